@@ -1,0 +1,254 @@
+"""Shared by the benchmark scripts: run a case in its own process, in interleaved rounds, print a table.
+
+Wall seconds are taken around the child; CPU seconds and peak RSS (of the largest process in its
+tree) come from wait4(). A child's RSS can't read lower than this script's own, about 20 MB.
+"""
+import contextlib
+import dataclasses
+import datetime
+import json
+import os
+import pathlib
+import platform
+import re
+import shlex
+import shutil
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+TARGET = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
+WORK = ROOT / "target" / "bench"
+RESULTS = ROOT / "bench" / "RESULTS.md"
+_hidden = {}  # path -> the word printed for it
+
+
+class CaseError(Exception):
+    """A case that ran but did not do its work."""
+
+
+@dataclasses.dataclass
+class Case:
+    """One row. `before` prepares (untimed); `check` raises CaseError when the output is incomplete."""
+
+    name: str
+    cmd: list
+    rivals: tuple = ()
+    before: Callable = lambda: None
+    check: Callable = lambda run: None
+    cwd: object = None
+    items: int = 0
+    mbytes: float = 0.0
+    runs: list = dataclasses.field(default_factory=list)
+    error: str = ""
+
+
+def hide(path, word):
+    """Print `word` wherever `path` would stand: no table names a machine's folders."""
+    _hidden[str(pathlib.Path(path).resolve())] = word
+
+
+def matches(pattern, name):
+    return re.search(pattern, name) is not None
+
+
+def clean(text):
+    for path in sorted(_hidden, key=len, reverse=True):
+        text = text.replace(path, _hidden[path])
+    return text.replace(str(ROOT), ".")
+
+
+def sh(script, **kw):
+    """Run a shell script outside any timing; its stdout comes back."""
+    done = subprocess.run(["bash", "-euo", "pipefail", "-c", script], text=True, stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, **kw)
+    if done.returncode:
+        raise CaseError(f"rc {done.returncode}: {done.stderr.strip()[-400:]}")
+    return done.stdout
+
+
+def bash(script):
+    return ["bash", "-euo", "pipefail", "-c", script]
+
+
+def run(cmd, cwd=None, timeout=900):
+    """One run in a session of its own. Lines KEY=VALUE of its stdout are kept as `vals`."""
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        start = time.monotonic()
+        child = subprocess.Popen([str(c) for c in cmd], stdin=subprocess.DEVNULL, stdout=out, stderr=err,
+                                 cwd=cwd, start_new_session=True)
+        late = threading.Timer(timeout, lambda: os.killpg(child.pid, signal.SIGKILL))
+        late.start()
+        try:
+            _, status, used = os.wait4(child.pid, 0)
+        except BaseException:
+            os.killpg(child.pid, signal.SIGKILL)
+            raise
+        finally:
+            late.cancel()
+        wall = time.monotonic() - start
+        child.returncode = os.waitstatus_to_exitcode(status)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(child.pid, signal.SIGKILL)  # whatever the case left in its own session
+        texts = []
+        for f in (out, err):
+            f.seek(0, os.SEEK_END)
+            f.seek(max(0, f.tell() - 4000))
+            texts.append(f.read().decode(errors="replace"))
+    vals = dict(line.split("=", 1) for line in texts[0].splitlines() if "=" in line)
+    return {"rc": child.returncode, "wall": wall, "cpu": used.ru_utime + used.ru_stime,
+            "rss_mb": used.ru_maxrss / 1024, "vals": vals, "err": texts[1]}
+
+
+def rounds(title, cases, n, log):
+    """Every case once a round, each round starting one case later, so that noise hits all alike."""
+    log = pathlib.Path(log)
+    for r in range(n):
+        at = r % max(1, len(cases))
+        for case in cases[at:] + cases[:at]:
+            if case.error:
+                continue
+            try:
+                case.before()
+                got = run(case.cmd, case.cwd)
+                if got["rc"]:
+                    raise CaseError(f"rc {got['rc']}: {(got['err'].strip() or 'no message')[-300:]}")
+                case.check(got)
+            except (CaseError, OSError) as e:
+                case.error = str(e)
+                print(f"  {title} / round {r + 1} / {case.name}: FAILED {clean(case.error)}", file=sys.stderr, flush=True)
+                continue
+            case.runs.append(got)
+            print(f"  {title} / round {r + 1} / {case.name}: {got['wall']:.2f} s", file=sys.stderr, flush=True)
+            with log.open("a") as f:
+                f.write(json.dumps({"time": now(), "table": title, "case": case.name, "round": r + 1,
+                                    **{k: got[k] for k in ("wall", "cpu", "rss_mb", "vals")}}) + "\n")
+
+
+def now():
+    return datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d %H:%M UTC")
+
+
+def digits(x):
+    return f"{x:.3f}" if x < 1 else f"{x:.2f}" if x < 100 else f"{x:.0f}"
+
+
+def ratio(case, rival):
+    """How many times the rival's seconds: above 1 the case is the faster. Range over paired rounds."""
+    mine, its = [r["wall"] for r in case.runs], [r["wall"] for r in rival.runs]
+    both = [b / a for a, b in zip(mine, its)]
+    return (f"{statistics.median(its) / statistics.median(mine):.2f}x ({min(both):.2f}-{max(both):.2f})"
+            f" against {rival.name}")
+
+
+def table(title, cases, items="files", vals=False):
+    """A Markdown table of the cases that ran; one that failed says so."""
+    by = {c.name: c for c in cases}
+    rates = any(c.items or c.mbytes for c in cases)
+    head = ["case", "s, median (min-max)"] + [f"{items}/s", "MB/s"] * rates
+    head += ["CPU s", "peak RSS MB", "speed against the rival"] + ["says"] * vals
+    rows = [f"### {title}", "", "| " + " | ".join(head) + " |", "|---" * len(head) + "|"]
+    for c in cases:
+        if c.error or not c.runs:
+            why = " ".join(clean(c.error or "did not run").replace("|", "/").split())
+            rows.append("| " + " | ".join([c.name, f"FAILED: {why}"] + [""] * (len(head) - 2)) + " |")
+            continue
+        wall = [r["wall"] for r in c.runs]
+        mid = statistics.median(wall)
+        row = [c.name, f"{digits(mid)} ({digits(min(wall))}-{digits(max(wall))})"]
+        if rates:
+            row += [f"{x / mid:,.0f}" if x else "" for x in (c.items, c.mbytes)]
+        row += [digits(statistics.median(r["cpu"] for r in c.runs)),
+                f"{statistics.median(r['rss_mb'] for r in c.runs):,.0f}",
+                "; ".join(ratio(c, by[x]) for x in c.rivals if x in by and by[x].runs and not by[x].error)]
+        if vals:
+            row.append(", ".join(f"{k}={v}" for k, v in c.runs[-1]["vals"].items()))
+        rows.append("| " + " | ".join(row) + " |")
+    return "\n".join(rows)
+
+
+def first_line(*cmd):
+    try:
+        text = subprocess.run(cmd, text=True, capture_output=True, check=False).stdout
+    except OSError:
+        return "missing"
+    return text.strip().splitlines()[0] if text.strip() else "missing"
+
+
+def machine(rounds_, versions):
+    """Date, command, machine and versions: what every table must say."""
+    cpu = "unknown CPU"
+    for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("model name"):
+            cpu = line.split(":", 1)[1].strip()
+            break
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 1e9
+    words = [os.path.relpath(os.path.abspath(sys.argv[0]), ROOT)]
+    for a in sys.argv[1:]:  # a folder outside the project is named by its last part only
+        flag, eq, value = a.partition("=") if a.startswith("-") else ("", "", a)
+        if os.sep in value:
+            p = pathlib.Path(value).resolve()
+            value = str(p.relative_to(ROOT)) if p.is_relative_to(ROOT) else p.name
+        words.append(flag + eq + value)
+    return "\n".join([
+        f"- {now()}, `python3 {shlex.join(words)}`",
+        f"- {cpu}, {len(os.sched_getaffinity(0))} cores, {memory:.0f} GB, Linux {platform.release().split('-')[0]};"
+        f" {rounds_} interleaved rounds, warm page cache",
+        "- " + "; ".join([f"Python {platform.python_version()}", *versions]),
+    ])
+
+
+def publish(text, append):
+    text = clean(text)
+    print(text, flush=True)
+    if append:
+        with open(append, "a") as f:
+            f.write("\n" + text + "\n")
+
+
+def cargo(*args):
+    """Build; the script stops when that fails."""
+    if subprocess.run(["cargo", *args], cwd=ROOT, check=False).returncode:
+        sys.exit(f"cargo {' '.join(args)} failed")
+
+
+def compile_c(source, exe):
+    """Compile a C helper unless a newer binary is there."""
+    exe.parent.mkdir(parents=True, exist_ok=True)
+    if not exe.exists() or exe.stat().st_mtime < source.stat().st_mtime:
+        subprocess.run(["cc", "-O2", "-Wall", "-pthread", str(source), "-o", str(exe)], check=True)
+    return exe
+
+
+def remove(path):
+    path = pathlib.Path(path)
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def options(doc):
+    """The options all scripts share."""
+    import argparse
+    ap = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
+    ap.add_argument("--work", type=pathlib.Path, default=WORK, help="data, outputs and log.jsonl [target/bench]")
+    ap.add_argument("--rounds", type=int, default=3)
+    ap.add_argument("--cases", default="", help="regular expression: only the cases whose names match")
+    ap.add_argument("--pack", type=pathlib.Path, help="this binary instead of building one")
+    ap.add_argument("--append", nargs="?", const=RESULTS, type=pathlib.Path, metavar="FILE",
+                    help="add the tables to FILE [bench/RESULTS.md]")
+    return ap
+
+
+def pack_binary(given):
+    if given:
+        return given.resolve()
+    cargo("build", "--release", "-p", "tarflume-packer", "--bin", "pack")
+    return TARGET / "release" / "pack"

@@ -1,0 +1,135 @@
+//! An opened data set: its manifest and every shard's sidecar, mapped.
+//!
+//! Opening asks each sidecar whether it belongs to what the manifest lists and to the tar that lies
+//! beside it; it reads no tar. The order in which samples are visited is not decided here.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::index::Index;
+use crate::manifest::{FILE_NAME, Manifest, ShardEntry};
+use crate::shard::index_path;
+
+/// A data set whose sidecars are mapped.
+#[derive(Debug)]
+pub struct Dataset {
+    folder: PathBuf,
+    manifest: Manifest,
+    indexes: Vec<Index>,
+    /// The first ordinal of each shard, and the number of samples.
+    starts: Vec<u64>,
+}
+
+impl Dataset {
+    /// Opens the data set in the folder `path`, or the one whose manifest `path` is.
+    ///
+    /// # Errors
+    /// No manifest; a shard or sidecar that is missing, stale, cut or damaged.
+    pub fn open(path: &Path) -> Result<Dataset> {
+        let manifest_path =
+            if path.is_dir() { path.join(FILE_NAME) } else { path.to_path_buf() };
+        let folder = crate::publish::folder_of(&manifest_path).to_path_buf();
+        let manifest = read_manifest(&manifest_path)?;
+        let mut indexes = Vec::with_capacity(manifest.shards.len());
+        let mut starts = Vec::with_capacity(manifest.shards.len() + 1);
+        let mut start = 0;
+        for entry in &manifest.shards {
+            indexes.push(open_index(&folder, entry)?);
+            starts.push(start);
+            start += entry.samples;
+        }
+        starts.push(start);
+        Ok(Dataset { folder, manifest, indexes, starts })
+    }
+
+    /// The folder in which the shards stand.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The manifest.
+    pub fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+
+    /// Number of samples.
+    pub fn samples(&self) -> u64 {
+        self.manifest.samples
+    }
+
+    /// The sidecar of shard `shard`.
+    pub fn index(&self, shard: usize) -> Option<&Index> {
+        self.indexes.get(shard)
+    }
+
+    /// Where the tar of shard `shard` stands.
+    pub fn tar_path(&self, shard: usize) -> Option<PathBuf> {
+        self.manifest.shards.get(shard).map(|s| self.folder.join(&s.name))
+    }
+
+    /// Shard and row of the sample with this ordinal.
+    pub fn place(&self, ordinal: u64) -> Option<(usize, u64)> {
+        if ordinal >= self.samples() {
+            return None;
+        }
+        let shard = self.starts.partition_point(|&start| start <= ordinal) - 1;
+        Some((shard, ordinal - self.starts[shard]))
+    }
+
+    /// Shard and row of the first sample with this key: a binary search in each shard.
+    ///
+    /// # Errors
+    /// A damaged sidecar.
+    pub fn find(&self, key: &[u8]) -> Result<Option<(usize, u64)>> {
+        for (shard, index) in self.indexes.iter().enumerate() {
+            if let Some(row) = index.find(key)? {
+                return Ok(Some((shard, row)));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// Reads and checks the manifest at `path`.
+///
+/// # Errors
+/// There is none (with the remedy), or it is not whole.
+pub fn read_manifest(path: &Path) -> Result<Manifest> {
+    let bytes = fs::read(path).map_err(|e| {
+        let missing = e.kind() == std::io::ErrorKind::NotFound;
+        let error = Error::io(e, "read the manifest", path);
+        if !missing {
+            return error;
+        }
+        let text = "there is no manifest here; make one for tars that exist with `pack index DIR`";
+        Error::new(ErrorKind::Io, text).with_path(path)
+    })?;
+    Manifest::from_json(&bytes).map_err(|e| e.with_path(path))
+}
+
+/// Opens the sidecar of one listed shard and refuses it where tar, sidecar and manifest differ.
+///
+/// # Errors
+/// [`ErrorKind::Stale`] with what differs; what [`Index::open`] refuses; a missing file.
+pub fn open_index(folder: &Path, entry: &ShardEntry) -> Result<Index> {
+    let tar = folder.join(&entry.name);
+    let length = fs::metadata(&tar).map_err(|e| Error::io(e, "find the shard", &tar))?.len();
+    let path = index_path(&tar);
+    let index = Index::open(&path)?;
+    index.check_tar_length(length)?;
+    let stale = |text: String| Err(Error::new(ErrorKind::Stale, text).with_path(&path));
+    if index.tar().length != entry.bytes || index.samples() != entry.samples {
+        return stale(format!(
+            "the manifest lists {} bytes and {} samples, the sidecar {} and {}",
+            entry.bytes,
+            entry.samples,
+            index.tar().length,
+            index.samples()
+        ));
+    }
+    if index.tar().digest != entry.digest()? || index.length() != entry.index_bytes {
+        return stale("the manifest lists another digest or sidecar than the one found".into());
+    }
+    Ok(index)
+}

@@ -1,0 +1,144 @@
+//! The one error of this crate: what kind, where, and one line of text.
+//!
+//! The text never repeats the source error; a caller that prints the chain prints each part once.
+
+use std::error;
+use std::fmt;
+use std::io;
+use std::path::Path;
+
+use crate::place::Place;
+
+/// What went wrong, for callers that act on it.
+#[non_exhaustive]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ErrorKind {
+    /// The operating system refused a read, a write or a rename.
+    Io,
+    /// A file ends before the bytes it promised.
+    Truncated,
+    /// The end-of-archive marker (two blocks of zeros) is missing.
+    MissingEnd,
+    /// A tar header is not one, or lies.
+    BadHeader,
+    /// A tar feature that no reader of shards handles (sparse files, several volumes).
+    Unsupported,
+    /// A file is not of the format its name or use promises.
+    WrongFormat,
+    /// A file of a newer version than this program knows.
+    Version,
+    /// Stored bytes do not match their checksum.
+    Damaged,
+    /// A sidecar, manifest or plan is whole, but describes another state of its files.
+    Stale,
+    /// A member name that can't be part of a sample, or that is unsafe to use as a path.
+    BadName,
+    /// A number is larger than the format holds.
+    Limit,
+    /// The same key or part appears twice where readers need it once.
+    Repeated,
+    /// The thing to be written exists already.
+    Exists,
+}
+
+/// An error with its kind and its place.
+pub struct Error(Box<Inner>);
+
+struct Inner {
+    kind: ErrorKind,
+    place: Place,
+    text: String,
+    source: Option<io::Error>,
+}
+
+/// The result of every fallible call in this crate.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+impl Error {
+    /// An error of `kind` that says `text`; the place is added as it becomes known.
+    pub fn new(kind: ErrorKind, text: impl Into<String>) -> Self {
+        Error(Box::new(Inner { kind, place: Place::default(), text: text.into(), source: None }))
+    }
+
+    /// An operating-system error while `doing` something ("read", "rename") with `path`.
+    pub fn io(source: io::Error, doing: &str, path: impl AsRef<Path>) -> Self {
+        let kind = match source.kind() {
+            io::ErrorKind::AlreadyExists => ErrorKind::Exists,
+            io::ErrorKind::UnexpectedEof => ErrorKind::Truncated,
+            _ => ErrorKind::Io,
+        };
+        Error(Box::new(Inner {
+            kind,
+            place: Place::file(path),
+            text: format!("cannot {doing}"),
+            source: Some(source),
+        }))
+    }
+
+    /// Adds the file, unless one is known already.
+    #[must_use]
+    pub fn with_path(mut self, path: impl AsRef<Path>) -> Self {
+        self.0.place.path.get_or_insert_with(|| path.as_ref().to_path_buf());
+        self
+    }
+
+    /// Adds the byte, unless one is known already.
+    #[must_use]
+    pub fn with_byte(mut self, byte: u64) -> Self {
+        self.0.place.byte.get_or_insert(byte);
+        self
+    }
+
+    /// Adds the key, unless one is known already.
+    #[must_use]
+    pub fn with_key(mut self, key: impl Into<String>) -> Self {
+        self.0.place.key.get_or_insert_with(|| key.into());
+        self
+    }
+
+    /// What went wrong.
+    pub fn kind(&self) -> ErrorKind {
+        self.0.kind
+    }
+
+    /// Where it went wrong.
+    pub fn place(&self) -> &Place {
+        &self.0.place
+    }
+
+    /// The sentence alone, without the place.
+    pub fn text(&self) -> &str {
+        &self.0.text
+    }
+
+    /// The operating system's own error, where there is one.
+    pub fn io_error(&self) -> Option<&io::Error> {
+        self.0.source.as_ref()
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.0.place.is_empty() {
+            write!(f, "{}: ", self.0.place)?;
+        }
+        f.write_str(&self.0.text)
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Error")
+            .field("kind", &self.0.kind)
+            .field("place", &self.0.place)
+            .field("text", &self.0.text)
+            .field("source", &self.0.source)
+            .finish()
+    }
+}
+
+impl error::Error for Error {
+    fn source(&self) -> Option<&(dyn error::Error + 'static)> {
+        self.0.source.as_ref().map(|e| e as _)
+    }
+}

@@ -1,0 +1,13 @@
+//! The sidecar `NAME.tar.index`: where every sample and part of a shard stands.
+//!
+//! [`build`] collects rows and encodes them, [`view`] reads an encoded file, usually mapped;
+//! [`layout`] holds the numbers both share. FORMAT.md is the specification. No file is read or
+//! written here but by [`Index::open`].
+
+pub mod build;
+mod head;
+pub mod layout;
+pub mod view;
+
+pub use build::{IndexBuilder, TarFacts};
+pub use view::{Index, Part, Sample};

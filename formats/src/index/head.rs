@@ -1,0 +1,155 @@
+//! The sidecar's head: fixed part and section table, read from bytes and checked.
+//!
+//! Everything before the body is believed only after its own checksum was found right.
+
+use std::ops::Range;
+
+use super::build::TarFacts;
+use super::layout::{self as l, at};
+use crate::checksum::Digest;
+use crate::error::{Error, ErrorKind, Result};
+use crate::le::{u32_at, u64_at};
+use crate::name;
+
+/// Where the known sections stand in the file.
+#[derive(Debug, Default)]
+pub(super) struct Sections {
+    pub(super) rows: Range<usize>,
+    pub(super) keys: Range<usize>,
+    pub(super) spans: Range<usize>,
+    pub(super) ext_ids: Range<usize>,
+    pub(super) exts: Range<usize>,
+    pub(super) checksums: Option<Range<usize>>,
+    pub(super) dims: Option<Range<usize>>,
+    pub(super) order: Option<Range<usize>>,
+}
+
+/// The fixed part, checked.
+pub(super) struct Head {
+    pub(super) facts: TarFacts,
+    pub(super) samples: u64,
+    pub(super) parts: u64,
+    sections: usize,
+    pub(super) body: usize,
+}
+
+impl Head {
+    pub(super) fn parse(bytes: &[u8]) -> Result<Head> {
+        if !bytes.starts_with(&l::MAGIC) {
+            let text = "this is no tarflume sidecar: its first eight bytes are others";
+            return Err(Error::new(ErrorKind::WrongFormat, text).with_byte(0));
+        }
+        if bytes.len() < l::FIXED {
+            return Err(truncated(bytes.len(), l::FIXED as u64));
+        }
+        let version = u32_at(bytes, at::VERSION);
+        if version != l::VERSION {
+            let text = format!("sidecar version {version}; this program knows {}", l::VERSION);
+            return Err(Error::new(ErrorKind::Version, text).with_byte(at::VERSION as u64));
+        }
+        if u32_at(bytes, at::BYTE_ORDER) != l::BYTE_ORDER {
+            let text = "the sidecar's byte order mark is wrong: it is not little-endian";
+            return Err(Error::new(ErrorKind::WrongFormat, text).with_byte(at::BYTE_ORDER as u64));
+        }
+        let length = u64_at(bytes, at::FILE_LENGTH);
+        if length != bytes.len() as u64 {
+            return Err(truncated(bytes.len(), length));
+        }
+        let sections = u32_at(bytes, at::SECTIONS).min(l::MAX_SECTIONS + 1) as usize;
+        let body = u32_at(bytes, at::BODY) as usize;
+        let blocks = bytes.len().saturating_sub(body).div_ceil(l::CHECK_BLOCK);
+        let table_end = l::FIXED + sections * l::SECTION + blocks * 4;
+        if sections > l::MAX_SECTIONS as usize || body < table_end || body > bytes.len() {
+            return Err(damaged_head("the table of sections does not fit"));
+        }
+        check_head_sum(bytes, body)?;
+        let flags = u32_at(bytes, at::FLAGS);
+        if flags & !l::KNOWN_FLAGS != 0 {
+            let text = format!("the sidecar has flags {flags:#x} that this version does not know");
+            return Err(Error::new(ErrorKind::Version, text).with_byte(at::FLAGS as u64));
+        }
+        let mut digest = [0; 32];
+        digest.copy_from_slice(&bytes[at::TAR_DIGEST..at::TAR_DIGEST + 32]);
+        Ok(Head {
+            facts: TarFacts {
+                length: u64_at(bytes, at::TAR_LENGTH),
+                digest: (flags & l::FLAG_DIGEST != 0).then(|| Digest::from_bytes(digest)),
+            },
+            samples: u64_at(bytes, at::SAMPLES),
+            parts: u64_at(bytes, at::PARTS),
+            sections,
+            body,
+        })
+    }
+
+    pub(super) fn sections(&self, bytes: &[u8]) -> Result<Sections> {
+        let mut found = Sections::default();
+        for line in 0..self.sections {
+            let line = l::FIXED + line * l::SECTION;
+            let (start, length) = (u64_at(bytes, line + 8), u64_at(bytes, line + 16));
+            let end = start.checked_add(length);
+            let fits = start >= self.body as u64 && end.is_some_and(|end| end <= bytes.len() as u64);
+            if !fits {
+                return Err(damaged_head("a section lies outside the file"));
+            }
+            let range = start as usize..(start + length) as usize;
+            match &bytes[line..line + 4] {
+                name if name == l::ROWS => found.rows = range,
+                name if name == l::KEYS => found.keys = range,
+                name if name == l::SPANS => found.spans = range,
+                name if name == l::EXT_IDS => found.ext_ids = range,
+                name if name == l::EXTS => found.exts = range,
+                name if name == l::CHECKSUMS => found.checksums = Some(range),
+                name if name == l::DIMS => found.dims = Some(range),
+                name if name == l::KEY_ORDER => found.order = Some(range),
+                name if u32_at(bytes, line + 4) & l::SECTION_REQUIRED != 0 => {
+                    let text = format!("the sidecar needs section '{}', unknown here", name::shown(name));
+                    return Err(Error::new(ErrorKind::Version, text).with_byte(line as u64));
+                }
+                _ => {} // a later version's section: not for us
+            }
+        }
+        self.check_lengths(&found)?;
+        Ok(found)
+    }
+
+    /// The number of records in each section must be what the head says.
+    fn check_lengths(&self, found: &Sections) -> Result<()> {
+        let expect = |length: usize, records: Option<u64>, record: usize| {
+            records.and_then(|n| n.checked_mul(record as u64)) == Some(length as u64)
+        };
+        let (samples, parts) = (Some(self.samples), Some(self.parts));
+        let optional = |r: &Option<Range<usize>>, records, record| {
+            r.as_ref().is_none_or(|r| expect(r.len(), records, record))
+        };
+        let right = expect(found.rows.len(), self.samples.checked_add(1), l::ROW)
+            && expect(found.spans.len(), parts, l::SPAN)
+            && expect(found.ext_ids.len(), parts, 2)
+            && found.exts.len() >= 8
+            && optional(&found.checksums, parts, 4)
+            && optional(&found.dims, samples, l::DIM)
+            && optional(&found.order, samples, 4);
+        if right { Ok(()) } else { Err(damaged_head("a section's length does not fit its records")) }
+    }
+}
+
+fn check_head_sum(bytes: &[u8], body: usize) -> Result<()> {
+    let mut sum = crate::checksum::Crc::new();
+    sum.update(&bytes[..at::CHECKSUM]);
+    sum.update(&[0; 4]);
+    sum.update(&bytes[at::CHECKSUM + 4..body]);
+    if sum.value() == u32_at(bytes, at::CHECKSUM) {
+        return Ok(());
+    }
+    Err(damaged_head("its checksum is wrong"))
+}
+
+fn damaged_head(what: &str) -> Error {
+    let text = format!("the head of the sidecar is damaged: {what}; make it anew with `pack index --force`");
+    Error::new(ErrorKind::Damaged, text).with_byte(0)
+}
+
+fn truncated(found: usize, want: u64) -> Error {
+    let text = format!("the sidecar has {found} bytes, not {want}: it was cut or has grown");
+    Error::new(ErrorKind::Truncated, text).with_byte(found as u64)
+}

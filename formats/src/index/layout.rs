@@ -1,0 +1,84 @@
+//! Offsets, sizes and names of the sidecar's fields: the one place that both sides import.
+//!
+//! Nothing here reads or writes; FORMAT.md explains each field.
+
+/// The first eight bytes. The high bit and the line ends show a transfer that was not binary.
+pub const MAGIC: [u8; 8] = *b"\x89TFIDX\r\n";
+/// The version of the fixed part and of the sections that every reader must know.
+pub const VERSION: u32 = 1;
+/// Reads as this number in the byte order of the file, which is little-endian always.
+pub const BYTE_ORDER: u32 = 0x0102_0304;
+/// Bytes of the fixed part.
+pub const FIXED: usize = 96;
+/// Bytes of one line of the section table.
+pub const SECTION: usize = 24;
+/// The body is checked in blocks of this many bytes, each on its first use.
+pub const CHECK_BLOCK: usize = 16 * 1024;
+/// The body and each section begin on a multiple of this.
+pub const ALIGN: usize = 64;
+/// More sections than this are a lie.
+pub const MAX_SECTIONS: u32 = 1024;
+
+/// Where the fields of the fixed part begin.
+pub mod at {
+    /// `u32` version.
+    pub const VERSION: usize = 8;
+    /// `u32` byte order mark.
+    pub const BYTE_ORDER: usize = 12;
+    /// `u64` length of the sidecar.
+    pub const FILE_LENGTH: usize = 16;
+    /// `u64` length of the tar.
+    pub const TAR_LENGTH: usize = 24;
+    /// 32 bytes blake3 of the tar, zeros where flag `DIGEST` is not set.
+    pub const TAR_DIGEST: usize = 32;
+    /// `u64` samples.
+    pub const SAMPLES: usize = 64;
+    /// `u64` parts.
+    pub const PARTS: usize = 72;
+    /// `u32` flags.
+    pub const FLAGS: usize = 80;
+    /// `u32` number of sections.
+    pub const SECTIONS: usize = 84;
+    /// `u32` where the body begins.
+    pub const BODY: usize = 88;
+    /// `u32` crc32c of everything before the body, this field taken as zeros.
+    pub const CHECKSUM: usize = 92;
+}
+
+/// Flag: the tar's blake3 is present.
+pub const FLAG_DIGEST: u32 = 1;
+/// All flags that this version knows; others are refused.
+pub const KNOWN_FLAGS: u32 = FLAG_DIGEST;
+/// Section flag: a reader that does not know this section must refuse the file.
+pub const SECTION_REQUIRED: u32 = 1;
+
+/// Four letters that name a section.
+pub type SectionName = [u8; 4];
+/// `samples + 1` records of three `u64`: first byte of the sample, start in `keys`, first part.
+pub const ROWS: SectionName = *b"rows";
+/// The keys' bytes, one after the other.
+pub const KEYS: SectionName = *b"keys";
+/// One record a part of two `u64`: byte of the data in the tar, length.
+pub const SPANS: SectionName = *b"span";
+/// One `u32` a part: crc32c of its data. May be absent.
+pub const CHECKSUMS: SectionName = *b"csum";
+/// One `u16` a part: its extension's number in `exts`.
+pub const EXT_IDS: SectionName = *b"extn";
+/// `u32` n, then `u32` x (n + 1) starts, then the extensions' bytes.
+pub const EXTS: SectionName = *b"exts";
+/// Two `u32` a sample: width and height of its first image, zeros if unknown. May be absent.
+pub const DIMS: SectionName = *b"dims";
+/// One `u32` a sample: the rows in the order of their keys. Absent if rows are in that order.
+pub const KEY_ORDER: SectionName = *b"ordr";
+
+/// Bytes of one record of `rows`.
+pub const ROW: usize = 24;
+/// Bytes of one record of `span`.
+pub const SPAN: usize = 16;
+/// Bytes of one record of `dims`.
+pub const DIM: usize = 8;
+
+/// Rounds up to the alignment of sections.
+pub const fn aligned(n: usize) -> usize {
+    n.next_multiple_of(ALIGN)
+}

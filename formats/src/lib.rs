@@ -1,0 +1,63 @@
+//! What tarflume keeps on disk, and nothing else: tar blocks, sample names, the sidecar index, the
+//! manifest, the plan.
+//!
+//! Floors, lower ones first; a file imports only from floors below its own:
+//!
+//! 1. [`place`], [`error`], [`name`], [`checksum`], `le`: words that all share;
+//! 2. [`tar`]: headers and the walk over members, without I/O; [`map`]: the room with the memory map;
+//! 3. [`index`], [`manifest`], [`plan`], [`record`]: the formats, from bytes and to bytes;
+//! 4. [`publish`]: how a file gets its final name; [`reading`]: a tar read member by member;
+//! 5. [`shard`]: tar and index written in step; [`dataset`]: all of a data set, opened.
+//!
+//! Every length read from a file is checked before it is used; the parsers are fuzzed.
+//!
+//! ```
+//! use tarflume_formats::shard::{Durability, ShardWriter};
+//! use tarflume_formats::index::Index;
+//!
+//! # fn main() -> tarflume_formats::error::Result<()> {
+//! # let dir = std::env::temp_dir().join(format!("tarflume-doc-{}", std::process::id()));
+//! # std::fs::create_dir_all(&dir).unwrap();
+//! let mut shard = ShardWriter::create(&dir, "cats.tar")?;
+//! shard.begin(b"cat/001");
+//! shard.part(b"txt", 5)?.copy_from_slice(b"hello");
+//! shard.commit(None)?;
+//! shard.finish()?.publish(&dir, "cats.tar", Durability::Synced)?;
+//!
+//! let index = Index::open(&dir.join("cats.tar.index"))?;
+//! let row = index.find(b"cat/001")?.unwrap();
+//! let sample = index.sample(row)?.unwrap();
+//! assert_eq!(sample.part(b"txt")?.unwrap().offset, 512);
+//! # std::fs::remove_dir_all(&dir).unwrap();
+//! # Ok(())
+//! # }
+//! ```
+//!
+#![doc = include_str!("../../FORMAT.md")]
+#![deny(unsafe_code)]
+#![warn(missing_docs)]
+
+pub mod checksum;
+pub mod dataset;
+pub mod error;
+pub mod index;
+mod le;
+pub mod manifest;
+pub mod map;
+pub mod name;
+pub mod place;
+pub mod plan;
+pub mod publish;
+pub mod reading;
+pub mod record;
+pub mod shard;
+pub mod tar;
+
+pub use checksum::Digest;
+pub use dataset::Dataset;
+pub use error::{Error, ErrorKind, Result};
+pub use index::Index;
+pub use manifest::Manifest;
+pub use place::Place;
+pub use plan::Plan;
+pub use shard::ShardWriter;

@@ -1,0 +1,213 @@
+//! `dataset.json`: what a published data set consists of. Written last, so that it exists only
+//! when all that it names is whole.
+//!
+//! Pure: turns JSON bytes into [`Manifest`] and back, byte for byte reproducibly. Whether the files
+//! it names are there is asked elsewhere.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::checksum::Digest;
+use crate::error::{Error, ErrorKind, Result};
+use crate::name;
+
+/// The manifest's file name in the folder of the data set.
+pub const FILE_NAME: &str = "dataset.json";
+/// What stands in the field `format`.
+pub const FORMAT: &str = "tarflume-dataset";
+/// The newest schema this program reads, and the one it writes.
+pub const SCHEMA: u32 = 1;
+
+/// A data set: its shards and its totals.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Manifest {
+    /// Always [`FORMAT`].
+    pub format: String,
+    /// The schema's version; see [`SCHEMA`].
+    pub schema: u32,
+    /// Program and version that wrote the manifest.
+    pub tool: String,
+    /// Content hash of the plan it was packed by; absent for tars that others made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan: Option<String>,
+    /// Samples in all shards.
+    pub samples: u64,
+    /// Bytes of all tars.
+    pub bytes: u64,
+    /// Parts by extension, in all shards.
+    pub extensions: BTreeMap<String, u64>,
+    /// The shards in the order that gives samples their ordinals.
+    pub shards: Vec<ShardEntry>,
+}
+
+/// One shard, as the manifest lists it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ShardEntry {
+    /// File name of the tar, in the manifest's folder. Its sidecar adds `.index`.
+    pub name: String,
+    /// Samples.
+    pub samples: u64,
+    /// Bytes of the tar.
+    pub bytes: u64,
+    /// blake3 of the tar in hex; absent if it was indexed by its headers alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blake3: Option<String>,
+    /// Bytes of the sidecar.
+    pub index_bytes: u64,
+    /// blake3 of the sidecar in hex.
+    pub index_blake3: String,
+}
+
+impl Manifest {
+    /// A manifest of `shards`, its totals added up.
+    pub fn new(
+        tool: impl Into<String>,
+        plan: Option<String>,
+        extensions: BTreeMap<String, u64>,
+        shards: Vec<ShardEntry>,
+    ) -> Manifest {
+        Manifest {
+            format: FORMAT.into(),
+            schema: SCHEMA,
+            tool: tool.into(),
+            plan,
+            samples: shards.iter().map(|s| s.samples).sum(),
+            bytes: shards.iter().map(|s| s.bytes).sum(),
+            extensions,
+            shards,
+        }
+    }
+
+    /// Reads a manifest and checks what can be checked without its files.
+    ///
+    /// # Errors
+    /// No JSON, another format, a newer schema, totals that are not the sum of the shards, a shard
+    /// name that leaves the folder or stands twice.
+    pub fn from_json(bytes: &[u8]) -> Result<Manifest> {
+        let manifest: Manifest = serde_json::from_slice(bytes).map_err(|e| {
+            let text = format!("this is no {FILE_NAME}: {e}");
+            Error::new(ErrorKind::WrongFormat, text)
+        })?;
+        manifest.check()?;
+        Ok(manifest)
+    }
+
+    fn check(&self) -> Result<()> {
+        if self.format != FORMAT {
+            let text = format!("the format is '{}', not '{FORMAT}'", name::shown(self.format.as_bytes()));
+            return Err(Error::new(ErrorKind::WrongFormat, text));
+        }
+        if self.schema != SCHEMA {
+            let text = format!("schema {} of the manifest; this program knows {SCHEMA}", self.schema);
+            return Err(Error::new(ErrorKind::Version, text));
+        }
+        let sum = |f: fn(&ShardEntry) -> u64| {
+            self.shards.iter().try_fold(0u64, |sum, shard| sum.checked_add(f(shard)))
+        };
+        if sum(|s| s.samples) != Some(self.samples) || sum(|s| s.bytes) != Some(self.bytes) {
+            let text = "the totals of samples or bytes are not the sum of the shards";
+            return Err(Error::new(ErrorKind::Damaged, text));
+        }
+        let mut names = std::collections::HashSet::with_capacity(self.shards.len());
+        for shard in &self.shards {
+            let shown = name::shown(shard.name.as_bytes());
+            if let Some(why) = name::unsafe_as_path(shard.name.as_bytes()) {
+                return Err(Error::new(ErrorKind::BadName, format!("shard '{shown}': {why}")));
+            }
+            if !names.insert(&shard.name) {
+                return Err(Error::new(ErrorKind::Repeated, format!("shard '{shown}' stands twice")));
+            }
+            shard.digest()?;
+            hex_digest(&shard.index_blake3)?;
+        }
+        Ok(())
+    }
+
+    /// The manifest as JSON, one shard a line: the same manifest gives the same bytes.
+    pub fn to_json(&self) -> Vec<u8> {
+        let mut head = self.clone();
+        let shards = std::mem::take(&mut head.shards);
+        // Maps and structs of strings and numbers always serialise.
+        let mut out = serde_json::to_string_pretty(&head).unwrap_or_default();
+        out.truncate(out.rfind("[]").unwrap_or(out.len()));
+        out.push('[');
+        for (i, shard) in shards.iter().enumerate() {
+            out.push_str(if i == 0 { "\n    " } else { ",\n    " });
+            out.push_str(&serde_json::to_string(shard).unwrap_or_default());
+        }
+        out.push_str("\n  ]\n}\n");
+        out.into_bytes()
+    }
+}
+
+impl ShardEntry {
+    /// The tar's digest, if it has one.
+    ///
+    /// # Errors
+    /// The text is no digest.
+    pub fn digest(&self) -> Result<Option<Digest>> {
+        self.blake3.as_deref().map(hex_digest).transpose()
+    }
+}
+
+/// Reads 64 hexadecimal digits.
+///
+/// # Errors
+/// Anything else.
+pub fn hex_digest(hex: &str) -> Result<Digest> {
+    Digest::from_hex(hex).map_err(|_| {
+        let text = format!("'{}' is no blake3 digest of 64 hex digits", name::shown(hex.as_bytes()));
+        Error::new(ErrorKind::Damaged, text)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn manifest() -> Manifest {
+        let hex = blake3::hash(b"x").to_hex().to_string();
+        let shard = |name: &str| ShardEntry {
+            name: name.into(),
+            samples: 2,
+            bytes: 4096,
+            blake3: Some(hex.clone()),
+            index_bytes: 500,
+            index_blake3: hex.clone(),
+        };
+        let exts = [("jpg".to_string(), 4), ("json".to_string(), 4)].into();
+        Manifest::new("pack 0", None, exts, vec![shard("a.tar"), shard("b.tar")])
+    }
+
+    #[test]
+    fn what_is_written_is_read_back() {
+        let json = manifest().to_json();
+        assert_eq!(Manifest::from_json(&json).unwrap(), manifest());
+        assert_eq!(json.iter().filter(|&&b| b == b'\n').count(), 15, "one shard a line");
+    }
+
+    #[test]
+    fn an_empty_list_of_shards_is_valid_json_too() {
+        let empty = Manifest::new("pack 0", None, BTreeMap::new(), vec![]);
+        assert_eq!(Manifest::from_json(&empty.to_json()).unwrap(), empty);
+    }
+
+    #[test]
+    fn lies_are_refused_by_kind() {
+        type Change = fn(&mut Manifest);
+        let cases: [(Change, ErrorKind); 6] = [
+            (|m| m.samples += 1, ErrorKind::Damaged),
+            (|m| m.schema = 2, ErrorKind::Version),
+            (|m| m.format = "other".into(), ErrorKind::WrongFormat),
+            (|m| m.shards[0].name = "../a.tar".into(), ErrorKind::BadName),
+            (|m| m.shards[1].name = "a.tar".into(), ErrorKind::Repeated),
+            (|m| m.shards[1].blake3 = Some("12".into()), ErrorKind::Damaged),
+        ];
+        for (change, kind) in cases {
+            let mut lie = manifest();
+            change(&mut lie);
+            assert_eq!(Manifest::from_json(&lie.to_json()).unwrap_err().kind(), kind);
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! Reads a plan in place. Every length is checked; memory is one chunk, whatever the file claims.
+
+use std::path::{Path, PathBuf};
+
+use super::{MAGIC, MAX_CHUNK, PlanFoot, PlannedPart, PlannedSample, PlannedShard, SCHEMA, TRAILER};
+use crate::checksum::crc32c;
+use crate::error::{Error, ErrorKind, Result};
+use crate::le::{u32_at, u64_at};
+use crate::map::Mapped;
+
+/// An opened plan.
+#[derive(Debug)]
+pub struct Plan {
+    bytes: Mapped,
+    path: Option<PathBuf>,
+    foot: PlanFoot,
+}
+
+impl Plan {
+    /// Maps the plan at `path` and reads its footer.
+    ///
+    /// # Errors
+    /// The file can't be read, is no plan, is of a newer version, is cut or damaged.
+    pub fn open(path: &Path) -> Result<Plan> {
+        let mut plan = Plan::new(Mapped::open(path)?).map_err(|e| e.with_path(path))?;
+        plan.path = Some(path.to_path_buf());
+        Ok(plan)
+    }
+
+    /// Reads a plan from memory.
+    ///
+    /// # Errors
+    /// As [`Plan::open`].
+    pub fn from_bytes(bytes: Vec<u8>) -> Result<Plan> {
+        Plan::new(Mapped::Owned(bytes))
+    }
+
+    fn new(bytes: Mapped) -> Result<Plan> {
+        if !bytes.starts_with(&MAGIC) {
+            let text = "this is no tarflume plan: its first eight bytes are others";
+            return Err(Error::new(ErrorKind::WrongFormat, text).with_byte(0));
+        }
+        let tail = bytes.len().checked_sub(TRAILER).filter(|&at| at >= MAGIC.len());
+        let Some(tail) = tail.filter(|_| bytes.ends_with(&MAGIC)) else {
+            let text = "the plan is cut: its trailer is missing; plan again";
+            return Err(Error::new(ErrorKind::Truncated, text).with_byte(bytes.len() as u64));
+        };
+        let (at, length) = (u64_at(&bytes, tail), u64_at(&bytes, tail + 8));
+        if at.checked_add(length) != Some(tail as u64) {
+            return Err(damaged("its footer does not end at its trailer").with_byte(tail as u64));
+        }
+        let json = &bytes[at as usize..tail];
+        if crc32c(json) != u32_at(&bytes, tail + 16) {
+            return Err(damaged("the checksum of its footer is wrong").with_byte(at));
+        }
+        let foot: PlanFoot = serde_json::from_slice(json)
+            .map_err(|e| damaged(&format!("its footer can't be read: {e}")).with_byte(at))?;
+        if foot.schema != SCHEMA {
+            let text = format!("schema {} of the plan; this program knows {SCHEMA}", foot.schema);
+            return Err(Error::new(ErrorKind::Version, text).with_byte(at));
+        }
+        let fits = |s: &PlannedShard| s.at.checked_add(s.length).is_some_and(|end| end <= at);
+        if !foot.shards.iter().all(fits) {
+            return Err(damaged("a shard's chunks lie outside the file").with_byte(at));
+        }
+        Ok(Plan { bytes, path: None, foot })
+    }
+
+    /// Everything but the samples.
+    pub fn foot(&self) -> &PlanFoot {
+        &self.foot
+    }
+
+    /// The samples of a shard, in order. A shard past the end has none.
+    pub fn samples(&self, shard: usize) -> PlannedSamples<'_> {
+        let range = self.foot.shards.get(shard).map_or(0..0, |s| {
+            s.at as usize..(s.at + s.length) as usize // inside the file: checked when opened
+        });
+        PlannedSamples { plan: self, next: range.start, end: range.end, chunk: Vec::new(), at: 0, last: Vec::new() }
+    }
+}
+
+/// Decodes the samples of one shard, a chunk at a time.
+#[derive(Debug)]
+pub struct PlannedSamples<'a> {
+    plan: &'a Plan,
+    next: usize,
+    end: usize,
+    chunk: Vec<u8>,
+    at: usize,
+    last: Vec<u8>,
+}
+
+impl PlannedSamples<'_> {
+    /// Decodes the next sample into `sample`, whose memory is used again; false at the end.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Damaged`], with the byte of the chunk.
+    pub fn next_into(&mut self, sample: &mut PlannedSample) -> Result<bool> {
+        if self.at == self.chunk.len() {
+            if self.next == self.end {
+                return Ok(false);
+            }
+            let start = self.next as u64;
+            self.load().map_err(|e| self.place(e, start))?;
+        }
+        let start = self.next as u64;
+        let exts = self.plan.foot.exts.len() as u64;
+        let roots = self.plan.foot.roots.len() as u64;
+        let mut cursor = Cursor { bytes: &self.chunk, at: self.at };
+        let decoded = decode(&mut cursor, &self.last, sample, exts, roots);
+        self.at = cursor.at;
+        if decoded.is_none() {
+            return Err(self.place(damaged("a sample can't be decoded"), start));
+        }
+        self.last.clone_from(&sample.source);
+        Ok(true)
+    }
+
+    fn load(&mut self) -> Result<()> {
+        let bytes = &self.plan.bytes[self.next..self.end];
+        if bytes.len() < 12 {
+            return Err(damaged("a chunk's head is cut"));
+        }
+        let (packed, raw) = (u32_at(bytes, 0) as usize, u32_at(bytes, 4) as usize);
+        if raw == 0 || raw > MAX_CHUNK || packed > bytes.len() - 12 {
+            return Err(damaged("a chunk's length is impossible"));
+        }
+        self.chunk = zstd::bulk::decompress(&bytes[12..12 + packed], raw)
+            .map_err(|e| damaged(&format!("a chunk can't be unpacked: {e}")))?;
+        if self.chunk.len() != raw || crc32c(&self.chunk) != u32_at(bytes, 8) {
+            return Err(damaged("the checksum of a chunk is wrong"));
+        }
+        self.next += 12 + packed;
+        self.at = 0;
+        self.last.clear();
+        Ok(())
+    }
+
+    fn place(&self, error: Error, byte: u64) -> Error {
+        let error = error.with_byte(byte);
+        match &self.plan.path {
+            Some(path) => error.with_path(path),
+            None => error,
+        }
+    }
+}
+
+struct Cursor<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Cursor<'a> {
+    fn take(&mut self, length: u64) -> Option<&'a [u8]> {
+        let end = self.at.checked_add(usize::try_from(length).ok()?)?;
+        let bytes = self.bytes.get(self.at..end)?;
+        self.at = end;
+        Some(bytes)
+    }
+
+    fn varint(&mut self) -> Option<u64> {
+        let mut n = 0u64;
+        for shift in (0..64).step_by(7) {
+            let byte = *self.bytes.get(self.at)?;
+            self.at += 1;
+            let bits = u64::from(byte & 0x7f);
+            if shift == 63 && bits > 1 {
+                return None;
+            }
+            n |= bits << shift;
+            if byte < 0x80 {
+                return Some(n);
+            }
+        }
+        None
+    }
+}
+
+fn decode(
+    cursor: &mut Cursor<'_>,
+    last: &[u8],
+    sample: &mut PlannedSample,
+    exts: u64,
+    roots: u64,
+) -> Option<()> {
+    sample.root = cursor.varint().filter(|&r| r < roots)? as u32;
+    let common = last.get(..usize::try_from(cursor.varint()?).ok()?)?;
+    sample.source.clear();
+    sample.source.extend_from_slice(common);
+    let length = cursor.varint()?;
+    sample.source.extend_from_slice(cursor.take(length)?);
+    sample.key.clear();
+    match cursor.varint()? {
+        0 => sample.key.extend_from_slice(&sample.source),
+        n => sample.key.extend_from_slice(cursor.take(n - 1)?),
+    }
+    let parts = cursor.varint()?;
+    sample.parts.clear();
+    for _ in 0..parts {
+        let ext = cursor.varint().filter(|&e| e < exts)? as u16;
+        let size = cursor.varint()?;
+        let stamp = u32_at(cursor.take(4)?, 0);
+        sample.parts.push(PlannedPart { ext, size, stamp });
+    }
+    Some(())
+}
+
+fn damaged(what: &str) -> Error {
+    Error::new(ErrorKind::Damaged, format!("the plan is damaged: {what}; plan again"))
+}

@@ -1,0 +1,223 @@
+//! Encodes a plan while its samples stream by; holds one chunk in memory.
+
+use std::io::{self, Write};
+
+use super::{CHUNK, MAGIC, MAX_CHUNK, PlanFoot, PlannedExt, PlannedSample, PlannedShard, SCHEMA};
+use crate::checksum::crc32c;
+use crate::error::{Error, ErrorKind, Result};
+use crate::name;
+
+/// zstd's level: names compress well at every level, and planning must not wait for it.
+const LEVEL: i32 = 1;
+
+/// Writes a plan to any [`Write`].
+pub struct PlanWriter<W> {
+    out: W,
+    written: u64,
+    exts: Vec<PlannedExt>,
+    shards: Vec<PlannedShard>,
+    shard: Option<OpenShard>,
+    compressor: zstd::bulk::Compressor<'static>,
+    chunk: Vec<u8>,
+    /// The chunk's samples as they are hashed into the content hash.
+    canonical: Vec<u8>,
+    last_source: Vec<u8>,
+}
+
+struct OpenShard {
+    planned: PlannedShard,
+    content: blake3::Hasher,
+    sources: blake3::Hasher,
+}
+
+impl<W> std::fmt::Debug for PlanWriter<W> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("PlanWriter").field("shards", &self.shards.len()).finish_non_exhaustive()
+    }
+}
+
+impl<W: Write> PlanWriter<W> {
+    /// Begins a plan whose parts use `exts`.
+    ///
+    /// # Errors
+    /// The operating system's refusal to write.
+    pub fn new(mut out: W, exts: Vec<PlannedExt>) -> io::Result<Self> {
+        out.write_all(&MAGIC)?;
+        Ok(PlanWriter {
+            out,
+            written: MAGIC.len() as u64,
+            exts,
+            shards: Vec::new(),
+            shard: None,
+            compressor: zstd::bulk::Compressor::new(LEVEL)?,
+            chunk: Vec::with_capacity(CHUNK * 2),
+            canonical: Vec::with_capacity(CHUNK * 2),
+            last_source: Vec::new(),
+        })
+    }
+
+    /// Begins the next shard.
+    pub fn begin_shard(&mut self, name: impl Into<String>) {
+        debug_assert!(self.shard.is_none(), "the last shard was not ended");
+        self.shard = Some(OpenShard {
+            planned: PlannedShard {
+                name: name.into(),
+                samples: 0,
+                source_bytes: 0,
+                bytes: 0,
+                at: self.written,
+                length: 0,
+                content: String::new(),
+                sources: String::new(),
+            },
+            content: blake3::Hasher::new(),
+            sources: blake3::Hasher::new(),
+        });
+    }
+
+    /// Adds a sample to the shard.
+    ///
+    /// # Errors
+    /// The operating system's refusal to write; a sample of more than 8 MiB of names.
+    pub fn add(&mut self, sample: &PlannedSample) -> Result<()> {
+        let before = self.chunk.len();
+        encode(sample, &self.last_source, &mut self.chunk);
+        if self.chunk.len() - before > MAX_CHUNK - CHUNK {
+            let text = "a sample's names and parts take more than 7 MiB in the plan";
+            return Err(Error::new(ErrorKind::Limit, text).with_key(name::shown(&sample.key)));
+        }
+        self.last_source.clone_from(&sample.source);
+        put_bytes(&mut self.canonical, &sample.key);
+        put_varint(&mut self.canonical, sample.parts.len() as u64);
+        for part in &sample.parts {
+            put_bytes(&mut self.canonical, self.exts[part.ext as usize].shard.as_bytes());
+            put_varint(&mut self.canonical, part.size);
+        }
+        if let Some(shard) = &mut self.shard {
+            shard.planned.samples += 1;
+            shard.planned.source_bytes += sample.parts.iter().map(|p| p.size).sum::<u64>();
+        }
+        if self.chunk.len() >= CHUNK { self.close_chunk() } else { Ok(()) }
+    }
+
+    /// Ends the shard, whose tar will have `bytes` bytes.
+    ///
+    /// # Errors
+    /// The operating system's refusal to write.
+    pub fn end_shard(&mut self, bytes: u64) -> Result<()> {
+        self.close_chunk()?;
+        if let Some(OpenShard { mut planned, content, sources }) = self.shard.take() {
+            planned.bytes = bytes;
+            planned.length = self.written - planned.at;
+            planned.content = content.finalize().to_hex().to_string();
+            planned.sources = sources.finalize().to_hex().to_string();
+            self.shards.push(planned);
+        }
+        Ok(())
+    }
+
+    /// Writes the footer and gives back what it says.
+    ///
+    /// # Errors
+    /// The operating system's refusal to write.
+    pub fn finish(
+        mut self,
+        tool: String,
+        roots: Vec<String>,
+        options: serde_json::Value,
+        problems: Vec<serde_json::Value>,
+    ) -> Result<(W, PlanFoot)> {
+        let foot = PlanFoot {
+            schema: SCHEMA,
+            tool,
+            content: content_hash(&options, &self.shards),
+            roots,
+            options,
+            exts: self.exts,
+            samples: self.shards.iter().map(|s| s.samples).sum(),
+            bytes: self.shards.iter().map(|s| s.bytes).sum(),
+            shards: self.shards,
+            problems,
+        };
+        let json = serde_json::to_vec(&foot)
+            .map_err(|e| Error::new(ErrorKind::Limit, format!("cannot write the footer: {e}")))?;
+        let mut tail = json.clone();
+        tail.extend(self.written.to_le_bytes());
+        tail.extend((json.len() as u64).to_le_bytes());
+        tail.extend(crc32c(&json).to_le_bytes());
+        tail.extend([0; 4]);
+        tail.extend(MAGIC);
+        self.out.write_all(&tail).and_then(|()| self.out.flush()).map_err(write_failed)?;
+        Ok((self.out, foot))
+    }
+
+    fn close_chunk(&mut self) -> Result<()> {
+        if self.chunk.is_empty() {
+            return Ok(());
+        }
+        if let Some(shard) = &mut self.shard {
+            shard.sources.update(&self.chunk);
+            shard.content.update(&self.canonical);
+        }
+        let packed = self.compressor.compress(&self.chunk).map_err(write_failed)?;
+        let mut head = [0; 12];
+        head[..4].copy_from_slice(&(packed.len() as u32).to_le_bytes());
+        head[4..8].copy_from_slice(&(self.chunk.len() as u32).to_le_bytes());
+        head[8..].copy_from_slice(&crc32c(&self.chunk).to_le_bytes());
+        self.out.write_all(&head).and_then(|()| self.out.write_all(&packed)).map_err(write_failed)?;
+        self.written += (head.len() + packed.len()) as u64;
+        self.chunk.clear();
+        self.canonical.clear();
+        self.last_source.clear();
+        Ok(())
+    }
+}
+
+/// The hash that names a plan: the same options and the same shards give the same hash.
+fn content_hash(options: &serde_json::Value, shards: &[PlannedShard]) -> String {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(b"tarflume plan 1\n");
+    hasher.update(options.to_string().as_bytes());
+    for shard in shards {
+        let line = format!("\n{} {} {}", shard.name, shard.samples, shard.content);
+        hasher.update(line.as_bytes());
+    }
+    hasher.finalize().to_hex().to_string()
+}
+
+fn encode(sample: &PlannedSample, last_source: &[u8], out: &mut Vec<u8>) {
+    let common = sample.source.iter().zip(last_source).take_while(|(a, b)| a == b).count();
+    put_varint(out, u64::from(sample.root));
+    put_varint(out, common as u64);
+    put_bytes(out, &sample.source[common..]);
+    if sample.key == sample.source {
+        put_varint(out, 0);
+    } else {
+        put_varint(out, sample.key.len() as u64 + 1);
+        out.extend_from_slice(&sample.key);
+    }
+    put_varint(out, sample.parts.len() as u64);
+    for part in &sample.parts {
+        put_varint(out, u64::from(part.ext));
+        put_varint(out, part.size);
+        out.extend_from_slice(&part.stamp.to_le_bytes());
+    }
+}
+
+fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
+    put_varint(out, bytes.len() as u64);
+    out.extend_from_slice(bytes);
+}
+
+/// LEB128: seven bits a byte, low ones first.
+fn put_varint(out: &mut Vec<u8>, mut n: u64) {
+    while n >= 0x80 {
+        out.push(n as u8 | 0x80);
+        n >>= 7;
+    }
+    out.push(n as u8);
+}
+
+fn write_failed(source: io::Error) -> Error {
+    Error::io(source, "write", "the plan")
+}

@@ -1,0 +1,239 @@
+//! `TarReader`: walks the tar at a path, and lends the bytes of its members.
+//!
+//! The thin loop of I/O around [`tar::Walk`]. Two ways to read: by headers alone, jumping over
+//! data; or every byte in order, with the digest of the whole as a by-product. Memory is one window,
+//! whatever sizes the headers claim.
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use crate::checksum::{Crc, Digest};
+use crate::error::{Error, ErrorKind, Result};
+use crate::index::TarFacts;
+use crate::name;
+use crate::tar::{Event, Member, Walk};
+
+/// Bytes read at a time when every byte is wanted.
+const PIECE: usize = 256 * 1024;
+/// Bytes read at a jump when only headers are wanted; doubled while jumps stay short.
+const PEEK: usize = 4 * 1024;
+/// A member that a caller wants whole in memory may be this long.
+pub const MAX_WHOLE: u64 = 1 << 30;
+
+/// What of a tar is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reading {
+    /// Headers, and what the caller asks for.
+    Headers,
+    /// Every byte, hashed.
+    Everything,
+}
+
+/// Reads a tar member by member.
+#[derive(Debug)]
+pub struct TarReader {
+    file: File,
+    path: PathBuf,
+    length: u64,
+    walk: Walk,
+    window: Vec<u8>,
+    /// Byte of the tar that stands first in the window.
+    at: u64,
+    filled: usize,
+    /// Bytes to read at the next jump.
+    peek: usize,
+    hasher: Option<blake3::Hasher>,
+    /// Where the end marker begins, once it was found.
+    end: Option<u64>,
+}
+
+impl TarReader {
+    /// Opens the tar at `path`.
+    ///
+    /// # Errors
+    /// The operating system's refusal.
+    pub fn open(path: &Path, reading: Reading) -> Result<TarReader> {
+        let file = File::open(path).map_err(|e| Error::io(e, "open", path))?;
+        let length = file.metadata().map_err(|e| Error::io(e, "read", path))?.len();
+        Ok(TarReader {
+            file,
+            path: path.to_path_buf(),
+            length,
+            walk: Walk::new(),
+            window: Vec::new(),
+            at: 0,
+            filled: 0,
+            peek: PEEK,
+            hasher: (reading == Reading::Everything).then(blake3::Hasher::new),
+            end: None,
+        })
+    }
+
+    /// Bytes of the tar.
+    pub fn length(&self) -> u64 {
+        self.length
+    }
+
+    /// The next member, of whatever kind; `None` after the end marker.
+    ///
+    /// # Errors
+    /// What [`Walk::step`] finds wrong; the operating system's refusal to read.
+    pub fn next_member(&mut self) -> Result<Option<Member>> {
+        loop {
+            if self.end.is_some() {
+                return Ok(None);
+            }
+            let (offset, length) = self.walk.want();
+            if offset.checked_add(length as u64).is_none_or(|end| end > self.length) {
+                return Err(self.walk.eof(self.length).with_path(&self.path));
+            }
+            self.load(offset, length)?;
+            let start = (offset - self.at) as usize;
+            let step = self.walk.step(&self.window[start..start + length]);
+            match step.map_err(|e| e.with_path(&self.path))? {
+                Some(Event::Member(member)) if member.end() > self.length => {
+                    return Err(self.cut(&member));
+                }
+                Some(Event::Member(member)) => return Ok(Some(member)),
+                Some(Event::End { offset }) => self.end = Some(offset),
+                None => {}
+            }
+        }
+    }
+
+    /// A member whose data ends past the end of the file, told before its data is asked for.
+    fn cut(&self, member: &Member) -> Error {
+        let missing = member.end() - self.length;
+        let text = format!(
+            "the tar ends inside this member: {missing} of the {} bytes of its data and padding are missing",
+            member.end() - member.data
+        );
+        Error::new(ErrorKind::Truncated, text)
+            .with_path(&self.path)
+            .with_byte(member.first)
+            .with_key(name::shown(&member.name))
+    }
+
+    /// Where the end marker begins, once [`TarReader::next_member`] has returned `None`.
+    pub fn end(&self) -> Option<u64> {
+        self.end
+    }
+
+    /// The member's data, whole.
+    ///
+    /// # Errors
+    /// It is longer than [`MAX_WHOLE`]; the operating system's refusal to read.
+    pub fn data(&mut self, member: &Member) -> Result<&[u8]> {
+        if member.size > MAX_WHOLE {
+            let text = format!("{} bytes are too many to be looked at in memory", member.size);
+            return Err(Error::new(ErrorKind::Limit, text)
+                .with_path(&self.path)
+                .with_byte(member.data)
+                .with_key(name::shown(&member.name)));
+        }
+        let length = member.size as usize;
+        self.load(member.data, length)?;
+        let start = (member.data - self.at) as usize;
+        Ok(&self.window[start..start + length])
+    }
+
+    /// crc32c of the member's data, read in pieces.
+    ///
+    /// # Errors
+    /// The operating system's refusal to read.
+    pub fn checksum(&mut self, member: &Member) -> Result<u32> {
+        let mut crc = Crc::new();
+        let mut done = 0;
+        while done < member.size {
+            let piece = (member.size - done).min(PIECE as u64) as usize;
+            self.load(member.data + done, piece)?;
+            let start = (member.data + done - self.at) as usize;
+            crc.update(&self.window[start..start + piece]);
+            done += piece as u64;
+        }
+        Ok(crc.value())
+    }
+
+    /// Reads to the end of the file, end marker and padding, and gives length and digest.
+    ///
+    /// # Errors
+    /// The operating system's refusal to read.
+    pub fn finish(mut self) -> Result<TarFacts> {
+        if self.hasher.is_some() {
+            self.load(self.length, 0)?;
+        }
+        let digest: Option<Digest> = self.hasher.map(|h| h.finalize());
+        Ok(TarFacts { length: self.length, digest })
+    }
+
+    /// True if all bytes from `offset` to the end of the file are zeros.
+    ///
+    /// # Errors
+    /// The operating system's refusal to read.
+    pub fn only_zeros_from(&mut self, offset: u64) -> Result<bool> {
+        let mut at = offset.max(self.at); // what came before was seen to be zeros
+        while at < self.length {
+            let piece = (self.length - at).min(PIECE as u64) as usize;
+            self.load(at, piece)?;
+            let start = (at - self.at) as usize;
+            if self.window[start..start + piece].iter().any(|&b| b != 0) {
+                return Ok(false);
+            }
+            at += piece as u64;
+        }
+        Ok(true)
+    }
+
+    /// Brings `length` bytes at `offset` into the window. They must lie inside the file.
+    fn load(&mut self, offset: u64, length: usize) -> Result<()> {
+        let have = self.at..self.at + self.filled as u64;
+        if have.contains(&offset) && offset + length as u64 <= have.end {
+            return Ok(());
+        }
+        if self.hasher.is_some() { self.load_in_order(offset, length) } else { self.jump(offset, length) }
+    }
+
+    /// Headers only: a fresh read at `offset`, larger where the last ones lay close together.
+    fn jump(&mut self, offset: u64, length: usize) -> Result<()> {
+        let near = offset < self.at + 2 * self.filled.max(PEEK) as u64;
+        self.peek = if near { (self.peek * 2).min(PIECE) } else { PEEK };
+        self.at = offset;
+        self.filled = 0;
+        let want = (self.peek.max(length) as u64).min(self.length - offset) as usize;
+        self.read_more(want)
+    }
+
+    /// Everything: what was read is hashed once, in order; a gap is read and hashed in passing.
+    fn load_in_order(&mut self, offset: u64, length: usize) -> Result<()> {
+        let mut end = self.at + self.filled as u64;
+        while end < offset {
+            self.at = end;
+            self.filled = 0;
+            let piece = (offset - end).min(PIECE as u64) as usize;
+            self.read_more(piece)?;
+            end = self.at + self.filled as u64;
+        }
+        let keep = (offset - self.at) as usize;
+        self.window.copy_within(keep..self.filled, 0);
+        self.at = offset;
+        self.filled -= keep;
+        let want = (length.max(PIECE) as u64).min(self.length - offset) as usize;
+        self.read_more(want.saturating_sub(self.filled))
+    }
+
+    fn read_more(&mut self, length: usize) -> Result<()> {
+        let end = self.filled + length;
+        if self.window.len() < end {
+            self.window.resize(end, 0);
+        }
+        let piece = &mut self.window[self.filled..end];
+        let from = self.at + self.filled as u64;
+        self.file.read_exact_at(piece, from).map_err(|e| Error::io(e, "read", &self.path).with_byte(from))?;
+        if let Some(hasher) = &mut self.hasher {
+            hasher.update(piece);
+        }
+        self.filled = end;
+        Ok(())
+    }
+}

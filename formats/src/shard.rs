@@ -1,0 +1,336 @@
+//! `ShardWriter`: tar and index in step. A shard's tar appears first and its index last, so an
+//! index that exists means a whole shard.
+//!
+//! Files are read straight into the writer's buffer, behind their headers, and leave it in pieces
+//! of about 200 kB: measured, pieces of that size are copied and hashed while they are still in the
+//! cache, and a sample that turns out bad is dropped before a byte of it is written.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use crate::checksum::{Crc, Digest, crc32c};
+use crate::error::{Error, ErrorKind, Result};
+use crate::index::{IndexBuilder, TarFacts};
+use crate::manifest::ShardEntry;
+use crate::name;
+use crate::publish::{Published, TempFile, folder_of, rename_new, sync_folder};
+use crate::tar;
+
+/// The buffer is written out at the end of the sample that fills it this far.
+const PIECE: usize = 192 * 1024;
+/// Parts longer than this pass through the buffer in pieces instead of standing in it whole.
+pub const STREAM_ABOVE: u64 = 32 * 1024 * 1024;
+/// What a sidecar's name adds to its tar's.
+pub const INDEX_SUFFIX: &str = ".index";
+
+/// Where the sidecar of the tar at `tar` stands.
+pub fn index_path(tar: &Path) -> PathBuf {
+    let mut path = tar.as_os_str().to_owned();
+    path.push(INDEX_SUFFIX);
+    path.into()
+}
+
+/// Writes one shard.
+#[derive(Debug)]
+pub struct ShardWriter {
+    temp: TempFile,
+    buffer: Vec<u8>,
+    filled: usize,
+    /// Bytes that have left the buffer.
+    written: u64,
+    hasher: blake3::Hasher,
+    index: IndexBuilder,
+    header: Vec<u8>,
+    name: Vec<u8>,
+    sample: OpenSample,
+}
+
+/// The sample that is being written.
+#[derive(Debug, Default)]
+struct OpenSample {
+    key: Vec<u8>,
+    first: u64,
+    parts: Vec<OpenPart>,
+    /// The hasher as it was at `first`, kept once bytes of the sample have left the buffer.
+    rollback: Option<Box<blake3::Hasher>>,
+}
+
+#[derive(Debug)]
+struct OpenPart {
+    ext: Vec<u8>,
+    offset: u64,
+    length: u64,
+    /// Known already for streamed parts.
+    checksum: Option<u32>,
+}
+
+impl ShardWriter {
+    /// Begins the shard that will be published as `name` in `folder`.
+    ///
+    /// # Errors
+    /// The operating system's refusal to create a file in `folder`.
+    pub fn create(folder: &Path, name: &str) -> Result<ShardWriter> {
+        Ok(ShardWriter {
+            temp: TempFile::create(folder, name)?,
+            buffer: vec![0; 2 * PIECE],
+            filled: 0,
+            written: 0,
+            hasher: blake3::Hasher::new(),
+            index: IndexBuilder::new(),
+            header: Vec::with_capacity(2048),
+            name: Vec::new(),
+            sample: OpenSample::default(),
+        })
+    }
+
+    /// Begins a sample.
+    pub fn begin(&mut self, key: &[u8]) {
+        self.sample.key.clear();
+        self.sample.key.extend_from_slice(key);
+        self.sample.first = self.position();
+        self.sample.parts.clear();
+        self.sample.rollback = None;
+    }
+
+    /// Adds a part to the sample: writes its header and lends the `length` bytes behind it, which
+    /// the caller fills. Their content is undefined until then.
+    ///
+    /// # Errors
+    /// A name or length that a tar can't hold.
+    pub fn part(&mut self, ext: &[u8], length: u64) -> Result<&mut [u8]> {
+        self.put_header(ext, length)?;
+        let length = usize::try_from(length)
+            .map_err(|_| Error::new(ErrorKind::Limit, "a part is larger than memory"))?;
+        let start = self.filled;
+        let end = start + length.next_multiple_of(512);
+        self.grow(end);
+        self.buffer[start + length..end].fill(0);
+        self.filled = end;
+        Ok(&mut self.buffer[start..start + length])
+    }
+
+    /// Adds a part of any length: `fill` is called with one slice after the other and must fill
+    /// each of them wholly.
+    ///
+    /// # Errors
+    /// What `fill` gives; the operating system's refusal to write.
+    pub fn stream_part<E: From<Error>>(
+        &mut self,
+        ext: &[u8],
+        length: u64,
+        mut fill: impl FnMut(&mut [u8]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        self.put_header(ext, length)?;
+        if self.sample.rollback.is_none() {
+            let keep = (self.position() - self.sample.first) as usize;
+            self.flush_to(self.filled - keep)?;
+            self.sample.rollback = Some(Box::new(self.hasher.clone()));
+        }
+        self.flush_to(self.filled)?;
+        let mut crc = Crc::new();
+        let mut left = length;
+        while left > 0 {
+            let piece = left.min(PIECE as u64) as usize;
+            fill(&mut self.buffer[..piece])?;
+            crc.update(&self.buffer[..piece]);
+            self.filled = piece;
+            self.flush_to(piece)?;
+            left -= piece as u64;
+        }
+        let padding = (length.next_multiple_of(512) - length) as usize;
+        self.buffer[..padding].fill(0);
+        self.filled = padding;
+        if let Some(part) = self.sample.parts.last_mut() {
+            part.checksum = Some(crc.value());
+        }
+        Ok(())
+    }
+
+    /// Ends the sample; `dimensions` are width and height of its first image in pixels.
+    ///
+    /// # Errors
+    /// A part that stands twice in the sample; the operating system's refusal to write.
+    pub fn commit(&mut self, dimensions: Option<(u32, u32)>) -> Result<()> {
+        self.index.sample(&self.sample.key, self.sample.first);
+        for part in &self.sample.parts {
+            let checksum = part.checksum.unwrap_or_else(|| {
+                let start = (part.offset - self.written) as usize;
+                crc32c(&self.buffer[start..start + part.length as usize])
+            });
+            self.index.part(&part.ext, part.offset, part.length, Some(checksum))?;
+        }
+        if let Some((width, height)) = dimensions {
+            self.index.dimensions(width, height);
+        }
+        if self.filled >= PIECE { self.flush_to(self.filled) } else { Ok(()) }
+    }
+
+    /// Forgets the sample, as if it had never been begun.
+    ///
+    /// # Errors
+    /// The operating system's refusal to shorten the file again.
+    pub fn abandon(&mut self) -> Result<()> {
+        match self.sample.rollback.take() {
+            Some(hasher) => {
+                let first = self.sample.first;
+                let file = &mut self.temp.file;
+                file.set_len(first)
+                    .and_then(|()| file.seek(SeekFrom::Start(first)))
+                    .map_err(|e| Error::io(e, "shorten", self.temp.path()))?;
+                self.hasher = *hasher;
+                self.written = first;
+                self.filled = 0;
+            }
+            None => self.filled = (self.sample.first - self.written) as usize,
+        }
+        self.sample.parts.clear();
+        Ok(())
+    }
+
+    /// Samples so far.
+    pub fn samples(&self) -> u64 {
+        self.index.samples()
+    }
+
+    /// Bytes so far.
+    pub fn position(&self) -> u64 {
+        self.written + self.filled as u64
+    }
+
+    /// Writes the end marker. Nothing has its final name before [`WrittenShard::publish`].
+    ///
+    /// # Errors
+    /// The operating system's refusal to write.
+    pub fn finish(mut self) -> Result<WrittenShard> {
+        let end = self.filled + tar::END.len();
+        self.grow(end);
+        self.buffer[self.filled..end].copy_from_slice(&tar::END);
+        self.filled = end;
+        self.flush_to(end)?;
+        let facts = TarFacts { length: self.written, digest: Some(self.hasher.finalize()) };
+        Ok(WrittenShard {
+            temp: self.temp,
+            facts,
+            samples: self.index.samples(),
+            extensions: self.index.ext_counts(),
+            index: self.index.encode(&facts)?,
+        })
+    }
+
+    fn put_header(&mut self, ext: &[u8], length: u64) -> Result<()> {
+        self.name.clear();
+        name::join(&mut self.name, &self.sample.key, ext);
+        self.header.clear();
+        tar::write_header(&mut self.header, &self.name, length)?;
+        let end = self.filled + self.header.len();
+        self.grow(end);
+        self.buffer[self.filled..end].copy_from_slice(&self.header);
+        self.filled = end;
+        let offset = self.position();
+        self.sample.parts.push(OpenPart { ext: ext.to_vec(), offset, length, checksum: None });
+        Ok(())
+    }
+
+    /// The buffer keeps its largest size: what is in it beyond `filled` is never read.
+    fn grow(&mut self, length: usize) {
+        if self.buffer.len() < length {
+            self.buffer.resize(length.next_power_of_two(), 0);
+        }
+    }
+
+    /// Hashes and writes the first `length` bytes of the buffer; the rest moves to its front.
+    fn flush_to(&mut self, length: usize) -> Result<()> {
+        for piece in self.buffer[..length].chunks(2 * PIECE) {
+            self.hasher.update(piece);
+            let written = self.temp.file.write_all(piece);
+            written.map_err(|e| Error::io(e, "write", self.temp.path()))?;
+        }
+        self.buffer.copy_within(length..self.filled, 0);
+        self.written += length as u64;
+        self.filled -= length;
+        Ok(())
+    }
+}
+
+/// A shard whose bytes are all written, under a temporary name.
+#[derive(Debug)]
+pub struct WrittenShard {
+    temp: TempFile,
+    facts: TarFacts,
+    samples: u64,
+    index: Vec<u8>,
+    /// Parts by extension.
+    pub extensions: BTreeMap<String, u64>,
+}
+
+/// How hard to try that a published file survives a power cut.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Durability {
+    /// Synced to disk before it gets its name.
+    Synced,
+    /// Left to the operating system.
+    Cached,
+}
+
+impl WrittenShard {
+    /// Gives tar and index their names in `folder`: the tar first, the index last.
+    ///
+    /// A tar of that name with the same bytes is left as it is; with other bytes it is the rest of
+    /// a broken attempt (it has no record) and is replaced.
+    ///
+    /// # Errors
+    /// The operating system's refusal, a full disk among them.
+    pub fn publish(self, folder: &Path, name: &str, durability: Durability) -> Result<ShardEntry> {
+        let target = folder.join(name);
+        if durability == Durability::Synced {
+            self.temp.sync()?;
+        }
+        if self.same_bytes(&target)? {
+            drop(self.temp);
+        } else if rename_new(self.temp.path(), &target)? == Published::AlreadyThere {
+            self.temp.publish_over(&target)?;
+        }
+        let index_target = index_path(&target);
+        let index_name = index_target.file_name().unwrap_or_default().to_string_lossy();
+        let mut temp = TempFile::create(folder_of(&index_target), &index_name)?;
+        temp.file.write_all(&self.index).map_err(|e| Error::io(e, "write", temp.path()))?;
+        if durability == Durability::Synced {
+            temp.sync()?;
+        }
+        temp.publish_over(&index_target)?;
+        if durability == Durability::Synced {
+            sync_folder(folder)?;
+        }
+        Ok(ShardEntry {
+            name: name.into(),
+            samples: self.samples,
+            bytes: self.facts.length,
+            blake3: self.facts.digest.map(|d| d.to_hex().to_string()),
+            index_bytes: self.index.len() as u64,
+            index_blake3: blake3::hash(&self.index).to_hex().to_string(),
+        })
+    }
+
+    fn same_bytes(&self, target: &Path) -> Result<bool> {
+        match fs::metadata(target) {
+            Ok(found) if found.len() == self.facts.length => {
+                let digest = digest_of(target)?;
+                Ok(Some(digest) == self.facts.digest)
+            }
+            _ => Ok(false),
+        }
+    }
+}
+
+/// blake3 of the file at `path`.
+///
+/// # Errors
+/// The operating system's refusal to read it.
+pub fn digest_of(path: &Path) -> Result<Digest> {
+    let mut hasher = blake3::Hasher::new();
+    let file = fs::File::open(path).map_err(|e| Error::io(e, "open", path))?;
+    hasher.update_reader(file).map_err(|e| Error::io(e, "read", path))?;
+    Ok(hasher.finalize())
+}

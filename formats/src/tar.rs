@@ -1,0 +1,23 @@
+//! Tar as shards use it: headers written and read, and a walk over a tar's members.
+//!
+//! Nothing here reads or writes a file. [`write_header`] appends blocks to a buffer, [`Header`]
+//! reads one block, and [`Walk`] says which bytes of the tar it wants next; the caller fetches
+//! them from wherever they are: a mapped file, a plain read, a test's memory.
+//!
+//! Written: plain POSIX ustar, with a pax header before a member only where ustar can't hold its
+//! name or size. Read: ustar, pax, GNU and old v7. What no reader of shards handles (sparse files,
+//! several volumes) is refused by name, and so is a tar whose meaning depends on its reader.
+//!
+//! No length found in a tar is trusted: additions are checked and memory is bounded.
+
+mod header;
+mod pax;
+mod walk;
+
+#[cfg(test)]
+mod tests;
+
+pub use header::{
+    BLOCK, END, Header, MTIME, MemberKind, header_len, is_zero_block, padded, write_header,
+};
+pub use walk::{EXTRA_MAX, Event, Member, Walk};

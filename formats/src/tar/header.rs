@@ -1,0 +1,674 @@
+//! One tar header block, read and written; bytes only, no place in a file.
+//!
+//! Reading keeps names as the bytes they are and believes no field; what headers in a row mean
+//! together (long names, pax records) is the walk's matter. Writing is the same bytes every time:
+//! no clock, no user, no file mode gets in.
+
+use std::fmt;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::tar::pax;
+
+/// Bytes of a block: headers are one, data is padded to whole ones.
+pub const BLOCK: u64 = 512;
+
+/// The end marker: two blocks of zeros.
+pub const END: [u8; 1024] = [0; 1024];
+
+/// The modification time of every member we write, in seconds since 1970.
+pub const MTIME: u64 = 0;
+
+/// The largest size we write or believe: file offsets are signed on every system.
+pub(super) const SIZE_MAX: u64 = i64::MAX as u64;
+
+/// The longest name we write, so that what we write stays under the walk's own limit.
+const NAME_MAX: usize = 64 << 10;
+
+/// The largest size that 11 octal digits hold.
+const OCTAL_MAX: u64 = (1 << 33) - 1;
+
+// The header's fields, by their place in the block.
+const NAME: std::ops::Range<usize> = 0..100;
+const MODE: usize = 100;
+const UID: usize = 108;
+const GID: usize = 116;
+const SIZE: std::ops::Range<usize> = 124..136;
+const MTIME_AT: usize = 136;
+const CHECKSUM: std::ops::Range<usize> = 148..156;
+const TYPEFLAG: usize = 156;
+const MAGIC: std::ops::Range<usize> = 257..263;
+const VERSION: usize = 263;
+const DEVMAJOR: usize = 329;
+const DEVMINOR: usize = 337;
+const PREFIX: std::ops::Range<usize> = 345..500;
+
+/// `len` rounded up to whole blocks, or `None` past the end of `u64`.
+pub const fn padded(len: u64) -> Option<u64> {
+    len.checked_next_multiple_of(BLOCK)
+}
+
+/// True for a block of zeros; two of them end a tar.
+pub fn is_zero_block(block: &[u8; 512]) -> bool {
+    // Nearly every block asked about is a header, and a header's name starts in its first byte.
+    block[0] == 0 && block.iter().all(|&b| b == 0)
+}
+
+/// What a member is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum MemberKind {
+    /// A regular file; the only kind that can be part of a sample.
+    File,
+    /// A directory; also an empty "file" whose name ends in a slash, as v7 writes directories.
+    Directory,
+    /// A symbolic link.
+    Symlink,
+    /// A link to an earlier member.
+    HardLink,
+    /// A character or block device, or a named pipe.
+    Device,
+    /// An old GNU sparse file.
+    Sparse,
+    /// The rest of a file that began in another volume.
+    Multivolume,
+    /// A volume's label.
+    Volume,
+    /// Any other type, by its flag.
+    Other(u8),
+}
+
+impl MemberKind {
+    /// The kind that a type flag, the member's whole name and its size make together.
+    pub(super) fn of(typeflag: u8, name: &[u8], size: u64) -> Self {
+        match typeflag {
+            // With data it stays a file: readers disagree about it, so let its name be refused.
+            0 | b'0' if size == 0 && name.ends_with(b"/") => MemberKind::Directory,
+            0 | b'0' | b'7' => MemberKind::File,
+            b'1' => MemberKind::HardLink,
+            b'2' => MemberKind::Symlink,
+            b'3' | b'4' | b'6' => MemberKind::Device,
+            b'5' => MemberKind::Directory,
+            b'S' => MemberKind::Sparse,
+            b'M' => MemberKind::Multivolume,
+            b'V' => MemberKind::Volume,
+            other => MemberKind::Other(other),
+        }
+    }
+}
+
+impl fmt::Display for MemberKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            MemberKind::File => "a file",
+            MemberKind::Directory => "a directory",
+            MemberKind::Symlink => "a symbolic link",
+            MemberKind::HardLink => "a hard link",
+            MemberKind::Device => "a device or named pipe",
+            MemberKind::Sparse => "a sparse file",
+            MemberKind::Multivolume => "a part of a file from another volume",
+            MemberKind::Volume => "a volume label",
+            MemberKind::Other(flag) => {
+                return write!(f, "a member of type \"{}\"", flag.escape_ascii());
+            }
+        })
+    }
+}
+
+/// True for the types that have no data whatever their size field says: links, devices,
+/// directories and named pipes. (POSIX lets a pax writer give hard links data; none that is in use
+/// does, and GNU tar, bsdtar and Python all skip none.)
+pub(super) fn has_no_data(typeflag: u8) -> bool {
+    matches!(typeflag, b'1'..=b'6')
+}
+
+/// What one header block says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Header {
+    /// The name in this block, ustar's prefix included; any bytes but zero.
+    pub name: Vec<u8>,
+    /// The type, as stored.
+    pub typeflag: u8,
+    /// Bytes of data after the header; 0 for links, directories and devices.
+    pub size: u64,
+}
+
+impl Header {
+    /// Reads a block that is not the end marker.
+    ///
+    /// # Errors
+    /// [`ErrorKind::BadHeader`] when the checksum does not match the block or the size is no size.
+    pub fn parse(block: &[u8; 512]) -> Result<Header> {
+        check_sum(block)?;
+        let typeflag = block[TYPEFLAG];
+        // Writers leave anything in the size field of a type that has no data.
+        let size = if has_no_data(typeflag) { 0 } else { parse_size(&block[SIZE])? };
+        Ok(Header { name: stored_name(block), typeflag, size })
+    }
+
+    /// The kind of member that this block alone describes.
+    pub fn kind(&self) -> MemberKind {
+        MemberKind::of(self.typeflag, &self.name, self.size)
+    }
+}
+
+/// The name that stands in a block, whatever else is wrong with it.
+pub(super) fn stored_name(block: &[u8; 512]) -> Vec<u8> {
+    let name = until_zero(&block[NAME]);
+    // GNU tar's own magic ("ustar  ") keeps times and sparse maps where POSIX has the prefix.
+    let prefix = if &block[MAGIC] == b"ustar\0" { until_zero(&block[PREFIX]) } else { b"" };
+    if prefix.is_empty() {
+        return name.to_vec();
+    }
+    [prefix, b"/", name].concat()
+}
+
+/// The bytes before the first zero, or all.
+pub(super) fn until_zero(field: &[u8]) -> &[u8] {
+    field.iter().position(|&b| b == 0).map_or(field, |end| &field[..end])
+}
+
+pub(super) fn check_sum(block: &[u8; 512]) -> Result<()> {
+    let field = &block[CHECKSUM];
+    let spaces = CHECKSUM.len() as u32 * u32::from(b' ');
+    let unsigned = sum(block) - sum(field) + spaces;
+    let said = octal(field);
+    if said == Some(u64::from(unsigned)) || said.is_some_and(|said| is_signed_sum(block, said)) {
+        return Ok(());
+    }
+    Err(Error::new(
+        ErrorKind::BadHeader,
+        format!(
+            "no tar header stands here: its checksum field holds \"{}\", its bytes sum to \
+             {unsigned:06o}",
+            field.escape_ascii()
+        ),
+    ))
+}
+
+/// Some historic writers summed signed bytes.
+fn is_signed_sum(block: &[u8; 512], said: u64) -> bool {
+    let signed = |bytes: &[u8]| bytes.iter().map(|&b| i64::from(b as i8)).sum::<i64>();
+    let spaces = CHECKSUM.len() as i64 * i64::from(b' ');
+    i64::try_from(said) == Ok(signed(block) - signed(&block[CHECKSUM]) + spaces)
+}
+
+fn sum(bytes: &[u8]) -> u32 {
+    bytes.iter().map(|&b| u32::from(b)).sum()
+}
+
+fn parse_size(field: &[u8]) -> Result<u64> {
+    let bad = |what: &str| {
+        let text = format!("the size field holds \"{}\", {what}", field.escape_ascii());
+        Error::new(ErrorKind::BadHeader, text)
+    };
+    if field[0] & 0x80 == 0 {
+        return octal(field).ok_or_else(|| bad("which is no octal number"));
+    }
+    // Base 256, big end first, after a marking bit; the next bit is the sign.
+    if field[0] & 0x40 != 0 {
+        return Err(bad("a size below zero"));
+    }
+    let (high, low) = field.split_at(4);
+    match <[u8; 8]>::try_from(low) {
+        Ok(low) if high == [0x80, 0, 0, 0] => Ok(u64::from_be_bytes(low)),
+        _ => Err(bad("more bytes than any file has")),
+    }
+}
+
+/// An octal number between spaces and zero bytes; `None` when there is none or something else too.
+/// 12 digits at most, so it can't overflow.
+fn octal(field: &[u8]) -> Option<u64> {
+    let filler = |b: &u8| matches!(b, b' ' | 0);
+    let start = field.iter().position(|b| !filler(b))?;
+    let field = &field[start..];
+    let digits = field.iter().position(filler).unwrap_or(field.len());
+    let (digits, rest) = field.split_at(digits);
+    if !rest.iter().all(filler) {
+        return None;
+    }
+    digits.iter().try_fold(0u64, |n, &b| match b {
+        b'0'..=b'7' => Some(n << 3 | u64::from(b - b'0')),
+        _ => None,
+    })
+}
+
+/// All that is the same in every header we write; the fields that differ are zeros, and the
+/// checksum field holds the spaces that it counts as.
+const TEMPLATE: [u8; 512] = {
+    let mut block = [0; 512];
+    block = put(block, MODE, b"0000644");
+    block = put(block, UID, b"0000000");
+    block = put(block, GID, b"0000000");
+    block = put(block, MTIME_AT, &octal_digits::<11>(MTIME));
+    block = put(block, CHECKSUM.start, b"        ");
+    block = put(block, MAGIC.start, b"ustar");
+    block = put(block, VERSION, b"00");
+    block = put(block, DEVMAJOR, b"0000000");
+    put(block, DEVMINOR, b"0000000")
+};
+
+const TEMPLATE_SUM: u32 = {
+    let (mut sum, mut i) = (0, 0);
+    while i < TEMPLATE.len() {
+        sum += TEMPLATE[i] as u32;
+        i += 1;
+    }
+    sum
+};
+
+const fn put(mut block: [u8; 512], at: usize, bytes: &[u8]) -> [u8; 512] {
+    let mut i = 0;
+    while i < bytes.len() {
+        block[at + i] = bytes[i];
+        i += 1;
+    }
+    block
+}
+
+const fn octal_digits<const N: usize>(n: u64) -> [u8; N] {
+    let mut digits = [b'0'; N];
+    let (mut rest, mut i) = (n, N);
+    while i > 0 {
+        i -= 1;
+        digits[i] = b'0' + (rest & 7) as u8;
+        rest >>= 3;
+    }
+    digits
+}
+
+/// Appends the header of a regular file: one ustar block, after a pax header where the name or the
+/// size needs one.
+///
+/// # Errors
+/// [`ErrorKind::BadName`] for an empty name, one with a zero byte, and one that ends in a slash:
+/// no tar can hold it as a file. [`ErrorKind::Limit`] for a name over 64 KiB or a size that is no
+/// file offset. Nothing is appended then.
+pub fn write_header(out: &mut Vec<u8>, name: &[u8], size: u64) -> Result<()> {
+    check(name, size)?;
+    let (split, needs) = fit(name, size);
+    if needs.any() {
+        write_pax(out, name, size, needs);
+    }
+    match split {
+        Some((prefix, name)) => push_block(out, b'0', prefix, name, size),
+        None => push_block(out, b'0', b"", short_name(name), size),
+    }
+    Ok(())
+}
+
+/// The bytes that [`write_header`] appends for a good name and size.
+pub fn header_len(name: &[u8], size: u64) -> u64 {
+    let (_, needs) = fit(name, size);
+    if !needs.any() {
+        return BLOCK;
+    }
+    // In memory there is no name so long that this overflows.
+    2 * BLOCK + (needs.records_len(name, size) as u64).next_multiple_of(BLOCK)
+}
+
+fn check(name: &[u8], size: u64) -> Result<()> {
+    let bad = |kind, text: &str| Err(Error::new(kind, text).with_key(shown(name)));
+    if name.is_empty() {
+        return Err(Error::new(ErrorKind::BadName, "a member needs a name, this one is empty"));
+    }
+    if name.contains(&0) {
+        return bad(ErrorKind::BadName, "the name holds a zero byte, which ends names in a tar");
+    }
+    if name.ends_with(b"/") {
+        return bad(ErrorKind::BadName, "the name ends in a slash, which makes it a directory's");
+    }
+    if name.len() > NAME_MAX {
+        return bad(ErrorKind::Limit, "the name is longer than 65536 bytes");
+    }
+    if size > SIZE_MAX {
+        return bad(ErrorKind::Limit, &format!("no file can hold {size} bytes"));
+    }
+    Ok(())
+}
+
+/// Which records a pax header must carry for one member.
+#[derive(Clone, Copy)]
+struct Needs {
+    path: bool,
+    size: bool,
+}
+
+impl Needs {
+    fn any(self) -> bool {
+        self.path || self.size
+    }
+
+    fn records_len(self, name: &[u8], size: u64) -> usize {
+        let path = if self.path { pax::record_len(b"path", name.len()) } else { 0 };
+        let digits = size.checked_ilog10().map_or(1, |log| log as usize + 1);
+        path + if self.size { pax::record_len(b"size", digits) } else { 0 }
+    }
+}
+
+/// A name in two parts, for ustar's prefix and name fields; the prefix may be empty.
+type Split<'a> = (&'a [u8], &'a [u8]);
+
+/// The name as ustar's prefix and name where it fits them, and what only pax can say.
+fn fit(name: &[u8], size: u64) -> (Option<Split<'_>>, Needs) {
+    let split = split_name(name);
+    // ustar says nothing about other alphabets; pax says UTF-8.
+    let path = split.is_none() || !name.is_ascii();
+    (split, Needs { path, size: size > OCTAL_MAX })
+}
+
+fn split_name(name: &[u8]) -> Option<Split<'_>> {
+    if name.len() <= NAME.len() {
+        return Some((b"", name));
+    }
+    // The first slash that leaves a short enough name. Not one of several in a row: some readers
+    // join the two halves without looking, others tidy the slashes up.
+    let from = (name.len() - 1 - NAME.len()).max(1);
+    let slash = (from..=PREFIX.len())
+        .take_while(|&at| at + 1 < name.len())
+        .find(|&at| name[at] == b'/' && name[at - 1] != b'/' && name[at + 1] != b'/')?;
+    Some((&name[..slash], &name[slash + 1..]))
+}
+
+/// What the ustar field holds of a name that only pax can hold, for readers that know no pax.
+fn short_name(name: &[u8]) -> &[u8] {
+    let mut end = name.len().min(NAME.len());
+    // Between two characters, not inside one of a few bytes.
+    while end > 0 && end < name.len() && name[end] & 0xc0 == 0x80 {
+        end -= 1;
+    }
+    // A slash at its end would make a directory of it.
+    while end > 0 && name[end - 1] == b'/' {
+        end -= 1;
+    }
+    if end == 0 { b"_" } else { &name[..end] }
+}
+
+fn write_pax(out: &mut Vec<u8>, name: &[u8], size: u64, needs: Needs) {
+    let base = name.rsplit(|&b| b == b'/').next().unwrap_or(name);
+    let mut own_name = b"PaxHeaders/".to_vec();
+    let room = NAME.len() - own_name.len();
+    let ascii = base.iter().take(room).map(|&b| if b.is_ascii_graphic() { b } else { b'_' });
+    own_name.extend(ascii);
+    let len = needs.records_len(name, size);
+    push_block(out, b'x', b"", &own_name, len as u64);
+    let end = out.len() + len.next_multiple_of(BLOCK as usize);
+    if needs.path {
+        pax::push_record(out, b"path", name);
+    }
+    if needs.size {
+        pax::push_record(out, b"size", size.to_string().as_bytes());
+    }
+    out.resize(end, 0);
+}
+
+/// Appends one header block; the names fit their fields.
+fn push_block(out: &mut Vec<u8>, typeflag: u8, prefix: &[u8], name: &[u8], size: u64) {
+    let mut block = TEMPLATE;
+    block[NAME][..name.len()].copy_from_slice(name);
+    block[PREFIX][..prefix.len()].copy_from_slice(prefix);
+    block[TYPEFLAG] = typeflag;
+    if size <= OCTAL_MAX {
+        block[SIZE][..11].copy_from_slice(&octal_digits::<11>(size));
+    } else {
+        // The pax record counts; this is for readers that know no pax but do know base 256, who
+        // would otherwise lose their way in the data.
+        block[SIZE.start] = 0x80;
+        block[SIZE][4..].copy_from_slice(&size.to_be_bytes());
+    }
+    // Only what differs from the template is summed: summing the whole block costs more than all
+    // the rest of this function.
+    let changed = sum(name) + sum(prefix) + sum(&block[SIZE]) + u32::from(typeflag);
+    let checksum = octal_digits::<6>(u64::from(TEMPLATE_SUM + changed));
+    block[CHECKSUM][..6].copy_from_slice(&checksum);
+    block[CHECKSUM.start + 6] = 0;
+    out.extend_from_slice(&block);
+}
+
+/// A foreign name, fit for a line of text: not endless, no control characters.
+pub(super) fn shown(name: &[u8]) -> String {
+    let text = String::from_utf8_lossy(&name[..name.len().min(4096)]);
+    text.chars().map(|c| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn written(name: &[u8], size: u64) -> Vec<u8> {
+        let mut out = Vec::new();
+        write_header(&mut out, name, size).expect("a good name");
+        assert_eq!(out.len() as u64, header_len(name, size));
+        out
+    }
+
+    fn block_at(bytes: &[u8], index: usize) -> [u8; 512] {
+        bytes[index * 512..][..512].try_into().expect("a block")
+    }
+
+    /// Changes a block and makes its checksum right again.
+    fn altered(name: &[u8], alter: impl FnOnce(&mut [u8; 512])) -> [u8; 512] {
+        let mut block = block_at(&written(name, 5), 0);
+        alter(&mut block);
+        block[CHECKSUM].fill(b' ');
+        let sum = format!("{:06o}\0 ", sum(&block));
+        block[CHECKSUM].copy_from_slice(sum.as_bytes());
+        block
+    }
+
+    fn size_of(field: &[u8; 12]) -> Result<u64> {
+        Header::parse(&altered(b"a", |block| block[SIZE].copy_from_slice(field))).map(|h| h.size)
+    }
+
+    fn refusal<T: fmt::Debug>(result: Result<T>, kind: ErrorKind) -> String {
+        let error = result.expect_err("refused");
+        assert_eq!(error.kind(), kind);
+        error.text().to_owned()
+    }
+
+    #[test]
+    fn every_byte_of_a_plain_header_is_where_posix_says() {
+        let mut want = b"a/b.jpg".to_vec();
+        want.resize(100, 0);
+        want.extend_from_slice(b"0000644\x000000000\x000000000\x0000000001001\x0000000000000\0");
+        want.extend_from_slice(b"010340\0 0");
+        want.resize(257, 0);
+        want.extend_from_slice(b"ustar\x0000");
+        want.resize(329, 0);
+        want.extend_from_slice(b"0000000\x000000000\0");
+        want.resize(512, 0);
+        let made = written(b"a/b.jpg", 513);
+        assert_eq!(made.escape_ascii().to_string(), want.escape_ascii().to_string());
+    }
+
+    #[test]
+    fn a_name_over_100_bytes_is_split_at_a_slash() {
+        let name = [&b"d".repeat(60)[..], b"/", &b"e".repeat(60), b"/", &b"f".repeat(40)].concat();
+        let block = block_at(&written(&name, 0), 0);
+        // 60 + 1 + 60 + 1 + 40 bytes: the first slash leaves 101 for the name, one too many.
+        assert_eq!(until_zero(&block[PREFIX]), &name[..121]);
+        assert_eq!(until_zero(&block[NAME]), &name[122..]);
+    }
+
+    #[test]
+    fn the_longest_ustar_name_needs_no_pax_and_one_byte_more_does() {
+        let longest = [&b"p".repeat(155)[..], b"/", &b"n".repeat(100)].concat();
+        assert_eq!(header_len(&longest, 0), 512);
+        assert_eq!(Header::parse(&block_at(&written(&longest, 0), 0)).unwrap().name, longest);
+        assert_eq!(header_len(&[&longest[..], b"n"].concat(), 0), 1536);
+        assert_eq!(header_len(&[b"p", &longest[..]].concat(), 0), 1536);
+        assert_eq!(header_len(&b"n".repeat(100), 0), 512);
+        assert_eq!(header_len(&b"n".repeat(101), 0), 1536);
+    }
+
+    #[test]
+    fn slashes_in_a_row_and_at_the_start_are_no_place_to_split() {
+        let double = [&b"a".repeat(50)[..], b"//", &b"b".repeat(60)].concat();
+        assert_eq!(header_len(&double, 0), 1536);
+        assert_eq!(header_len(&[b"/", &b"b".repeat(100)[..]].concat(), 0), 1536);
+    }
+
+    #[test]
+    fn a_name_in_another_alphabet_stands_in_pax_and_in_ustar() {
+        let name = "naïve/öl.jpg".as_bytes();
+        let made = written(name, 7);
+        let pax = Header::parse(&block_at(&made, 0)).unwrap();
+        assert_eq!((pax.typeflag, &pax.name[..]), (b'x', &b"PaxHeaders/__l.jpg"[..]));
+        let record = "23 path=naïve/öl.jpg\n".as_bytes();
+        assert_eq!(&made[512..512 + pax.size as usize], record);
+        assert!(made[512 + record.len()..1024].iter().all(|&b| b == 0));
+        assert_eq!(Header::parse(&block_at(&made, 2)).unwrap().name, name);
+    }
+
+    #[test]
+    fn a_size_of_8_gib_stands_in_pax_and_in_base_256() {
+        assert_eq!(header_len(b"a", OCTAL_MAX), 512);
+        assert_eq!(&written(b"a", OCTAL_MAX)[SIZE], b"77777777777\0");
+        let made = written(b"a", OCTAL_MAX + 1);
+        assert_eq!(&made[512..531], b"19 size=8589934592\n");
+        assert_eq!(Header::parse(&block_at(&made, 2)).unwrap().size, 8 << 30);
+    }
+
+    #[test]
+    fn the_short_name_is_neither_half_a_letter_nor_a_directory() {
+        let letters = "ö".repeat(60);
+        assert_eq!(short_name(letters.as_bytes()).len(), 100);
+        assert_eq!(short_name(format!("x{letters}").as_bytes()).len(), 99);
+        let slash = [&b"a".repeat(99)[..], b"/", &b"b".repeat(200)].concat();
+        assert_eq!(short_name(&slash), b"a".repeat(99));
+        assert_eq!(short_name(&[b"/".repeat(200), b"a".to_vec()].concat()), b"_");
+        assert_eq!(short_name(&[0x80; 200]), b"_");
+    }
+
+    #[test]
+    fn names_and_sizes_that_no_tar_holds_are_refused() {
+        let mut out = Vec::new();
+        for name in [&b""[..], b"a\0b", b"a/"] {
+            refusal(write_header(&mut out, name, 0), ErrorKind::BadName);
+        }
+        refusal(write_header(&mut out, &b"a".repeat(NAME_MAX + 1), 0), ErrorKind::Limit);
+        refusal(write_header(&mut out, b"a", SIZE_MAX + 1), ErrorKind::Limit);
+        assert!(out.is_empty());
+    }
+
+    #[test]
+    fn sizes_are_read_in_every_spelling() {
+        for (field, size) in [
+            (b"00000001001\0", 513),
+            (b"00000001001 ", 513),
+            (b"       1001 ", 513),
+            (b"\0\0\0\0\0\0\x001001\0", 513),
+            (b"1001\0\0\0\0\0\0\0\0", 513),
+            (b"777777777777", (1 << 36) - 1),
+            (b"\x80\0\0\0\0\0\0\x02\0\0\0\x01", (2 << 32) + 1),
+            (b"\x80\0\0\0\xff\xff\xff\xff\xff\xff\xff\xff", u64::MAX),
+        ] {
+            assert_eq!(size_of(field).unwrap(), size, "{}", field.escape_ascii());
+        }
+    }
+
+    #[test]
+    fn a_size_that_is_none_is_refused_with_what_was_found() {
+        for (field, what) in [
+            (b"\0\0\0\0\0\0\0\0\0\0\0\0", "no octal"),
+            (b"            ", "no octal"),
+            (b"00000000008\0", "no octal"),
+            (b"-0000000001\0", "no octal"),
+            (b"0x000000001\0", "no octal"),
+            (b"0000 000001\0", "no octal"),
+            (b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", "below zero"),
+            (b"\x80\0\0\x01\0\0\0\0\0\0\0\0", "any file"),
+            (b"\x81\0\0\0\0\0\0\0\0\0\0\0", "any file"),
+        ] {
+            let text = refusal(size_of(field), ErrorKind::BadHeader);
+            assert!(text.contains(what), "{text}");
+            assert!(text.contains(&field.escape_ascii().to_string()), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_type_without_data_has_size_0_whatever_its_field_says() {
+        for flag in b'1'..=b'6' {
+            let header = Header::parse(&altered(b"a", |block| {
+                block[TYPEFLAG] = flag;
+                block[SIZE].copy_from_slice(b"no number..\0");
+            }));
+            assert_eq!(header.unwrap().size, 0);
+        }
+    }
+
+    #[test]
+    fn the_checksum_may_be_the_historic_signed_one_and_nothing_else() {
+        let mut block = block_at(&written(b"a", 5), 0);
+        block[1] = 0xe4;
+        let unsigned = sum(&block) - sum(&block[CHECKSUM]) + 256;
+        for (said, good) in [(unsigned, true), (unsigned - 256, true), (unsigned - 1, false)] {
+            block[CHECKSUM].copy_from_slice(format!("{said:06o}\0 ").as_bytes());
+            assert_eq!(Header::parse(&block).is_ok(), good);
+        }
+        block[CHECKSUM].fill(0);
+        let text = refusal(Header::parse(&block), ErrorKind::BadHeader);
+        assert!(text.starts_with("no tar header stands here"), "{text}");
+    }
+
+    #[test]
+    fn only_the_posix_magic_has_a_prefix() {
+        let with_magic = |magic: &[u8; 8]| {
+            let block = altered(b"name", |block| {
+                block[257..265].copy_from_slice(magic);
+                block[PREFIX][..3].copy_from_slice(b"pre");
+            });
+            Header::parse(&block).unwrap().name
+        };
+        assert_eq!(with_magic(b"ustar\x0000"), b"pre/name");
+        assert_eq!(with_magic(b"ustar  \0"), b"name");
+        assert_eq!(with_magic(&[0; 8]), b"name");
+    }
+
+    #[test]
+    fn every_type_has_its_kind() {
+        let kind =
+            |flag, name: &[u8], size| Header { name: name.into(), typeflag: flag, size }.kind();
+        assert_eq!(kind(0, b"a", 5), MemberKind::File);
+        assert_eq!(kind(0, b"a/", 0), MemberKind::Directory);
+        assert_eq!(kind(b'0', b"a/", 0), MemberKind::Directory);
+        assert_eq!(kind(b'0', b"a/", 5), MemberKind::File);
+        assert_eq!(kind(b'7', b"a", 5), MemberKind::File);
+        assert_eq!(kind(b'1', b"a", 0), MemberKind::HardLink);
+        assert_eq!(kind(b'2', b"a", 0), MemberKind::Symlink);
+        assert_eq!(kind(b'3', b"a", 0), MemberKind::Device);
+        assert_eq!(kind(b'6', b"a", 0), MemberKind::Device);
+        assert_eq!(kind(b'5', b"a", 0), MemberKind::Directory);
+        assert_eq!(kind(b'S', b"a", 0), MemberKind::Sparse);
+        assert_eq!(kind(b'M', b"a", 0), MemberKind::Multivolume);
+        assert_eq!(kind(b'V', b"a", 0), MemberKind::Volume);
+        assert_eq!(kind(b'Z', b"a", 0), MemberKind::Other(b'Z'));
+        assert_eq!(MemberKind::Other(0xff).to_string(), "a member of type \"\\xff\"");
+    }
+
+    #[test]
+    fn padding_is_checked() {
+        assert_eq!([0, 1, 512, 513].map(padded), [Some(0), Some(512), Some(512), Some(1024)]);
+        assert_eq!(padded(u64::MAX), None);
+    }
+
+    #[test]
+    fn zero_blocks_are_known() {
+        assert!(is_zero_block(&[0; 512]));
+        let mut block = [0; 512];
+        block[511] = 1;
+        assert!(!is_zero_block(&block));
+    }
+
+    proptest! {
+        #[test]
+        fn no_block_makes_it_panic(mut block in prop::collection::vec(any::<u8>(), 512), fix: bool) {
+            if fix {
+                block[CHECKSUM].fill(b' ');
+                let sum = format!("{:06o}\0 ", sum(&block));
+                block[CHECKSUM].copy_from_slice(sum.as_bytes());
+            }
+            let parsed = Header::parse(&block_at(&block, 0));
+            prop_assert!(!fix || parsed.is_ok() || parsed.is_err_and(|e| e.text().contains("size")));
+        }
+    }
+}

@@ -1,0 +1,725 @@
+//! The walk over a tar's members: asks for bytes, is given them, says what it found.
+//!
+//! It reads nothing itself and remembers one member at a time, so a tar of any size, honest or
+//! not, takes little memory. Each step asks for bytes farther on than the last: it always ends.
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::tar::header::{
+    BLOCK, Header, MemberKind, SIZE_MAX, check_sum, has_no_data, is_zero_block, padded, shown,
+    stored_name, until_zero,
+};
+use crate::tar::pax::Records;
+
+/// The most bytes that a long name or a pax header may have.
+pub const EXTRA_MAX: u64 = 1 << 20;
+
+/// A member as it lies in the tar.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Member {
+    /// The whole name, from whichever header holds it; any bytes but zero.
+    pub name: Vec<u8>,
+    /// What it is; never a kind that no reader of shards handles (sparse, several volumes).
+    pub kind: MemberKind,
+    /// Where its first header block starts, long names and pax headers included.
+    pub first: u64,
+    /// Where its data starts.
+    pub data: u64,
+    /// Bytes of data, without the padding.
+    pub size: u64,
+}
+
+impl Member {
+    /// Where the block after the data and its padding starts.
+    pub fn end(&self) -> u64 {
+        padded(self.size).map_or(u64::MAX, |len| self.data.saturating_add(len))
+    }
+}
+
+/// What a step of the walk found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Event {
+    /// The next member. That the tar is long enough to hold its data shows at the next step.
+    Member(Member),
+    /// The end marker; the walk is over, and bytes after the marker are not looked at.
+    End {
+        /// Where the marker's first block of zeros starts.
+        offset: u64,
+    },
+}
+
+/// A walk over a tar's members that leaves reading to its caller.
+///
+/// ```text
+/// let mut walk = Walk::new();
+/// loop {
+///     let (offset, len) = walk.want();
+///     if offset + len as u64 > tar_len {
+///         return Err(walk.eof(tar_len));
+///     }
+///     match walk.step(read(offset, len)?)? {
+///         Some(Event::Member(member)) => ..,
+///         Some(Event::End { .. }) => break,
+///         None => {}
+///     }
+/// }
+/// ```
+///
+/// Where the whole tar is in memory or mapped, [`Walk::step_in`] does the first half of that.
+/// After an error a walk has nothing more to say and must not be used.
+#[derive(Debug, Clone)]
+pub struct Walk {
+    /// Where the wanted bytes start.
+    at: u64,
+    state: State,
+    pending: Pending,
+    last: Option<Last>,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum State {
+    /// A header, or the end marker's first block.
+    Header,
+    /// The data of a header that speaks of the next member, with its padding.
+    Extra { typeflag: u8, header: u64, size: usize, padded: usize },
+    /// The end marker's second block.
+    SecondZero,
+    /// Nothing: the end marker stood at `end`.
+    Over { end: u64 },
+}
+
+/// What headers before a member's own have said about it.
+#[derive(Debug, Clone, Default)]
+struct Pending {
+    /// Where the first of them stands.
+    first: Option<u64>,
+    name: Option<Vec<u8>>,
+    size: Option<u64>,
+    /// As in the pax records.
+    sparse: Option<Vec<u8>>,
+}
+
+/// The member before, kept to be named should the tar end inside it.
+#[derive(Debug, Clone, Default)]
+struct Last {
+    name: Vec<u8>,
+    first: u64,
+    /// Where its data ends, padding left out.
+    data_end: u64,
+}
+
+impl Default for Walk {
+    fn default() -> Self {
+        Walk::new()
+    }
+}
+
+impl Walk {
+    /// A walk from the start of a tar.
+    pub fn new() -> Self {
+        Walk::at(0)
+    }
+
+    /// A walk from `offset`, where some member's first header block or the end marker stands.
+    pub fn at(offset: u64) -> Self {
+        Walk { at: offset, state: State::Header, pending: Pending::default(), last: None }
+    }
+
+    /// The bytes of the tar that the next step takes: where they start and how many. At most
+    /// [`EXTRA_MAX`] of them, and none once the walk is over.
+    pub fn want(&self) -> (u64, usize) {
+        let len = match self.state {
+            State::Header | State::SecondZero => BLOCK as usize,
+            State::Extra { padded, .. } => padded,
+            State::Over { .. } => 0,
+        };
+        (self.at, len)
+    }
+
+    /// Takes the bytes that [`Walk::want`] asked for; more may follow them and are not looked at.
+    /// `None` means that a member or the end marker takes further bytes to tell.
+    ///
+    /// Fewer bytes say that the tar ends after them. If it may have ended before them, inside the
+    /// last member's data, call [`Walk::eof`] instead, for only the tar's length tells.
+    ///
+    /// # Errors
+    /// [`ErrorKind::BadHeader`] for what is no header, or lies, or means different things to
+    /// different readers; [`ErrorKind::Unsupported`] for sparse files, parts of other volumes and
+    /// pax headers that rename every member; [`ErrorKind::Limit`] for a long name or pax header
+    /// over [`EXTRA_MAX`]; [`ErrorKind::WrongFormat`] for compressed tars; and those of
+    /// [`Walk::eof`].
+    pub fn step(&mut self, bytes: &[u8]) -> Result<Option<Event>> {
+        let (at, len) = self.want();
+        let Some(bytes) = bytes.get(..len) else {
+            let packed = if at == 0 { packed(bytes) } else { None };
+            return Err(packed.unwrap_or_else(|| self.eof(at.saturating_add(bytes.len() as u64))));
+        };
+        match (self.state, bytes.first_chunk()) {
+            (State::Header, Some(block)) => self.header(block),
+            (State::SecondZero, Some(block)) => self.second_zero(block),
+            (State::Extra { typeflag, header, size, .. }, _) => {
+                let taken = self.extra(typeflag, &bytes[..size]);
+                taken.map_err(|e| e.with_byte(header))?;
+                self.at += len as u64;
+                self.state = State::Header;
+                Ok(None)
+            }
+            (State::Over { end }, _) => Ok(Some(Event::End { offset: end })),
+            // `want` asked for a block.
+            (_, None) => Err(self.eof(at)),
+        }
+    }
+
+    /// Takes the next step in a tar that is in memory, from its first byte to its last.
+    ///
+    /// # Errors
+    /// Those of [`Walk::step`].
+    pub fn step_in(&mut self, tar: &[u8]) -> Result<Option<Event>> {
+        match usize::try_from(self.at).ok().and_then(|at| tar.get(at..)) {
+            Some(bytes) => self.step(bytes),
+            None => Err(self.eof(tar.len() as u64)),
+        }
+    }
+
+    /// What it means that the tar ends at `tar_len`, before the last of the bytes that
+    /// [`Walk::want`] asks for: [`ErrorKind::MissingEnd`] where it ends cleanly between members,
+    /// without its end marker; [`ErrorKind::Truncated`] where it ends inside a member.
+    pub fn eof(&self, tar_len: u64) -> Error {
+        let (at, len) = self.want();
+        let missing = at.saturating_add(len as u64).saturating_sub(tar_len);
+        match self.state {
+            State::Header => self.eof_for_header(tar_len, missing),
+            State::Extra { header, .. } => {
+                let what = "the tar ends inside a long name or pax header";
+                self.truncated(header, format!("{what}: {missing} bytes are missing"))
+            }
+            State::SecondZero => {
+                let text = "the end marker is cut: the tar ends after one of its two zero blocks";
+                Error::new(ErrorKind::MissingEnd, text).with_byte(at - BLOCK)
+            }
+            State::Over { end } => {
+                let text = "the tar was walked to its end marker and has become shorter since";
+                Error::new(ErrorKind::MissingEnd, text).with_byte(end)
+            }
+        }
+    }
+
+    fn eof_for_header(&self, tar_len: u64, missing: u64) -> Error {
+        if tar_len > self.at {
+            let text = format!("the tar ends inside a header: {missing} of its bytes are missing");
+            return self.truncated(self.at, text);
+        }
+        if let Some(first) = self.pending.first {
+            let text = "the tar ends between a long name or pax header and its member: at least \
+                        512 bytes are missing";
+            return self.truncated(first, text.into());
+        }
+        if tar_len < self.at {
+            return self.cut_member(tar_len);
+        }
+        let text = if tar_len == 0 {
+            "the tar is empty: it has not even an end marker"
+        } else {
+            "the tar ends without its end marker: it was cut at a block boundary, or its writer \
+             was killed"
+        };
+        Error::new(ErrorKind::MissingEnd, text).with_byte(tar_len)
+    }
+
+    fn cut_member(&self, tar_len: u64) -> Error {
+        let Some(Last { name, first, data_end }) = &self.last else {
+            let text = format!("the tar ends before byte {}, where its walk should begin", self.at);
+            return Error::new(ErrorKind::Truncated, text).with_byte(tar_len);
+        };
+        let text = match data_end.saturating_sub(tar_len) {
+            0 => {
+                let missing = self.at.saturating_sub(tar_len);
+                format!("the tar ends in the zeros that pad this member: {missing} are missing")
+            }
+            missing => {
+                format!("the tar ends inside this member: {missing} bytes of its data are missing")
+            }
+        };
+        Error::new(ErrorKind::Truncated, text).with_byte(*first).with_key(shown(name))
+    }
+
+    /// The tar ends inside a header, at `byte` or before: where its first header stands counts.
+    fn truncated(&self, byte: u64, text: String) -> Error {
+        let error =
+            Error::new(ErrorKind::Truncated, text).with_byte(self.pending.first.unwrap_or(byte));
+        match &self.pending.name {
+            Some(name) => error.with_key(shown(name)),
+            None => error,
+        }
+    }
+
+    fn header(&mut self, block: &[u8; 512]) -> Result<Option<Event>> {
+        if is_zero_block(block) {
+            return self.first_zero();
+        }
+        let header = match Header::parse(block) {
+            Ok(header) => header,
+            Err(error) => return Err(self.no_header(error, block)),
+        };
+        match header.typeflag {
+            b'x' | b'X' | b'g' | b'L' | b'K' => self.start_extra(header).map(|()| None),
+            _ => self.member(header).map(|member| Some(Event::Member(member))),
+        }
+    }
+
+    /// Adds to a header's error what is known around it.
+    fn no_header(&self, error: Error, block: &[u8; 512]) -> Error {
+        if self.at == 0
+            && let Some(error) = packed(block)
+        {
+            return error;
+        }
+        let error = error.with_byte(self.at);
+        // Where the checksum is wrong there is no name to believe.
+        if check_sum(block).is_ok() {
+            let name = self.pending.name.clone().unwrap_or_else(|| stored_name(block));
+            return error.with_key(shown(&name));
+        }
+        error
+    }
+
+    fn first_zero(&mut self) -> Result<Option<Event>> {
+        if let Some(first) = self.pending.first {
+            let text = "a long name or pax header has no member: the end marker follows it";
+            return Err(Error::new(ErrorKind::BadHeader, text).with_byte(first));
+        }
+        self.at = self.checked_end(self.at, 0)?;
+        self.state = State::SecondZero;
+        Ok(None)
+    }
+
+    fn second_zero(&mut self, block: &[u8; 512]) -> Result<Option<Event>> {
+        let end = self.at - BLOCK;
+        if !is_zero_block(block) {
+            let text = "a lone block of zeros stands here, and no end marker: readers disagree \
+                        about what follows it";
+            return Err(Error::new(ErrorKind::BadHeader, text).with_byte(end));
+        }
+        self.at = self.checked_end(self.at, 0)?;
+        self.state = State::Over { end };
+        Ok(Some(Event::End { offset: end }))
+    }
+
+    /// The end of a header at `header` and its `size` bytes of data, padded.
+    fn checked_end(&self, header: u64, size: u64) -> Result<u64> {
+        let data = header.checked_add(BLOCK);
+        let end = data.and_then(|data| data.checked_add(padded(size)?));
+        end.filter(|&end| end <= SIZE_MAX).ok_or_else(|| {
+            let text = format!("the header says {size} bytes follow, which no file can hold");
+            Error::new(ErrorKind::BadHeader, text).with_byte(header)
+        })
+    }
+
+    /// Makes ready to take the data of a header that speaks of the next member.
+    fn start_extra(&mut self, header: Header) -> Result<()> {
+        let at = self.at;
+        if header.size > EXTRA_MAX {
+            let text = format!(
+                "a long name or pax header of {} bytes is more than the {EXTRA_MAX} we take",
+                header.size
+            );
+            return Err(Error::new(ErrorKind::Limit, text).with_byte(at));
+        }
+        let end = self.checked_end(at, header.size)?;
+        self.at = at + BLOCK;
+        // A global header belongs to no one member.
+        if header.typeflag != b'g' {
+            self.pending.first.get_or_insert(at);
+        }
+        self.state = State::Extra {
+            typeflag: header.typeflag,
+            header: at,
+            size: header.size as usize,
+            padded: (end - self.at) as usize,
+        };
+        Ok(())
+    }
+
+    fn extra(&mut self, typeflag: u8, data: &[u8]) -> Result<()> {
+        match typeflag {
+            // Where a link leads is nothing to us.
+            b'K' => Ok(()),
+            b'L' => match until_zero(data) {
+                b"" => Err(Error::new(ErrorKind::BadHeader, "a long name is empty")),
+                name => self.pending.set_name(name.to_vec()),
+            },
+            b'g' => refuse_global(&Records::parse(data)?),
+            _ => {
+                let Records { path, size, sparse } = Records::parse(data)?;
+                self.pending.sparse = sparse.or(self.pending.sparse.take());
+                if let Some(name) = path {
+                    self.pending.set_name(name)?;
+                }
+                size.map_or(Ok(()), |size| self.pending.set_size(size))
+            }
+        }
+    }
+
+    fn member(&mut self, header: Header) -> Result<Member> {
+        let at = self.at;
+        let pending = std::mem::take(&mut self.pending);
+        let name = pending.name.unwrap_or(header.name);
+        let size = match pending.size {
+            Some(size) if !has_no_data(header.typeflag) => size,
+            _ => header.size,
+        };
+        let kind = MemberKind::of(header.typeflag, &name, size);
+        let first = pending.first.unwrap_or(at);
+        let placed = |e: Error| e.with_byte(first).with_key(shown(&name));
+        if let Some(true_name) = pending.sparse {
+            let key = if true_name.is_empty() { &name } else { &true_name };
+            return Err(unsupported(MemberKind::Sparse).with_byte(first).with_key(shown(key)));
+        }
+        // 'N' is a long name of the oldest GNU tars, which no reader in use understands.
+        if matches!(kind, MemberKind::Sparse | MemberKind::Multivolume | MemberKind::Other(b'N')) {
+            return Err(placed(unsupported(kind)));
+        }
+        let end = self.checked_end(at, size).map_err(placed)?;
+        let data = at + BLOCK;
+        self.at = end;
+        self.state = State::Header;
+        let last = self.last.get_or_insert_default();
+        last.name.clone_from(&name);
+        (last.first, last.data_end) = (first, data + size);
+        Ok(Member { name, kind, first, data, size })
+    }
+}
+
+impl Pending {
+    /// Takes a name. Which of two headers wins differs between readers, so they must agree.
+    fn set_name(&mut self, name: Vec<u8>) -> Result<()> {
+        match &self.name {
+            Some(earlier) if *earlier != name => {
+                let text = "two headers before this member give it different names";
+                Err(Error::new(ErrorKind::BadHeader, text).with_key(shown(earlier)))
+            }
+            _ => {
+                self.name = Some(name);
+                Ok(())
+            }
+        }
+    }
+
+    fn set_size(&mut self, size: u64) -> Result<()> {
+        match self.size {
+            Some(earlier) if earlier != size => Err(Error::new(
+                ErrorKind::BadHeader,
+                "two headers before this member give it different sizes",
+            )),
+            _ => {
+                self.size = Some(size);
+                Ok(())
+            }
+        }
+    }
+}
+
+/// A global pax header that named, sized or holed every member would be obeyed by some readers and
+/// passed over by others. What is in use (git's comment, times, owners) is nothing to us.
+fn refuse_global(records: &Records) -> Result<()> {
+    if *records == Records::default() {
+        return Ok(());
+    }
+    let text = "a global pax header gives every member after it one name, size or sparse map: \
+                readers disagree about it";
+    Err(Error::new(ErrorKind::Unsupported, text))
+}
+
+fn unsupported(kind: MemberKind) -> Error {
+    let text = format!("this member is {kind}, which readers of shards can't read");
+    Error::new(ErrorKind::Unsupported, text)
+}
+
+/// The error for a tar that starts with `bytes`, should they be those of a packed one.
+fn packed(bytes: &[u8]) -> Option<Error> {
+    let format = match bytes {
+        [0x1f, 0x8b, ..] => "gzip",
+        [0x28, 0xb5, 0x2f, 0xfd, ..] => "zstd",
+        [0xfd, b'7', b'z', b'X', b'Z', ..] => "xz",
+        [b'B', b'Z', b'h', ..] => "bzip2",
+        _ => return None,
+    };
+    let text = format!("this is {format} data, no plain tar: decompress it first");
+    Some(Error::new(ErrorKind::WrongFormat, text).with_byte(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tar::{END, pax, write_header};
+
+    /// A header of any type, its checksum right.
+    fn block(typeflag: u8, name: &[u8], size: &[u8]) -> Vec<u8> {
+        let mut blocks = Vec::new();
+        write_header(&mut blocks, name, 0).expect("a short name");
+        let mut block = blocks.split_off(blocks.len() - 512);
+        block[156] = typeflag;
+        block[124..124 + size.len()].copy_from_slice(size);
+        block[148..156].fill(b' ');
+        let sum: u32 = block.iter().map(|&b| u32::from(b)).sum();
+        block[148..156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
+        block
+    }
+
+    /// A header of any type with its data and padding.
+    fn entry(typeflag: u8, name: &[u8], data: &[u8]) -> Vec<u8> {
+        let mut out = block(typeflag, name, format!("{:011o}", data.len()).as_bytes());
+        out.extend_from_slice(data);
+        out.resize(out.len().next_multiple_of(512), 0);
+        out
+    }
+
+    /// A header of records.
+    fn extra(typeflag: u8, records: &[(&str, &str)]) -> Vec<u8> {
+        let mut data = Vec::new();
+        for (key, value) in records {
+            pax::push_record(&mut data, key.as_bytes(), value.as_bytes());
+        }
+        entry(typeflag, b"PaxHeaders/x", &data)
+    }
+
+    fn walk(tar: &[u8]) -> Result<Vec<Member>> {
+        let mut walk = Walk::new();
+        let mut members = Vec::new();
+        loop {
+            match walk.step_in(tar)? {
+                Some(Event::Member(member)) => members.push(member),
+                Some(Event::End { offset }) => {
+                    assert_eq!(walk.want(), (offset + 1024, 0));
+                    assert_eq!(walk.step_in(tar)?, Some(Event::End { offset }));
+                    return Ok(members);
+                }
+                None => {}
+            }
+        }
+    }
+
+    fn good(parts: &[&[u8]]) -> Vec<Member> {
+        walk(&[&parts.concat()[..], &END].concat()).expect("a good tar")
+    }
+
+    #[track_caller]
+    fn bad(parts: &[&[u8]], kind: ErrorKind, byte: u64, key: Option<&str>, says: &str) {
+        let error = walk(&parts.concat()).expect_err("a bad tar");
+        assert_eq!(error.kind(), kind, "{error}");
+        assert_eq!(error.place().byte, Some(byte), "{error}");
+        assert_eq!(error.place().key.as_deref(), key, "{error}");
+        assert!(error.text().contains(says), "{error}");
+    }
+
+    fn member(name: &[u8], first: u64, data: u64, size: u64) -> Member {
+        Member { name: name.to_vec(), kind: MemberKind::File, first, data, size }
+    }
+
+    #[test]
+    fn plain_members_follow_each_other() {
+        let found = good(&[&entry(b'0', b"a.jpg", &[1; 513]), &entry(b'0', b"a.cls", b"7")]);
+        assert_eq!(found, [member(b"a.jpg", 0, 512, 513), member(b"a.cls", 1536, 2048, 1)]);
+        assert_eq!(found[1].end(), 2560);
+        assert_eq!(good(&[]), []);
+    }
+
+    #[test]
+    fn what_follows_the_end_marker_is_not_looked_at() {
+        assert_eq!(good(&[&END, &entry(b'0', b"a", b"")]), []);
+    }
+
+    #[test]
+    fn a_walk_begins_at_any_member() {
+        let tar = [&entry(b'0', b"a", &[1; 600])[..], &entry(b'0', b"b", b"2"), &END].concat();
+        let mut walk = Walk::at(1536);
+        assert_eq!(walk.want(), (1536, 512));
+        let second = walk.step_in(&tar).expect("good");
+        assert_eq!(second, Some(Event::Member(member(b"b", 1536, 2048, 1))));
+    }
+
+    #[test]
+    fn gnu_long_names_and_links_count_from_their_first_header() {
+        let long = b"n".repeat(600);
+        let found = good(&[
+            &entry(b'K', b"././@LongLink", &b"l".repeat(600)),
+            &entry(b'L', b"././@LongLink", &[&long[..], b"\0"].concat()),
+            &entry(b'0', b"nnn", b"data"),
+            &entry(b'0', b"b", b""),
+        ]);
+        assert_eq!(found, [member(&long, 0, 3584, 4), member(b"b", 4096, 4608, 0)]);
+    }
+
+    #[test]
+    fn pax_gives_one_member_its_name_and_size() {
+        let found = good(&[
+            &extra(b'g', &[("comment", "who cares")]),
+            &extra(b'x', &[("mtime", "1.5"), ("path", "a/ö")]),
+            &extra(b'X', &[("size", "600")]),
+            &block(b'0', b"short", b"00000000000"),
+            &[0; 1024],
+            &entry(b'0', b"b", b"1"),
+        ]);
+        assert_eq!(found, [member("a/ö".as_bytes(), 1024, 3584, 600), member(b"b", 4608, 5120, 1)]);
+    }
+
+    #[test]
+    fn a_link_or_directory_has_no_data_whatever_its_headers_say() {
+        for flag in b'1'..=b'6' {
+            let found = good(&[
+                &extra(b'x', &[("size", "600")]),
+                &block(flag, b"link", b"00000001000"),
+                &entry(b'0', b"b", b"1"),
+            ]);
+            assert_eq!((found[0].size, found[1].first), (0, 1536));
+        }
+    }
+
+    #[test]
+    fn a_long_name_with_a_slash_at_its_end_is_a_v7_directory() {
+        let found = good(&[&entry(b'L', b"long", b"dir/\0"), &entry(0, b"d", b"")]);
+        assert_eq!((found[0].kind, &found[0].name[..]), (MemberKind::Directory, &b"dir/"[..]));
+    }
+
+    #[test]
+    fn types_nobody_knows_are_members_with_data() {
+        let found = good(&[&entry(b'Z', b"z", b"data"), &entry(b'V', b"label", b"")]);
+        assert_eq!((found[0].kind, found[0].size), (MemberKind::Other(b'Z'), 4));
+        assert_eq!(found[1].kind, MemberKind::Volume);
+    }
+
+    #[test]
+    fn sparse_files_and_parts_of_volumes_are_refused_by_name() {
+        let unsupported = |parts: &[&[u8]], says| {
+            bad(parts, ErrorKind::Unsupported, 0, Some("name"), says);
+        };
+        unsupported(&[&entry(b'S', b"name", b"")], "a sparse file");
+        unsupported(&[&entry(b'M', b"name", b"")], "another volume");
+        unsupported(&[&entry(b'N', b"name", b"")], "type \"N\"");
+        let sparse = extra(b'x', &[("GNU.sparse.major", "1")]);
+        unsupported(&[&sparse, &entry(b'0', b"name", b"")], "a sparse file");
+        let named = extra(b'x', &[("GNU.sparse.name", "name"), ("path", "GNUSparse.1/name")]);
+        unsupported(&[&named, &entry(b'0', b"x", b"")], "a sparse file");
+    }
+
+    #[test]
+    fn a_global_header_that_names_or_sizes_members_is_refused() {
+        for key in ["path", "size", "GNU.sparse.name"] {
+            let parts = extra(b'g', &[(key, "1")]);
+            bad(&[&parts], ErrorKind::Unsupported, 0, None, "global");
+        }
+    }
+
+    #[test]
+    fn headers_that_contradict_each_other_are_refused() {
+        let long = entry(b'L', b"long", b"one\0");
+        let same = extra(b'x', &[("path", "one"), ("size", "1")]);
+        assert_eq!(good(&[&long, &same, &entry(b'0', b"x", b"1")])[0].name, b"one");
+        let name = extra(b'x', &[("path", "two")]);
+        bad(&[&long, &name], ErrorKind::BadHeader, 1024, Some("one"), "different names");
+        let size = extra(b'x', &[("size", "2")]);
+        bad(&[&same, &size], ErrorKind::BadHeader, 1024, None, "different sizes");
+    }
+
+    #[test]
+    fn long_names_and_pax_headers_are_bounded() {
+        for flag in *b"LKxXg" {
+            let header = block(flag, b"long", b"00004000001");
+            bad(&[&header], ErrorKind::Limit, 0, None, "1048577");
+        }
+        let longest = [&b"n".repeat(EXTRA_MAX as usize - 1)[..], b"\0"].concat();
+        let found = good(&[&entry(b'L', b"long", &longest), &entry(b'0', b"n", b"")]);
+        assert_eq!(found[0].name.len() as u64, EXTRA_MAX - 1);
+    }
+
+    #[test]
+    fn extra_headers_that_lie_are_refused_at_their_byte() {
+        let a = entry(b'0', b"a", b"");
+        let pax = entry(b'x', b"pax", b"99 path=a\n");
+        bad(&[&a, &pax], ErrorKind::BadHeader, 512, None, "does not fit");
+        for empty in [&b""[..], b"\0\0"] {
+            let long = entry(b'L', b"long", empty);
+            bad(&[&a, &long], ErrorKind::BadHeader, 512, None, "empty");
+        }
+        let long = entry(b'L', b"long", b"name\0");
+        bad(&[&a, &long, &END], ErrorKind::BadHeader, 512, None, "no member");
+    }
+
+    #[test]
+    fn a_broken_header_is_refused_at_its_byte() {
+        let a = entry(b'0', b"a", b"");
+        bad(&[&a, &[7; 512]], ErrorKind::BadHeader, 512, None, "no tar header");
+        let size = block(b'0', b"b", b"-----------");
+        bad(&[&a, &size], ErrorKind::BadHeader, 512, Some("b"), "size field");
+        let long = entry(b'L', b"long", b"name\0");
+        bad(&[&long, &size], ErrorKind::BadHeader, 1024, Some("name"), "size field");
+        let huge = block(b'0', b"b", b"\x80\0\0\0\x7f\xff\xff\xff\xff\xff\xff\xff");
+        bad(&[&a, &huge], ErrorKind::BadHeader, 512, Some("b"), "no file can hold");
+        let over = extra(b'x', &[("size", "18446744073709551615")]);
+        let error = [&over[..], &entry(b'0', b"b", b"")];
+        bad(&error, ErrorKind::BadHeader, 1024, Some("b"), "no file can hold");
+    }
+
+    #[test]
+    fn packed_tars_are_called_what_they_are() {
+        for (magic, says) in [
+            (&[0x1f, 0x8b][..], "gzip"),
+            (&[0x28, 0xb5, 0x2f, 0xfd], "zstd"),
+            (b"\xfd7zXZ\0", "xz"),
+            (b"BZh9", "bzip2"),
+        ] {
+            let mut packed = magic.to_vec();
+            bad(&[&packed], ErrorKind::WrongFormat, 0, None, says);
+            packed.resize(512, 1);
+            bad(&[&packed], ErrorKind::WrongFormat, 0, None, says);
+            bad(&[&entry(b'0', b"a", b""), &packed], ErrorKind::BadHeader, 512, None, "no tar");
+        }
+    }
+
+    #[test]
+    fn a_lone_block_of_zeros_is_no_end_marker() {
+        let a = entry(b'0', b"a", b"");
+        bad(&[&a, &[0; 512], &a], ErrorKind::BadHeader, 512, None, "lone block");
+        bad(&[&a, &[0; 512]], ErrorKind::MissingEnd, 512, None, "one of its two");
+        bad(&[&a, &[0; 700]], ErrorKind::MissingEnd, 512, None, "one of its two");
+    }
+
+    #[test]
+    fn a_tar_cut_between_members_lacks_its_end() {
+        bad(&[], ErrorKind::MissingEnd, 0, None, "empty");
+        bad(&[&entry(b'0', b"a", b"1")], ErrorKind::MissingEnd, 1024, None, "block boundary");
+    }
+
+    #[test]
+    fn a_tar_cut_inside_a_member_names_it() {
+        let a = entry(b'0', b"a", b"1");
+        let b = [&entry(b'L', b"long", b"bb\0")[..], &entry(b'0', b"b", &[1; 600])].concat();
+        let cut = |len: usize, key, says: &str| {
+            bad(&[&a, &b[..len]], ErrorKind::Truncated, 1024, key, says);
+        };
+        cut(1, None, "inside a header: 511 of");
+        cut(512, None, "long name or pax header: 512 bytes");
+        cut(514, None, "long name or pax header: 510 bytes");
+        cut(1024, Some("bb"), "and its member: at least 512");
+        cut(1030, Some("bb"), "inside a header: 506 of");
+        cut(1536, Some("bb"), "600 bytes of its data");
+        cut(2135, Some("bb"), "member: 1 bytes of its data");
+        cut(2136, Some("bb"), "zeros that pad this member: 424");
+        cut(2559, Some("bb"), "zeros that pad this member: 1 ");
+    }
+
+    #[test]
+    fn a_walk_that_begins_past_the_end_says_so() {
+        let error = Walk::at(4096).step_in(&END).expect_err("past the end");
+        assert_eq!((error.kind(), error.place().byte), (ErrorKind::Truncated, Some(1024)));
+        let mut walk = Walk::at(u64::MAX - 511);
+        let error = walk.step(&block(b'0', b"a", b"")).expect_err("past all files");
+        assert_eq!(error.kind(), ErrorKind::BadHeader);
+    }
+
+    #[test]
+    fn foreign_names_can_not_write_on_the_terminal() {
+        let name = b"a\x1b[2J\xff\n";
+        let key = "a\u{fffd}[2J\u{fffd}\u{fffd}";
+        bad(&[&entry(b'S', name, b"")], ErrorKind::Unsupported, 0, Some(key), "");
+    }
+}

@@ -1,0 +1,65 @@
+//! The command line: one file a command, each with its arguments, its help and its output.
+//!
+//! Arguments are recorded and checked here; the work is done by the library below, which prints
+//! nothing.
+#![allow(clippy::print_stdout, clippy::print_stderr)]
+
+mod cat;
+mod index;
+mod info;
+mod ls;
+mod unpack;
+mod verify;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+
+use crate::failure::Outcome;
+
+/// Turns folders of images and JSON into WebDataset shards with a sidecar index, and proves them whole.
+#[derive(Debug, Parser)]
+#[command(name = "pack", version, about, max_term_width = 100, after_help = EXAMPLES)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  pack build photos/ -o shards/              pack a folder, check every file, publish
+  pack verify shards/                        prove that nothing is missing or damaged (for CI)
+  pack index old-shards/                     make index and manifest for tars that others made
+  pack cat shards/ cats/001.json             print one part
+
+Exit codes:
+  0 done   1 problems found   2 wrong usage   65 bad data   75 try again   130 interrupted";
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Verify(verify::Args),
+    Index(index::Args),
+    Info(info::Args),
+    Ls(ls::Args),
+    Cat(cat::Args),
+    Unpack(unpack::Args),
+}
+
+/// Runs the command that the process was started with.
+pub fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let outcome: Outcome = match cli.command {
+        Command::Verify(args) => verify::run(&args),
+        Command::Index(args) => index::run(&args),
+        Command::Info(args) => info::run(&args),
+        Command::Ls(args) => ls::run(&args),
+        Command::Cat(args) => cat::run(&args),
+        Command::Unpack(args) => unpack::run(&args),
+    };
+    let exit = outcome.unwrap_or_else(|failure| {
+        eprintln!("error: {failure}");
+        failure.exit
+    });
+    exit.into()
+}

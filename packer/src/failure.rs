@@ -1,0 +1,68 @@
+//! Why a command could not do its work: one line (with its causes), and the exit code.
+
+use std::fmt;
+
+use tarflume_formats::{Error, ErrorKind};
+
+use crate::exit::Exit;
+
+/// A command's failure. What is wrong with data is a [`crate::problem::Problem`] instead.
+#[derive(Debug)]
+pub struct Failure {
+    /// The code with which the process ends.
+    pub exit: Exit,
+    /// What could not be done, where, and what to do.
+    pub text: String,
+}
+
+impl Failure {
+    /// The command line is wrong.
+    pub fn usage(text: impl Into<String>) -> Failure {
+        Failure { exit: Exit::Usage, text: text.into() }
+    }
+
+    /// Trying again would give the same.
+    pub fn bad_data(text: impl Into<String>) -> Failure {
+        Failure { exit: Exit::BadData, text: text.into() }
+    }
+
+    /// Trying again may help.
+    pub fn try_again(text: impl Into<String>) -> Failure {
+        Failure { exit: Exit::TryAgain, text: text.into() }
+    }
+
+    /// The same failure with another exit code.
+    #[must_use]
+    pub fn with_exit(mut self, exit: Exit) -> Failure {
+        self.exit = exit;
+        self
+    }
+
+    /// An operating-system error while `doing` something with `path`.
+    pub fn io(error: std::io::Error, doing: &str, path: impl AsRef<std::path::Path>) -> Failure {
+        Error::io(error, doing, path).into()
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Failure {
+        let exit = match error.kind() {
+            ErrorKind::Io | ErrorKind::Exists => Exit::TryAgain,
+            _ => Exit::BadData,
+        };
+        let text = match error.io_error() {
+            Some(source) => format!("{error}: {source}"),
+            None => error.to_string(),
+        };
+        Failure { exit, text }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+/// What every command gives back.
+pub type Outcome = Result<Exit, Failure>;
