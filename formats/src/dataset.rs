@@ -27,8 +27,7 @@ impl Dataset {
     /// # Errors
     /// No manifest; a shard or sidecar that is missing, stale, cut or damaged.
     pub fn open(path: &Path) -> Result<Dataset> {
-        let manifest_path =
-            if path.is_dir() { path.join(FILE_NAME) } else { path.to_path_buf() };
+        let manifest_path = if path.is_dir() { path.join(FILE_NAME) } else { path.to_path_buf() };
         let folder = crate::publish::folder_of(&manifest_path).to_path_buf();
         let manifest = read_manifest(&manifest_path)?;
         let mut indexes = Vec::with_capacity(manifest.shards.len());

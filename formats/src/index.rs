@@ -5,6 +5,7 @@
 //! written here but by [`Index::open`].
 
 pub mod build;
+mod check;
 mod head;
 pub mod layout;
 pub mod view;

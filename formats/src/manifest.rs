@@ -95,11 +95,13 @@ impl Manifest {
 
     fn check(&self) -> Result<()> {
         if self.format != FORMAT {
-            let text = format!("the format is '{}', not '{FORMAT}'", name::shown(self.format.as_bytes()));
+            let text =
+                format!("the format is '{}', not '{FORMAT}'", name::shown(self.format.as_bytes()));
             return Err(Error::new(ErrorKind::WrongFormat, text));
         }
         if self.schema != SCHEMA {
-            let text = format!("schema {} of the manifest; this program knows {SCHEMA}", self.schema);
+            let text =
+                format!("schema {} of the manifest; this program knows {SCHEMA}", self.schema);
             return Err(Error::new(ErrorKind::Version, text));
         }
         let sum = |f: fn(&ShardEntry) -> u64| {
@@ -116,7 +118,10 @@ impl Manifest {
                 return Err(Error::new(ErrorKind::BadName, format!("shard '{shown}': {why}")));
             }
             if !names.insert(&shard.name) {
-                return Err(Error::new(ErrorKind::Repeated, format!("shard '{shown}' stands twice")));
+                return Err(Error::new(
+                    ErrorKind::Repeated,
+                    format!("shard '{shown}' stands twice"),
+                ));
             }
             shard.digest()?;
             hex_digest(&shard.index_blake3)?;
@@ -157,7 +162,8 @@ impl ShardEntry {
 /// Anything else.
 pub fn hex_digest(hex: &str) -> Result<Digest> {
     Digest::from_hex(hex).map_err(|_| {
-        let text = format!("'{}' is no blake3 digest of 64 hex digits", name::shown(hex.as_bytes()));
+        let text =
+            format!("'{}' is no blake3 digest of 64 hex digits", name::shown(hex.as_bytes()));
         Error::new(ErrorKind::Damaged, text)
     })
 }

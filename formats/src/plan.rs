@@ -1,6 +1,6 @@
 //! The plan: what every shard will hold, decided once, before a byte of a shard is written.
 //!
-//! [`write`] encodes it while samples stream by, [`read`] maps it; a worker that packs shard i
+//! [`mod@write`] encodes it while samples stream by, [`mod@read`] maps it; a worker that packs shard i
 //! touches the footer and that shard's chunks alone. FORMAT.md is the specification. How samples
 //! are found and dealt over shards is the packer's business.
 
@@ -20,6 +20,9 @@ pub const SCHEMA: u32 = 1;
 const CHUNK: usize = 256 * 1024;
 /// No chunk is larger than this before compression: one sample more than [`CHUNK`] at most.
 const MAX_CHUNK: usize = 8 * 1024 * 1024;
+/// No path under a root is longer, in bytes: each sample repeats the start of the one before it, and
+/// a hostile plan must not make that cost more than reading it.
+const NAME_MAX: usize = 64 * 1024;
 /// Bytes of the trailer: footer's place, length and crc32c, zeros, magic.
 const TRAILER: usize = 32;
 

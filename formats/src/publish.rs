@@ -149,7 +149,9 @@ pub fn sync_folder(folder: &Path) -> Result<()> {
     let opened = File::open(folder).map_err(|e| Error::io(e, "open", folder))?;
     match opened.sync_all() {
         // Some network file systems know no sync of a folder.
-        Err(e) if matches!(e.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported) => Ok(()),
+        Err(e) if matches!(e.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported) => {
+            Ok(())
+        }
         other => other.map_err(|e| Error::io(e, "sync to disk", folder)),
     }
 }

@@ -44,6 +44,8 @@ pub struct TarReader {
     /// Bytes to read at the next jump.
     peek: usize,
     hasher: Option<blake3::Hasher>,
+    /// Bytes of the tar that have gone through the hasher.
+    hashed: u64,
     /// Where the end marker begins, once it was found.
     end: Option<u64>,
 }
@@ -66,6 +68,7 @@ impl TarReader {
             filled: 0,
             peek: PEEK,
             hasher: (reading == Reading::Everything).then(blake3::Hasher::new),
+            hashed: 0,
             end: None,
         })
     }
@@ -113,6 +116,18 @@ impl TarReader {
             .with_path(&self.path)
             .with_byte(member.first)
             .with_key(name::shown(&member.name))
+    }
+
+    /// Where the next header is expected.
+    pub fn position(&self) -> u64 {
+        self.walk.want().0
+    }
+
+    /// Walks on from `offset`, where a member's first header or the end marker should stand: past
+    /// damage, by what a sidecar says, or for a look at one member.
+    pub fn resume_at(&mut self, offset: u64) {
+        self.walk = Walk::at(offset);
+        self.end = None;
     }
 
     /// Where the end marker begins, once [`TarReader::next_member`] has returned `None`.
@@ -172,7 +187,7 @@ impl TarReader {
     /// # Errors
     /// The operating system's refusal to read.
     pub fn only_zeros_from(&mut self, offset: u64) -> Result<bool> {
-        let mut at = offset.max(self.at); // what came before was seen to be zeros
+        let mut at = offset;
         while at < self.length {
             let piece = (self.length - at).min(PIECE as u64) as usize;
             self.load(at, piece)?;
@@ -191,7 +206,11 @@ impl TarReader {
         if have.contains(&offset) && offset + length as u64 <= have.end {
             return Ok(());
         }
-        if self.hasher.is_some() { self.load_in_order(offset, length) } else { self.jump(offset, length) }
+        if self.hasher.is_some() {
+            self.load_in_order(offset, length)
+        } else {
+            self.jump(offset, length)
+        }
     }
 
     /// Headers only: a fresh read at `offset`, larger where the last ones lay close together.
@@ -204,8 +223,13 @@ impl TarReader {
         self.read_more(want)
     }
 
-    /// Everything: what was read is hashed once, in order; a gap is read and hashed in passing.
+    /// Everything: what was read is hashed once, in order; a gap is read and hashed in passing, and
+    /// what is asked for again is read again but not hashed again.
     fn load_in_order(&mut self, offset: u64, length: usize) -> Result<()> {
+        if offset < self.at {
+            self.at = offset;
+            self.filled = 0;
+        }
         let mut end = self.at + self.filled as u64;
         while end < offset {
             self.at = end;
@@ -229,9 +253,13 @@ impl TarReader {
         }
         let piece = &mut self.window[self.filled..end];
         let from = self.at + self.filled as u64;
-        self.file.read_exact_at(piece, from).map_err(|e| Error::io(e, "read", &self.path).with_byte(from))?;
+        self.file
+            .read_exact_at(piece, from)
+            .map_err(|e| Error::io(e, "read", &self.path).with_byte(from))?;
         if let Some(hasher) = &mut self.hasher {
-            hasher.update(piece);
+            let seen = self.hashed.saturating_sub(from).min(piece.len() as u64) as usize;
+            hasher.update(&piece[seen..]);
+            self.hashed = self.hashed.max(from + piece.len() as u64);
         }
         self.filled = end;
         Ok(())

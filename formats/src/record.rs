@@ -30,8 +30,9 @@ impl ShardRecord {
     /// # Errors
     /// The bytes are no record.
     pub fn from_json(bytes: &[u8]) -> Result<ShardRecord> {
-        serde_json::from_slice(bytes)
-            .map_err(|e| Error::new(ErrorKind::WrongFormat, format!("this is no shard record: {e}")))
+        serde_json::from_slice(bytes).map_err(|e| {
+            Error::new(ErrorKind::WrongFormat, format!("this is no shard record: {e}"))
+        })
     }
 
     /// The record as one line of JSON.

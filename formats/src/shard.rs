@@ -5,33 +5,24 @@
 //! of about 200 kB: measured, pieces of that size are copied and hashed while they are still in the
 //! cache, and a sample that turns out bad is dropped before a byte of it is written.
 
-use std::collections::BTreeMap;
-use std::fs;
-use std::io::{Seek, SeekFrom, Write};
-use std::path::{Path, PathBuf};
+mod written;
 
-use crate::checksum::{Crc, Digest, crc32c};
+use std::io::{Seek, SeekFrom, Write};
+use std::path::Path;
+
+use crate::checksum::{Crc, crc32c};
 use crate::error::{Error, ErrorKind, Result};
 use crate::index::{IndexBuilder, TarFacts};
-use crate::manifest::ShardEntry;
 use crate::name;
-use crate::publish::{Published, TempFile, folder_of, rename_new, sync_folder};
+use crate::publish::TempFile;
 use crate::tar;
+
+pub use written::{Durability, INDEX_SUFFIX, WrittenShard, digest_of, index_path};
 
 /// The buffer is written out at the end of the sample that fills it this far.
 const PIECE: usize = 192 * 1024;
 /// Parts longer than this pass through the buffer in pieces instead of standing in it whole.
 pub const STREAM_ABOVE: u64 = 32 * 1024 * 1024;
-/// What a sidecar's name adds to its tar's.
-pub const INDEX_SUFFIX: &str = ".index";
-
-/// Where the sidecar of the tar at `tar` stands.
-pub fn index_path(tar: &Path) -> PathBuf {
-    let mut path = tar.as_os_str().to_owned();
-    path.push(INDEX_SUFFIX);
-    path.into()
-}
-
 /// Writes one shard.
 #[derive(Debug)]
 pub struct ShardWriter {
@@ -98,7 +89,7 @@ impl ShardWriter {
     /// the caller fills. Their content is undefined until then.
     ///
     /// # Errors
-    /// A name or length that a tar can't hold.
+    /// A name or length that a tar can't hold; a part that the sample has already.
     pub fn part(&mut self, ext: &[u8], length: u64) -> Result<&mut [u8]> {
         self.put_header(ext, length)?;
         let length = usize::try_from(length)
@@ -115,13 +106,14 @@ impl ShardWriter {
     /// each of them wholly.
     ///
     /// # Errors
-    /// What `fill` gives; the operating system's refusal to write.
+    /// As [`ShardWriter::part`]; what `fill` gives; the operating system's refusal to write.
     pub fn stream_part<E: From<Error>>(
         &mut self,
         ext: &[u8],
         length: u64,
         mut fill: impl FnMut(&mut [u8]) -> Result<(), E>,
     ) -> Result<(), E> {
+        self.sum_buffered();
         self.put_header(ext, length)?;
         if self.sample.rollback.is_none() {
             let keep = (self.position() - self.sample.first) as usize;
@@ -151,23 +143,21 @@ impl ShardWriter {
     /// Ends the sample; `dimensions` are width and height of its first image in pixels.
     ///
     /// # Errors
-    /// A part that stands twice in the sample; the operating system's refusal to write.
+    /// The operating system's refusal to write; more extensions than an index can count.
     pub fn commit(&mut self, dimensions: Option<(u32, u32)>) -> Result<()> {
+        self.sum_buffered();
         self.index.sample(&self.sample.key, self.sample.first);
         for part in &self.sample.parts {
-            let checksum = part.checksum.unwrap_or_else(|| {
-                let start = (part.offset - self.written) as usize;
-                crc32c(&self.buffer[start..start + part.length as usize])
-            });
-            self.index.part(&part.ext, part.offset, part.length, Some(checksum))?;
+            self.index.part(&part.ext, part.offset, part.length, part.checksum)?;
         }
         if let Some((width, height)) = dimensions {
             self.index.dimensions(width, height);
         }
+        self.begin(b""); // nothing is left that could be abandoned
         if self.filled >= PIECE { self.flush_to(self.filled) } else { Ok(()) }
     }
 
-    /// Forgets the sample, as if it had never been begun.
+    /// Forgets the sample, as if it had never been begun. One that was committed stays.
     ///
     /// # Errors
     /// The operating system's refusal to shorten the file again.
@@ -219,9 +209,23 @@ impl ShardWriter {
         })
     }
 
+    /// Takes the checksums of the parts that stand whole in the buffer, before they leave it.
+    fn sum_buffered(&mut self) {
+        for part in self.sample.parts.iter_mut().filter(|p| p.checksum.is_none()) {
+            let start = (part.offset - self.written) as usize;
+            part.checksum = Some(crc32c(&self.buffer[start..start + part.length as usize]));
+        }
+    }
+
     fn put_header(&mut self, ext: &[u8], length: u64) -> Result<()> {
         self.name.clear();
         name::join(&mut self.name, &self.sample.key, ext);
+        if self.sample.parts.iter().any(|part| part.ext == ext) {
+            let text = format!("the part '{}' appears twice in one sample", name::shown(ext));
+            return Err(Error::new(ErrorKind::Repeated, text)
+                .with_byte(self.position())
+                .with_key(name::shown(&self.sample.key)));
+        }
         self.header.clear();
         tar::write_header(&mut self.header, &self.name, length)?;
         let end = self.filled + self.header.len();
@@ -252,85 +256,4 @@ impl ShardWriter {
         self.filled -= length;
         Ok(())
     }
-}
-
-/// A shard whose bytes are all written, under a temporary name.
-#[derive(Debug)]
-pub struct WrittenShard {
-    temp: TempFile,
-    facts: TarFacts,
-    samples: u64,
-    index: Vec<u8>,
-    /// Parts by extension.
-    pub extensions: BTreeMap<String, u64>,
-}
-
-/// How hard to try that a published file survives a power cut.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Durability {
-    /// Synced to disk before it gets its name.
-    Synced,
-    /// Left to the operating system.
-    Cached,
-}
-
-impl WrittenShard {
-    /// Gives tar and index their names in `folder`: the tar first, the index last.
-    ///
-    /// A tar of that name with the same bytes is left as it is; with other bytes it is the rest of
-    /// a broken attempt (it has no record) and is replaced.
-    ///
-    /// # Errors
-    /// The operating system's refusal, a full disk among them.
-    pub fn publish(self, folder: &Path, name: &str, durability: Durability) -> Result<ShardEntry> {
-        let target = folder.join(name);
-        if durability == Durability::Synced {
-            self.temp.sync()?;
-        }
-        if self.same_bytes(&target)? {
-            drop(self.temp);
-        } else if rename_new(self.temp.path(), &target)? == Published::AlreadyThere {
-            self.temp.publish_over(&target)?;
-        }
-        let index_target = index_path(&target);
-        let index_name = index_target.file_name().unwrap_or_default().to_string_lossy();
-        let mut temp = TempFile::create(folder_of(&index_target), &index_name)?;
-        temp.file.write_all(&self.index).map_err(|e| Error::io(e, "write", temp.path()))?;
-        if durability == Durability::Synced {
-            temp.sync()?;
-        }
-        temp.publish_over(&index_target)?;
-        if durability == Durability::Synced {
-            sync_folder(folder)?;
-        }
-        Ok(ShardEntry {
-            name: name.into(),
-            samples: self.samples,
-            bytes: self.facts.length,
-            blake3: self.facts.digest.map(|d| d.to_hex().to_string()),
-            index_bytes: self.index.len() as u64,
-            index_blake3: blake3::hash(&self.index).to_hex().to_string(),
-        })
-    }
-
-    fn same_bytes(&self, target: &Path) -> Result<bool> {
-        match fs::metadata(target) {
-            Ok(found) if found.len() == self.facts.length => {
-                let digest = digest_of(target)?;
-                Ok(Some(digest) == self.facts.digest)
-            }
-            _ => Ok(false),
-        }
-    }
-}
-
-/// blake3 of the file at `path`.
-///
-/// # Errors
-/// The operating system's refusal to read it.
-pub fn digest_of(path: &Path) -> Result<Digest> {
-    let mut hasher = blake3::Hasher::new();
-    let file = fs::File::open(path).map_err(|e| Error::io(e, "open", path))?;
-    hasher.update_reader(file).map_err(|e| Error::io(e, "read", path))?;
-    Ok(hasher.finalize())
 }

@@ -4,16 +4,20 @@
 //! nothing.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
-mod cat;
-mod index;
-mod info;
-mod ls;
-mod unpack;
-mod verify;
+mod build;
+mod finalize;
+mod packing;
+mod plan;
+mod progress;
+mod run;
+mod size;
+mod source_args;
+mod status;
+mod summary;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{Parser, Subcommand, ValueEnum};
 
 
 use crate::failure::Outcome;
@@ -38,28 +42,46 @@ Exit codes:
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    Verify(verify::Args),
-    Index(index::Args),
-    Info(info::Args),
-    Ls(ls::Args),
-    Cat(cat::Args),
-    Unpack(unpack::Args),
+    Build(build::Args),
+    Plan(plan::Args),
+    Run(run::Args),
+    Status(status::Args),
+    Finalize(finalize::Args),
+}
+
+/// How results are told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Format {
+    /// For people.
+    Text,
+    /// For programs.
+    Json,
 }
 
 /// Runs the command that the process was started with.
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
-    let outcome: Outcome = match cli.command {
-        Command::Verify(args) => verify::run(&args),
-        Command::Index(args) => index::run(&args),
-        Command::Info(args) => info::run(&args),
-        Command::Ls(args) => ls::run(&args),
-        Command::Cat(args) => cat::run(&args),
-        Command::Unpack(args) => unpack::run(&args),
+    let outcome: Outcome = match &cli.command {
+        Command::Build(args) => build::run(args),
+        Command::Plan(args) => plan::run(args),
+        Command::Run(args) => run::run(args),
+        Command::Status(args) => status::run(args),
+        Command::Finalize(args) => finalize::run(args),
     };
     let exit = outcome.unwrap_or_else(|failure| {
         eprintln!("error: {failure}");
         failure.exit
     });
     exit.into()
+}
+
+/// The number of threads: as asked, or the machine's cores.
+fn jobs(asked: Option<u64>) -> usize {
+    let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+    asked.map_or_else(cores, |n| n as usize)
+}
+
+/// The word by which a choice is said on the command line.
+fn word_of(choice: impl ValueEnum) -> String {
+    choice.to_possible_value().map(|v| v.get_name().to_string()).unwrap_or_default()
 }

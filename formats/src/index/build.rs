@@ -50,7 +50,13 @@ impl IndexBuilder {
     ///
     /// # Errors
     /// The same extension twice in one sample; more than 65,536 extensions in one shard.
-    pub fn part(&mut self, ext: &[u8], offset: u64, length: u64, checksum: Option<u32>) -> Result<()> {
+    pub fn part(
+        &mut self,
+        ext: &[u8],
+        offset: u64,
+        length: u64,
+        checksum: Option<u32>,
+    ) -> Result<()> {
         debug_assert!(!self.rows.is_empty(), "part() before sample()");
         let number = self.ext_number(ext)?;
         let first_part = self.rows.last().map_or(0, |row| row[2] as usize);

@@ -88,7 +88,8 @@ impl Head {
             let line = l::FIXED + line * l::SECTION;
             let (start, length) = (u64_at(bytes, line + 8), u64_at(bytes, line + 16));
             let end = start.checked_add(length);
-            let fits = start >= self.body as u64 && end.is_some_and(|end| end <= bytes.len() as u64);
+            let fits =
+                start >= self.body as u64 && end.is_some_and(|end| end <= bytes.len() as u64);
             if !fits {
                 return Err(damaged_head("a section lies outside the file"));
             }
@@ -103,7 +104,8 @@ impl Head {
                 name if name == l::DIMS => found.dims = Some(range),
                 name if name == l::KEY_ORDER => found.order = Some(range),
                 name if u32_at(bytes, line + 4) & l::SECTION_REQUIRED != 0 => {
-                    let text = format!("the sidecar needs section '{}', unknown here", name::shown(name));
+                    let text =
+                        format!("the sidecar needs section '{}', unknown here", name::shown(name));
                     return Err(Error::new(ErrorKind::Version, text).with_byte(line as u64));
                 }
                 _ => {} // a later version's section: not for us
@@ -129,7 +131,11 @@ impl Head {
             && optional(&found.checksums, parts, 4)
             && optional(&found.dims, samples, l::DIM)
             && optional(&found.order, samples, 4);
-        if right { Ok(()) } else { Err(damaged_head("a section's length does not fit its records")) }
+        if right {
+            Ok(())
+        } else {
+            Err(damaged_head("a section's length does not fit its records"))
+        }
     }
 }
 
@@ -145,7 +151,9 @@ fn check_head_sum(bytes: &[u8], body: usize) -> Result<()> {
 }
 
 fn damaged_head(what: &str) -> Error {
-    let text = format!("the head of the sidecar is damaged: {what}; make it anew with `pack index --force`");
+    let text = format!(
+        "the head of the sidecar is damaged: {what}; make it anew with `pack index --force`"
+    );
     Error::new(ErrorKind::Damaged, text).with_byte(0)
 }
 

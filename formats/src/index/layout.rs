@@ -16,6 +16,8 @@ pub const SECTION: usize = 24;
 pub const CHECK_BLOCK: usize = 16 * 1024;
 /// The body and each section begin on a multiple of this.
 pub const ALIGN: usize = 64;
+/// Headers and data of a tar begin on a multiple of this.
+pub const TAR_BLOCK: u64 = 512;
 /// More sections than this are a lie.
 pub const MAX_SECTIONS: u32 = 1024;
 

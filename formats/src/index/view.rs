@@ -20,13 +20,13 @@ use crate::name;
 /// An opened sidecar. Lookups cost nanoseconds and may run in many threads.
 #[derive(Debug)]
 pub struct Index {
-    bytes: Mapped,
+    pub(super) bytes: Mapped,
     path: Option<PathBuf>,
     facts: TarFacts,
     samples: u64,
-    parts: u64,
-    body: usize,
-    sections: Sections,
+    pub(super) parts: u64,
+    pub(super) body: usize,
+    pub(super) sections: Sections,
     /// One bit a block of the body: set once its checksum was found right.
     checked: Box<[AtomicU64]>,
 }
@@ -211,34 +211,7 @@ impl Index {
         sample.map(|s| s.key).ok_or_else(|| self.lie(row, "there is no such row"))
     }
 
-    /// Reads the whole sidecar: every checksum, every row, the order of keys.
-    ///
-    /// # Errors
-    /// The first thing found wrong.
-    pub fn check(&self) -> Result<()> {
-        self.read(self.body, self.bytes.len() - self.body)?;
-        let mut end_before = 0;
-        for sample in self.iter() {
-            let sample = sample?;
-            if sample.first < end_before {
-                return Err(self.lie(sample.row, "it begins inside the sample before it"));
-            }
-            for part in sample.parts() {
-                end_before = part?.end();
-            }
-        }
-        let mut before: Option<&[u8]> = None;
-        for n in 0..self.samples {
-            let key = self.key(self.by_key(n)?)?;
-            if before.is_some_and(|b| b > key) {
-                return Err(self.lie(n, "the order of keys is wrong"));
-            }
-            before = Some(key);
-        }
-        Ok(())
-    }
-
-    fn row(&self, row: u64) -> Result<(u64, u64, u64)> {
+    pub(super) fn row(&self, row: u64) -> Result<(u64, u64, u64)> {
         let record: [u8; l::ROW] = self.number(&self.sections.rows, row)?;
         Ok((u64_at(&record, 0), u64_at(&record, 8), u64_at(&record, 16)))
     }
@@ -299,7 +272,7 @@ impl Index {
 
     /// Bytes of the body, after their blocks were checked.
     #[inline]
-    fn read(&self, start: usize, length: usize) -> Result<&[u8]> {
+    pub(super) fn read(&self, start: usize, length: usize) -> Result<&[u8]> {
         if length > 0 {
             let first = (start - self.body) / l::CHECK_BLOCK;
             let last = (start + length - 1 - self.body) / l::CHECK_BLOCK;
@@ -333,7 +306,7 @@ impl Index {
     }
 
     #[cold]
-    fn lie(&self, row: u64, what: &str) -> Error {
+    pub(super) fn lie(&self, row: u64, what: &str) -> Error {
         self.error(ErrorKind::Damaged, format!("the sidecar lies about row {row}: {what}"))
     }
 
@@ -384,4 +357,3 @@ impl<'a> Sample<'a> {
         name::shown(self.key)
     }
 }
-

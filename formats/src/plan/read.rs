@@ -2,7 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{MAGIC, MAX_CHUNK, PlanFoot, PlannedPart, PlannedSample, PlannedShard, SCHEMA, TRAILER};
+use super::{
+    MAGIC, MAX_CHUNK, NAME_MAX, PlanFoot, PlannedPart, PlannedSample, PlannedShard, SCHEMA, TRAILER,
+};
 use crate::checksum::crc32c;
 use crate::error::{Error, ErrorKind, Result};
 use crate::le::{u32_at, u64_at};
@@ -50,7 +52,7 @@ impl Plan {
             return Err(damaged("its footer does not end at its trailer").with_byte(tail as u64));
         }
         let json = &bytes[at as usize..tail];
-        if crc32c(json) != u32_at(&bytes, tail + 16) {
+        if crc32c(json) != u32_at(&bytes, tail + 16) || u32_at(&bytes, tail + 20) != 0 {
             return Err(damaged("the checksum of its footer is wrong").with_byte(at));
         }
         let foot: PlanFoot = serde_json::from_slice(json)
@@ -73,10 +75,19 @@ impl Plan {
 
     /// The samples of a shard, in order. A shard past the end has none.
     pub fn samples(&self, shard: usize) -> PlannedSamples<'_> {
-        let range = self.foot.shards.get(shard).map_or(0..0, |s| {
-            s.at as usize..(s.at + s.length) as usize // inside the file: checked when opened
+        let (range, left) = self.foot.shards.get(shard).map_or((0..0, 0), |s| {
+            // Inside the file: checked when opened.
+            (s.at as usize..(s.at + s.length) as usize, s.samples)
         });
-        PlannedSamples { plan: self, next: range.start, end: range.end, chunk: Vec::new(), at: 0, last: Vec::new() }
+        PlannedSamples {
+            plan: self,
+            next: range.start,
+            end: range.end,
+            left,
+            chunk: Vec::new(),
+            at: 0,
+            last: Vec::new(),
+        }
     }
 }
 
@@ -86,6 +97,8 @@ pub struct PlannedSamples<'a> {
     plan: &'a Plan,
     next: usize,
     end: usize,
+    /// Samples that the footer promises and that have not come yet.
+    left: u64,
     chunk: Vec<u8>,
     at: usize,
     last: Vec<u8>,
@@ -98,13 +111,19 @@ impl PlannedSamples<'_> {
     /// [`ErrorKind::Damaged`], with the byte of the chunk.
     pub fn next_into(&mut self, sample: &mut PlannedSample) -> Result<bool> {
         if self.at == self.chunk.len() {
-            if self.next == self.end {
+            let start = self.next as u64;
+            if self.next == self.end && self.left == 0 {
                 return Ok(false);
             }
-            let start = self.next as u64;
+            if self.next == self.end {
+                return Err(self.place(damaged("a shard's chunks hold too few samples"), start));
+            }
             self.load().map_err(|e| self.place(e, start))?;
         }
         let start = self.next as u64;
+        let left = self.left.checked_sub(1);
+        self.left = left
+            .ok_or_else(|| self.place(damaged("a shard's chunks hold too many samples"), start))?;
         let exts = self.plan.foot.exts.len() as u64;
         let roots = self.plan.foot.roots.len() as u64;
         let mut cursor = Cursor { bytes: &self.chunk, at: self.at };
@@ -190,6 +209,9 @@ fn decode(
     sample.source.extend_from_slice(common);
     let length = cursor.varint()?;
     sample.source.extend_from_slice(cursor.take(length)?);
+    if sample.source.len() > NAME_MAX {
+        return None;
+    }
     sample.key.clear();
     match cursor.varint()? {
         0 => sample.key.extend_from_slice(&sample.source),

@@ -2,7 +2,9 @@
 
 use std::io::{self, Write};
 
-use super::{CHUNK, MAGIC, MAX_CHUNK, PlanFoot, PlannedExt, PlannedSample, PlannedShard, SCHEMA};
+use super::{
+    CHUNK, MAGIC, MAX_CHUNK, NAME_MAX, PlanFoot, PlannedExt, PlannedSample, PlannedShard, SCHEMA,
+};
 use crate::checksum::crc32c;
 use crate::error::{Error, ErrorKind, Result};
 use crate::name;
@@ -78,8 +80,13 @@ impl<W: Write> PlanWriter<W> {
     /// Adds a sample to the shard.
     ///
     /// # Errors
-    /// The operating system's refusal to write; a sample of more than 8 MiB of names.
+    /// The operating system's refusal to write; a path of more than 64 KiB, or a
+    /// sample that takes more than 7 MiB.
     pub fn add(&mut self, sample: &PlannedSample) -> Result<()> {
+        if sample.source.len() > NAME_MAX {
+            let text = format!("a path of more than {NAME_MAX} bytes");
+            return Err(Error::new(ErrorKind::Limit, text).with_key(name::shown(&sample.key)));
+        }
         let before = self.chunk.len();
         encode(sample, &self.last_source, &mut self.chunk);
         if self.chunk.len() - before > MAX_CHUNK - CHUNK {
@@ -164,7 +171,10 @@ impl<W: Write> PlanWriter<W> {
         head[..4].copy_from_slice(&(packed.len() as u32).to_le_bytes());
         head[4..8].copy_from_slice(&(self.chunk.len() as u32).to_le_bytes());
         head[8..].copy_from_slice(&crc32c(&self.chunk).to_le_bytes());
-        self.out.write_all(&head).and_then(|()| self.out.write_all(&packed)).map_err(write_failed)?;
+        self.out
+            .write_all(&head)
+            .and_then(|()| self.out.write_all(&packed))
+            .map_err(write_failed)?;
         self.written += (head.len() + packed.len()) as u64;
         self.chunk.clear();
         self.canonical.clear();

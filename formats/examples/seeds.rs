@@ -1,0 +1,91 @@
+//! Writes the fuzzers' seeds: small whole files of every format, behind the byte that the targets
+//! take for their mode. `cargo run -p tarflume-formats --example seeds -- fuzz/seeds`
+
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::fs;
+use std::path::Path;
+
+use tarflume_formats::checksum::crc32c;
+use tarflume_formats::index::{IndexBuilder, TarFacts};
+use tarflume_formats::manifest::{Manifest, ShardEntry};
+use tarflume_formats::plan::{PlanWriter, PlannedExt, PlannedPart, PlannedSample};
+use tarflume_formats::record::ShardRecord;
+use tarflume_formats::tar;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let out = std::env::args().nth(1).ok_or("usage: seeds DIR")?;
+    let out = Path::new(&out);
+    let put = |target: &str, name: &str, mode: &[u8], bytes: &[u8]| {
+        fs::create_dir_all(out.join(target))?;
+        fs::write(out.join(target).join(name), [mode, bytes].concat())
+    };
+    let long = format!("{}/a.jpg", "long".repeat(60));
+    for (name, members) in [("ustar", ["a/1.jpg", "a/1.json"]), ("pax", [&long, "ö.json"])] {
+        put("walk", name, &[1], &small_tar(&members)?)?;
+    }
+    let digest = blake3::hash(b"tar");
+    let entry = ShardEntry {
+        name: "a.tar".into(),
+        samples: 2,
+        bytes: 6144,
+        blake3: Some(digest.to_hex().to_string()),
+        index_bytes: 1024,
+        index_blake3: digest.to_hex().to_string(),
+    };
+    let record = ShardRecord {
+        plan: digest.to_hex().to_string(),
+        shard: 0,
+        entry: entry.clone(),
+        extensions: BTreeMap::from([("jpg".into(), 2)]),
+        problems: vec![serde_json::json!({"kind": "orphan"})],
+    };
+    let manifest = Manifest::new("pack", None, record.extensions.clone(), vec![entry]);
+    put("manifest", "manifest", &[], &manifest.to_json())?;
+    put("manifest", "record", &[], &record.to_json())?;
+    for (name, keys) in [("sorted", ["a/1", "a/2"]), ("unsorted", ["b", "a"])] {
+        put("index", name, &[0], &small_index(keys)?)?;
+        put("index", &format!("{name}-summed"), &[1], &small_index(keys)?)?;
+    }
+    put("index", "made", &[2], &[3, 6, 9, 7, 7, 1, 40, 3, 2, 1, 0, 1, 1, 1, 2, 2, 1, 1])?;
+    put("plan", "whole", &[0], &small_plan()?)?;
+    // root, common, length, source, key as source, parts, ext, size, stamp
+    put("plan", "chunk", &[9], b"\x00\x00\x03a/1\x00\x01\x00\x05TIME\x01\x02\x012\x00\x00")?;
+    Ok(())
+}
+
+fn small_tar(members: &[&str]) -> Result<Vec<u8>, Box<dyn Error>> {
+    let mut out = Vec::new();
+    for name in members {
+        tar::write_header(&mut out, name.as_bytes(), 5)?;
+        out.extend_from_slice(b"hello");
+        out.resize(out.len().next_multiple_of(512), 0);
+    }
+    out.extend_from_slice(&tar::END);
+    Ok(out)
+}
+
+fn small_index(keys: [&str; 2]) -> Result<Vec<u8>, Box<dyn Error>> {
+    let mut index = IndexBuilder::new();
+    for (i, key) in keys.iter().enumerate() {
+        let first = i as u64 * 2048;
+        index.sample(key.as_bytes(), first);
+        index.part(b"jpg", first + 512, 5, Some(crc32c(b"hello")))?;
+        index.part(b"json", first + 1536, 2, Some(crc32c(b"{}")))?;
+        index.dimensions(640, 480);
+    }
+    Ok(index.encode(&TarFacts { length: 5120, digest: Some(blake3::hash(b"tar")) })?)
+}
+
+fn small_plan() -> Result<Vec<u8>, Box<dyn Error>> {
+    let exts = vec![PlannedExt { source: "JPG".into(), shard: "jpg".into() }];
+    let mut plan = PlanWriter::new(Vec::new(), exts)?;
+    plan.begin_shard("a.tar");
+    for key in ["a/1", "a/2", "b/1"] {
+        let parts = vec![PlannedPart { ext: 0, size: 5, stamp: 7 }];
+        plan.add(&PlannedSample { root: 0, source: key.into(), key: key.into(), parts })?;
+    }
+    plan.end_shard(4096)?;
+    let options = serde_json::json!({"require": ["jpg"]});
+    Ok(plan.finish("pack".into(), vec!["photos".into()], options, vec![])?.0)
+}

@@ -1,0 +1,63 @@
+//! Reads a sidecar from its first byte to its last and believes nothing that [`Index::open`] has not
+//! looked at yet.
+
+use super::layout as l;
+use super::view::{Index, Sample};
+use crate::error::Result;
+
+impl Index {
+    /// Reads the whole sidecar: every checksum, every row, the order of keys.
+    ///
+    /// # Errors
+    /// The first thing found wrong.
+    pub fn check(&self) -> Result<()> {
+        self.read(self.body, self.bytes.len() - self.body)?;
+        self.check_ends()?;
+        let mut end = 0;
+        for sample in self.iter() {
+            end = self.check_sample(&sample?, end)?;
+        }
+        self.check_order()
+    }
+
+    /// The rows' first and last record must take in all keys and parts.
+    fn check_ends(&self) -> Result<()> {
+        let (_, first_key, first_part) = self.row(0)?;
+        let (_, last_key, last_part) = self.row(self.samples())?;
+        let keys = self.sections.keys.len() as u64;
+        if (first_key, first_part, last_key, last_part) == (0, 0, keys, self.parts) {
+            return Ok(());
+        }
+        Err(self.lie(0, "the rows do not take in all keys and parts"))
+    }
+
+    /// Samples and parts follow each other in the tar, each part behind a header of its own.
+    fn check_sample(&self, sample: &Sample<'_>, before: u64) -> Result<u64> {
+        if sample.first < before {
+            return Err(self.lie(sample.row, "it begins inside the sample before it"));
+        }
+        let mut end = sample.first;
+        for part in sample.parts() {
+            let part = part?;
+            if part.offset < end.saturating_add(l::TAR_BLOCK) {
+                return Err(self.lie(sample.row, "a part overlaps with what stands before it"));
+            }
+            end = part.end();
+        }
+        Ok(end)
+    }
+
+    /// Keys rise, and of equal keys the rows do: so no row is missing or named twice.
+    fn check_order(&self) -> Result<()> {
+        let mut before = None;
+        for n in 0..self.samples() {
+            let row = self.by_key(n)?;
+            let here = Some((self.key(row)?, row));
+            if before >= here {
+                return Err(self.lie(n, "the order of keys is wrong"));
+            }
+            before = here;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,116 @@
+//! A written shard gets its name: the tar first, its index last.
+//!
+//! Knows nothing of how the bytes were made.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use crate::checksum::Digest;
+use crate::error::{Error, Result};
+use crate::index::TarFacts;
+use crate::manifest::ShardEntry;
+use crate::publish::{Published, TempFile, folder_of, rename_new, sync_folder};
+
+/// What a sidecar's name adds to its tar's.
+pub const INDEX_SUFFIX: &str = ".index";
+
+/// Where the sidecar of the tar at `tar` stands.
+pub fn index_path(tar: &Path) -> PathBuf {
+    let mut path = tar.as_os_str().to_owned();
+    path.push(INDEX_SUFFIX);
+    path.into()
+}
+
+/// A shard whose bytes are all written, under a temporary name.
+#[derive(Debug)]
+pub struct WrittenShard {
+    pub(super) temp: TempFile,
+    pub(super) facts: TarFacts,
+    pub(super) samples: u64,
+    pub(super) index: Vec<u8>,
+    /// Parts by extension.
+    pub extensions: BTreeMap<String, u64>,
+}
+
+/// How hard to try that a published file survives a power cut.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Durability {
+    /// Synced to disk before it gets its name.
+    Synced,
+    /// Left to the operating system.
+    Cached,
+}
+
+impl WrittenShard {
+    /// Gives tar and index their names in `folder`: the tar first, the index last.
+    ///
+    /// A tar of that name with the same bytes is left as it is; with other bytes it is the rest of
+    /// a broken attempt (it has no record) and is replaced.
+    ///
+    /// # Errors
+    /// The operating system's refusal, a full disk among them.
+    pub fn publish(self, folder: &Path, name: &str, durability: Durability) -> Result<ShardEntry> {
+        let target = folder.join(name);
+        if durability == Durability::Synced {
+            self.temp.sync()?;
+        }
+        let index_target = index_path(&target);
+        if self.same_bytes(&target)? {
+            drop(self.temp);
+        } else {
+            // An index that exists means a whole shard: never that of another tar.
+            remove_if_there(&index_target)?;
+            if rename_new(self.temp.path(), &target)? == Published::AlreadyThere {
+                self.temp.publish_over(&target)?;
+            }
+        }
+        let index_name = index_target.file_name().unwrap_or_default().to_string_lossy();
+        let mut temp = TempFile::create(folder_of(&index_target), &index_name)?;
+        temp.file.write_all(&self.index).map_err(|e| Error::io(e, "write", temp.path()))?;
+        if durability == Durability::Synced {
+            temp.sync()?;
+        }
+        temp.publish_over(&index_target)?;
+        if durability == Durability::Synced {
+            sync_folder(folder)?;
+        }
+        Ok(ShardEntry {
+            name: name.into(),
+            samples: self.samples,
+            bytes: self.facts.length,
+            blake3: self.facts.digest.map(|d| d.to_hex().to_string()),
+            index_bytes: self.index.len() as u64,
+            index_blake3: blake3::hash(&self.index).to_hex().to_string(),
+        })
+    }
+
+    fn same_bytes(&self, target: &Path) -> Result<bool> {
+        match fs::metadata(target) {
+            Ok(found) if found.len() == self.facts.length => {
+                let digest = digest_of(target)?;
+                Ok(Some(digest) == self.facts.digest)
+            }
+            _ => Ok(false),
+        }
+    }
+}
+
+fn remove_if_there(path: &Path) -> Result<()> {
+    match fs::remove_file(path) {
+        Err(e) if e.kind() != io::ErrorKind::NotFound => Err(Error::io(e, "remove", path)),
+        _ => Ok(()),
+    }
+}
+
+/// blake3 of the file at `path`.
+///
+/// # Errors
+/// The operating system's refusal to read it.
+pub fn digest_of(path: &Path) -> Result<Digest> {
+    let mut hasher = blake3::Hasher::new();
+    let file = fs::File::open(path).map_err(|e| Error::io(e, "open", path))?;
+    hasher.update_reader(file).map_err(|e| Error::io(e, "read", path))?;
+    Ok(hasher.finalize())
+}

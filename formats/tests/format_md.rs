@@ -1,0 +1,62 @@
+//! FORMAT.md keeps its word: its worked example is what this crate writes, its figures are right.
+
+use tarflume_formats::checksum::crc32c;
+use tarflume_formats::index::{Index, IndexBuilder, TarFacts};
+
+const FORMAT: &str = include_str!("../../FORMAT.md");
+
+/// The sample of the worked example: `cat/001.cls` holds "7", `cat/001.txt` holds "hello".
+fn example() -> Vec<u8> {
+    let mut index = IndexBuilder::new();
+    index.sample(b"cat/001", 0);
+    index.part(b"cls", 512, 1, Some(crc32c(b"7"))).unwrap();
+    index.part(b"txt", 1536, 5, Some(crc32c(b"hello"))).unwrap();
+    index.encode(&TarFacts { length: 3072, digest: Some(digest()) }).unwrap()
+}
+
+/// blake3 of the example's tar.
+fn digest() -> blake3::Hash {
+    let mut tar = Vec::new();
+    for (name, data) in [("cat/001.cls", "7"), ("cat/001.txt", "hello")] {
+        tarflume_formats::tar::write_header(&mut tar, name.as_bytes(), data.len() as u64).unwrap();
+        tar.extend_from_slice(data.as_bytes());
+        tar.resize(tar.len().next_multiple_of(512), 0);
+    }
+    tar.extend_from_slice(&tarflume_formats::tar::END);
+    assert_eq!(tar.len(), 3072);
+    blake3::hash(&tar)
+}
+
+/// As `hexdump -C` shows it: sixteen bytes a line, a star for lines that repeat the one before.
+fn hexdump(bytes: &[u8]) -> String {
+    let (mut out, mut last, mut star) = (String::new(), None, false);
+    for (i, line) in bytes.chunks(16).enumerate() {
+        if last == Some(line) {
+            out.push_str(if star { "" } else { "*\n" });
+            star = true;
+            continue;
+        }
+        (last, star) = (Some(line), false);
+        let hex: Vec<String> = line.iter().map(|b| format!("{b:02x}")).collect();
+        let (a, b) = hex.split_at(8);
+        let text: String =
+            line.iter().map(|&b| if (32..127).contains(&b) { b as char } else { '.' }).collect();
+        out.push_str(&format!("{:08x}  {}  {}  |{text}|\n", i * 16, a.join(" "), b.join(" ")));
+    }
+    out + &format!("{:08x}\n", bytes.len())
+}
+
+#[test]
+fn the_worked_example_is_what_is_written() {
+    let dump = hexdump(&example());
+    assert!(FORMAT.contains(&format!("```text\n{dump}```")), "FORMAT.md must hold:\n{dump}");
+}
+
+#[test]
+fn the_worked_example_opens() {
+    let index = Index::from_bytes(example()).unwrap();
+    index.check().unwrap();
+    let sample = index.sample(index.find(b"cat/001").unwrap().unwrap()).unwrap().unwrap();
+    assert_eq!(sample.part(b"txt").unwrap().unwrap().offset, 1536);
+    assert_eq!(sample.end().unwrap(), 2048);
+}

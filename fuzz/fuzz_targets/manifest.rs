@@ -1,0 +1,20 @@
+//! `dataset.json` and the shard record: what is accepted is written and read back the same.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use tarflume_formats::manifest::Manifest;
+use tarflume_formats::record::ShardRecord;
+
+fuzz_target!(|json: &[u8]| {
+    if let Ok(manifest) = Manifest::from_json(json) {
+        let written = manifest.to_json();
+        let again = Manifest::from_json(&written).expect("what was written is read");
+        assert_eq!(again, manifest);
+        assert_eq!(again.to_json(), written);
+    }
+    if let Ok(record) = ShardRecord::from_json(json) {
+        let written = record.to_json();
+        let again = ShardRecord::from_json(&written).expect("what was written is read");
+        assert_eq!(again.to_json(), written);
+    }
+});

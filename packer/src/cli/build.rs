@@ -1,0 +1,76 @@
+//! `pack build`: plan + run + finalize.
+
+use super::packing::{self, RunArgs};
+use super::source_args::SourceArgs;
+use super::{progress, summary};
+use crate::exit::Exit;
+use crate::failure::Outcome;
+use crate::finalize::finalize;
+use crate::interrupt;
+use crate::prepare::{Prepared, prepare};
+use crate::problem::Problem;
+use crate::scan::ScanCounter;
+
+/// Packs folders into shards, checks every file on the way, and publishes a data set.
+///
+/// Files are grouped into samples by name (cat/001.jpg, cat/001.json), sorted, checked and packed.
+/// Nothing stands in DIR before all is whole. A build that was interrupted, killed or ran out of
+/// disk goes on after its last whole shard when it is started again; its bytes are the same.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Args {
+    #[command(flatten)]
+    source: SourceArgs,
+    #[command(flatten)]
+    run: RunArgs,
+    /// Shows the plan (shards, sizes, problems) and writes nothing
+    #[arg(long)]
+    dry_run: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  pack build photos/ -o shards/                        JPEG/JSON pairs, shards of 256 MiB
+  pack build photos/ -o shards/ --dry-run              what would be packed, and what is wrong
+  pack build photos/ -o shards/ --on-problem skip      leave bad samples out, list them
+  pack build photos/ -o shards/ --shards 64 --shuffle 42
+  pack build scans/ -o shards/ --require png,txt --names replace";
+
+pub(super) fn run(args: &Args) -> Outcome {
+    let _ = interrupt::listen();
+    let request = args.source.request(args.dry_run)?;
+    let show = args.source.show;
+    let counter = ScanCounter::default();
+    let prepared = progress::during_scan(show.mode(), &counter, || prepare(&request, &counter))?;
+    let ready = match prepared {
+        Prepared::Published(manifest) => {
+            summary::already_published(&request.out, &manifest, show);
+            return Ok(Exit::Done);
+        }
+        Prepared::Refused(scanned) => {
+            summary::refused_scan(&request.out, &scanned, show);
+            return Ok(Exit::Problems);
+        }
+        Prepared::Dry(foot, scanned) => {
+            summary::dry_run(&foot, &scanned, show);
+            let faults = scanned.problems.iter().any(|p| !p.kind.is_notice());
+            return Ok(if faults { Exit::Problems } else { Exit::Done });
+        }
+        Prepared::Ready(ready) => ready,
+    };
+    summary::scanned(&ready, show);
+    let shards: Vec<usize> = (0..ready.plan.foot().shards.len()).collect();
+    let options = args.run.options(request.policy, request.jobs, request.roots.clone(), ready.plan.foot())?;
+    let ran = packing::run_shown(&ready.plan, &ready.staging, &shards, &options, show)?;
+    let foot = ready.plan.foot();
+    if ran.refused > 0 {
+        let mut values = foot.problems.clone();
+        values.extend(ran.problems.iter().map(Problem::to_value));
+        crate::finalize::write_problems(&ready.staging.problems_path(), &values)?;
+        summary::refused_run(&request.out, &ran, show);
+        return Ok(Exit::Problems);
+    }
+    let manifest = finalize(&ready.staging, foot)?;
+    summary::published(&request.out, &manifest, &ready.scanned, &ran, show);
+    Ok(Exit::Done)
+}

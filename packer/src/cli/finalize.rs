@@ -1,0 +1,39 @@
+//! `pack finalize`: publishes a plan whose shards are all finished.
+
+use std::path::PathBuf;
+
+use super::source_args::ShowArgs;
+use super::summary;
+use crate::exit::Exit;
+use crate::failure::Outcome;
+use crate::finalize::{finalize, published};
+use crate::interrupt;
+use crate::staging::Staging;
+
+/// Publishes a data set whose shards are all finished, and sweeps what attempts left behind.
+///
+/// What is published is byte for byte what `pack build` makes on one machine.
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// The folder that was given to `pack plan` with -o
+    #[arg(value_name = "DIR")]
+    out: PathBuf,
+    #[command(flatten)]
+    show: ShowArgs,
+}
+
+pub(super) fn run(args: &Args) -> Outcome {
+    let _ = interrupt::listen();
+    let staging = Staging::of(&args.out);
+    if !staging.plan_path().exists()
+        && let Some(manifest) = published(&staging)?
+    {
+        summary::already_published(&args.out, &manifest, args.show);
+        return Ok(Exit::Done);
+    }
+    let plan = staging.plan()?; // before the lock, which would create the folder
+    let _lock = staging.lock()?;
+    let manifest = finalize(&staging, plan.foot())?;
+    summary::finalized(&args.out, &manifest, args.show);
+    Ok(Exit::Done)
+}

@@ -1,0 +1,188 @@
+//! The arguments that `build` and `plan` share: what is packed, under which names, into how many
+//! shards.
+
+use std::path::PathBuf;
+
+use globset::{GlobBuilder, GlobSetBuilder};
+
+use super::{progress, size};
+use crate::check::CheckLevel;
+use crate::failure::Failure;
+use crate::planning::Shape;
+use crate::planning::deal::Cut;
+use crate::prepare::Request;
+use crate::quarantine::Policy;
+use crate::scan::ScanOptions;
+use crate::scan::exts::{ExtMap, Require};
+use crate::scan::rules::NameRules;
+
+/// The default of `--shard-size`.
+const SHARD_SIZE: u64 = 256 << 20;
+
+/// Source, output, shape.
+#[derive(Debug, clap::Args)]
+pub(super) struct SourceArgs {
+    /// Folders whose files are packed; keys are paths relative to them
+    #[arg(required = true, value_name = "SRC")]
+    sources: Vec<PathBuf>,
+    /// The folder of the data set; created if it is not there
+    #[arg(short, long, value_name = "DIR")]
+    out: PathBuf,
+
+    /// A shard's largest size (default 256MiB)
+    #[arg(long, value_name = "SIZE", value_parser = size::parse, help_heading = "Shards")]
+    shard_size: Option<u64>,
+    /// A shard's largest number of samples
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Shards")]
+    shard_samples: Option<u64>,
+    /// Exactly N shards of nearly equal bytes
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000),
+          conflicts_with_all = ["shard_size", "shard_samples"], help_heading = "Shards")]
+    shards: Option<u64>,
+    /// What shards are called: PREFIX-000000.tar
+    #[arg(long, default_value = "shard", help_heading = "Shards")]
+    prefix: String,
+    /// Deals samples over shards at random; the same seed gives the same shards
+    #[arg(long, value_name = "SEED", help_heading = "Shards")]
+    shuffle: Option<u64>,
+
+    /// Parts that every sample must have; `image` is any image, '' asks for nothing
+    #[arg(long, value_name = "EXTS", default_value = "image,json", help_heading = "Samples")]
+    require: String,
+    /// How extensions are renamed, after they were lower-cased
+    #[arg(long, value_name = "FROM=TO,..", default_value = "jpeg=jpg", help_heading = "Samples")]
+    ext_map: String,
+    /// What is done about names that some reader misreads: RULE=ACTION,.. or one ACTION for all.
+    ///
+    /// Rules: dot (several dots), space, nonascii, hidden, dunder (begins with __), long (over 100
+    /// bytes), case (differs only in case). Actions: refuse, replace, allow; and hidden=skip.
+    /// By default all are refused, and hidden files skipped: every reader can read what comes out.
+    #[arg(long, value_name = "RULES", default_value = "", help_heading = "Samples")]
+    names: String,
+    /// Leaves out paths (under SRC) that match; may be given again
+    #[arg(long, value_name = "GLOB", help_heading = "Samples")]
+    exclude: Vec<String>,
+    /// Packs what symbolic links point to
+    #[arg(long, help_heading = "Samples")]
+    follow_links: bool,
+    /// Leaves out samples whose image has the same bytes as an earlier one's
+    #[arg(long, help_heading = "Samples")]
+    dedupe: bool,
+    /// Packs the first N samples only (of the shuffled order, with --shuffle)
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Samples")]
+    limit: Option<u64>,
+    /// How closely content is looked at while it is packed
+    #[arg(long, value_enum, default_value = "structure", help_heading = "Samples")]
+    check: CheckLevel,
+    /// What is done about problems; `fail` publishes nothing
+    #[arg(long, value_enum, default_value = "fail", help_heading = "Samples")]
+    on_problem: Policy,
+
+    /// Threads (default: the machine's cores)
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1024))]
+    jobs: Option<u64>,
+    /// Forgets an unfinished pack in DIR and begins anew
+    #[arg(long)]
+    fresh: bool,
+    #[command(flatten)]
+    pub(super) show: ShowArgs,
+}
+
+/// What is shown.
+#[derive(Debug, Clone, Copy, clap::Args)]
+pub(super) struct ShowArgs {
+    /// How progress is shown, on stderr
+    #[arg(long, value_enum, default_value = "auto")]
+    progress: progress::Mode,
+    /// Shows nothing but problems and errors
+    #[arg(short, long)]
+    pub(super) quiet: bool,
+}
+
+impl ShowArgs {
+    pub(super) fn mode(&self) -> progress::Mode {
+        self.progress.resolved(self.quiet)
+    }
+
+    /// True if results are to be printed as JSON, too.
+    pub(super) fn is_json(&self) -> bool {
+        self.progress == progress::Mode::Json
+    }
+}
+
+impl SourceArgs {
+    /// The request that the arguments mean.
+    pub(super) fn request(&self, dry_run: bool) -> Result<Request, Failure> {
+        let flag = |flag: &'static str| move |e: String| Failure::usage(format!("{flag}: {e}"));
+        let names = NameRules::parse(&self.names).map_err(flag("--names"))?;
+        let exts = ExtMap::parse(&self.ext_map).map_err(flag("--ext-map"))?;
+        let require = Require::parse(&self.require);
+        self.check_prefix()?;
+        let shape = Shape {
+            cut: self.cut(),
+            prefix: self.prefix.clone(),
+            shuffle: self.shuffle,
+            dedupe: self.dedupe,
+            limit: self.limit,
+            check: super::word_of(self.check),
+            names: names.to_string(),
+            require: require.to_text(),
+            ext_map: exts.to_text(),
+            exclude: self.exclude.clone(),
+            follow_links: self.follow_links,
+        };
+        let absolute = |path: &PathBuf| {
+            std::path::absolute(path).map_err(|e| Failure::io(e, "find the folder", path))
+        };
+        let roots = self.sources.iter().map(absolute).collect::<Result<Vec<_>, _>>()?;
+        if let Some(root) = roots.iter().find(|r| r.to_str().is_none()) {
+            let text = format!("the path of {} is not UTF-8; pack it by another path", root.display());
+            return Err(Failure::usage(text));
+        }
+        let scan = ScanOptions {
+            follow_links: self.follow_links,
+            exts,
+            require,
+            names,
+            exclude: self.globs()?,
+        };
+        Ok(Request {
+            roots,
+            out: self.out.clone(),
+            scan,
+            shape,
+            policy: self.on_problem,
+            jobs: super::jobs(self.jobs),
+            fresh: self.fresh,
+            dry_run,
+        })
+    }
+
+    fn cut(&self) -> Cut {
+        match (self.shards, self.shard_samples) {
+            (Some(shards), _) => Cut::Shards(shards),
+            (None, None) => {
+                Cut::Limits { bytes: Some(self.shard_size.unwrap_or(SHARD_SIZE)), samples: None }
+            }
+            (None, samples) => Cut::Limits { bytes: self.shard_size, samples },
+        }
+    }
+
+    fn check_prefix(&self) -> Result<(), Failure> {
+        let good = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
+        if !self.prefix.is_empty() && self.prefix.chars().all(good) {
+            return Ok(());
+        }
+        let text = format!("--prefix '{}': letters, digits, '-' and '_' only", self.prefix);
+        Err(Failure::usage(text))
+    }
+
+    fn globs(&self) -> Result<globset::GlobSet, Failure> {
+        let mut set = GlobSetBuilder::new();
+        for glob in &self.exclude {
+            let built = GlobBuilder::new(glob).literal_separator(false).build();
+            set.add(built.map_err(|e| Failure::usage(format!("--exclude: {e}")))?);
+        }
+        set.build().map_err(|e| Failure::usage(format!("--exclude: {e}")))
+    }
+}

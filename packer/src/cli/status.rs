@@ -1,0 +1,78 @@
+//! `pack status`: how far the shards of a plan are.
+
+use std::path::PathBuf;
+
+use crate::exit::Exit;
+use crate::failure::Outcome;
+use crate::finalize;
+use crate::staging::Staging;
+use crate::units;
+
+/// Tells how many shards of a plan are finished; exits 0 if all are, 75 if not.
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// The folder that was given to `pack plan` with -o
+    #[arg(value_name = "DIR")]
+    out: PathBuf,
+    /// How it is told
+    #[arg(long, value_enum, default_value = "text")]
+    format: super::Format,
+}
+
+pub(super) fn run(args: &Args) -> Outcome {
+    let staging = Staging::of(&args.out);
+    if !staging.plan_path().exists()
+        && let Some(manifest) = finalize::published(&staging)?
+    {
+        match args.format {
+            super::Format::Text => println!(
+                "published: {}, {}",
+                units::counted(manifest.shards.len() as u64, "shard", "shards"),
+                units::counted(manifest.samples, "sample", "samples")
+            ),
+            super::Format::Json => println!(
+                "{}",
+                serde_json::json!({"published": true, "plan": manifest.plan,
+                    "shards": manifest.shards.len(), "finished": manifest.shards.len(), "missing": []})
+            ),
+        }
+        return Ok(Exit::Done);
+    }
+    let plan = staging.plan()?;
+    let foot = plan.foot();
+    let found = finalize::progress(&staging, foot);
+    let problems: usize = found.records.iter().map(|r| r.problems.len()).sum();
+    match args.format {
+        super::Format::Text => {
+            let (finished, total) = (found.records.len(), found.total);
+            println!("plan {}: {finished} of {total} shards finished", &foot.content[..16]);
+            if problems > 0 {
+                println!("{}", units::counted(problems as u64, "problem so far", "problems so far"));
+            }
+            if !found.missing.is_empty() {
+                println!("missing: {}", ranges(&found.missing));
+            }
+            for (path, age) in staging.temporaries() {
+                println!("under way or left behind, {} s old: {}", age.as_secs(), path.display());
+            }
+            if found.missing.is_empty() {
+                println!("publish with `pack finalize {}`", args.out.display());
+            }
+        }
+        super::Format::Json => println!(
+            "{}",
+            serde_json::json!({"published": false, "plan": foot.content, "shards": found.total,
+                "finished": found.records.len(), "missing": found.missing, "problems": problems})
+        ),
+    }
+    Ok(if found.missing.is_empty() { Exit::Done } else { Exit::TryAgain })
+}
+
+/// `0..3, 7, 9..12`: as `--shards` takes them, the end left out.
+fn ranges(numbers: &[usize]) -> String {
+    let runs = numbers.chunk_by(|a, b| a + 1 == *b).map(|run| match run {
+        [one] => one.to_string(),
+        run => format!("{}..{}", run[0], run[0] + run.len()),
+    });
+    runs.collect::<Vec<_>>().join(", ")
+}

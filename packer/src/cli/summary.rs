@@ -1,0 +1,191 @@
+//! What `build`, `plan`, `run` and `finalize` say at the end: results on stdout, problems on stderr.
+
+use std::path::Path;
+
+use serde_json::json;
+use tarflume_formats::Manifest;
+use tarflume_formats::plan::PlanFoot;
+
+use super::source_args::ShowArgs;
+use crate::prepare::{Ready, Scanned};
+use crate::problem::{Problem, counts};
+use crate::rank::Rank;
+use crate::running::Ran;
+use crate::units;
+
+/// Problems that are printed one by one; the file has all.
+const SHOWN: usize = 10;
+
+fn say(show: ShowArgs, text: &str, value: impl FnOnce() -> serde_json::Value) {
+    if show.is_json() {
+        println!("{}", value());
+    } else if !show.quiet {
+        println!("{text}");
+    }
+}
+
+fn size(manifest: &Manifest) -> String {
+    format!(
+        "{}, {}, {}",
+        units::counted(manifest.samples, "sample", "samples"),
+        units::counted(manifest.shards.len() as u64, "shard", "shards"),
+        units::bytes(manifest.bytes)
+    )
+}
+
+pub(super) fn already_published(out: &Path, manifest: &Manifest, show: ShowArgs) {
+    let text = format!("{}: published already: {}", out.display(), size(manifest));
+    say(show, &text, || json!({"event": "skipped", "samples": manifest.samples, "shards": manifest.shards.len()}));
+}
+
+/// The first problems one by one, then how many of which kind, on stderr.
+fn problems(list: &[Problem], file: Option<&Path>) {
+    for problem in list.iter().take(SHOWN) {
+        eprintln!("{problem}");
+    }
+    if list.len() > SHOWN {
+        eprintln!("... and {} more", units::count((list.len() - SHOWN) as u64));
+    }
+    let kinds: Vec<_> =
+        counts(list).iter().map(|(kind, n)| format!("{kind} {}", units::count(*n))).collect();
+    let all = file.map_or(String::new(), |f| format!("; all in {}", f.display()));
+    let total = units::counted(list.len() as u64, "problem", "problems");
+    eprintln!("{total}: {}{all}", kinds.join(", "));
+}
+
+fn renames(scanned: &Scanned, show: ShowArgs) {
+    if scanned.renamed > 0 && !show.quiet && !show.is_json() {
+        println!(
+            "{} under another key than their file's name (see --names)",
+            units::counted(scanned.renamed, "sample stands", "samples stand")
+        );
+    }
+}
+
+pub(super) fn refused_scan(out: &Path, scanned: &Scanned, show: ShowArgs) {
+    problems(&scanned.problems, Some(&out.join("problems.jsonl")));
+    let text = "nothing was packed; mend the files, or leave them out with --on-problem skip|quarantine";
+    if show.is_json() {
+        println!("{}", json!({"event": "refused", "problems": scanned.problems.len()}));
+    } else {
+        eprintln!("{text}");
+    }
+}
+
+pub(super) fn refused_run(out: &Path, ran: &Ran, show: ShowArgs) {
+    problems(&ran.problems, Some(&out.join("problems.jsonl")));
+    if show.is_json() {
+        let value = json!({"event": "refused", "problems": ran.problems.len(), "finished": ran.packed + ran.skipped});
+        println!("{value}");
+        return;
+    }
+    eprintln!(
+        "nothing was published; {} are kept. To leave the bad samples out, run the same command with \
+         --on-problem skip|quarantine; after mending the files, with --fresh",
+        units::counted(ran.packed + ran.skipped, "finished shard", "finished shards")
+    );
+}
+
+pub(super) fn dry_run(foot: &PlanFoot, scanned: &Scanned, show: ShowArgs) {
+    if show.is_json() {
+        let shards: Vec<_> = foot
+            .shards
+            .iter()
+            .map(|s| json!({"name": s.name, "samples": s.samples, "bytes": s.bytes}))
+            .collect();
+        let value = json!({"event": "plan", "plan": foot.content, "samples": foot.samples,
+            "bytes": foot.bytes, "shards": shards, "problems": foot.problems});
+        println!("{value}");
+        return;
+    }
+    if !scanned.problems.is_empty() {
+        problems(&scanned.problems, None);
+    }
+    for shard in &foot.shards {
+        let samples = units::counted(shard.samples, "sample", "samples");
+        println!("{}  {samples}  {}", shard.name, units::bytes(shard.bytes));
+    }
+    println!(
+        "would pack {} into {}, {}",
+        units::counted(foot.samples, "sample", "samples"),
+        units::counted(foot.shards.len() as u64, "shard", "shards"),
+        units::bytes(foot.bytes)
+    );
+    renames(scanned, show);
+}
+
+pub(super) fn scanned(ready: &Ready, show: ShowArgs) {
+    if show.quiet || show.is_json() {
+        return;
+    }
+    let foot = ready.plan.foot();
+    let resumed = if ready.resumed { "; going on with an unfinished pack" } else { "" };
+    eprintln!(
+        "{} in {}{resumed}",
+        units::counted(foot.samples, "sample", "samples"),
+        units::counted(foot.shards.len() as u64, "shard", "shards")
+    );
+}
+
+pub(super) fn planned(out: &Path, ready: &Ready, show: ShowArgs) {
+    let foot = ready.plan.foot();
+    if !ready.scanned.problems.is_empty() {
+        problems(&ready.scanned.problems, None);
+    }
+    renames(&ready.scanned, show);
+    let (samples, shards, bytes) = (foot.samples, foot.shards.len(), foot.bytes);
+    let text = format!(
+        "planned {} in {}, {} (plan {})\nnext: pack run {}",
+        units::counted(samples, "sample", "samples"),
+        units::counted(shards as u64, "shard", "shards"),
+        units::bytes(bytes),
+        &foot.content[..16],
+        out.display()
+    );
+    say(show, &text, || {
+        json!({"event": "planned", "plan": foot.content, "samples": samples, "shards": shards, "bytes": bytes,
+               "problems": ready.scanned.problems.len()})
+    });
+}
+
+pub(super) fn chosen_rank(rank: &Rank, show: ShowArgs) {
+    if !show.quiet && !show.is_json() {
+        eprintln!("rank {} of {} ({})", rank.rank, rank.world, rank.source);
+    }
+}
+
+pub(super) fn ran(ran: &Ran, show: ShowArgs) {
+    if !ran.problems.is_empty() {
+        problems(&ran.problems, None);
+    }
+    let mut text = format!(
+        "packed {}, skipped {} that {} finished",
+        units::counted(ran.packed, "shard", "shards"),
+        units::count(ran.skipped),
+        if ran.skipped == 1 { "was" } else { "were" }
+    );
+    if ran.refused > 0 {
+        text.push_str(&format!(", refused {} with problems", units::count(ran.refused)));
+    }
+    say(show, &text, || {
+        json!({"event": "ran", "packed": ran.packed, "skipped": ran.skipped, "refused": ran.refused,
+               "problems": ran.problems.len()})
+    });
+}
+
+pub(super) fn published(out: &Path, manifest: &Manifest, scanned: &Scanned, ran: &Ran, show: ShowArgs) {
+    let all: Vec<Problem> = scanned.problems.iter().chain(&ran.problems).cloned().collect();
+    if !all.is_empty() {
+        problems(&all, Some(&out.join("problems.jsonl")));
+    }
+    renames(scanned, show);
+    finalized(out, manifest, show);
+}
+
+pub(super) fn finalized(out: &Path, manifest: &Manifest, show: ShowArgs) {
+    let text = format!("{}: published {}", out.display(), size(manifest));
+    say(show, &text, || {
+        json!({"event": "published", "samples": manifest.samples, "shards": manifest.shards.len(),
+               "bytes": manifest.bytes, "plan": manifest.plan})
+    });
+}

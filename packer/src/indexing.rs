@@ -1,0 +1,104 @@
+//! Makes sidecar and manifest for tars that others made.
+//!
+//! A shard that is damaged or ambiguous is refused by itself and the others go on, but a folder with
+//! a refused shard gets no manifest. Nothing that exists is replaced unless `force` says so, and
+//! nothing is printed here.
+//!
+//! [`rows`] groups members into samples, [`shard`] makes one sidecar, [`probe`] asks by a few
+//! headers whether a sidecar belongs to its tar, [`folder`] makes the manifest.
+
+pub mod folder;
+pub mod probe;
+pub mod rows;
+pub mod shard;
+
+use std::path::{Path, PathBuf};
+
+use rayon::prelude::*;
+use tarflume_formats::reading::Reading;
+
+use crate::failure::Failure;
+use shard::Made;
+
+/// How tars are indexed.
+#[derive(Debug, Clone, Copy)]
+pub struct Options {
+    /// By headers alone (no digests, checksums or dimensions), or every byte.
+    pub reading: Reading,
+    /// Replaces sidecars and manifests that exist.
+    pub force: bool,
+    /// Takes a tar whose end marker is missing for whole, with a warning.
+    pub allow_missing_end: bool,
+    /// Shards worked on at the same time.
+    pub jobs: usize,
+}
+
+/// What became of one tar.
+#[derive(Debug)]
+pub struct Indexed {
+    /// The tar.
+    pub tar: PathBuf,
+    /// Its sidecar, or why there is none.
+    pub result: Result<Made, Failure>,
+}
+
+/// What became of one argument.
+#[derive(Debug)]
+pub struct Done {
+    /// The tars, in the order of the manifest.
+    pub tars: Vec<Indexed>,
+    /// For a folder: the manifest, or why there is none.
+    pub manifest: Option<Result<folder::MadeManifest, Failure>>,
+}
+
+/// Indexes a tar, or all tars of a folder; `on_bytes` is told how many more bytes of tars are done.
+///
+/// # Errors
+/// Nothing can be done: no such path, no tar in the folder, no threads. What is wrong with one tar
+/// stands in its [`Indexed`].
+pub fn index(
+    path: &Path,
+    options: &Options,
+    on_bytes: &(dyn Fn(u64) + Sync),
+) -> Result<Done, Failure> {
+    let is_folder = is_folder(path)?;
+    let (tars, refused) =
+        if is_folder { folder::tars(path)? } else { (vec![path.to_path_buf()], Vec::new()) };
+    let mut tars = in_parallel(options.jobs, tars, |tar| {
+        let result = shard::index_tar(&tar, options, on_bytes);
+        Indexed { tar, result }
+    })?;
+    tars.extend(refused);
+    let manifest = is_folder.then(|| folder::publish_manifest(path, &tars, options.force));
+    Ok(Done { tars, manifest })
+}
+
+/// True for a folder, false for a file.
+///
+/// # Errors
+/// There is nothing at `path`: wrong usage.
+pub fn is_folder(path: &Path) -> Result<bool, Failure> {
+    let found = std::fs::metadata(path)
+        .map_err(|e| Failure::usage(format!("{}: cannot find it: {e}", path.display())))?;
+    Ok(found.is_dir())
+}
+
+/// Applies `work` to each item with `jobs` threads; results stand in the order of the items.
+///
+/// # Errors
+/// The operating system gives no threads.
+pub fn in_parallel<T: Send, R: Send>(
+    jobs: usize,
+    items: Vec<T>,
+    work: impl Fn(T) -> R + Send + Sync,
+) -> Result<Vec<R>, Failure> {
+    if jobs <= 1 || items.len() <= 1 {
+        return Ok(items.into_iter().map(work).collect());
+    }
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(jobs.min(items.len()))
+        .build()
+        .map_err(|e| Failure::try_again(format!("cannot start {jobs} threads: {e}")))?;
+    // One item at a time: shards take long, and differ.
+    Ok(pool.install(|| items.into_par_iter().with_max_len(1).map(work).collect()))
+}

@@ -1,0 +1,292 @@
+//! From a request to a plan in place: scan, decide, plan, and compare with what an earlier attempt
+//! left in the output folder. Writes nothing but the plan, the policy and the list of problems.
+
+use std::path::{Path, PathBuf};
+
+use tarflume_formats::plan::{PlanFoot, PlannedSample};
+use tarflume_formats::{Manifest, Plan, name};
+
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::finalize::{published, write_problems};
+use crate::interrupt;
+use crate::planning::{Dealt, Shape, encode_plan, write_plan};
+use crate::problem::Problem;
+use crate::quarantine::{Policy, set_aside};
+use crate::scan::{Scan, ScanCounter, ScanOptions, ScanProblem, is_fault, scan};
+use crate::staging::{Lock, Staging};
+
+/// What is to be packed, from where to where, and how.
+#[derive(Debug)]
+pub struct Request {
+    /// The source folders, absolute.
+    pub roots: Vec<PathBuf>,
+    /// The output folder.
+    pub out: PathBuf,
+    /// What is scanned for.
+    pub scan: ScanOptions,
+    /// What shapes the shards.
+    pub shape: Shape,
+    /// What is done about problems.
+    pub policy: Policy,
+    /// Threads.
+    pub jobs: usize,
+    /// Forgets an unfinished attempt in the output folder.
+    pub fresh: bool,
+    /// Writes nothing at all.
+    pub dry_run: bool,
+}
+
+/// What a scan came to, for the terminal.
+#[derive(Debug, Default)]
+pub struct Scanned {
+    /// Samples that can be packed.
+    pub samples: u64,
+    /// Samples whose key is not their files' name.
+    pub renamed: u64,
+    /// Files left out because they are hidden or excluded.
+    pub skipped: u64,
+    /// What was found wrong.
+    pub problems: Vec<Problem>,
+}
+
+/// What preparing came to.
+#[derive(Debug)]
+pub enum Prepared {
+    /// This very data set was published before.
+    Published(Manifest),
+    /// There are problems, and the policy is to fail.
+    Refused(Scanned),
+    /// There is a plan; shards of an earlier attempt may be finished.
+    Ready(Box<Ready>),
+    /// The plan of a dry run.
+    Dry(PlanFoot, Scanned),
+}
+
+/// A plan in place.
+#[derive(Debug)]
+pub struct Ready {
+    /// The working folder.
+    pub staging: Staging,
+    /// Held while it is worked on.
+    pub lock: Lock,
+    /// The plan.
+    pub plan: Plan,
+    /// What the scan came to.
+    pub scanned: Scanned,
+    /// An earlier attempt had made the same plan.
+    pub resumed: bool,
+}
+
+/// Prepares. Runs in a pool of `request.jobs` threads.
+///
+/// # Errors
+/// Wrong usage (a source that is none, an output folder in use); failures of the machine.
+pub fn prepare(request: &Request, counter: &ScanCounter) -> Result<Prepared, Failure> {
+    let staging = Staging::of(&request.out);
+    check_folders(request)?;
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(request.jobs).build();
+    let pool = pool.map_err(|e| Failure::try_again(format!("cannot start threads: {e}")))?;
+    pool.install(|| {
+        let scan = scan(&request.roots, &request.scan, counter)
+            .map_err(|(root, e)| {
+                Failure::io(e, "read the source folder", root).with_exit(Exit::Usage)
+            })?;
+        if interrupt::requested() {
+            return Err(Failure { exit: interrupt::exit(), text: "interrupted".into() });
+        }
+        plan(request, &staging, &scan)
+    })
+}
+
+fn check_folders(request: &Request) -> Result<(), Failure> {
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+    let out = real(&request.out);
+    for root in &request.roots {
+        if !root.is_dir() {
+            let text = format!("{} is no folder; SRC must be one", root.display());
+            return Err(Failure::usage(text));
+        }
+        if out.starts_with(real(root)) {
+            return Err(Failure::usage(format!(
+                "the output folder {} lies inside the source {}; choose one outside",
+                request.out.display(),
+                root.display()
+            )));
+        }
+    }
+    Ok(())
+}
+
+fn plan(request: &Request, staging: &Staging, scan: &Scan) -> Result<Prepared, Failure> {
+    let dealt = Dealt::new(scan, &request.roots, &request.scan.names, &request.shape)?;
+    let found: Vec<&ScanProblem> = scan.problems.iter().chain(dealt.problems()).collect();
+    let scanned = Scanned {
+        samples: dealt.total().samples,
+        renamed: scan.renamed + dealt.renamed(),
+        skipped: scan.skipped,
+        problems: found.iter().map(|p| p.problem.clone()).collect(),
+    };
+    let values: Vec<_> = scanned.problems.iter().map(Problem::to_value).collect();
+    let faults = found.iter().any(|p| is_fault(p));
+    if request.policy == Policy::Fail && faults && !request.dry_run {
+        std::fs::create_dir_all(&request.out)
+            .map_err(|e| Failure::io(e, "create the folder", &request.out))?;
+        write_problems(&staging.problems_path(), &values)?;
+        return Ok(Prepared::Refused(scanned));
+    }
+    if scanned.samples == 0 {
+        return Err(no_samples(request, &scanned));
+    }
+    check_shards(request, scanned.samples)?;
+    if request.dry_run {
+        let foot = encode_plan(&dealt, &request.roots, &request.shape, values, std::io::sink())?;
+        return Ok(Prepared::Dry(foot, scanned));
+    }
+    let lock = staging.lock()?;
+    let (temp, foot) =
+        write_plan(&dealt, &request.roots, &request.shape, values, &staging.plan_path())?;
+    if let Some(manifest) = published(staging)? {
+        drop(temp);
+        return same_as_published(request, staging, manifest, &foot);
+    }
+    let resumed = keep_earlier(request, staging, &Plan::open(temp.path())?)?;
+    check_in_the_way(request, &foot, resumed)?;
+    temp.sync()?;
+    temp.publish_over(&staging.plan_path())?;
+    staging.set_policy(request.policy.word())?;
+    if request.policy == Policy::Quarantine {
+        for p in found.iter().filter(|p| is_fault(p)) {
+            set_aside(&staging.quarantine(), &request.roots[p.root as usize], &p.files, &p.problem)?;
+        }
+    }
+    let plan = staging.plan()?;
+    Ok(Prepared::Ready(Box::new(Ready { staging: staging.clone(), lock, plan, scanned, resumed })))
+}
+
+fn no_samples(request: &Request, scanned: &Scanned) -> Failure {
+    let roots: Vec<_> = request.roots.iter().map(|r| r.display().to_string()).collect();
+    let why = if scanned.problems.is_empty() {
+        "no files were found that could be part of one".to_string()
+    } else {
+        format!("all {} that were found have problems, the first: {}", scanned.problems.len(), scanned.problems[0])
+    };
+    Failure::usage(format!("no samples in {}: {why}", roots.join(", ")))
+}
+
+fn check_shards(request: &Request, samples: u64) -> Result<(), Failure> {
+    match request.shape.cut {
+        crate::planning::deal::Cut::Shards(shards) if shards > samples => Err(Failure::usage(
+            format!("--shards {shards}, but there are only {samples} samples; ask for fewer shards"),
+        )),
+        _ => Ok(()),
+    }
+}
+
+fn same_as_published(
+    request: &Request,
+    staging: &Staging,
+    manifest: Manifest,
+    foot: &PlanFoot,
+) -> Result<Prepared, Failure> {
+    if manifest.plan.as_deref() == Some(&foot.content) {
+        staging.remove()?; // an attempt that was ended after it had published may have left it
+        return Ok(Prepared::Published(manifest));
+    }
+    staging.remove()?;
+    Err(Failure::usage(format!(
+        "{} holds a data set that was packed from another source or with other options; choose \
+         another folder, or remove that one first",
+        request.out.display()
+    )))
+}
+
+/// True if an earlier attempt made the same plan, whose finished shards are then kept.
+fn keep_earlier(request: &Request, staging: &Staging, new: &Plan) -> Result<bool, Failure> {
+    if request.fresh {
+        clear(staging)?;
+        return Ok(false);
+    }
+    if !staging.plan_path().exists() {
+        return Ok(false);
+    }
+    let Ok(old) = staging.plan() else {
+        // A damaged plan names no shard; what was packed by it can't be trusted.
+        clear(staging)?;
+        return Ok(false);
+    };
+    let Some(difference) = difference(&old, new)? else { return Ok(true) };
+    let progress = crate::finalize::progress(staging, old.foot());
+    Err(Failure::usage(format!(
+        "{} holds an unfinished pack ({} of {} shards) that can't be gone on with: {difference}; \
+         say --fresh to forget it, or undo the change",
+        request.out.display(),
+        progress.records.len(),
+        progress.total
+    )))
+}
+
+/// Removes what an earlier attempt left, but not the plan that is being written, nor the lock.
+fn clear(staging: &Staging) -> Result<(), Failure> {
+    let shards = staging.shards();
+    std::fs::remove_dir_all(&shards).map_err(|e| Failure::io(e, "remove", &shards))?;
+    staging.create()
+}
+
+/// The first difference between two plans, in words; `None` if they are the same.
+fn difference(old: &Plan, new: &Plan) -> Result<Option<String>, Failure> {
+    let (a, b) = (old.foot(), new.foot());
+    if let (Some(a), Some(b)) = (a.options.as_object(), b.options.as_object())
+        && let Some((option, was)) = a.iter().find(|(k, v)| b.get(*k) != Some(v))
+    {
+        let is = b.get(option).cloned().unwrap_or_default();
+        return Ok(Some(format!("the option {option} was {was} and is {is}")));
+    }
+    if a.tool != b.tool {
+        return Ok(Some(format!("it was planned by {}, this is {}", a.tool, b.tool)));
+    }
+    let shards = a.shards.len().max(b.shards.len());
+    for shard in 0..shards {
+        let same = match (a.shards.get(shard), b.shards.get(shard)) {
+            (Some(a), Some(b)) => a.content == b.content && a.sources == b.sources,
+            _ => false,
+        };
+        if !same {
+            return changed_sample(old, new, shard).map(Some);
+        }
+    }
+    Ok((a.content != b.content).then(|| "the plan differs".into()))
+}
+
+fn changed_sample(old: &Plan, new: &Plan, shard: usize) -> Result<String, Failure> {
+    let (mut was, mut is) = (old.samples(shard), new.samples(shard));
+    let (mut a, mut b) = (PlannedSample::default(), PlannedSample::default());
+    loop {
+        let (more_a, more_b) = (was.next_into(&mut a)?, is.next_into(&mut b)?);
+        let text = match (more_a, more_b) {
+            (true, true) if a == b => continue,
+            (true, true) if a.source == b.source => {
+                format!("the files of '{}' have changed", name::shown(&a.source))
+            }
+            (true, true) if a.source < b.source => {
+                format!("'{}' is gone from the source", name::shown(&a.source))
+            }
+            (_, true) => format!("'{}' is new in the source", name::shown(&b.source)),
+            (true, false) => format!("'{}' is gone from the source", name::shown(&a.source)),
+            (false, false) => "the source folders have moved or changed".into(),
+        };
+        return Ok(text);
+    }
+}
+
+/// A file that bears a shard's name already, and is not of this data set.
+fn check_in_the_way(request: &Request, foot: &PlanFoot, resumed: bool) -> Result<(), Failure> {
+    let in_the_way = foot.shards.iter().map(|s| request.out.join(&s.name)).find(|p| p.exists());
+    match in_the_way {
+        Some(path) if !resumed => Err(Failure::usage(format!(
+            "{} is there already and belongs to no data set of pack; choose another folder or --prefix",
+            path.display()
+        ))),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,269 @@
+//! Running: a plan's shards -> finished shards in the working folder, with their records.
+//!
+//! Each shard is a job of its own: its bytes follow from the plan and its number alone, so any
+//! number of threads, machines and attempts gives the same. Packing and publishing are different
+//! threads: while one shard is synced to disk, the next is packed.
+
+mod sample;
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Mutex, PoisonError};
+
+use tarflume_formats::plan::PlannedSample;
+use tarflume_formats::publish::write_whole;
+use tarflume_formats::record::ShardRecord;
+use tarflume_formats::shard::{Durability, WrittenShard};
+use tarflume_formats::{Plan, ShardWriter};
+
+use self::sample::Refused;
+use crate::check::CheckLevel;
+use crate::failure::Failure;
+use crate::interrupt;
+use crate::problem::Problem;
+use crate::quarantine::{Policy, set_aside};
+use crate::staging::Staging;
+
+/// How closely files are looked at while they are packed.
+#[derive(Debug, Clone, Copy)]
+pub struct Checks {
+    /// Of their content.
+    pub level: CheckLevel,
+    /// Of their modification times; sizes are always compared.
+    pub times: bool,
+}
+
+/// How a plan is run.
+#[derive(Debug)]
+pub struct RunOptions {
+    /// What is looked at.
+    pub checks: Checks,
+    /// What is done about problems.
+    pub policy: Policy,
+    /// Threads that pack.
+    pub jobs: usize,
+    /// Whether shards survive a power cut.
+    pub durability: Durability,
+    /// The source folders, in the order of the plan.
+    pub roots: Vec<PathBuf>,
+}
+
+/// How far a run is; read by the progress display while it runs.
+#[derive(Debug, Default)]
+pub struct RunCounter {
+    /// Bytes of source files packed.
+    pub bytes: AtomicU64,
+    /// Samples packed.
+    pub samples: AtomicU64,
+    /// Shards finished, those found finished among them.
+    pub shards: AtomicU64,
+    /// Problems found.
+    pub problems: AtomicU64,
+}
+
+/// What a run came to.
+#[derive(Debug, Default)]
+pub struct Ran {
+    /// Shards packed now.
+    pub packed: u64,
+    /// Shards that were finished before.
+    pub skipped: u64,
+    /// Problems in the order of the plan, those of skipped shards among them.
+    pub problems: Vec<Problem>,
+    /// Shards that are not finished because they have problems and the policy is to fail.
+    pub refused: u64,
+}
+
+/// What came of one shard.
+enum Outcome {
+    Skipped,
+    Packed,
+    Refused,
+}
+
+/// A shard on its way from packing to publishing.
+struct Finished {
+    number: usize,
+    written: WrittenShard,
+    problems: Vec<Problem>,
+}
+
+/// Packs the `shards` of the plan that are not finished yet.
+///
+/// # Errors
+/// The first failure of the machine; shards finished before it stay finished. An interruption.
+pub fn run(
+    plan: &Plan,
+    staging: &Staging,
+    shards: &[usize],
+    options: &RunOptions,
+    counter: &RunCounter,
+) -> Result<Ran, Failure> {
+    let job = Job {
+        plan,
+        staging,
+        options,
+        counter,
+        stop: AtomicBool::new(false),
+        results: Mutex::new(Vec::new()),
+        failure: Mutex::new(None),
+    };
+    let next = AtomicUsize::new(0);
+    let (send, receive) = sync_channel::<Finished>(options.jobs);
+    let receive = Mutex::new(receive);
+    std::thread::scope(|scope| {
+        for _ in 0..options.jobs.min(4) {
+            scope.spawn(|| job.publish_all(&receive));
+        }
+        for _ in 0..options.jobs {
+            let (send, job, next) = (send.clone(), &job, &next);
+            scope.spawn(move || {
+                while let Some(&number) = shards.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    if job.stopped() {
+                        break;
+                    }
+                    let packed = job.pack(number, &send);
+                    packed.unwrap_or_else(|failure| job.fail(failure));
+                }
+            });
+        }
+        drop(send); // the publishers end when the last packer has
+    });
+    if let Some(failure) = job.failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        return Err(failure);
+    }
+    if interrupt::requested() {
+        return Err(Failure { exit: interrupt::exit(), text: "interrupted".into() });
+    }
+    let mut results = job.results.into_inner().unwrap_or_else(PoisonError::into_inner);
+    results.sort_by_key(|(number, ..)| *number);
+    let mut ran = Ran::default();
+    for (_, outcome, problems) in results {
+        match outcome {
+            Outcome::Skipped => ran.skipped += 1,
+            Outcome::Packed => ran.packed += 1,
+            Outcome::Refused => ran.refused += 1,
+        }
+        ran.problems.extend(problems);
+    }
+    Ok(ran)
+}
+
+/// What the threads of a run share.
+struct Job<'a> {
+    plan: &'a Plan,
+    staging: &'a Staging,
+    options: &'a RunOptions,
+    counter: &'a RunCounter,
+    stop: AtomicBool,
+    results: Mutex<Vec<(usize, Outcome, Vec<Problem>)>>,
+    failure: Mutex<Option<Failure>>,
+}
+
+impl Job<'_> {
+    fn stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed) || interrupt::requested()
+    }
+
+    /// Keeps the first failure and stops the others.
+    fn fail(&self, failure: Failure) {
+        self.stop.store(true, Ordering::Relaxed);
+        self.failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(failure);
+    }
+
+    fn done(&self, number: usize, outcome: Outcome, problems: Vec<Problem>) {
+        if !matches!(outcome, Outcome::Refused) {
+            self.counter.shards.fetch_add(1, Ordering::Relaxed);
+        }
+        let mut results = self.results.lock().unwrap_or_else(PoisonError::into_inner);
+        results.push((number, outcome, problems));
+    }
+
+    fn pack(&self, number: usize, send: &SyncSender<Finished>) -> Result<(), Failure> {
+        let foot = self.plan.foot();
+        let shard = &foot.shards[number];
+        if let Some(record) = self.staging.finished(&foot.content, number, shard) {
+            self.counter.bytes.fetch_add(shard.source_bytes, Ordering::Relaxed);
+            self.counter.samples.fetch_add(record.entry.samples, Ordering::Relaxed);
+            let problems = record.problems.into_iter();
+            let problems: Vec<_> =
+                problems.filter_map(|p| serde_json::from_value(p).ok()).collect();
+            // It may have been packed while the policy was to leave problems out.
+            let refused = self.options.policy == Policy::Fail && !problems.is_empty();
+            let outcome = if refused { Outcome::Refused } else { Outcome::Skipped };
+            self.done(number, outcome, problems);
+            return Ok(());
+        }
+        let mut writer = ShardWriter::create(&self.staging.shards(), &shard.name)?;
+        let mut samples = self.plan.samples(number);
+        let mut planned = PlannedSample::default();
+        let mut problems = Vec::new();
+        while samples.next_into(&mut planned)? {
+            if self.stopped() {
+                return Ok(()); // the temporary file goes with the writer
+            }
+            let packed =
+                sample::pack(&mut writer, foot, &self.options.roots, &planned, &self.options.checks);
+            match packed {
+                Ok(bytes) => {
+                    self.counter.bytes.fetch_add(bytes, Ordering::Relaxed);
+                    self.counter.samples.fetch_add(1, Ordering::Relaxed);
+                }
+                Err(Refused::Failure(failure)) => return Err(failure),
+                Err(Refused::Problem(problem)) => {
+                    self.counter.problems.fetch_add(1, Ordering::Relaxed);
+                    self.quarantine(&planned, &problem)?;
+                    problems.push(*problem);
+                }
+            }
+        }
+        if self.options.policy == Policy::Fail && !problems.is_empty() {
+            self.done(number, Outcome::Refused, problems);
+            return Ok(());
+        }
+        let finished = Finished { number, written: writer.finish()?, problems };
+        // The publishers end only after all packers, so somebody listens unless one has failed.
+        let _ = send.send(finished);
+        Ok(())
+    }
+
+    fn quarantine(&self, sample: &PlannedSample, problem: &Problem) -> Result<(), Failure> {
+        if self.options.policy != Policy::Quarantine {
+            return Ok(());
+        }
+        let roots = &self.options.roots;
+        let files = sample::files(self.plan.foot(), roots, sample);
+        set_aside(&self.staging.quarantine(), &roots[sample.root as usize], &files, problem)
+    }
+
+    /// Publishes shards as they come, until no packer is left.
+    fn publish_all(&self, receive: &Mutex<Receiver<Finished>>) {
+        loop {
+            let finished = receive.lock().unwrap_or_else(PoisonError::into_inner).recv();
+            let Ok(finished) = finished else { return };
+            if self.stop.load(Ordering::Relaxed) {
+                continue; // drained, so that no packer waits
+            }
+            self.publish(finished).unwrap_or_else(|failure| self.fail(failure));
+        }
+    }
+
+    fn publish(&self, finished: Finished) -> Result<(), Failure> {
+        let Finished { number, written, problems } = finished;
+        let foot = self.plan.foot();
+        let name = &foot.shards[number].name;
+        let extensions = written.extensions.clone();
+        let entry = written.publish(&self.staging.shards(), name, self.options.durability)?;
+        let record = ShardRecord {
+            plan: foot.content.clone(),
+            shard: number as u64,
+            entry,
+            extensions,
+            problems: problems.iter().map(Problem::to_value).collect(),
+        };
+        write_whole(&self.staging.record_path(name), &record.to_json())?;
+        self.done(number, Outcome::Packed, problems);
+        Ok(())
+    }
+}

@@ -1,0 +1,260 @@
+//! The scan: source folders -> samples in the order of their keys, and problems.
+//!
+//! Floors: [`rules`] and [`exts`] judge names, [`list`] keeps samples tightly, `listing` reads a
+//! folder's names, `group` makes samples of them, this file walks the tree. Each name is asked
+//! about once; no file is opened. The result does not depend on the number of threads.
+
+pub mod exts;
+mod group;
+pub mod list;
+mod listing;
+pub mod rules;
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use globset::GlobSet;
+use rayon::prelude::*;
+use tarflume_formats::plan::PlannedExt;
+
+use self::exts::{ExtMap, ExtTable, Require};
+use self::group::{FolderName, Grouper};
+use self::list::{Run, SampleList};
+use self::listing::{Entry, Kind, Listing};
+use self::rules::{NameRules, Verdict};
+use crate::interrupt;
+use crate::problem::{Problem, ProblemKind};
+
+pub(crate) use self::group::shown_path;
+
+/// Names that one task takes at a time.
+const TASK: usize = 4096;
+
+/// What is scanned for.
+#[derive(Debug, Default)]
+pub struct ScanOptions {
+    /// Packs what symbolic links point to.
+    pub follow_links: bool,
+    /// How extensions are renamed.
+    pub exts: ExtMap,
+    /// What every sample must have.
+    pub require: Require,
+    /// What is done about names that readers disagree about.
+    pub names: NameRules,
+    /// Paths under a source folder that are left out.
+    pub exclude: GlobSet,
+}
+
+impl ScanOptions {
+    fn excludes(&self, folder: &[u8], name: &[u8]) -> bool {
+        use std::os::unix::ffi::OsStrExt;
+        if self.exclude.is_empty() {
+            return false;
+        }
+        let path = [folder, name].concat();
+        self.exclude.is_match(std::ffi::OsStr::from_bytes(&path))
+    }
+}
+
+/// A problem, and all the files that are left out because of it.
+#[derive(Debug, Clone)]
+pub struct ScanProblem {
+    /// What is told.
+    pub problem: Problem,
+    /// Which source folder.
+    pub root: u32,
+    /// The files of the sample that it spoils.
+    pub files: Vec<PathBuf>,
+}
+
+/// What a scan found.
+#[derive(Debug)]
+pub struct Scan {
+    /// The samples in the order of their names.
+    pub samples: SampleList,
+    /// The extensions by number.
+    pub exts: Vec<PlannedExt>,
+    /// What was wrong.
+    pub problems: Vec<ScanProblem>,
+    /// Files that were left out because they are hidden or excluded.
+    pub skipped: u64,
+    /// Samples whose key is not their files' name.
+    pub renamed: u64,
+}
+
+/// How far a scan is; read by the progress display while it runs.
+#[derive(Debug, Default)]
+pub struct ScanCounter(AtomicU64);
+
+impl ScanCounter {
+    /// Names read so far.
+    pub fn names(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// Scans `roots`, in the rayon pool in which it is called.
+///
+/// # Errors
+/// A root that can't be read at all. What is wrong below a root is a problem, not an error.
+pub fn scan(
+    roots: &[PathBuf],
+    options: &ScanOptions,
+    counter: &ScanCounter,
+) -> Result<Scan, (PathBuf, io::Error)> {
+    let exts = ExtTable::default();
+    let walk = Walk { grouper: Grouper { options, roots, exts: &exts }, counter };
+    let mut all = Found::default();
+    for (number, root) in roots.iter().enumerate() {
+        let nothing: std::sync::Arc<[u8]> = [].into();
+        let folder = FolderName { root: number as u32, source: nothing.clone(), key: nothing };
+        let found = walk.folder(root.clone(), &folder, &[]).map_err(|e| (root.clone(), e))?;
+        all.append(found);
+    }
+    let mut samples = SampleList::default();
+    all.runs.into_iter().for_each(|run| samples.push(run));
+    Ok(Scan {
+        samples,
+        exts: exts.into_list(),
+        problems: all.problems,
+        skipped: all.skipped,
+        renamed: all.renamed,
+    })
+}
+
+/// The findings of a subtree, in order.
+#[derive(Default)]
+struct Found {
+    runs: Vec<Run>,
+    problems: Vec<ScanProblem>,
+    skipped: u64,
+    renamed: u64,
+}
+
+impl Found {
+    fn append(&mut self, mut other: Found) {
+        self.runs.append(&mut other.runs);
+        self.problems.append(&mut other.problems);
+        self.skipped += other.skipped;
+        self.renamed += other.renamed;
+    }
+}
+
+struct Walk<'a> {
+    grouper: Grouper<'a>,
+    counter: &'a ScanCounter,
+}
+
+/// Device and inode of a folder: what tells a loop of links.
+type FolderId = (u64, u64);
+
+/// A piece of a folder's listing that one thread takes.
+enum Task<'a> {
+    Files(&'a [Entry]),
+    Folder(&'a Entry),
+}
+
+impl Walk<'_> {
+    fn folder(&self, path: PathBuf, name: &FolderName, above: &[FolderId]) -> io::Result<Found> {
+        if interrupt::requested() {
+            return Ok(Found::default());
+        }
+        let follow = self.grouper.options.follow_links;
+        let listing = Listing::read(&path, follow, |file| self.grouper.stem_of(file))?;
+        self.counter.0.fetch_add(listing.entries.len() as u64, Ordering::Relaxed);
+        let here = self.id(&listing)?;
+        if above.contains(&here) {
+            return Err(io::Error::other("a link leads back to a folder above it"));
+        }
+        let above = [above, &[here]].concat();
+        let tasks = tasks(&listing);
+        let found: Vec<Found> = tasks
+            .par_iter()
+            .map(|task| match task {
+                Task::Files(files) => {
+                    let grouped = self.grouper.group(name, &listing, files);
+                    Found {
+                        runs: grouped.runs,
+                        problems: grouped.problems,
+                        skipped: grouped.skipped,
+                        renamed: grouped.renamed,
+                    }
+                }
+                Task::Folder(entry) => self.below(&path, name, listing.name(entry), &above),
+            })
+            .collect();
+        let mut all = Found::default();
+        found.into_iter().for_each(|f| all.append(f));
+        Ok(all)
+    }
+
+    /// Folders are told apart only where links may lead in circles.
+    fn id(&self, listing: &Listing) -> io::Result<FolderId> {
+        if !self.grouper.options.follow_links {
+            static NEXT: AtomicU64 = AtomicU64::new(0);
+            return Ok((u64::MAX, NEXT.fetch_add(1, Ordering::Relaxed)));
+        }
+        let stat = rustix::fs::fstat(&listing.folder)?;
+        Ok((stat.st_dev, stat.st_ino))
+    }
+
+    fn below(&self, path: &std::path::Path, parent: &FolderName, base: &[u8], above: &[FolderId]) -> Found {
+        use std::os::unix::ffi::OsStrExt;
+        let mut found = Found::default();
+        let options = self.grouper.options;
+        let key_base = match options.names.judge(base, false) {
+            _ if options.excludes(&parent.source, base) => None,
+            Verdict::Keep => Some(base.to_vec()),
+            Verdict::Becomes(new) => Some(new),
+            Verdict::Skip => None,
+            Verdict::Refuse(rule) => {
+                found.problems.push(self.grouper.refused_folder(parent, base, rule));
+                return found;
+            }
+        };
+        let Some(key_base) = key_base else {
+            found.skipped += 1;
+            return found;
+        };
+        let name = FolderName {
+            root: parent.root,
+            source: [&parent.source, base, b"/"].concat().into(),
+            key: [&parent.key, key_base.as_slice(), b"/"].concat().into(),
+        };
+        let path = path.join(std::ffi::OsStr::from_bytes(base));
+        self.folder(path, &name, above).unwrap_or_else(|error| {
+            let refusal = group::Refusal::unreadable(base, &error);
+            found.problems.push(self.grouper.problem(parent, None, &[], refusal));
+            found
+        })
+    }
+}
+
+/// Cuts a listing into tasks; no sample is cut in two.
+fn tasks(listing: &Listing) -> Vec<Task<'_>> {
+    let mut tasks = Vec::new();
+    for block in listing.entries.chunk_by(|a, b| a.kind != Kind::Folder && b.kind != Kind::Folder) {
+        if block[0].kind == Kind::Folder {
+            tasks.extend(block.iter().map(Task::Folder));
+            continue;
+        }
+        let mut rest = block;
+        while rest.len() > TASK {
+            let stem = listing.stem(&rest[TASK - 1]);
+            let same = rest[TASK..].iter().take_while(|e| listing.stem(e) == stem).count();
+            let (task, more) = rest.split_at(TASK + same);
+            tasks.push(Task::Files(task));
+            rest = more;
+        }
+        if !rest.is_empty() {
+            tasks.push(Task::Files(rest));
+        }
+    }
+    tasks
+}
+
+/// True for what a scan finds but that is no fault of the data.
+pub fn is_fault(problem: &ScanProblem) -> bool {
+    problem.problem.kind != ProblemKind::Duplicate
+}

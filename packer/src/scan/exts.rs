@@ -1,0 +1,149 @@
+//! Extensions: what they are called in shards, and which ones a sample must have.
+//!
+//! Pure. An extension is lower-cased, then mapped; `jpeg` becomes `jpg` unless told otherwise.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Mutex, PoisonError};
+
+use tarflume_formats::name;
+use tarflume_formats::plan::PlannedExt;
+
+use crate::check::IMAGE_EXTS;
+
+/// How source extensions are renamed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExtMap(BTreeMap<String, String>);
+
+impl Default for ExtMap {
+    fn default() -> Self {
+        ExtMap([("jpeg".to_string(), "jpg".to_string())].into())
+    }
+}
+
+impl ExtMap {
+    /// Reads `jpeg=jpg,JFIF=jpg`; the text replaces the default map.
+    ///
+    /// # Errors
+    /// A sentence that shows the form.
+    pub fn parse(text: &str) -> Result<ExtMap, String> {
+        let mut map = BTreeMap::new();
+        for item in text.split(',').map(str::trim).filter(|s| !s.is_empty()) {
+            let Some((from, to)) = item.split_once('=') else {
+                return Err(format!("'{item}' is no pair; say --ext-map jpeg=jpg,jfif=jpg"));
+            };
+            let (from, to) = (from.trim_start_matches('.'), to.trim_start_matches('.'));
+            if from.is_empty() || to.is_empty() || to.contains('/') {
+                return Err(format!("'{item}' names no extension"));
+            }
+            map.insert(from.to_ascii_lowercase(), to.to_ascii_lowercase());
+        }
+        Ok(ExtMap(map))
+    }
+
+    /// The extension's name in shards.
+    pub fn apply(&self, ext: &[u8]) -> Vec<u8> {
+        let lower = name::lower(ext);
+        let mapped = std::str::from_utf8(&lower).ok().and_then(|ext| self.0.get(ext));
+        mapped.map_or_else(|| lower.to_vec(), |to| to.as_bytes().to_vec())
+    }
+
+    /// The map as it is written into the plan's options.
+    pub fn to_text(&self) -> String {
+        let pairs: Vec<_> = self.0.iter().map(|(from, to)| format!("{from}={to}")).collect();
+        pairs.join(",")
+    }
+}
+
+/// The parts that every sample must have.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Require(Vec<String>);
+
+impl Default for Require {
+    fn default() -> Self {
+        Require(vec!["image".into(), "json".into()])
+    }
+}
+
+impl Require {
+    /// Reads `jpg,json`; the word `image` stands for any image; nothing at all requires nothing.
+    pub fn parse(text: &str) -> Require {
+        let words = text.split(',').map(|w| w.trim().trim_start_matches('.').to_ascii_lowercase());
+        Require(words.filter(|w| !w.is_empty()).collect())
+    }
+
+    /// The first requirement that a sample with these extensions does not meet.
+    pub fn missing<'a>(&'a self, exts: &[&[u8]]) -> Option<&'a str> {
+        let has = |word: &str| match word {
+            "image" => exts.iter().any(|e| IMAGE_EXTS.iter().any(|i| i.as_bytes() == *e)),
+            word => exts.contains(&word.as_bytes()),
+        };
+        self.0.iter().map(String::as_str).find(|word| !has(word))
+    }
+
+    /// True if `ext`, which has a dot in it, is asked for by name: `seg.png`.
+    pub fn names(&self, ext: &[u8]) -> bool {
+        self.0.iter().any(|word| word.as_bytes() == ext)
+    }
+
+    /// The words as they are written into the plan's options.
+    pub fn to_text(&self) -> String {
+        self.0.join(",")
+    }
+}
+
+/// Numbers for the extensions that a scan meets; shared by its threads.
+#[derive(Debug, Default)]
+pub(super) struct ExtTable(Mutex<HashMap<(Vec<u8>, Vec<u8>), u16>>);
+
+impl ExtTable {
+    /// The number of this pair of source and shard extension; `None` after 65,536 of them.
+    pub(super) fn number(&self, source: &[u8], shard: &[u8]) -> Option<u16> {
+        let mut table = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let next = u16::try_from(table.len()).ok();
+        match table.get(&(source.to_vec(), shard.to_vec())) {
+            Some(&number) => Some(number),
+            None => {
+                table.insert((source.to_vec(), shard.to_vec()), next?);
+                next
+            }
+        }
+    }
+
+    /// The extensions by number. Only UTF-8 was given numbers.
+    pub(super) fn into_list(self) -> Vec<PlannedExt> {
+        let table = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let mut list: Vec<_> = table.into_iter().collect();
+        list.sort_by_key(|(_, number)| *number);
+        let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+        list.into_iter()
+            .map(|((source, shard), _)| PlannedExt { source: text(source), shard: text(shard) })
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn jpeg_becomes_jpg_in_any_case() {
+        let map = ExtMap::default();
+        for ext in ["jpg", "JPG", "jpeg", "JPEG", "Jpeg"] {
+            assert_eq!(map.apply(ext.as_bytes()), b"jpg");
+        }
+        assert_eq!(map.apply(b"PNG"), b"png");
+        assert_eq!(ExtMap::parse("").unwrap().apply(b"JPEG"), b"jpeg");
+        assert!(ExtMap::parse("jpeg").unwrap_err().contains("jpeg=jpg"));
+    }
+
+    #[test]
+    fn image_is_any_image() {
+        let require = Require::default();
+        assert_eq!(require.missing(&[b"jpg", b"json"]), None);
+        assert_eq!(require.missing(&[b"json", b"webp", b"txt"]), None);
+        assert_eq!(require.missing(&[b"json"]), Some("image"));
+        assert_eq!(require.missing(&[b"png", b"txt"]), Some("json"));
+        assert_eq!(Require::parse("").missing(&[b"txt"]), None);
+        assert_eq!(Require::parse("jpg,seg.png").missing(&[b"jpg"]), Some("seg.png"));
+    }
+}

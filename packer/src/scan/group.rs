@@ -1,0 +1,288 @@
+//! Groups a folder's files into samples, and tells what is wrong with those that are none.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rustix::fs::{AtFlags, statat};
+use tarflume_formats::name;
+
+use super::exts::ExtTable;
+use super::list::{FoundPart, Run};
+use super::listing::{Entry, Kind, Listing};
+use super::rules::{Action, MAX_NAME, Rule, Verdict, shortened};
+use super::{ScanOptions, ScanProblem};
+use crate::problem::{Problem, ProblemKind};
+use crate::source::{part_path, stamp};
+
+/// A folder under a root, as its files and as the keys of its samples are called.
+#[derive(Debug, Clone)]
+pub(super) struct FolderName {
+    pub(super) root: u32,
+    /// Path under the root with a slash at its end; empty for the root.
+    pub(super) source: Arc<[u8]>,
+    pub(super) key: Arc<[u8]>,
+}
+
+/// What came of some names of a folder.
+#[derive(Debug)]
+pub(super) struct Grouped {
+    pub(super) runs: Vec<Run>,
+    pub(super) problems: Vec<ScanProblem>,
+    pub(super) skipped: u64,
+    pub(super) renamed: u64,
+}
+
+/// Groups neighbouring names; shared by the threads of a scan.
+pub(super) struct Grouper<'a> {
+    pub(super) options: &'a ScanOptions,
+    pub(super) roots: &'a [PathBuf],
+    pub(super) exts: &'a ExtTable,
+}
+
+/// A part on its way into a sample.
+struct Candidate<'a> {
+    name: &'a [u8],
+    source_ext: &'a [u8],
+    shard_ext: Vec<u8>,
+}
+
+/// Why some files are no sample: what is said, and of which of them.
+pub(super) struct Refusal {
+    kind: ProblemKind,
+    file: Vec<u8>,
+    reason: String,
+}
+
+impl Grouper<'_> {
+    /// How much of a file's name is key: up to the dot before the extension.
+    ///
+    /// Where dots in the stem are allowed that is WebDataset's first dot, otherwise the last, or the
+    /// one before an extension with dots that is required by name (`seg.png`).
+    pub(super) fn stem_of(&self, file: &[u8]) -> usize {
+        let mut dots = (1..file.len()).filter(|&i| file[i] == b'.');
+        if self.options.names.action(Rule::Dot) == Action::Allow {
+            return dots.next().unwrap_or(file.len());
+        }
+        let named = |&dot: &usize| self.options.require.names(&name::lower(&file[dot + 1..]));
+        let compound = dots.clone().find(named);
+        compound.or(dots.next_back()).unwrap_or(file.len())
+    }
+
+    /// Groups `entries`, none of which is a folder and whose first and last samples are whole.
+    pub(super) fn group(&self, folder: &FolderName, listing: &Listing, entries: &[Entry]) -> Grouped {
+        let mut out = Grouped { runs: Vec::new(), problems: Vec::new(), skipped: 0, renamed: 0 };
+        let run = || Run::new(folder.root, folder.source.clone(), folder.key.clone());
+        let mut current = run();
+        for files in entries.chunk_by(|a, b| listing.stem(a) == listing.stem(b)) {
+            let files = self.set_aside(folder, listing, files, &mut out);
+            let Some(first) = files.first() else { continue };
+            let stem = listing.stem(first);
+            match self.sample(folder, listing, stem, &files) {
+                Ok(None) => out.skipped += files.len() as u64,
+                Ok(Some((key_stem, parts))) => {
+                    out.renamed += u64::from(key_stem.is_some());
+                    current.push(stem, key_stem.as_deref(), &parts);
+                    if current.is_full() {
+                        out.runs.push(std::mem::replace(&mut current, run()));
+                    }
+                }
+                Err(refusal) => {
+                    let names: Vec<_> = files.iter().map(|f| listing.name(f)).collect();
+                    out.problems.push(self.problem(folder, Some(stem), &names, refusal));
+                }
+            }
+        }
+        current.shrink();
+        out.runs.push(current);
+        out
+    }
+
+    /// Takes out of a sample's names what is excluded, and what is no regular file.
+    fn set_aside<'e>(
+        &self,
+        folder: &FolderName,
+        listing: &Listing,
+        files: &'e [Entry],
+        out: &mut Grouped,
+    ) -> Vec<&'e Entry> {
+        let mut keep = Vec::with_capacity(files.len());
+        for file in files {
+            let name = listing.name(file);
+            let hidden = name.starts_with(b".");
+            let skip_hidden = hidden && self.options.names.action(Rule::Hidden) == Action::Skip;
+            if skip_hidden || self.options.excludes(&folder.source, name) {
+                out.skipped += 1;
+            } else if file.kind == Kind::File {
+                keep.push(file);
+            } else {
+                let reason = match file.kind {
+                    Kind::Link => "a symbolic link; say --follow-links to pack what it points to, or --exclude it",
+                    _ => "a device, pipe or socket, not a file",
+                };
+                let refusal = Refusal::new(ProblemKind::NotRegular, name, reason);
+                out.problems.push(self.problem(folder, None, &[], refusal));
+            }
+        }
+        keep
+    }
+
+    /// The key's stem if it is not the files' own, and the parts; `None` if they are left out.
+    fn sample(
+        &self,
+        folder: &FolderName,
+        listing: &Listing,
+        stem: &[u8],
+        files: &[&Entry],
+    ) -> Result<Option<(Option<Vec<u8>>, Vec<FoundPart>)>, Refusal> {
+        let first = listing.name(files[0]);
+        if files.iter().any(|f| listing.name(f).len() <= stem.len() + 1) {
+            let reason = "it has no extension, so no reader can tell what it is; --exclude it";
+            return Err(Refusal::new(ProblemKind::NoExtension, first, reason));
+        }
+        let mut key_stem = match self.options.names.judge(stem, true) {
+            Verdict::Keep => None,
+            Verdict::Becomes(new) => Some(new),
+            Verdict::Skip => return Ok(None),
+            Verdict::Refuse(rule) => return Err(self.misread(rule, first)),
+        };
+        let mut parts = files
+            .iter()
+            .map(|f| self.candidate(listing.name(f), stem))
+            .collect::<Result<Vec<_>, _>>()?;
+        parts.sort_by(|a, b| a.shard_ext.cmp(&b.shard_ext));
+        self.check_parts(stem, &parts)?;
+        let longest = parts.iter().map(|p| p.shard_ext.len()).max().unwrap_or(0);
+        let key_length = folder.key.len() + key_stem.as_deref().unwrap_or(stem).len();
+        if key_length + 1 + longest > MAX_NAME {
+            match self.options.names.action(Rule::Long) {
+                Action::Allow | Action::Skip => {}
+                Action::Refuse => return Err(self.misread(Rule::Long, first)),
+                Action::Replace => {
+                    let old = key_stem.as_deref().unwrap_or(stem);
+                    let key = [&folder.key, old].concat();
+                    let room = MAX_NAME.saturating_sub(folder.key.len() + 1 + longest);
+                    if room < 17 {
+                        return Err(self.misread(Rule::Long, first)); // its folders alone are too long
+                    }
+                    key_stem = Some(shortened(&key, old, room));
+                }
+            }
+        }
+        let found = parts.iter().map(|p| self.ask(listing, p)).collect::<Result<_, _>>()?;
+        Ok(Some((key_stem, found)))
+    }
+
+    fn candidate<'n>(&self, name: &'n [u8], stem: &[u8]) -> Result<Candidate<'n>, Refusal> {
+        let source_ext = &name[stem.len() + 1..];
+        let mut shard_ext = self.options.exts.apply(source_ext);
+        if std::str::from_utf8(source_ext).is_err() {
+            let reason = "its extension is not UTF-8; rename it or --exclude it";
+            return Err(Refusal::new(ProblemKind::BadName, name, reason));
+        }
+        match self.options.names.judge_ext(&shard_ext) {
+            Verdict::Refuse(rule) => return Err(self.misread(rule, name)),
+            Verdict::Becomes(new) => shard_ext = new,
+            Verdict::Keep | Verdict::Skip => {}
+        }
+        Ok(Candidate { name, source_ext, shard_ext })
+    }
+
+    fn check_parts(&self, stem: &[u8], parts: &[Candidate<'_>]) -> Result<(), Refusal> {
+        if let Some(twins) = parts.windows(2).find(|p| p[0].shard_ext == p[1].shard_ext) {
+            let reason = format!(
+                "it and '{}' both give the part '{}' of '{}'; remove one, or say --ext-map",
+                name::shown(twins[0].name),
+                name::shown(&twins[0].shard_ext),
+                name::shown(stem)
+            );
+            return Err(Refusal::new(ProblemKind::RepeatedPart, twins[1].name, reason));
+        }
+        let exts: Vec<&[u8]> = parts.iter().map(|p| p.shard_ext.as_slice()).collect();
+        if let Some(missing) = self.options.require.missing(&exts) {
+            let have: Vec<_> = exts.iter().map(|e| name::shown(e)).collect();
+            let reason = format!(
+                "the sample has {} but no '{missing}'; add it, --exclude the file, or say --require",
+                have.join(", ")
+            );
+            return Err(Refusal::new(ProblemKind::MissingPart, parts[0].name, reason));
+        }
+        Ok(())
+    }
+
+    /// Size and time of a file, and its extension's number.
+    fn ask(&self, listing: &Listing, part: &Candidate<'_>) -> Result<FoundPart, Refusal> {
+        let flags = if self.options.follow_links { AtFlags::empty() } else { AtFlags::SYMLINK_NOFOLLOW };
+        let stat = statat(&listing.folder, part.name, flags).map_err(|e| {
+            let reason = std::io::Error::from(e).to_string();
+            Refusal::new(ProblemKind::Unreadable, part.name, reason)
+        })?;
+        if stat.st_size <= 0 {
+            return Err(Refusal::new(ProblemKind::Empty, part.name, "the file is empty"));
+        }
+        let ext = self.exts.number(part.source_ext, &part.shard_ext).ok_or_else(|| {
+            let reason = "more than 65,536 different extensions";
+            Refusal::new(ProblemKind::BadName, part.name, reason)
+        })?;
+        let stamp = stamp(stat.st_mtime, stat.st_mtime_nsec as i64);
+        Ok(FoundPart { ext, size: stat.st_size as u64, stamp })
+    }
+
+    fn misread(&self, rule: Rule, file: &[u8]) -> Refusal {
+        let what = match rule {
+            Rule::Dot => {
+                let first = file.iter().position(|&b| b == b'.').unwrap_or(file.len());
+                let key = name::shown(&file[..first]);
+                format!("its name has several dots: readers take '{key}' as its key")
+            }
+            Rule::Space => "its name has blanks or control characters, which some readers split".into(),
+            Rule::NonAscii => "its name is not ASCII, which some readers can't read".into(),
+            Rule::Hidden => "its name begins with a dot, so readers leave it out".into(),
+            Rule::Dunder => "its name begins with '__', which readers take for metadata".into(),
+            Rule::Long => format!("its name in the shard is longer than {MAX_NAME} bytes, which some readers cut"),
+            Rule::Case => "its key differs from another only in case".into(),
+        };
+        let word = rule.word();
+        let reason = format!("{what}; rename it, or say --names {word}=replace or {word}=allow");
+        Refusal::new(ProblemKind::BadName, file, reason)
+    }
+
+    /// A folder whose own name is refused: one problem, and nothing in it is looked at.
+    pub(super) fn refused_folder(&self, parent: &FolderName, folder: &[u8], rule: Rule) -> ScanProblem {
+        let mut refusal = self.misread(rule, folder);
+        refusal.reason.insert_str(0, "the folder and all in it: ");
+        self.problem(parent, None, &[], refusal)
+    }
+
+    /// The refusal as a problem, with the paths of all files that are lost with it.
+    pub(super) fn problem(
+        &self,
+        folder: &FolderName,
+        stem: Option<&[u8]>,
+        files: &[&[u8]],
+        refusal: Refusal,
+    ) -> ScanProblem {
+        let root = &self.roots[folder.root as usize];
+        let path = |file: &[u8]| part_path(root, &[&folder.source, file].concat(), b"");
+        let key = stem.map(|stem| name::shown(&[&folder.source, stem].concat()));
+        let mut problem =
+            Problem::new(refusal.kind, shown_path(&path(&refusal.file)), refusal.reason);
+        problem.key = key;
+        ScanProblem { problem, root: folder.root, files: files.iter().map(|f| path(f)).collect() }
+    }
+}
+
+impl Refusal {
+    fn new(kind: ProblemKind, file: &[u8], reason: impl Into<String>) -> Refusal {
+        Refusal { kind, file: file.to_vec(), reason: reason.into() }
+    }
+
+    pub(super) fn unreadable(folder: &[u8], error: &std::io::Error) -> Refusal {
+        Refusal::new(ProblemKind::Unreadable, folder, format!("the folder can't be read: {error}"))
+    }
+}
+
+/// A path as text for a message.
+pub(crate) fn shown_path(path: &Path) -> String {
+    use std::os::unix::ffi::OsStrExt;
+    name::shown(path.as_os_str().as_bytes())
+}

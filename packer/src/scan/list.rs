@@ -1,0 +1,243 @@
+//! The samples that a scan found, packed tightly: about 20 bytes a sample beside its base name.
+//!
+//! Folder names are kept once. Samples are read one after the other, or at a place kept as a
+//! [`Spot`], which takes eight bytes.
+
+/// A part as it was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FoundPart {
+    /// Its extension's number in the scan.
+    pub ext: u16,
+    /// Bytes.
+    pub size: u64,
+    /// Digest of its modification time.
+    pub stamp: u32,
+}
+
+/// A sample as it was found.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct FoundSample {
+    /// Which source folder.
+    pub root: u32,
+    /// Path under it up to the dot before the extension.
+    pub source: Vec<u8>,
+    /// Its key in the shard.
+    pub key: Vec<u8>,
+    /// Its parts in the order of their extensions in the shard.
+    pub parts: Vec<FoundPart>,
+}
+
+/// Where a sample stands in the list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Spot {
+    run: u32,
+    at: u32,
+}
+
+impl Spot {
+    /// The spot as a number that grows in the order of the list.
+    pub fn id(self) -> u64 {
+        u64::from(self.run) << 32 | u64::from(self.at)
+    }
+
+    /// The spot whose number is `id`.
+    pub fn from_id(id: u64) -> Spot {
+        Spot { run: (id >> 32) as u32, at: id as u32 }
+    }
+}
+
+/// Neighbours of one folder.
+#[derive(Debug)]
+pub(super) struct Run {
+    pub(super) root: u32,
+    /// The folder's path under the root, with a slash at its end; and as keys have it.
+    pub(super) source_folder: std::sync::Arc<[u8]>,
+    pub(super) key_folder: std::sync::Arc<[u8]>,
+    bytes: Vec<u8>,
+    pub(super) samples: u64,
+}
+
+impl Run {
+    pub(super) fn new(root: u32, source: std::sync::Arc<[u8]>, key: std::sync::Arc<[u8]>) -> Run {
+        Run { root, source_folder: source, key_folder: key, bytes: Vec::new(), samples: 0 }
+    }
+
+    /// Adds a sample: its stem, the stem as keys have it if it differs, its parts.
+    pub(super) fn push(&mut self, stem: &[u8], key_stem: Option<&[u8]>, parts: &[FoundPart]) {
+        let out = &mut self.bytes;
+        put_bytes(out, stem);
+        match key_stem {
+            None => out.push(0),
+            Some(key) => {
+                out.push(1);
+                put_bytes(out, key);
+            }
+        }
+        put(out, parts.len() as u64);
+        for part in parts {
+            put(out, u64::from(part.ext));
+            put(out, part.size);
+            out.extend_from_slice(&part.stamp.to_le_bytes());
+        }
+        self.samples += 1;
+    }
+
+    pub(super) fn shrink(&mut self) {
+        self.bytes.shrink_to_fit();
+    }
+
+    /// True once the next sample should begin a new run, so that a spot fits in 32 bits.
+    pub(super) fn is_full(&self) -> bool {
+        self.bytes.len() > 1 << 30
+    }
+
+    /// Decodes the sample at `at` and gives the place of the next.
+    fn read(&self, at: usize, sample: &mut FoundSample) -> usize {
+        let mut reader = Reader { bytes: &self.bytes, at };
+        sample.root = self.root;
+        let stem = reader.take();
+        set_joined(&mut sample.source, &self.source_folder, stem);
+        let changed = reader.number() == 1;
+        let key_stem = if changed { reader.take() } else { stem };
+        set_joined(&mut sample.key, &self.key_folder, key_stem);
+        sample.parts.clear();
+        for _ in 0..reader.number() {
+            let ext = reader.number() as u16;
+            let size = reader.number();
+            let stamp = reader.stamp();
+            sample.parts.push(FoundPart { ext, size, stamp });
+        }
+        reader.at
+    }
+}
+
+/// All samples of a scan, in the order of their names.
+#[derive(Debug, Default)]
+pub struct SampleList {
+    runs: Vec<Run>,
+    samples: u64,
+}
+
+impl SampleList {
+    pub(super) fn push(&mut self, run: Run) {
+        self.samples += run.samples;
+        if run.samples > 0 {
+            self.runs.push(run);
+        }
+    }
+
+    /// Number of samples.
+    pub fn len(&self) -> u64 {
+        self.samples
+    }
+
+    /// True if there are none.
+    pub fn is_empty(&self) -> bool {
+        self.samples == 0
+    }
+
+    /// Calls `each` with every sample and its spot, in order, until it returns false.
+    pub fn visit(&self, mut each: impl FnMut(Spot, &FoundSample) -> bool) {
+        let mut sample = FoundSample::default();
+        for (number, run) in self.runs.iter().enumerate() {
+            let mut at = 0;
+            for _ in 0..run.samples {
+                let spot = Spot { run: number as u32, at: at as u32 };
+                at = run.read(at, &mut sample);
+                if !each(spot, &sample) {
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Decodes the sample at `spot`.
+    pub fn read(&self, spot: Spot, sample: &mut FoundSample) {
+        self.runs[spot.run as usize].read(spot.at as usize, sample);
+    }
+}
+
+struct Reader<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Reader<'a> {
+    fn number(&mut self) -> u64 {
+        let (mut n, mut shift) = (0, 0);
+        loop {
+            let byte = self.bytes[self.at];
+            self.at += 1;
+            n |= u64::from(byte & 0x7f) << shift;
+            shift += 7;
+            if byte < 0x80 {
+                return n;
+            }
+        }
+    }
+
+    fn take(&mut self) -> &'a [u8] {
+        let length = self.number() as usize;
+        self.at += length;
+        &self.bytes[self.at - length..self.at]
+    }
+
+    fn stamp(&mut self) -> u32 {
+        let mut n = [0; 4];
+        n.copy_from_slice(&self.bytes[self.at..self.at + 4]);
+        self.at += 4;
+        u32::from_le_bytes(n)
+    }
+}
+
+fn set_joined(out: &mut Vec<u8>, folder: &[u8], stem: &[u8]) {
+    out.clear();
+    out.extend_from_slice(folder);
+    out.extend_from_slice(stem);
+}
+
+fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
+    put(out, bytes.len() as u64);
+    out.extend_from_slice(bytes);
+}
+
+fn put(out: &mut Vec<u8>, mut n: u64) {
+    while n >= 0x80 {
+        out.push(n as u8 | 0x80);
+        n >>= 7;
+    }
+    out.push(n as u8);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_pushed_is_read_in_order_and_at_its_spot() {
+        let mut list = SampleList::default();
+        for folder in 0..3u32 {
+            let path = format!("d {folder}/").into_bytes();
+            let mut run = Run::new(7, path.clone().into(), format!("d_{folder}/").into_bytes().into());
+            for i in 0..100u64 {
+                let part = FoundPart { ext: 300, size: i << 30, stamp: i as u32 };
+                let renamed = (i % 2 == 0).then_some(&b"other"[..]);
+                run.push(format!("s{i}").as_bytes(), renamed, &[part, part]);
+            }
+            list.push(run);
+        }
+        let mut seen = Vec::new();
+        list.visit(|spot, sample| {
+            seen.push((spot, sample.clone()));
+            true
+        });
+        assert_eq!(seen.len(), 300);
+        assert_eq!(seen[101].1.source, b"d 1/s1");
+        assert_eq!(seen[102].1.key, b"d_1/other");
+        let mut again = FoundSample::default();
+        for (spot, sample) in &seen {
+            list.read(*spot, &mut again);
+            assert_eq!(again, *sample);
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! One folder's names, in the order in which their samples will stand.
+//!
+//! Names only: nothing is opened, and nothing is asked about a file that its folder does not say.
+//! All names of a folder stand in one block of memory; a folder may hold tens of millions.
+
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::OwnedFd;
+use std::path::Path;
+
+use rayon::slice::ParallelSliceMut;
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, RawDir, openat, statat};
+
+/// Bytes that one call asks of the operating system.
+const READ: usize = 256 * 1024;
+
+/// What a name stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    File,
+    Folder,
+    Link,
+    Other,
+}
+
+/// A name of the listing.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Entry {
+    start: usize,
+    length: u16,
+    /// Bytes of the name that its sample's key has: up to the dot before the extension.
+    pub(super) stem: u16,
+    pub(super) kind: Kind,
+}
+
+/// The names of one folder.
+#[derive(Debug)]
+pub(super) struct Listing {
+    /// The folder, open: its files are asked about by name, without a walk down the path.
+    pub(super) folder: OwnedFd,
+    names: Vec<u8>,
+    pub(super) entries: Vec<Entry>,
+}
+
+impl Listing {
+    /// Reads the names of the folder at `path`; `stem_of` tells how much of a file's name is key.
+    pub(super) fn read(
+        path: &Path,
+        follow_links: bool,
+        stem_of: impl Fn(&[u8]) -> usize,
+    ) -> io::Result<Listing> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let folder = openat(CWD, path, flags, Mode::empty())?;
+        let mut listing = Listing { folder, names: Vec::new(), entries: Vec::new() };
+        let reader = openat(CWD, path, flags, Mode::empty())?;
+        let mut buffer = vec![MaybeUninit::uninit(); READ];
+        let mut raw = RawDir::new(reader, &mut buffer);
+        while let Some(entry) = raw.next() {
+            let entry = entry?;
+            let name = entry.file_name().to_bytes();
+            if name == b"." || name == b".." {
+                continue;
+            }
+            let kind = listing.kind_of(name, entry.file_type(), follow_links);
+            let stem = if kind == Kind::Folder { name.len() } else { stem_of(name) };
+            listing.entries.push(Entry {
+                start: listing.names.len(),
+                length: name.len() as u16, // a file system's names have 255 bytes at most
+                stem: stem as u16,
+                kind,
+            });
+            listing.names.extend_from_slice(name);
+        }
+        listing.names.shrink_to_fit();
+        listing.sort();
+        Ok(listing)
+    }
+
+    /// The file system may not say what a name is, and a link may be followed: then ask.
+    fn kind_of(&self, name: &[u8], told: FileType, follow_links: bool) -> Kind {
+        let asked = match told {
+            FileType::Unknown => self.ask(name, AtFlags::SYMLINK_NOFOLLOW),
+            told => told,
+        };
+        let asked = match asked {
+            FileType::Symlink if follow_links => self.ask(name, AtFlags::empty()),
+            asked => asked,
+        };
+        match asked {
+            FileType::RegularFile => Kind::File,
+            FileType::Directory => Kind::Folder,
+            FileType::Symlink => Kind::Link,
+            _ => Kind::Other,
+        }
+    }
+
+    fn ask(&self, name: &[u8], flags: AtFlags) -> FileType {
+        // A name that can't be asked about is read later, and its error told then.
+        statat(&self.folder, name, flags)
+            .map_or(FileType::RegularFile, |s| FileType::from_raw_mode(s.st_mode))
+    }
+
+    /// By key in byte order, a folder standing where the keys in it will; parts by name.
+    fn sort(&mut self) {
+        let Listing { names, entries, .. } = self;
+        let name = |e: &Entry| &names[e.start..e.start + e.length as usize];
+        let ends_in_slash = |e: &Entry| e.kind == Kind::Folder;
+        entries.par_sort_unstable_by(|a, b| {
+            let (stem_a, stem_b) = (&name(a)[..a.stem as usize], &name(b)[..b.stem as usize]);
+            let common = stem_a.len().min(stem_b.len());
+            let slash = |stem: &[u8], e: &Entry| {
+                stem.get(common).copied().or(ends_in_slash(e).then_some(b'/'))
+            };
+            stem_a[..common]
+                .cmp(&stem_b[..common])
+                .then_with(|| slash(stem_a, a).cmp(&slash(stem_b, b)))
+                .then_with(|| name(a).cmp(name(b)))
+        });
+    }
+
+    /// The name of an entry.
+    pub(super) fn name(&self, entry: &Entry) -> &[u8] {
+        &self.names[entry.start..entry.start + entry.length as usize]
+    }
+
+    /// The entry's stem.
+    pub(super) fn stem(&self, entry: &Entry) -> &[u8] {
+        &self.name(entry)[..entry.stem as usize]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folders_stand_where_their_keys_will() {
+        let dir = tempfile::tempdir().unwrap();
+        for file in ["a.jpg", "a-b.jpg", "a0.jpg", "a.json", "ab.jpg", "a.b"] {
+            std::fs::write(dir.path().join(file), b"x").unwrap();
+        }
+        for folder in ["a", "a!", "ab.d"] {
+            std::fs::create_dir(dir.path().join(folder)).unwrap();
+        }
+        let dot = |name: &[u8]| name.iter().position(|&b| b == b'.').unwrap_or(name.len());
+        let listing = Listing::read(dir.path(), false, dot).unwrap();
+        let names: Vec<_> =
+            listing.entries.iter().map(|e| String::from_utf8_lossy(listing.name(e)).into_owned()).collect();
+        // Keys: a, a!/, a-b, a/, a0, ab, ab.d/
+        assert_eq!(names, ["a.b", "a.jpg", "a.json", "a!", "a-b.jpg", "a", "a0.jpg", "ab.jpg", "ab.d"]);
+    }
+}

@@ -1,0 +1,285 @@
+//! What to do about names that some reader would misread: refuse, replace or allow, rule by rule.
+//!
+//! Pure functions on bytes. The defaults let through only names that every reader of WebDataset
+//! shards takes the same way.
+
+use std::fmt;
+
+/// What a rule does with a name that it catches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Action {
+    /// The file is a problem.
+    Refuse,
+    /// The name in the shard is changed so that all readers agree about it.
+    Replace,
+    /// The name stays as it is.
+    Allow,
+    /// The file is left out, counted, and is no problem.
+    Skip,
+}
+
+/// One kind of name that readers disagree about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rule {
+    /// More than one dot in the base name: `img.001.jpg` is key `img` to most readers.
+    Dot,
+    /// Blanks and control characters, which end a name in DALI's index.
+    Space,
+    /// Anything but ASCII.
+    NonAscii,
+    /// A base name or folder that begins with a dot.
+    Hidden,
+    /// A base name or folder that begins with `__`.
+    Dunder,
+    /// More than 100 bytes, which some readers cut.
+    Long,
+    /// Keys that differ only in case, which collide on some file systems and readers.
+    Case,
+}
+
+impl Rule {
+    /// All rules, in the order in which they are documented.
+    pub const ALL: [Rule; 7] =
+        [Rule::Dot, Rule::Space, Rule::NonAscii, Rule::Hidden, Rule::Dunder, Rule::Long, Rule::Case];
+
+    /// Its word on the command line.
+    pub fn word(self) -> &'static str {
+        match self {
+            Rule::Dot => "dot",
+            Rule::Space => "space",
+            Rule::NonAscii => "nonascii",
+            Rule::Hidden => "hidden",
+            Rule::Dunder => "dunder",
+            Rule::Long => "long",
+            Rule::Case => "case",
+        }
+    }
+}
+
+/// The longest member name that every reader takes whole: the name field of ustar.
+pub const MAX_NAME: usize = 100;
+
+/// An action for each rule.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NameRules([Action; 7]);
+
+impl Default for NameRules {
+    fn default() -> Self {
+        let mut rules = NameRules([Action::Refuse; 7]);
+        rules.set(Rule::Hidden, Action::Skip);
+        rules
+    }
+}
+
+impl NameRules {
+    /// The action of `rule`.
+    pub fn action(&self, rule: Rule) -> Action {
+        self.0[rule as usize]
+    }
+
+    fn set(&mut self, rule: Rule, action: Action) {
+        self.0[rule as usize] = action;
+    }
+
+    /// Reads `replace` (all rules but hidden) or `dot=replace,space=allow` over the defaults.
+    ///
+    /// # Errors
+    /// A sentence that lists what can be said.
+    pub fn parse(text: &str) -> Result<NameRules, String> {
+        let mut rules = NameRules::default();
+        for item in text.split(',').map(str::trim).filter(|s| !s.is_empty()) {
+            match item.split_once('=') {
+                None => {
+                    let action = parse_action(item)?;
+                    if action == Action::Skip {
+                        return Err("'skip' is for hidden files alone: say hidden=skip".into());
+                    }
+                    let all_but_hidden = Rule::ALL.into_iter().filter(|&r| r != Rule::Hidden);
+                    all_but_hidden.for_each(|rule| rules.set(rule, action));
+                }
+                Some((rule, action)) => {
+                    let Some(rule) = Rule::ALL.into_iter().find(|r| r.word() == rule) else {
+                        let words: Vec<_> = Rule::ALL.iter().map(|r| r.word()).collect();
+                        return Err(format!("no rule '{rule}'; rules are {}", words.join(", ")));
+                    };
+                    let action = parse_action(action)?;
+                    if action == Action::Skip && rule != Rule::Hidden {
+                        return Err("'skip' is for hidden files alone: say hidden=skip".into());
+                    }
+                    rules.set(rule, action);
+                }
+            }
+        }
+        Ok(rules)
+    }
+}
+
+fn parse_action(word: &str) -> Result<Action, String> {
+    match word {
+        "refuse" => Ok(Action::Refuse),
+        "replace" => Ok(Action::Replace),
+        "allow" => Ok(Action::Allow),
+        "skip" => Ok(Action::Skip),
+        _ => Err(format!("no action '{word}'; actions are refuse, replace, allow, and hidden=skip")),
+    }
+}
+
+impl fmt::Display for NameRules {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, rule) in Rule::ALL.into_iter().enumerate() {
+            let action = match self.action(rule) {
+                Action::Refuse => "refuse",
+                Action::Replace => "replace",
+                Action::Allow => "allow",
+                Action::Skip => "skip",
+            };
+            write!(f, "{}{}={action}", if i == 0 { "" } else { "," }, rule.word())?;
+        }
+        Ok(())
+    }
+}
+
+/// What the rules say of one path component: a folder's name, or a base name without extension.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It stays.
+    Keep,
+    /// It becomes this.
+    Becomes(Vec<u8>),
+    /// It is left out without a word.
+    Skip,
+    /// It is a problem, caught by this rule.
+    Refuse(Rule),
+}
+
+impl NameRules {
+    /// Judges a path component. `dots` tells that dots are caught here: folders may have them.
+    pub fn judge(&self, component: &[u8], dots: bool) -> Verdict {
+        let mut name = None;
+        let caught = [
+            (Rule::Hidden, component.starts_with(b".")),
+            (Rule::Dunder, component.starts_with(b"__")),
+            (Rule::Dot, dots && component.iter().skip(1).any(|&b| b == b'.')),
+            (Rule::Space, component.iter().any(|b| b.is_ascii_whitespace() || b.is_ascii_control())),
+            (Rule::NonAscii, !component.is_ascii()),
+        ];
+        for (rule, _) in caught.into_iter().filter(|&(_, caught)| caught) {
+            match self.action(rule) {
+                Action::Refuse => return Verdict::Refuse(rule),
+                Action::Skip => return Verdict::Skip,
+                Action::Allow => {}
+                Action::Replace => {
+                    let old = name.as_deref().unwrap_or(component);
+                    name = Some(replaced(old, rule));
+                }
+            }
+        }
+        match name {
+            Some(name) => Verdict::Becomes(name),
+            None => Verdict::Keep,
+        }
+    }
+}
+
+impl NameRules {
+    /// Judges an extension, which only blanks and foreign characters can spoil.
+    pub fn judge_ext(&self, ext: &[u8]) -> Verdict {
+        let blank = |b: &u8| b.is_ascii_whitespace() || b.is_ascii_control();
+        if ext.iter().any(blank) || !ext.is_ascii() { self.judge(ext, false) } else { Verdict::Keep }
+    }
+}
+
+/// The component without what `rule` catches.
+fn replaced(name: &[u8], rule: Rule) -> Vec<u8> {
+    match rule {
+        Rule::Hidden => [b"_", name.trim_ascii_start().strip_prefix(b".").unwrap_or(name)].concat(),
+        Rule::Dunder => {
+            let rest = name.iter().skip_while(|&&b| b == b'_');
+            [b'_'].into_iter().chain(rest.copied()).collect()
+        }
+        Rule::Dot => name.iter().map(|&b| if b == b'.' { b'_' } else { b }).collect(),
+        Rule::Space => {
+            let bad = |b: u8| b.is_ascii_whitespace() || b.is_ascii_control();
+            name.iter().map(|&b| if bad(b) { b'_' } else { b }).collect()
+        }
+        Rule::NonAscii => ascii(name),
+        Rule::Long | Rule::Case => name.to_vec(), // these look at whole names
+    }
+}
+
+/// `é` becomes `_u00e9`, a byte that is no UTF-8 becomes `_xff`: different names stay different.
+fn ascii(name: &[u8]) -> Vec<u8> {
+    let mut text = String::with_capacity(name.len() * 2);
+    for chunk in name.utf8_chunks() {
+        for c in chunk.valid().chars() {
+            if c.is_ascii() { text.push(c) } else { text.push_str(&format!("_u{:04x}", c as u32)) }
+        }
+        chunk.invalid().iter().for_each(|b| text.push_str(&format!("_x{b:02x}")));
+    }
+    text.into_bytes()
+}
+
+/// A base name of at most `room` bytes: the head of `stem`, and a hash of the whole `key`.
+pub fn shortened(key: &[u8], stem: &[u8], room: usize) -> Vec<u8> {
+    let hash = blake3::hash(key).to_hex();
+    let hash = &hash.as_bytes()[..16];
+    let head = &stem[..stem.len().min(room.saturating_sub(hash.len() + 1))];
+    if head.is_empty() { hash.to_vec() } else { [head, b"-", hash].concat() }
+}
+
+/// A key that no longer collides with its twin in another case.
+pub fn told_apart(key: &[u8]) -> Vec<u8> {
+    let hash = blake3::hash(key).to_hex();
+    [key, b"-", &hash.as_bytes()[..8]].concat()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn replace_all() -> NameRules {
+        NameRules::parse("replace,hidden=replace").unwrap()
+    }
+
+    #[test]
+    fn the_defaults_refuse_what_readers_misread_and_skip_hidden_files() {
+        let rules = NameRules::default();
+        assert_eq!(rules.judge(b"cat_01", true), Verdict::Keep);
+        assert_eq!(rules.judge(b"v1.2", false), Verdict::Keep, "folders may have dots");
+        assert_eq!(rules.judge(b"img.001", true), Verdict::Refuse(Rule::Dot));
+        assert_eq!(rules.judge(b"my cat", true), Verdict::Refuse(Rule::Space));
+        assert_eq!(rules.judge("é".as_bytes(), true), Verdict::Refuse(Rule::NonAscii));
+        assert_eq!(rules.judge(b"__meta__", true), Verdict::Refuse(Rule::Dunder));
+        assert_eq!(rules.judge(b".DS_Store", true), Verdict::Skip);
+    }
+
+    #[test]
+    fn replaced_names_pass_the_default_rules() {
+        let names: [&[u8]; 7] =
+            [b"a.b.c", b"a b\tc", "日本".as_bytes(), b".hid", b"__x__", b"\xff\xfe", b"__ .\xc3\xa9"];
+        for name in names {
+            let Verdict::Becomes(new) = replace_all().judge(name, true) else {
+                panic!("{name:?} was not replaced");
+            };
+            assert_eq!(NameRules::default().judge(&new, true), Verdict::Keep, "{new:?}");
+        }
+    }
+
+    #[test]
+    fn rules_are_read_and_shown() {
+        let rules = NameRules::parse("dot=replace, hidden=refuse").unwrap();
+        assert_eq!(NameRules::parse(&rules.to_string()).unwrap(), rules);
+        assert!(NameRules::parse("dots=replace").unwrap_err().contains("nonascii"));
+        assert!(NameRules::parse("dot=ignore").unwrap_err().contains("refuse, replace"));
+        assert!(NameRules::parse("skip").is_err());
+    }
+
+    #[test]
+    fn shortened_stems_fit_and_differ() {
+        let (a, b) = ([b'a'; 200], [b'a'; 201]);
+        let (short_a, short_b) = (shortened(&a, &a, 60), shortened(&b, &b, 60));
+        assert!(short_a.len() == 60 && short_a.starts_with(b"aaa"));
+        assert_ne!(short_a, short_b);
+        assert_eq!(shortened(&a, &a, 3).len(), 16, "the hash always stands");
+    }
+}

@@ -1,0 +1,108 @@
+//! Source files: read once, into a given place, and found to be what was planned or not.
+
+use std::fs::{File, Metadata};
+use std::io::{self, Read};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+/// A digest of a modification time, so that a plan keeps four bytes of it instead of twelve.
+///
+/// The mixing is the finaliser of splitmix64 (Steele, Lea and Flood, 2014).
+pub fn stamp(seconds: i64, nanoseconds: i64) -> u32 {
+    let mut z = (seconds as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ nanoseconds as u64;
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    (z ^ (z >> 31)) as u32
+}
+
+/// The path of a part: root, path under it, extension. Paths are bytes, whatever they mean.
+pub fn part_path(root: &Path, source: &[u8], ext: &[u8]) -> PathBuf {
+    use std::os::unix::ffi::OsStrExt;
+    let mut path = Vec::with_capacity(root.as_os_str().len() + source.len() + ext.len() + 2);
+    path.extend_from_slice(root.as_os_str().as_bytes());
+    path.push(b'/');
+    path.extend_from_slice(source);
+    if !ext.is_empty() {
+        path.push(b'.');
+        path.extend_from_slice(ext);
+    }
+    PathBuf::from(std::ffi::OsStr::from_bytes(&path))
+}
+
+/// What reading a file came to, beside success.
+#[derive(Debug)]
+pub enum ReadFault {
+    /// The operating system refused.
+    Refused(io::Error),
+    /// It is not what was planned: what differs.
+    Changed(String),
+}
+
+impl From<io::Error> for ReadFault {
+    fn from(error: io::Error) -> ReadFault {
+        ReadFault::Refused(error)
+    }
+}
+
+/// A file being read that must have the planned size and, unless it is not to be looked at, time.
+#[derive(Debug)]
+pub struct PlannedFile {
+    file: File,
+    size: u64,
+    stamp: Option<u32>,
+    read: u64,
+}
+
+impl PlannedFile {
+    /// Opens the file. A `stamp` of `None` trusts its size alone.
+    ///
+    /// # Errors
+    /// The operating system's refusal.
+    pub fn open(path: &Path, size: u64, stamp: Option<u32>) -> io::Result<PlannedFile> {
+        Ok(PlannedFile { file: File::open(path)?, size, stamp, read: 0 })
+    }
+
+    /// Fills `piece` with the next bytes.
+    ///
+    /// # Errors
+    /// The operating system's refusal; the file ends too early.
+    pub fn fill(&mut self, piece: &mut [u8]) -> Result<(), ReadFault> {
+        let mut filled = 0;
+        while filled < piece.len() {
+            match self.file.read(&mut piece[filled..]) {
+                Ok(0) => {
+                    let found = self.read + filled as u64;
+                    let text = format!("it has {found} bytes now, not the {} that were planned", self.size);
+                    return Err(ReadFault::Changed(text));
+                }
+                Ok(n) => filled += n,
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(e) => return Err(e.into()),
+            }
+        }
+        self.read += filled as u64;
+        Ok(())
+    }
+
+    /// Asks, after the last byte was read, whether the file still is what was planned.
+    ///
+    /// # Errors
+    /// The operating system's refusal; the file has another size or modification time.
+    pub fn check(&self) -> Result<(), ReadFault> {
+        let now = self.file.metadata()?;
+        if now.len() != self.size {
+            let text = format!("it has {} bytes now, not the {} that were planned", now.len(), self.size);
+            return Err(ReadFault::Changed(text));
+        }
+        match self.stamp {
+            Some(stamp) if stamp != stamp_of(&now) => {
+                Err(ReadFault::Changed("it was modified after it was planned".into()))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+fn stamp_of(metadata: &Metadata) -> u32 {
+    stamp(metadata.mtime(), metadata.mtime_nsec())
+}
