@@ -82,21 +82,21 @@ fn key(n: u64) -> String {
 }
 
 fn time(dir: &Path) -> Result<()> {
+    let neighbour = Neighbour::start(dir)?;
+    let before = Memory::now()?;
+    let start = Instant::now();
+    let dataset = Dataset::open(dir)?;
+    let first = start.elapsed().as_secs_f64() * 1e3;
+    let opened = Memory::now()?;
+    neighbour.stop()?;
+
     let mut times = Vec::new();
     for _ in 0..ROUNDS {
         let start = Instant::now();
-        let dataset = Dataset::open(dir)?;
+        black_box(Dataset::open(dir)?);
         times.push(start.elapsed().as_secs_f64() * 1e3);
-        drop(dataset);
     }
-    let first = times[0];
     times.sort_by(f64::total_cmp);
-
-    let neighbour = Neighbour::start(dir)?;
-    let before = Memory::now()?;
-    let dataset = Dataset::open(dir)?;
-    let opened = Memory::now()?;
-    neighbour.stop()?;
 
     let samples = dataset.samples();
     let ordinal = |i: u64| mixed(i) % samples;

@@ -5,6 +5,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::index::Index;
@@ -19,6 +20,8 @@ pub struct Dataset {
     indexes: Vec<Index>,
     /// The first ordinal of each shard, and the number of samples.
     starts: Vec<u64>,
+    /// Whether keys rise from shard to shard, once it was asked.
+    sorted: OnceLock<bool>,
 }
 
 impl Dataset {
@@ -39,7 +42,7 @@ impl Dataset {
             start += entry.samples;
         }
         starts.push(start);
-        Ok(Dataset { folder, manifest, indexes, starts })
+        Ok(Dataset { folder, manifest, indexes, starts, sorted: OnceLock::new() })
     }
 
     /// The folder in which the shards stand.
@@ -76,18 +79,55 @@ impl Dataset {
         Some((shard, ordinal - self.starts[shard]))
     }
 
-    /// Shard and row of the first sample with this key: a binary search in each shard.
+    /// Shard and row of the first sample with this key: a binary search over the shards, or in each
+    /// of them if the data set was shuffled.
     ///
     /// # Errors
     /// A damaged sidecar.
     pub fn find(&self, key: &[u8]) -> Result<Option<(usize, u64)>> {
-        for (shard, index) in self.indexes.iter().enumerate() {
-            if let Some(row) = index.find(key)? {
+        let mut shards = 0..self.indexes.len();
+        if self.is_sorted()? {
+            let (mut low, mut high) = (0, shards.end);
+            while low < high {
+                let middle = low + (high - low) / 2;
+                let behind = ends(&self.indexes[middle])?.is_none_or(|(_, last)| last < key);
+                if behind { low = middle + 1 } else { high = middle }
+            }
+            shards = low..shards.end.min(low + 1);
+        }
+        for shard in shards {
+            if let Some(row) = self.indexes[shard].find(key)? {
                 return Ok(Some((shard, row)));
             }
         }
         Ok(None)
     }
+
+    /// True if no shard is empty and no key stands before those of the shards before: asked of every
+    /// shard once, at the first search.
+    fn is_sorted(&self) -> Result<bool> {
+        if let Some(&sorted) = self.sorted.get() {
+            return Ok(sorted);
+        }
+        let mut before: &[u8] = &[];
+        let mut sorted = true;
+        for index in &self.indexes {
+            match ends(index)? {
+                Some((first, last)) if first >= before => before = last,
+                _ => sorted = false,
+            }
+            if !sorted {
+                break;
+            }
+        }
+        Ok(*self.sorted.get_or_init(|| sorted))
+    }
+}
+
+/// The first and the last key of a shard in the order of keys.
+fn ends(index: &Index) -> Result<Option<(&[u8], &[u8])>> {
+    let Some(last) = index.samples().checked_sub(1) else { return Ok(None) };
+    Ok(Some((index.key(index.by_key(0)?)?, index.key(index.by_key(last)?)?)))
 }
 
 /// Reads and checks the manifest at `path`.

@@ -8,7 +8,9 @@ pub mod build;
 mod check;
 mod head;
 pub mod layout;
+pub mod sample;
 pub mod view;
 
 pub use build::{IndexBuilder, TarFacts};
-pub use view::{Index, Part, Sample};
+pub use sample::{Part, Sample};
+pub use view::Index;

@@ -9,6 +9,7 @@
 #![allow(unsafe_code)]
 
 use std::fs::File;
+use std::io;
 use std::ops::Deref;
 use std::path::Path;
 
@@ -30,10 +31,26 @@ impl Mapped {
     /// The operating system's refusal to open or map it.
     pub fn open(path: &Path) -> Result<Mapped> {
         let file = File::open(path).map_err(|e| Error::io(e, "open", path))?;
+        let length = file.metadata().map_err(|e| Error::io(e, "read", path))?.len();
+        Mapped::of(&file, length, path)
+    }
+
+    /// Maps the first `length` bytes of an open file, which must have them; `path` is for messages.
+    /// No page of it is touched.
+    ///
+    /// # Errors
+    /// The operating system's refusal to map it.
+    pub(crate) fn of(file: &File, length: u64, path: &Path) -> Result<Mapped> {
+        let refused = |e| Error::io(e, "map into memory", path);
+        let length =
+            usize::try_from(length).map_err(|_| refused(io::ErrorKind::OutOfMemory.into()))?;
+        if length == 0 {
+            return Ok(Mapped::Owned(Vec::new()));
+        }
         // SAFETY: the map is read-only and handed out as `&[u8]` alone; that the file keeps its
         // length is the contract written at the head of this file.
-        let map = unsafe { memmap2::Mmap::map(&file) };
-        map.map(Mapped::Map).map_err(|e| Error::io(e, "map into memory", path))
+        let map = unsafe { memmap2::MmapOptions::new().len(length).map(file) };
+        map.map(Mapped::Map).map_err(refused)
     }
 }
 

@@ -1,6 +1,6 @@
 //! `TarReader`: walks the tar at a path, and lends the bytes of its members.
 //!
-//! The thin loop of I/O around [`tar::Walk`]. Two ways to read: by headers alone, jumping over
+//! The thin loop of I/O around [`crate::tar::Walk`]. Two ways to read: by headers alone, jumping over
 //! data; or every byte in order, with the digest of the whole as a by-product. Memory is one window,
 //! whatever sizes the headers claim.
 

@@ -1,4 +1,5 @@
 //! The sidecar, built, encoded, opened, damaged.
+#![allow(clippy::unwrap_used, reason = "a test that panics has failed")]
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -22,7 +23,9 @@ fn encode(samples: &[Plain], sums: bool) -> Vec<u8> {
         index.sample(&sample.key, end);
         for (ext, length) in &sample.parts {
             let offset = end + 512;
-            index.part(ext.as_bytes(), offset, *length, sums.then_some(*length as u32 ^ 7)).unwrap();
+            index
+                .part(ext.as_bytes(), offset, *length, sums.then_some(*length as u32 ^ 7))
+                .unwrap();
             end = offset + length.next_multiple_of(512);
         }
         if let Some((width, height)) = sample.dims {
@@ -229,6 +232,14 @@ fn unknown_sections_are_passed_over_unless_they_are_required() {
 }
 
 #[test]
+fn a_section_stands_once() {
+    let mut bytes = small();
+    let line = line_of(&bytes, &l::KEY_ORDER);
+    lie(&mut bytes, |b, _| b[line..line + 4].copy_from_slice(&l::CHECKSUMS));
+    assert_eq!(Index::from_bytes(bytes).unwrap_err().kind(), ErrorKind::Damaged);
+}
+
+#[test]
 fn newer_versions_and_flags_are_refused() {
     for field in [at::VERSION, at::FLAGS] {
         let mut bytes = small();
@@ -246,14 +257,14 @@ fn lies_with_right_checksums_are_found_by_check() {
         u64::from_le_bytes(b[line + 8..line + 16].try_into().unwrap()) as usize
     };
     let cases: [(&[u8], Change); 8] = [
-        (&l::ROWS, |b, s| b[s + 24 + 1] = 1),      // row 1 begins inside row 0
-        (&l::ROWS, |b, s| b[s + 8] = 1),           // the first key begins late
-        (&l::ROWS, |b, s| b[s + 24 + 8] = 200),    // a key ends before it begins
+        (&l::ROWS, |b, s| b[s + 24 + 1] = 1), // row 1 begins inside row 0
+        (&l::ROWS, |b, s| b[s + 8] = 1),      // the first key begins late
+        (&l::ROWS, |b, s| b[s + 24 + 8] = 200), // a key ends before it begins
         (&l::ROWS, |b, s| b[s + 3 * 24 + 16] = 5), // the last row leaves a part out
-        (&l::SPANS, |b, s| b[s + 1] = 0),          // a part stands in its own header
-        (&l::SPANS, |b, s| b[s + 15] = 0xff),      // a part ends past the end
-        (&l::EXT_IDS, |b, s| b[s] = 9),            // no such extension
-        (&l::KEY_ORDER, |b, s| b[s] = b[s + 4]),   // a row stands twice in the order
+        (&l::SPANS, |b, s| b[s + 1] = 0),     // a part stands in its own header
+        (&l::SPANS, |b, s| b[s + 15] = 0xff), // a part ends past the end
+        (&l::EXT_IDS, |b, s| b[s] = 9),       // no such extension
+        (&l::KEY_ORDER, |b, s| b[s] = b[s + 4]), // a row stands twice in the order
     ];
     for (i, (section, change)) in cases.into_iter().enumerate() {
         let mut bytes = small();

@@ -1,4 +1,5 @@
 //! The plan, written, read, damaged; and what its hashes depend on.
+#![allow(clippy::unwrap_used, reason = "a test that panics has failed")]
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -100,7 +101,8 @@ fn every_changed_byte_is_noticed_or_changes_nothing() {
         }
     }
     // zstd's frames have bits that decoders pass over; nothing else may be changed unseen.
-    let in_chunks = |i: &usize| foot.shards.iter().any(|s| (s.at..s.at + s.length).contains(&(*i as u64)));
+    let in_chunks =
+        |i: &usize| foot.shards.iter().any(|s| (s.at..s.at + s.length).contains(&(*i as u64)));
     assert!(silent.iter().all(in_chunks), "unnoticed: {silent:?}");
     assert!(silent.len() < 10, "unnoticed: {silent:?}");
 }
@@ -121,7 +123,10 @@ fn a_file_is_refused_with_its_path() {
     let path = dir.path().join("plan");
     std::fs::write(&path, b"{}").unwrap();
     let error = Plan::open(&path).unwrap_err();
-    assert_eq!((error.kind(), error.place().path.as_deref()), (ErrorKind::WrongFormat, Some(&*path)));
+    assert_eq!(
+        (error.kind(), error.place().path.as_deref()),
+        (ErrorKind::WrongFormat, Some(&*path))
+    );
     std::fs::write(&path, write(&small(), &["/a"]).0).unwrap();
     assert_eq!(read(&Plan::open(&path).unwrap(), 0).unwrap(), small()[0]);
 }
@@ -150,12 +155,10 @@ fn the_content_hash_knows_what_shards_hold_and_nothing_else() {
         assert_ne!(foot.shards[0].sources, base.shards[0].sources);
         assert_eq!(foot.shards[2].sources, base.shards[2].sources);
     }
-    let other: [&dyn Fn(&mut PlannedSample); 4] = [
-        &|s| s.key.push(b'x'),
-        &|s| s.parts[0].size += 1,
-        &|s| s.parts[0].ext = 2,
-        &|s| s.parts.truncate(1),
-    ];
+    let other: [&dyn Fn(&mut PlannedSample); 4] =
+        [&|s| s.key.push(b'x'), &|s| s.parts[0].size += 1, &|s| s.parts[0].ext = 2, &|s| {
+            s.parts.truncate(1)
+        }];
     for change in other {
         let foot = with(change);
         assert_ne!(foot.content, base.content);
@@ -166,7 +169,8 @@ fn the_content_hash_knows_what_shards_hold_and_nothing_else() {
 #[test]
 fn the_content_hash_is_as_specified() {
     let (_, foot) = write(&small(), &["/a"]);
-    let canonical = |key: &str| [&[3], key.as_bytes(), b"\x02\x03jpg\xb0\xdb\x06\x04json\xac\x02"].concat();
+    let canonical =
+        |key: &str| [&[3], key.as_bytes(), b"\x02\x03jpg\xb0\xdb\x06\x04json\xac\x02"].concat();
     let hex = |bytes: &[u8]| blake3::hash(bytes).to_hex().to_string();
     let first = hex(&[canonical("a/1"), canonical("a/2")].concat());
     assert_eq!(foot.shards[0].content, first);

@@ -1,4 +1,5 @@
 //! A tar read from disk, by headers alone and whole.
+#![allow(clippy::unwrap_used, reason = "a test that panics has failed")]
 
 use std::fs;
 use std::path::PathBuf;
@@ -100,11 +101,11 @@ fn data_comes_in_any_order_and_is_hashed_once() {
             let mut before: Option<Member> = None;
             while let Some(member) = reader.next_member().unwrap() {
                 let want = &tar[member.data as usize..][..member.size as usize];
-                if order == 5 {
-                    if let Some(before) = &before {
-                        let want = &tar[before.data as usize..][..before.size as usize];
-                        assert_eq!(reader.data(before).unwrap(), want);
-                    }
+                if order == 5
+                    && let Some(before) = &before
+                {
+                    let want = &tar[before.data as usize..][..before.size as usize];
+                    assert_eq!(reader.data(before).unwrap(), want);
                 }
                 for step in [order % 2, order / 2] {
                     match step {
@@ -187,7 +188,10 @@ fn what_is_no_tar_is_refused() {
         for reading in BOTH {
             let error = walk(&mut TarReader::open(&path, reading).unwrap()).unwrap_err();
             let short = bytes.len() < 512; // less than a block: cut, whatever it was
-            assert!(error.kind() == kind || short && error.kind() == ErrorKind::Truncated, "{error}");
+            assert!(
+                error.kind() == kind || short && error.kind() == ErrorKind::Truncated,
+                "{error}"
+            );
         }
     }
 }

@@ -1,4 +1,5 @@
 //! Tar and index, written in step; and how they get their names.
+#![allow(clippy::unwrap_used, reason = "a test that panics has failed")]
 
 use std::fs;
 use std::path::Path;
@@ -293,7 +294,11 @@ fn what_is_not_published_leaves_no_file() {
         let mut shard = Shard::new();
         shard.sample("a", &[("mp4", &data(600_000), Stream)]);
         let Shard { dir, writer } = shard;
-        if finish { drop(writer.finish().unwrap()) } else { drop(writer) }
+        if finish {
+            drop(writer.finish().unwrap())
+        } else {
+            drop(writer)
+        }
         assert_eq!(files_in(dir.path()), Vec::<String>::new());
     }
 }

@@ -58,7 +58,9 @@ fn with_sums(mut bytes: Vec<u8>) -> Vec<u8> {
     put32(&mut bytes, at::BYTE_ORDER, l::BYTE_ORDER);
     let length = bytes.len() as u64;
     bytes[at::FILE_LENGTH..][..8].copy_from_slice(&length.to_le_bytes());
-    let number = |bytes: &[u8], at: usize| bytes[at..at + 4].iter().rev().fold(0, |n, &b| n << 8 | usize::from(b));
+    let number = |bytes: &[u8], at: usize| {
+        bytes[at..at + 4].iter().rev().fold(0, |n, &b| n << 8 | usize::from(b))
+    };
     let (sections, body) = (number(&bytes, at::SECTIONS), number(&bytes, at::BODY));
     let blocks = bytes.len().saturating_sub(body).div_ceil(l::CHECK_BLOCK);
     let table = l::FIXED + sections * l::SECTION;
@@ -92,9 +94,14 @@ fn with_table(input: &[u8]) -> Vec<u8> {
         (l::EXT_IDS, parts * 2),
         (l::EXTS, 8 + exts),
     ];
-    for (bit, section) in [(l::CHECKSUMS, parts * 4), (l::DIMS, samples * l::DIM), (l::KEY_ORDER, samples * 4), (*b"new?", 9)]
-        .into_iter()
-        .enumerate()
+    for (bit, section) in [
+        (l::CHECKSUMS, parts * 4),
+        (l::DIMS, samples * l::DIM),
+        (l::KEY_ORDER, samples * 4),
+        (*b"new?", 9),
+    ]
+    .into_iter()
+    .enumerate()
     {
         if optional >> bit & 1 == 1 {
             sections.push(section);

@@ -3,36 +3,13 @@
 //! Pure: bytes in, finding out. Until the project's own JPEG decoder exists, decoding is done by the
 //! `image` crate.
 
+mod fault;
 mod image;
 mod jpeg;
 mod json;
 
+pub use self::fault::{CheckLevel, Dimensions, Fault};
 use crate::problem::ProblemKind;
-
-/// How closely content is looked at.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
-pub enum CheckLevel {
-    /// Names and sizes only.
-    None,
-    /// JPEG markers, dimensions and end of image; headers of other images; JSON objects.
-    Structure,
-    /// As `structure`, and every image decoded to pixels.
-    Decode,
-}
-
-/// What is wrong with a part's content.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fault {
-    /// Its kind.
-    pub kind: ProblemKind,
-    /// Byte of the content.
-    pub byte: u64,
-    /// One line.
-    pub reason: String,
-}
-
-/// Width and height in pixels.
-pub type Dimensions = (u32, u32);
 
 /// What an extension says about content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -5,7 +5,12 @@
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 mod build;
+mod cat;
 mod finalize;
+mod index;
+mod info;
+mod ls;
+mod out;
 mod packing;
 mod plan;
 mod progress;
@@ -14,11 +19,13 @@ mod size;
 mod source_args;
 mod status;
 mod summary;
+mod unpack;
+mod verify;
+mod words;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand, ValueEnum};
-
+use clap::{Parser, Subcommand};
 
 use crate::failure::Outcome;
 
@@ -47,15 +54,12 @@ enum Command {
     Run(run::Args),
     Status(status::Args),
     Finalize(finalize::Args),
-}
-
-/// How results are told.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Format {
-    /// For people.
-    Text,
-    /// For programs.
-    Json,
+    Verify(verify::Args),
+    Index(index::Args),
+    Info(info::Args),
+    Ls(ls::Args),
+    Cat(cat::Args),
+    Unpack(unpack::Args),
 }
 
 /// Runs the command that the process was started with.
@@ -67,21 +71,16 @@ pub fn main() -> ExitCode {
         Command::Run(args) => run::run(args),
         Command::Status(args) => status::run(args),
         Command::Finalize(args) => finalize::run(args),
+        Command::Verify(args) => verify::run(args),
+        Command::Index(args) => index::run(args),
+        Command::Info(args) => info::run(args),
+        Command::Ls(args) => ls::run(args),
+        Command::Cat(args) => cat::run(args),
+        Command::Unpack(args) => unpack::run(args),
     };
     let exit = outcome.unwrap_or_else(|failure| {
         eprintln!("error: {failure}");
         failure.exit
     });
     exit.into()
-}
-
-/// The number of threads: as asked, or the machine's cores.
-fn jobs(asked: Option<u64>) -> usize {
-    let cores = || std::thread::available_parallelism().map_or(1, usize::from);
-    asked.map_or_else(cores, |n| n as usize)
-}
-
-/// The word by which a choice is said on the command line.
-fn word_of(choice: impl ValueEnum) -> String {
-    choice.to_possible_value().map(|v| v.get_name().to_string()).unwrap_or_default()
 }

@@ -30,7 +30,8 @@ pub struct Progress {
 
 /// Asks every shard of the plan whether it is finished.
 pub fn progress(staging: &Staging, foot: &PlanFoot) -> Progress {
-    let mut progress = Progress { total: foot.shards.len(), missing: Vec::new(), records: Vec::new() };
+    let mut progress =
+        Progress { total: foot.shards.len(), missing: Vec::new(), records: Vec::new() };
     for (number, shard) in foot.shards.iter().enumerate() {
         match staging.finished(&foot.content, number, shard) {
             Some(record) => progress.records.push(record),

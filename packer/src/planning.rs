@@ -18,9 +18,10 @@ use tarflume_formats::{Result, name, tar};
 
 use self::deal::{Cut, Cutter, Total, shuffled_place};
 use self::twins::Decided;
+use crate::scan::Scan;
 use crate::scan::list::{FoundSample, Spot};
+use crate::scan::options::ScanProblem;
 use crate::scan::rules::NameRules;
-use crate::scan::{Scan, ScanProblem};
 
 /// The program and its version, as plans and manifests name it.
 pub const TOOL: &str = concat!("pack ", env!("CARGO_PKG_VERSION"));
@@ -68,7 +69,12 @@ impl<'a> Dealt<'a> {
     ///
     /// # Errors
     /// See [`twins::keys`].
-    pub fn new(scan: &'a Scan, roots: &[PathBuf], rules: &NameRules, shape: &Shape) -> Result<Dealt<'a>> {
+    pub fn new(
+        scan: &'a Scan,
+        roots: &[PathBuf],
+        rules: &NameRules,
+        shape: &Shape,
+    ) -> Result<Dealt<'a>> {
         let mut decided = twins::keys(scan, roots, rules)?;
         if shape.dedupe {
             twins::images(scan, roots, &mut decided);
@@ -77,16 +83,19 @@ impl<'a> Dealt<'a> {
             scan,
             decided,
             order: None,
-            limit: shape.limit.unwrap_or(u64::MAX),
+            limit: u64::MAX, // set below: a shuffle deals all samples before the first N are taken
             total: Total::default(),
         };
         if let Some(seed) = shape.shuffle {
             let mut order = Vec::with_capacity(scan.samples.len() as usize);
             dealt.each(|spot, sample| order.push((shuffled_place(seed, &sample.key), spot)));
             order.par_sort_unstable(); // equal places keep the order of names
-            order.truncate(usize::try_from(dealt.limit).unwrap_or(usize::MAX));
+            order.truncate(
+                shape.limit.map_or(usize::MAX, |n| usize::try_from(n).unwrap_or(usize::MAX)),
+            );
             dealt.order = Some(order);
         }
+        dealt.limit = shape.limit.unwrap_or(u64::MAX);
         let mut total = Total::default();
         let mut member = Vec::new();
         dealt.each(|_, sample| {

@@ -13,7 +13,8 @@ use crate::interrupt;
 use crate::planning::{Dealt, Shape, encode_plan, write_plan};
 use crate::problem::Problem;
 use crate::quarantine::{Policy, set_aside};
-use crate::scan::{Scan, ScanCounter, ScanOptions, ScanProblem, is_fault, scan};
+use crate::scan::options::{ScanOptions, ScanProblem};
+use crate::scan::{Scan, ScanCounter, scan};
 use crate::staging::{Lock, Staging};
 
 /// What is to be packed, from where to where, and how.
@@ -88,10 +89,9 @@ pub fn prepare(request: &Request, counter: &ScanCounter) -> Result<Prepared, Fai
     let pool = rayon::ThreadPoolBuilder::new().num_threads(request.jobs).build();
     let pool = pool.map_err(|e| Failure::try_again(format!("cannot start threads: {e}")))?;
     pool.install(|| {
-        let scan = scan(&request.roots, &request.scan, counter)
-            .map_err(|(root, e)| {
-                Failure::io(e, "read the source folder", root).with_exit(Exit::Usage)
-            })?;
+        let scan = scan(&request.roots, &request.scan, counter).map_err(|(root, e)| {
+            Failure::io(e, "read the source folder", root).with_exit(Exit::Usage)
+        })?;
         if interrupt::requested() {
             return Err(Failure { exit: interrupt::exit(), text: "interrupted".into() });
         }
@@ -100,7 +100,14 @@ pub fn prepare(request: &Request, counter: &ScanCounter) -> Result<Prepared, Fai
 }
 
 fn check_folders(request: &Request) -> Result<(), Failure> {
-    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+    // What does not exist yet (the output folder, as a rule) lies where its parent does.
+    let real = |path: &Path| {
+        let path = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
+        let found = path
+            .ancestors()
+            .find_map(|a| Some((a.canonicalize().ok()?, path.strip_prefix(a).ok()?)));
+        found.map_or_else(|| path.clone(), |(above, rest)| above.join(rest))
+    };
     let out = real(&request.out);
     for root in &request.roots {
         if !root.is_dir() {
@@ -128,7 +135,7 @@ fn plan(request: &Request, staging: &Staging, scan: &Scan) -> Result<Prepared, F
         problems: found.iter().map(|p| p.problem.clone()).collect(),
     };
     let values: Vec<_> = scanned.problems.iter().map(Problem::to_value).collect();
-    let faults = found.iter().any(|p| is_fault(p));
+    let faults = found.iter().any(|p| p.is_fault());
     if request.policy == Policy::Fail && faults && !request.dry_run {
         std::fs::create_dir_all(&request.out)
             .map_err(|e| Failure::io(e, "create the folder", &request.out))?;
@@ -156,8 +163,13 @@ fn plan(request: &Request, staging: &Staging, scan: &Scan) -> Result<Prepared, F
     temp.publish_over(&staging.plan_path())?;
     staging.set_policy(request.policy.word())?;
     if request.policy == Policy::Quarantine {
-        for p in found.iter().filter(|p| is_fault(p)) {
-            set_aside(&staging.quarantine(), &request.roots[p.root as usize], &p.files, &p.problem)?;
+        for p in found.iter().filter(|p| p.is_fault()) {
+            set_aside(
+                &staging.quarantine(),
+                &request.roots[p.root as usize],
+                &p.files,
+                &p.problem,
+            )?;
         }
     }
     let plan = staging.plan()?;
@@ -169,16 +181,22 @@ fn no_samples(request: &Request, scanned: &Scanned) -> Failure {
     let why = if scanned.problems.is_empty() {
         "no files were found that could be part of one".to_string()
     } else {
-        format!("all {} that were found have problems, the first: {}", scanned.problems.len(), scanned.problems[0])
+        format!(
+            "all {} that were found have problems, the first: {}",
+            scanned.problems.len(),
+            scanned.problems[0]
+        )
     };
     Failure::usage(format!("no samples in {}: {why}", roots.join(", ")))
 }
 
 fn check_shards(request: &Request, samples: u64) -> Result<(), Failure> {
     match request.shape.cut {
-        crate::planning::deal::Cut::Shards(shards) if shards > samples => Err(Failure::usage(
-            format!("--shards {shards}, but there are only {samples} samples; ask for fewer shards"),
-        )),
+        crate::planning::deal::Cut::Shards(shards) if shards > samples => {
+            Err(Failure::usage(format!(
+                "--shards {shards}, but there are only {samples} samples; ask for fewer shards"
+            )))
+        }
         _ => Ok(()),
     }
 }

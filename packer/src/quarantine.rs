@@ -40,7 +40,12 @@ impl Policy {
 ///
 /// # Errors
 /// The operating system's refusal to write.
-pub fn set_aside(folder: &Path, root: &Path, files: &[PathBuf], problem: &Problem) -> Result<(), Failure> {
+pub fn set_aside(
+    folder: &Path,
+    root: &Path,
+    files: &[PathBuf],
+    problem: &Problem,
+) -> Result<(), Failure> {
     for file in files {
         let target = folder.join(file.strip_prefix(root).unwrap_or(file));
         let parent = target.parent().unwrap_or(folder);

@@ -62,7 +62,9 @@ pub fn find(
     }
     let found = found.into_iter().next();
     match (of, &found) {
-        (Some(of), None) => Err(format!("--of {of} needs --rank: nothing in the environment gives one")),
+        (Some(of), None) => {
+            Err(format!("--of {of} needs --rank: nothing in the environment gives one"))
+        }
         (Some(of), Some(found)) if of != found.world => {
             Err(format!("--of {of}, but {} says {}; give --rank, too", found.source, found.world))
         }
@@ -116,9 +118,11 @@ fn slurm_array(env: Env<'_>) -> Result<Option<Rank>, String> {
 fn kubernetes(of: Option<u64>, env: Env<'_>) -> Result<Option<Rank>, String> {
     let Some(index) = number("JOB_COMPLETION_INDEX", env)? else { return Ok(None) };
     let Some(world) = of else {
-        return Err("JOB_COMPLETION_INDEX gives the rank, but Kubernetes does not tell of how many; \
+        return Err(
+            "JOB_COMPLETION_INDEX gives the rank, but Kubernetes does not tell of how many; \
                     say --of with the job's completions"
-            .into());
+                .into(),
+        );
     };
     checked(index, world, "JOB_COMPLETION_INDEX".into()).map(Some)
 }
@@ -128,9 +132,8 @@ mod tests {
     use super::*;
 
     fn with(vars: &[(&str, &str)], of: Option<u64>) -> Result<Option<(u64, u64)>, String> {
-        let env = |name: &str| {
-            vars.iter().find(|(n, _)| *n == name).map(|(_, value)| value.to_string())
-        };
+        let env =
+            |name: &str| vars.iter().find(|(n, _)| *n == name).map(|(_, value)| value.to_string());
         find(None, of, &env).map(|r| r.map(|r| (r.rank, r.world)))
     }
 
@@ -165,7 +168,9 @@ mod tests {
         ];
         assert!(with(&both, None).unwrap_err().contains("but"));
         assert!(with(&[("RANK", "4"), ("WORLD_SIZE", "4")], None).is_err());
-        assert!(with(&[("RANK", "x"), ("WORLD_SIZE", "4")], None).unwrap_err().contains("no number"));
+        assert!(
+            with(&[("RANK", "x"), ("WORLD_SIZE", "4")], None).unwrap_err().contains("no number")
+        );
         assert!(with(&[("JOB_COMPLETION_INDEX", "7")], None).unwrap_err().contains("--of"));
         assert!(with(&[], Some(4)).unwrap_err().contains("--rank"));
         let cut = [

@@ -4,9 +4,9 @@
 //! number of threads, machines and attempts gives the same. Packing and publishing are different
 //! threads: while one shard is synced to disk, the next is packed.
 
+pub mod options;
 mod sample;
 
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Mutex, PoisonError};
@@ -14,40 +14,16 @@ use std::sync::{Mutex, PoisonError};
 use tarflume_formats::plan::PlannedSample;
 use tarflume_formats::publish::write_whole;
 use tarflume_formats::record::ShardRecord;
-use tarflume_formats::shard::{Durability, WrittenShard};
+use tarflume_formats::shard::WrittenShard;
 use tarflume_formats::{Plan, ShardWriter};
 
+use self::options::RunOptions;
 use self::sample::Refused;
-use crate::check::CheckLevel;
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::problem::Problem;
 use crate::quarantine::{Policy, set_aside};
 use crate::staging::Staging;
-
-/// How closely files are looked at while they are packed.
-#[derive(Debug, Clone, Copy)]
-pub struct Checks {
-    /// Of their content.
-    pub level: CheckLevel,
-    /// Of their modification times; sizes are always compared.
-    pub times: bool,
-}
-
-/// How a plan is run.
-#[derive(Debug)]
-pub struct RunOptions {
-    /// What is looked at.
-    pub checks: Checks,
-    /// What is done about problems.
-    pub policy: Policy,
-    /// Threads that pack.
-    pub jobs: usize,
-    /// Whether shards survive a power cut.
-    pub durability: Durability,
-    /// The source folders, in the order of the plan.
-    pub roots: Vec<PathBuf>,
-}
 
 /// How far a run is; read by the progress display while it runs.
 #[derive(Debug, Default)]
@@ -203,8 +179,13 @@ impl Job<'_> {
             if self.stopped() {
                 return Ok(()); // the temporary file goes with the writer
             }
-            let packed =
-                sample::pack(&mut writer, foot, &self.options.roots, &planned, &self.options.checks);
+            let packed = sample::pack(
+                &mut writer,
+                foot,
+                &self.options.roots,
+                &planned,
+                &self.options.checks,
+            );
             match packed {
                 Ok(bytes) => {
                     self.counter.bytes.fetch_add(bytes, Ordering::Relaxed);

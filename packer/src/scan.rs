@@ -8,65 +8,26 @@ pub mod exts;
 mod group;
 pub mod list;
 mod listing;
+pub mod options;
 pub mod rules;
 
 use std::io;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use globset::GlobSet;
 use rayon::prelude::*;
 use tarflume_formats::plan::PlannedExt;
 
-use self::exts::{ExtMap, ExtTable, Require};
+use self::exts::ExtTable;
 use self::group::{FolderName, Grouper};
 use self::list::{Run, SampleList};
 use self::listing::{Entry, Kind, Listing};
-use self::rules::{NameRules, Verdict};
+use self::options::{ScanOptions, ScanProblem};
+use self::rules::Verdict;
 use crate::interrupt;
-use crate::problem::{Problem, ProblemKind};
-
-pub(crate) use self::group::shown_path;
 
 /// Names that one task takes at a time.
 const TASK: usize = 4096;
-
-/// What is scanned for.
-#[derive(Debug, Default)]
-pub struct ScanOptions {
-    /// Packs what symbolic links point to.
-    pub follow_links: bool,
-    /// How extensions are renamed.
-    pub exts: ExtMap,
-    /// What every sample must have.
-    pub require: Require,
-    /// What is done about names that readers disagree about.
-    pub names: NameRules,
-    /// Paths under a source folder that are left out.
-    pub exclude: GlobSet,
-}
-
-impl ScanOptions {
-    fn excludes(&self, folder: &[u8], name: &[u8]) -> bool {
-        use std::os::unix::ffi::OsStrExt;
-        if self.exclude.is_empty() {
-            return false;
-        }
-        let path = [folder, name].concat();
-        self.exclude.is_match(std::ffi::OsStr::from_bytes(&path))
-    }
-}
-
-/// A problem, and all the files that are left out because of it.
-#[derive(Debug, Clone)]
-pub struct ScanProblem {
-    /// What is told.
-    pub problem: Problem,
-    /// Which source folder.
-    pub root: u32,
-    /// The files of the sample that it spoils.
-    pub files: Vec<PathBuf>,
-}
 
 /// What a scan found.
 #[derive(Debug)]
@@ -199,7 +160,13 @@ impl Walk<'_> {
         Ok((stat.st_dev, stat.st_ino))
     }
 
-    fn below(&self, path: &std::path::Path, parent: &FolderName, base: &[u8], above: &[FolderId]) -> Found {
+    fn below(
+        &self,
+        path: &std::path::Path,
+        parent: &FolderName,
+        base: &[u8],
+        above: &[FolderId],
+    ) -> Found {
         use std::os::unix::ffi::OsStrExt;
         let mut found = Found::default();
         let options = self.grouper.options;
@@ -252,9 +219,4 @@ fn tasks(listing: &Listing) -> Vec<Task<'_>> {
         }
     }
     tasks
-}
-
-/// True for what a scan finds but that is no fault of the data.
-pub fn is_fault(problem: &ScanProblem) -> bool {
-    problem.problem.kind != ProblemKind::Duplicate
 }

@@ -29,6 +29,12 @@ pub fn part_path(root: &Path, source: &[u8], ext: &[u8]) -> PathBuf {
     PathBuf::from(std::ffi::OsStr::from_bytes(&path))
 }
 
+/// A path as text for a message.
+pub fn shown_path(path: &Path) -> String {
+    use std::os::unix::ffi::OsStrExt;
+    tarflume_formats::name::shown(path.as_os_str().as_bytes())
+}
+
 /// What reading a file came to, beside success.
 #[derive(Debug)]
 pub enum ReadFault {
@@ -72,7 +78,10 @@ impl PlannedFile {
             match self.file.read(&mut piece[filled..]) {
                 Ok(0) => {
                     let found = self.read + filled as u64;
-                    let text = format!("it has {found} bytes now, not the {} that were planned", self.size);
+                    let text = format!(
+                        "it has {found} bytes now, not the {} that were planned",
+                        self.size
+                    );
                     return Err(ReadFault::Changed(text));
                 }
                 Ok(n) => filled += n,
@@ -91,7 +100,8 @@ impl PlannedFile {
     pub fn check(&self) -> Result<(), ReadFault> {
         let now = self.file.metadata()?;
         if now.len() != self.size {
-            let text = format!("it has {} bytes now, not the {} that were planned", now.len(), self.size);
+            let text =
+                format!("it has {} bytes now, not the {} that were planned", now.len(), self.size);
             return Err(ReadFault::Changed(text));
         }
         match self.stamp {

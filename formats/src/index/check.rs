@@ -2,7 +2,8 @@
 //! looked at yet.
 
 use super::layout as l;
-use super::view::{Index, Sample};
+use super::sample::Sample;
+use super::view::Index;
 use crate::error::Result;
 
 impl Index {

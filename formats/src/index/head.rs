@@ -2,6 +2,7 @@
 //!
 //! Everything before the body is believed only after its own checksum was found right.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use super::build::TarFacts;
@@ -24,23 +25,45 @@ pub(super) struct Sections {
     pub(super) order: Option<Range<usize>>,
 }
 
+/// The whole head, or as much of it as is needed to refuse it: from the first bytes of a sidecar
+/// that is `length` bytes long. `more` reads that many bytes from its start.
+pub(super) fn whole_head(
+    start: &[u8],
+    length: u64,
+    more: impl FnOnce(usize) -> Result<Vec<u8>>,
+) -> Result<Cow<'_, [u8]>> {
+    if !start.starts_with(&l::MAGIC) || start.len() < l::FIXED {
+        return Ok(Cow::Borrowed(start));
+    }
+    let body = u32_at(start, at::BODY) as usize;
+    if body <= start.len() || body as u64 > length {
+        return Ok(Cow::Borrowed(start));
+    }
+    more(body).map(Cow::Owned)
+}
+
 /// The fixed part, checked.
 pub(super) struct Head {
     pub(super) facts: TarFacts,
     pub(super) samples: u64,
     pub(super) parts: u64,
     sections: usize,
+    /// Where the block checksums begin.
+    pub(super) sums: usize,
     pub(super) body: usize,
+    length: u64,
 }
 
 impl Head {
-    pub(super) fn parse(bytes: &[u8]) -> Result<Head> {
+    /// Reads the head from the first bytes of a sidecar that is `found` bytes long: all bytes
+    /// before the body must be there.
+    pub(super) fn parse(bytes: &[u8], found: u64) -> Result<Head> {
         if !bytes.starts_with(&l::MAGIC) {
             let text = "this is no tarflume sidecar: its first eight bytes are others";
             return Err(Error::new(ErrorKind::WrongFormat, text).with_byte(0));
         }
         if bytes.len() < l::FIXED {
-            return Err(truncated(bytes.len(), l::FIXED as u64));
+            return Err(truncated(found, l::FIXED as u64));
         }
         let version = u32_at(bytes, at::VERSION);
         if version != l::VERSION {
@@ -52,14 +75,15 @@ impl Head {
             return Err(Error::new(ErrorKind::WrongFormat, text).with_byte(at::BYTE_ORDER as u64));
         }
         let length = u64_at(bytes, at::FILE_LENGTH);
-        if length != bytes.len() as u64 {
-            return Err(truncated(bytes.len(), length));
+        if length != found {
+            return Err(truncated(found, length));
         }
         let sections = u32_at(bytes, at::SECTIONS).min(l::MAX_SECTIONS + 1) as usize;
         let body = u32_at(bytes, at::BODY) as usize;
-        let blocks = bytes.len().saturating_sub(body).div_ceil(l::CHECK_BLOCK);
-        let table_end = l::FIXED + sections * l::SECTION + blocks * 4;
-        if sections > l::MAX_SECTIONS as usize || body < table_end || body > bytes.len() {
+        let blocks = found.saturating_sub(body as u64).div_ceil(l::CHECK_BLOCK as u64);
+        let sums = l::FIXED + sections * l::SECTION;
+        let sums_end = blocks.saturating_mul(4).saturating_add(sums as u64);
+        if sections > l::MAX_SECTIONS as usize || (body as u64) < sums_end || body > bytes.len() {
             return Err(damaged_head("the table of sections does not fit"));
         }
         check_head_sum(bytes, body)?;
@@ -78,23 +102,28 @@ impl Head {
             samples: u64_at(bytes, at::SAMPLES),
             parts: u64_at(bytes, at::PARTS),
             sections,
+            sums,
             body,
+            length,
         })
     }
 
     pub(super) fn sections(&self, bytes: &[u8]) -> Result<Sections> {
         let mut found = Sections::default();
-        for line in 0..self.sections {
-            let line = l::FIXED + line * l::SECTION;
+        let name = |line: usize| &bytes[l::FIXED + line * l::SECTION..][..4];
+        for number in 0..self.sections {
+            if (0..number).any(|before| name(before) == name(number)) {
+                return Err(damaged_head("a section stands twice in its table"));
+            }
+            let line = l::FIXED + number * l::SECTION;
             let (start, length) = (u64_at(bytes, line + 8), u64_at(bytes, line + 16));
             let end = start.checked_add(length);
-            let fits =
-                start >= self.body as u64 && end.is_some_and(|end| end <= bytes.len() as u64);
+            let fits = start >= self.body as u64 && end.is_some_and(|end| end <= self.length);
             if !fits {
                 return Err(damaged_head("a section lies outside the file"));
             }
             let range = start as usize..(start + length) as usize;
-            match &bytes[line..line + 4] {
+            match name(number) {
                 name if name == l::ROWS => found.rows = range,
                 name if name == l::KEYS => found.keys = range,
                 name if name == l::SPANS => found.spans = range,
@@ -157,7 +186,7 @@ fn damaged_head(what: &str) -> Error {
     Error::new(ErrorKind::Damaged, text).with_byte(0)
 }
 
-fn truncated(found: usize, want: u64) -> Error {
+fn truncated(found: u64, want: u64) -> Error {
     let text = format!("the sidecar has {found} bytes, not {want}: it was cut or has grown");
-    Error::new(ErrorKind::Truncated, text).with_byte(found as u64)
+    Error::new(ErrorKind::Truncated, text).with_byte(found)
 }

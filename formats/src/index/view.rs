@@ -4,18 +4,20 @@
 //! table). The body is checked in blocks of 16 KiB, each when it is first touched, so that a
 //! damaged sidecar is never believed and a thousand of them still open in milliseconds.
 
+use std::fs::File;
 use std::ops::Range;
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::build::TarFacts;
-use super::head::{Head, Sections};
-use super::layout::{self as l, at};
+use super::head::{Head, Sections, whole_head};
+use super::layout as l;
+use super::sample::{Part, Sample};
 use crate::checksum::{Digest, crc32c};
 use crate::error::{Error, ErrorKind, Result};
 use crate::le::{u32_at, u64_at};
 use crate::map::Mapped;
-use crate::name;
 
 /// An opened sidecar. Lookups cost nanoseconds and may run in many threads.
 #[derive(Debug)]
@@ -25,46 +27,12 @@ pub struct Index {
     facts: TarFacts,
     samples: u64,
     pub(super) parts: u64,
+    /// Where the block checksums begin.
+    sums: usize,
     pub(super) body: usize,
     pub(super) sections: Sections,
     /// One bit a block of the body: set once its checksum was found right.
     checked: Box<[AtomicU64]>,
-}
-
-/// One sample of a shard, as its sidecar describes it.
-#[derive(Debug, Clone, Copy)]
-pub struct Sample<'a> {
-    index: &'a Index,
-    /// Its place in the shard.
-    pub row: u64,
-    /// Its key.
-    pub key: &'a [u8],
-    /// Byte of the tar at which its first header block begins.
-    pub first: u64,
-    /// Width and height of its first image in pixels, if known.
-    pub dimensions: Option<(u32, u32)>,
-    first_part: u64,
-    end_part: u64,
-}
-
-/// One part of a sample.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Part<'a> {
-    /// Its extension.
-    pub ext: &'a [u8],
-    /// Byte of the tar at which its data begins.
-    pub offset: u64,
-    /// Bytes of data.
-    pub length: u64,
-    /// crc32c of the data, unless the tar was indexed by its headers alone.
-    pub checksum: Option<u32>,
-}
-
-impl Part<'_> {
-    /// The byte after the part's padding: where the next header begins.
-    pub fn end(&self) -> u64 {
-        self.offset + self.length.next_multiple_of(512)
-    }
 }
 
 impl Index {
@@ -73,7 +41,21 @@ impl Index {
     /// # Errors
     /// The file can't be read, is no sidecar, is of a newer version, is cut or damaged.
     pub fn open(path: &Path) -> Result<Index> {
-        let mut index = Index::new(Mapped::open(path)?).map_err(|e| e.with_path(path))?;
+        let file = File::open(path).map_err(|e| Error::io(e, "open", path))?;
+        let failed = |e| Error::io(e, "read", path);
+        let length = file.metadata().map_err(failed)?.len();
+        // The head is read and not mapped: a first touch of the map would bring in pages around it.
+        let mut start = [0; 4096];
+        let start = &mut start[..length.min(4096) as usize];
+        file.read_exact_at(start, 0).map_err(failed)?;
+        let more = |n| {
+            let mut head = vec![0; n];
+            file.read_exact_at(&mut head, 0).map_err(failed).map(|()| head)
+        };
+        let map = || Mapped::of(&file, length, path);
+        let head = whole_head(start, length, more);
+        let index = head.and_then(|head| Index::new(&head, length, map));
+        let mut index = index.map_err(|e| e.with_path(path))?;
         index.path = Some(path.to_path_buf());
         Ok(index)
     }
@@ -83,16 +65,19 @@ impl Index {
     /// # Errors
     /// As [`Index::open`].
     pub fn from_bytes(bytes: Vec<u8>) -> Result<Index> {
-        Index::new(Mapped::Owned(bytes))
+        let mut index = Index::new(&bytes, bytes.len() as u64, || Ok(Mapped::Owned(Vec::new())))?;
+        index.bytes = Mapped::Owned(bytes);
+        Ok(index)
     }
 
-    fn new(bytes: Mapped) -> Result<Index> {
-        let head = Head::parse(&bytes)?;
-        let sections = head.sections(&bytes)?;
-        let blocks = (bytes.len() - head.body).div_ceil(l::CHECK_BLOCK);
+    fn new(head: &[u8], length: u64, bytes: impl FnOnce() -> Result<Mapped>) -> Result<Index> {
+        let parsed = Head::parse(head, length)?;
+        let sections = parsed.sections(head)?;
+        let Head { facts, samples, parts, sums, body, .. } = parsed;
+        let blocks = (length - body as u64).div_ceil(l::CHECK_BLOCK as u64);
         let checked = (0..blocks.div_ceil(64)).map(|_| AtomicU64::new(0)).collect();
-        let Head { facts, samples, parts, body, .. } = head;
-        Ok(Index { bytes, path: None, facts, samples, parts, body, sections, checked })
+        let bytes = bytes()?;
+        Ok(Index { bytes, path: None, facts, samples, parts, sums, body, sections, checked })
     }
 
     /// Refuses a sidecar whose tar is not `length` bytes long.
@@ -223,7 +208,7 @@ impl Index {
         Ok((width != 0).then_some((width, height)))
     }
 
-    fn part(&self, part: u64) -> Result<Part<'_>> {
+    pub(super) fn part(&self, part: u64) -> Result<Part<'_>> {
         let span: [u8; l::SPAN] = self.number(&self.sections.spans, part)?;
         let (offset, length) = (u64_at(&span, 0), u64_at(&span, 8));
         let end = length.checked_next_multiple_of(512).and_then(|n| n.checked_add(offset));
@@ -292,8 +277,7 @@ impl Index {
     fn check_block(&self, block: usize) -> Result<()> {
         let start = self.body + block * l::CHECK_BLOCK;
         let end = (start + l::CHECK_BLOCK).min(self.bytes.len());
-        let count = u32_at(&self.bytes, at::SECTIONS) as usize;
-        let want = u32_at(&self.bytes, l::FIXED + count * l::SECTION + block * 4);
+        let want = u32_at(&self.bytes, self.sums + block * 4);
         let found = crc32c(&self.bytes[start..end]);
         if want == found {
             return Ok(());
@@ -317,43 +301,5 @@ impl Index {
             Some(path) => error.with_path(path),
             None => error,
         }
-    }
-}
-
-impl<'a> Sample<'a> {
-    /// Its parts in the order of the tar.
-    pub fn parts(&self) -> impl Iterator<Item = Result<Part<'a>>> + use<'a> {
-        let index = self.index;
-        (self.first_part..self.end_part).map(move |part| index.part(part))
-    }
-
-    /// The part with this extension.
-    ///
-    /// # Errors
-    /// As [`Index::sample`].
-    pub fn part(&self, ext: &[u8]) -> Result<Option<Part<'a>>> {
-        for part in self.parts() {
-            let part = part?;
-            if part.ext == ext {
-                return Ok(Some(part));
-            }
-        }
-        Ok(None)
-    }
-
-    /// The byte of the tar after the sample's last part and its padding.
-    ///
-    /// # Errors
-    /// As [`Index::sample`].
-    pub fn end(&self) -> Result<u64> {
-        match self.end_part.checked_sub(1) {
-            Some(last) if last >= self.first_part => Ok(self.index.part(last)?.end()),
-            _ => Ok(self.first),
-        }
-    }
-
-    /// Its key as text for messages.
-    pub fn shown_key(&self) -> String {
-        name::shown(self.key)
     }
 }

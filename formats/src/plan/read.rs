@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{
+use super::contents::{
     MAGIC, MAX_CHUNK, NAME_MAX, PlanFoot, PlannedPart, PlannedSample, PlannedShard, SCHEMA, TRAILER,
 };
 use crate::checksum::crc32c;

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use super::{
+use super::contents::{
     CHUNK, MAGIC, MAX_CHUNK, NAME_MAX, PlanFoot, PlannedExt, PlannedSample, PlannedShard, SCHEMA,
 };
 use crate::checksum::crc32c;

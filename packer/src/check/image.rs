@@ -4,7 +4,7 @@ use std::io::Cursor;
 
 use image::{ImageError, ImageReader, Limits};
 
-use super::{Dimensions, Fault};
+use super::fault::{Dimensions, Fault};
 use crate::problem::ProblemKind;
 
 /// The largest image that is decoded: 1 GiB of pixels.
@@ -12,8 +12,7 @@ const MAX_ALLOC: u64 = 1 << 30;
 
 pub(super) fn header(bytes: &[u8]) -> Result<Dimensions, Fault> {
     let reader = reader(bytes, ProblemKind::BadImage)?;
-    let (width, height) =
-        reader.into_dimensions().map_err(|e| fault(ProblemKind::BadImage, &e))?;
+    let (width, height) = reader.into_dimensions().map_err(|e| fault(ProblemKind::BadImage, &e))?;
     if width == 0 || height == 0 {
         let reason = format!("the image has no pixels: {width} x {height}");
         return Err(Fault { kind: ProblemKind::BadImage, byte: 0, reason });

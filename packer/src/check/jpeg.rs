@@ -1,7 +1,7 @@
 //! The structure of a JPEG (ITU-T T.81, annex B): markers, segment lengths, dimensions, the end of
 //! the image. Entropy-coded data is searched for markers that can't stand there, not decoded.
 
-use super::{Dimensions, Fault};
+use super::fault::{Dimensions, Fault};
 use crate::problem::ProblemKind;
 
 const SOI: u8 = 0xd8;
@@ -19,7 +19,9 @@ pub(super) fn check(bytes: &[u8]) -> Result<Dimensions, Fault> {
             EOI if scans == 0 => return Err(fault(at, "the image ends before its first scan")),
             EOI => break,
             SOI => return Err(fault(at, "a second image begins inside this one")),
-            0x01 | 0xd0..=0xd7 => return Err(fault(at, &format!("marker ff{marker:02x} outside a scan"))),
+            0x01 | 0xd0..=0xd7 => {
+                return Err(fault(at, &format!("marker ff{marker:02x} outside a scan")));
+            }
             _ => {}
         }
         let segment = walk.segment(at)?;
@@ -101,7 +103,10 @@ impl<'a> Walk<'a> {
         let rest = &self.bytes[at..];
         let fill = rest.iter().take_while(|&&b| b == 0xff).count();
         match rest.get(fill) {
-            None => Err(fault(self.bytes.len(), "the file ends before its end-of-image marker: it was cut")),
+            None => Err(fault(
+                self.bytes.len(),
+                "the file ends before its end-of-image marker: it was cut",
+            )),
             Some(&marker) if fill > 0 && marker != 0 => {
                 self.at += fill + 1;
                 Ok((marker, at + fill - 1))
@@ -120,9 +125,9 @@ impl<'a> Walk<'a> {
         if length < 2 {
             return Err(fault(marker_at, "a segment's length is below 2"));
         }
-        let segment = rest.get(2..length).ok_or_else(|| {
-            fault(self.bytes.len(), "the file ends inside a segment: it was cut")
-        })?;
+        let segment = rest
+            .get(2..length)
+            .ok_or_else(|| fault(self.bytes.len(), "the file ends inside a segment: it was cut"))?;
         self.at += length;
         Ok(segment)
     }
@@ -145,7 +150,10 @@ impl<'a> Walk<'a> {
                     self.segment(at)?;
                 }
                 marker @ (0x01..=0xbf | SOI) => {
-                    return Err(fault(at, &format!("marker ff{marker:02x} inside a scan: the data is damaged")));
+                    return Err(fault(
+                        at,
+                        &format!("marker ff{marker:02x} inside a scan: the data is damaged"),
+                    ));
                 }
                 _ => {
                     self.at = at;
@@ -167,7 +175,8 @@ fn next_marker(bytes: &[u8]) -> Option<usize> {
     while start + CHUNK < bytes.len() {
         let first = &bytes[start..start + CHUNK];
         let second = &bytes[start + 1..start + CHUNK + 1];
-        let hits = first.iter().zip(second).fold(0u8, |hits, (&a, &b)| hits | u8::from(special(a, b)));
+        let hits =
+            first.iter().zip(second).fold(0u8, |hits, (&a, &b)| hits | u8::from(special(a, b)));
         if hits != 0 {
             break;
         }

@@ -3,7 +3,7 @@
 use serde::Deserializer;
 use serde::de::{IgnoredAny, MapAccess, Visitor};
 
-use super::Fault;
+use super::fault::Fault;
 use crate::problem::ProblemKind;
 
 pub(super) fn check(bytes: &[u8]) -> Result<(), Fault> {
@@ -74,6 +74,8 @@ mod tests {
             assert!(fault.reason.contains(reason), "{fault:?}");
             assert!(fault.byte.abs_diff(byte) <= 1, "{fault:?}");
         }
-        assert!(check(b"").is_err() && check(b"{\"a\": 1").is_err() && check(b"{\"a\": NaN}").is_err());
+        assert!(
+            check(b"").is_err() && check(b"{\"a\": 1").is_err() && check(b"{\"a\": NaN}").is_err()
+        );
     }
 }

@@ -60,7 +60,8 @@ pub(super) fn run(args: &Args) -> Outcome {
     };
     summary::scanned(&ready, show);
     let shards: Vec<usize> = (0..ready.plan.foot().shards.len()).collect();
-    let options = args.run.options(request.policy, request.jobs, request.roots.clone(), ready.plan.foot())?;
+    let options =
+        args.run.options(request.policy, request.jobs, request.roots.clone(), ready.plan.foot())?;
     let ran = packing::run_shown(&ready.plan, &ready.staging, &shards, &options, show)?;
     let foot = ready.plan.foot();
     if ran.refused > 0 {

@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::exit::Exit;
 use crate::failure::Failure;
 
 /// Standard output, buffered.
@@ -69,6 +68,3 @@ impl Bar {
         self.0.finish_and_clear();
     }
 }
-
-/// What a command that only prints ends with.
-pub(super) const DONE: Result<Exit, Failure> = Ok(Exit::Done);

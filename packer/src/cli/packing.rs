@@ -12,7 +12,8 @@ use super::source_args::ShowArgs;
 use crate::check::CheckLevel;
 use crate::failure::Failure;
 use crate::quarantine::Policy;
-use crate::running::{self, Checks, Ran, RunCounter, RunOptions};
+use crate::running::options::{Checks, RunOptions};
+use crate::running::{self, Ran, RunCounter};
 use crate::staging::Staging;
 
 /// How shards are packed; nothing here changes their bytes.
@@ -36,8 +37,9 @@ impl RunArgs {
         foot: &PlanFoot,
     ) -> Result<RunOptions, Failure> {
         let level = foot.options.get("check").and_then(|word| word.as_str()).unwrap_or_default();
-        let level = CheckLevel::from_str(level, false)
-            .map_err(|_| Failure::bad_data(format!("the plan asks for an unknown check '{level}'")))?;
+        let level = CheckLevel::from_str(level, false).map_err(|_| {
+            Failure::bad_data(format!("the plan asks for an unknown check '{level}'"))
+        })?;
         if roots.len() != foot.roots.len() {
             return Err(Failure::usage(format!(
                 "the plan has {} source folders, {} were given",

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::packing::{self, RunArgs};
 use super::source_args::ShowArgs;
-use super::summary;
+use super::{summary, words};
 use crate::exit::Exit;
 use crate::failure::{Failure, Outcome};
 use crate::quarantine::Policy;
@@ -84,7 +84,7 @@ pub(super) fn run(args: &Args) -> Outcome {
         [] => foot.roots.iter().map(PathBuf::from).collect(),
         given => given.to_vec(),
     };
-    let options = args.run.options(policy, super::jobs(args.jobs), roots, foot)?;
+    let options = args.run.options(policy, words::jobs(args.jobs), roots, foot)?;
     let ran = packing::run_shown(&plan, &staging, &shards, &options, args.show);
     let ran = match ran {
         // Somebody else finished every shard and published while this attempt was at work.
@@ -114,7 +114,11 @@ impl Args {
         }
         if let Some((from, to)) = self.shards {
             // The last task of an array may reach past the end.
-            return if from >= total { Err(past(from)) } else { Ok((from..to.min(total)).collect()) };
+            return if from >= total {
+                Err(past(from))
+            } else {
+                Ok((from..to.min(total)).collect())
+            };
         }
         let env = |name: &str| std::env::var(name).ok();
         match rank::find(self.rank, self.of, &env).map_err(Failure::usage)? {

@@ -5,15 +5,15 @@ use std::path::PathBuf;
 
 use globset::{GlobBuilder, GlobSetBuilder};
 
-use super::{progress, size};
+use super::{progress, size, words};
 use crate::check::CheckLevel;
 use crate::failure::Failure;
 use crate::planning::Shape;
 use crate::planning::deal::Cut;
 use crate::prepare::Request;
 use crate::quarantine::Policy;
-use crate::scan::ScanOptions;
 use crate::scan::exts::{ExtMap, Require};
+use crate::scan::options::ScanOptions;
 use crate::scan::rules::NameRules;
 
 /// The default of `--shard-size`.
@@ -124,7 +124,7 @@ impl SourceArgs {
             shuffle: self.shuffle,
             dedupe: self.dedupe,
             limit: self.limit,
-            check: super::word_of(self.check),
+            check: words::word_of(self.check),
             names: names.to_string(),
             require: require.to_text(),
             ext_map: exts.to_text(),
@@ -136,7 +136,8 @@ impl SourceArgs {
         };
         let roots = self.sources.iter().map(absolute).collect::<Result<Vec<_>, _>>()?;
         if let Some(root) = roots.iter().find(|r| r.to_str().is_none()) {
-            let text = format!("the path of {} is not UTF-8; pack it by another path", root.display());
+            let text =
+                format!("the path of {} is not UTF-8; pack it by another path", root.display());
             return Err(Failure::usage(text));
         }
         let scan = ScanOptions {
@@ -152,7 +153,7 @@ impl SourceArgs {
             scan,
             shape,
             policy: self.on_problem,
-            jobs: super::jobs(self.jobs),
+            jobs: words::jobs(self.jobs),
             fresh: self.fresh,
             dry_run,
         })

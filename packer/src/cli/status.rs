@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use super::words::Format;
 use crate::exit::Exit;
 use crate::failure::Outcome;
 use crate::finalize;
@@ -16,7 +17,7 @@ pub(super) struct Args {
     out: PathBuf,
     /// How it is told
     #[arg(long, value_enum, default_value = "text")]
-    format: super::Format,
+    format: Format,
 }
 
 pub(super) fn run(args: &Args) -> Outcome {
@@ -25,12 +26,12 @@ pub(super) fn run(args: &Args) -> Outcome {
         && let Some(manifest) = finalize::published(&staging)?
     {
         match args.format {
-            super::Format::Text => println!(
+            Format::Text => println!(
                 "published: {}, {}",
                 units::counted(manifest.shards.len() as u64, "shard", "shards"),
                 units::counted(manifest.samples, "sample", "samples")
             ),
-            super::Format::Json => println!(
+            Format::Json => println!(
                 "{}",
                 serde_json::json!({"published": true, "plan": manifest.plan,
                     "shards": manifest.shards.len(), "finished": manifest.shards.len(), "missing": []})
@@ -43,11 +44,14 @@ pub(super) fn run(args: &Args) -> Outcome {
     let found = finalize::progress(&staging, foot);
     let problems: usize = found.records.iter().map(|r| r.problems.len()).sum();
     match args.format {
-        super::Format::Text => {
+        Format::Text => {
             let (finished, total) = (found.records.len(), found.total);
             println!("plan {}: {finished} of {total} shards finished", &foot.content[..16]);
             if problems > 0 {
-                println!("{}", units::counted(problems as u64, "problem so far", "problems so far"));
+                println!(
+                    "{}",
+                    units::counted(problems as u64, "problem so far", "problems so far")
+                );
             }
             if !found.missing.is_empty() {
                 println!("missing: {}", ranges(&found.missing));
@@ -59,7 +63,7 @@ pub(super) fn run(args: &Args) -> Outcome {
                 println!("publish with `pack finalize {}`", args.out.display());
             }
         }
-        super::Format::Json => println!(
+        Format::Json => println!(
             "{}",
             serde_json::json!({"published": false, "plan": foot.content, "shards": found.total,
                 "finished": found.records.len(), "missing": found.missing, "problems": problems})

@@ -35,7 +35,11 @@ fn size(manifest: &Manifest) -> String {
 
 pub(super) fn already_published(out: &Path, manifest: &Manifest, show: ShowArgs) {
     let text = format!("{}: published already: {}", out.display(), size(manifest));
-    say(show, &text, || json!({"event": "skipped", "samples": manifest.samples, "shards": manifest.shards.len()}));
+    say(
+        show,
+        &text,
+        || json!({"event": "skipped", "samples": manifest.samples, "shards": manifest.shards.len()}),
+    );
 }
 
 /// The first problems one by one, then how many of which kind, on stderr.
@@ -64,7 +68,8 @@ fn renames(scanned: &Scanned, show: ShowArgs) {
 
 pub(super) fn refused_scan(out: &Path, scanned: &Scanned, show: ShowArgs) {
     problems(&scanned.problems, Some(&out.join("problems.jsonl")));
-    let text = "nothing was packed; mend the files, or leave them out with --on-problem skip|quarantine";
+    let text =
+        "nothing was packed; mend the files, or leave them out with --on-problem skip|quarantine";
     if show.is_json() {
         println!("{}", json!({"event": "refused", "problems": scanned.problems.len()}));
     } else {
@@ -80,9 +85,9 @@ pub(super) fn refused_run(out: &Path, ran: &Ran, show: ShowArgs) {
         return;
     }
     eprintln!(
-        "nothing was published; {} are kept. To leave the bad samples out, run the same command with \
+        "nothing was published; {} kept. To leave the bad samples out, run the same command with \
          --on-problem skip|quarantine; after mending the files, with --fresh",
-        units::counted(ran.packed + ran.skipped, "finished shard", "finished shards")
+        units::counted(ran.packed + ran.skipped, "finished shard is", "finished shards are")
     );
 }
 
@@ -173,7 +178,13 @@ pub(super) fn ran(ran: &Ran, show: ShowArgs) {
     });
 }
 
-pub(super) fn published(out: &Path, manifest: &Manifest, scanned: &Scanned, ran: &Ran, show: ShowArgs) {
+pub(super) fn published(
+    out: &Path,
+    manifest: &Manifest,
+    scanned: &Scanned,
+    ran: &Ran,
+    show: ShowArgs,
+) {
     let all: Vec<Problem> = scanned.problems.iter().chain(&ran.problems).cloned().collect();
     if !all.is_empty() {
         problems(&all, Some(&out.join("problems.jsonl")));

@@ -45,8 +45,8 @@ fn header(reader: &mut TarReader, sample: &Sample<'_>) -> Result<Option<Error>> 
     let member = match reader.next_member() {
         Ok(Some(member)) => member,
         Ok(None) => {
-            let text = "the sidecar lists a sample here, but the tar has its end marker";
-            return Ok(Some(stale(text.into(), sample)));
+            let text = "zeros stand here, where the sidecar lists a sample";
+            return Ok(Some(placed(ErrorKind::BadHeader, text.into(), sample)));
         }
         Err(error) => return passed_on(error, sample).map(Some),
     };
@@ -63,11 +63,11 @@ fn header(reader: &mut TarReader, sample: &Sample<'_>) -> Result<Option<Error>> 
         name::shown(&member.name),
         member.size
     );
-    Ok(Some(stale(text, sample)))
+    Ok(Some(placed(ErrorKind::Stale, text, sample)))
 }
 
-fn stale(text: String, sample: &Sample<'_>) -> Error {
-    Error::new(ErrorKind::Stale, text).with_byte(sample.first).with_key(sample.shown_key())
+fn placed(kind: ErrorKind, text: String, sample: &Sample<'_>) -> Error {
+    Error::new(kind, text).with_byte(sample.first).with_key(sample.shown_key())
 }
 
 /// What is wrong with the tar is a finding; that it can't be read is an error.

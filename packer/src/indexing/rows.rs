@@ -103,6 +103,11 @@ impl Rows {
         self.has_dimensions = true;
     }
 
+    /// The key of the sample that came last.
+    pub fn open_key(&self) -> Option<&[u8]> {
+        self.open.as_deref()
+    }
+
     /// Samples so far.
     pub fn samples(&self) -> u64 {
         self.builder.samples()

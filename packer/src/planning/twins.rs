@@ -14,10 +14,11 @@ use tarflume_formats::{Result, name};
 use crate::check::Content;
 use crate::collide::{self, Clash, Keys};
 use crate::problem::{Problem, ProblemKind};
+use crate::scan::Scan;
 use crate::scan::list::{FoundSample, SampleList, Spot};
+use crate::scan::options::ScanProblem;
 use crate::scan::rules::{Action, MAX_NAME, NameRules, Rule, told_apart};
-use crate::scan::{Scan, ScanProblem, shown_path};
-use crate::source::part_path;
+use crate::source::{part_path, shown_path};
 
 /// What is decided about twins.
 #[derive(Debug, Default)]
@@ -70,7 +71,9 @@ pub fn keys(scan: &Scan, roots: &[PathBuf], rules: &NameRules) -> Result<Decided
                     decided.renamed.insert(spot, key);
                     continue;
                 }
-                let reason = format!("its key differs from that of {other} only in case, and is too long to be changed");
+                let reason = format!(
+                    "its key differs from that of {other} only in case, and is too long to be changed"
+                );
                 (ProblemKind::CaseCollision, reason)
             }
             (Clash::CaseOnly, Action::Allow | Action::Skip) => continue,
@@ -116,7 +119,8 @@ pub fn images(scan: &Scan, roots: &[PathBuf], decided: &mut Decided) {
     for (later_spot, first_spot) in found {
         scan.samples.read(first_spot, &mut first);
         scan.samples.read(later_spot, &mut later);
-        let reason = format!("its image has the same bytes as that of '{}'", name::shown(&first.key));
+        let reason =
+            format!("its image has the same bytes as that of '{}'", name::shown(&first.key));
         decided.dropped.insert(later_spot);
         decided.problems.push(told(ProblemKind::Duplicate, &later, &scan.exts, roots, reason));
     }

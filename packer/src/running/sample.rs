@@ -7,12 +7,11 @@ use tarflume_formats::reading::MAX_WHOLE;
 use tarflume_formats::shard::STREAM_ABOVE;
 use tarflume_formats::{ShardWriter, name};
 
-use super::Checks;
+use super::options::Checks;
 use crate::check::{CheckLevel, Content, Dimensions};
 use crate::failure::Failure;
 use crate::problem::{Problem, ProblemKind};
-use crate::scan::shown_path;
-use crate::source::{PlannedFile, ReadFault, part_path};
+use crate::source::{PlannedFile, ReadFault, part_path, shown_path};
 
 /// Why a sample is not in its shard.
 pub(super) enum Refused {
@@ -87,8 +86,10 @@ fn parts(
                 .map_err(|fault| told(fault.kind, Some(fault.byte), fault.reason))?;
             dimensions = dimensions.or(found);
         } else if looked_at {
-            let reason = format!("{} bytes are too many to be checked; say --check none", part.size);
-            let kind = if content == Content::Json { ProblemKind::BadJson } else { ProblemKind::BadImage };
+            let reason =
+                format!("{} bytes are too many to be checked; say --check none", part.size);
+            let kind =
+                if content == Content::Json { ProblemKind::BadJson } else { ProblemKind::BadImage };
             return Err(told(kind, None, reason));
         } else {
             writer.stream_part(ext.shard.as_bytes(), part.size, |piece| {
@@ -114,9 +115,11 @@ fn refusal(
             K::NotFound | K::NotADirectory => {
                 told(ProblemKind::Changed, None, "it is gone since it was planned".into())
             }
-            K::StaleNetworkFileHandle | K::TimedOut | K::NetworkDown | K::HostUnreachable | K::OutOfMemory => {
-                Refused::Failure(Failure::io(e, "read", path))
-            }
+            K::StaleNetworkFileHandle
+            | K::TimedOut
+            | K::NetworkDown
+            | K::HostUnreachable
+            | K::OutOfMemory => Refused::Failure(Failure::io(e, "read", path)),
             _ if e.raw_os_error() == Some(24) || e.raw_os_error() == Some(23) => {
                 Refused::Failure(Failure::io(e, "open (too many open files)", path))
             }

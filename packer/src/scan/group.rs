@@ -1,6 +1,6 @@
 //! Groups a folder's files into samples, and tells what is wrong with those that are none.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use rustix::fs::{AtFlags, statat};
@@ -9,10 +9,11 @@ use tarflume_formats::name;
 use super::exts::ExtTable;
 use super::list::{FoundPart, Run};
 use super::listing::{Entry, Kind, Listing};
+use super::options::{ScanOptions, ScanProblem};
 use super::rules::{Action, MAX_NAME, Rule, Verdict, shortened};
-use super::{ScanOptions, ScanProblem};
+
 use crate::problem::{Problem, ProblemKind};
-use crate::source::{part_path, stamp};
+use crate::source::{part_path, shown_path, stamp};
 
 /// A folder under a root, as its files and as the keys of its samples are called.
 #[derive(Debug, Clone)]
@@ -69,7 +70,12 @@ impl Grouper<'_> {
     }
 
     /// Groups `entries`, none of which is a folder and whose first and last samples are whole.
-    pub(super) fn group(&self, folder: &FolderName, listing: &Listing, entries: &[Entry]) -> Grouped {
+    pub(super) fn group(
+        &self,
+        folder: &FolderName,
+        listing: &Listing,
+        entries: &[Entry],
+    ) -> Grouped {
         let mut out = Grouped { runs: Vec::new(), problems: Vec::new(), skipped: 0, renamed: 0 };
         let run = || Run::new(folder.root, folder.source.clone(), folder.key.clone());
         let mut current = run();
@@ -116,7 +122,9 @@ impl Grouper<'_> {
                 keep.push(file);
             } else {
                 let reason = match file.kind {
-                    Kind::Link => "a symbolic link; say --follow-links to pack what it points to, or --exclude it",
+                    Kind::Link => {
+                        "a symbolic link; say --follow-links to pack what it points to, or --exclude it"
+                    }
                     _ => "a device, pipe or socket, not a file",
                 };
                 let refusal = Refusal::new(ProblemKind::NotRegular, name, reason);
@@ -211,7 +219,8 @@ impl Grouper<'_> {
 
     /// Size and time of a file, and its extension's number.
     fn ask(&self, listing: &Listing, part: &Candidate<'_>) -> Result<FoundPart, Refusal> {
-        let flags = if self.options.follow_links { AtFlags::empty() } else { AtFlags::SYMLINK_NOFOLLOW };
+        let flags =
+            if self.options.follow_links { AtFlags::empty() } else { AtFlags::SYMLINK_NOFOLLOW };
         let stat = statat(&listing.folder, part.name, flags).map_err(|e| {
             let reason = std::io::Error::from(e).to_string();
             Refusal::new(ProblemKind::Unreadable, part.name, reason)
@@ -234,11 +243,15 @@ impl Grouper<'_> {
                 let key = name::shown(&file[..first]);
                 format!("its name has several dots: readers take '{key}' as its key")
             }
-            Rule::Space => "its name has blanks or control characters, which some readers split".into(),
+            Rule::Space => {
+                "its name has blanks or control characters, which some readers split".into()
+            }
             Rule::NonAscii => "its name is not ASCII, which some readers can't read".into(),
             Rule::Hidden => "its name begins with a dot, so readers leave it out".into(),
             Rule::Dunder => "its name begins with '__', which readers take for metadata".into(),
-            Rule::Long => format!("its name in the shard is longer than {MAX_NAME} bytes, which some readers cut"),
+            Rule::Long => format!(
+                "its name in the shard is longer than {MAX_NAME} bytes, which some readers cut"
+            ),
             Rule::Case => "its key differs from another only in case".into(),
         };
         let word = rule.word();
@@ -247,7 +260,12 @@ impl Grouper<'_> {
     }
 
     /// A folder whose own name is refused: one problem, and nothing in it is looked at.
-    pub(super) fn refused_folder(&self, parent: &FolderName, folder: &[u8], rule: Rule) -> ScanProblem {
+    pub(super) fn refused_folder(
+        &self,
+        parent: &FolderName,
+        folder: &[u8],
+        rule: Rule,
+    ) -> ScanProblem {
         let mut refusal = self.misread(rule, folder);
         refusal.reason.insert_str(0, "the folder and all in it: ");
         self.problem(parent, None, &[], refusal)
@@ -279,10 +297,4 @@ impl Refusal {
     pub(super) fn unreadable(folder: &[u8], error: &std::io::Error) -> Refusal {
         Refusal::new(ProblemKind::Unreadable, folder, format!("the folder can't be read: {error}"))
     }
-}
-
-/// A path as text for a message.
-pub(crate) fn shown_path(path: &Path) -> String {
-    use std::os::unix::ffi::OsStrExt;
-    name::shown(path.as_os_str().as_bytes())
 }

@@ -218,7 +218,8 @@ mod tests {
         let mut list = SampleList::default();
         for folder in 0..3u32 {
             let path = format!("d {folder}/").into_bytes();
-            let mut run = Run::new(7, path.clone().into(), format!("d_{folder}/").into_bytes().into());
+            let mut run =
+                Run::new(7, path.clone().into(), format!("d_{folder}/").into_bytes().into());
             for i in 0..100u64 {
                 let part = FoundPart { ext: 300, size: i << 30, stamp: i as u32 };
                 let renamed = (i % 2 == 0).then_some(&b"other"[..]);

@@ -144,9 +144,15 @@ mod tests {
         }
         let dot = |name: &[u8]| name.iter().position(|&b| b == b'.').unwrap_or(name.len());
         let listing = Listing::read(dir.path(), false, dot).unwrap();
-        let names: Vec<_> =
-            listing.entries.iter().map(|e| String::from_utf8_lossy(listing.name(e)).into_owned()).collect();
+        let names: Vec<_> = listing
+            .entries
+            .iter()
+            .map(|e| String::from_utf8_lossy(listing.name(e)).into_owned())
+            .collect();
         // Keys: a, a!/, a-b, a/, a0, ab, ab.d/
-        assert_eq!(names, ["a.b", "a.jpg", "a.json", "a!", "a-b.jpg", "a", "a0.jpg", "ab.jpg", "ab.d"]);
+        assert_eq!(
+            names,
+            ["a.b", "a.jpg", "a.json", "a!", "a-b.jpg", "a", "a0.jpg", "ab.jpg", "ab.d"]
+        );
     }
 }

@@ -39,8 +39,15 @@ pub enum Rule {
 
 impl Rule {
     /// All rules, in the order in which they are documented.
-    pub const ALL: [Rule; 7] =
-        [Rule::Dot, Rule::Space, Rule::NonAscii, Rule::Hidden, Rule::Dunder, Rule::Long, Rule::Case];
+    pub const ALL: [Rule; 7] = [
+        Rule::Dot,
+        Rule::Space,
+        Rule::NonAscii,
+        Rule::Hidden,
+        Rule::Dunder,
+        Rule::Long,
+        Rule::Case,
+    ];
 
     /// Its word on the command line.
     pub fn word(self) -> &'static str {
@@ -120,7 +127,9 @@ fn parse_action(word: &str) -> Result<Action, String> {
         "replace" => Ok(Action::Replace),
         "allow" => Ok(Action::Allow),
         "skip" => Ok(Action::Skip),
-        _ => Err(format!("no action '{word}'; actions are refuse, replace, allow, and hidden=skip")),
+        _ => {
+            Err(format!("no action '{word}'; actions are refuse, replace, allow, and hidden=skip"))
+        }
     }
 }
 
@@ -160,7 +169,10 @@ impl NameRules {
             (Rule::Hidden, component.starts_with(b".")),
             (Rule::Dunder, component.starts_with(b"__")),
             (Rule::Dot, dots && component.iter().skip(1).any(|&b| b == b'.')),
-            (Rule::Space, component.iter().any(|b| b.is_ascii_whitespace() || b.is_ascii_control())),
+            (
+                Rule::Space,
+                component.iter().any(|b| b.is_ascii_whitespace() || b.is_ascii_control()),
+            ),
             (Rule::NonAscii, !component.is_ascii()),
         ];
         for (rule, _) in caught.into_iter().filter(|&(_, caught)| caught) {
@@ -185,7 +197,11 @@ impl NameRules {
     /// Judges an extension, which only blanks and foreign characters can spoil.
     pub fn judge_ext(&self, ext: &[u8]) -> Verdict {
         let blank = |b: &u8| b.is_ascii_whitespace() || b.is_ascii_control();
-        if ext.iter().any(blank) || !ext.is_ascii() { self.judge(ext, false) } else { Verdict::Keep }
+        if ext.iter().any(blank) || !ext.is_ascii() {
+            self.judge(ext, false)
+        } else {
+            Verdict::Keep
+        }
     }
 }
 
@@ -255,8 +271,15 @@ mod tests {
 
     #[test]
     fn replaced_names_pass_the_default_rules() {
-        let names: [&[u8]; 7] =
-            [b"a.b.c", b"a b\tc", "日本".as_bytes(), b".hid", b"__x__", b"\xff\xfe", b"__ .\xc3\xa9"];
+        let names: [&[u8]; 7] = [
+            b"a.b.c",
+            b"a b\tc",
+            "日本".as_bytes(),
+            b".hid",
+            b"__x__",
+            b"\xff\xfe",
+            b"__ .\xc3\xa9",
+        ];
         for name in names {
             let Verdict::Becomes(new) = replace_all().judge(name, true) else {
                 panic!("{name:?} was not replaced");

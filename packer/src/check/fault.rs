@@ -1,0 +1,28 @@
+//! The words that all checks share: how closely to look, what may be found.
+
+use crate::problem::ProblemKind;
+
+/// How closely content is looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
+pub enum CheckLevel {
+    /// Names and sizes only.
+    None,
+    /// JPEG markers, dimensions and end of image; headers of other images; JSON objects.
+    Structure,
+    /// As `structure`, and every image decoded to pixels.
+    Decode,
+}
+
+/// What is wrong with a part's content.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fault {
+    /// Its kind.
+    pub kind: ProblemKind,
+    /// Byte of the content.
+    pub byte: u64,
+    /// One line.
+    pub reason: String,
+}
+
+/// Width and height in pixels.
+pub type Dimensions = (u32, u32);

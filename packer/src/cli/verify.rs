@@ -1,0 +1,129 @@
+//! `pack verify`: proves data sets and shards whole, or lists everything that is wrong with them.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use clap::ValueEnum;
+
+use super::out::{self, Bar};
+use crate::exit::Exit;
+use crate::failure::Outcome;
+use crate::units;
+use crate::verify::{self, Level, Options, Report};
+
+const AFTER: &str = "\
+Levels:
+  quick    lengths, end markers and sidecars, and some headers of each tar; reads no data
+  full     one pass over every byte: all headers, checksums and digests; keys that repeat or differ
+           only in case, within and across shards; samples that are split or lack a part
+  decode   as full, and every image and JSON is decoded
+
+Missing parts: --require names what each sample must have (image stands for any image). Without it a
+part is expected of every sample if most samples have it and at most a tenth of them, or a single
+one, lack it; optional captions are no problem then. --require '' expects nothing.
+
+Examples:
+  pack verify shards/                                  prove a data set before training on it
+  pack verify --level quick /data/train /data/val      seconds, also for terabytes
+  pack verify --format json --require jpg,json shards/ | jq .counts
+  pack verify some.tar                                 one tar, with or without sidecar
+
+Exit codes: 0 whole   1 problems found   2 could not run";
+
+/// Proves data sets and shards whole, or lists what is wrong with them
+#[derive(Debug, clap::Args)]
+#[command(after_help = AFTER)]
+pub(super) struct Args {
+    /// Folders of shards, and single tars
+    #[arg(required = true, value_name = "DIR|SHARD")]
+    paths: Vec<PathBuf>,
+    /// How closely to look
+    #[arg(long, value_enum, default_value_t = Level::Full)]
+    level: Level,
+    /// Text, or one JSON object
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+    /// Parts that each sample must have, by extension
+    #[arg(long, value_name = "EXT,...")]
+    require: Option<String>,
+    /// Shards to work on at the same time [default: number of processors]
+    #[arg(long, short, value_name = "N", value_parser = out::jobs)]
+    jobs: Option<usize>,
+    /// Print nothing if all is whole
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    Text,
+    Json,
+}
+
+pub(super) fn run(args: &Args) -> Outcome {
+    let split = |list: &String| {
+        list.split(',').map(str::trim).filter(|ext| !ext.is_empty()).map(String::from).collect()
+    };
+    let options = Options {
+        level: args.level,
+        require: args.require.as_ref().map(split),
+        jobs: args.jobs.unwrap_or_else(out::processors),
+    };
+    let bar = Bar::new(args.quiet);
+    // Whatever keeps it from running, CI must be able to tell it from problems.
+    let report = verify::verify(&args.paths, &options, &|bytes| bar.advance(bytes))
+        .map_err(|failure| failure.with_exit(Exit::Usage))?;
+    bar.end();
+    match args.format {
+        Format::Text => out::printed(text(&report, args.quiet))?,
+        Format::Json => out::printed(json(&report))?,
+    }
+    Ok(if report.whole { Exit::Done } else { Exit::Problems })
+}
+
+fn json(report: &Report) -> std::io::Result<()> {
+    let mut to = out::stdout();
+    serde_json::to_writer_pretty(&mut to, report)?;
+    writeln!(to)?;
+    to.flush()
+}
+
+fn text(report: &Report, quiet: bool) -> std::io::Result<()> {
+    let mut to = out::stdout();
+    for problem in &report.problems {
+        writeln!(to, "{problem}")?;
+    }
+    if report.unlisted > 0 {
+        writeln!(to, "at least {} more are not listed", units::count(report.unlisted))?;
+    }
+    if !(quiet && report.whole) {
+        writeln!(to, "{}", summary(report))?;
+    }
+    to.flush()
+}
+
+/// `12 shards, 34,567 samples, 3.2 GB: whole`, or how many problems of which kind.
+fn summary(report: &Report) -> String {
+    let mut line = format!(
+        "{}, {}, {}: ",
+        units::counted(report.shards, "shard", "shards"),
+        units::counted(report.samples, "sample", "samples"),
+        units::bytes(report.bytes)
+    );
+    if report.whole {
+        line.push_str("whole");
+    } else {
+        let kinds: Vec<String> =
+            report.counts.iter().map(|(kind, n)| format!("{kind} {}", units::count(*n))).collect();
+        let total = units::counted(report.problems.len() as u64, "problem", "problems");
+        line.push_str(&format!("{total} ({})", kinds.join(", ")));
+    }
+    if report.shards_without_checksums > 0 && report.level > Level::Quick {
+        let shards = units::counted(report.shards_without_checksums, "shard has", "shards have");
+        line.push_str(&format!(
+            "\nnote: {shards} no checksums, so their data is not proved; add them with `pack index --force`"
+        ));
+    }
+    line
+}
+

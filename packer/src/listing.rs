@@ -1,0 +1,215 @@
+//! Opens what `info`, `ls`, `cat` and `unpack` look at: the shards of a data set, or one tar.
+//!
+//! A data set is opened by its manifest, a tar by its sidecar; a tar without one is walked by its
+//! headers, so that foreign tars can be looked at, too. Nothing is written or printed here.
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use tarflume_formats::checksum::Crc;
+use tarflume_formats::error::{Error, ErrorKind};
+use tarflume_formats::index::Part;
+use tarflume_formats::manifest::{FILE_NAME, Manifest};
+use tarflume_formats::reading::Reading;
+use tarflume_formats::shard::index_path;
+use tarflume_formats::{Index, dataset, name};
+
+use crate::failure::Failure;
+use crate::indexing::{Options, is_folder, shard};
+
+/// Bytes of a part read at a time.
+const PIECE: u64 = 256 * 1024;
+/// Keys suggested where one is not found.
+const SUGGESTED: usize = 4;
+
+/// One shard, opened.
+#[derive(Debug)]
+pub struct Shard {
+    /// The tar.
+    pub tar: PathBuf,
+    /// Its rows.
+    pub index: Index,
+    /// True if the rows come from a sidecar, false if from the tar's own headers.
+    pub has_sidecar: bool,
+}
+
+/// A data set or a tar, opened.
+#[derive(Debug)]
+pub struct Listing {
+    /// The manifest, if it is a data set.
+    pub manifest: Option<Manifest>,
+    /// The shards, in the order of the manifest.
+    pub shards: Vec<Shard>,
+}
+
+/// Opens the data set in a folder, or one tar.
+///
+/// # Errors
+/// There is nothing at `path`; what is there is stale, cut or damaged; a tar can't be walked.
+pub fn open(path: &Path) -> Result<Listing, Failure> {
+    if !is_folder(path)? && path.file_name().is_none_or(|name| name != FILE_NAME) {
+        return Ok(Listing { manifest: None, shards: vec![open_tar(path)?] });
+    }
+    let folder = if path.is_dir() { path } else { tarflume_formats::publish::folder_of(path) };
+    let manifest = dataset::read_manifest(&folder.join(FILE_NAME))?;
+    let mut shards = Vec::with_capacity(manifest.shards.len());
+    for entry in &manifest.shards {
+        let index = dataset::open_index(folder, entry)?;
+        shards.push(Shard { tar: folder.join(&entry.name), index, has_sidecar: true });
+    }
+    Ok(Listing { manifest: Some(manifest), shards })
+}
+
+fn open_tar(tar: &Path) -> Result<Shard, Failure> {
+    let sidecar = index_path(tar);
+    if sidecar.exists() {
+        let index = Index::open(&sidecar)?;
+        let found = std::fs::metadata(tar).map_err(|e| Failure::io(e, "open", tar))?;
+        index.check_tar_length(found.len())?;
+        return Ok(Shard { tar: tar.into(), index, has_sidecar: true });
+    }
+    let options =
+        Options { reading: Reading::Headers, force: false, allow_missing_end: true, jobs: 1 };
+    let read = shard::read_tar(tar, &options, &|_| {})?;
+    Ok(Shard { tar: tar.into(), index: Index::from_bytes(read.bytes)?, has_sidecar: false })
+}
+
+/// What a look for a part gave.
+#[derive(Debug)]
+pub struct FoundPart<'a> {
+    /// The shard it stands in.
+    pub shard: &'a Shard,
+    /// Its sample's key.
+    pub key: &'a [u8],
+    /// The part.
+    pub part: Part<'a>,
+}
+
+impl Listing {
+    /// Number of samples.
+    pub fn samples(&self) -> u64 {
+        self.shards.iter().map(|shard| shard.index.samples()).sum()
+    }
+
+    /// The part `key.ext`.
+    ///
+    /// # Errors
+    /// There is none: the failure suggests the sample's other parts, or keys near it.
+    pub fn find(&self, wanted: &[u8]) -> Result<FoundPart<'_>, Failure> {
+        let (key, ext) = match name::split(wanted) {
+            Some((key, ext)) => (key, name::lower(ext)),
+            None => (wanted, b"".as_slice().into()),
+        };
+        for shard in &self.shards {
+            let Some(row) = shard.index.find(key)? else { continue };
+            let Some(sample) = shard.index.sample(row)? else { continue };
+            return match sample.part(&ext)? {
+                Some(part) => Ok(FoundPart { shard, key: sample.key, part }),
+                None => Err(self.no_such_part(key, &ext)?),
+            };
+        }
+        Err(self.no_such_key(key)?)
+    }
+
+    fn no_such_part(&self, key: &[u8], ext: &[u8]) -> Result<Failure, Failure> {
+        let mut names = Vec::new();
+        for shard in &self.shards {
+            let Some(row) = shard.index.find(key)? else { continue };
+            let Some(sample) = shard.index.sample(row)? else { continue };
+            for part in sample.parts() {
+                names.push(format!("{}.{}", sample.shown_key(), name::shown(part?.ext)));
+            }
+        }
+        let what = match ext {
+            b"" => "name one part of it".to_string(),
+            ext => format!("it has no part '{}'", name::shown(ext)),
+        };
+        Ok(Failure::usage(format!("key {}: {what}: {}", name::shown(key), names.join(", "))))
+    }
+
+    fn no_such_key(&self, key: &[u8]) -> Result<Failure, Failure> {
+        let mut near: Vec<&[u8]> = Vec::new();
+        for shard in &self.shards {
+            let at = lower_bound(&shard.index, key)?;
+            for n in at.saturating_sub(2)..(at + 2).min(shard.index.samples()) {
+                near.push(shard.index.key(shard.index.by_key(n)?)?);
+            }
+        }
+        near.sort_unstable();
+        near.dedup();
+        let at = near.partition_point(|&n| n < key);
+        let from = at.saturating_sub(SUGGESTED / 2);
+        let near: Vec<String> =
+            near.iter().skip(from).take(SUGGESTED).map(|key| name::shown(key)).collect();
+        Ok(Failure::usage(format!(
+            "there is no sample with key {}; did you mean one of: {}",
+            name::shown(key),
+            near.join(", ")
+        )))
+    }
+}
+
+/// How many keys of the shard are less than `key`.
+fn lower_bound(index: &Index, key: &[u8]) -> Result<u64, Error> {
+    let (mut low, mut high) = (0, index.samples());
+    while low < high {
+        let middle = low + (high - low) / 2;
+        if index.key(index.by_key(middle)?)? < key { low = middle + 1 } else { high = middle }
+    }
+    Ok(low)
+}
+
+/// Hands the bytes of a tar from `offset` on to `take`, in pieces, and gives their crc32c.
+///
+/// # Errors
+/// The operating system's refusal to read; what `take` gives.
+pub fn copy_bytes(
+    tar: &Path,
+    file: &File,
+    (offset, length): (u64, u64),
+    mut take: impl FnMut(&[u8]) -> Result<(), Failure>,
+) -> Result<u32, Failure> {
+    let mut buffer = vec![0; length.min(PIECE) as usize];
+    let mut crc = Crc::new();
+    let mut done = 0;
+    while done < length {
+        let piece = &mut buffer[..(length - done).min(PIECE) as usize];
+        let at = offset + done;
+        file.read_exact_at(piece, at)
+            .map_err(|e| Error::io(e, "read", tar).with_byte(at))?;
+        crc.update(piece);
+        take(piece)?;
+        done += piece.len() as u64;
+    }
+    Ok(crc.value())
+}
+
+/// Writes the part's bytes to `take`, then holds them against the checksum.
+///
+/// # Errors
+/// As [`copy_bytes`]; the bytes are not those that the sidecar was made from.
+pub fn read_part(
+    found: &FoundPart<'_>,
+    take: impl FnMut(&[u8]) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let FoundPart { shard, key, part } = found;
+    let file = File::open(&shard.tar).map_err(|e| Failure::io(e, "open", &shard.tar))?;
+    let crc = copy_bytes(&shard.tar, &file, (part.offset, part.length), take)?;
+    match part.checksum {
+        Some(expected) if expected != crc => {
+            let text = format!(
+                "part '{}' has checksum {crc:08x}, the sidecar states {expected:08x}: what was \
+                 written is damaged",
+                name::shown(part.ext)
+            );
+            let error = Error::new(ErrorKind::Damaged, text)
+                .with_path(&shard.tar)
+                .with_byte(part.offset)
+                .with_key(name::shown(key));
+            Err(error.into())
+        }
+        _ => Ok(()),
+    }
+}
+

@@ -1,0 +1,215 @@
+//! Restores the files of shards under a folder, and nothing outside it.
+//!
+//! The tars themselves are walked, so that names come back as they were stored, upper-case extensions
+//! and files without key included; sidecars only lend their checksums. A member that is no regular
+//! file or whose name leaves the folder is refused and reported, and the others go on. [`tree`]
+//! creates the files.
+
+pub mod tree;
+
+use std::fs::{self, File};
+use std::path::Path;
+
+use tarflume_formats::error::{Error, ErrorKind};
+use tarflume_formats::name;
+use tarflume_formats::reading::{Reading, TarReader};
+use tarflume_formats::tar::{Member, MemberKind};
+
+use crate::failure::Failure;
+use crate::indexing::in_parallel;
+use crate::indexing::rows::part_of;
+use crate::listing::{Listing, Shard, copy_bytes};
+use crate::problem::{Problem, ProblemKind};
+use crate::verify::cursor::Cursor;
+use crate::verify::kinds;
+use tree::{Created, Tree};
+
+/// What was unpacked.
+#[derive(Debug, Default)]
+pub struct Unpacked {
+    /// Files.
+    pub files: u64,
+    /// Bytes in them.
+    pub bytes: u64,
+    /// Shards whose files were not held against checksums, because they have none.
+    pub unproved: u64,
+    /// What was not unpacked, and why, in the order of shards.
+    pub problems: Vec<Problem>,
+}
+
+/// Unpacks all shards of `listing` under the folder `out`, with `jobs` threads.
+///
+/// # Errors
+/// `out` is neither new nor empty; the operating system's refusal to write.
+pub fn unpack(
+    listing: &Listing,
+    out: &Path,
+    jobs: usize,
+    on_bytes: &(dyn Fn(u64) + Sync),
+) -> Result<Unpacked, Failure> {
+    new_or_empty(out)?;
+    let shards: Vec<&Shard> = listing.shards.iter().collect();
+    let done = in_parallel(jobs, shards, |shard| one(shard, out, on_bytes))?;
+    let mut all = Unpacked::default();
+    for one in done {
+        let one = one?;
+        all.files += one.files;
+        all.bytes += one.bytes;
+        all.unproved += one.unproved;
+        all.problems.extend(one.problems);
+    }
+    Ok(all)
+}
+
+fn new_or_empty(out: &Path) -> Result<(), Failure> {
+    fs::create_dir_all(out).map_err(|e| Failure::io(e, "create the folder", out))?;
+    let mut there = fs::read_dir(out).map_err(|e| Failure::io(e, "read the folder", out))?;
+    if there.next().is_some() {
+        let text = format!(
+            "{}: this folder is not empty; name a new one, so that nothing in it is mixed up",
+            out.display()
+        );
+        return Err(Failure::usage(text));
+    }
+    Ok(())
+}
+
+struct Unpacking<'a> {
+    shard: &'a Shard,
+    data: File,
+    tree: Tree,
+    /// Lends checksums while the sidecar fits the tar.
+    cursor: Option<Cursor<'a>>,
+    done: Unpacked,
+}
+
+fn one(shard: &Shard, out: &Path, on_bytes: &(dyn Fn(u64) + Sync)) -> Result<Unpacked, Failure> {
+    let mut reader = TarReader::open(&shard.tar, Reading::Headers)?;
+    let mut unpacking = Unpacking {
+        shard,
+        data: File::open(&shard.tar).map_err(|e| Failure::io(e, "open", &shard.tar))?,
+        tree: Tree::open(out)?,
+        cursor: shard.index.has_checksums().then(|| Cursor::new(&shard.index)).transpose()?,
+        done: Unpacked { unproved: u64::from(!shard.index.has_checksums()), ..Unpacked::default() },
+    };
+    loop {
+        match reader.next_member() {
+            Ok(Some(member)) => {
+                unpacking.member(&member)?;
+                on_bytes(member.size);
+            }
+            Ok(None) => break,
+            Err(error) => {
+                unpacking.done.problems.push(kinds::in_tar(&error));
+                break;
+            }
+        }
+    }
+    if let Some(error) = unpacking.cursor.as_mut().and_then(Cursor::difference) {
+        unpacking.done.problems.push(kinds::in_tar(&error.with_path(&shard.tar)));
+    }
+    Ok(unpacking.done)
+}
+
+impl Unpacking<'_> {
+    fn member(&mut self, member: &Member) -> Result<(), Failure> {
+        let checksum = match (&mut self.cursor, part_of(member)) {
+            (Some(cursor), Some((key, ext))) => cursor.meet(member, key, &ext)?,
+            _ => None,
+        };
+        let path = plain(&member.name);
+        match member.kind {
+            MemberKind::File | MemberKind::Directory => {}
+            MemberKind::Volume => return Ok(()),
+            kind => {
+                let text = format!("not unpacked: this member is {kind}, no regular file");
+                self.problem(ProblemKind::NotRegular, member, text);
+                return Ok(());
+            }
+        }
+        if path.is_empty() && member.kind == MemberKind::Directory {
+            return Ok(()); // the folder itself: `./`
+        }
+        if let Some(why) = name::unsafe_as_path(&path) {
+            self.problem(ProblemKind::BadName, member, format!("not unpacked: {why}"));
+            return Ok(());
+        }
+        let created = match member.kind {
+            MemberKind::Directory => self.tree.folder(&path)?,
+            _ => self.tree.file(&path)?,
+        };
+        match created {
+            Created::File(file) => self.fill(file, member, &path, checksum),
+            Created::Folder => Ok(()),
+            Created::Taken(by) => {
+                self.taken(member, &path, &by);
+                Ok(())
+            }
+            Created::Refused(why) => {
+                self.problem(ProblemKind::BadName, member, format!("not unpacked: {why}"));
+                Ok(())
+            }
+        }
+    }
+
+    fn fill(
+        &mut self,
+        mut file: File,
+        member: &Member,
+        path: &[u8],
+        checksum: Option<u32>,
+    ) -> Result<(), Failure> {
+        use std::io::Write;
+        let range = (member.data, member.size);
+        let shown = name::shown(path);
+        let crc = copy_bytes(&self.shard.tar, &self.data, range, |piece| {
+            file.write_all(piece).map_err(|e| Failure::io(e, "write", &shown))
+        })?;
+        if let Some(expected) = checksum.filter(|&expected| expected != crc) {
+            self.tree.remove(path)?;
+            let text = format!(
+                "not unpacked: its data has checksum {crc:08x}, the sidecar states {expected:08x}"
+            );
+            self.problem(ProblemKind::Checksum, member, text);
+            return Ok(());
+        }
+        self.done.files += 1;
+        self.done.bytes += member.size;
+        Ok(())
+    }
+
+    fn taken(&mut self, member: &Member, path: &[u8], by: &[u8]) {
+        let (shown, by_shown) = (name::shown(path), name::shown(by));
+        let (kind, text) = if path == by {
+            let text = format!("not unpacked: a file '{shown}' was unpacked before");
+            (ProblemKind::RepeatedPart, text)
+        } else {
+            let text = format!(
+                "not unpacked: '{by_shown}' was unpacked before, and this file system takes both \
+                 names for one"
+            );
+            (ProblemKind::CaseCollision, text)
+        };
+        self.problem(kind, member, text);
+    }
+
+    fn problem(&mut self, kind: ProblemKind, member: &Member, text: String) {
+        let error = Error::new(ErrorKind::BadName, text)
+            .with_path(&self.shard.tar)
+            .with_byte(member.first)
+            .with_key(name::shown(&member.name));
+        self.done.problems.push(Problem::from_error(kind, &error));
+    }
+}
+
+/// A name without what GNU tar adds to it: `./` at its front, and a directory's slash at its end.
+fn plain(name: &[u8]) -> Vec<u8> {
+    let mut name = name;
+    while let Some(rest) = name.strip_prefix(b"./") {
+        name = rest;
+    }
+    name.strip_suffix(b"/").unwrap_or(name).to_vec()
+}
+
+#[cfg(test)]
+mod tests;

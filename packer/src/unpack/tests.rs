@@ -1,0 +1,101 @@
+//! What a hostile tar may not do, and what comes back from an honest one.
+
+use std::collections::BTreeMap;
+
+use tarflume_fixtures::{Lie, TarBytes, good_shard};
+
+use super::*;
+use crate::listing;
+
+fn unpacked(tar: &[u8]) -> (Unpacked, BTreeMap<String, Vec<u8>>) {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("in").join("a.tar");
+    fs::create_dir(dir.path().join("in")).unwrap();
+    fs::write(&path, tar).unwrap();
+    let out = dir.path().join("out");
+    let done = unpack(&listing::open(&path).unwrap(), &out, 1, &|_| {}).unwrap();
+    let mut files = BTreeMap::new();
+    collect(&out, "", &mut files);
+    let beside: Vec<_> = fs::read_dir(dir.path()).unwrap().collect();
+    assert_eq!(beside.len(), 2, "nothing stands outside the folder");
+    (done, files)
+}
+
+fn collect(folder: &Path, prefix: &str, files: &mut BTreeMap<String, Vec<u8>>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let entry = entry.unwrap();
+        let name = format!("{prefix}{}", entry.file_name().to_string_lossy());
+        assert!(!entry.file_type().unwrap().is_symlink());
+        if entry.file_type().unwrap().is_dir() {
+            collect(&entry.path(), &format!("{name}/"), files);
+        } else {
+            files.insert(name, fs::read(entry.path()).unwrap());
+        }
+    }
+}
+
+#[test]
+fn honest_files_come_back_as_they_were_stored() {
+    let tar = TarBytes::new()
+        .member(b"./a/B.JPG", b"picture")
+        .member(b"a/README", b"no key")
+        .member(b"a/empty.txt", b"")
+        .ended();
+    let (done, files) = unpacked(&tar);
+    assert_eq!((done.files, done.bytes, done.unproved), (3, 13, 1));
+    assert_eq!(done.problems, []);
+    let want: [(&str, &[u8]); 3] = [("a/B.JPG", b"picture"), ("a/README", b"no key"), ("a/empty.txt", b"")];
+    assert_eq!(files, want.map(|(name, data)| (name.into(), data.to_vec())).into());
+}
+
+#[test]
+fn names_that_leave_the_folder_and_links_are_refused_and_the_rest_goes_on() {
+    for (lie, kind) in [
+        (Lie::DotDot, ProblemKind::BadName),
+        (Lie::DotDotInside, ProblemKind::BadName),
+        (Lie::Absolute, ProblemKind::BadName),
+        (Lie::Symlink, ProblemKind::NotRegular),
+        (Lie::Hardlink, ProblemKind::NotRegular),
+        (Lie::Device, ProblemKind::NotRegular),
+    ] {
+        let (done, files) = unpacked(&lie.bytes());
+        let kinds: Vec<_> = done.problems.iter().map(|p| p.kind).collect();
+        assert_eq!(kinds, [kind], "{}", lie.name());
+        assert_eq!(files.len(), 6, "{}", lie.name());
+    }
+}
+
+#[test]
+fn a_file_that_stands_twice_keeps_its_first_content() {
+    let tar = TarBytes::new().member(b"a.txt", b"one").member(b"b.txt", b"").member(b"a.txt", b"two");
+    let (done, files) = unpacked(&tar.ended());
+    assert_eq!(done.problems[0].kind, ProblemKind::RepeatedPart);
+    assert_eq!(files["a.txt"], b"one");
+}
+
+#[test]
+fn a_file_where_a_folder_is_needed_stops_one_member_only() {
+    let tar = TarBytes::new().member(b"a.txt", b"").member(b"a.txt/b.txt", b"").member(b"c.txt", b"").ended();
+    let (done, files) = unpacked(&tar);
+    assert_eq!(done.problems[0].kind, ProblemKind::BadName);
+    assert_eq!(files.len(), 2);
+}
+
+#[test]
+fn a_name_that_is_too_long_is_refused() {
+    let long = format!("{}.txt", "n".repeat(300));
+    let tar = TarBytes::new().member(b"a.txt", b"").special(b"././@LongLink", b'L', long.as_bytes())
+        .member(b"n", b"").ended();
+    let (done, files) = unpacked(&tar);
+    assert_eq!(done.problems[0].kind, ProblemKind::BadName);
+    assert_eq!(files.len(), 1);
+}
+
+#[test]
+fn a_folder_that_is_not_empty_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a.tar");
+    fs::write(&path, good_shard()).unwrap();
+    let failure = unpack(&listing::open(&path).unwrap(), dir.path(), 1, &|_| {}).unwrap_err();
+    assert!(failure.text.contains("not empty"));
+}

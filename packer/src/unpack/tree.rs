@@ -1,0 +1,187 @@
+//! Creates files and folders under one folder, step by step from its handle, and never through a
+//! link: whatever somebody else does to the tree meanwhile, nothing is written outside it.
+
+use std::fs::File;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, CWD, Dir, Mode, OFlags, mkdirat, openat, unlinkat};
+use rustix::io::Errno;
+use tarflume_formats::name;
+
+use crate::collide::fold;
+use crate::failure::Failure;
+
+/// How a folder is opened: as one, and not through a link.
+const FOLDER: OFlags =
+    OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+/// How a file is created: new, and not through a link.
+const NEW_FILE: OFlags = OFlags::WRONLY
+    .union(OFlags::CREATE)
+    .union(OFlags::EXCL)
+    .union(OFlags::NOFOLLOW)
+    .union(OFlags::CLOEXEC);
+
+/// A folder to create files in.
+#[derive(Debug)]
+pub struct Tree {
+    path: PathBuf,
+    root: OwnedFd,
+    /// The folder that was used last, and its path: neighbours share it.
+    last: Option<(Vec<u8>, OwnedFd)>,
+}
+
+/// What became of a name.
+#[derive(Debug)]
+pub enum Created {
+    /// A new, empty file.
+    File(File),
+    /// A folder, new or not.
+    Folder,
+    /// Nothing: this path, created before, takes its place.
+    Taken(Vec<u8>),
+    /// Nothing: the file system can't hold the name.
+    Refused(String),
+}
+
+/// Why a folder on the way was not opened.
+enum Stopped {
+    Refused(String),
+    Failed(Failure),
+}
+
+impl Tree {
+    /// The tree under the folder at `path`.
+    ///
+    /// # Errors
+    /// The operating system's refusal.
+    pub fn open(path: &Path) -> Result<Tree, Failure> {
+        let flags = FOLDER.difference(OFlags::NOFOLLOW); // the caller may name a link
+        let root = openat(CWD, path, flags, Mode::empty())
+            .map_err(|e| Failure::io(e.into(), "open the folder", path))?;
+        Ok(Tree { path: path.into(), root, last: None })
+    }
+
+    /// Creates the file `path` and the folders it stands in. `path` was found safe.
+    ///
+    /// # Errors
+    /// The operating system's refusal.
+    pub fn file(&mut self, path: &[u8]) -> Result<Created, Failure> {
+        let (folder, base) = split(path);
+        let root = self.path.clone();
+        let at = match self.folder_at(folder) {
+            Ok(at) => at,
+            Err(Stopped::Refused(why)) => return Ok(Created::Refused(why)),
+            Err(Stopped::Failed(failure)) => return Err(failure),
+        };
+        match openat(at, base, NEW_FILE, Mode::from_raw_mode(0o644)) {
+            Ok(file) => Ok(Created::File(file.into())),
+            Err(Errno::EXIST | Errno::ISDIR | Errno::LOOP) => {
+                let taken = same_but_case(at, base).unwrap_or_else(|| base.to_vec());
+                Ok(Created::Taken(joined(folder, &taken)))
+            }
+            Err(Errno::NAMETOOLONG | Errno::INVAL | Errno::ILSEQ) => {
+                Ok(Created::Refused(format!("this file system can't hold '{}'", name::shown(base))))
+            }
+            Err(e) => Err(Failure::io(e.into(), "create", root.join(name::shown(path)))),
+        }
+    }
+
+    /// Creates the folder `path`. It was found safe.
+    ///
+    /// # Errors
+    /// The operating system's refusal.
+    pub fn folder(&mut self, path: &[u8]) -> Result<Created, Failure> {
+        match self.folder_at(path) {
+            Ok(_) => Ok(Created::Folder),
+            Err(Stopped::Refused(why)) => Ok(Created::Refused(why)),
+            Err(Stopped::Failed(failure)) => Err(failure),
+        }
+    }
+
+    /// Removes a file that was created here.
+    ///
+    /// # Errors
+    /// The operating system's refusal.
+    pub fn remove(&mut self, path: &[u8]) -> Result<(), Failure> {
+        let (folder, base) = split(path);
+        let root = self.path.clone();
+        if let Ok(at) = self.folder_at(folder) {
+            unlinkat(at, base, AtFlags::empty())
+                .map_err(|e| Failure::io(e.into(), "remove", root.join(name::shown(path))))?;
+        }
+        Ok(())
+    }
+
+    fn folder_at(&mut self, path: &[u8]) -> Result<&OwnedFd, Stopped> {
+        if path.is_empty() {
+            return Ok(&self.root);
+        }
+        let known = self.last.take().filter(|(last, _)| last == path);
+        let folder = match known {
+            Some((_, folder)) => folder,
+            None => self.descend(path)?,
+        };
+        Ok(&self.last.insert((path.to_vec(), folder)).1)
+    }
+
+    fn descend(&self, path: &[u8]) -> Result<OwnedFd, Stopped> {
+        let failed = |e: Errno, doing: &str| {
+            Stopped::Failed(Failure::io(e.into(), doing, self.path.join(name::shown(path))))
+        };
+        let mut at: Option<OwnedFd> = None;
+        for component in path.split(|&b| b == b'/') {
+            let parent = at.as_ref().unwrap_or(&self.root);
+            match mkdirat(parent, component, Mode::from_raw_mode(0o755)) {
+                Ok(()) | Err(Errno::EXIST) => {}
+                Err(Errno::NAMETOOLONG | Errno::INVAL | Errno::ILSEQ) => {
+                    let text = format!("this file system can't hold '{}'", name::shown(component));
+                    return Err(Stopped::Refused(text));
+                }
+                Err(e) => return Err(failed(e, "create the folder")),
+            }
+            at = match openat(parent, component, FOLDER, Mode::empty()) {
+                Ok(folder) => Some(folder),
+                Err(Errno::NOTDIR | Errno::LOOP) => {
+                    let text = format!("'{}' is no folder here", name::shown(component));
+                    return Err(Stopped::Refused(text));
+                }
+                Err(e) => return Err(failed(e, "open the folder")),
+            };
+        }
+        match at {
+            Some(folder) => Ok(folder),
+            None => self.root.try_clone().map_err(|e| {
+                Stopped::Failed(Failure::io(e, "open the folder", &self.path))
+            }),
+        }
+    }
+}
+
+/// The folder of a path, and its last component.
+fn split(path: &[u8]) -> (&[u8], &[u8]) {
+    match path.iter().rposition(|&b| b == b'/') {
+        Some(slash) => (&path[..slash], &path[slash + 1..]),
+        None => (b"", path),
+    }
+}
+
+fn joined(folder: &[u8], base: &[u8]) -> Vec<u8> {
+    if folder.is_empty() { base.to_vec() } else { [folder, b"/", base].concat() }
+}
+
+/// The name in this folder that takes the place of `base`: itself, or one that differs in case.
+fn same_but_case(folder: &OwnedFd, base: &[u8]) -> Option<Vec<u8>> {
+    let mut twin = None;
+    for entry in Dir::read_from(folder).ok()? {
+        let Ok(entry) = entry else { continue };
+        let found = entry.file_name().to_bytes();
+        if found == base {
+            return Some(base.to_vec());
+        }
+        if fold(found) == fold(base) {
+            twin = Some(found.to_vec());
+        }
+    }
+    twin
+}

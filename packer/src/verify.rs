@@ -1,0 +1,173 @@
+//! Is a data set whole? Finds everything that is wrong with it, and goes on after each problem.
+//!
+//! [`sets`] says what belongs together, [`shard`] proves one tar and its sidecar (quickly, or by one
+//! [`pass`] over all its bytes, with [`cursor`] holding the sidecar's rows against the tar's members),
+//! [`across`] looks at all keys and parts of a set. [`kinds`] turns errors into problems. Nothing is
+//! written and nothing is printed.
+
+pub mod across;
+pub mod cursor;
+pub mod kinds;
+pub mod pass;
+pub mod sets;
+pub mod shard;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use serde::Serialize;
+
+use crate::failure::Failure;
+use crate::indexing::in_parallel;
+use crate::problem::{Problem, ProblemKind, counts};
+use sets::{Set, Target};
+use shard::Proved;
+
+/// How closely is looked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, clap::ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub enum Level {
+    /// Lengths, ends, sidecars; a few headers of each tar.
+    Quick,
+    /// Every header, every checksum, every digest; keys and parts of the whole set.
+    Full,
+    /// As full, and every image and JSON decoded.
+    Decode,
+}
+
+/// What is verified, and how.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// How closely.
+    pub level: Level,
+    /// Extensions that each sample must have (`image` stands for any image); `None` asks for those
+    /// that nearly all samples have.
+    pub require: Option<Vec<String>>,
+    /// Shards worked on at the same time.
+    pub jobs: usize,
+}
+
+/// Problems listed for one shard, and for one set, at most; the rest is counted.
+pub const LISTED_MAX: usize = 100_000;
+
+/// What was found.
+#[derive(Debug, Serialize)]
+pub struct Report {
+    /// True if there is no problem.
+    pub whole: bool,
+    /// How closely was looked.
+    pub level: Level,
+    /// Shards looked at.
+    pub shards: u64,
+    /// Samples in them.
+    pub samples: u64,
+    /// Bytes of their tars.
+    pub bytes: u64,
+    /// Parts by extension.
+    pub extensions: BTreeMap<String, u64>,
+    /// Shards whose sidecar has no checksums, so that their data is not proved.
+    pub shards_without_checksums: u64,
+    /// How many problems of which kind are listed.
+    pub counts: BTreeMap<ProblemKind, u64>,
+    /// Problems that are not listed because there are too many.
+    pub unlisted: u64,
+    /// The problems: set by set, in the order of shards and bytes; those between shards last.
+    pub problems: Vec<Problem>,
+}
+
+/// Problems up to a number, and a count of the rest.
+#[derive(Debug, Default)]
+pub struct Problems {
+    /// Those that are listed.
+    pub listed: Vec<Problem>,
+    /// How many are not.
+    pub unlisted: u64,
+}
+
+impl Problems {
+    /// Adds one.
+    pub fn push(&mut self, problem: Problem) {
+        if self.listed.len() < LISTED_MAX {
+            self.listed.push(problem);
+        } else {
+            self.unlisted += 1;
+        }
+    }
+
+    /// True if there is none.
+    pub fn is_empty(&self) -> bool {
+        self.listed.is_empty()
+    }
+}
+
+/// Verifies data sets and single shards; `on_bytes` is told how many more bytes of tars are done.
+///
+/// # Errors
+/// Verifying could not begin: no such path, nothing to verify, no threads.
+pub fn verify(
+    paths: &[PathBuf],
+    options: &Options,
+    on_bytes: &(dyn Fn(u64) + Sync),
+) -> Result<Report, Failure> {
+    let sets = sets::find(paths)?;
+    let mut report = Report::new(options.level);
+    for set in sets {
+        verify_set(set, options, on_bytes, &mut report)?;
+    }
+    report.counts = counts(&report.problems);
+    report.whole = report.problems.is_empty();
+    Ok(report)
+}
+
+fn verify_set(
+    set: Set,
+    options: &Options,
+    on_bytes: &(dyn Fn(u64) + Sync),
+    report: &mut Report,
+) -> Result<(), Failure> {
+    let Set { targets, problems } = set;
+    report.problems.extend(problems);
+    let proved = in_parallel(options.jobs, targets, |target: Target| {
+        shard::prove(target, options.level, on_bytes)
+    })?;
+    let mut shards = Vec::with_capacity(proved.len());
+    for Proved { path, bytes, without_checksums, index, problems } in proved {
+        report.shards += 1;
+        report.bytes += bytes;
+        report.shards_without_checksums += u64::from(without_checksums);
+        report.add(problems);
+        if let Some(index) = index {
+            report.samples += index.samples();
+            shards.push((path, index));
+        }
+    }
+    let set = across::Shards::new(shards);
+    let found = across::prove(&set, options);
+    for (ext, count) in found.extensions {
+        *report.extensions.entry(ext).or_default() += count;
+    }
+    report.add(found.problems);
+    Ok(())
+}
+
+impl Report {
+    fn new(level: Level) -> Report {
+        Report {
+            whole: false,
+            level,
+            shards: 0,
+            samples: 0,
+            bytes: 0,
+            extensions: BTreeMap::new(),
+            shards_without_checksums: 0,
+            counts: BTreeMap::new(),
+            unlisted: 0,
+            problems: Vec::new(),
+        }
+    }
+
+    fn add(&mut self, problems: Problems) {
+        self.problems.extend(problems.listed);
+        self.unlisted += problems.unlisted;
+    }
+}

@@ -1,0 +1,274 @@
+//! What only shows when all shards of a set are seen together: keys that clash, parts that a sample
+//! lacks.
+
+use std::collections::{BTreeMap, HashMap};
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+
+use tarflume_formats::error::Result;
+use tarflume_formats::index::Sample;
+use tarflume_formats::{Index, name};
+
+use super::{Level, Options, Problems, kinds};
+use crate::check::{Content, IMAGE_EXTS};
+use crate::collide::{self, Clash, Keys, Pair};
+use crate::problem::{Problem, ProblemKind};
+
+/// The word that stands for any image in `--require`.
+const IMAGE: &str = "image";
+
+/// The shards of a set with their rows. A sample's id is its ordinal in them.
+#[derive(Debug)]
+pub struct Shards {
+    shards: Vec<(PathBuf, Index)>,
+    /// The first id of each shard, and the number of samples.
+    starts: Vec<u64>,
+}
+
+/// What was found.
+#[derive(Debug, Default)]
+pub struct Found {
+    /// Parts by extension.
+    pub extensions: BTreeMap<String, u64>,
+    /// What is wrong.
+    pub problems: Problems,
+}
+
+/// Looks at all keys and parts of a set, as closely as `options` ask for.
+pub fn prove(shards: &Shards, options: &Options) -> Found {
+    let mut found = Found::default();
+    let proved = shards.extensions().and_then(|extensions| {
+        found.extensions = extensions;
+        if options.level > Level::Quick {
+            clashes(shards, &mut found.problems)?;
+        }
+        if options.level > Level::Quick || options.require.is_some() {
+            missing_parts(shards, options.require.as_deref(), &mut found.problems)?;
+        }
+        Ok(())
+    });
+    if let Err(error) = proved {
+        found.problems.push(kinds::in_index(&error));
+    }
+    found
+}
+
+impl Shards {
+    /// A set of these shards.
+    pub fn new(shards: Vec<(PathBuf, Index)>) -> Shards {
+        let mut starts = vec![0];
+        let mut start = 0;
+        for (_, index) in &shards {
+            start += index.samples();
+            starts.push(start);
+        }
+        Shards { shards, starts }
+    }
+
+    fn extensions(&self) -> Result<BTreeMap<String, u64>> {
+        let mut all = BTreeMap::new();
+        for (_, index) in &self.shards {
+            for (ext, count) in crate::indexing::shard::ext_counts(index)? {
+                *all.entry(ext).or_default() += count;
+            }
+        }
+        Ok(all)
+    }
+
+    /// Shard and row of an id.
+    fn place(&self, id: u64) -> (usize, u64) {
+        let shard = self.starts.partition_point(|&start| start <= id).saturating_sub(1);
+        (shard, id - self.starts[shard])
+    }
+
+    fn path(&self, shard: usize) -> String {
+        self.shards[shard].0.display().to_string()
+    }
+
+    fn sample(&self, id: u64) -> Result<Option<Sample<'_>>> {
+        let (shard, row) = self.place(id);
+        self.shards[shard].1.sample(row)
+    }
+}
+
+impl Keys for Shards {
+    fn count(&self) -> u64 {
+        self.starts.last().copied().unwrap_or_default()
+    }
+
+    fn for_each(&self, visit: &mut dyn FnMut(u64, &[u8]) -> ControlFlow<()>) -> Result<()> {
+        for ((_, index), start) in self.shards.iter().zip(&self.starts) {
+            for row in 0..index.samples() {
+                if visit(start + row, index.key(row)?).is_break() {
+                    return Ok(());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn key(&self, id: u64) -> Result<Vec<u8>> {
+        let (shard, row) = self.place(id);
+        self.shards[shard].1.key(row).map(<[u8]>::to_vec)
+    }
+}
+
+fn clashes(shards: &Shards, problems: &mut Problems) -> Result<()> {
+    let found = collide::find(shards)?;
+    for pair in &found.pairs {
+        if let Some(problem) = clash(shards, *pair)? {
+            problems.push(problem);
+        }
+    }
+    problems.unlisted += u64::from(!found.complete);
+    Ok(())
+}
+
+fn clash(shards: &Shards, pair: Pair) -> Result<Option<Problem>> {
+    let (Some(first), Some(later)) = (shards.sample(pair.first)?, shards.sample(pair.later)?)
+    else {
+        return Ok(None);
+    };
+    let ((first_shard, _), (shard, _)) = (shards.place(pair.first), shards.place(pair.later));
+    let place = if first_shard == shard {
+        format!("at byte {}", first.first)
+    } else {
+        format!("in {} at byte {}", shards.path(first_shard), first.first)
+    };
+    let split = first_shard == shard && is_split(&first, &later)?;
+    let (kind, text) = match pair.clash {
+        Clash::Same if split => (
+            ProblemKind::SplitSample,
+            format!("other parts of this sample stand {place}; readers take them for two samples"),
+        ),
+        Clash::Same => (ProblemKind::RepeatedKey, format!("a sample of the same key stands {place}")),
+        Clash::CaseOnly => (
+            ProblemKind::CaseCollision,
+            format!("the key differs only in case from key {}, which stands {place}", first.shown_key()),
+        ),
+    };
+    let problem = Problem::new(kind, shards.path(shard), text);
+    Ok(Some(problem.at(later.first).of(later.shown_key())))
+}
+
+/// True if two runs of one key have no part in common.
+fn is_split(first: &Sample<'_>, later: &Sample<'_>) -> Result<bool> {
+    for part in later.parts() {
+        if first.part(part?.ext)?.is_some() {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Extensions as they are counted: plain image extensions are one, for data sets that mix them.
+fn class(ext: &[u8]) -> &[u8] {
+    let plain_image = Content::of(ext).is_image() && !ext.contains(&b'.');
+    if plain_image { IMAGE.as_bytes() } else { ext }
+}
+
+fn missing_parts(
+    shards: &Shards,
+    require: Option<&[String]>,
+    problems: &mut Problems,
+) -> Result<()> {
+    let wanted: Vec<Vec<u8>> = match require {
+        Some(require) => require.iter().map(|ext| ext.to_ascii_lowercase().into_bytes()).collect(),
+        None => expected(shards)?,
+    };
+    if wanted.is_empty() {
+        return Ok(());
+    }
+    for (shard, (_, index)) in shards.shards.iter().enumerate() {
+        for sample in index.iter() {
+            let sample = sample?;
+            for want in &wanted {
+                if !has(&sample, want)? {
+                    problems.push(lacks(shards.path(shard), &sample, want));
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+fn has(sample: &Sample<'_>, want: &[u8]) -> Result<bool> {
+    for part in sample.parts() {
+        let ext = part?.ext;
+        if ext == want || (want == IMAGE.as_bytes() && class(ext) == want) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+fn lacks(path: String, sample: &Sample<'_>, want: &[u8]) -> Problem {
+    let text = match name::shown(want).as_str() {
+        IMAGE => format!("this sample has no image ({})", IMAGE_EXTS.join(", ")),
+        ext => format!("this sample has no part '{ext}'"),
+    };
+    Problem::new(ProblemKind::MissingPart, path, text).at(sample.first).of(sample.shown_key())
+}
+
+/// What samples of this set have when nobody says what they must: see [`is_expected`].
+fn expected(shards: &Shards) -> Result<Vec<Vec<u8>>> {
+    let mut having: HashMap<Vec<u8>, u64> = HashMap::new();
+    let mut seen: Vec<&[u8]> = Vec::new();
+    for (_, index) in &shards.shards {
+        for sample in index.iter() {
+            seen.clear();
+            for part in sample?.parts() {
+                let class = class(part?.ext);
+                if seen.contains(&class) {
+                    continue;
+                }
+                seen.push(class);
+                match having.get_mut(class) {
+                    Some(count) => *count += 1,
+                    None => {
+                        having.insert(class.to_vec(), 1);
+                    }
+                }
+            }
+        }
+    }
+    let samples = shards.count();
+    let mut expected: Vec<_> =
+        having.into_iter().filter(|(_, n)| is_expected(*n, samples)).map(|(ext, _)| ext).collect();
+    expected.sort_unstable();
+    Ok(expected)
+}
+
+/// A part is expected of every sample if most have it and at most a tenth of them, or a single one,
+/// lack it.
+fn is_expected(having: u64, samples: u64) -> bool {
+    let lacking = samples - having;
+    having > lacking && lacking <= (samples / 10).max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_nearly_all_samples_have_is_expected() {
+        for (having, samples, want) in [
+            (1, 1, true),
+            (1, 2, false),
+            (2, 3, true),
+            (1, 3, false),
+            (9, 10, true),
+            (8, 10, false),
+            (90, 100, true),
+            (89, 100, false),
+        ] {
+            assert_eq!(is_expected(having, samples), want, "{having} of {samples}");
+        }
+    }
+
+    #[test]
+    fn images_are_one_class_and_compound_extensions_are_their_own() {
+        assert_eq!(class(b"png"), class(b"jpg"));
+        assert_ne!(class(b"seg.png"), class(b"png"));
+    }
+}

@@ -1,0 +1,60 @@
+//! Which kind of problem an error of the formats crate is: it depends on the file it was found in.
+
+use tarflume_formats::error::{Error, ErrorKind};
+use tarflume_formats::name;
+
+use crate::problem::{Problem, ProblemKind};
+
+/// What was found wrong in a tar.
+pub fn in_tar(error: &Error) -> Problem {
+    let kind = match error.kind() {
+        ErrorKind::Truncated => ProblemKind::Truncated,
+        ErrorKind::MissingEnd => ProblemKind::MissingEnd,
+        ErrorKind::Unsupported | ErrorKind::WrongFormat => ProblemKind::Unsupported,
+        ErrorKind::BadName => ProblemKind::BadName,
+        ErrorKind::Repeated => ProblemKind::RepeatedPart,
+        ErrorKind::Io => ProblemKind::Unreadable,
+        ErrorKind::Stale => ProblemKind::StaleIndex,
+        ErrorKind::Damaged => ProblemKind::Gap,
+        _ => ProblemKind::BadHeader,
+    };
+    let mut problem = Problem::from_error(kind, error);
+    problem.key = problem.key.map(key_of);
+    problem
+}
+
+/// What was found wrong in a sidecar.
+pub fn in_index(error: &Error) -> Problem {
+    let missing = error.io_error().is_some_and(|e| e.kind() == std::io::ErrorKind::NotFound);
+    let kind = match error.kind() {
+        ErrorKind::Io if missing => {
+            let mut problem = Problem::from_error(ProblemKind::MissingIndex, error);
+            problem.reason = "there is no sidecar; make it with `pack index`".into();
+            return problem;
+        }
+        ErrorKind::Io => ProblemKind::Unreadable,
+        ErrorKind::Stale => ProblemKind::StaleIndex,
+        _ => ProblemKind::DamagedIndex,
+    };
+    Problem::from_error(kind, error)
+}
+
+/// What was found wrong in a manifest.
+pub fn in_manifest(error: &Error) -> Problem {
+    let missing = error.io_error().is_some_and(|e| e.kind() == std::io::ErrorKind::NotFound);
+    let kind = match error.kind() {
+        ErrorKind::Io if missing => ProblemKind::MissingShard,
+        _ if error.text().contains("there is no manifest") => ProblemKind::MissingShard,
+        ErrorKind::Io => ProblemKind::Unreadable,
+        _ => ProblemKind::DamagedManifest,
+    };
+    Problem::from_error(kind, error)
+}
+
+/// The key in a member name that an error shows, or the name where it has none.
+fn key_of(shown: String) -> String {
+    match name::split(shown.as_bytes()) {
+        Some((key, _)) => String::from_utf8_lossy(key).into_owned(),
+        None => shown,
+    }
+}

@@ -1,0 +1,325 @@
+//! One pass over all bytes of a tar: every header, every part against the sidecar, the digest.
+//!
+//! Where a header is damaged and the sidecar still fits, the pass goes on behind the damaged part, so
+//! that each damaged sample is named. Without a sidecar it ends there, and says so.
+
+use std::path::Path;
+
+use tarflume_formats::checksum::crc32c;
+use tarflume_formats::error::{Error, ErrorKind, Result};
+use tarflume_formats::index::TarFacts;
+use tarflume_formats::reading::{Reading, TarReader};
+use tarflume_formats::tar::{Member, MemberKind};
+use tarflume_formats::{Index, name};
+
+use super::cursor::{Cursor, Listed};
+use super::{Level, Problems, kinds};
+use crate::check::{CheckLevel, Content};
+use crate::indexing::rows::{Rows, part_of};
+use crate::problem::{Problem, ProblemKind};
+
+/// Parts up to this length are looked at whole; longer ones in pieces.
+const WHOLE: u64 = 256 * 1024 * 1024;
+/// How many bytes are done before it is told.
+const TELL: u64 = 4 * 1024 * 1024;
+
+/// What a pass over a tar gave.
+#[derive(Debug)]
+pub struct Passed {
+    /// What is wrong.
+    pub problems: Problems,
+    /// Length and digest of the tar as it is; `None` where it could not be read to its end.
+    pub facts: Option<TarFacts>,
+    /// The rows as they stand in the tar.
+    pub rows: Rows,
+    /// True if the walk came to the end marker.
+    pub ended: bool,
+    /// True if a sidecar was given and lists another tar's parts.
+    pub other_tar: bool,
+}
+
+struct Pass<'a> {
+    tar: &'a Path,
+    reader: TarReader,
+    cursor: Option<Cursor<'a>>,
+    /// True if the tar is as long as the sidecar says: then every part it lists must be there.
+    same_length: bool,
+    decode: bool,
+    rows: Rows,
+    problems: Problems,
+    on_bytes: &'a (dyn Fn(u64) + Sync),
+    told: u64,
+}
+
+/// Reads the tar at `tar` once and holds it against `sidecar`, where there is one.
+///
+/// # Errors
+/// The operating system's refusal to open the tar; a damaged sidecar.
+pub fn over(
+    tar: &Path,
+    sidecar: Option<&Index>,
+    level: Level,
+    on_bytes: &(dyn Fn(u64) + Sync),
+) -> Result<Passed> {
+    let reader = TarReader::open(tar, Reading::Everything)?;
+    let mut pass = Pass {
+        tar,
+        same_length: sidecar.is_some_and(|index| index.tar().length == reader.length()),
+        reader,
+        cursor: sidecar.map(Cursor::new).transpose()?,
+        decode: level == Level::Decode,
+        rows: Rows::new(),
+        problems: Problems::default(),
+        on_bytes,
+        told: 0,
+    };
+    let ended = match pass.walk() {
+        Ok(ended) => ended,
+        Err(error) => {
+            pass.report(&error);
+            false
+        }
+    };
+    Ok(pass.finish(ended))
+}
+
+impl<'a> Pass<'a> {
+    /// Goes over all members; true if the end marker was reached.
+    fn walk(&mut self) -> Result<bool> {
+        loop {
+            match self.reader.next_member() {
+                Ok(Some(member)) => self.member(&member)?,
+                Ok(None) => match self.early_end() {
+                    Some(error) if self.step_over(&error)? => {}
+                    _ => return Ok(true),
+                },
+                Err(error) => {
+                    let broken = matches!(
+                        error.kind(),
+                        ErrorKind::BadHeader | ErrorKind::Unsupported | ErrorKind::Limit
+                    );
+                    if !broken || !self.step_over(&error)? {
+                        self.stop(error);
+                        return Ok(false);
+                    }
+                }
+            }
+        }
+    }
+
+    fn member(&mut self, member: &Member) -> Result<()> {
+        self.tell(member.end());
+        let Some((key, ext)) = part_of(member) else {
+            self.passed_over(member);
+            self.rows.skip(member);
+            return Ok(());
+        };
+        if let Some(why) = bad_name(&member.name) {
+            self.push(ProblemKind::BadName, member.first, key, why);
+        }
+        let content = if self.decode { Content::of(&ext) } else { Content::Other };
+        let checksum = self.look(member, key, content)?;
+        let expected = match &mut self.cursor {
+            Some(cursor) => cursor.meet(member, key, &ext)?,
+            None => None,
+        };
+        if let Some(expected) = expected.filter(|&expected| expected != checksum) {
+            self.push(ProblemKind::Checksum, member.data, key, &differs(&ext, checksum, expected));
+        }
+        match self.rows.part(member, key, &ext, Some(checksum)) {
+            Err(error) if error.kind() == ErrorKind::Repeated => {
+                self.push(ProblemKind::RepeatedPart, member.first, key, error.text());
+                Ok(())
+            }
+            other => other,
+        }
+    }
+
+    /// Checksum of a part; its content is decoded if it is to be.
+    fn look(&mut self, member: &Member, key: &[u8], content: Content) -> Result<u32> {
+        if member.size > WHOLE {
+            return self.reader.checksum(member);
+        }
+        let data = self.reader.data(member)?;
+        let checksum = crc32c(data);
+        if content != Content::Other
+            && let Err(fault) = content.check(data, CheckLevel::Decode)
+        {
+            self.push(fault.kind, member.data + fault.byte, key, &fault.reason);
+        }
+        Ok(checksum)
+    }
+
+    /// A link or device with the name of a part is lost to all readers.
+    fn passed_over(&mut self, member: &Member) {
+        if member.kind == MemberKind::File && member.name.is_empty() {
+            self.push(ProblemKind::BadName, member.first, b"", "this file has no name");
+        }
+        if matches!(member.kind, MemberKind::File | MemberKind::Directory) {
+            return;
+        }
+        if let Some((key, _)) = name::split(&member.name) {
+            let text = format!("this member is {}, which readers of shards pass over", member.kind);
+            self.push(ProblemKind::NotRegular, member.first, key, &text);
+        }
+    }
+
+    /// The error of an end marker that stands before parts that the sidecar lists.
+    fn early_end(&self) -> Option<Error> {
+        let cursor = self.cursor.as_ref().filter(|c| self.same_length && !c.is_other_tar())?;
+        let next = cursor.next()?;
+        let end = self.reader.end().filter(|&end| next.part.offset > end)?;
+        let text = "zeros stand here, where the sidecar lists a part";
+        Some(Error::new(ErrorKind::BadHeader, text).with_path(self.tar).with_byte(end))
+    }
+
+    /// Reports a damaged header and goes on behind its part, by the sidecar. False if that can't be
+    /// done.
+    fn step_over(&mut self, error: &Error) -> Result<bool> {
+        let at = self.reader.position().min(error.place().byte.unwrap_or(u64::MAX));
+        let Some(listed) = self.next_behind(at)? else { return Ok(false) };
+        let part = listed.part;
+        // The part ends behind the damage, so the walk moves on and comes to its end.
+        if part.end() > self.reader.length() {
+            return Ok(false);
+        }
+        let mut problem = kinds::in_tar(error);
+        problem.key = Some(name::shown(listed.key));
+        if let Some(expected) = part.checksum {
+            let member = Member {
+                name: Vec::new(),
+                kind: MemberKind::File,
+                first: at,
+                data: part.offset,
+                size: part.length,
+            };
+            let found = self.reader.checksum(&member)?;
+            let ext = name::shown(part.ext);
+            problem.reason += &if found == expected {
+                format!("; the data of part '{ext}' is whole")
+            } else {
+                format!("; {}", differs(part.ext, found, expected))
+            };
+        }
+        self.problems.push(problem);
+        if let Some(cursor) = &mut self.cursor {
+            cursor.advance()?;
+        }
+        self.reader.resume_at(part.end());
+        Ok(true)
+    }
+
+    /// The sidecar's first part whose data stands behind `at`, while the sidecar is believed.
+    fn next_behind(&mut self, at: u64) -> Result<Option<Listed<'a>>> {
+        let Some(cursor) = &mut self.cursor else { return Ok(None) };
+        if !self.same_length || cursor.is_other_tar() {
+            return Ok(None);
+        }
+        while cursor.next().is_some_and(|next| next.part.offset <= at) {
+            cursor.advance()?;
+        }
+        Ok(cursor.next())
+    }
+
+    /// The walk can't go on: says what is lost behind this place.
+    fn stop(&mut self, error: Error) {
+        let mut problem = kinds::in_tar(&error);
+        let cut = matches!(error.kind(), ErrorKind::Truncated | ErrorKind::MissingEnd);
+        match &self.cursor {
+            Some(cursor) if cut && !cursor.is_other_tar() => {
+                if let Some(next) = cursor.next() {
+                    let key = name::shown(next.key);
+                    problem.reason += &format!(
+                        "; of the samples that the sidecar lists, {} are missing or cut, from key \
+                         {key} on",
+                        cursor.samples_left()
+                    );
+                    problem.key.get_or_insert(key);
+                }
+            }
+            _ if cut => {
+                if let Some(key) = self.rows.open_key()
+                    && problem.key.is_none()
+                {
+                    problem.key = Some(name::shown(key));
+                    problem.reason += "; this sample is the last one there, and may lack parts";
+                }
+            }
+            _ if error.kind() == ErrorKind::Io => {}
+            _ => problem.reason += "; what stands behind this place was not looked at",
+        }
+        self.problems.push(problem);
+    }
+
+    fn finish(mut self, ended: bool) -> Passed {
+        if ended
+            && let Some(end) = self.reader.end()
+        {
+            match self.reader.only_zeros_from(end) {
+                Ok(true) => {}
+                Ok(false) => {
+                    let text = "the end marker stands here, but more than zeros follows it, which \
+                                no reader sees; were two tars joined?";
+                    let path = self.tar.display().to_string();
+                    self.problems.push(Problem::new(ProblemKind::Gap, path, text).at(end));
+                }
+                Err(error) => self.report(&error),
+            }
+        }
+        let mut other_tar = false;
+        if let Some(cursor) = &mut self.cursor {
+            other_tar = cursor.is_other_tar();
+            // What a cut tar lacks was told; a tar of another length has its own problem.
+            if self.same_length
+                && let Some(error) = cursor.difference()
+            {
+                let sidecar = tarflume_formats::shard::index_path(self.tar);
+                self.problems.push(kinds::in_index(&error.with_path(sidecar)));
+            }
+        }
+        self.tell(u64::MAX);
+        let facts = self.reader.finish().map_err(|error| self.problems.push(kinds::in_tar(&error)));
+        Passed { problems: self.problems, facts: facts.ok(), rows: self.rows, ended, other_tar }
+    }
+
+    fn report(&mut self, error: &Error) {
+        self.problems.push(kinds::in_tar(error));
+    }
+
+    fn push(&mut self, kind: ProblemKind, byte: u64, key: &[u8], reason: &str) {
+        let path = self.tar.display().to_string();
+        self.problems.push(Problem::new(kind, path, reason).at(byte).of(name::shown(key)));
+    }
+
+    fn tell(&mut self, done: u64) {
+        let done = done.min(self.reader.length());
+        if done >= self.told + TELL || done == self.reader.length() {
+            (self.on_bytes)(done - self.told);
+            self.told = done;
+        }
+    }
+}
+
+fn differs(ext: &[u8], found: u32, expected: u32) -> String {
+    format!(
+        "part '{}' has checksum {found:08x}, the sidecar states {expected:08x}: its bytes changed",
+        name::shown(ext)
+    )
+}
+
+/// Why some reader or terminal would stumble over a member's name.
+fn bad_name(name: &[u8]) -> Option<&'static str> {
+    if name.starts_with(b"/") {
+        return Some("the name is absolute; unpacking it would write outside the folder");
+    }
+    if name.split(|&b| b == b'/').any(|component| component == b"..") {
+        return Some("the name holds '..'; unpacking it would write outside the folder");
+    }
+    match std::str::from_utf8(name) {
+        Err(_) => Some("the name is not UTF-8"),
+        Ok(text) if text.chars().any(char::is_control) => {
+            Some("the name holds control characters")
+        }
+        Ok(_) => None,
+    }
+}

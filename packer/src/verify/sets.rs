@@ -1,0 +1,84 @@
+//! What belongs together: the shards of a folder are a set, and all shards named one by one are
+//! another. A set has one list of keys.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+use tarflume_formats::dataset::read_manifest;
+use tarflume_formats::manifest::{FILE_NAME, ShardEntry};
+
+use super::kinds;
+use crate::failure::Failure;
+use crate::indexing::{folder, is_folder};
+use crate::problem::{Problem, ProblemKind};
+
+/// A tar to be verified.
+#[derive(Debug)]
+pub struct Target {
+    /// The tar.
+    pub tar: PathBuf,
+    /// What the manifest says of it; `None` where no manifest lists it.
+    pub entry: Option<ShardEntry>,
+}
+
+/// Tars whose keys must differ.
+#[derive(Debug, Default)]
+pub struct Set {
+    /// The tars, in the order of the manifest.
+    pub targets: Vec<Target>,
+    /// What is wrong with the manifest.
+    pub problems: Vec<Problem>,
+}
+
+/// The sets that the command line names: each folder one, all single shards together another.
+///
+/// # Errors
+/// There is no such path, or nothing in it to verify.
+pub fn find(paths: &[PathBuf]) -> Result<Vec<Set>, Failure> {
+    let mut sets = Vec::new();
+    let mut single = Set::default();
+    for path in paths {
+        if is_folder(path)? {
+            sets.push(of_folder(path)?);
+        } else if path.file_name().is_some_and(|name| name == FILE_NAME) {
+            sets.push(of_folder(tarflume_formats::publish::folder_of(path))?);
+        } else {
+            single.targets.push(Target { tar: path.clone(), entry: None });
+        }
+    }
+    if !single.targets.is_empty() {
+        sets.push(single);
+    }
+    Ok(sets)
+}
+
+fn of_folder(path: &Path) -> Result<Set, Failure> {
+    let manifest_path = path.join(FILE_NAME);
+    // Without shards a manifest alone can still be verified.
+    let there = match folder::tars(path) {
+        Ok((tars, _)) => tars,
+        Err(_) if manifest_path.exists() => Vec::new(),
+        Err(failure) => return Err(failure),
+    };
+    let mut set = Set::default();
+    let manifest = read_manifest(&manifest_path)
+        .map_err(|error| set.problems.push(kinds::in_manifest(&error)))
+        .ok();
+    let has_manifest = manifest.is_some();
+    let mut listed = HashSet::new();
+    for entry in manifest.into_iter().flat_map(|m| m.shards) {
+        let tar = path.join(&entry.name);
+        listed.insert(tar.clone());
+        set.targets.push(Target { tar, entry: Some(entry) });
+    }
+    for tar in there.into_iter().filter(|tar| !listed.contains(tar)) {
+        if has_manifest {
+            let text = "the manifest does not list this shard; list it with `pack index --force`, \
+                        or move it away";
+            let path = tar.display().to_string();
+            set.problems.push(Problem::new(ProblemKind::StaleManifest, path, text));
+        }
+        set.targets.push(Target { tar, entry: None });
+    }
+    Ok(set)
+}

@@ -1,0 +1,233 @@
+//! One shard: its tar, its sidecar, and what the manifest says of them.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use tarflume_formats::Index;
+use tarflume_formats::error::{Error, ErrorKind, Result};
+use tarflume_formats::manifest::ShardEntry;
+use tarflume_formats::reading::{Reading, TarReader};
+use tarflume_formats::shard::index_path;
+
+use super::pass::{self, Passed};
+use super::sets::Target;
+use super::{Level, Problems, kinds};
+use crate::indexing::probe;
+use crate::problem::{Problem, ProblemKind};
+
+/// What was found out about a shard.
+#[derive(Debug)]
+pub struct Proved {
+    /// The tar.
+    pub path: PathBuf,
+    /// Its bytes.
+    pub bytes: u64,
+    /// True if its sidecar is there but has no checksums.
+    pub without_checksums: bool,
+    /// Its rows, from the sidecar or, where that can't be believed, from the tar.
+    pub index: Option<Index>,
+    /// What is wrong with it.
+    pub problems: Problems,
+}
+
+/// Proves one shard.
+pub fn prove(target: Target, level: Level, on_bytes: &(dyn Fn(u64) + Sync)) -> Proved {
+    let Target { tar, entry } = target;
+    let mut proved = Proved {
+        path: tar.clone(),
+        bytes: 0,
+        without_checksums: false,
+        index: None,
+        problems: Problems::default(),
+    };
+    match fs::metadata(&tar) {
+        Ok(found) => proved.bytes = found.len(),
+        Err(error) => {
+            proved.problems.push(missing_shard(&tar, error, entry.is_some()));
+            return proved;
+        }
+    }
+    let sidecar = open_sidecar(&tar, &mut proved.problems);
+    proved.without_checksums = sidecar.as_ref().is_some_and(|index| !index.has_checksums());
+    let outcome = match level {
+        Level::Quick => quick(&tar, sidecar, entry.as_ref(), &mut proved),
+        Level::Full | Level::Decode => {
+            full(&tar, sidecar, entry.as_ref(), level, on_bytes, &mut proved)
+        }
+    };
+    if let Err(error) = outcome {
+        proved.problems.push(kinds::in_tar(&error));
+    }
+    proved
+}
+
+fn missing_shard(tar: &Path, error: std::io::Error, listed: bool) -> Problem {
+    let problem = kinds::in_tar(&Error::io(error, "find the shard", tar));
+    let kind = if listed { ProblemKind::MissingShard } else { problem.kind };
+    Problem { kind, ..problem }
+}
+
+/// The sidecar, if it is whole.
+fn open_sidecar(tar: &Path, problems: &mut Problems) -> Option<Index> {
+    let path = index_path(tar);
+    let opened = Index::open(&path).and_then(|index| index.check().map(|()| index));
+    opened.map_err(|error| problems.push(kinds::in_index(&error.with_path(path)))).ok()
+}
+
+fn quick(
+    tar: &Path,
+    sidecar: Option<Index>,
+    entry: Option<&ShardEntry>,
+    proved: &mut Proved,
+) -> Result<()> {
+    let mut reader = TarReader::open(tar, Reading::Headers)?;
+    let Some(index) = sidecar else {
+        if !ends_in_zeros(&mut reader)? {
+            proved.problems.push(no_end(tar, reader.length()));
+        }
+        listed_length(tar, entry, proved.bytes, &mut proved.problems);
+        return Ok(());
+    };
+    let told = proved.problems.listed.len();
+    if index.tar().length == proved.bytes {
+        for error in probe::compare(&mut reader, &index)? {
+            let stale = error.kind() == ErrorKind::Stale;
+            let path = if stale { index_path(tar) } else { tar.to_path_buf() };
+            proved.problems.push(kinds::in_tar(&error.with_path(path)));
+        }
+    } else if index.tar().length > proved.bytes && !ends_in_zeros(&mut reader)? {
+        proved.problems.push(cut(tar, &index, proved.bytes));
+    } else {
+        push_stale_length(&index, proved.bytes, &mut proved.problems);
+    }
+    // A sidecar that describes another tar says nothing about the manifest.
+    if proved.problems.listed[told..].iter().all(|p| p.kind != ProblemKind::StaleIndex) {
+        listed(tar, entry, &index, proved);
+    }
+    proved.index = Some(index);
+    Ok(())
+}
+
+fn full(
+    tar: &Path,
+    sidecar: Option<Index>,
+    entry: Option<&ShardEntry>,
+    level: Level,
+    on_bytes: &(dyn Fn(u64) + Sync),
+    proved: &mut Proved,
+) -> Result<()> {
+    let Passed { problems, facts, rows, ended, other_tar } =
+        pass::over(tar, sidecar.as_ref(), level, on_bytes)?;
+    for problem in problems.listed {
+        proved.problems.push(problem);
+    }
+    proved.problems.unlisted += problems.unlisted;
+    let Some(facts) = facts else { return Ok(()) };
+    let usable = sidecar.and_then(|index| {
+        let same_length = index.tar().length == facts.length;
+        if !same_length && ended {
+            push_stale_length(&index, facts.length, &mut proved.problems);
+        }
+        (same_length && !other_tar).then_some(index)
+    });
+    if let Some(index) = usable {
+        digest(tar, "sidecar states", index.tar().digest, facts.digest, &mut proved.problems);
+        listed(tar, entry, &index, proved);
+        proved.index = Some(index);
+        return Ok(());
+    }
+    if let Some(entry) = entry.filter(|entry| ended && entry.bytes == facts.length) {
+        digest(tar, "manifest lists", entry.digest()?, facts.digest, &mut proved.problems);
+    } else if ended {
+        listed_length(tar, entry, facts.length, &mut proved.problems);
+    }
+    // The rows of a tar whose sidecar can't be believed stand in memory: 80 bytes each and the key.
+    proved.index = Some(Index::from_bytes(rows.encode(&facts)?)?);
+    Ok(())
+}
+
+fn digest(
+    tar: &Path,
+    says: &str,
+    expected: Option<tarflume_formats::Digest>,
+    found: Option<tarflume_formats::Digest>,
+    problems: &mut Problems,
+) {
+    if let (Some(expected), Some(found)) = (expected, found)
+        && expected != found
+    {
+        let text = format!("the tar's blake3 is {found}, the {says} {expected}: its bytes changed");
+        problems.push(Problem::new(ProblemKind::Digest, tar.display().to_string(), text));
+    }
+}
+
+/// Holds a sidecar that is whole against what the manifest lists.
+fn listed(tar: &Path, entry: Option<&ShardEntry>, index: &Index, proved: &mut Proved) {
+    let Some(entry) = entry else { return };
+    let found = crate::indexing::shard::entry(tar, index);
+    let bytes = proved.bytes.to_string();
+    let differences = [
+        ("bytes", entry.bytes.to_string(), bytes),
+        ("samples", entry.samples.to_string(), found.samples.to_string()),
+        ("digest", shown(&entry.blake3), shown(&found.blake3)),
+        ("sidecar bytes", entry.index_bytes.to_string(), found.index_bytes.to_string()),
+        ("sidecar digest", entry.index_blake3.clone(), found.index_blake3),
+    ];
+    // A tar that was cut is told already.
+    let told = index.tar().length != proved.bytes && index.tar().length == entry.bytes;
+    let differences: Vec<String> = differences
+        .iter()
+        .filter(|(what, listed, found)| listed != found && !(told && *what == "bytes"))
+        .map(|(what, listed, found)| format!("{what} {listed}, but {found} is found"))
+        .collect();
+    if !differences.is_empty() {
+        proved.problems.push(stale_manifest(tar, &differences.join("; ")));
+    }
+}
+
+fn shown(digest: &Option<String>) -> String {
+    digest.clone().unwrap_or_else(|| "none".into())
+}
+
+fn listed_length(tar: &Path, entry: Option<&ShardEntry>, bytes: u64, problems: &mut Problems) {
+    if let Some(entry) = entry.filter(|entry| entry.bytes != bytes) {
+        let text = format!("bytes {}, but {bytes} is found", entry.bytes);
+        problems.push(stale_manifest(tar, &text));
+    }
+}
+
+fn stale_manifest(tar: &Path, what: &str) -> Problem {
+    let text = format!(
+        "for this shard the manifest lists {what}; if the shard is right, make the manifest anew \
+         with `pack index --force`"
+    );
+    Problem::new(ProblemKind::StaleManifest, tar.display().to_string(), text)
+}
+
+fn push_stale_length(index: &Index, length: u64, problems: &mut Problems) {
+    if let Err(error) = index.check_tar_length(length) {
+        problems.push(kinds::in_index(&error));
+    }
+}
+
+fn cut(tar: &Path, index: &Index, length: u64) -> Problem {
+    let text = format!(
+        "the tar has {length} bytes, its sidecar was made for {}, and it does not end in zeros: it \
+         was cut",
+        index.tar().length
+    );
+    Problem::new(ProblemKind::Truncated, tar.display().to_string(), text).at(length)
+}
+
+fn no_end(tar: &Path, length: u64) -> Problem {
+    let text = "the tar does not end with an end marker: it was cut, or its writer was killed";
+    Problem::new(ProblemKind::MissingEnd, tar.display().to_string(), text).at(length)
+}
+
+/// True if the last two blocks are zeros, as they are in every tar that was written to its end.
+fn ends_in_zeros(reader: &mut TarReader) -> Result<bool> {
+    match reader.length().checked_sub(1024) {
+        Some(from) => reader.only_zeros_from(from),
+        None => Ok(false),
+    }
+}

@@ -1,0 +1,146 @@
+//! The language of the tests: a [`Place`] to work in, files put there, `pack` run there.
+//!
+//! It may not use the packer's or the format's own code: what it reads back, it reads naively.
+
+mod child;
+mod foreign;
+mod ustar;
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+use tarflume_fixtures::{Folder, flat_jpeg};
+
+pub(crate) use child::{Child, Run};
+pub(crate) use foreign::{python, tool};
+pub(crate) use ustar::{Member, members_of};
+
+/// The JSON that [`Place::pair`] puts beside a picture.
+pub(crate) const JSON: &[u8] = b"{\"class\":1}\n";
+
+/// A temporary folder in which a test works; relative paths in commands mean what is in it.
+pub(crate) struct Place {
+    root: tempfile::TempDir,
+}
+
+impl Place {
+    pub(crate) fn new() -> Place {
+        Place { root: tempfile::tempdir().expect("a temporary folder") }
+    }
+
+    /// The path of `name` in this place.
+    pub(crate) fn at(&self, name: impl AsRef<Path>) -> PathBuf {
+        self.root.path().join(name)
+    }
+
+    /// Writes one file and the folders above it.
+    pub(crate) fn file(&self, name: impl AsRef<OsStr>, bytes: impl AsRef<[u8]>) -> &Place {
+        let path = self.at(name.as_ref());
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, bytes).unwrap();
+        self
+    }
+
+    /// Writes a good pair: a small picture that holds its name, and a JSON.
+    pub(crate) fn pair(&self, stem: &str) -> &Place {
+        self.file(format!("{stem}.jpg"), flat_jpeg(stem.as_bytes()));
+        self.file(format!("{stem}.json"), JSON)
+    }
+
+    /// Writes a folder of so many tiny pairs in three class folders, always the same.
+    pub(crate) fn folder(&self, name: &str, pairs: usize) -> &Place {
+        Folder::new(7).dirs(3).tiny(pairs).write(&self.at(name)).unwrap();
+        self
+    }
+
+    /// Writes a folder of photo-like pairs of 3 to 12 kB.
+    pub(crate) fn photos(&self, name: &str, pairs: usize) -> &Place {
+        Folder::new(7).dirs(3).pairs(pairs).write(&self.at(name)).unwrap();
+        self
+    }
+
+    /// Runs `pack` with these words; `''` is an empty one. The environment is empty but for PATH.
+    pub(crate) fn pack(&self, words: &str) -> Run {
+        self.start(words).ended()
+    }
+
+    /// As [`Place::pack`] with variables in the environment.
+    pub(crate) fn pack_in(&self, env: &[(&str, &str)], words: &str) -> Run {
+        let mut command = self.command(words);
+        command.envs(env.iter().copied());
+        Child::start(command, self.root.path()).ended()
+    }
+
+    /// Starts `pack` and gives the running process.
+    pub(crate) fn start(&self, words: &str) -> Child {
+        Child::start(self.command(words), self.root.path())
+    }
+
+    /// The command that [`Place::pack`] would run, to be changed.
+    pub(crate) fn command(&self, words: &str) -> Command {
+        let words = words.split_whitespace().map(|word| if word == "''" { "" } else { word });
+        let mut command = Command::new(env!("CARGO_BIN_EXE_pack"));
+        command.args(words).current_dir(self.root.path()).env_clear();
+        command.envs(std::env::var_os("PATH").map(|path| ("PATH", path)));
+        command
+    }
+
+    /// All files under `name` with their digests, by their paths; nothing if there is no such folder.
+    pub(crate) fn tree(&self, name: &str) -> BTreeMap<String, String> {
+        let mut tree = BTreeMap::new();
+        gather(&self.at(name), "", &mut |path, at| {
+            tree.insert(path, blake3::hash(&fs::read(at).unwrap()).to_hex()[..16].to_string());
+        });
+        tree
+    }
+
+    /// The names of all files under `name`, sorted.
+    pub(crate) fn names(&self, name: &str) -> Vec<String> {
+        let mut names = Vec::new();
+        gather(&self.at(name), "", &mut |path, _| names.push(path));
+        names.sort();
+        names
+    }
+
+    /// The manifest of the data set in `name`.
+    pub(crate) fn manifest(&self, name: &str) -> Value {
+        serde_json::from_slice(&fs::read(self.at(name).join("dataset.json")).unwrap()).unwrap()
+    }
+
+    /// The members of each shard of the data set in `name`, in the manifest's order.
+    pub(crate) fn shards(&self, name: &str) -> Vec<Vec<Member>> {
+        let manifest = self.manifest(name);
+        let shards = manifest["shards"].as_array().unwrap();
+        let tar = |shard: &Value| self.at(name).join(shard["name"].as_str().unwrap());
+        shards.iter().map(|s| members_of(&fs::read(tar(s)).unwrap())).collect()
+    }
+
+    /// The names of all members of the data set in `name`, in order.
+    pub(crate) fn members(&self, name: &str) -> Vec<String> {
+        self.shards(name).into_iter().flatten().map(|member| member.name).collect()
+    }
+
+    /// The lines of `name/problems.jsonl`.
+    pub(crate) fn problems(&self, name: &str) -> Vec<Value> {
+        let text = fs::read_to_string(self.at(name).join("problems.jsonl")).unwrap_or_default();
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+}
+
+/// Calls `each` with the path (under `folder`, as text) and the place of every file.
+fn gather(folder: &Path, under: &str, each: &mut dyn FnMut(String, &Path)) {
+    let Ok(entries) = fs::read_dir(folder) else { return };
+    for entry in entries {
+        let entry = entry.unwrap();
+        let name = format!("{under}{}", entry.file_name().to_string_lossy());
+        if entry.file_type().unwrap().is_dir() {
+            gather(&entry.path(), &format!("{name}/"), each);
+        } else {
+            each(name, &entry.path());
+        }
+    }
+}

@@ -1,0 +1,236 @@
+//! The rules of the house that no compiler checks: which way the arrows point, where unsafe code may
+//! stand, that each file says at its head what it is for.
+//!
+//! Reads sources as text, nothing else. DESIGN.md has the reasons.
+
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Which crates of the house a crate may use; `dev` crates only in its tests.
+const ARROWS: [(&str, &[&str]); 3] =
+    [("formats", &[]), ("packer", &["tarflume-formats"]), ("fixtures", &[])];
+
+/// The rooms in which unsafe code may stand.
+const UNSAFE_ROOMS: [&str; 1] = ["formats/src/map.rs"];
+
+/// Names that say nothing of what is in a file.
+const EMPTY_NAMES: [&str; 5] = ["util", "utils", "common", "prelude", "misc"];
+
+/// No source file is longer; most are below 350, tests beside them.
+const MAX_LINES: usize = 450;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..").canonicalize().unwrap()
+}
+
+/// All Rust files below `folder`, by path from the root.
+fn sources(folder: &str) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    let mut todo = vec![root().join(folder)];
+    while let Some(path) = todo.pop() {
+        for entry in fs::read_dir(&path).unwrap().map(Result::unwrap) {
+            let path = entry.path();
+            if path.is_dir() {
+                todo.push(path);
+            } else if path.extension().is_some_and(|e| e == "rs") {
+                let name = path.strip_prefix(root()).unwrap().to_str().unwrap().to_string();
+                found.push((name, fs::read_to_string(&path).unwrap()));
+            }
+        }
+    }
+    assert!(!found.is_empty(), "no sources in {folder}");
+    found.sort();
+    found
+}
+
+#[test]
+fn arrows_between_crates_point_down() {
+    for (folder, allowed) in ARROWS {
+        let manifest = fs::read_to_string(root().join(folder).join("Cargo.toml")).unwrap();
+        let mut section = "";
+        for line in manifest.lines() {
+            if let Some(name) = line.strip_prefix('[') {
+                section = name.trim_end_matches(']');
+            }
+            let used = line.split(['.', ' ', '=']).next().unwrap_or_default();
+            if section == "dependencies" && used.starts_with("tarflume") {
+                assert!(allowed.contains(&used), "{folder} must not depend on {used}");
+            }
+            if folder == "fixtures" {
+                assert!(!used.starts_with("tarflume-f"), "fixtures depends on nothing of ours");
+            }
+        }
+    }
+}
+
+/// `packer/src/scan/list.rs` is module `scan::list`.
+fn module(file: &str) -> String {
+    let path = file.split_once("/src/").unwrap().1.trim_end_matches(".rs");
+    path.replace('/', "::")
+}
+
+/// The modules that a file imports: the longest module that each path names.
+fn imports(file: &str, text: &str, modules: &BTreeSet<String>) -> BTreeSet<String> {
+    let here = module(file);
+    let code = text.split("#[cfg(test)]").next().unwrap();
+    let mut found = BTreeSet::new();
+    for (start, _) in code.match_indices("use ") {
+        let statement = code[start + 4..].split(';').next().unwrap();
+        for path in expand(statement) {
+            let absolute = absolute(&path, &here);
+            let longest = prefixes(&absolute).find(|prefix| modules.contains(prefix));
+            found.extend(longest.filter(|module| *module != here));
+        }
+    }
+    found
+}
+
+/// `a::{b, c::{d, e}}` as `a::b`, `a::c::d`, `a::c::e`.
+fn expand(statement: &str) -> Vec<String> {
+    let statement = statement.split_whitespace().collect::<Vec<_>>().join(" ");
+    let Some(open) = statement.find('{') else {
+        return vec![statement.split(" as ").next().unwrap().trim().to_string()];
+    };
+    let (before, inner) =
+        (&statement[..open], statement[open + 1..].trim_end().trim_end_matches('}'));
+    // The brace just taken off may have been an inner one: put back what is missing.
+    let missing = inner.matches('{').count().saturating_sub(inner.matches('}').count());
+    let inner = format!("{inner}{}", "}".repeat(missing));
+    let (mut depth, mut item, mut items) = (0, String::new(), Vec::new());
+    for c in inner.chars() {
+        match c {
+            '{' => depth += 1,
+            '}' => depth -= 1,
+            ',' if depth == 0 => {
+                items.push(std::mem::take(&mut item));
+                continue;
+            }
+            _ => {}
+        }
+        item.push(c);
+    }
+    items.push(item);
+    let items = items.iter().map(|i| i.trim()).filter(|i| !i.is_empty());
+    items.flat_map(expand).map(|item| format!("{before}{item}")).collect()
+}
+
+/// The path from the crate's root; other crates' paths become empty.
+fn absolute(path: &str, here: &str) -> String {
+    let parent = here.rsplit_once("::").map_or("", |(parent, _)| parent);
+    let joined = |base: &str, rest: &str| {
+        if base.is_empty() { rest.into() } else { format!("{base}::{rest}") }
+    };
+    if let Some(rest) = path.strip_prefix("crate::") {
+        rest.to_string()
+    } else if let Some(rest) = path.strip_prefix("self::") {
+        joined(here, rest)
+    } else if let Some(rest) = path.strip_prefix("super::") {
+        joined(parent, rest)
+    } else {
+        // A child module named without `self::`, or another crate.
+        joined(here, path)
+    }
+}
+
+fn prefixes(path: &str) -> impl Iterator<Item = String> + '_ {
+    let cuts = path.match_indices("::").map(|(i, _)| i).chain([path.len()]).collect::<Vec<_>>();
+    cuts.into_iter().rev().map(|cut| path[..cut].to_string())
+}
+
+/// Walks up from `module`; the path back to it, if there is one.
+fn circle(module: &str, graph: &BTreeMap<String, BTreeSet<String>>) -> Option<Vec<String>> {
+    let mut todo = vec![vec![module.to_string()]];
+    let mut seen = BTreeSet::new();
+    while let Some(path) = todo.pop() {
+        for next in graph.get(path.last().unwrap()).into_iter().flatten() {
+            let longer = [path.clone(), vec![next.clone()]].concat();
+            if next == module {
+                return Some(longer);
+            }
+            if seen.insert(next.clone()) {
+                todo.push(longer);
+            }
+        }
+    }
+    None
+}
+
+#[test]
+fn files_import_lower_floors_only() {
+    let mut circles = Vec::new();
+    for (folder, _) in ARROWS {
+        let files = sources(&format!("{folder}/src"));
+        let files: Vec<_> = files.iter().filter(|(f, _)| !f.ends_with("/lib.rs")).collect();
+        let modules: BTreeSet<_> = files.iter().map(|(f, _)| module(f)).collect();
+        let graph: BTreeMap<_, _> =
+            files.iter().map(|(f, text)| (module(f), imports(f, text, &modules))).collect();
+        assert!(
+            graph.values().map(BTreeSet::len).sum::<usize>() > 3,
+            "imports were not understood"
+        );
+        circles.extend(
+            graph
+                .keys()
+                .filter_map(|m| circle(m, &graph))
+                .map(|c| format!("{folder}: {}", c.join(" -> "))),
+        );
+    }
+    assert!(circles.is_empty(), "files import each other in circles:\n{}", circles.join("\n"));
+}
+
+#[test]
+fn unsafe_code_stands_in_its_rooms_only() {
+    for (folder, _) in ARROWS {
+        for (file, text) in sources(&format!("{folder}/src")) {
+            let code = text.lines().filter(|l| !l.trim_start().starts_with("//"));
+            let found = code.into_iter().any(|l| {
+                l.contains("unsafe {")
+                    || l.contains("unsafe fn")
+                    || l.contains("allow(unsafe_code)")
+            });
+            assert!(!found || UNSAFE_ROOMS.contains(&file.as_str()), "unsafe code in {file}");
+        }
+    }
+}
+
+#[test]
+fn every_file_says_at_its_head_what_it_is_for() {
+    for folder in ["formats", "packer", "fixtures", "tests"] {
+        for (file, text) in sources(folder) {
+            assert!(text.starts_with("//!"), "{file} does not begin with //!");
+            let stem = Path::new(&file).file_stem().unwrap().to_str().unwrap();
+            assert!(!EMPTY_NAMES.contains(&stem), "{file}: its name says nothing");
+            let lines = text.lines().count();
+            assert!(
+                lines <= MAX_LINES,
+                "{file} has {lines} lines: split it where a second noun appears"
+            );
+        }
+    }
+}
+
+#[test]
+fn lib_files_define_nothing() {
+    for (folder, _) in ARROWS {
+        let text = fs::read_to_string(root().join(folder).join("src/lib.rs")).unwrap();
+        for line in text.lines() {
+            let first = line.split_whitespace().next().unwrap_or_default();
+            let second = line.split_whitespace().nth(1).unwrap_or_default();
+            let defines =
+                |word| ["fn", "struct", "enum", "trait", "impl", "const", "static"].contains(&word);
+            let definition = defines(first) || (first == "pub" && defines(second));
+            assert!(!definition, "{folder}/src/lib.rs defines something: {line}");
+        }
+    }
+}
+
+#[test]
+fn paths_are_understood() {
+    let many = expand("crate::{a, b::{c, d as e},\n  f}");
+    assert_eq!(many, ["crate::a", "crate::b::c", "crate::b::d", "crate::f"]);
+    assert_eq!(absolute("super::x::Y", "scan::list"), "scan::x::Y");
+    assert_eq!(prefixes("a::b::C").collect::<Vec<_>>(), ["a::b::C", "a::b", "a"]);
+}

@@ -1,0 +1,71 @@
+//! Builds that end by SIGKILL at random instants and are started again: the bytes are the same.
+//!
+//! The instants are truly random; a failure prints the seed, and `TARFLUME_SEED` sets it again.
+
+use std::fs;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use tarflume_fixtures::{Fault, SplitMix64};
+
+use crate::harness::Place;
+
+/// Kills so many builds with these `options`, and compares what came out in the end, each time that
+/// a chain of killed builds was allowed to end, with what an undisturbed build gave.
+fn killed(place: &Place, options: &str, kills: u32) {
+    let given = std::env::var("TARFLUME_SEED").ok().and_then(|seed| seed.parse().ok());
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+    let seed: u64 = given.unwrap_or(u64::from(now.subsec_nanos()));
+    eprintln!("TARFLUME_SEED={seed}");
+    let mut random = SplitMix64::new(seed);
+    let undisturbed = place.pack(&format!("build photos -o undisturbed {options}")).succeeds();
+    let expected = place.tree("undisturbed");
+    assert!(!expected.keys().any(|name| name.contains(".pack") || name.ends_with(".tmp")));
+
+    let command = format!("build photos -o out {options}");
+    let (mut killed, mut chains) = (0, 0);
+    while killed < kills {
+        let _ = fs::remove_dir_all(place.at("out"));
+        let mut first = true;
+        while killed < kills {
+            // Publishing takes a moment only: half of the first attempts end in the last fifth.
+            let late = first && random.below(2) == 0;
+            let permille = if late { random.between(800, 1050) } else { random.below(1000) };
+            first = false;
+            let child = place.start(&command);
+            std::thread::sleep(undisturbed.took * permille / 1000);
+            let run = child.kill();
+            if run.exit != 137 {
+                run.succeeds(); // it was done before
+                break;
+            }
+            killed += 1;
+            if place.at("out/dataset.json").exists() {
+                for (name, digest) in &expected {
+                    assert_eq!(place.tree("out").get(name), Some(digest), "published before whole");
+                }
+            }
+        }
+        place.pack(&command).succeeds();
+        assert_eq!(place.tree("out"), expected, "after {killed} kills");
+        chains += 1;
+    }
+    assert!(undisturbed.took > Duration::from_millis(50), "too short to be killed midway");
+    eprintln!("{killed} builds killed, {chains} times brought to an end");
+}
+
+#[test]
+fn a_build_killed_at_fifty_instants_gives_the_same_bytes() {
+    let place = Place::new();
+    place.folder("photos", 600);
+    killed(&place, "--shard-samples 8", 50);
+}
+
+#[test]
+fn a_build_with_problems_set_aside_and_shuffled_killed_at_fifty_instants_gives_the_same_bytes() {
+    let place = Place::new();
+    place.folder("photos", 600);
+    for fault in [Fault::BadJson, Fault::NoEoi, Fault::OrphanImage, Fault::EmptyJpeg] {
+        fault.plant(&place.at("photos")).unwrap();
+    }
+    killed(&place, "--shards 70 --shuffle 11 --on-problem quarantine --jobs 3", 50);
+}

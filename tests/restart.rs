@@ -1,0 +1,225 @@
+//! Builds that end too early and are begun again: what was finished is kept, what has changed is
+//! refused, and nothing is ever mixed. (Builds killed at random stand in `kills`.)
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+use tarflume_fixtures::{Fault, flat_jpeg};
+
+use crate::harness::{Child, JSON, Place};
+
+/// Waits until a file whose name ends so is in `folder`.
+fn wait_for(folder: &Path, ending: &str) {
+    let start = Instant::now();
+    let there = || {
+        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+        entries.into_iter().any(|e| e.file_name().to_string_lossy().ends_with(ending))
+    };
+    while !there() {
+        assert!(start.elapsed() < Duration::from_secs(30), "no {ending} in {}", folder.display());
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// A build of many small shards that has finished at least one, and is far from its end.
+fn midway(place: &Place) -> Child {
+    place.folder("photos", 1000);
+    let child = place.start("build photos -o out --shard-samples 5 --jobs 1");
+    wait_for(&place.at("out/.pack/shards"), ".record");
+    child
+}
+
+/// A place whose data set `out` has two of five shards finished, and `whole` all of them.
+fn half_done() -> Place {
+    let place = Place::new();
+    place.folder("photos", 20);
+    place.pack("build photos -o whole --shard-samples 4").succeeds();
+    place.pack("plan photos -o out --shard-samples 4").succeeds();
+    place.pack("run out --shards 1..3").succeeds();
+    place
+}
+
+const AGAIN: &str = "build photos -o out --shard-samples 4";
+
+#[test]
+fn interrupted_builds_clean_up_and_go_on_later() {
+    for (signal, exit) in [(Signal::INT, 130), (Signal::TERM, 143)] {
+        let place = Place::new();
+        let child = midway(&place);
+        child.signal(signal);
+        child.ended().exits(exit).says("interrupted");
+        let left = place.names("out");
+        assert!(!left.iter().any(|name| name.ends_with(".tmp")), "{left:?}");
+        assert!(!left.iter().any(|name| name == "dataset.json"));
+        assert!(left.iter().any(|name| name.ends_with(".record")), "finished shards are kept");
+        let again = place.pack("build photos -o out --shard-samples 5").succeeds();
+        again.says("going on with an unfinished pack");
+        place.pack("build photos -o undisturbed --shard-samples 5").succeeds();
+        assert_eq!(place.tree("out"), place.tree("undisturbed"));
+    }
+}
+
+#[test]
+fn a_second_build_into_the_same_folder_waits_its_turn() {
+    let place = Place::new();
+    let child = midway(&place);
+    place.pack("build photos -o out --shard-samples 5").exits(75).says("another pack is at work");
+    place.pack("plan photos -o out --shard-samples 6").exits(75);
+    place.pack("finalize out").exits(75);
+    child.ended().succeeds();
+    place.pack("build photos -o undisturbed --shard-samples 5").succeeds();
+    assert_eq!(place.tree("out"), place.tree("undisturbed"));
+}
+
+#[test]
+fn finished_shards_are_kept_and_not_packed_again() {
+    let place = half_done();
+    let file = |path: &str| fs::metadata(place.at(path)).unwrap().ino();
+    let (tar, index) = ("shard-000001.tar", "shard-000001.tar.index");
+    let before = [tar, index].map(|name| file(&format!("out/.pack/shards/{name}")));
+    place.pack(AGAIN).succeeds().says("going on with an unfinished pack");
+    assert_eq!(before, [tar, index].map(|name| file(&format!("out/{name}"))));
+    assert_eq!(place.tree("out"), place.tree("whole"));
+}
+
+#[test]
+fn a_source_that_has_changed_is_refused_by_name() {
+    let key = "c0001/s000007";
+    let (jpg, json) = (format!("photos/{key}.jpg"), format!("photos/{key}.json"));
+    type Change = fn(&Place, &str, &str);
+    let changes: [(Change, String); 4] = [
+        (|p, _, json| drop(p.file(json, "{\"class\":1,\"more\":2}\n")), format!("the files of '{key}' have changed")),
+        (
+            |p, jpg, _| {
+                let same = fs::read(p.at(jpg)).unwrap();
+                std::thread::sleep(Duration::from_millis(20)); // the clock of a file system is coarse
+                p.file(jpg, same);
+            },
+            format!("the files of '{key}' have changed"),
+        ),
+        (
+            |p, jpg, json| [jpg, json].into_iter().for_each(|f| fs::remove_file(p.at(f)).unwrap()),
+            format!("'{key}' is gone from the source"),
+        ),
+        (|p, _, _| drop(p.pair("photos/c0001/new")), "'c0001/new' is new in the source".into()),
+    ];
+    for (change, text) in changes {
+        let place = half_done();
+        change(&place, &jpg, &json);
+        let before = place.tree("out");
+        place.pack(AGAIN).exits(2).says(&text).says("--fresh").says("2 of 5 shards");
+        assert_eq!(place.tree("out"), before, "a refusal changes nothing");
+        place.pack(&format!("{AGAIN} --fresh")).succeeds();
+        place.pack("build photos -o anew --shard-samples 4").succeeds();
+        assert_eq!(place.tree("out"), place.tree("anew"));
+    }
+}
+
+#[test]
+fn other_options_are_refused_by_name() {
+    for (options, name) in [
+        ("--shard-samples 5", "cut"),
+        ("--shard-samples 4 --shuffle 1", "shuffle"),
+        ("--shard-samples 4 --prefix other", "prefix"),
+        ("--shard-samples 4 --check decode", "check"),
+        ("--shard-samples 4 --names replace", "names"),
+        ("--shard-samples 4 --limit 19", "limit"),
+        ("--shard-samples 4 --require jpg", "require"),
+    ] {
+        let place = half_done();
+        let before = place.tree("out");
+        let run = place.pack(&format!("build photos -o out {options}")).exits(2);
+        run.says(&format!("the option {name} was ")).says("--fresh");
+        assert_eq!(place.tree("out"), before, "a refusal changes nothing");
+        place.pack(AGAIN).succeeds();
+        assert_eq!(place.tree("out"), place.tree("whole"));
+    }
+}
+
+#[test]
+fn jobs_and_display_may_change() {
+    let place = half_done();
+    place.pack(&format!("{AGAIN} --jobs 1 --quiet --no-fsync")).succeeds().prints("", "");
+    assert_eq!(place.tree("out"), place.tree("whole"));
+}
+
+#[test]
+fn after_a_failed_build_skip_goes_on_with_the_shards_that_are_finished() {
+    let place = Place::new();
+    place.folder("photos", 20);
+    let planted = Fault::BadJson.plant(&place.at("photos")).unwrap();
+    let run = place.pack(AGAIN).exits(1).says("bad-json 1").says("4 finished shards are kept");
+    run.says("--on-problem skip|quarantine");
+    assert_eq!(place.names("out").iter().filter(|n| !n.starts_with(".pack/")).count(), 1);
+    let inode = |path: &str| fs::metadata(place.at(path)).unwrap().ino();
+    let before = inode("out/.pack/shards/shard-000003.tar");
+    place.pack(&format!("{AGAIN} --on-problem skip")).succeeds().says("published 19 samples");
+    assert_eq!(inode("out/shard-000003.tar"), before);
+    place.pack("build photos -o once --shard-samples 4 --on-problem skip").succeeds();
+    assert_eq!(place.tree("out"), place.tree("once"));
+    let told = place.problems("out");
+    assert!(told[0]["path"].as_str().unwrap().ends_with(planted.path.to_str().unwrap()));
+}
+
+#[test]
+fn after_a_failed_build_mended_files_need_fresh() {
+    let place = Place::new();
+    place.folder("photos", 20);
+    let planted = Fault::BadJson.plant(&place.at("photos")).unwrap();
+    place.pack(AGAIN).exits(1);
+    place.file(Path::new("photos").join(planted.path), JSON);
+    place.pack(AGAIN).exits(2).says("--fresh");
+    place.pack(&format!("{AGAIN} --fresh")).succeeds();
+    assert_eq!(place.names("out").len(), 11, "no problems.jsonl, no working folder");
+}
+
+#[test]
+fn what_a_power_cut_spoiled_is_packed_again() {
+    let shards = "out/.pack/shards";
+    for (spoiled, name) in [
+        ("a tar cut at a block", "shard-000001.tar"),
+        ("a sidecar cut", "shard-000001.tar.index"),
+        ("a record cut", "shard-000001.tar.record"),
+    ] {
+        let place = half_done();
+        let path = place.at(shards).join(name);
+        let length = fs::metadata(&path).unwrap().len();
+        let file = fs::File::options().write(true).open(&path).unwrap();
+        file.set_len(if name.ends_with("tar") { length - 512 } else { length / 2 }).unwrap();
+        place.pack(AGAIN).succeeds();
+        assert_eq!(place.tree("out"), place.tree("whole"), "{spoiled}");
+    }
+}
+
+#[test]
+fn a_plan_that_a_power_cut_spoiled_is_made_again() {
+    let place = half_done();
+    let plan = place.at("out/.pack/plan");
+    let bytes = fs::read(&plan).unwrap();
+    fs::write(&plan, &bytes[..bytes.len() / 2]).unwrap();
+    place.pack(AGAIN).succeeds();
+    assert_eq!(place.tree("out"), place.tree("whole"));
+}
+
+#[test]
+fn a_file_that_bears_a_shards_name_is_never_overwritten() {
+    let place = Place::new();
+    place.folder("photos", 5).file("out/shard-000000.tar", "somebody's");
+    place.pack("build photos -o out").exits(2).says("shard-000000.tar").says("--prefix");
+    assert_eq!(fs::read(place.at("out/shard-000000.tar")).unwrap(), b"somebody's");
+    place.pack("build photos -o out --prefix train").succeeds();
+    assert_eq!(fs::read(place.at("out/shard-000000.tar")).unwrap(), b"somebody's");
+}
+
+#[test]
+fn a_published_data_set_is_not_touched_by_a_build_that_fails() {
+    let place = Place::new();
+    place.folder("photos", 5).file("photos/orphan.jpg", flat_jpeg(b"orphan"));
+    place.pack("build photos -o out --on-problem skip").succeeds();
+    let before = place.tree("out");
+    place.file("photos/fault.jpg", flat_jpeg(b"another")).pack("build photos -o out").exits(1);
+    assert_eq!(place.tree("out"), before);
+}

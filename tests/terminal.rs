@@ -1,0 +1,141 @@
+//! What `build` prints, frozen word by word: results on stdout, the rest on stderr.
+
+use tarflume_fixtures::Fault;
+
+use crate::harness::Place;
+
+#[test]
+fn a_good_build() {
+    let place = Place::new();
+    place.folder("photos", 10);
+    place
+        .pack("build photos -o out --shards 2")
+        .prints("out: published 10 samples, 2 shards, 27.6 kB\n", "10 samples in 2 shards\n");
+    place
+        .pack("build photos -o out --shards 2")
+        .prints("out: published already: 10 samples, 2 shards, 27.6 kB\n", "");
+}
+
+#[test]
+fn a_build_that_is_refused_by_what_files_are_called() {
+    let place = Place::new();
+    place.folder("photos", 4);
+    for fault in [Fault::OrphanImage, Fault::SpaceName, Fault::NoExtension] {
+        fault.plant(&place.at("photos")).unwrap();
+    }
+    place.pack("build photos -o out").exits(1).prints(
+        "",
+        "\
+bad-name: PLACE/photos/fault with space.jpg: key fault with space: its name has blanks or control \
+characters, which some readers split; rename it, or say --names space=replace or space=allow
+no-extension: PLACE/photos/fault_noext: key fault_noext: it has no extension, so no reader can tell \
+what it is; --exclude it
+missing-part: PLACE/photos/fault_orphan_image.jpg: key fault_orphan_image: the sample has jpg but no \
+'json'; add it, --exclude the file, or say --require
+3 problems: missing-part 1, no-extension 1, bad-name 1; all in out/problems.jsonl
+nothing was packed; mend the files, or leave them out with --on-problem skip|quarantine
+",
+    );
+    assert_eq!(place.names("out"), ["problems.jsonl"]);
+}
+
+#[test]
+fn a_build_that_is_refused_by_what_is_in_files() {
+    let place = Place::new();
+    place.folder("photos", 4);
+    Fault::BadJson.plant(&place.at("photos")).unwrap();
+    place.pack("build photos -o out --shard-samples 2").exits(1).prints(
+        "",
+        "\
+4 samples in 2 shards
+bad-json: PLACE/photos/c0000/s000000.json: byte 11: key c0000/s000000: bad JSON: trailing comma
+1 problem: bad-json 1; all in out/problems.jsonl
+nothing was published; 1 finished shard is kept. To leave the bad samples out, run the same command \
+with --on-problem skip|quarantine; after mending the files, with --fresh
+",
+    );
+}
+
+#[test]
+fn a_build_that_leaves_problems_out() {
+    let place = Place::new();
+    place.folder("photos", 4);
+    Fault::BadJson.plant(&place.at("photos")).unwrap();
+    Fault::OrphanImage.plant(&place.at("photos")).unwrap();
+    place.pack("build photos -o out --on-problem skip").succeeds().prints(
+        "out: published 3 samples, 1 shard, 8.7 kB\n",
+        "\
+4 samples in 1 shard
+missing-part: PLACE/photos/fault_orphan_image.jpg: key fault_orphan_image: the sample has jpg but no \
+'json'; add it, --exclude the file, or say --require
+bad-json: PLACE/photos/c0000/s000000.json: byte 11: key c0000/s000000: bad JSON: trailing comma
+2 problems: missing-part 1, bad-json 1; all in out/problems.jsonl
+",
+    );
+}
+
+#[test]
+fn a_dry_run_shows_the_plan_and_writes_nothing() {
+    let place = Place::new();
+    place.folder("photos", 10);
+    place.pack("build photos -o out --shards 3 --dry-run").succeeds().prints(
+        "\
+shard-000000.tar  3 samples  8.7 kB
+shard-000001.tar  4 samples  11.3 kB
+shard-000002.tar  3 samples  8.7 kB
+would pack 10 samples into 3 shards, 28.7 kB
+",
+        "",
+    );
+    Fault::OrphanJson.plant(&place.at("photos")).unwrap();
+    place.pack("build photos -o out --dry-run").exits(1).says("missing-part 1");
+    assert!(!place.at("out").exists());
+}
+
+#[test]
+fn renamed_samples_are_counted() {
+    let place = Place::new();
+    place.folder("photos", 2);
+    Fault::SpaceName.plant(&place.at("photos")).unwrap();
+    place.pack("build photos -o out --names replace").prints(
+        "1 sample stands under another key than their file's name (see --names)\n\
+         out: published 3 samples, 1 shard, 8.2 kB\n",
+        "3 samples in 1 shard\n",
+    );
+}
+
+#[test]
+fn quiet_says_nothing_but_problems() {
+    let place = Place::new();
+    place.folder("photos", 4);
+    place.pack("build photos -o out --quiet").succeeds().prints("", "");
+    Fault::BadJson.plant(&place.at("photos")).unwrap();
+    place.pack("build photos -o out2 --quiet").exits(1).says("bad-json");
+}
+
+#[test]
+fn progress_json_is_one_object_a_line() {
+    let place = Place::new();
+    place.folder("photos", 4);
+    let run = place.pack("build photos -o out --progress json").succeeds();
+    let events = run.events();
+    assert_eq!(events.last().unwrap()["event"], "published");
+    assert_eq!(events.last().unwrap()["samples"], 4);
+    for line in run.stderr.lines() {
+        let event: serde_json::Value = serde_json::from_str(line).unwrap();
+        assert_eq!(event["event"], "progress");
+    }
+    let run = place.pack("build photos -o out --progress json").succeeds();
+    assert_eq!(run.events()[0]["event"], "skipped");
+    let run = place.pack("build photos -o dry --progress json --dry-run").succeeds();
+    assert_eq!(run.events()[0]["shards"][0]["samples"], 4);
+}
+
+#[test]
+fn help_teaches_with_examples() {
+    let place = Place::new();
+    place.pack("--help").succeeds().says("pack build photos/ -o shards/").says("75 try again");
+    place.pack("build --help").succeeds().says("Examples:").says("--on-problem skip");
+    place.pack("").exits(2).says("Usage");
+    place.pack("bild").exits(2).says("build");
+}
