@@ -22,6 +22,9 @@ pub(crate) use ustar::{Member, members_of};
 /// The JSON that [`Place::pair`] puts beside a picture.
 pub(crate) const JSON: &[u8] = b"{\"class\":1}\n";
 
+/// Files with their digests.
+pub(crate) type Tree = BTreeMap<String, String>;
+
 /// A temporary folder in which a test works; relative paths in commands mean what is in it.
 pub(crate) struct Place {
     root: tempfile::TempDir,
@@ -90,12 +93,19 @@ impl Place {
     }
 
     /// All files under `name` with their digests, by their paths; nothing if there is no such folder.
-    pub(crate) fn tree(&self, name: &str) -> BTreeMap<String, String> {
-        let mut tree = BTreeMap::new();
+    pub(crate) fn tree(&self, name: &str) -> Tree {
+        let mut tree = Tree::new();
         gather(&self.at(name), "", &mut |path, at| {
             tree.insert(path, blake3::hash(&fs::read(at).unwrap()).to_hex()[..16].to_string());
         });
         tree
+    }
+
+    /// The folders hold the same files, byte by byte, and nothing else.
+    #[track_caller]
+    pub(crate) fn same(&self, one: &str, other: &str) {
+        let (one, other) = (self.tree(one), self.tree(other));
+        assert_same(&one, &other);
     }
 
     /// The names of all files under `name`, sorted.
@@ -129,6 +139,14 @@ impl Place {
         let text = fs::read_to_string(self.at(name).join("problems.jsonl")).unwrap_or_default();
         text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
+}
+
+/// Two trees are the same; if not, only what differs is shown.
+#[track_caller]
+pub(crate) fn assert_same(one: &Tree, other: &Tree) {
+    let all = one.keys().chain(other.keys());
+    let differ: Vec<_> = all.filter(|name| one.get(*name) != other.get(*name)).collect();
+    assert!(differ.is_empty() && !one.is_empty(), "these of {} differ: {differ:?}", one.len());
 }
 
 /// Calls `each` with the path (under `folder`, as text) and the place of every file.

@@ -4,7 +4,7 @@
 //!   what it said, what stands there afterwards; a naive reader of ustar that knows nothing of ours;
 //! - `build`: what `pack build` makes of a folder, option by option, and what it prints;
 //! - `names`: names that some reader would misread; `terminal`: what is printed, frozen;
-//! - `kills`: builds killed at random instants; `restart`: builds, interrupted, begun again, or asked for
+//! - `kills`: builds killed at random instants; `restart`: builds interrupted, begun again, or asked for
 //!   something else;
 //! - `machines`: `plan`, `run`, `status`, `finalize` on several machines;
 //! - `problems`: each thing that can be wrong in a folder has its kind, under each policy;
@@ -18,7 +18,13 @@
 mod harness;
 
 mod build;
+mod foreign;
+mod hard_times;
 mod kills;
+mod lies;
+mod machines;
 mod names;
+mod problems;
 mod restart;
 mod terminal;
+mod verify;

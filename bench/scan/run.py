@@ -11,6 +11,7 @@ import json
 import os
 import pathlib
 import shlex
+import struct
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -58,6 +59,13 @@ def size_of(path):
     return path.stat().st_size if path.exists() else 0
 
 
+def samples_of(plan):
+    """What the plan's footer says; the footer's place and length stand in the last 32 bytes."""
+    data = next(p for p in ([plan] if plan.is_file() else plan.rglob("plan")) if p.is_file()).read_bytes()
+    at, length = struct.unpack_from("<QQ", data, len(data) - 32)
+    return json.loads(data[at:at + length])["samples"]
+
+
 def main():
     ap = common.options(__doc__)
     ap.add_argument("--pairs", type=int, default=8_000_000)
@@ -76,8 +84,9 @@ def main():
 
     def planned(_):
         sizes.append(size_of(plan))
-        if sizes[-1] < pairs:
-            raise CaseError(f"a plan of {sizes[-1]:,} bytes can't name {pairs:,} pairs")
+        found = samples_of(plan)
+        if found != pairs:
+            raise CaseError(f"the plan names {found:,} samples, not {pairs:,}")
 
     def counted(got):
         if int(got["vals"].get("names", 0)) != 2 * pairs:

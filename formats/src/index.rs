@@ -4,6 +4,7 @@
 //! [`layout`] holds the numbers both share. FORMAT.md is the specification. No file is read or
 //! written here but by [`Index::open`].
 
+mod body;
 pub mod build;
 mod check;
 mod head;
@@ -11,6 +12,7 @@ pub mod layout;
 pub mod sample;
 pub mod view;
 
+pub use body::Part;
 pub use build::{IndexBuilder, TarFacts};
-pub use sample::{Part, Sample};
+pub use sample::Sample;
 pub use view::Index;

@@ -226,7 +226,7 @@ fn each_hash<K: Keys + ?Sized>(
 }
 
 fn pass_of(hash: u64, passes: u64) -> u64 {
-    (u128::from(hash) * u128::from(passes) >> 64) as u64
+    ((u128::from(hash) * u128::from(passes)) >> 64) as u64
 }
 
 /// A key as case-insensitive file systems compare it, nearly: ASCII in lower case, and other letters

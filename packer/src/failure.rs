@@ -51,10 +51,21 @@ impl From<Error> for Failure {
             _ => Exit::BadData,
         };
         let text = match error.io_error() {
-            Some(source) => format!("{error}: {source}"),
+            Some(source) => format!("{error}: {source}{}", advice(source)),
             None => error.to_string(),
         };
         Failure { exit, text }
+    }
+}
+
+/// What to do about it, where that is known.
+fn advice(error: &std::io::Error) -> &'static str {
+    use std::io::ErrorKind as K;
+    match error.kind() {
+        K::StorageFull | K::QuotaExceeded => {
+            "; make room and run the same command again: what is finished is kept"
+        }
+        _ => "",
     }
 }
 

@@ -78,6 +78,7 @@ pub fn finalize(staging: &Staging, foot: &PlanFoot) -> Result<Manifest, Failure>
         entries.push(record.entry);
     }
     sync_folder(staging.out())?;
+    staging.sweep()?; // before the manifest: once that stands, nobody sweeps again
     write_problems(&staging.problems_path(), &problems)?;
     let manifest = Manifest::new(TOOL, Some(foot.content.clone()), extensions, entries);
     write_whole(&staging.manifest_path(), &manifest.to_json())?;

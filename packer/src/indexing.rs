@@ -8,39 +8,19 @@
 //! headers whether a sidecar belongs to its tar, [`folder`] makes the manifest.
 
 pub mod folder;
+pub mod options;
 pub mod probe;
 pub mod rows;
 pub mod shard;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use rayon::prelude::*;
-use tarflume_formats::reading::Reading;
 
 use crate::failure::Failure;
-use shard::Made;
 
-/// How tars are indexed.
-#[derive(Debug, Clone, Copy)]
-pub struct Options {
-    /// By headers alone (no digests, checksums or dimensions), or every byte.
-    pub reading: Reading,
-    /// Replaces sidecars and manifests that exist.
-    pub force: bool,
-    /// Takes a tar whose end marker is missing for whole, with a warning.
-    pub allow_missing_end: bool,
-    /// Shards worked on at the same time.
-    pub jobs: usize,
-}
-
-/// What became of one tar.
-#[derive(Debug)]
-pub struct Indexed {
-    /// The tar.
-    pub tar: PathBuf,
-    /// Its sidecar, or why there is none.
-    pub result: Result<Made, Failure>,
-}
+pub use options::Options;
+pub use shard::Indexed;
 
 /// What became of one argument.
 #[derive(Debug)]
@@ -102,3 +82,6 @@ pub fn in_parallel<T: Send, R: Send>(
     // One item at a time: shards take long, and differ.
     Ok(pool.install(|| items.into_par_iter().with_max_len(1).map(work).collect()))
 }
+
+#[cfg(test)]
+mod tests;

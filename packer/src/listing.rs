@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use tarflume_formats::checksum::Crc;
 use tarflume_formats::error::{Error, ErrorKind};
-use tarflume_formats::index::Part;
+use tarflume_formats::index::{Part, Sample};
 use tarflume_formats::manifest::{FILE_NAME, Manifest};
 use tarflume_formats::reading::Reading;
 use tarflume_formats::shard::index_path;
@@ -106,26 +106,10 @@ impl Listing {
             let Some(sample) = shard.index.sample(row)? else { continue };
             return match sample.part(&ext)? {
                 Some(part) => Ok(FoundPart { shard, key: sample.key, part }),
-                None => Err(self.no_such_part(key, &ext)?),
+                None => Err(no_such_part(&sample, &ext)?),
             };
         }
         Err(self.no_such_key(key)?)
-    }
-
-    fn no_such_part(&self, key: &[u8], ext: &[u8]) -> Result<Failure, Failure> {
-        let mut names = Vec::new();
-        for shard in &self.shards {
-            let Some(row) = shard.index.find(key)? else { continue };
-            let Some(sample) = shard.index.sample(row)? else { continue };
-            for part in sample.parts() {
-                names.push(format!("{}.{}", sample.shown_key(), name::shown(part?.ext)));
-            }
-        }
-        let what = match ext {
-            b"" => "name one part of it".to_string(),
-            ext => format!("it has no part '{}'", name::shown(ext)),
-        };
-        Ok(Failure::usage(format!("key {}: {what}: {}", name::shown(key), names.join(", "))))
     }
 
     fn no_such_key(&self, key: &[u8]) -> Result<Failure, Failure> {
@@ -148,6 +132,18 @@ impl Listing {
             near.join(", ")
         )))
     }
+}
+
+fn no_such_part(sample: &Sample<'_>, ext: &[u8]) -> Result<Failure, Failure> {
+    let mut names = Vec::new();
+    for part in sample.parts() {
+        names.push(format!("{}.{}", sample.shown_key(), name::shown(part?.ext)));
+    }
+    let what = match ext {
+        b"" => "name one part of it".to_string(),
+        ext => format!("it has no part '{}', but these", name::shown(ext)),
+    };
+    Ok(Failure::usage(format!("key {}: {what}: {}", sample.shown_key(), names.join(", "))))
 }
 
 /// How many keys of the shard are less than `key`.
@@ -176,8 +172,7 @@ pub fn copy_bytes(
     while done < length {
         let piece = &mut buffer[..(length - done).min(PIECE) as usize];
         let at = offset + done;
-        file.read_exact_at(piece, at)
-            .map_err(|e| Error::io(e, "read", tar).with_byte(at))?;
+        file.read_exact_at(piece, at).map_err(|e| Error::io(e, "read", tar).with_byte(at))?;
         crc.update(piece);
         take(piece)?;
         done += piece.len() as u64;
@@ -213,3 +208,34 @@ pub fn read_part(
     }
 }
 
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tarflume_fixtures::good_shard;
+
+    #[test]
+    fn parts_are_found_and_near_misses_are_suggested() {
+        let dir = tempfile::tempdir().unwrap();
+        let tar = dir.path().join("a.tar");
+        std::fs::write(&tar, good_shard()).unwrap();
+        let listing = open(&tar).unwrap();
+        assert_eq!(listing.samples(), 3);
+        let found = listing.find(b"s1.JPG").unwrap();
+        assert_eq!((found.key, found.part.ext), (b"s1".as_slice(), b"jpg".as_slice()));
+        let mut bytes = Vec::new();
+        read_part(&found, |piece| {
+            bytes.extend_from_slice(piece);
+            Ok(())
+        })
+        .unwrap();
+        assert_eq!(bytes.len() as u64, found.part.length);
+        for (wanted, hint) in [
+            ("s1", "s1.jpg, s1.json"),
+            ("s1.png", "no part 'png', but these: s1.jpg, s1.json"),
+            ("s11.jpg", "one of: s0, s1, s2"),
+        ] {
+            let failure = listing.find(wanted.as_bytes()).unwrap_err();
+            assert!(failure.text.contains(hint), "{failure}");
+        }
+    }
+}

@@ -50,7 +50,9 @@ pub fn set_aside(
         let target = folder.join(file.strip_prefix(root).unwrap_or(file));
         let parent = target.parent().unwrap_or(folder);
         fs::create_dir_all(parent).map_err(|e| Failure::io(e, "create the folder", parent))?;
-        match fs::copy(file, &target) {
+        // A pipe that took the file's place is not read: nobody may ever write to it.
+        let regular = fs::metadata(file).is_ok_and(|found| found.is_file());
+        match if regular { fs::copy(file, &target) } else { Ok(0) } {
             Ok(_) => {}
             Err(e) if e.kind() == std::io::ErrorKind::StorageFull => {
                 return Err(Failure::io(e, "copy to", &target));

@@ -2,7 +2,7 @@
 
 use std::fs::{File, Metadata};
 use std::io::{self, Read};
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 /// A digest of a modification time, so that a plan keeps four bytes of it instead of twelve.
@@ -65,7 +65,10 @@ impl PlannedFile {
     /// # Errors
     /// The operating system's refusal.
     pub fn open(path: &Path, size: u64, stamp: Option<u32>) -> io::Result<PlannedFile> {
-        Ok(PlannedFile { file: File::open(path)?, size, stamp, read: 0 })
+        // A pipe that took the file's place would keep a blocking open waiting for ever.
+        let flags = rustix::fs::OFlags::NONBLOCK.bits() as i32;
+        let file = File::options().read(true).custom_flags(flags).open(path)?;
+        Ok(PlannedFile { file, size, stamp, read: 0 })
     }
 
     /// Fills `piece` with the next bytes.

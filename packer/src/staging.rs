@@ -183,6 +183,17 @@ impl Staging {
         found
     }
 
+    /// Removes what attempts that were killed left under temporary names outside the working folder:
+    /// of the manifest, of the list of problems, of the reasons beside quarantined files.
+    ///
+    /// # Errors
+    /// The operating system's refusal.
+    pub fn sweep(&self) -> Result<(), Failure> {
+        let lists = [manifest::FILE_NAME, "problems.jsonl"].map(|name| format!(".{name}."));
+        sweep_folder(&self.out, &|name| lists.iter().any(|list| name.starts_with(list)), false)?;
+        sweep_folder(&self.quarantine(), &|name| name.contains(".reason.json."), true)
+    }
+
     /// Removes the working folder and all in it.
     ///
     /// # Errors
@@ -195,4 +206,26 @@ impl Staging {
             _ => Ok(()),
         }
     }
+}
+
+/// Removes temporary files of `folder` whose names are `ours`.
+fn sweep_folder(folder: &Path, ours: &dyn Fn(&str) -> bool, deep: bool) -> Result<(), Failure> {
+    let Ok(entries) = fs::read_dir(folder) else { return Ok(()) };
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            if deep {
+                sweep_folder(&entry.path(), ours, deep)?;
+            }
+        } else if name.starts_with('.') && name.ends_with(TEMP_SUFFIX) && ours(&name) {
+            match fs::remove_file(entry.path()) {
+                Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
+                    return Err(Failure::io(e, "remove", entry.path()));
+                }
+                _ => {}
+            }
+        }
+    }
+    Ok(())
 }

@@ -197,7 +197,9 @@ mod tests {
 
     #[test]
     fn the_median_is_the_one_in_the_middle() {
-        for (values, want) in [(vec![5], 5), (vec![1, 9], 1), (vec![1, 2, 9], 2), (vec![7, 7, 8, 9], 7)] {
+        for (values, want) in
+            [(vec![5], 5), (vec![1, 9], 1), (vec![1, 2, 9], 2), (vec![7, 7, 8, 9], 7)]
+        {
             let mut histogram = Histogram::new();
             values.iter().for_each(|v| *histogram.entry(*v).or_default() += 1);
             assert_eq!(spread(&histogram).unwrap().median, want, "{values:?}");

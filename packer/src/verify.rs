@@ -8,7 +8,9 @@
 pub mod across;
 pub mod cursor;
 pub mod kinds;
+pub mod options;
 pub mod pass;
+pub mod problems;
 pub mod sets;
 pub mod shard;
 
@@ -20,35 +22,11 @@ use serde::Serialize;
 use crate::failure::Failure;
 use crate::indexing::in_parallel;
 use crate::problem::{Problem, ProblemKind, counts};
+use problems::Problems;
 use sets::{Set, Target};
 use shard::Proved;
 
-/// How closely is looked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, clap::ValueEnum)]
-#[serde(rename_all = "kebab-case")]
-pub enum Level {
-    /// Lengths, ends, sidecars; a few headers of each tar.
-    Quick,
-    /// Every header, every checksum, every digest; keys and parts of the whole set.
-    Full,
-    /// As full, and every image and JSON decoded.
-    Decode,
-}
-
-/// What is verified, and how.
-#[derive(Debug, Clone)]
-pub struct Options {
-    /// How closely.
-    pub level: Level,
-    /// Extensions that each sample must have (`image` stands for any image); `None` asks for those
-    /// that nearly all samples have.
-    pub require: Option<Vec<String>>,
-    /// Shards worked on at the same time.
-    pub jobs: usize,
-}
-
-/// Problems listed for one shard, and for one set, at most; the rest is counted.
-pub const LISTED_MAX: usize = 100_000;
+pub use options::{Level, Options};
 
 /// What was found.
 #[derive(Debug, Serialize)]
@@ -73,31 +51,6 @@ pub struct Report {
     pub unlisted: u64,
     /// The problems: set by set, in the order of shards and bytes; those between shards last.
     pub problems: Vec<Problem>,
-}
-
-/// Problems up to a number, and a count of the rest.
-#[derive(Debug, Default)]
-pub struct Problems {
-    /// Those that are listed.
-    pub listed: Vec<Problem>,
-    /// How many are not.
-    pub unlisted: u64,
-}
-
-impl Problems {
-    /// Adds one.
-    pub fn push(&mut self, problem: Problem) {
-        if self.listed.len() < LISTED_MAX {
-            self.listed.push(problem);
-        } else {
-            self.unlisted += 1;
-        }
-    }
-
-    /// True if there is none.
-    pub fn is_empty(&self) -> bool {
-        self.listed.is_empty()
-    }
 }
 
 /// Verifies data sets and single shards; `on_bytes` is told how many more bytes of tars are done.
@@ -171,3 +124,6 @@ impl Report {
         self.unlisted += problems.unlisted;
     }
 }
+
+#[cfg(test)]
+mod tests;

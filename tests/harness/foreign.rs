@@ -21,7 +21,7 @@ pub(crate) fn python(place: &Place, program: &str, words: &[&str]) -> Run {
     let probe = Command::new(&python).args(["-c", "import webdataset"]).output();
     let found = probe.is_ok_and(|output| output.status.success());
     assert!(found, "{} has no webdataset; run `make venv` first", python.display());
-    tool(place, python, &[&["-W", "error", "-c", program], words].concat())
+    tool(place, python, &[&["-c", program], words].concat())
 }
 
 fn interpreter() -> PathBuf {

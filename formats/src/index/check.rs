@@ -12,7 +12,7 @@ impl Index {
     /// # Errors
     /// The first thing found wrong.
     pub fn check(&self) -> Result<()> {
-        self.read(self.body, self.bytes.len() - self.body)?;
+        self.body.read(self.body.start, self.body.bytes.len() - self.body.start)?;
         self.check_ends()?;
         let mut end = 0;
         for sample in self.iter() {
@@ -23,25 +23,27 @@ impl Index {
 
     /// The rows' first and last record must take in all keys and parts.
     fn check_ends(&self) -> Result<()> {
-        let (_, first_key, first_part) = self.row(0)?;
-        let (_, last_key, last_part) = self.row(self.samples())?;
-        let keys = self.sections.keys.len() as u64;
+        let (_, first_key, first_part) = self.body.row(0)?;
+        let (_, last_key, last_part) = self.body.row(self.samples())?;
+        let keys = self.body.sections.keys.len() as u64;
         if (first_key, first_part, last_key, last_part) == (0, 0, keys, self.parts) {
             return Ok(());
         }
-        Err(self.lie(0, "the rows do not take in all keys and parts"))
+        Err(self.body.lie(0, "the rows do not take in all keys and parts"))
     }
 
     /// Samples and parts follow each other in the tar, each part behind a header of its own.
     fn check_sample(&self, sample: &Sample<'_>, before: u64) -> Result<u64> {
         if sample.first < before {
-            return Err(self.lie(sample.row, "it begins inside the sample before it"));
+            return Err(self.body.lie(sample.row, "it begins inside the sample before it"));
         }
         let mut end = sample.first;
         for part in sample.parts() {
             let part = part?;
             if part.offset < end.saturating_add(l::TAR_BLOCK) {
-                return Err(self.lie(sample.row, "a part overlaps with what stands before it"));
+                return Err(self
+                    .body
+                    .lie(sample.row, "a part overlaps with what stands before it"));
             }
             end = part.end();
         }
@@ -55,7 +57,7 @@ impl Index {
             let row = self.by_key(n)?;
             let here = Some((self.key(row)?, row));
             if before >= here {
-                return Err(self.lie(n, "the order of keys is wrong"));
+                return Err(self.body.lie(n, "the order of keys is wrong"));
             }
             before = here;
         }

@@ -1,13 +1,13 @@
 //! A sample and its parts as their sidecar describes them: what lookups hand out.
 
-use super::view::Index;
+use super::body::{Body, Part};
 use crate::error::Result;
 use crate::name;
 
 /// One sample of a shard, as its sidecar describes it.
 #[derive(Debug, Clone, Copy)]
 pub struct Sample<'a> {
-    pub(super) index: &'a Index,
+    pub(super) body: &'a Body,
     /// Its place in the shard.
     pub row: u64,
     /// Its key.
@@ -20,37 +20,17 @@ pub struct Sample<'a> {
     pub(super) end_part: u64,
 }
 
-/// One part of a sample.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Part<'a> {
-    /// Its extension.
-    pub ext: &'a [u8],
-    /// Byte of the tar at which its data begins.
-    pub offset: u64,
-    /// Bytes of data.
-    pub length: u64,
-    /// crc32c of the data, unless the tar was indexed by its headers alone.
-    pub checksum: Option<u32>,
-}
-
-impl Part<'_> {
-    /// The byte after the part's padding: where the next header begins.
-    pub fn end(&self) -> u64 {
-        self.offset + self.length.next_multiple_of(512)
-    }
-}
-
 impl<'a> Sample<'a> {
     /// Its parts in the order of the tar.
     pub fn parts(&self) -> impl Iterator<Item = Result<Part<'a>>> + use<'a> {
-        let index = self.index;
-        (self.first_part..self.end_part).map(move |part| index.part(part))
+        let body = self.body;
+        (self.first_part..self.end_part).map(move |part| body.part(part))
     }
 
     /// The part with this extension.
     ///
     /// # Errors
-    /// As [`Index::sample`].
+    /// As [`super::Index::sample`].
     pub fn part(&self, ext: &[u8]) -> Result<Option<Part<'a>>> {
         for part in self.parts() {
             let part = part?;
@@ -64,10 +44,10 @@ impl<'a> Sample<'a> {
     /// The byte of the tar after the sample's last part and its padding.
     ///
     /// # Errors
-    /// As [`Index::sample`].
+    /// As [`super::Index::sample`].
     pub fn end(&self) -> Result<u64> {
         match self.end_part.checked_sub(1) {
-            Some(last) if last >= self.first_part => Ok(self.index.part(last)?.end()),
+            Some(last) if last >= self.first_part => Ok(self.body.part(last)?.end()),
             _ => Ok(self.first),
         }
     }

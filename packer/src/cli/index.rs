@@ -103,11 +103,8 @@ fn print(done: &Done, quiet: bool) -> Outcome {
 }
 
 fn line(made: &Made) -> String {
-    let exts: Vec<String> = made
-        .extensions
-        .iter()
-        .map(|(ext, n)| format!("{ext} {}", units::count(*n)))
-        .collect();
+    let exts: Vec<String> =
+        made.extensions.iter().map(|(ext, n)| format!("{ext} {}", units::count(*n))).collect();
     let mut line = format!(
         "{}{} ({}), {}",
         if made.kept { "kept: " } else { "" },

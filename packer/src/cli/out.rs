@@ -51,7 +51,9 @@ impl Bar {
             return Bar(ProgressBar::hidden());
         }
         let bar = ProgressBar::new_spinner();
-        if let Ok(style) = ProgressStyle::with_template("{spinner} {bytes} {bytes_per_sec} {elapsed}") {
+        if let Ok(style) =
+            ProgressStyle::with_template("{spinner} {bytes} {bytes_per_sec} {elapsed}")
+        {
             bar.set_style(style);
         }
         bar.enable_steady_tick(Duration::from_millis(200));

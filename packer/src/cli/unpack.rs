@@ -54,7 +54,9 @@ pub(super) fn run(args: &Args) -> Outcome {
     if !args.quiet {
         let mut to = out::stdout();
         let files = units::counted(done.files, "file", "files");
-        out::printed(writeln!(to, "{files}, {}", units::bytes(done.bytes)).and_then(|()| to.flush()))?;
+        out::printed(
+            writeln!(to, "{files}, {}", units::bytes(done.bytes)).and_then(|()| to.flush()),
+        )?;
     }
     Ok(if done.problems.is_empty() { Exit::Done } else { Exit::Problems })
 }

@@ -126,4 +126,3 @@ fn summary(report: &Report) -> String {
     }
     line
 }
-

@@ -9,7 +9,7 @@ use tarflume_formats::dataset::read_manifest;
 use tarflume_formats::manifest::{FILE_NAME, Manifest, ShardEntry};
 use tarflume_formats::publish::write_whole;
 
-use super::Indexed;
+use super::shard::Indexed;
 use crate::exit::Exit;
 use crate::failure::Failure;
 
@@ -83,8 +83,9 @@ pub fn publish_manifest(
     force: bool,
 ) -> Result<MadeManifest, Failure> {
     let path = folder.join(FILE_NAME);
-    let manifest = manifest_of(tars).map_err(|failure| {
-        Failure { text: format!("{}: not written: {failure}", path.display()), ..failure }
+    let manifest = manifest_of(tars).map_err(|failure| Failure {
+        text: format!("{}: not written: {failure}", path.display()),
+        ..failure
     })?;
     if let Ok(found) = read_manifest(&path)
         && same(&found, &manifest)
@@ -110,7 +111,11 @@ fn manifest_of(tars: &[Indexed]) -> Result<Manifest, Failure> {
             Ok(made) => made,
             Err(failure) => {
                 let text = format!("{} has no sidecar", indexed.tar.display());
-                let exit = if tars.iter().any(|t| is_bad(&t.result)) { Exit::BadData } else { failure.exit };
+                let exit = if tars.iter().any(|t| is_bad(&t.result)) {
+                    Exit::BadData
+                } else {
+                    failure.exit
+                };
                 return Err(Failure { exit, text });
             }
         };

@@ -86,7 +86,8 @@ fn end(reader: &mut TarReader, index: &Index) -> Result<Option<Error>> {
     for _ in 0..BEHIND {
         match reader.next_member() {
             Ok(Some(member)) if part_of(&member).is_some() => {
-                let text = "the tar goes on with this part behind the last one that the sidecar lists";
+                let text =
+                    "the tar goes on with this part behind the last one that the sidecar lists";
                 return Ok(Some(
                     Error::new(ErrorKind::Stale, text)
                         .with_byte(member.first)

@@ -141,8 +141,7 @@ mod tests {
         let mut rows = Rows::new();
         for (i, name) in names.iter().enumerate() {
             let first = i as u64 * 1024;
-            let kind =
-                if name.ends_with('/') { MemberKind::Directory } else { MemberKind::File };
+            let kind = if name.ends_with('/') { MemberKind::Directory } else { MemberKind::File };
             let member =
                 Member { name: name.as_bytes().to_vec(), kind, first, data: first + 512, size: 1 };
             match part_of(&member) {

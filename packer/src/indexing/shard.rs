@@ -1,7 +1,7 @@
 //! One tar's sidecar: read the tar, refuse what readers would disagree about, publish.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use tarflume_formats::checksum::crc32c;
 use tarflume_formats::error::{Error, ErrorKind, Result};
@@ -12,8 +12,9 @@ use tarflume_formats::shard::index_path;
 use tarflume_formats::tar::Member;
 use tarflume_formats::{Index, name};
 
+use super::options::Options;
+use super::probe;
 use super::rows::{Rows, Skipped, part_of};
-use super::{Options, probe};
 use crate::check::{Content, Dimensions};
 use crate::failure::Failure;
 
@@ -21,6 +22,15 @@ use crate::failure::Failure;
 const WHOLE: u64 = 64 * 1024 * 1024;
 /// How many bytes are done before it is told.
 const TELL: u64 = 4 * 1024 * 1024;
+
+/// What became of one tar.
+#[derive(Debug)]
+pub struct Indexed {
+    /// The tar.
+    pub tar: PathBuf,
+    /// Its sidecar, or why there is none.
+    pub result: Result<Made, Failure>,
+}
 
 /// A tar's sidecar, made or found.
 #[derive(Debug)]
@@ -139,7 +149,8 @@ pub fn read_tar(tar: &Path, options: &Options, on_bytes: &(dyn Fn(u64) + Sync)) 
     loop {
         match reader.next_member() {
             Ok(Some(member)) => {
-                add(&mut reader, &mut rows, &member, options.reading).map_err(|e| at(e, tar, &member))?;
+                add(&mut reader, &mut rows, &member, options.reading)
+                    .map_err(|e| at(e, tar, &member))?;
                 let end = member.end().min(reader.length());
                 if end - told >= TELL {
                     on_bytes(end - told);

@@ -93,7 +93,10 @@ impl Require {
 
 /// Numbers for the extensions that a scan meets; shared by its threads.
 #[derive(Debug, Default)]
-pub(super) struct ExtTable(Mutex<HashMap<(Vec<u8>, Vec<u8>), u16>>);
+pub(super) struct ExtTable(Mutex<HashMap<ExtPair, u16>>);
+
+/// An extension in the source, and in shards.
+type ExtPair = (Vec<u8>, Vec<u8>);
 
 impl ExtTable {
     /// The number of this pair of source and shard extension; `None` after 65,536 of them.

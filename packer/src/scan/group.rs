@@ -47,6 +47,9 @@ struct Candidate<'a> {
     shard_ext: Vec<u8>,
 }
 
+/// A sample's stem as keys have it, where that is not its files' own; and its parts.
+type Grouping = (Option<Vec<u8>>, Vec<FoundPart>);
+
 /// Why some files are no sample: what is said, and of which of them.
 pub(super) struct Refusal {
     kind: ProblemKind,
@@ -141,7 +144,7 @@ impl Grouper<'_> {
         listing: &Listing,
         stem: &[u8],
         files: &[&Entry],
-    ) -> Result<Option<(Option<Vec<u8>>, Vec<FoundPart>)>, Refusal> {
+    ) -> Result<Option<Grouping>, Refusal> {
         let first = listing.name(files[0]);
         if files.iter().any(|f| listing.name(f).len() <= stem.len() + 1) {
             let reason = "it has no extension, so no reader can tell what it is; --exclude it";

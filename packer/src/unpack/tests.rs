@@ -44,7 +44,8 @@ fn honest_files_come_back_as_they_were_stored() {
     let (done, files) = unpacked(&tar);
     assert_eq!((done.files, done.bytes, done.unproved), (3, 13, 1));
     assert_eq!(done.problems, []);
-    let want: [(&str, &[u8]); 3] = [("a/B.JPG", b"picture"), ("a/README", b"no key"), ("a/empty.txt", b"")];
+    let want: [(&str, &[u8]); 3] =
+        [("a/B.JPG", b"picture"), ("a/README", b"no key"), ("a/empty.txt", b"")];
     assert_eq!(files, want.map(|(name, data)| (name.into(), data.to_vec())).into());
 }
 
@@ -67,15 +68,23 @@ fn names_that_leave_the_folder_and_links_are_refused_and_the_rest_goes_on() {
 
 #[test]
 fn a_file_that_stands_twice_keeps_its_first_content() {
-    let tar = TarBytes::new().member(b"a.txt", b"one").member(b"b.txt", b"").member(b"a.txt", b"two");
-    let (done, files) = unpacked(&tar.ended());
+    let tar = TarBytes::new()
+        .member(b"a.txt", b"one")
+        .member(b"b.txt", b"")
+        .member(b"a.txt", b"two")
+        .ended();
+    let (done, files) = unpacked(&tar);
     assert_eq!(done.problems[0].kind, ProblemKind::RepeatedPart);
     assert_eq!(files["a.txt"], b"one");
 }
 
 #[test]
 fn a_file_where_a_folder_is_needed_stops_one_member_only() {
-    let tar = TarBytes::new().member(b"a.txt", b"").member(b"a.txt/b.txt", b"").member(b"c.txt", b"").ended();
+    let tar = TarBytes::new()
+        .member(b"a.txt", b"")
+        .member(b"a.txt/b.txt", b"")
+        .member(b"c.txt", b"")
+        .ended();
     let (done, files) = unpacked(&tar);
     assert_eq!(done.problems[0].kind, ProblemKind::BadName);
     assert_eq!(files.len(), 2);
@@ -84,8 +93,11 @@ fn a_file_where_a_folder_is_needed_stops_one_member_only() {
 #[test]
 fn a_name_that_is_too_long_is_refused() {
     let long = format!("{}.txt", "n".repeat(300));
-    let tar = TarBytes::new().member(b"a.txt", b"").special(b"././@LongLink", b'L', long.as_bytes())
-        .member(b"n", b"").ended();
+    let tar = TarBytes::new()
+        .member(b"a.txt", b"")
+        .special(b"././@LongLink", b'L', long.as_bytes())
+        .member(b"n", b"")
+        .ended();
     let (done, files) = unpacked(&tar);
     assert_eq!(done.problems[0].kind, ProblemKind::BadName);
     assert_eq!(files.len(), 1);

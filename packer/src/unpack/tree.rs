@@ -151,9 +151,10 @@ impl Tree {
         }
         match at {
             Some(folder) => Ok(folder),
-            None => self.root.try_clone().map_err(|e| {
-                Stopped::Failed(Failure::io(e, "open the folder", &self.path))
-            }),
+            None => self
+                .root
+                .try_clone()
+                .map_err(|e| Stopped::Failed(Failure::io(e, "open the folder", &self.path))),
         }
     }
 }

@@ -9,7 +9,9 @@ use tarflume_formats::error::Result;
 use tarflume_formats::index::Sample;
 use tarflume_formats::{Index, name};
 
-use super::{Level, Options, Problems, kinds};
+use super::kinds;
+use super::options::{Level, Options};
+use super::problems::Problems;
 use crate::check::{Content, IMAGE_EXTS};
 use crate::collide::{self, Clash, Keys, Pair};
 use crate::problem::{Problem, ProblemKind};
@@ -141,10 +143,15 @@ fn clash(shards: &Shards, pair: Pair) -> Result<Option<Problem>> {
             ProblemKind::SplitSample,
             format!("other parts of this sample stand {place}; readers take them for two samples"),
         ),
-        Clash::Same => (ProblemKind::RepeatedKey, format!("a sample of the same key stands {place}")),
+        Clash::Same => {
+            (ProblemKind::RepeatedKey, format!("a sample of the same key stands {place}"))
+        }
         Clash::CaseOnly => (
             ProblemKind::CaseCollision,
-            format!("the key differs only in case from key {}, which stands {place}", first.shown_key()),
+            format!(
+                "the key differs only in case from key {}, which stands {place}",
+                first.shown_key()
+            ),
         ),
     };
     let problem = Problem::new(kind, shards.path(shard), text);

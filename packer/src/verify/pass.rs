@@ -13,7 +13,9 @@ use tarflume_formats::tar::{Member, MemberKind};
 use tarflume_formats::{Index, name};
 
 use super::cursor::{Cursor, Listed};
-use super::{Level, Problems, kinds};
+use super::kinds;
+use super::options::Level;
+use super::problems::Problems;
 use crate::check::{CheckLevel, Content};
 use crate::indexing::rows::{Rows, part_of};
 use crate::problem::{Problem, ProblemKind};
@@ -252,9 +254,7 @@ impl<'a> Pass<'a> {
     }
 
     fn finish(mut self, ended: bool) -> Passed {
-        if ended
-            && let Some(end) = self.reader.end()
-        {
+        if ended && let Some(end) = self.reader.end() {
             match self.reader.only_zeros_from(end) {
                 Ok(true) => {}
                 Ok(false) => {
@@ -317,9 +317,7 @@ fn bad_name(name: &[u8]) -> Option<&'static str> {
     }
     match std::str::from_utf8(name) {
         Err(_) => Some("the name is not UTF-8"),
-        Ok(text) if text.chars().any(char::is_control) => {
-            Some("the name holds control characters")
-        }
+        Ok(text) if text.chars().any(char::is_control) => Some("the name holds control characters"),
         Ok(_) => None,
     }
 }

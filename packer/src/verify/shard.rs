@@ -9,9 +9,11 @@ use tarflume_formats::manifest::ShardEntry;
 use tarflume_formats::reading::{Reading, TarReader};
 use tarflume_formats::shard::index_path;
 
+use super::kinds;
+use super::options::Level;
 use super::pass::{self, Passed};
+use super::problems::Problems;
 use super::sets::Target;
-use super::{Level, Problems, kinds};
 use crate::indexing::probe;
 use crate::problem::{Problem, ProblemKind};
 

@@ -1,0 +1,160 @@
+//! The body of a sidecar, below its head: records read in place, each block checked on first use.
+//!
+//! Knows where sections stand and how records look; what they mean together is the business of
+//! [`super::view`].
+
+use std::ops::Range;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::head::Sections;
+use super::layout as l;
+use crate::checksum::crc32c;
+use crate::error::{Error, ErrorKind, Result};
+use crate::le::{u32_at, u64_at};
+use crate::map::Mapped;
+
+/// One part of a sample.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Part<'a> {
+    /// Its extension.
+    pub ext: &'a [u8],
+    /// Byte of the tar at which its data begins.
+    pub offset: u64,
+    /// Bytes of data.
+    pub length: u64,
+    /// crc32c of the data, unless the tar was indexed by its headers alone.
+    pub checksum: Option<u32>,
+}
+
+impl Part<'_> {
+    /// The byte after the part's padding: where the next header begins.
+    pub fn end(&self) -> u64 {
+        self.offset + self.length.next_multiple_of(512)
+    }
+}
+
+/// The bytes of a sidecar whose head was found right.
+#[derive(Debug)]
+pub(super) struct Body {
+    pub(super) bytes: Mapped,
+    pub(super) path: Option<PathBuf>,
+    /// Bytes of the tar: no part may end behind them.
+    pub(super) tar_length: u64,
+    /// Where the block checksums begin.
+    pub(super) sums: usize,
+    /// Where the body begins.
+    pub(super) start: usize,
+    pub(super) sections: Sections,
+    /// One bit a block of the body: set once its checksum was found right.
+    pub(super) checked: Box<[AtomicU64]>,
+}
+
+impl Body {
+    pub(super) fn row(&self, row: u64) -> Result<(u64, u64, u64)> {
+        let record: [u8; l::ROW] = self.number(&self.sections.rows, row)?;
+        Ok((u64_at(&record, 0), u64_at(&record, 8), u64_at(&record, 16)))
+    }
+
+    pub(super) fn dimensions(&self, row: u64) -> Result<Option<(u32, u32)>> {
+        let Some(dims) = &self.sections.dims else { return Ok(None) };
+        let record: [u8; l::DIM] = self.number(dims, row)?;
+        let (width, height) = (u32_at(&record, 0), u32_at(&record, 4));
+        Ok((width != 0).then_some((width, height)))
+    }
+
+    pub(super) fn part(&self, part: u64) -> Result<Part<'_>> {
+        let span: [u8; l::SPAN] = self.number(&self.sections.spans, part)?;
+        let (offset, length) = (u64_at(&span, 0), u64_at(&span, 8));
+        let end = length.checked_next_multiple_of(512).and_then(|n| n.checked_add(offset));
+        if end.is_none_or(|end| end > self.tar_length) {
+            let text = format!("the sidecar lies: part {part} ends past the end of the tar");
+            return Err(self.error(ErrorKind::Damaged, text));
+        }
+        let checksum = match &self.sections.checksums {
+            Some(sums) => Some(u32::from_le_bytes(self.number(sums, part)?)),
+            None => None,
+        };
+        let id = u16::from_le_bytes(self.number(&self.sections.ext_ids, part)?);
+        Ok(Part { ext: self.ext(id)?, offset, length, checksum })
+    }
+
+    fn ext(&self, id: u16) -> Result<&[u8]> {
+        let exts = &self.sections.exts;
+        let count = u32_at(self.read(exts.start, 4)?, 0) as usize;
+        let table = 4 + (count + 1) * 4;
+        let id = usize::from(id);
+        if id >= count || table > exts.len() {
+            return Err(self.error(ErrorKind::Damaged, "the sidecar lies: no such extension"));
+        }
+        let starts = self.read(exts.start + 4 + id * 4, 8)?;
+        let (start, end) = (u32_at(starts, 0) as usize, u32_at(starts, 4) as usize);
+        if start > end || end > exts.len() - table {
+            let text = "the sidecar lies: an extension lies outside its section";
+            return Err(self.error(ErrorKind::Damaged, text));
+        }
+        self.read(exts.start + table + start, end - start)
+    }
+
+    /// Record `i` of a section of `N`-byte records.
+    pub(super) fn number<const N: usize>(&self, section: &Range<usize>, i: u64) -> Result<[u8; N]> {
+        let start = usize::try_from(i).ok().and_then(|i| i.checked_mul(N));
+        match start {
+            Some(start) if start + N <= section.len() => {
+                let bytes = self.read(section.start + start, N)?;
+                let mut record = [0; N];
+                record.copy_from_slice(bytes);
+                Ok(record)
+            }
+            _ => Err(self.error(ErrorKind::Damaged, format!("the sidecar lies: no record {i}"))),
+        }
+    }
+
+    /// Bytes of the body, after their blocks were checked.
+    #[inline]
+    pub(super) fn read(&self, start: usize, length: usize) -> Result<&[u8]> {
+        if length > 0 {
+            let first = (start - self.start) / l::CHECK_BLOCK;
+            let last = (start + length - 1 - self.start) / l::CHECK_BLOCK;
+            for block in first..=last {
+                let bit = 1 << (block % 64);
+                // Relaxed is enough: the bit guards nothing but repeated work.
+                if self.checked[block / 64].load(Ordering::Relaxed) & bit == 0 {
+                    self.check_block(block)?;
+                    self.checked[block / 64].fetch_or(bit, Ordering::Relaxed);
+                }
+            }
+        }
+        Ok(&self.bytes[start..start + length])
+    }
+
+    #[cold]
+    fn check_block(&self, block: usize) -> Result<()> {
+        let start = self.start + block * l::CHECK_BLOCK;
+        let end = (start + l::CHECK_BLOCK).min(self.bytes.len());
+        let want = u32_at(&self.bytes, self.sums + block * 4);
+        let found = crc32c(&self.bytes[start..end]);
+        if want == found {
+            return Ok(());
+        }
+        let text = format!(
+            "the sidecar is damaged: the block at bytes {start}..{end} has checksum {found:08x}, \
+             not {want:08x}; make it anew with `pack index --force`"
+        );
+        Err(self.error(ErrorKind::Damaged, text).with_byte(start as u64))
+    }
+
+    #[cold]
+    pub(super) fn lie(&self, row: u64, what: &str) -> Error {
+        self.error(ErrorKind::Damaged, format!("the sidecar lies about row {row}: {what}"))
+    }
+
+    #[cold]
+    pub(super) fn error(&self, kind: ErrorKind, text: impl Into<String>) -> Error {
+        let error = Error::new(kind, text);
+        match &self.path {
+            Some(path) => error.with_path(path),
+            None => error,
+        }
+    }
+}

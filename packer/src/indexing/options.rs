@@ -1,0 +1,16 @@
+//! How tars are indexed. No behaviour of its own.
+
+use tarflume_formats::reading::Reading;
+
+/// How tars are indexed.
+#[derive(Debug, Clone, Copy)]
+pub struct Options {
+    /// By headers alone (no digests, checksums or dimensions), or every byte.
+    pub reading: Reading,
+    /// Replaces sidecars and manifests that exist.
+    pub force: bool,
+    /// Takes a tar whose end marker is missing for whole, with a warning.
+    pub allow_missing_end: bool,
+    /// Shards worked on at the same time.
+    pub jobs: usize,
+}

@@ -1,0 +1,27 @@
+//! How closely a data set is verified. No behaviour of its own.
+
+use serde::Serialize;
+
+/// How closely is looked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, clap::ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub enum Level {
+    /// Lengths, ends, sidecars; a few headers of each tar.
+    Quick,
+    /// Every header, every checksum, every digest; keys and parts of the whole set.
+    Full,
+    /// As full, and every image and JSON decoded.
+    Decode,
+}
+
+/// What is verified, and how.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// How closely.
+    pub level: Level,
+    /// Extensions that each sample must have (`image` stands for any image); `None` asks for those
+    /// that nearly all samples have.
+    pub require: Option<Vec<String>>,
+    /// Shards worked on at the same time.
+    pub jobs: usize,
+}

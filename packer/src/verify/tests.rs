@@ -1,0 +1,261 @@
+//! Small data sets, one thing wrong with each: which kinds are found, and where.
+
+use std::fs;
+use std::path::Path;
+
+use tarflume_fixtures::{Lie, TarBytes, good_shard};
+use tarflume_formats::manifest::FILE_NAME;
+use tarflume_formats::reading::Reading;
+
+use super::*;
+use crate::exit::Exit;
+use crate::indexing;
+
+/// Bytes of one sample in the shards made here: two headers, one block of data each.
+const SAMPLE: usize = 2048;
+const SAMPLES: usize = 5;
+
+fn shard(prefix: &str) -> Vec<u8> {
+    let mut tar = TarBytes::new();
+    for i in 0..SAMPLES {
+        tar.member(format!("{prefix}{i}.jpg").as_bytes(), format!("{prefix} {i}").as_bytes());
+        tar.member(format!("{prefix}{i}.json").as_bytes(), b"{}");
+    }
+    tar.ended()
+}
+
+/// A whole data set of two shards, indexed.
+fn set() -> tempfile::TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("a.tar"), shard("a")).unwrap();
+    fs::write(dir.path().join("b.tar"), shard("b")).unwrap();
+    index(dir.path());
+    dir
+}
+
+fn index(dir: &Path) {
+    let options = indexing::Options {
+        reading: Reading::Everything,
+        force: true,
+        allow_missing_end: true,
+        jobs: 1,
+    };
+    indexing::index(dir, &options, &|_| {}).unwrap().manifest.unwrap().unwrap();
+}
+
+fn report(path: &Path, level: Level) -> Report {
+    let options = Options { level, require: None, jobs: 2 };
+    verify(&[path.to_path_buf()], &options, &|_| {}).unwrap()
+}
+
+/// Kinds with file name, byte and key.
+fn found(report: &Report) -> Vec<(ProblemKind, String, Option<u64>, Option<&str>)> {
+    let name = |path: &str| Path::new(path).file_name().unwrap().to_string_lossy().into_owned();
+    let problems = report.problems.iter();
+    problems.map(|p| (p.kind, name(&p.path), p.byte, p.key.as_deref())).collect()
+}
+
+fn kinds(report: &Report) -> Vec<ProblemKind> {
+    report.problems.iter().map(|p| p.kind).collect()
+}
+
+/// Damages a file of a whole set and says what is found, quickly and fully.
+fn after(file: &str, damage: impl Fn(&mut Vec<u8>)) -> (Report, Report) {
+    let dir = set();
+    let path = dir.path().join(file);
+    let mut bytes = fs::read(&path).unwrap();
+    damage(&mut bytes);
+    fs::write(&path, bytes).unwrap();
+    (report(dir.path(), Level::Quick), report(dir.path(), Level::Full))
+}
+
+#[test]
+fn a_whole_set_is_whole_at_every_level() {
+    let dir = set();
+    for level in [Level::Quick, Level::Full] {
+        let report = report(dir.path(), level);
+        assert!(report.whole, "{:?}", report.problems);
+        assert_eq!((report.shards, report.samples), (2, 10));
+        assert_eq!(report.extensions, [("jpg".into(), 10), ("json".into(), 10)].into());
+    }
+}
+
+#[test]
+fn a_flipped_bit_is_placed_by_its_checksum() {
+    let (quick, full) = after("a.tar", |tar| tar[SAMPLE + 512] ^= 1);
+    assert!(quick.whole, "no data is read");
+    let checksum = (ProblemKind::Checksum, "a.tar".into(), Some(SAMPLE as u64 + 512), Some("a1"));
+    assert_eq!(found(&full)[0], checksum);
+    assert_eq!(kinds(&full)[1..], [ProblemKind::Digest]);
+}
+
+#[test]
+fn behind_a_damaged_header_the_pass_goes_on_and_names_every_sample() {
+    let (_, full) = after("a.tar", |tar| {
+        tar[SAMPLE + 3] ^= 1;
+        tar[3 * SAMPLE + 1024 + 3] ^= 1;
+        tar[4 * SAMPLE + 512] ^= 1;
+    });
+    let at = |kind, byte: usize, key| (kind, "a.tar".to_string(), Some(byte as u64), Some(key));
+    assert_eq!(
+        found(&full)[..3],
+        [
+            at(ProblemKind::BadHeader, SAMPLE, "a1"),
+            at(ProblemKind::BadHeader, 3 * SAMPLE + 1024, "a3"),
+            at(ProblemKind::Checksum, 4 * SAMPLE + 512, "a4"),
+        ]
+    );
+    assert_eq!(full.problems.len(), 4, "and the digest");
+    assert_eq!(full.samples, 10, "the sidecar still tells the rows");
+}
+
+#[test]
+fn zeros_in_the_middle_are_no_end() {
+    let (quick, full) = after("a.tar", |tar| tar[SAMPLE..3 * SAMPLE].fill(0));
+    assert_eq!(kinds(&quick), [ProblemKind::BadHeader; 2]);
+    let keys: Vec<_> = full.problems.iter().filter_map(|p| p.key.as_deref()).collect();
+    assert_eq!(keys, ["a1", "a1", "a2", "a2"]);
+}
+
+#[test]
+fn a_cut_is_found_wherever_it_is() {
+    for length in [SAMPLE, SAMPLE + 512, SAMPLE + 700, SAMPLES * SAMPLE, SAMPLES * SAMPLE + 512] {
+        let (quick, full) = after("a.tar", |tar| tar.truncate(length));
+        assert_eq!(kinds(&quick), [ProblemKind::Truncated], "{length}");
+        let [kind] = kinds(&full)[..] else { panic!("{length}: {:?}", full.problems) };
+        assert!(matches!(kind, ProblemKind::Truncated | ProblemKind::MissingEnd), "{length}");
+        if length < SAMPLES * SAMPLE {
+            assert_eq!(full.problems[0].key.as_deref(), Some("a1"));
+        }
+    }
+}
+
+#[test]
+fn what_follows_the_end_marker_must_be_zeros() {
+    let (_, full) = after("a.tar", |tar| tar.extend(shard("c")));
+    let want = [ProblemKind::Gap, ProblemKind::StaleIndex, ProblemKind::StaleManifest];
+    assert_eq!(kinds(&full), want);
+}
+
+#[test]
+fn another_tar_under_the_same_name_makes_the_sidecar_stale() {
+    for other in [shard("c"), good_shard()] {
+        let (quick, full) = after("a.tar", |tar| other.clone_into(tar));
+        assert!(kinds(&quick).contains(&ProblemKind::StaleIndex));
+        assert_eq!(kinds(&full)[0], ProblemKind::StaleIndex, "{:?}", full.problems);
+        assert!(!kinds(&full).contains(&ProblemKind::Checksum));
+    }
+}
+
+#[test]
+fn a_damaged_or_missing_sidecar_leaves_the_tar_to_be_walked() {
+    let (quick, full) = after("a.tar.index", |index| index[20] ^= 1);
+    assert_eq!(kinds(&quick), [ProblemKind::DamagedIndex]);
+    assert_eq!((kinds(&full), full.samples), (vec![ProblemKind::DamagedIndex], 10));
+    let dir = set();
+    fs::remove_file(dir.path().join("a.tar.index")).unwrap();
+    let report = report(dir.path(), Level::Full);
+    assert_eq!((kinds(&report), report.samples), (vec![ProblemKind::MissingIndex], 10));
+}
+
+#[test]
+fn a_manifest_must_describe_what_is_there() {
+    let (quick, full) = after(FILE_NAME, |json| {
+        let text = String::from_utf8(json.clone()).unwrap();
+        *json = text.replace("\"samples\":5", "\"samples\":6").replace("10,", "12,").into_bytes();
+    });
+    // Samples and parts are both ten: only the totals of a good manifest are their sum.
+    for report in [&quick, &full] {
+        assert!(
+            matches!(kinds(report)[..], [ProblemKind::StaleManifest, ProblemKind::StaleManifest]),
+            "{:?}",
+            report.problems
+        );
+    }
+    let (quick, _) = after(FILE_NAME, |json| json.truncate(50));
+    assert_eq!(kinds(&quick), [ProblemKind::DamagedManifest]);
+    let dir = set();
+    fs::write(dir.path().join("c.tar"), shard("c")).unwrap();
+    fs::remove_file(dir.path().join("b.tar")).unwrap();
+    let want = [ProblemKind::StaleManifest, ProblemKind::MissingShard, ProblemKind::MissingIndex];
+    assert_eq!(kinds(&report(dir.path(), Level::Full)), want);
+    fs::remove_file(dir.path().join(FILE_NAME)).unwrap();
+    assert_eq!(kinds(&report(dir.path(), Level::Full))[0], ProblemKind::MissingShard);
+}
+
+#[test]
+fn keys_clash_within_and_across_shards() {
+    for (lie, want) in [
+        (Lie::RepeatedKey, ProblemKind::RepeatedKey),
+        (Lie::Interleaved, ProblemKind::SplitSample),
+        (Lie::CaseTwins, ProblemKind::CaseCollision),
+    ] {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join("a.tar"), lie.bytes()).unwrap();
+        index(dir.path());
+        assert_eq!(kinds(&report(dir.path(), Level::Full))[0], want, "{}", lie.name());
+    }
+    let dir = set();
+    fs::write(dir.path().join("b.tar"), shard("A")).unwrap();
+    index(dir.path());
+    let report = report(dir.path(), Level::Full);
+    assert_eq!(kinds(&report), [ProblemKind::CaseCollision; SAMPLES]);
+    assert!(report.problems[0].reason.contains("a.tar at byte 0"), "{}", report.problems[0]);
+}
+
+#[test]
+fn a_part_that_nearly_all_samples_have_is_missed() {
+    let dir = set();
+    let mut tar = TarBytes::new();
+    tar.member(b"b0.jpg", b"").member(b"b1.png", b"").member(b"b1.json", b"{}");
+    fs::write(
+        dir.path().join("b.tar"),
+        tar.member(b"b2.jpg", b"").member(b"b2.json", b"{}").ended(),
+    )
+    .unwrap();
+    index(dir.path());
+    let without = report(dir.path(), Level::Full);
+    assert_eq!(found(&without), [(ProblemKind::MissingPart, "b.tar".into(), Some(0), Some("b0"))]);
+    for (require, problems) in [(vec![], 0), (vec!["json".into(), "jpg".into()], 2)] {
+        let options = Options { level: Level::Quick, require: Some(require), jobs: 1 };
+        let report = verify(&[dir.path().to_path_buf()], &options, &|_| {}).unwrap();
+        assert_eq!(report.problems.len(), problems);
+    }
+}
+
+#[test]
+fn decoding_looks_at_every_image_and_json() {
+    let dir = set();
+    let report = report(dir.path(), Level::Decode);
+    assert_eq!(kinds(&report), [ProblemKind::BadJpeg; 2 * SAMPLES]);
+    assert_eq!(report.problems[0].key.as_deref(), Some("a0"));
+}
+
+#[test]
+fn a_foreign_tar_alone_is_told_to_lack_its_sidecar() {
+    let dir = tempfile::tempdir().unwrap();
+    let tar = dir.path().join("a.tar");
+    for (lie, want) in [
+        (Lie::DotDot, ProblemKind::BadName),
+        (Lie::NonUtf8Name, ProblemKind::BadName),
+        (Lie::Symlink, ProblemKind::NotRegular),
+        (Lie::RepeatedPart, ProblemKind::RepeatedPart),
+        (Lie::SampleAfterEnd, ProblemKind::Gap),
+        (Lie::GnuSparse, ProblemKind::Unsupported),
+        (Lie::ZeroBlockInside, ProblemKind::BadHeader),
+        (Lie::Empty, ProblemKind::MissingEnd),
+    ] {
+        fs::write(&tar, lie.bytes()).unwrap();
+        let report = report(&tar, Level::Full);
+        assert_eq!(kinds(&report)[..2], [ProblemKind::MissingIndex, want], "{}", lie.name());
+    }
+}
+
+#[test]
+fn nothing_to_verify_is_no_verdict() {
+    let dir = tempfile::tempdir().unwrap();
+    let options = Options { level: Level::Full, require: None, jobs: 1 };
+    for path in [dir.path().to_path_buf(), dir.path().join("none.tar")] {
+        assert_eq!(verify(&[path], &options, &|_| {}).unwrap_err().exit, Exit::Usage);
+    }
+}

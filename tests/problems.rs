@@ -1,0 +1,199 @@
+//! Each thing that can be wrong in a folder has its kind and its place in `problems.jsonl`; and what
+//! `--on-problem fail`, `skip` and `quarantine` do about it.
+
+use std::fs;
+
+use serde_json::Value;
+use tarflume_fixtures::{Fault, Planted};
+
+use crate::harness::Place;
+
+/// What each fault is called; nothing for hidden files, which are left out without a word.
+fn kind(fault: Fault) -> Option<&'static str> {
+    use Fault::*;
+    Some(match fault {
+        TruncatedJpeg | NoEoi | GarbageJpeg | FlippedJpegMarker => "bad-jpeg",
+        BadJson | JsonArray | JsonNotUtf8 => "bad-json",
+        EmptyJpeg | EmptyJson => "empty",
+        OrphanImage | OrphanJson => "missing-part",
+        DottedStem | SpaceName | NonAsciiName | NonUtf8Name | DunderFile | DunderFolder => {
+            "bad-name"
+        }
+        SplitName | LongName | LongPath => "bad-name",
+        CaseTwins => "case-collision",
+        TwoPictures | TwiceSamePart => "repeated-part",
+        NoExtension => "no-extension",
+        Symlink | Fifo => "not-regular",
+        HiddenFile => return None,
+    })
+}
+
+/// A folder of 30 good pairs with one fault.
+fn with(fault: Fault) -> (Place, Planted) {
+    let place = Place::new();
+    place.folder("photos", 30);
+    let planted = fault.plant(&place.at("photos")).unwrap();
+    (place, planted)
+}
+
+/// The members that a good folder gives, without the sample that the fault spoiled.
+fn good_members(fault: Fault, planted: &Planted) -> Vec<String> {
+    let place = Place::new();
+    place.folder("photos", 30);
+    place.pack("build photos -o out").succeeds();
+    let spoiled = planted.path.with_extension("");
+    let lost = |name: &str| fault <= Fault::EmptyJson && spoiled.to_str() == name.split('.').next();
+    place.members("out").into_iter().filter(|name| !lost(name)).collect()
+}
+
+/// The problem that stands for the fault itself.
+fn told<'a>(problems: &'a [Value], kind: &str) -> &'a Value {
+    problems
+        .iter()
+        .find(|p| p["kind"] == kind)
+        .unwrap_or_else(|| panic!("no {kind} in {problems:#?}"))
+}
+
+#[test]
+fn each_fault_has_its_kind_and_place_and_nothing_is_published() {
+    for fault in Fault::ALL {
+        let (place, planted) = with(fault);
+        let run = place.pack("build photos -o out");
+        let Some(kind) = kind(fault) else {
+            run.succeeds();
+            assert!(place.problems("out").is_empty());
+            continue;
+        };
+        run.exits(1).says(kind).says("problems.jsonl");
+        let published: Vec<_> =
+            place.names("out").into_iter().filter(|n| !n.starts_with(".pack/")).collect();
+        assert_eq!(published, ["problems.jsonl"], "{fault:?}");
+        let problems = place.problems("out");
+        let told = told(&problems, kind);
+        // The orphan that is left when its partner is a link or a pipe is a problem of its own.
+        let expected = 1 + usize::from(kind == "not-regular");
+        assert_eq!(problems.len(), expected, "{fault:?}: {problems:#?}");
+        let path = match fault {
+            Fault::DunderFolder => "photos/__MACOSX".into(),
+            Fault::TwoPictures => "photos/fault_two_pictures.jpg".into(), // the later one, by bytes
+            Fault::TwiceSamePart => "photos/fault_twice.jpg".into(),
+            Fault::NonUtf8Name => "photos/fault_caf\\xe9.jpg".into(),
+            _ => format!("photos/{}", planted.path.display()),
+        };
+        assert!(told["path"].as_str().unwrap().ends_with(&path), "{path}: {told}");
+        assert!(told["reason"].as_str().unwrap().len() > 10, "{told}");
+        if matches!(kind, "bad-jpeg" | "bad-json") {
+            assert!(told["byte"].is_u64(), "{fault:?}: {told}");
+        }
+        if fault <= Fault::EmptyJson {
+            let key = planted.path.with_extension("");
+            assert_eq!(told["key"], key.to_str().unwrap(), "{fault:?}");
+        }
+    }
+}
+
+#[test]
+fn damaged_content_is_told_to_the_byte() {
+    for (fault, byte) in [
+        (Fault::GarbageJpeg, 0),
+        (Fault::FlippedJpegMarker, 2),
+        (Fault::BadJson, 11),
+        (Fault::JsonArray, 0),
+        (Fault::JsonNotUtf8, 13),
+    ] {
+        let (place, _) = with(fault);
+        place.pack("build photos -o out").exits(1);
+        assert_eq!(
+            place.problems("out")[0]["byte"],
+            byte,
+            "{fault:?}: {}",
+            place.problems("out")[0]
+        );
+    }
+}
+
+#[test]
+fn skip_publishes_all_but_the_faulty_sample() {
+    for fault in Fault::ALL {
+        let (place, planted) = with(fault);
+        place.pack("build photos -o out --on-problem skip").succeeds();
+        let members = place.members("out");
+        let plain: Vec<_> = members.iter().filter(|m| !m.contains("fault")).cloned().collect();
+        assert_eq!(plain, good_members(fault, &planted), "{fault:?}");
+        let others: Vec<_> = members.iter().filter(|m| m.contains("fault")).collect();
+        let first_twin = usize::from(fault == Fault::CaseTwins) * 2;
+        assert_eq!(others.len(), first_twin, "{fault:?}: {others:?}");
+        let kinds = place.problems("out");
+        assert_eq!(kind(fault).is_none(), kinds.is_empty(), "{fault:?}");
+        assert!(!place.at("out/quarantine").exists());
+    }
+}
+
+#[test]
+fn quarantine_copies_the_files_with_the_reason() {
+    for fault in Fault::ALL {
+        let (place, planted) = with(fault);
+        place.pack("build photos -o out --on-problem quarantine").succeeds();
+        let Some(kind) = kind(fault) else { continue };
+        if matches!(fault, Fault::Symlink | Fault::Fifo | Fault::DunderFolder) {
+            continue; // nothing that could be copied
+        }
+        let copy = place.at("out/quarantine").join(&planted.path);
+        let original = fs::read(place.at("photos").join(&planted.path)).unwrap();
+        assert!(
+            fs::read(&copy).is_ok_and(|bytes| bytes == original),
+            "{fault:?}: {}",
+            copy.display()
+        );
+        let mut reason = copy.into_os_string();
+        reason.push(".reason.json");
+        let reason: Value = serde_json::from_slice(&fs::read(reason).unwrap()).unwrap();
+        assert_eq!(reason["kind"], kind, "{fault:?}");
+        let told_it = place.problems("out");
+        assert_eq!(&reason, told(&told_it, kind), "{fault:?}");
+    }
+}
+
+#[test]
+fn quarantine_copies_the_whole_sample() {
+    let (place, planted) = with(Fault::BadJson);
+    place.pack("build photos -o out --on-problem quarantine").succeeds();
+    for ext in ["jpg", "json"] {
+        let name = planted.path.with_extension(ext);
+        let copy = fs::read(place.at("out/quarantine").join(&name)).unwrap();
+        assert_eq!(copy, fs::read(place.at("photos").join(&name)).unwrap());
+    }
+}
+
+#[test]
+fn many_faults_at_once_are_all_told() {
+    let place = Place::new();
+    place.folder("photos", 60);
+    for fault in Fault::ALL {
+        fault.plant(&place.at("photos")).unwrap();
+    }
+    place.pack("build photos -o out --on-problem skip --shards 5").succeeds();
+    let problems = place.problems("out");
+    for fault in Fault::ALL {
+        if let Some(kind) = kind(fault) {
+            told(&problems, kind);
+        }
+    }
+    assert_eq!(place.members("out").iter().filter(|m| !m.contains("fault")).count(), 2 * (60 - 9));
+    for jobs in [1, 3] {
+        let words = format!("build photos -o out{jobs} --on-problem skip --shards 5 --jobs {jobs}");
+        place.pack(&words).succeeds();
+        place.same("out", &format!("out{jobs}"));
+    }
+}
+
+#[test]
+fn a_folder_of_nothing_but_faults_is_refused() {
+    let place = Place::new();
+    place.file("photos/a.jpg", "").file("photos/b.json", "");
+    place.pack("build photos -o out --on-problem skip").exits(2).says("no samples");
+    place.folder("spoiled", 1);
+    Fault::BadJson.plant(&place.at("spoiled")).unwrap();
+    let run = place.pack("build spoiled -o out2 --on-problem skip");
+    assert_ne!(run.exit, 101, "{run:#?}");
+}
