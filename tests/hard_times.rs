@@ -161,7 +161,9 @@ fn a_file_that_shrinks_grows_or_vanishes_after_it_was_planned_is_told() {
     assert!(line.contains("bytes now, not the"), "{line}");
     let (_, line) = changed_meanwhile(|place, path| fs::remove_file(place.at(path)).unwrap());
     assert!(line.contains("it is gone since it was planned"), "{line}");
-    let (_, line) = changed_meanwhile(|place, path| drop(place.file(path, "")));
+    let (_, line) = changed_meanwhile(|place, path| {
+        place.file(path, "");
+    });
     assert!(line.contains("it has 0 bytes now"), "{line}");
 }
 
@@ -191,6 +193,8 @@ fn a_file_that_becomes_a_folder_or_a_loop_of_links_is_told_and_nothing_hangs() {
             _ => assert!(Command::new("mkfifo").arg(&path).status().unwrap().success()),
         }
         place.pack("run out").exits(65).says("photos/c0001/s000004.jpg");
+        place.pack("run out --on-problem quarantine").succeeds();
+        assert!(place.at("out/quarantine/c0001/s000004.jpg.reason.json").exists());
     }
 }
 

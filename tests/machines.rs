@@ -81,7 +81,9 @@ fn two_runs_of_the_same_shards_at_once_are_harmless() {
     place.pack("build photos -o whole --shard-samples 5").succeeds();
     place.pack("plan photos -o out --shard-samples 5").succeeds();
     let both = [0; 3].map(|_| place.start("run out"));
-    both.map(|child| child.ended().succeeds());
+    for child in both {
+        child.ended().succeeds();
+    }
     place.pack("finalize out").succeeds();
     place.same("out", "whole");
 }
@@ -124,7 +126,8 @@ fn choices_that_make_no_sense_are_refused() {
 
 #[test]
 fn the_rank_is_taken_from_what_launchers_say() {
-    let cases: [(&[(&str, &str)], &str, &[u64]); 7] = [
+    type Case = (&'static [(&'static str, &'static str)], &'static str, &'static [u64]);
+    let cases: [Case; 7] = [
         (&[("RANK", "1"), ("WORLD_SIZE", "4")], "", &[1, 5]),
         (&[("OMPI_COMM_WORLD_RANK", "3"), ("OMPI_COMM_WORLD_SIZE", "4")], "", &[3]),
         (&[("PMI_RANK", "0"), ("PMI_SIZE", "4")], "", &[0, 4]),

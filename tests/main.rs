@@ -2,24 +2,24 @@
 //!
 //! - `harness`: the language that the sentences are said in: a place with folders, `pack` run in it,
 //!   what it said, what stands there afterwards; a naive reader of ustar that knows nothing of ours;
-//! - `build`: what `pack build` makes of a folder, option by option, and what it prints;
+//! - `build`: what `pack build` makes of a folder, option by option;
 //! - `names`: names that some reader would misread; `terminal`: what is printed, frozen;
-//! - `kills`: builds killed at random instants; `restart`: builds interrupted, begun again, or asked for
-//!   something else;
-//! - `machines`: `plan`, `run`, `status`, `finalize` on several machines;
+//! - `kills`: builds killed at random instants; `restart`: builds interrupted, begun again, or asked
+//!   for something else; `machines`: `plan`, `run`, `status`, `finalize` on several machines;
 //! - `problems`: each thing that can be wrong in a folder has its kind, under each policy;
 //! - `foreign`: GNU tar, bsdtar, Python's tarfile and webdataset read what we wrote;
 //! - `hard_times`: full disks, disks that can't be written, sources that move under our feet;
-//! - `inspect`: `index`, `verify`, `info`, `ls`, `cat`, `unpack` on good, foreign and lying tars.
+//! - `inspect`: `index`, `info`, `ls`, `cat`, `unpack`; `verify`: data sets damaged in every way;
+//!   `lies`: tars that were never what they say.
 //!
 //! Nothing here looks into the crates: what is asserted is what a user or another program sees.
 #![allow(clippy::unwrap_used, clippy::print_stderr)]
 
-mod harness;
-
 mod build;
 mod foreign;
 mod hard_times;
+mod harness;
+mod inspect;
 mod kills;
 mod lies;
 mod machines;

@@ -92,7 +92,9 @@ fn a_source_that_has_changed_is_refused_by_name() {
     type Change = fn(&Place, &str, &str);
     let changes: [(Change, String); 4] = [
         (
-            |p, _, json| drop(p.file(json, "{\"class\":1,\"more\":2}\n")),
+            |p, _, json| {
+                p.file(json, "{\"class\":1,\"more\":2}\n");
+            },
             format!("the files of '{key}' have changed"),
         ),
         (
@@ -107,7 +109,12 @@ fn a_source_that_has_changed_is_refused_by_name() {
             |p, jpg, json| [jpg, json].into_iter().for_each(|f| fs::remove_file(p.at(f)).unwrap()),
             format!("'{key}' is gone from the source"),
         ),
-        (|p, _, _| drop(p.pair("photos/c0001/new")), "'c0001/new' is new in the source".into()),
+        (
+            |p, _, _| {
+                p.pair("photos/c0001/new");
+            },
+            "'c0001/new' is new in the source".into(),
+        ),
     ];
     for (change, text) in changes {
         let place = half_done();

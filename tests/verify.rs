@@ -47,122 +47,250 @@ fn member(place: &Place) -> Member {
     members_of(&fs::read(place.at("out").join(SHARD)).unwrap()).remove(4)
 }
 
-#[test]
-fn draft() {
-    let other = Place::new();
-    other.folder("photos", 29).pack("build photos -o out --shard-samples 10").succeeds();
-    let copy = |place: &Place, name: &str| {
-        fs::copy(other.at("out").join(name), place.at("out").join(name)).unwrap();
-    };
-    let cases: Vec<(&str, Box<dyn Fn(&Place)>)> = vec![
-        (
-            "data",
-            Box::new(|p| {
-                let m = member(p);
-                change(p, SHARD, |b| b[m.at + 3] ^= 1)
-            }),
-        ),
-        (
-            "header",
-            Box::new(|p| {
-                let m = member(p);
-                change(p, SHARD, |b| b[m.header + 3] ^= 1)
-            }),
-        ),
-        (
-            "padding",
-            Box::new(|p| {
-                let m = member(p);
-                change(p, SHARD, |b| b[m.at + m.data.len() + 2] ^= 1)
-            }),
-        ),
-        (
-            "cut512",
-            Box::new(|p| {
-                let m = member(p);
-                change(p, SHARD, |b| b.truncate(m.header))
-            }),
-        ),
-        ("cut1", Box::new(|p| change(p, SHARD, |b| b.truncate(b.len() - 512)))),
-        ("noend", Box::new(|p| change(p, SHARD, |b| b.truncate(b.len() - 1024)))),
-        ("garbage", Box::new(|p| change(p, SHARD, |b| b.extend_from_slice(b"x")))),
-        ("zeroes", Box::new(|p| change(p, SHARD, |b| b.extend_from_slice(&[0; 512])))),
-        ("emptytar", Box::new(|p| change(p, SHARD, |b| b.clear()))),
-        (
-            "swapped",
-            Box::new(|p| {
-                let a = fs::read(p.at("out/shard-000000.tar")).unwrap();
-                let b = fs::read(p.at("out/shard-000001.tar")).unwrap();
-                p.file("out/shard-000000.tar", b).file("out/shard-000001.tar", a);
-            }),
-        ),
-        ("stale sidecar", Box::new(move |p| copy(p, "shard-000001.tar.index"))),
-        (
-            "damaged sidecar",
-            Box::new(|p| {
-                change(p, "shard-000001.tar.index", |b| {
-                    let n = b.len() / 2;
-                    b[n] ^= 1
-                })
-            }),
-        ),
-        (
-            "cut sidecar",
-            Box::new(|p| change(p, "shard-000001.tar.index", |b| b.truncate(b.len() / 2))),
-        ),
-        (
-            "missing sidecar",
-            Box::new(|p| fs::remove_file(p.at("out/shard-000001.tar.index")).unwrap()),
-        ),
-        ("missing tar", Box::new(|p| fs::remove_file(p.at("out/shard-000001.tar")).unwrap())),
-        ("damaged manifest", Box::new(|p| change(p, "dataset.json", |b| b.truncate(b.len() / 2)))),
-        (
-            "extra tar",
-            Box::new(|p| {
-                fs::copy(p.at("out/shard-000001.tar"), p.at("out/zextra.tar")).unwrap();
-            }),
-        ),
-        ("missing manifest", Box::new(|p| fs::remove_file(p.at("out/dataset.json")).unwrap())),
-    ];
-    for (what, damage) in cases {
-        let place = published();
-        let m = member(&place);
-        damage(&place);
-        let q = verify(&place, "out --level quick");
-        let f = verify(&place, "out");
-        eprintln!(
-            "{what} (header {} data {} of {}):\n    quick {q:?}\n    full {f:?}",
-            m.header, m.at, m.name
-        );
-    }
+/// Damages a data set: exit 1 and these problems, found quickly and by reading every byte.
+#[track_caller]
+fn found(damage: impl FnOnce(&Place), quick: &[&str], full: &[&str]) {
     let place = published();
-    fs::copy(other.at("out/dataset.json"), place.at("out/dataset.json")).unwrap();
-    eprintln!(
-        "stale manifest {:?} {:?}",
-        verify(&place, "out --level quick"),
-        verify(&place, "out")
-    );
-    for w in [
-        "verify nowhere",
-        "verify photos",
-        "verify out out",
-        "verify --level decode out",
-        "verify out/shard-000001.tar",
-        "ls out/shard-000001.tar",
-        "info out",
-        "ls --long out",
-        "ls --format json out/shard-000002.tar",
-        "cat out c0000/s000000.json",
-        "cat out nope.jpg",
-        "unpack out -o back",
-        "unpack out -o back",
-        "index out",
-        "index photos",
-        "info --format json out",
+    damage(&place);
+    let expected = |list: &[&str]| {
+        let list: Vec<_> = list.iter().map(|text| text.to_string()).collect();
+        (i32::from(!list.is_empty()), list)
+    };
+    assert_eq!(verify(&place, "out --level quick"), expected(quick), "quick");
+    assert_eq!(verify(&place, "out"), expected(full), "full");
+}
+
+#[test]
+fn a_published_data_set_is_whole_at_every_level() {
+    let place = published();
+    for words in [
+        "out",
+        "out --level quick",
+        "out --level decode",
+        "out --require jpg,json",
+        "out/shard-000001.tar",
     ] {
-        let place = published();
-        let mut run = place.pack(w);
-        run.stdout.truncate(1000);
-        eprintln!("{w}: {} {:?} {:?}", run.exit, run.stdout, run.stderr);
+        assert_eq!(verify(&place, words), (0, vec![]), "{words}");
     }
+    place.pack("verify out").succeeds().prints("3 shards, 30 samples, 79.9 kB: whole\n", "");
+    place.pack("verify out --quiet").succeeds().prints("", "");
+    let run = place.pack("verify out --format json").succeeds();
+    let report: Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!((&report["shards"], &report["samples"]), (&3.into(), &30.into()));
+    assert_eq!(report["extensions"], serde_json::json!({"jpg": 30, "json": 30}));
+}
+
+#[test]
+fn what_can_not_be_verified_exits_2() {
+    let place = published();
+    place.pack("verify nowhere").exits(2).says("nowhere");
+    place.pack("verify photos").exits(2).says("no *.tar");
+    place.pack("verify").exits(2);
+    place.pack("verify out --level deep").exits(2);
+}
+
+#[test]
+fn a_flipped_bit_is_found_in_data_in_a_header_and_in_padding() {
+    found(
+        |place| change(place, SHARD, |tar| tar[member(place).at + 3] ^= 1),
+        &[],
+        &["checksum shard-000001.tar@5632 c0001/s000007", "digest shard-000001.tar"],
+    );
+    found(
+        |place| change(place, SHARD, |tar| tar[member(place).header + 3] ^= 1),
+        &["bad-header shard-000001.tar@5120 c0001/s000007"],
+        &["bad-header shard-000001.tar@5120 c0001/s000007", "digest shard-000001.tar"],
+    );
+    found(
+        |place| {
+            let Member { at, data, .. } = member(place);
+            change(place, SHARD, |tar| tar[at + data.len() + 2] ^= 1);
+        },
+        &[],
+        &["digest shard-000001.tar"],
+    );
+}
+
+#[test]
+fn a_cut_is_found_even_between_two_members() {
+    found(
+        |place| change(place, SHARD, |tar| tar.truncate(member(place).header)),
+        &["truncated shard-000001.tar@5120"],
+        &["missing-end shard-000001.tar@5120 c0001/s000007"],
+    );
+    found(
+        |place| change(place, SHARD, |tar| tar.truncate(tar.len() - 1024)),
+        &["truncated shard-000001.tar@25600"],
+        &["missing-end shard-000001.tar@25600"],
+    );
+    found(
+        |place| change(place, SHARD, |tar| tar.truncate(tar.len() - 512)),
+        &["truncated shard-000001.tar@26112"],
+        &["missing-end shard-000001.tar@25600"],
+    );
+    found(
+        |place| change(place, SHARD, Vec::clear),
+        &["truncated shard-000001.tar@0"],
+        &["missing-end shard-000001.tar@0 c0001/s000001"],
+    );
+}
+
+#[test]
+fn what_was_appended_is_found() {
+    found(
+        |place| change(place, SHARD, |tar| tar.push(b'x')),
+        &["stale-index shard-000001.tar.index"],
+        &[
+            "gap shard-000001.tar@25600",
+            "stale-index shard-000001.tar.index",
+            "stale-manifest shard-000001.tar",
+        ],
+    );
+    found(
+        |place| change(place, SHARD, |tar| tar.extend_from_slice(&[0; 512])),
+        &["stale-index shard-000001.tar.index"],
+        &["stale-index shard-000001.tar.index", "stale-manifest shard-000001.tar"],
+    );
+}
+
+#[test]
+fn shards_that_took_each_others_place_are_found() {
+    let place = published();
+    let shards = ["shard-000000.tar", SHARD].map(|name| place.at("out").join(name));
+    fs::rename(&shards[0], place.at("kept")).unwrap();
+    fs::rename(&shards[1], &shards[0]).unwrap();
+    fs::rename(place.at("kept"), &shards[1]).unwrap();
+    for words in ["out --level quick", "out"] {
+        let (exit, problems) = verify(&place, words);
+        assert_eq!(exit, 1);
+        for shard in ["shard-000000.tar", "shard-000001.tar"] {
+            let stale = format!("stale-index {shard}.index@0 ");
+            assert!(problems.iter().any(|p| p.starts_with(&stale)), "{words}: {problems:#?}");
+        }
+    }
+}
+
+#[test]
+fn a_sidecar_that_is_damaged_cut_missing_or_anothers_is_found() {
+    let sidecar = "shard-000001.tar.index";
+    let flip = |index: &mut Vec<u8>| {
+        let middle = index.len() / 2;
+        index[middle] ^= 1;
+    };
+    let damaged = |place: &Place, change_it: &dyn Fn(&mut Vec<u8>)| {
+        change(place, sidecar, change_it);
+        for words in ["out --level quick", "out"] {
+            let (exit, problems) = verify(place, words);
+            assert_eq!((exit, problems.len()), (1, 1), "{problems:?}");
+            assert!(
+                problems[0].starts_with("damaged-index shard-000001.tar.index"),
+                "{problems:?}"
+            );
+        }
+    };
+    damaged(&published(), &flip);
+    damaged(&published(), &|index| index.truncate(index.len() / 2));
+    damaged(&published(), &|index| index.truncate(0));
+    damaged(&published(), &|index| index.push(0));
+    let missing: &[&str] = &["missing-index shard-000001.tar.index"];
+    found(|place| fs::remove_file(place.at("out").join(sidecar)).unwrap(), missing, missing);
+    let place = published();
+    fs::copy(place.at("out/shard-000000.tar.index"), place.at("out").join(sidecar)).unwrap();
+    for words in ["out --level quick", "out"] {
+        let (exit, problems) = verify(&place, words);
+        assert!(exit == 1 && problems.iter().any(|p| p.starts_with("stale-index")), "{problems:?}");
+    }
+}
+
+#[test]
+fn a_stale_sidecar_is_never_believed_by_any_command() {
+    let place = published();
+    fs::copy(place.at("out/shard-000000.tar.index"), place.at("out/shard-000001.tar.index"))
+        .unwrap();
+    // The tar of another pack has another length.
+    place.pack("build photos -o other --shard-samples 9").succeeds();
+    fs::copy(place.at("other/shard-000001.tar"), place.at("out/shard-000001.tar")).unwrap();
+    for words in ["ls out", "info out", "cat out c0001/s000001.jpg", "unpack out -o back"] {
+        let run = place.pack(words);
+        assert!(run.exit == 65, "{run:#?}");
+    }
+}
+
+#[test]
+fn a_manifest_that_is_damaged_missing_or_anothers_is_found() {
+    let damaged: &[&str] = &["damaged-manifest dataset.json"];
+    found(
+        |place| change(place, "dataset.json", |json| json.truncate(json.len() / 2)),
+        damaged,
+        damaged,
+    );
+    let missing: &[&str] = &["missing-shard dataset.json"];
+    found(|place| fs::remove_file(place.at("out/dataset.json")).unwrap(), missing, missing);
+    let stale: &[&str] = &["stale-manifest shard-000002.tar"];
+    found(
+        |place| {
+            place.pack("build photos -o other --shard-samples 10 --limit 29").succeeds();
+            fs::copy(place.at("other/dataset.json"), place.at("out/dataset.json")).unwrap();
+        },
+        stale,
+        stale,
+    );
+}
+
+#[test]
+fn a_shard_too_few_or_too_many_is_found() {
+    let missing: &[&str] = &["missing-shard shard-000001.tar"];
+    found(|place| fs::remove_file(place.at("out").join(SHARD)).unwrap(), missing, missing);
+    let place = published();
+    fs::copy(place.at("out").join(SHARD), place.at("out/extra.tar")).unwrap();
+    let (exit, problems) = verify(&place, "out");
+    assert_eq!((exit, problems[0].as_str()), (1, "stale-manifest extra.tar"));
+    let repeated = problems.iter().filter(|p| p.starts_with("repeated-key extra.tar@")).count();
+    assert_eq!(repeated, 10, "each key of the copy stands in another shard too: {problems:#?}");
+}
+
+#[test]
+fn after_one_problem_all_others_are_found() {
+    let place = published();
+    change(&place, "shard-000000.tar", |tar| tar[512] ^= 1);
+    let at = member(&place).at;
+    change(&place, SHARD, |tar| tar[at] ^= 1);
+    fs::remove_file(place.at("out/shard-000002.tar.index")).unwrap();
+    let (exit, problems) = verify(&place, "out");
+    let expected = [
+        "checksum shard-000000.tar@512 c0000/s000000",
+        "digest shard-000000.tar",
+        "checksum shard-000001.tar@5632 c0001/s000007",
+        "digest shard-000001.tar",
+        "missing-index shard-000002.tar.index",
+    ];
+    assert_eq!((exit, problems), (1, expected.map(str::to_string).to_vec()));
+    let run = place.pack("verify out").exits(1);
+    run.says("checksum: out/shard-000000.tar: byte 512: key c0000/s000000: ");
+}
+
+#[test]
+fn decoding_proves_images_that_were_packed_unchecked() {
+    let place = Place::new();
+    place
+        .folder("photos", 6)
+        .file("photos/c0001/s000001.jpg", "no picture")
+        .file("photos/c0001/s000004.json", "[");
+    place.pack("build photos -o out --check none").succeeds();
+    assert_eq!(verify(&place, "out"), (0, vec![]), "the shard is whole as a shard");
+    let (exit, problems) = verify(&place, "out --level decode");
+    let starts = ["bad-jpeg shard-000000.tar@", "bad-json shard-000000.tar@"];
+    assert_eq!((exit, problems.len()), (1, 2), "{problems:?}");
+    assert!(problems.iter().zip(starts).all(|(p, start)| p.starts_with(start)), "{problems:?}");
+}
+
+#[test]
+fn a_sample_that_lacks_a_part_is_found() {
+    let place = Place::new();
+    place.folder("photos", 30).file("photos/lonely.jpg", tarflume_fixtures::flat_jpeg(b"x"));
+    place.pack("build photos -o out --require jpg").succeeds();
+    assert_eq!(verify(&place, "out --require ''"), (0, vec![]));
+    let missing = (1, vec!["missing-part shard-000000.tar@76800 lonely".to_string()]);
+    assert_eq!(verify(&place, "out"), missing);
+    assert_eq!(verify(&place, "out --require jpg,json"), missing);
 }

@@ -14,6 +14,15 @@ use crate::error::{Error, Result};
 /// Every temporary file's name ends so.
 pub const TEMP_SUFFIX: &str = ".tmp";
 
+/// How hard to try that a published file survives a power cut.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Durability {
+    /// Synced to disk before it gets its name.
+    Synced,
+    /// Left to the operating system.
+    Cached,
+}
+
 /// What a rename without replacing found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Published {
@@ -132,13 +141,23 @@ pub fn rename_new(from: &Path, to: &Path) -> Result<Published> {
 /// # Errors
 /// The operating system's refusal; the old file stays then.
 pub fn write_whole(target: &Path, bytes: &[u8]) -> Result<()> {
+    write_as(target, bytes, Durability::Synced)
+}
+
+/// As [`write_whole`], as durable as is asked for.
+///
+/// # Errors
+/// The operating system's refusal; the old file stays then.
+pub fn write_as(target: &Path, bytes: &[u8], durability: Durability) -> Result<()> {
     let folder = folder_of(target);
     let name = target.file_name().unwrap_or_default().to_string_lossy();
     let mut temp = TempFile::create(folder, &name)?;
     temp.file.write_all(bytes).map_err(|e| Error::io(e, "write", temp.path()))?;
-    temp.sync()?;
+    if durability == Durability::Synced {
+        temp.sync()?;
+    }
     temp.publish_over(target)?;
-    sync_folder(folder)
+    if durability == Durability::Synced { sync_folder(folder) } else { Ok(()) }
 }
 
 /// Makes renames in `folder` survive a power cut.

@@ -17,7 +17,8 @@ use crate::name;
 use crate::publish::TempFile;
 use crate::tar;
 
-pub use written::{Durability, INDEX_SUFFIX, WrittenShard, digest_of, index_path};
+pub use crate::publish::Durability;
+pub use written::{INDEX_SUFFIX, WrittenShard, digest_of, index_path};
 
 /// The buffer is written out at the end of the sample that fills it this far.
 const PIECE: usize = 192 * 1024;

@@ -137,6 +137,9 @@ fn plan(request: &Request, staging: &Staging, scan: &Scan) -> Result<Prepared, F
     let values: Vec<_> = scanned.problems.iter().map(Problem::to_value).collect();
     let faults = found.iter().any(|p| p.is_fault());
     if request.policy == Policy::Fail && faults && !request.dry_run {
+        if published(staging)?.is_some() {
+            return Err(other_data_set(request)); // whose list of problems stays
+        }
         std::fs::create_dir_all(&request.out)
             .map_err(|e| Failure::io(e, "create the folder", &request.out))?;
         write_problems(&staging.problems_path(), &values)?;
@@ -212,11 +215,15 @@ fn same_as_published(
         return Ok(Prepared::Published(manifest));
     }
     staging.remove()?;
-    Err(Failure::usage(format!(
+    Err(other_data_set(request))
+}
+
+fn other_data_set(request: &Request) -> Failure {
+    Failure::usage(format!(
         "{} holds a data set that was packed from another source or with other options; choose \
          another folder, or remove that one first",
         request.out.display()
-    )))
+    ))
 }
 
 /// True if an earlier attempt made the same plan, whose finished shards are then kept.

@@ -12,7 +12,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Mutex, PoisonError};
 
 use tarflume_formats::plan::PlannedSample;
-use tarflume_formats::publish::write_whole;
+use tarflume_formats::publish::write_as;
 use tarflume_formats::record::ShardRecord;
 use tarflume_formats::shard::WrittenShard;
 use tarflume_formats::{Plan, ShardWriter};
@@ -243,7 +243,7 @@ impl Job<'_> {
             extensions,
             problems: problems.iter().map(Problem::to_value).collect(),
         };
-        write_whole(&self.staging.record_path(name), &record.to_json())?;
+        write_as(&self.staging.record_path(name), &record.to_json(), self.options.durability)?;
         self.done(number, Outcome::Packed, problems);
         Ok(())
     }

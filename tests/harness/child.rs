@@ -123,16 +123,6 @@ impl Run {
         self
     }
 
-    /// `text` stands nowhere.
-    #[track_caller]
-    pub(crate) fn keeps_quiet_about(self, text: &str) -> Run {
-        assert!(
-            !self.stdout.contains(text) && !self.stderr.contains(text),
-            "'{text}' in {self:#?}"
-        );
-        self
-    }
-
     /// Both streams, exactly.
     #[track_caller]
     pub(crate) fn prints(self, stdout: &str, stderr: &str) -> Run {

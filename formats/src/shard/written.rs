@@ -11,7 +11,7 @@ use crate::checksum::Digest;
 use crate::error::{Error, Result};
 use crate::index::TarFacts;
 use crate::manifest::ShardEntry;
-use crate::publish::{Published, TempFile, folder_of, rename_new, sync_folder};
+use crate::publish::{Durability, Published, TempFile, folder_of, rename_new, sync_folder};
 
 /// What a sidecar's name adds to its tar's.
 pub const INDEX_SUFFIX: &str = ".index";
@@ -32,15 +32,6 @@ pub struct WrittenShard {
     pub(super) index: Vec<u8>,
     /// Parts by extension.
     pub extensions: BTreeMap<String, u64>,
-}
-
-/// How hard to try that a published file survives a power cut.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Durability {
-    /// Synced to disk before it gets its name.
-    Synced,
-    /// Left to the operating system.
-    Cached,
 }
 
 impl WrittenShard {
