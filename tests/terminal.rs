@@ -132,6 +132,21 @@ fn progress_json_is_one_object_a_line() {
 }
 
 #[test]
+fn progress_json_tells_problems_as_objects_too() {
+    let place = Place::new();
+    place.folder("photos", 3).file("photos/orphan.json", "{}");
+    for (options, exit) in [("", 1), (" --on-problem skip", 0)] {
+        let run = place.pack(&format!("build photos -o out --progress json{options}")).exits(exit);
+        let lines = run.stderr.lines();
+        let events: Vec<serde_json::Value> =
+            lines.map(|l| serde_json::from_str(l).unwrap()).collect();
+        let problem = events.iter().find(|e| e["event"] == "problem").unwrap();
+        assert_eq!(problem["kind"], "missing-part");
+        assert_eq!(problem["key"], "orphan");
+    }
+}
+
+#[test]
 fn help_teaches_with_examples() {
     let place = Place::new();
     place.pack("--help").succeeds().says("pack build photos/ -o shards/").says("75 try again");

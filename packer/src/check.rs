@@ -1,7 +1,6 @@
 //! Is a part's content whole? One module a kind of content, one result for all.
 //!
-//! Pure: bytes in, finding out. Until the project's own JPEG decoder exists, decoding is done by the
-//! `image` crate.
+//! Pure: bytes in, finding out. Until the project has a JPEG decoder of its own, libraries decode.
 
 mod fault;
 mod image;
@@ -9,7 +8,6 @@ mod jpeg;
 mod json;
 
 pub use self::fault::{CheckLevel, Dimensions, Fault};
-use crate::problem::ProblemKind;
 
 /// What an extension says about content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,14 +55,12 @@ impl Content {
             (Content::Jpeg, _) => {
                 let dimensions = jpeg::check(bytes)?;
                 if level == CheckLevel::Decode {
-                    image::decode(bytes, ProblemKind::BadJpeg)?;
+                    image::decode_jpeg(bytes, dimensions)?;
                 }
                 Ok(Some(dimensions))
             }
             (Content::Image, CheckLevel::Structure) => image::header(bytes).map(Some),
-            (Content::Image, CheckLevel::Decode) => {
-                image::decode(bytes, ProblemKind::BadImage).map(Some)
-            }
+            (Content::Image, CheckLevel::Decode) => image::decode(bytes).map(Some),
         }
     }
 

@@ -53,6 +53,14 @@ pub struct Shape {
     pub follow_links: bool,
 }
 
+/// The flag on the command line that sets a field of [`Shape`].
+pub fn flag_of(field: &str) -> String {
+    match field {
+        "cut" => "the size of shards (--shard-size, --shard-samples, --shards)".into(),
+        field => format!("--{}", field.replace('_', "-")),
+    }
+}
+
 /// The samples that will be packed, in order.
 #[derive(Debug)]
 pub struct Dealt<'a> {

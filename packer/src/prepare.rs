@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use tarflume_formats::plan::{PlanFoot, PlannedSample};
+use tarflume_formats::shard::index_path;
 use tarflume_formats::{Manifest, Plan, name};
 
 use crate::exit::Exit;
@@ -158,7 +159,7 @@ fn plan(request: &Request, staging: &Staging, scan: &Scan) -> Result<Prepared, F
         write_plan(&dealt, &request.roots, &request.shape, values, &staging.plan_path())?;
     if let Some(manifest) = published(staging)? {
         drop(temp);
-        return same_as_published(request, staging, manifest, &foot);
+        return same_as_published(request, staging, manifest, &foot, scan.newest);
     }
     let resumed = keep_earlier(request, staging, &Plan::open(temp.path())?)?;
     check_in_the_way(request, &foot, resumed)?;
@@ -209,13 +210,28 @@ fn same_as_published(
     staging: &Staging,
     manifest: Manifest,
     foot: &PlanFoot,
+    newest: i64,
 ) -> Result<Prepared, Failure> {
-    if manifest.plan.as_deref() == Some(&foot.content) {
-        staging.remove()?; // an attempt that was ended after it had published may have left it
-        return Ok(Prepared::Published(manifest));
+    staging.remove()?; // an attempt that was ended after it had published may have left it
+    if manifest.plan.as_deref() != Some(&foot.content) {
+        return Err(other_data_set(request));
     }
-    staging.remove()?;
-    Err(other_data_set(request))
+    if newest > published_at(staging) {
+        return Err(Failure::usage(format!(
+            "a file of the source was modified after the data set in {} was published; choose \
+             another folder, or remove that one first",
+            request.out.display()
+        )));
+    }
+    Ok(Prepared::Published(manifest))
+}
+
+/// When the manifest was written, in nanoseconds since 1970.
+fn published_at(staging: &Staging) -> i64 {
+    use std::os::unix::fs::MetadataExt;
+    std::fs::metadata(staging.manifest_path()).map_or(i64::MIN, |m| {
+        m.mtime().saturating_mul(1_000_000_000).saturating_add(m.mtime_nsec())
+    })
 }
 
 fn other_data_set(request: &Request) -> Failure {
@@ -252,9 +268,28 @@ fn keep_earlier(request: &Request, staging: &Staging, new: &Plan) -> Result<bool
 }
 
 /// Removes what an earlier attempt left, but not the plan that is being written, nor the lock.
+///
+/// It may have been ended while it published: a shard whose record lies in the working folder is
+/// its own, wherever it stands, as long as no manifest names it.
 fn clear(staging: &Staging) -> Result<(), Failure> {
     let shards = staging.shards();
-    std::fs::remove_dir_all(&shards).map_err(|e| Failure::io(e, "remove", &shards))?;
+    let refused = |e| Failure::io(e, "remove", &shards);
+    for entry in std::fs::read_dir(&shards).map_err(refused)?.flatten() {
+        let name = entry.file_name();
+        let Some(tar) = name.to_str().and_then(|name| name.strip_suffix(".record")) else {
+            continue;
+        };
+        let moved = staging.out().join(tar);
+        for path in [index_path(&moved), moved] {
+            match std::fs::remove_file(&path) {
+                Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
+                    return Err(Failure::io(e, "remove", &path));
+                }
+                _ => {}
+            }
+        }
+    }
+    std::fs::remove_dir_all(&shards).map_err(refused)?;
     staging.create()
 }
 
@@ -265,7 +300,8 @@ fn difference(old: &Plan, new: &Plan) -> Result<Option<String>, Failure> {
         && let Some((option, was)) = a.iter().find(|(k, v)| b.get(*k) != Some(v))
     {
         let is = b.get(option).cloned().unwrap_or_default();
-        return Ok(Some(format!("the option {option} was {was} and is {is}")));
+        let flag = crate::planning::flag_of(option);
+        return Ok(Some(format!("{flag} was {} and is {}", said(was), said(&is))));
     }
     if a.tool != b.tool {
         return Ok(Some(format!("it was planned by {}, this is {}", a.tool, b.tool)));
@@ -281,6 +317,19 @@ fn difference(old: &Plan, new: &Plan) -> Result<Option<String>, Failure> {
         }
     }
     Ok((a.content != b.content).then(|| "the plan differs".into()))
+}
+
+/// An option's value as a person would say it.
+fn said(value: &serde_json::Value) -> String {
+    match value {
+        serde_json::Value::Null => "not given".into(),
+        serde_json::Value::String(text) => format!("'{text}'"),
+        serde_json::Value::Object(fields) => {
+            let given = fields.iter().filter(|(_, v)| !v.is_null());
+            given.map(|(k, v)| format!("{k} {}", said(v))).collect::<Vec<_>>().join(" ")
+        }
+        other => other.to_string(),
+    }
 }
 
 fn changed_sample(old: &Plan, new: &Plan, shard: usize) -> Result<String, Failure> {

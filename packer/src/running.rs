@@ -4,6 +4,7 @@
 //! number of threads, machines and attempts gives the same. Packing and publishing are different
 //! threads: while one shard is synced to disk, the next is packed.
 
+mod folders;
 pub mod options;
 mod sample;
 
@@ -17,6 +18,7 @@ use tarflume_formats::record::ShardRecord;
 use tarflume_formats::shard::WrittenShard;
 use tarflume_formats::{Plan, ShardWriter};
 
+use self::folders::Folders;
 use self::options::RunOptions;
 use self::sample::Refused;
 use crate::failure::Failure;
@@ -174,18 +176,14 @@ impl Job<'_> {
         let mut writer = ShardWriter::create(&self.staging.shards(), &shard.name)?;
         let mut samples = self.plan.samples(number);
         let mut planned = PlannedSample::default();
+        let mut folders = Folders::new(&self.options.roots);
         let mut problems = Vec::new();
         while samples.next_into(&mut planned)? {
             if self.stopped() {
                 return Ok(()); // the temporary file goes with the writer
             }
-            let packed = sample::pack(
-                &mut writer,
-                foot,
-                &self.options.roots,
-                &planned,
-                &self.options.checks,
-            );
+            let packed =
+                sample::pack(&mut writer, foot, &mut folders, &planned, &self.options.checks);
             match packed {
                 Ok(bytes) => {
                     self.counter.bytes.fetch_add(bytes, Ordering::Relaxed);

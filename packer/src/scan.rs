@@ -42,6 +42,8 @@ pub struct Scan {
     pub skipped: u64,
     /// Samples whose key is not their files' name.
     pub renamed: u64,
+    /// The latest modification time of a file, in nanoseconds since 1970.
+    pub newest: i64,
 }
 
 /// How far a scan is; read by the progress display while it runs.
@@ -81,6 +83,7 @@ pub fn scan(
         problems: all.problems,
         skipped: all.skipped,
         renamed: all.renamed,
+        newest: all.newest,
     })
 }
 
@@ -91,6 +94,7 @@ struct Found {
     problems: Vec<ScanProblem>,
     skipped: u64,
     renamed: u64,
+    newest: i64,
 }
 
 impl Found {
@@ -99,6 +103,7 @@ impl Found {
         self.problems.append(&mut other.problems);
         self.skipped += other.skipped;
         self.renamed += other.renamed;
+        self.newest = self.newest.max(other.newest);
     }
 }
 
@@ -140,6 +145,7 @@ impl Walk<'_> {
                         problems: grouped.problems,
                         skipped: grouped.skipped,
                         renamed: grouped.renamed,
+                        newest: grouped.newest,
                     }
                 }
                 Task::Folder(entry) => self.below(&path, name, listing.name(entry), &above),

@@ -1,8 +1,7 @@
 //! Source files: read once, into a given place, and found to be what was planned or not.
 
-use std::fs::{File, Metadata};
+use std::fs::File;
 use std::io::{self, Read};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 /// A digest of a modification time, so that a plan keeps four bytes of it instead of twelve.
@@ -60,15 +59,9 @@ pub struct PlannedFile {
 }
 
 impl PlannedFile {
-    /// Opens the file. A `stamp` of `None` trusts its size alone.
-    ///
-    /// # Errors
-    /// The operating system's refusal.
-    pub fn open(path: &Path, size: u64, stamp: Option<u32>) -> io::Result<PlannedFile> {
-        // A pipe that took the file's place would keep a blocking open waiting for ever.
-        let flags = rustix::fs::OFlags::NONBLOCK.bits() as i32;
-        let file = File::options().read(true).custom_flags(flags).open(path)?;
-        Ok(PlannedFile { file, size, stamp, read: 0 })
+    /// Reads `file` from its start. A `stamp` of `None` trusts its size alone.
+    pub fn new(file: File, size: u64, stamp: Option<u32>) -> PlannedFile {
+        PlannedFile { file, size, stamp, read: 0 }
     }
 
     /// Fills `piece` with the next bytes.
@@ -101,21 +94,17 @@ impl PlannedFile {
     /// # Errors
     /// The operating system's refusal; the file has another size or modification time.
     pub fn check(&self) -> Result<(), ReadFault> {
-        let now = self.file.metadata()?;
-        if now.len() != self.size {
-            let text =
-                format!("it has {} bytes now, not the {} that were planned", now.len(), self.size);
+        let now = rustix::fs::fstat(&self.file).map_err(io::Error::from)?;
+        let size = now.st_size as u64; // regular files have no negative size
+        if size != self.size {
+            let text = format!("it has {size} bytes now, not the {} that were planned", self.size);
             return Err(ReadFault::Changed(text));
         }
         match self.stamp {
-            Some(stamp) if stamp != stamp_of(&now) => {
+            Some(planned) if planned != stamp(now.st_mtime, now.st_mtime_nsec as i64) => {
                 Err(ReadFault::Changed("it was modified after it was planned".into()))
             }
             _ => Ok(()),
         }
     }
-}
-
-fn stamp_of(metadata: &Metadata) -> u32 {
-    stamp(metadata.mtime(), metadata.mtime_nsec())
 }

@@ -62,9 +62,9 @@ impl IndexBuilder {
         let first_part = self.rows.last().map_or(0, |row| row[2] as usize);
         if self.ext_ids[first_part..].contains(&number) {
             let text = format!("the part '{}' appears twice in one sample", name::shown(ext));
-            return Err(Error::new(ErrorKind::Repeated, text)
-                .with_byte(offset)
-                .with_key(name::shown(self.last_key())));
+            return Err(
+                Error::new(ErrorKind::Repeated, text).with_key(name::shown(self.last_key()))
+            );
         }
         self.ext_ids.push(number);
         self.spans.push([offset, length]);

@@ -89,13 +89,16 @@ fn text(to: &mut impl Write, survey: &Survey) -> io::Result<()> {
 fn shards(survey: &Survey) -> String {
     let count = units::count(survey.shards);
     match (&survey.smallest, &survey.largest) {
-        (Some(smallest), Some(largest)) if survey.shards > 1 => format!(
+        (Some(smallest), Some(largest)) if smallest.bytes < largest.bytes => format!(
             "{count}, from {} ({}) to {} ({})",
             units::bytes(smallest.bytes),
             smallest.name,
             units::bytes(largest.bytes),
             largest.name
         ),
+        (Some(shard), _) if survey.shards > 1 => {
+            format!("{count}, of {} each", units::bytes(shard.bytes))
+        }
         _ => count,
     }
 }

@@ -71,7 +71,10 @@ pub(super) struct SourceArgs {
     /// Packs the first N samples only (of the shuffled order, with --shuffle)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Samples")]
     limit: Option<u64>,
-    /// How closely content is looked at while it is packed
+    /// How closely content is looked at while it is packed.
+    ///
+    /// `decode` finds what a decoder can't decode; damage inside a JPEG's entropy-coded data that
+    /// still decodes to some pixels is not found by it.
     #[arg(long, value_enum, default_value = "structure", help_heading = "Samples")]
     check: CheckLevel,
     /// What is done about problems; `fail` publishes nothing

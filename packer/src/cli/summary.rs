@@ -42,8 +42,16 @@ pub(super) fn already_published(out: &Path, manifest: &Manifest, show: ShowArgs)
     );
 }
 
-/// The first problems one by one, then how many of which kind, on stderr.
-fn problems(list: &[Problem], file: Option<&Path>) {
+/// On stderr: the first problems one by one, then how many of which kind; or all as JSON events.
+fn problems(list: &[Problem], file: Option<&Path>, show: ShowArgs) {
+    if show.is_json() {
+        for problem in list {
+            let mut event = problem.to_value();
+            event["event"] = json!("problem");
+            eprintln!("{event}");
+        }
+        return;
+    }
     for problem in list.iter().take(SHOWN) {
         eprintln!("{problem}");
     }
@@ -67,7 +75,7 @@ fn renames(scanned: &Scanned, show: ShowArgs) {
 }
 
 pub(super) fn refused_scan(out: &Path, scanned: &Scanned, show: ShowArgs) {
-    problems(&scanned.problems, Some(&out.join("problems.jsonl")));
+    problems(&scanned.problems, Some(&out.join("problems.jsonl")), show);
     let text =
         "nothing was packed; mend the files, or leave them out with --on-problem skip|quarantine";
     if show.is_json() {
@@ -78,7 +86,7 @@ pub(super) fn refused_scan(out: &Path, scanned: &Scanned, show: ShowArgs) {
 }
 
 pub(super) fn refused_run(out: &Path, ran: &Ran, show: ShowArgs) {
-    problems(&ran.problems, Some(&out.join("problems.jsonl")));
+    problems(&ran.problems, Some(&out.join("problems.jsonl")), show);
     if show.is_json() {
         let value = json!({"event": "refused", "problems": ran.problems.len(), "finished": ran.packed + ran.skipped});
         println!("{value}");
@@ -104,7 +112,7 @@ pub(super) fn dry_run(foot: &PlanFoot, scanned: &Scanned, show: ShowArgs) {
         return;
     }
     if !scanned.problems.is_empty() {
-        problems(&scanned.problems, None);
+        problems(&scanned.problems, None, show);
     }
     for shard in &foot.shards {
         let samples = units::counted(shard.samples, "sample", "samples");
@@ -135,7 +143,7 @@ pub(super) fn scanned(ready: &Ready, show: ShowArgs) {
 pub(super) fn planned(out: &Path, ready: &Ready, show: ShowArgs) {
     let foot = ready.plan.foot();
     if !ready.scanned.problems.is_empty() {
-        problems(&ready.scanned.problems, None);
+        problems(&ready.scanned.problems, None, show);
     }
     renames(&ready.scanned, show);
     let (samples, shards, bytes) = (foot.samples, foot.shards.len(), foot.bytes);
@@ -161,7 +169,7 @@ pub(super) fn chosen_rank(rank: &Rank, show: ShowArgs) {
 
 pub(super) fn ran(ran: &Ran, show: ShowArgs) {
     if !ran.problems.is_empty() {
-        problems(&ran.problems, None);
+        problems(&ran.problems, None, show);
     }
     let mut text = format!(
         "packed {}, skipped {} that {} finished",
@@ -187,7 +195,7 @@ pub(super) fn published(
 ) {
     let all: Vec<Problem> = scanned.problems.iter().chain(&ran.problems).cloned().collect();
     if !all.is_empty() {
-        problems(&all, Some(&out.join("problems.jsonl")));
+        problems(&all, Some(&out.join("problems.jsonl")), show);
     }
     renames(scanned, show);
     finalized(out, manifest, show);

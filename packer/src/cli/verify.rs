@@ -26,7 +26,7 @@ Examples:
   pack verify shards/                                  prove a data set before training on it
   pack verify --level quick /data/train /data/val      seconds, also for terabytes
   pack verify --format json --require jpg,json shards/ | jq .counts
-  pack verify some.tar                                 one tar, with or without sidecar
+  pack verify some.tar                                 one tar; that it has no sidecar is told
 
 Exit codes: 0 whole   1 problems found   2 could not run";
 

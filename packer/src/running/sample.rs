@@ -7,6 +7,7 @@ use tarflume_formats::reading::MAX_WHOLE;
 use tarflume_formats::shard::STREAM_ABOVE;
 use tarflume_formats::{ShardWriter, name};
 
+use super::folders::Folders;
 use super::options::Checks;
 use crate::check::{CheckLevel, Content, Dimensions};
 use crate::failure::Failure;
@@ -38,12 +39,12 @@ pub(super) fn files(foot: &PlanFoot, roots: &[PathBuf], sample: &PlannedSample) 
 pub(super) fn pack(
     writer: &mut ShardWriter,
     foot: &PlanFoot,
-    roots: &[PathBuf],
+    folders: &mut Folders<'_>,
     sample: &PlannedSample,
     checks: &Checks,
 ) -> Result<u64, Refused> {
     writer.begin(&sample.key);
-    let packed = parts(writer, foot, roots, sample, checks);
+    let packed = parts(writer, foot, folders, sample, checks);
     match packed {
         Ok((bytes, dimensions)) => {
             writer.commit(dimensions)?;
@@ -59,28 +60,29 @@ pub(super) fn pack(
 fn parts(
     writer: &mut ShardWriter,
     foot: &PlanFoot,
-    roots: &[PathBuf],
+    folders: &mut Folders<'_>,
     sample: &PlannedSample,
     checks: &Checks,
 ) -> Result<(u64, Option<Dimensions>), Refused> {
-    let root = &roots[sample.root as usize];
     let mut dimensions = None;
     let mut bytes = 0;
     for part in &sample.parts {
         let ext = &foot.exts[part.ext as usize];
-        let path = part_path(root, &sample.source, ext.source.as_bytes());
+        let opened = folders.open(sample.root, &sample.source, &ext.source);
+        let path = || folders.path(sample.root, &sample.source, &ext.source);
         let told = |kind, byte: Option<u64>, reason: String| {
-            let problem = Problem::new(kind, shown_path(&path), reason).at(byte);
+            let problem = Problem::new(kind, shown_path(&path()), reason).at(byte);
             Refused::Problem(Box::new(problem.of(name::shown(&sample.key))))
         };
+        let refused = |fault| refusal(fault, &told, &path);
         let stamp = checks.times.then_some(part.stamp);
-        let mut file = PlannedFile::open(&path, part.size, stamp)
-            .map_err(|e| refusal(ReadFault::Refused(e), &told, &path))?;
+        let file = opened.map_err(|e| refused(ReadFault::Refused(e)))?;
+        let mut file = PlannedFile::new(file, part.size, stamp);
         let content = Content::of(ext.shard.as_bytes());
         let looked_at = content != Content::Other && checks.level != CheckLevel::None;
         if part.size <= STREAM_ABOVE || (looked_at && part.size <= MAX_WHOLE) {
             let space = writer.part(ext.shard.as_bytes(), part.size)?;
-            file.fill(space).map_err(|e| refusal(e, &told, &path))?;
+            file.fill(space).map_err(refused)?;
             let found = content
                 .check(space, checks.level)
                 .map_err(|fault| told(fault.kind, Some(fault.byte), fault.reason))?;
@@ -93,10 +95,10 @@ fn parts(
             return Err(told(kind, None, reason));
         } else {
             writer.stream_part(ext.shard.as_bytes(), part.size, |piece| {
-                file.fill(piece).map_err(|e| refusal(e, &told, &path))
+                file.fill(piece).map_err(refused)
             })?;
         }
-        file.check().map_err(|e| refusal(e, &told, &path))?;
+        file.check().map_err(refused)?;
         bytes += part.size;
     }
     Ok((bytes, dimensions))
@@ -106,7 +108,7 @@ fn parts(
 fn refusal(
     fault: ReadFault,
     told: &dyn Fn(ProblemKind, Option<u64>, String) -> Refused,
-    path: &std::path::Path,
+    path: &dyn Fn() -> PathBuf,
 ) -> Refused {
     use std::io::ErrorKind as K;
     match fault {
@@ -119,9 +121,9 @@ fn refusal(
             | K::TimedOut
             | K::NetworkDown
             | K::HostUnreachable
-            | K::OutOfMemory => Refused::Failure(Failure::io(e, "read", path)),
+            | K::OutOfMemory => Refused::Failure(Failure::io(e, "read", path())),
             _ if e.raw_os_error() == Some(24) || e.raw_os_error() == Some(23) => {
-                Refused::Failure(Failure::io(e, "open (too many open files)", path))
+                Refused::Failure(Failure::io(e, "open (too many open files)", path()))
             }
             _ => told(ProblemKind::Unreadable, None, e.to_string()),
         },

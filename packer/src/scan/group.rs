@@ -31,6 +31,8 @@ pub(super) struct Grouped {
     pub(super) problems: Vec<ScanProblem>,
     pub(super) skipped: u64,
     pub(super) renamed: u64,
+    /// The latest modification time seen, in nanoseconds since 1970.
+    pub(super) newest: i64,
 }
 
 /// Groups neighbouring names; shared by the threads of a scan.
@@ -49,6 +51,28 @@ struct Candidate<'a> {
 
 /// A sample's stem as keys have it, where that is not its files' own; and its parts.
 type Grouping = (Option<Vec<u8>>, Vec<FoundPart>);
+
+/// What was asked about the files of one task.
+struct Asked {
+    /// The latest modification time, in nanoseconds since 1970.
+    newest: i64,
+    /// Extensions met here, so that the table that all threads share is asked once for each.
+    exts: Vec<(Vec<u8>, Vec<u8>, u16)>,
+}
+
+impl Asked {
+    fn number(&mut self, table: &ExtTable, part: &Candidate<'_>) -> Option<u16> {
+        let known = |(source, shard, _): &&(Vec<u8>, Vec<u8>, u16)| {
+            source == part.source_ext && *shard == part.shard_ext
+        };
+        if let Some((_, _, number)) = self.exts.iter().find(known) {
+            return Some(*number);
+        }
+        let number = table.number(part.source_ext, &part.shard_ext)?;
+        self.exts.push((part.source_ext.to_vec(), part.shard_ext.clone(), number));
+        Some(number)
+    }
+}
 
 /// Why some files are no sample: what is said, and of which of them.
 pub(super) struct Refusal {
@@ -79,14 +103,21 @@ impl Grouper<'_> {
         listing: &Listing,
         entries: &[Entry],
     ) -> Grouped {
-        let mut out = Grouped { runs: Vec::new(), problems: Vec::new(), skipped: 0, renamed: 0 };
+        let mut out = Grouped {
+            runs: Vec::new(),
+            problems: Vec::new(),
+            skipped: 0,
+            renamed: 0,
+            newest: i64::MIN,
+        };
         let run = || Run::new(folder.root, folder.source.clone(), folder.key.clone());
         let mut current = run();
+        let mut asked = Asked { newest: i64::MIN, exts: Vec::new() };
         for files in entries.chunk_by(|a, b| listing.stem(a) == listing.stem(b)) {
             let files = self.set_aside(folder, listing, files, &mut out);
             let Some(first) = files.first() else { continue };
             let stem = listing.stem(first);
-            match self.sample(folder, listing, stem, &files) {
+            match self.sample(folder, listing, stem, &files, &mut asked) {
                 Ok(None) => out.skipped += files.len() as u64,
                 Ok(Some((key_stem, parts))) => {
                     out.renamed += u64::from(key_stem.is_some());
@@ -102,6 +133,7 @@ impl Grouper<'_> {
             }
         }
         current.shrink();
+        out.newest = asked.newest;
         out.runs.push(current);
         out
     }
@@ -144,6 +176,7 @@ impl Grouper<'_> {
         listing: &Listing,
         stem: &[u8],
         files: &[&Entry],
+        asked: &mut Asked,
     ) -> Result<Option<Grouping>, Refusal> {
         let first = listing.name(files[0]);
         if files.iter().any(|f| listing.name(f).len() <= stem.len() + 1) {
@@ -179,7 +212,7 @@ impl Grouper<'_> {
                 }
             }
         }
-        let found = parts.iter().map(|p| self.ask(listing, p)).collect::<Result<_, _>>()?;
+        let found = parts.iter().map(|p| self.ask(listing, p, asked)).collect::<Result<_, _>>()?;
         Ok(Some((key_stem, found)))
     }
 
@@ -221,7 +254,12 @@ impl Grouper<'_> {
     }
 
     /// Size and time of a file, and its extension's number.
-    fn ask(&self, listing: &Listing, part: &Candidate<'_>) -> Result<FoundPart, Refusal> {
+    fn ask(
+        &self,
+        listing: &Listing,
+        part: &Candidate<'_>,
+        asked: &mut Asked,
+    ) -> Result<FoundPart, Refusal> {
         let flags =
             if self.options.follow_links { AtFlags::empty() } else { AtFlags::SYMLINK_NOFOLLOW };
         let stat = statat(&listing.folder, part.name, flags).map_err(|e| {
@@ -231,10 +269,12 @@ impl Grouper<'_> {
         if stat.st_size <= 0 {
             return Err(Refusal::new(ProblemKind::Empty, part.name, "the file is empty"));
         }
-        let ext = self.exts.number(part.source_ext, &part.shard_ext).ok_or_else(|| {
+        let ext = asked.number(self.exts, part).ok_or_else(|| {
             let reason = "more than 65,536 different extensions";
             Refusal::new(ProblemKind::BadName, part.name, reason)
         })?;
+        let nanoseconds = stat.st_mtime.saturating_mul(1_000_000_000);
+        asked.newest = asked.newest.max(nanoseconds.saturating_add(stat.st_mtime_nsec as i64));
         let stamp = stamp(stat.st_mtime, stat.st_mtime_nsec as i64);
         Ok(FoundPart { ext, size: stat.st_size as u64, stamp })
     }

@@ -167,13 +167,13 @@ impl NameRules {
         let mut name = None;
         let caught = [
             (Rule::Hidden, component.starts_with(b".")),
-            (Rule::Dunder, component.starts_with(b"__")),
             (Rule::Dot, dots && component.iter().skip(1).any(|&b| b == b'.')),
             (
                 Rule::Space,
                 component.iter().any(|b| b.is_ascii_whitespace() || b.is_ascii_control()),
             ),
             (Rule::NonAscii, !component.is_ascii()),
+            (Rule::Dunder, component.starts_with(b"__")),
         ];
         for (rule, _) in caught.into_iter().filter(|&(_, caught)| caught) {
             match self.action(rule) {
@@ -187,6 +187,10 @@ impl NameRules {
             }
         }
         match name {
+            // What was put in place of something else must not look like metadata.
+            Some(name) if name.starts_with(b"__") && !component.starts_with(b"__") => {
+                Verdict::Becomes(replaced(&name, Rule::Dunder))
+            }
             Some(name) => Verdict::Becomes(name),
             None => Verdict::Keep,
         }
