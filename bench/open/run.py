@@ -61,7 +61,7 @@ def main():
             os.sync()
             done.touch()
     common.rounds(f"open {x.shards}", cases, x.rounds, work / "log.jsonl")
-    disk = [f"{folder.name} {sum(f.stat().st_size for f in folder.rglob('*') if f.is_file()) / 1e6:,.0f} MB"
+    disk = [f"{folder.name} {sum(f.stat().st_size for f in folder.rglob('*') if f.is_file() and f.suffix != '.tar') / 1e6:,.0f} MB"
             for folder, _ in made]
     title = f"open: {x.shards:,} shards, {x.samples:,} samples (on disk: {', '.join(disk)})"
     common.publish("\n\n".join([f"## Open, {common.now()[:10]}", common.machine(x.rounds, [first_line("rustc", "--version")]),

@@ -2,6 +2,7 @@
 //!
 //! Pure: bytes in, finding out. Until the project has a JPEG decoder of its own, libraries decode.
 
+mod entropy;
 mod fault;
 mod image;
 mod jpeg;
@@ -55,6 +56,7 @@ impl Content {
             (Content::Jpeg, _) => {
                 let dimensions = jpeg::check(bytes)?;
                 if level == CheckLevel::Decode {
+                    entropy::check(bytes)?;
                     image::decode_jpeg(bytes, dimensions)?;
                 }
                 Ok(Some(dimensions))

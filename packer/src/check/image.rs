@@ -28,8 +28,8 @@ pub(super) fn header(bytes: &[u8]) -> Result<Dimensions, Fault> {
 
 /// Decodes a JPEG of known dimensions, and is told of codes and markers that can't be.
 ///
-/// What it does not tell: scan data that ends too early or too late, as most damage makes it do, as
-/// long as the end-of-image marker is in place. The project's own decoder will count the blocks.
+/// What it does not tell: that blocks and data do not end together, as most damage makes them do.
+/// That is found code by code, in `entropy`.
 pub(super) fn decode_jpeg(bytes: &[u8], (width, height): Dimensions) -> Result<(), Fault> {
     let told = |reason: String| Fault { kind: ProblemKind::BadJpeg, byte: 0, reason };
     if u64::from(width) * u64::from(height) * 4 > MAX_ALLOC {

@@ -78,27 +78,32 @@ fn frame(segment: &[u8], at: usize) -> Result<Dimensions, Fault> {
     Ok((width, height))
 }
 
-fn fault(byte: usize, reason: &str) -> Fault {
+pub(super) fn fault(byte: usize, reason: &str) -> Fault {
     let reason = format!("bad JPEG: {reason}");
     Fault { kind: ProblemKind::BadJpeg, byte: byte as u64, reason }
 }
 
 /// A place in the file, between segments.
-struct Walk<'a> {
+pub(super) struct Walk<'a> {
     bytes: &'a [u8],
     at: usize,
 }
 
 impl<'a> Walk<'a> {
-    fn start(bytes: &'a [u8]) -> Result<Walk<'a>, Fault> {
+    pub(super) fn start(bytes: &'a [u8]) -> Result<Walk<'a>, Fault> {
         if bytes.len() < 2 || bytes[..2] != [0xff, SOI] {
             return Err(fault(0, "it does not begin with ffd8: it is no JPEG"));
         }
         Ok(Walk { bytes, at: 2 })
     }
 
+    /// The byte at which it stands.
+    pub(super) fn at(&self) -> usize {
+        self.at
+    }
+
     /// The marker here, any number of fill bytes before it, and its place.
-    fn marker(&mut self) -> Result<(u8, usize), Fault> {
+    pub(super) fn marker(&mut self) -> Result<(u8, usize), Fault> {
         let at = self.at;
         let rest = &self.bytes[at..];
         let fill = rest.iter().take_while(|&&b| b == 0xff).count();
@@ -116,7 +121,7 @@ impl<'a> Walk<'a> {
     }
 
     /// The content of the segment whose marker stands at `marker_at`.
-    fn segment(&mut self, marker_at: usize) -> Result<&'a [u8], Fault> {
+    pub(super) fn segment(&mut self, marker_at: usize) -> Result<&'a [u8], Fault> {
         let rest = &self.bytes[self.at..];
         let length = match rest {
             [high, low, ..] => usize::from(u16::from_be_bytes([*high, *low])),
@@ -133,7 +138,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Passes the entropy-coded data of a scan, up to the next marker that ends it.
-    fn skip_scan(&mut self) -> Result<(), Fault> {
+    pub(super) fn skip_scan(&mut self) -> Result<(), Fault> {
         loop {
             let found = next_marker(&self.bytes[self.at..]);
             let Some(found) = found else {

@@ -73,8 +73,7 @@ pub(super) struct SourceArgs {
     limit: Option<u64>,
     /// How closely content is looked at while it is packed.
     ///
-    /// `decode` finds what a decoder can't decode; damage inside a JPEG's entropy-coded data that
-    /// still decodes to some pixels is not found by it.
+    /// `decode` walks every Huffman code of sequential JPEGs and decodes every image to pixels.
     #[arg(long, value_enum, default_value = "structure", help_heading = "Samples")]
     check: CheckLevel,
     /// What is done about problems; `fail` publishes nothing
