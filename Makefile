@@ -44,7 +44,7 @@ doc:
 
 deny:
 	@command -v cargo-deny >/dev/null || $(CARGO) install --locked cargo-deny
-	$(CARGO) deny --offline --all-features check licenses bans sources
+	$(CARGO) deny --locked --all-features check licenses bans sources
 
 house:
 	$(CARGO) test --locked -p tarflume-packer --test house -- --quiet
