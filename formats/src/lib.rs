@@ -3,7 +3,7 @@
 //!
 //! Floors, lower ones first; a file imports only from floors below its own:
 //!
-//! 1. [`place`], [`error`], [`name`], [`checksum`], `le`: words that all share;
+//! 1. [`place`], [`error`], [`name`], [`checksum`], [`varint`], `le`: words that all share;
 //! 2. [`tar`]: headers and the walk over members, without I/O; [`map`]: the room with the memory map;
 //! 3. [`index`], [`manifest`], [`plan`], [`record`]: the formats, from bytes and to bytes;
 //! 4. [`publish`]: how a file gets its final name; [`reading`]: a tar read member by member;
@@ -52,6 +52,7 @@ pub mod reading;
 pub mod record;
 pub mod shard;
 pub mod tar;
+pub mod varint;
 
 pub use checksum::Digest;
 pub use dataset::Dataset;

@@ -9,6 +9,7 @@ use crate::checksum::crc32c;
 use crate::error::{Error, ErrorKind, Result};
 use crate::le::{u32_at, u64_at};
 use crate::map::Mapped;
+use crate::varint;
 
 /// An opened plan.
 #[derive(Debug)]
@@ -179,20 +180,7 @@ impl<'a> Cursor<'a> {
     }
 
     fn varint(&mut self) -> Option<u64> {
-        let mut n = 0u64;
-        for shift in (0..64).step_by(7) {
-            let byte = *self.bytes.get(self.at)?;
-            self.at += 1;
-            let bits = u64::from(byte & 0x7f);
-            if shift == 63 && bits > 1 {
-                return None;
-            }
-            n |= bits << shift;
-            if byte < 0x80 {
-                return Some(n);
-            }
-        }
-        None
+        varint::take(self.bytes, &mut self.at)
     }
 }
 

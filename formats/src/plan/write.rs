@@ -8,6 +8,7 @@ use super::contents::{
 use crate::checksum::crc32c;
 use crate::error::{Error, ErrorKind, Result};
 use crate::name;
+use crate::varint::{put, put_bytes};
 
 /// zstd's level: names compress well at every level, and planning must not wait for it.
 const LEVEL: i32 = 1;
@@ -95,10 +96,10 @@ impl<W: Write> PlanWriter<W> {
         }
         self.last_source.clone_from(&sample.source);
         put_bytes(&mut self.canonical, &sample.key);
-        put_varint(&mut self.canonical, sample.parts.len() as u64);
+        put(&mut self.canonical, sample.parts.len() as u64);
         for part in &sample.parts {
             put_bytes(&mut self.canonical, self.exts[part.ext as usize].shard.as_bytes());
-            put_varint(&mut self.canonical, part.size);
+            put(&mut self.canonical, part.size);
         }
         if let Some(shard) = &mut self.shard {
             shard.planned.samples += 1;
@@ -197,35 +198,21 @@ fn content_hash(options: &serde_json::Value, shards: &[PlannedShard]) -> String 
 
 fn encode(sample: &PlannedSample, last_source: &[u8], out: &mut Vec<u8>) {
     let common = sample.source.iter().zip(last_source).take_while(|(a, b)| a == b).count();
-    put_varint(out, u64::from(sample.root));
-    put_varint(out, common as u64);
+    put(out, u64::from(sample.root));
+    put(out, common as u64);
     put_bytes(out, &sample.source[common..]);
     if sample.key == sample.source {
-        put_varint(out, 0);
+        put(out, 0);
     } else {
-        put_varint(out, sample.key.len() as u64 + 1);
+        put(out, sample.key.len() as u64 + 1);
         out.extend_from_slice(&sample.key);
     }
-    put_varint(out, sample.parts.len() as u64);
+    put(out, sample.parts.len() as u64);
     for part in &sample.parts {
-        put_varint(out, u64::from(part.ext));
-        put_varint(out, part.size);
+        put(out, u64::from(part.ext));
+        put(out, part.size);
         out.extend_from_slice(&part.stamp.to_le_bytes());
     }
-}
-
-fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
-    put_varint(out, bytes.len() as u64);
-    out.extend_from_slice(bytes);
-}
-
-/// LEB128: seven bits a byte, low ones first.
-fn put_varint(out: &mut Vec<u8>, mut n: u64) {
-    while n >= 0x80 {
-        out.push(n as u8 | 0x80);
-        n >>= 7;
-    }
-    out.push(n as u8);
 }
 
 fn write_failed(source: io::Error) -> Error {

@@ -3,6 +3,8 @@
 //! Folder names are kept once. Samples are read one after the other, or at a place kept as a
 //! [`Spot`], which takes eight bytes.
 
+use tarflume_formats::varint::{self, put, put_bytes};
+
 /// A part as it was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FoundPart {
@@ -163,23 +165,13 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
+    /// What this file has put, it can take: the list never leaves memory.
     fn number(&mut self) -> u64 {
-        let (mut n, mut shift) = (0, 0);
-        loop {
-            let byte = self.bytes[self.at];
-            self.at += 1;
-            n |= u64::from(byte & 0x7f) << shift;
-            shift += 7;
-            if byte < 0x80 {
-                return n;
-            }
-        }
+        varint::take(self.bytes, &mut self.at).unwrap_or_default()
     }
 
     fn take(&mut self) -> &'a [u8] {
-        let length = self.number() as usize;
-        self.at += length;
-        &self.bytes[self.at - length..self.at]
+        varint::take_bytes(self.bytes, &mut self.at).unwrap_or_default()
     }
 
     fn stamp(&mut self) -> u32 {
@@ -194,19 +186,6 @@ fn set_joined(out: &mut Vec<u8>, folder: &[u8], stem: &[u8]) {
     out.clear();
     out.extend_from_slice(folder);
     out.extend_from_slice(stem);
-}
-
-fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
-    put(out, bytes.len() as u64);
-    out.extend_from_slice(bytes);
-}
-
-fn put(out: &mut Vec<u8>, mut n: u64) {
-    while n >= 0x80 {
-        out.push(n as u8 | 0x80);
-        n >>= 7;
-    }
-    out.push(n as u8);
 }
 
 #[cfg(test)]
