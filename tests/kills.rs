@@ -4,7 +4,7 @@
 //! The instants are truly random; a failure prints the seed, and `TARFLUME_SEED` sets it again.
 
 use std::fs;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use tarflume_fixtures::{Fault, SplitMix64};
 
@@ -49,8 +49,8 @@ fn killed(place: &Place, options: &str, kills: u32) {
         place.pack(&command).succeeds();
         assert_same(&place.tree("out"), &expected);
         chains += 1;
+        assert!(chains < 10 * kills, "builds end before they can be killed: pack more");
     }
-    assert!(undisturbed.took > Duration::from_millis(50), "too short to be killed midway");
     eprintln!("{killed} builds killed, {chains} times brought to an end");
 }
 

@@ -3,9 +3,8 @@
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-use clap::ValueEnum;
-
 use super::out;
+use super::words::Format;
 use crate::exit::Exit;
 use crate::failure::Outcome;
 use crate::listing;
@@ -32,12 +31,6 @@ pub(super) struct Args {
     /// Text, or one JSON object
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
-    Text,
-    Json,
 }
 
 pub(super) fn run(args: &Args) -> Outcome {

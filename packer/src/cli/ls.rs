@@ -5,12 +5,12 @@ use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
-use clap::ValueEnum;
 use serde::Serialize;
 use tarflume_formats::index::{Part, Sample};
 use tarflume_formats::{Error, name};
 
 use super::out;
+use super::words::Format;
 use crate::exit::Exit;
 use crate::failure::Outcome;
 use crate::listing::{self, Shard};
@@ -42,12 +42,6 @@ pub(super) struct Args {
     /// Text, or JSON lines
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
-    Text,
-    Json,
 }
 
 pub(super) fn run(args: &Args) -> Outcome {

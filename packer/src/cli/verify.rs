@@ -3,9 +3,8 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use clap::ValueEnum;
-
 use super::out::{self, Bar};
+use super::words::Format;
 use crate::exit::Exit;
 use crate::failure::Outcome;
 use crate::units;
@@ -52,12 +51,6 @@ pub(super) struct Args {
     /// Print nothing if all is whole
     #[arg(long, short)]
     quiet: bool,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
-    Text,
-    Json,
 }
 
 pub(super) fn run(args: &Args) -> Outcome {
