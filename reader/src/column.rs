@@ -1,0 +1,150 @@
+//! Words for what stands in a batch: the type of an element, the shape of a row, the bytes of a row.
+//!
+//! No memory is owned here; see `slab` for where rows stand.
+
+use bytemuck::AnyBitPattern;
+
+use crate::error::{Error, ErrorKind, Result};
+
+/// The type of one element, little-endian as the machine's own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum DType {
+    /// Unsigned byte.
+    U8,
+    /// Signed byte.
+    I8,
+    /// Unsigned, 2 bytes.
+    U16,
+    /// Signed, 2 bytes.
+    I16,
+    /// Unsigned, 4 bytes.
+    U32,
+    /// Signed, 4 bytes.
+    I32,
+    /// Unsigned, 8 bytes.
+    U64,
+    /// Signed, 8 bytes.
+    I64,
+    /// IEEE half precision.
+    F16,
+    /// Single precision.
+    F32,
+    /// Double precision.
+    F64,
+    /// One byte, 0 or 1.
+    Bool,
+}
+
+impl DType {
+    /// Bytes of one element.
+    pub fn size(self) -> usize {
+        match self {
+            DType::U8 | DType::I8 | DType::Bool => 1,
+            DType::U16 | DType::I16 | DType::F16 => 2,
+            DType::U32 | DType::I32 | DType::F32 => 4,
+            DType::U64 | DType::I64 | DType::F64 => 8,
+        }
+    }
+}
+
+/// A Rust type that is one of the [`DType`]s.
+pub trait Element: AnyBitPattern + bytemuck::NoUninit {
+    /// Which one.
+    const DTYPE: DType;
+}
+
+macro_rules! elements {
+    ($($rust:ty => $dtype:ident),*) => { $(impl Element for $rust { const DTYPE: DType = DType::$dtype; })* };
+}
+elements!(u8 => U8, i8 => I8, u16 => U16, i16 => I16, u32 => U32, i32 => I32, u64 => U64, i64 => I64,
+          half::f16 => F16, f32 => F32, f64 => F64);
+
+/// What one row of a column holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RowShape {
+    /// The same number of elements in every row; `[]` for one number a row.
+    Fixed(DType, Vec<usize>),
+    /// Any number of elements: the column is offsets and bytes.
+    Variable(DType),
+}
+
+impl RowShape {
+    /// The type of an element.
+    pub fn dtype(&self) -> DType {
+        match self {
+            RowShape::Fixed(dtype, _) | RowShape::Variable(dtype) => *dtype,
+        }
+    }
+
+    /// Bytes of a row of fixed shape.
+    pub fn bytes(&self) -> Option<usize> {
+        match self {
+            RowShape::Fixed(dtype, shape) => Some(dtype.size() * shape.iter().product::<usize>()),
+            RowShape::Variable(_) => None,
+        }
+    }
+}
+
+/// The bytes of one row, to be written by a `Decode`. They may hold an earlier batch's values: all
+/// of a fixed row must be written.
+#[derive(Debug)]
+pub struct Row<'a> {
+    bytes: &'a mut [u8],
+    used: Option<&'a mut usize>,
+}
+
+impl<'a> Row<'a> {
+    /// A row of fixed shape.
+    pub fn fixed(bytes: &'a mut [u8]) -> Row<'a> {
+        Row { bytes, used: None }
+    }
+
+    /// A row of any length up to `bytes.len()`; `used` learns what was written.
+    pub fn variable(bytes: &'a mut [u8], used: &'a mut usize) -> Row<'a> {
+        *used = 0;
+        Row { bytes, used: Some(used) }
+    }
+
+    /// All bytes of the row; of a variable row, all that it may have.
+    pub fn bytes(&mut self) -> &mut [u8] {
+        self.bytes
+    }
+
+    /// The row as elements of type `T`, which its column must have.
+    ///
+    /// # Errors
+    /// The row's length or alignment does not fit the type.
+    pub fn elements<T: Element>(&mut self) -> Result<&mut [T]> {
+        let bytes = self.bytes.len();
+        bytemuck::try_cast_slice_mut(self.bytes).map_err(|e| {
+            let text = format!("a row of {bytes} bytes can't be seen as {:?}: {e}", T::DTYPE);
+            Error::usage(text)
+        })
+    }
+
+    /// Writes `bytes` as the whole content of the row.
+    ///
+    /// # Errors
+    /// A fixed row has another length; a variable one has less room.
+    pub fn put(&mut self, bytes: &[u8]) -> Result<()> {
+        let fits = match self.used {
+            Some(_) => bytes.len() <= self.bytes.len(),
+            None => bytes.len() == self.bytes.len(),
+        };
+        if !fits {
+            let (have, room) = (bytes.len(), self.bytes.len());
+            let text = format!("{have} bytes do not fit a row of {room}");
+            return Err(Error::new(ErrorKind::Decode, text));
+        }
+        self.bytes[..bytes.len()].copy_from_slice(bytes);
+        self.set_used(bytes.len());
+        Ok(())
+    }
+
+    /// Says how many bytes of a variable row were written through [`Row::bytes`].
+    pub fn set_used(&mut self, bytes: usize) {
+        if let Some(used) = &mut self.used {
+            **used = bytes;
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! `Decode`: from the parts of a sample to a given row of a batch.
+//!
+//! The trait and what it is handed. Implementations stand in the files below; a user's own takes ten
+//! lines. Nothing here reads files, starts threads or knows of batches.
+
+use std::any::Any;
+use std::fmt;
+use std::sync::Arc;
+
+use crate::column::{Row, RowShape};
+use crate::error::Result;
+
+/// Turns a sample into one row of one column.
+///
+/// One value serves all threads; what a thread wants to keep between samples goes into its
+/// [`Scratch`].
+pub trait Decode: Send + Sync + 'static {
+    /// The extensions it needs. A sample must have the first of each entry's alternatives that is
+    /// there: `["jpg;jpeg;png"]` needs one of three, `["jpg", "json"]` needs both.
+    fn parts(&self) -> Vec<String>;
+
+    /// What each row holds.
+    fn shape(&self) -> RowShape;
+
+    /// The most bytes a variable row may take, from the length of each needed part in bytes.
+    fn room(&self, lengths: &[u64]) -> u64 {
+        lengths.iter().sum()
+    }
+
+    /// Writes the row. What it writes may depend on the sample, its [`Sample::random`] numbers and
+    /// nothing else, so that threads, ranks and resumes change nothing.
+    ///
+    /// # Errors
+    /// The part can't be decoded: say why; path, byte and key are added by the caller.
+    fn decode(&self, sample: &Sample<'_>, row: Row<'_>, scratch: &mut Scratch) -> Result<()>;
+}
+
+/// A sample as a [`Decode`] sees it.
+#[derive(Clone, Copy)]
+pub struct Sample<'a> {
+    /// Its key.
+    pub key: &'a [u8],
+    /// Its place in the data set.
+    pub ordinal: u64,
+    /// The seed of its random numbers: of (seed, pass, ordinal) and nothing else.
+    pub seed: u64,
+    /// The needed parts, in the order of [`Decode::parts`]: the extension found and its bytes.
+    pub parts: &'a [(&'a str, &'a [u8])],
+}
+
+impl<'a> Sample<'a> {
+    /// The bytes of the `n`th needed part.
+    pub fn part(&self, n: usize) -> &'a [u8] {
+        self.parts[n].1
+    }
+
+    /// The extension under which the `n`th needed part was found.
+    pub fn ext(&self, n: usize) -> &'a str {
+        self.parts[n].0
+    }
+}
+
+impl fmt::Debug for Sample<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Sample({}, {})", self.ordinal, String::from_utf8_lossy(self.key))
+    }
+}
+
+/// Grants memory to decoders, so that all of them together stay within the loader's bound.
+pub trait Memory: Send + Sync {
+    /// Waits until `bytes` more may be taken beside the `held` ones that the caller has.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Limit`]: so much is never granted; the text says how to raise the bound.
+    fn take(&self, held: u64, bytes: u64) -> Result<()>;
+    /// Gives back what was taken.
+    fn give(&self, bytes: u64);
+}
+
+/// What a thread keeps between samples: one value of each type that is asked for.
+#[derive(Default)]
+pub struct Scratch {
+    kept: Vec<Box<dyn Any + Send>>,
+    memory: Option<Arc<dyn Memory>>,
+    reserved: u64,
+}
+
+impl Scratch {
+    /// A buffer of more bytes than this must not be kept between samples: one huge sample would
+    /// otherwise hold its memory until the end.
+    pub const KEEP: usize = 8 << 20;
+
+    /// A scratch whose reservations are granted by `memory`.
+    pub fn with_memory(memory: Arc<dyn Memory>) -> Scratch {
+        Scratch { memory: Some(memory), ..Scratch::default() }
+    }
+
+    /// To be called before a sample needs `bytes` bytes of memory beside its row; waits until the
+    /// loader's bound allows them. They count until the sample is done.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Limit`]: the bound is too small for this sample.
+    pub fn reserve(&mut self, bytes: u64) -> Result<()> {
+        if let Some(memory) = &self.memory {
+            memory.take(self.reserved, bytes)?;
+            self.reserved += bytes;
+        }
+        Ok(())
+    }
+
+    /// The sample is done: gives back what was reserved.
+    pub fn release(&mut self) {
+        if let Some(memory) = &self.memory {
+            memory.give(std::mem::take(&mut self.reserved));
+        }
+    }
+
+    /// The value of type `T`, made by `Default` when it is first asked for.
+    pub fn get<T: Any + Send + Default>(&mut self) -> &mut T {
+        let at = match self.kept.iter().position(|value| value.is::<T>()) {
+            Some(at) => at,
+            None => {
+                self.kept.push(Box::new(T::default()));
+                self.kept.len() - 1
+            }
+        };
+        #[allow(clippy::expect_used)] // just found or just pushed
+        self.kept[at].downcast_mut().expect("the value of this type")
+    }
+}
+
+impl fmt::Debug for Scratch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Scratch({} values)", self.kept.len())
+    }
+}
