@@ -22,6 +22,12 @@ pub trait Decode: Send + Sync + 'static {
     /// What each row holds.
     fn shape(&self) -> RowShape;
 
+    /// True if a part that a sample lacks is handed over as no bytes under an empty extension; by
+    /// default such a sample is bad.
+    fn optional(&self) -> bool {
+        false
+    }
+
     /// The most bytes a variable row may take, from the length of each needed part in bytes.
     fn room(&self, lengths: &[u64]) -> u64 {
         lengths.iter().sum()
