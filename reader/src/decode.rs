@@ -3,6 +3,26 @@
 //! The trait and what it is handed. Implementations stand in the files below; a user's own takes ten
 //! lines. Nothing here reads files, starts threads or knows of batches.
 
+pub mod class;
+pub mod fixed_crop;
+mod formats;
+pub mod geometry;
+pub mod image;
+mod jpeg;
+pub mod json;
+mod json_walk;
+mod markers;
+pub mod number;
+pub mod output;
+pub mod pixels;
+pub mod random;
+pub mod random_crop;
+pub mod raw;
+pub mod resize;
+pub mod sequence;
+pub mod text;
+mod turn;
+
 use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
@@ -26,6 +46,14 @@ pub trait Decode: Send + Sync + 'static {
     /// default such a sample is bad.
     fn optional(&self) -> bool {
         false
+    }
+
+    /// Whether what it was built with makes sense; asked once, before anything is read.
+    ///
+    /// # Errors
+    /// It does not: say what would.
+    fn validate(&self) -> Result<()> {
+        Ok(())
     }
 
     /// The most bytes a variable row may take, from the length of each needed part in bytes.

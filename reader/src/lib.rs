@@ -2,10 +2,13 @@
 #![deny(unsafe_code)]
 #![warn(missing_docs)]
 
+pub mod batch;
 pub mod column;
 pub mod decode;
 pub mod error;
 pub mod order;
+mod pool;
+pub mod slab;
 pub mod source;
 
 pub use error::{Error, ErrorKind, Result};
