@@ -1,109 +1,187 @@
-//! `Pass`: the order of one pass over all samples; position in, slot out.
+//! The order of one pass over all samples of a data set: position to slot.
 //!
-//! A *slot* is a sample's number among those that take part, in the order of the shards. Cheap to
-//! make: memory for the shards, and for the buffer of `Shuffle::Buffer`.
+//! Depends on where the shards start, the shuffle with its seed and the number of the pass, and on
+//! nothing else: no rank, no batch, no thread is known here. No I/O.
+
+mod blocks;
+mod buffer;
+mod shards;
 
 use std::sync::Arc;
 
-use super::blocks::Blocks;
-use super::buffer::Buffer;
-use super::mix::{Purpose, key};
-use super::permutation::Permutation;
-use super::sequence::Sequence;
-use super::shuffle::Shuffle;
+use crate::order::mix::Key;
+use crate::order::permutation::Permutation;
+use crate::order::shuffle::Shuffle;
+use blocks::{Blocks, Window};
+use buffer::{Buffer, Reservoir};
+use shards::ShardOrder;
 
-/// The order of one pass.
-#[derive(Debug, Clone)]
+/// The order of one pass over all samples of a data set: every slot once.
+///
+/// A *slot* is a sample's place in what is passed over: its ordinal, as long as nothing was filtered
+/// or concatenated. Cheap to make, O(1) or O(shards) in time and memory, and to clone.
+#[derive(Clone, Debug)]
 pub struct Pass {
-    samples: u64,
-    kind: Kind,
+    len: u64,
+    plan: Plan,
 }
 
-#[derive(Debug, Clone)]
-enum Kind {
+#[derive(Clone, Debug)]
+enum Plan {
     None,
-    Shards(Sequence),
-    Buffer(Box<Buffer>),
-    Blocks(Box<Blocks>),
+    Shards(ShardOrder),
+    Buffer(ShardOrder, Buffer),
+    Blocks(Blocks),
     Full(Permutation),
 }
 
 impl Pass {
-    /// The order of pass number `pass`. `starts` holds the first slot of each shard and, last, the
-    /// number of slots.
+    /// Pass number `pass` over shards whose first slots are `starts`; its last entry is the number
+    /// of samples, so it has one entry more than there are shards and begins with 0. Entries must
+    /// not decrease; shards may be empty. `shuffle` must have passed [`Shuffle::check`].
+    ///
+    /// # Panics
+    /// More than 2^63 samples.
     pub fn new(starts: Arc<[u64]>, shuffle: Shuffle, pass: u64) -> Pass {
-        let samples = starts.last().copied().unwrap_or(0);
-        let shards = |seed| Sequence::new(starts.clone(), key(seed, pass, Purpose::Shards));
-        let kind = match shuffle {
-            Shuffle::None => Kind::None,
-            Shuffle::Shards { seed } => Kind::Shards(shards(seed)),
-            Shuffle::Buffer { size, seed } => {
-                let draws = key(seed, pass, Purpose::Buffer);
-                Kind::Buffer(Box::new(Buffer::new(shards(seed), size, draws)))
+        let len = starts.last().copied().unwrap_or(0);
+        let key = |purpose| Key::new(shuffle.seed(), pass, purpose);
+        let shards = || ShardOrder::new(&starts, key(b"shards  "));
+        let plan = match shuffle {
+            Shuffle::None => Plan::None,
+            Shuffle::Shards { .. } => Plan::Shards(shards()),
+            Shuffle::Buffer { size, .. } => {
+                Plan::Buffer(shards(), Buffer::new(len, size, key(b"buffer  ")))
             }
-            Shuffle::Blocks { block, window, seed } => {
-                let runs = key(seed, pass, Purpose::Runs);
-                let inside = key(seed, pass, Purpose::Window);
-                Kind::Blocks(Box::new(Blocks::new(samples, block, window, runs, inside)))
+            Shuffle::Blocks { block, window, .. } => {
+                Plan::Blocks(Blocks::new(len, block, window, key(b"blocks  ")))
             }
-            Shuffle::Full { seed } => {
-                Kind::Full(Permutation::new(samples, key(seed, pass, Purpose::Full)))
-            }
+            Shuffle::Full { .. } => Plan::Full(Permutation::new(len, key(b"full    "))),
         };
-        Pass { samples, kind }
+        Pass { len, plan }
     }
 
-    /// Samples of the pass.
+    /// How many samples it goes over.
     pub fn len(&self) -> u64 {
-        self.samples
+        self.len
     }
 
-    /// True if there are none.
+    /// There is nothing to go over.
     pub fn is_empty(&self) -> bool {
-        self.samples == 0
+        self.len == 0
     }
 
-    /// The slot at `position`, which must be below [`Pass::len`]. Cheapest when asked in rising order.
-    pub fn slot(&mut self, position: u64) -> u64 {
-        debug_assert!(position < self.samples);
-        match &mut self.kind {
-            Kind::None => position,
-            Kind::Shards(sequence) => sequence.slot(position),
-            Kind::Buffer(buffer) => buffer.slot(position),
-            Kind::Blocks(blocks) => blocks.slot(position),
-            Kind::Full(permutation) => permutation.get(position),
+    /// The slot at `position`, from nothing but the position. O(1); O(log shards) for
+    /// `Shuffle::Shards`; about `size` steps for `Shuffle::Buffer`. Who goes forward takes a
+    /// [`PassCursor`].
+    ///
+    /// # Panics
+    /// `position` is not below [`Pass::len`].
+    pub fn slot(&self, position: u64) -> u64 {
+        assert!(position < self.len, "position {position} of a pass of {}", self.len);
+        match &self.plan {
+            Plan::None => position,
+            Plan::Shards(shards) => shards.slot(position),
+            Plan::Buffer(shards, buffer) => shards.slot(buffer.trace(position)),
+            Plan::Blocks(blocks) => blocks.slot(&blocks.window(position), position),
+            Plan::Full(permutation) => permutation.at(position),
         }
+    }
+
+    /// Goes through the pass from `position` on.
+    pub fn cursor(self, position: u64) -> PassCursor {
+        let at = match self.plan {
+            Plan::None | Plan::Full(_) => At::Anywhere,
+            Plan::Shards(_) => At::Shard(0),
+            Plan::Buffer(..) => At::Reservoir(Reservoir::new(), 0),
+            Plan::Blocks(_) => At::Window(None),
+        };
+        let mut cursor = PassCursor { pass: self, position: 0, at };
+        cursor.seek(position);
+        cursor
+    }
+}
+
+/// Steps through a [`Pass`]: the same slots as [`Pass::slot`], cheaper one after the other.
+#[derive(Clone, Debug)]
+pub struct PassCursor {
+    pass: Pass,
+    position: u64,
+    at: At,
+}
+
+/// What a cursor remembers of where it is.
+#[derive(Clone, Debug)]
+enum At {
+    Anywhere,
+    /// The shard met last.
+    Shard(usize),
+    /// The reservoir, and the shard met last.
+    Reservoir(Reservoir, usize),
+    Window(Option<Window>),
+}
+
+impl PassCursor {
+    /// Goes to `position`; beyond the end it is the end. O(1), but for `Shuffle::Buffer`: there it
+    /// replays up to one segment, milliseconds.
+    pub fn seek(&mut self, position: u64) {
+        self.position = position.min(self.pass.len);
+        if let (Plan::Buffer(_, buffer), At::Reservoir(reservoir, _)) =
+            (&self.pass.plan, &mut self.at)
+            && self.position < self.pass.len
+        {
+            reservoir.seek(buffer, self.position);
+        }
+    }
+
+    /// The position of the slot that comes next.
+    pub fn position(&self) -> u64 {
+        self.position
+    }
+
+    /// Samples of the whole pass, whatever the position.
+    pub fn len(&self) -> u64 {
+        self.pass.len
+    }
+
+    /// The pass has no sample at all.
+    pub fn is_empty(&self) -> bool {
+        self.pass.len == 0
+    }
+}
+
+impl Iterator for PassCursor {
+    type Item = u64;
+
+    /// The next slot; `None` at the end of the pass.
+    #[inline]
+    fn next(&mut self) -> Option<u64> {
+        let position = self.position;
+        if position >= self.pass.len {
+            return None;
+        }
+        self.position += 1;
+        Some(match (&self.pass.plan, &mut self.at) {
+            (Plan::Full(permutation), _) => permutation.at(position),
+            (Plan::Shards(shards), At::Shard(near)) => shards.slot_near(position, near),
+            (Plan::Buffer(shards, buffer), At::Reservoir(reservoir, near)) => {
+                shards.slot_near(reservoir.next(buffer), near)
+            }
+            (Plan::Blocks(blocks), At::Window(window)) => {
+                let window = match window {
+                    Some(window) if window.holds(position) => window,
+                    other => other.insert(blocks.window(position)),
+                };
+                blocks.slot(window, position)
+            }
+            _ => position,
+        })
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let left = self.pass.len - self.position;
+        (left.try_into().unwrap_or(usize::MAX), left.try_into().ok())
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_slot_comes_once() {
-        let shuffles = [
-            Shuffle::None,
-            Shuffle::Shards { seed: 1 },
-            Shuffle::Buffer { size: 7, seed: 1 },
-            Shuffle::Blocks { block: 5, window: 3, seed: 1 },
-            Shuffle::Blocks { block: 1, window: 1, seed: 1 },
-            Shuffle::Full { seed: 1 },
-        ];
-        for shuffle in shuffles {
-            for n in (0..200).chain([255, 256, 257, 1000, 4096, 5000]) {
-                for shards in [1, 3, 11] {
-                    let starts: Arc<[u64]> = (0..=shards).map(|i| n * i * i / (shards * shards)).collect();
-                    let mut pass = Pass::new(starts, shuffle, 3);
-                    let mut slots: Vec<_> = (0..n).map(|p| pass.slot(p)).collect();
-                    let forward = slots.clone();
-                    for p in (0..n).rev().step_by(7) {
-                        assert_eq!(pass.slot(p), forward[p as usize]);
-                    }
-                    slots.sort();
-                    assert!(slots.into_iter().eq(0..n), "{shuffle:?} {n} {shards}");
-                }
-            }
-        }
-    }
-}
+mod tests;
