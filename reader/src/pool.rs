@@ -84,13 +84,14 @@ impl Pool {
             let shared = self.shared.clone();
             let name = format!("tarflume-{}", running.len());
             let thread = std::thread::Builder::new().name(name).spawn(move || shared.run());
-            running.push(thread.map_err(|e| {
+            let thread = thread.map_err(|e| {
                 let text = format!(
                     "thread {} of {threads} can't be started; ask for fewer with .threads()",
                     running.len() + 1
                 );
                 Error::new(ErrorKind::Limit, text).with_source(e)
-            })?);
+            });
+            running.push(thread?);
         }
         Ok(())
     }
