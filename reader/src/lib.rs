@@ -2,10 +2,12 @@
 #![deny(unsafe_code)]
 #![warn(missing_docs)]
 
+pub mod array;
 pub mod column;
 pub mod decode;
 pub mod error;
 pub mod order;
 pub mod source;
 
+pub use array::ArrayDataset;
 pub use error::{Error, ErrorKind, Result};
