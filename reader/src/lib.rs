@@ -7,7 +7,9 @@ pub mod column;
 pub mod decode;
 pub mod error;
 pub mod order;
+pub mod size;
 pub mod source;
 
 pub use array::ArrayDataset;
 pub use error::{Error, ErrorKind, Result};
+pub use size::Size;
