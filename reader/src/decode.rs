@@ -10,8 +10,10 @@ pub mod geometry;
 pub mod image;
 mod jpeg;
 pub mod json;
-mod json_walk;
+mod json_scan;
+mod json_value;
 mod markers;
+pub mod npy;
 pub mod number;
 pub mod output;
 pub mod pixels;
@@ -34,6 +36,28 @@ use crate::error::Result;
 ///
 /// One value serves all threads; what a thread wants to keep between samples goes into its
 /// [`Scratch`].
+///
+/// One of your own:
+/// ```
+/// use tarflume::Result;
+/// use tarflume::column::{DType, Row, RowShape};
+/// use tarflume::decode::{Decode, Sample, Scratch};
+///
+/// /// How long the part is, in bytes.
+/// struct Length(&'static str);
+///
+/// impl Decode for Length {
+///     fn parts(&self) -> Vec<String> {
+///         vec![self.0.into()]
+///     }
+///     fn shape(&self) -> RowShape {
+///         RowShape::Fixed(DType::U64, vec![])
+///     }
+///     fn decode(&self, sample: &Sample<'_>, mut row: Row<'_>, _: &mut Scratch) -> Result<()> {
+///         row.put(&(sample.part(0).len() as u64).to_ne_bytes())
+///     }
+/// }
+/// ```
 pub trait Decode: Send + Sync + 'static {
     /// The extensions it needs. A sample must have the first of each entry's alternatives that is
     /// there: `["jpg;jpeg;png"]` needs one of three, `["jpg", "json"]` needs both.

@@ -1,12 +1,13 @@
 //! `Json`: the value at a JSON pointer as a typed column.
 //!
 //! The text is walked once, everything beside the pointer's path is skipped; nothing is allocated
-//! unless strings have escapes or what is skipped is deeply nested.
+//! unless the key or text that is wanted has escapes.
 
 use std::collections::HashMap;
 use std::fmt;
 
-use super::json_walk::{Found, Pointer, Sink, read};
+use super::json_scan::{Pointer, find};
+use super::json_value::{Found, Sink, read};
 use super::number::Number;
 use super::{Decode, Sample, Scratch};
 use crate::column::{DType, Row, RowShape};
@@ -227,13 +228,21 @@ impl Decode for Json {
 
     fn decode(&self, sample: &Sample<'_>, mut row: Row<'_>, _: &mut Scratch) -> Result<()> {
         let path = self.path.as_ref().map_err(|what| self.fault(what))?;
+        let bytes = sample.part(0);
         let mut sink = self.sink(row.bytes());
-        let found = read(sample.part(0), path, &mut sink).map_err(|what| self.fault(&what))?;
+        let found = match find(bytes, path).map_err(|what| self.fault(&what))? {
+            Some(at) => read(bytes, at, &mut sink).map_err(|what| self.fault(&what))?,
+            None => Found::Nothing,
+        };
         let written = match found {
             Found::Value => sink.written,
             Found::Nothing => self.write_default(row.bytes()).map_err(|what| self.fault(&what))?,
         };
-        if self.shape().bytes().is_some_and(|bytes| bytes != written) {
+        let elements = match &self.kind {
+            Kind::Fixed(shape) => Some(shape.iter().product::<usize>()),
+            Kind::Variable | Kind::Text => None,
+        };
+        if elements.is_some_and(|count| count * self.dtype.size() != written) {
             return Err(self.fault(&format!("{written} bytes do not fill a row")));
         }
         row.set_used(written);

@@ -16,7 +16,9 @@ use crate::error::{Error, ErrorKind, Result};
 ///
 /// All but the last two smooth what is made smaller (torchvision's `antialias=True`), as Pillow's
 /// filters of these names do: values differ from Pillow's by 1 at most (2 for Lanczos), because
-/// weights have 16 bits here and the two directions come in another order.
+/// weights have 16 bits here and the two directions come in another order; RGBA, which is
+/// multiplied by its opacity and divided again, by 1 more as it shows. `Nearest` may take
+/// another of two pixels that are equally near.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Filter {
     /// Triangles: what training pipelines use.

@@ -24,6 +24,7 @@ use crate::error::{Error, ErrorKind, Result};
 #[derive(Clone)]
 pub struct Sequence {
     inner: Arc<dyn Decode>,
+    dtype: DType,
     length: usize,
     padding: Number,
     truncate: bool,
@@ -38,7 +39,9 @@ impl std::fmt::Debug for Sequence {
 impl Sequence {
     /// The rows of `inner`, a variable column. Say how long they become: [`Sequence::pad_to`].
     pub fn new(inner: impl Decode) -> Sequence {
-        Sequence { inner: Arc::new(inner), length: 0, padding: Number::Whole(0), truncate: false }
+        let dtype = inner.shape().dtype();
+        let (inner, padding) = (Arc::new(inner), Number::Whole(0));
+        Sequence { inner, dtype, length: 0, padding, truncate: false }
     }
 
     /// Rows of `length` elements; shorter ones are filled up with `padding`.
@@ -103,7 +106,7 @@ impl Sequence {
         let mut used = 0;
         let row = Row::variable(&mut bytemuck::cast_slice_mut(kept)[..room as usize], &mut used);
         self.inner.decode(sample, row, scratch)?;
-        let size = self.shape().dtype().size();
+        let size = self.dtype.size();
         let found = used / size;
         if found > self.length && !self.truncate {
             let text = format!(
@@ -122,12 +125,12 @@ impl Decode for Sequence {
     }
 
     fn shape(&self) -> RowShape {
-        RowShape::Fixed(self.inner.shape().dtype(), vec![self.length])
+        RowShape::Fixed(self.dtype, vec![self.length])
     }
 
     fn validate(&self) -> Result<()> {
         self.inner.validate()?;
-        let dtype = self.inner.shape().dtype();
+        let dtype = self.dtype;
         if matches!(self.inner.shape(), RowShape::Fixed(..)) {
             return Err(Error::usage("a Sequence needs a column of variable rows"));
         }
@@ -143,8 +146,7 @@ impl Decode for Sequence {
     }
 
     fn decode(&self, sample: &Sample<'_>, mut row: Row<'_>, scratch: &mut Scratch) -> Result<()> {
-        let dtype = self.inner.shape().dtype();
-        let Some((padding, size)) = self.padding.encode(dtype) else {
+        let Some((padding, size)) = self.padding.encode(self.dtype) else {
             return self.validate();
         };
         self.inner(sample, scratch, |bytes| {
@@ -180,7 +182,7 @@ impl Decode for SequenceLengths {
     }
 
     fn decode(&self, sample: &Sample<'_>, mut row: Row<'_>, scratch: &mut Scratch) -> Result<()> {
-        let size = self.0.shape().dtype().size();
+        let size = self.0.dtype.size();
         let length = self.0.inner(sample, scratch, |bytes| Ok(bytes.len() / size))?;
         row.put(&(length as i64).to_ne_bytes())
     }

@@ -1,44 +1,15 @@
-//! The walk along a JSON pointer: what lies beside the path is skipped, what it leads to is written
-//! as elements.
+//! A JSON value, once it is found, as elements of one type in the bytes of a row.
 //!
-//! Knows no column and no sample. Nothing is built of what is read.
+//! Knows no column, no sample and no pointer. Nothing is built of what is read.
 
 use std::collections::HashMap;
 use std::fmt;
+use std::ops::Range;
 
-use serde::de::{
-    DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor,
-};
+use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, SeqAccess, Visitor};
 
 use super::number::Number;
 use crate::column::DType;
-
-/// A parsed JSON pointer (RFC 6901).
-#[derive(Debug, Clone)]
-pub(super) struct Pointer(Vec<Step>);
-
-#[derive(Debug, Clone)]
-struct Step {
-    key: String,
-    index: Option<u64>,
-}
-
-impl Pointer {
-    pub(super) fn parse(text: &str) -> Result<Pointer, String> {
-        if text.is_empty() {
-            return Ok(Pointer(Vec::new()));
-        }
-        let Some(rest) = text.strip_prefix('/') else {
-            return Err(format!("a pointer begins with a slash: try \"/{text}\""));
-        };
-        let steps = rest.split('/').map(|step| {
-            let key = step.replace("~1", "/").replace("~0", "~");
-            let plain = step == "0" || !step.starts_with(['0', '+']);
-            Step { index: step.parse().ok().filter(|_| plain), key }
-        });
-        Ok(Pointer(steps.collect()))
-    }
-}
 
 /// Whether the pointer led to a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -96,20 +67,19 @@ impl Sink<'_> {
     }
 }
 
-/// Writes what `pointer` leads to in the JSON text `bytes` into `sink`. Of a key that stands twice
-/// the last counts.
+/// Writes the value that stands in `bytes[at]` into `sink`.
 ///
 /// # Errors
-/// No JSON, or a value that does not fit: what was found and at which byte.
-pub(super) fn read(bytes: &[u8], pointer: &Pointer, sink: &mut Sink<'_>) -> Result<Found, String> {
-    let mut json = serde_json::Deserializer::from_slice(bytes);
-    let walk = Walk { steps: &pointer.0, sink };
-    let found = walk.deserialize(&mut json).and_then(|found| json.end().map(|()| found));
-    found.map_err(|e| {
+/// It does not fit: what was found and at which byte.
+pub(super) fn read(bytes: &[u8], at: Range<usize>, sink: &mut Sink<'_>) -> Result<Found, String> {
+    let mut json = serde_json::Deserializer::from_slice(&bytes[at.clone()]);
+    let value = Value { shape: sink.shape, sink };
+    value.deserialize(&mut json).map_err(|e| {
         let text = e.to_string();
         let place = format!(" at line {} column {}", e.line(), e.column());
         let text = text.strip_suffix(&place).unwrap_or(&text);
-        format!("{text}, at byte {} of the part", byte_of(bytes, e.line(), e.column()))
+        let byte = at.start + byte_of(&bytes[at], e.line(), e.column());
+        format!("{text}, at byte {byte} of the part")
     })
 }
 
@@ -117,106 +87,6 @@ pub(super) fn read(bytes: &[u8], pointer: &Pointer, sink: &mut Sink<'_>) -> Resu
 fn byte_of(bytes: &[u8], line: usize, column: usize) -> usize {
     let before = bytes.split_inclusive(|&b| b == b'\n').take(line.saturating_sub(1));
     before.map(<[u8]>::len).sum::<usize>() + column.saturating_sub(1)
-}
-
-/// Goes along the steps, then hands over to [`Value`].
-struct Walk<'a, 'b> {
-    steps: &'a [Step],
-    sink: &'a mut Sink<'b>,
-}
-
-impl<'de> DeserializeSeed<'de> for Walk<'_, '_> {
-    type Value = Found;
-
-    fn deserialize<D: Deserializer<'de>>(self, json: D) -> Result<Found, D::Error> {
-        match self.steps.split_first() {
-            None => {
-                self.sink.written = 0;
-                let shape = self.sink.shape;
-                Value { shape, sink: self.sink }.deserialize(json)
-            }
-            Some((step, steps)) => json.deserialize_any(Descent { step, steps, sink: self.sink }),
-        }
-    }
-}
-
-/// One step down an object or array; anything else has nothing there.
-struct Descent<'a, 'b> {
-    step: &'a Step,
-    steps: &'a [Step],
-    sink: &'a mut Sink<'b>,
-}
-
-macro_rules! nothing_there {
-    ($($visit:ident: $value:ty),*) => { $(
-        fn $visit<E>(self, _: $value) -> Result<Found, E> {
-            Ok(Found::Nothing)
-        }
-    )* };
-}
-
-impl<'de> Visitor<'de> for Descent<'_, '_> {
-    type Value = Found;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "JSON")
-    }
-
-    nothing_there!(visit_bool: bool, visit_i64: i64, visit_u64: u64, visit_f64: f64, visit_str: &str);
-
-    fn visit_unit<E>(self) -> Result<Found, E> {
-        Ok(Found::Nothing)
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Found, A::Error> {
-        let mut found = Found::Nothing;
-        while let Some(here) = map.next_key_seed(KeyIs(&self.step.key))? {
-            if here {
-                found = map.next_value_seed(Walk { steps: self.steps, sink: self.sink })?;
-            } else {
-                map.next_value::<IgnoredAny>()?;
-            }
-        }
-        Ok(found)
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Found, A::Error> {
-        if let Some(index) = self.step.index {
-            for _ in 0..index {
-                if seq.next_element::<IgnoredAny>()?.is_none() {
-                    return Ok(Found::Nothing);
-                }
-            }
-            let found = seq.next_element_seed(Walk { steps: self.steps, sink: self.sink })?;
-            while seq.next_element::<IgnoredAny>()?.is_some() {}
-            return Ok(found.unwrap_or(Found::Nothing));
-        }
-        while seq.next_element::<IgnoredAny>()?.is_some() {}
-        Ok(Found::Nothing)
-    }
-}
-
-/// Whether the next key is this one; the key is not kept.
-struct KeyIs<'a>(&'a str);
-
-impl<'de> DeserializeSeed<'de> for KeyIs<'_> {
-    type Value = bool;
-
-    fn deserialize<D: Deserializer<'de>>(self, json: D) -> Result<bool, D::Error> {
-        json.deserialize_str(self)
-    }
-}
-
-impl Visitor<'_> for KeyIs<'_> {
-    type Value = bool;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "a key")
-    }
-
-    fn visit_str<E>(self, key: &str) -> Result<bool, E> {
-        Ok(key == self.0)
-    }
 }
 
 /// A value at the end of the path: one element, or arrays of the lengths in `shape`.
