@@ -7,5 +7,6 @@ pub mod decode;
 pub mod error;
 pub mod order;
 pub mod source;
+pub mod stream;
 
 pub use error::{Error, ErrorKind, Result};
