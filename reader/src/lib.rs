@@ -12,6 +12,7 @@ mod pool;
 pub mod size;
 pub mod slab;
 pub mod source;
+pub mod stream;
 
 pub use array::ArrayDataset;
 pub use error::{Error, ErrorKind, Result};

@@ -1,0 +1,274 @@
+//! `Pool`: the buffers in which samples stand, used again and again, and the bytes that they take.
+//!
+//! It may not know what a sample is. Buffers come in sizes four to a doubling, so that any of a size
+//! serves any sample of it, and so that a sample's cost follows from the lengths of its parts alone.
+
+use std::collections::BTreeMap;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+/// Smallest buffer, in bytes.
+const SMALLEST: usize = 4096;
+/// Room beyond what is asked for, so that a small part behind a large one moves nothing.
+const SLACK: usize = 1024;
+/// Names longer than that are not kept for the next sample.
+const KEEP: usize = 64 * 1024;
+/// What one part costs beside its data and name, in bytes: where it stands.
+const PART_COST: u64 = 32;
+
+/// Where a part stands in a [`Body`].
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Span {
+    /// Its extension, in `names`.
+    pub(super) ext: (usize, usize),
+    /// Its bytes, in `data`.
+    pub(super) data: (usize, usize),
+}
+
+/// The memory of one sample.
+#[derive(Debug, Default)]
+pub(super) struct Body {
+    /// The parts' bytes, one after the other, in the first `used` bytes.
+    pub(super) data: Vec<u8>,
+    pub(super) used: usize,
+    /// The key, then the extensions.
+    pub(super) names: Vec<u8>,
+    pub(super) key: usize,
+    pub(super) parts: Vec<Span>,
+}
+
+impl Body {
+    /// Bytes that it is charged for.
+    pub(super) fn cost(&self) -> u64 {
+        self.data.len() as u64 + self.extra(0, 0)
+    }
+
+    /// What it would cost with one part more, or `u64::MAX` if no memory could hold it.
+    pub(super) fn cost_with(&self, ext: usize, size: u64) -> u64 {
+        let size = usize::try_from(size).ok().and_then(|size| self.size_with(size));
+        size.map_or(u64::MAX, |size| (size as u64).saturating_add(self.extra(1, ext)))
+    }
+
+    fn extra(&self, parts: usize, names: usize) -> u64 {
+        (self.names.len() + names) as u64 + (self.parts.len() + parts) as u64 * PART_COST
+    }
+
+    /// Length of the buffer that holds `more` bytes more.
+    fn size_with(&self, more: usize) -> Option<usize> {
+        let bytes = self.used.checked_add(more)?;
+        if bytes <= self.data.len() {
+            return Some(self.data.len());
+        }
+        let bytes = bytes.checked_add(SLACK)?.max(SMALLEST);
+        let step = 1 << (bytes.ilog2() - 2);
+        bytes.checked_next_multiple_of(step)
+    }
+}
+
+/// Lends the memory of samples.
+#[derive(Debug)]
+pub(super) struct Pool {
+    bound: u64,
+    queue: u64,
+    state: Mutex<State>,
+    room: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// Buffers by their length.
+    free: BTreeMap<usize, Vec<Vec<u8>>>,
+    /// The small vectors of samples.
+    spare: Vec<(Vec<u8>, Vec<Span>)>,
+    /// Bytes of all buffers, lent and free, and the most there ever were.
+    total: u64,
+    peak: u64,
+    /// Bytes of what waits in the queue or is in the caller's hands.
+    out: u64,
+    /// How many wait in the queue.
+    queued: u64,
+    hungry: bool,
+    cancelled: bool,
+}
+
+impl Pool {
+    /// A pool of at most `bound` bytes, of which `queue` may be in the queue or with the caller.
+    pub(super) fn new(bound: u64, queue: u64) -> Pool {
+        Pool { bound, queue, state: Mutex::default(), room: Condvar::new() }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// An empty body.
+    pub(super) fn body(&self) -> Body {
+        let (names, parts) = self.lock().spare.pop().unwrap_or_default();
+        Body { names, parts, ..Body::default() }
+    }
+
+    /// Makes room for `more` bytes behind those that are used.
+    pub(super) fn grow(&self, body: &mut Body, more: usize) {
+        let Some(size) = body.size_with(more).filter(|&size| size > body.data.len()) else {
+            return;
+        };
+        let mut larger = self.take(size);
+        larger[..body.used].copy_from_slice(&body.data[..body.used]);
+        let old = std::mem::replace(&mut body.data, larger);
+        self.lock().keep(old, self.bound);
+    }
+
+    fn take(&self, size: usize) -> Vec<u8> {
+        let mut state = self.lock();
+        if let Some(buffer) = state.free.get_mut(&size).and_then(Vec::pop) {
+            return buffer;
+        }
+        state.shrink(self.bound.saturating_sub(size as u64));
+        state.total += size as u64;
+        state.peak = state.peak.max(state.total);
+        drop(state);
+        vec![0; size]
+    }
+
+    /// Takes a body back, and off the queue's charge the bytes that were `charged`.
+    pub(super) fn put(&self, mut body: Body, charged: u64) {
+        let mut state = self.lock();
+        state.out = state.out.saturating_sub(charged);
+        state.keep(std::mem::take(&mut body.data), self.bound);
+        if body.names.capacity() + body.parts.capacity() * PART_COST as usize <= KEEP {
+            body.names.clear();
+            body.parts.clear();
+            if state.spare.len() < 1 << 16 {
+                state.spare.push((body.names, body.parts));
+            }
+        }
+        drop(state);
+        if charged > 0 {
+            self.room.notify_all();
+        }
+    }
+
+    /// Waits until `cost` bytes more may stand in the queue; false if nobody wants them any more.
+    /// One sample may always stand there while the caller waits for it.
+    pub(super) fn admit(&self, cost: u64) -> bool {
+        let mut state = self.lock();
+        loop {
+            if state.cancelled {
+                return false;
+            }
+            let alone = state.queued == 0 && (state.out == 0 || state.hungry);
+            if alone || state.out.saturating_add(cost) <= self.queue {
+                state.out += cost;
+                state.queued += 1;
+                return true;
+            }
+            state = self.room.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// One left the queue; `discharged` bytes are in nobody's hands any more.
+    pub(super) fn leave(&self, discharged: u64) {
+        let mut state = self.lock();
+        state.queued = state.queued.saturating_sub(1);
+        state.out = state.out.saturating_sub(discharged);
+        drop(state);
+        self.room.notify_all();
+    }
+
+    /// The caller waits for a sample, or does no longer.
+    pub(super) fn set_hungry(&self, hungry: bool) {
+        self.lock().hungry = hungry;
+        self.room.notify_all();
+    }
+
+    /// Nobody wants samples any more.
+    pub(super) fn cancel(&self) {
+        self.lock().cancelled = true;
+        self.room.notify_all();
+    }
+
+    /// The most bytes that ever were in buffers, lent and free.
+    pub(super) fn peak(&self) -> u64 {
+        self.lock().peak
+    }
+}
+
+impl State {
+    /// Keeps a buffer for later, if all stay within `bound`.
+    fn keep(&mut self, buffer: Vec<u8>, bound: u64) {
+        if buffer.is_empty() {
+            return;
+        }
+        if self.cancelled || self.total > bound {
+            self.total -= buffer.len() as u64;
+            return;
+        }
+        self.free.entry(buffer.len()).or_default().push(buffer);
+    }
+
+    /// Lets free buffers go, large ones first, until all have `bytes` bytes at most.
+    fn shrink(&mut self, bytes: u64) {
+        while self.total > bytes {
+            let Some(mut largest) = self.free.last_entry() else { return };
+            match largest.get_mut().pop() {
+                Some(buffer) => self.total -= buffer.len() as u64,
+                None => drop(largest.remove()),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn buffers_are_used_again_and_old_ones_make_room() {
+        let pool = Pool::new(100_000, 0);
+        for _ in 0..50 {
+            let mut body = pool.body();
+            pool.grow(&mut body, 30_000);
+            body.used = 30_000;
+            pool.grow(&mut body, 500);
+            assert_eq!(body.data.len(), 32_768, "the slack is enough for a small part");
+            pool.put(body, 0);
+        }
+        assert_eq!(pool.peak(), 32_768);
+        let mut large = pool.body();
+        pool.grow(&mut large, 70_000);
+        assert_eq!(pool.peak(), 81_920, "the free one went before the large one came");
+    }
+
+    #[test]
+    fn a_body_keeps_its_bytes_when_it_moves() {
+        let pool = Pool::new(1 << 20, 0);
+        let mut body = pool.body();
+        for round in 0..2000 {
+            pool.grow(&mut body, 7);
+            body.data[body.used..][..7].fill(round as u8);
+            body.used += 7;
+        }
+        assert!((0..2000).all(|i| body.data[i * 7..][..7] == [i as u8; 7]));
+        assert!(body.cost() < 14_000 * 5 / 4 + 2048, "{}", body.cost());
+        assert_eq!(body.cost_with(3, u64::MAX), u64::MAX);
+    }
+
+    #[test]
+    fn the_queue_waits_for_what_the_caller_holds_unless_the_caller_waits_for_it() {
+        let pool = Pool::new(1000, 100);
+        assert!(pool.admit(60) && pool.admit(40));
+        pool.leave(0);
+        pool.leave(0);
+        std::thread::scope(|scope| {
+            let waiting = scope.spawn(|| pool.admit(50));
+            pool.put(Body::default(), 60);
+            assert!(waiting.join().unwrap());
+            pool.leave(0);
+            let hungry = scope.spawn(|| pool.admit(5000));
+            pool.set_hungry(true);
+            assert!(hungry.join().unwrap());
+            let cancelled = scope.spawn(|| pool.admit(1));
+            pool.cancel();
+            assert!(!cancelled.join().unwrap());
+        });
+    }
+}

@@ -1,0 +1,167 @@
+//! `Raw`: the bytes of one shard as they arrive, from a file, a pipe, a socket or a user's `Read`.
+//!
+//! It may not look at them. What can wait is polled in short turns, so that whoever drops the stream
+//! waits for no one; only a user's own `Read` can't be interrupted.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read};
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::OpenOptionsExt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{Advice, OFlags, fadvise};
+
+use crate::error::{Error, ErrorKind};
+
+/// How long a poll waits before it looks whether the stream was dropped, in nanoseconds.
+const TURN: i64 = 20_000_000;
+
+/// Where bytes come from.
+pub(super) enum Origin {
+    /// A regular file, which is never waited for.
+    File(File),
+    /// A pipe, a socket or a terminal.
+    Waiting(File),
+    /// Whatever a user handed in.
+    Read(Box<dyn Read + Send>),
+}
+
+impl Origin {
+    /// Opens `path`. A named pipe is opened without waiting for its writer; the reads wait.
+    pub(super) fn open(path: &Path) -> io::Result<Origin> {
+        let nonblocking = OFlags::NONBLOCK.bits().cast_signed();
+        Origin::of(OpenOptions::new().read(true).custom_flags(nonblocking).open(path)?)
+    }
+
+    /// What was opened elsewhere.
+    pub(super) fn from_fd(fd: OwnedFd) -> io::Result<Origin> {
+        Origin::of(File::from(fd))
+    }
+
+    fn of(file: File) -> io::Result<Origin> {
+        let kind = file.metadata()?.file_type();
+        if kind.is_dir() {
+            return Err(io::Error::from(io::ErrorKind::IsADirectory));
+        }
+        if kind.is_file() {
+            // A hint; where it is refused, reading is as right as before.
+            let _ = fadvise(&file, 0, None, Advice::Sequential);
+            return Ok(Origin::File(file));
+        }
+        Ok(Origin::Waiting(file))
+    }
+
+    /// True if a read from it ends soon after the stream is dropped.
+    pub(super) fn is_interruptible(&self) -> bool {
+        !matches!(self, Origin::Read(_))
+    }
+}
+
+/// Bytes in order, counted.
+pub(super) struct Raw {
+    origin: Origin,
+    cancelled: Arc<AtomicBool>,
+    at: u64,
+    failed: Option<Error>,
+}
+
+impl Raw {
+    /// Reads from `origin` until its end or until `cancelled` is set.
+    pub(super) fn new(origin: Origin, cancelled: Arc<AtomicBool>) -> Raw {
+        Raw { origin, cancelled, at: 0, failed: None }
+    }
+
+    /// Bytes read so far.
+    pub(super) fn at(&self) -> u64 {
+        self.at
+    }
+
+    /// What went wrong at the last read, if it was the read that failed and no decompressor.
+    pub(super) fn take_failure(&mut self) -> Option<Error> {
+        self.failed.take()
+    }
+
+    fn read_once(&mut self, into: &mut [u8]) -> Result<usize, Error> {
+        loop {
+            if self.cancelled.load(Ordering::Acquire) {
+                return Err(Error::new(ErrorKind::Io, "the stream was dropped"));
+            }
+            let read = match &mut self.origin {
+                Origin::File(file) => file.read(into),
+                Origin::Waiting(file) => match is_ready(file) {
+                    Ok(true) => file.read(into),
+                    Ok(false) => continue,
+                    Err(e) => Err(e),
+                },
+                Origin::Read(read) => read_guarded(read.as_mut(), into)?,
+            };
+            match read {
+                Ok(bytes) => return Ok(bytes),
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(e) if self.again(&e) => {}
+                Err(e) if e.kind() == io::ErrorKind::WouldBlock => {
+                    let text = "this Read has nothing to give and does not wait: hand in one that \
+                                blocks, or the descriptor itself";
+                    return Err(Error::usage(text).with_source(e));
+                }
+                Err(e) => return Err(Error::new(ErrorKind::Io, "cannot read").with_source(e)),
+            }
+        }
+    }
+
+    /// True if a descriptor that does not block only has to be polled again.
+    fn again(&self, error: &io::Error) -> bool {
+        matches!(self.origin, Origin::Waiting(_)) && error.kind() == io::ErrorKind::WouldBlock
+    }
+}
+
+impl Read for Raw {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        if let Some(error) = &self.failed {
+            return Err(io::Error::other(error.text().to_string()));
+        }
+        match self.read_once(into) {
+            Ok(bytes) => {
+                self.at += bytes as u64;
+                Ok(bytes)
+            }
+            Err(error) => {
+                let text = error.text().to_string();
+                self.failed = Some(error.with_byte(self.at));
+                Err(io::Error::other(text))
+            }
+        }
+    }
+}
+
+/// True if a read would not wait: there are bytes, or no more will come.
+fn is_ready(file: &File) -> io::Result<bool> {
+    let mut fds = [PollFd::new(file, PollFlags::IN)];
+    match poll(&mut fds, Some(&Timespec { tv_sec: 0, tv_nsec: TURN })) {
+        Ok(ready) => Ok(ready > 0),
+        Err(rustix::io::Errno::INTR) => Ok(false),
+        Err(e) => Err(e.into()),
+    }
+}
+
+/// A read by a user's code, which may panic or lie.
+fn read_guarded(read: &mut dyn Read, into: &mut [u8]) -> Result<io::Result<usize>, Error> {
+    let room = into.len();
+    match catch_unwind(AssertUnwindSafe(|| read.read(into))) {
+        Ok(Ok(bytes)) if bytes > room => {
+            let text = format!("the Read says that it put {bytes} bytes into room for {room}");
+            Err(Error::new(ErrorKind::Io, text))
+        }
+        Ok(result) => Ok(result),
+        Err(panic) => {
+            let words = panic.downcast_ref::<&str>().map(|s| (*s).to_string());
+            let words = words.or_else(|| panic.downcast_ref::<String>().cloned());
+            let text = format!("the Read panicked: {}", words.unwrap_or_default());
+            Err(Error::new(ErrorKind::Panicked, text.replace('\n', " ")))
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! `Reservoir`: the shuffle buffer, which gives out one of the samples it holds by a keyed draw.
+//!
+//! What it gives follows from seed, epoch and the costs of what it was given, never from time. It is
+//! bounded in number and in bytes.
+
+use super::draw::Draw;
+
+/// Holds things back and gives them out mixed.
+#[derive(Debug)]
+pub(super) struct Reservoir<T> {
+    size: u64,
+    bytes: u64,
+    draw: Draw,
+    drawn: u64,
+    held: Vec<(T, u64)>,
+    held_bytes: u64,
+}
+
+impl<T> Reservoir<T> {
+    /// Holds `size` things and `bytes` bytes at most.
+    pub(super) fn new(size: u64, bytes: u64, draw: Draw) -> Reservoir<T> {
+        Reservoir { size, bytes, draw, drawn: 0, held: Vec::new(), held_bytes: 0 }
+    }
+
+    /// Takes one more; then [`Reservoir::over`] must be asked until it gives nothing.
+    pub(super) fn push(&mut self, thing: T, cost: u64) {
+        self.held.push((thing, cost));
+        self.held_bytes += cost;
+    }
+
+    /// One that it can't hold any longer.
+    pub(super) fn over(&mut self) -> Option<T> {
+        let over = self.held.len() as u64 > self.size || self.held_bytes > self.bytes;
+        if over { self.pop() } else { None }
+    }
+
+    /// How many it holds, if it holds fewer than it should because their bytes are too many.
+    pub(super) fn shortened(&self) -> Option<u64> {
+        let held = self.held.len() as u64;
+        (self.held_bytes > self.bytes && held <= self.size).then_some(held)
+    }
+
+    /// One of those it holds, until none is left.
+    pub(super) fn pop(&mut self) -> Option<T> {
+        if self.held.is_empty() {
+            return None;
+        }
+        let at = self.draw.below(self.drawn, self.held.len() as u64);
+        self.drawn += 1;
+        let (thing, cost) = self.held.swap_remove(at as usize);
+        self.held_bytes -= cost;
+        Some(thing)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// The whole rule, once more, on numbers.
+    fn naive(costs: &[u64], size: usize, bytes: u64, draw: Draw) -> Vec<usize> {
+        let (mut held, mut out) = (Vec::<usize>::new(), Vec::new());
+        for next in 0..=costs.len() {
+            let last = next == costs.len();
+            held.extend((!last).then_some(next));
+            let heavy = |held: &[usize]| held.iter().map(|&i| costs[i]).sum::<u64>() > bytes;
+            while !held.is_empty() && (last || held.len() > size || heavy(&held)) {
+                let at = draw.below(out.len() as u64, held.len() as u64) as usize;
+                out.push(held.swap_remove(at));
+            }
+        }
+        out
+    }
+
+    fn ours(costs: &[u64], size: usize, bytes: u64, draw: Draw) -> Vec<usize> {
+        let mut reservoir = Reservoir::new(size as u64, bytes, draw);
+        let mut out = Vec::new();
+        for (i, &cost) in costs.iter().enumerate() {
+            reservoir.push(i, cost);
+            out.extend(std::iter::from_fn(|| reservoir.over()));
+            assert!(reservoir.held.len() <= size && reservoir.held_bytes <= bytes);
+        }
+        out.extend(std::iter::from_fn(|| reservoir.pop()));
+        out
+    }
+
+    proptest! {
+        #[test]
+        fn each_once_and_as_the_naive_one_says(
+            costs in prop::collection::vec(1u64..100, 0..200),
+            size in 1usize..50, bytes in 1u64..3000, seed: u64, epoch: u64,
+        ) {
+            let draw = Draw::new(seed, epoch);
+            let out = ours(&costs, size, bytes, draw);
+            prop_assert_eq!(&out, &naive(&costs, size, bytes, draw));
+            let mut sorted = out;
+            sorted.sort_unstable();
+            prop_assert_eq!(sorted, (0..costs.len()).collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn another_seed_or_epoch_is_another_order_and_the_same_is_the_same() {
+        let order = |seed, epoch| ours(&[1; 500], 100, 1000, Draw::new(seed, epoch));
+        assert_eq!(order(1, 2), order(1, 2));
+        assert_ne!(order(1, 2), order(1, 3));
+        assert_ne!(order(1, 2), order(2, 2));
+        assert_ne!(order(1, 2), (0..500).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn it_tells_when_bytes_and_not_numbers_fill_it() {
+        let mut reservoir = Reservoir::new(10, 100, Draw::new(0, 0));
+        for i in 0..3 {
+            reservoir.push(i, 40);
+        }
+        assert_eq!(reservoir.shortened(), Some(3));
+        assert!(reservoir.over().is_some());
+        assert_eq!(reservoir.shortened(), None);
+    }
+}

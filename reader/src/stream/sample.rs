@@ -1,0 +1,86 @@
+//! `StreamSample`: one sample of a stream, whole and in memory.
+//!
+//! Dropping it gives its memory back to the stream that read it.
+
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+
+use tarflume_formats::name;
+
+use super::pool::{Body, Pool};
+
+/// A sample: its key and its parts, in one buffer that goes back to its stream when this is dropped.
+pub struct StreamSample {
+    pub(super) shard: Arc<Path>,
+    pub(super) shard_number: u64,
+    pub(super) row: u64,
+    pub(super) first: u64,
+    pub(super) body: Body,
+    pub(super) pool: Arc<Pool>,
+    /// Bytes that the queue was charged for it.
+    pub(super) charged: u64,
+}
+
+impl StreamSample {
+    /// The shard in which it stands: a path, or the name that a stream was given.
+    pub fn shard(&self) -> &Path {
+        &self.shard
+    }
+
+    /// The shard's place in the stream's list.
+    pub fn shard_number(&self) -> u64 {
+        self.shard_number
+    }
+
+    /// Its place in its shard, samples that were bad counted too.
+    pub fn row(&self) -> u64 {
+        self.row
+    }
+
+    /// Where its first header stands, in bytes from the start of the (unpacked) tar.
+    pub fn first(&self) -> u64 {
+        self.first
+    }
+
+    /// Its key.
+    pub fn key(&self) -> &[u8] {
+        &self.body.names[..self.body.key]
+    }
+
+    /// Its parts in the order of the tar: extension in ASCII lower case, bytes.
+    pub fn parts(&self) -> impl ExactSizeIterator<Item = (&[u8], &[u8])> {
+        self.body.parts.iter().map(|span| {
+            let ext = &self.body.names[span.ext.0..span.ext.1];
+            (ext, &self.body.data[span.data.0..span.data.1])
+        })
+    }
+
+    /// The bytes of the part with extension `ext`.
+    pub fn part(&self, ext: &str) -> Option<&[u8]> {
+        self.parts().find(|(found, _)| *found == ext.as_bytes()).map(|(_, data)| data)
+    }
+
+    /// Bytes of all its parts.
+    pub fn bytes(&self) -> u64 {
+        self.body.used as u64
+    }
+
+    /// Bytes of memory that it takes.
+    pub fn cost(&self) -> u64 {
+        self.body.cost()
+    }
+}
+
+impl Drop for StreamSample {
+    fn drop(&mut self) {
+        self.pool.put(std::mem::take(&mut self.body), self.charged);
+    }
+}
+
+impl fmt::Debug for StreamSample {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (shard, key) = (self.shard.display(), name::shown(self.key()));
+        write!(f, "StreamSample({shard}, {key}, {} parts)", self.body.parts.len())
+    }
+}

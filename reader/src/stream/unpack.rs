@@ -1,0 +1,153 @@
+//! `Unpack`: the bytes of a shard's tar, whether it is plain, gzip or zstd.
+//!
+//! Compression is told by the first bytes, never by the name. It holds one piece of packed bytes and
+//! what the decompressor needs, whose window is bounded; it knows nothing of tar.
+
+use std::io::{self, BufRead, Read};
+
+use flate2::bufread::MultiGzDecoder;
+use zstd::stream::read::Decoder as Zstd;
+
+use super::raw::Raw;
+use crate::error::{Error, ErrorKind, Result};
+
+/// Packed bytes read at a time.
+const PIECE: usize = 128 * 1024;
+/// Bytes that tell the compression.
+const MAGIC: usize = 4;
+
+/// A tar's bytes, in order.
+pub(super) struct Unpack {
+    form: Form,
+}
+
+enum Form {
+    Plain(Front),
+    Gzip(Box<MultiGzDecoder<Front>>),
+    Zstd(Zstd<'static, Front>),
+}
+
+impl Unpack {
+    /// Looks at the first bytes of `raw`. A zstd frame may ask for a window of `most_window` bytes.
+    ///
+    /// # Errors
+    /// The bytes can't be read.
+    pub(super) fn new(raw: Raw, most_window: u64) -> Result<Unpack> {
+        let mut front = Front { raw, piece: Vec::new(), start: 0, end: 0 };
+        if let Err(error) = front.peek(MAGIC) {
+            return Err(front.raw.take_failure().unwrap_or_else(|| unreadable(error)));
+        }
+        let form = match front.piece[front.start..front.end] {
+            [0x1f, 0x8b, ..] => Form::Gzip(Box::new(MultiGzDecoder::new(front))),
+            // A frame, or one to be skipped as parallel compressors write them first.
+            [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => {
+                let mut decoder = Zstd::with_buffer(front).map_err(unreadable)?;
+                let log = most_window.max(1).ilog2().clamp(10, 31);
+                decoder.window_log_max(log).map_err(unreadable)?;
+                Form::Zstd(decoder)
+            }
+            _ => Form::Plain(front),
+        };
+        Ok(Unpack { form })
+    }
+
+    /// True if the tar's bytes are not the file's.
+    pub(super) fn is_packed(&self) -> bool {
+        !matches!(self.form, Form::Plain(_))
+    }
+
+    /// Fills the beginning of `into` and says how much of it; 0 at the end.
+    ///
+    /// # Errors
+    /// The bytes can't be read, end too early or are no gzip or zstd. The byte is that of the packed
+    /// file.
+    pub(super) fn read(&mut self, into: &mut [u8]) -> Result<usize> {
+        loop {
+            let read = match &mut self.form {
+                Form::Plain(front) => front.read(into),
+                Form::Gzip(decoder) => decoder.read(into),
+                Form::Zstd(decoder) => decoder.read(into),
+            };
+            match read {
+                Ok(bytes) => return Ok(bytes),
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(e) => return Err(self.failure(e)),
+            }
+        }
+    }
+
+    /// What a failed read means: the read itself failed, or what was read is wrong.
+    fn failure(&mut self, cause: io::Error) -> Error {
+        let (front, format) = match &mut self.form {
+            Form::Plain(front) => (front, "plain"),
+            Form::Gzip(decoder) => (decoder.get_mut(), "gzip"),
+            Form::Zstd(decoder) => (decoder.get_mut(), "zstd"),
+        };
+        if let Some(error) = front.raw.take_failure() {
+            return error;
+        }
+        let byte = front.raw.at() - (front.end - front.start) as u64;
+        if cause.kind() == io::ErrorKind::UnexpectedEof {
+            let text = format!("the {format} data is cut: it ends in the middle");
+            return Error::new(ErrorKind::Truncated, text).with_byte(front.raw.at());
+        }
+        if cause.to_string().contains("too much memory") {
+            let text = "this zstd data asks for a larger window than the stream's memory allows: \
+                        raise its memory";
+            return Error::new(ErrorKind::Limit, text).with_byte(byte).with_source(cause);
+        }
+        let text = format!("the {format} data is damaged here or shortly before");
+        Error::new(ErrorKind::Damaged, text).with_byte(byte).with_source(cause)
+    }
+}
+
+fn unreadable(cause: io::Error) -> Error {
+    Error::new(ErrorKind::Io, "cannot read").with_source(cause)
+}
+
+/// Packed bytes with one piece of them at hand.
+struct Front {
+    raw: Raw,
+    piece: Vec<u8>,
+    start: usize,
+    end: usize,
+}
+
+impl Front {
+    /// Brings `want` bytes to the front, or as many as there are.
+    fn peek(&mut self, want: usize) -> io::Result<()> {
+        self.piece.resize(PIECE, 0);
+        while self.end < want {
+            match self.raw.read(&mut self.piece[self.end..])? {
+                0 => break,
+                bytes => self.end += bytes,
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Read for Front {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        if self.start == self.end && into.len() >= self.piece.len() / 4 {
+            return self.raw.read(into);
+        }
+        let bytes = self.fill_buf()?.read(into)?;
+        self.consume(bytes);
+        Ok(bytes)
+    }
+}
+
+impl BufRead for Front {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        if self.start == self.end {
+            (self.start, self.end) = (0, 0);
+            self.end = self.raw.read(&mut self.piece)?;
+        }
+        Ok(&self.piece[self.start..self.end])
+    }
+
+    fn consume(&mut self, bytes: usize) {
+        self.start = (self.start + bytes).min(self.end);
+    }
+}
