@@ -3,9 +3,12 @@
 #![warn(missing_docs)]
 
 pub mod column;
+pub mod dataset;
 pub mod decode;
 pub mod error;
+pub mod fetch;
 pub mod order;
 pub mod source;
 
+pub use dataset::Dataset;
 pub use error::{Error, ErrorKind, Result};
