@@ -3,14 +3,17 @@
 //! Opening asks each sidecar whether it belongs to what the manifest lists and to the tar that lies
 //! beside it; it reads no tar. The order in which samples are visited is not decided here.
 
+mod search;
+
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::index::Index;
 use crate::manifest::{FILE_NAME, Manifest, ShardEntry};
 use crate::shard::index_path;
+
+pub use search::KeySearch;
 
 /// A data set whose sidecars are mapped.
 #[derive(Debug)]
@@ -20,8 +23,7 @@ pub struct Dataset {
     indexes: Vec<Index>,
     /// The first ordinal of each shard, and the number of samples.
     starts: Vec<u64>,
-    /// Whether keys rise from shard to shard, once it was asked.
-    sorted: OnceLock<bool>,
+    search: KeySearch,
 }
 
 impl Dataset {
@@ -42,7 +44,7 @@ impl Dataset {
             start += entry.samples;
         }
         starts.push(start);
-        Ok(Dataset { folder, manifest, indexes, starts, sorted: OnceLock::new() })
+        Ok(Dataset { folder, manifest, indexes, starts, search: KeySearch::default() })
     }
 
     /// The folder in which the shards stand.
@@ -85,49 +87,8 @@ impl Dataset {
     /// # Errors
     /// A damaged sidecar.
     pub fn find(&self, key: &[u8]) -> Result<Option<(usize, u64)>> {
-        let mut shards = 0..self.indexes.len();
-        if self.is_sorted()? {
-            let (mut low, mut high) = (0, shards.end);
-            while low < high {
-                let middle = low + (high - low) / 2;
-                let behind = ends(&self.indexes[middle])?.is_none_or(|(_, last)| last < key);
-                if behind { low = middle + 1 } else { high = middle }
-            }
-            shards = low..shards.end.min(low + 1);
-        }
-        for shard in shards {
-            if let Some(row) = self.indexes[shard].find(key)? {
-                return Ok(Some((shard, row)));
-            }
-        }
-        Ok(None)
+        self.search.find(key, self.indexes.len(), |shard| Ok::<_, Error>(&self.indexes[shard]))
     }
-
-    /// True if no shard is empty and no key stands before those of the shards before: asked of every
-    /// shard once, at the first search.
-    fn is_sorted(&self) -> Result<bool> {
-        if let Some(&sorted) = self.sorted.get() {
-            return Ok(sorted);
-        }
-        let mut before: &[u8] = &[];
-        let mut sorted = true;
-        for index in &self.indexes {
-            match ends(index)? {
-                Some((first, last)) if first >= before => before = last,
-                _ => sorted = false,
-            }
-            if !sorted {
-                break;
-            }
-        }
-        Ok(*self.sorted.get_or_init(|| sorted))
-    }
-}
-
-/// The first and the last key of a shard in the order of keys.
-fn ends(index: &Index) -> Result<Option<(&[u8], &[u8])>> {
-    let Some(last) = index.samples().checked_sub(1) else { return Ok(None) };
-    Ok(Some((index.key(index.by_key(0)?)?, index.key(index.by_key(last)?)?)))
 }
 
 /// Reads and checks the manifest at `path`.

@@ -7,6 +7,7 @@
 mod body;
 pub mod build;
 mod check;
+mod counts;
 mod head;
 pub mod layout;
 pub mod sample;

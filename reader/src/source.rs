@@ -2,6 +2,13 @@
 //!
 //! The trait; implementations stand in the files below. A source knows nothing of samples.
 
+pub mod file;
+pub mod identity;
+pub mod mapped;
+pub mod memory;
+pub mod open;
+pub mod shelf;
+
 use std::fmt;
 
 use crate::error::Result;

@@ -81,7 +81,7 @@ impl Body {
         Ok(part)
     }
 
-    fn ext(&self, id: u16) -> Result<&[u8]> {
+    pub(super) fn ext(&self, id: u16) -> Result<&[u8]> {
         let exts = &self.sections.exts;
         let count = u32_at(self.read(exts.start, 4)?, 0) as usize;
         let table = 4 + (count + 1) * 4;

@@ -167,6 +167,22 @@ impl Index {
     /// # Errors
     /// As [`Index::sample`].
     pub fn find(&self, key: &[u8]) -> Result<Option<u64>> {
+        let first = self.first_by_key(key)?;
+        if first == self.samples {
+            return Ok(None);
+        }
+        let row = self.by_key(first)?;
+        let found = self.key(row)? == key;
+        self.body.intact()?;
+        Ok(found.then_some(row))
+    }
+
+    /// How many samples have keys before `key` in byte order: [`Index::by_key`] of that number is
+    /// the first row with this key, if there is one, and equal keys follow.
+    ///
+    /// # Errors
+    /// As [`Index::sample`].
+    pub fn first_by_key(&self, key: &[u8]) -> Result<u64> {
         let (mut low, mut high) = (0, self.samples);
         while low < high {
             let middle = low + (high - low) / 2;
@@ -176,14 +192,8 @@ impl Index {
                 high = middle;
             }
         }
-        if low == self.samples {
-            self.body.intact()?;
-            return Ok(None);
-        }
-        let row = self.by_key(low)?;
-        let found = self.key(row)? == key;
         self.body.intact()?;
-        Ok(found.then_some(row))
+        Ok(low)
     }
 
     /// The row whose key is the `n`th in byte order.

@@ -1,0 +1,82 @@
+//! A key looked up in many sidecars: a binary search over shards whose keys rise, or in each of them.
+//!
+//! Knows nothing of manifests or of who opens the sidecars; the reader searches with it, too.
+
+use std::sync::OnceLock;
+
+use crate::error::Error;
+use crate::index::Index;
+
+/// What searches of one list of shards remember.
+#[derive(Debug, Default)]
+pub struct KeySearch {
+    /// Whether keys rise from shard to shard, once it was asked.
+    sorted: OnceLock<bool>,
+}
+
+impl KeySearch {
+    /// Shard and row of the first sample with this key in `shards` shards, whose sidecars `index`
+    /// lends.
+    ///
+    /// # Errors
+    /// A damaged sidecar; what `index` gives.
+    pub fn find<'a, E: From<Error>>(
+        &self,
+        key: &[u8],
+        shards: usize,
+        index: impl Fn(usize) -> Result<&'a Index, E>,
+    ) -> Result<Option<(usize, u64)>, E> {
+        let mut range = 0..shards;
+        if self.is_sorted(shards, &index)? {
+            let (mut low, mut high) = (0, shards);
+            while low < high {
+                let middle = low + (high - low) / 2;
+                let sidecar = index(middle)?;
+                let behind = ends(sidecar)?.is_none_or(|(_, last)| last < key);
+                sidecar.intact()?;
+                if behind { low = middle + 1 } else { high = middle }
+            }
+            range = low..shards.min(low + 1);
+        }
+        for shard in range {
+            if let Some(row) = index(shard)?.find(key)? {
+                return Ok(Some((shard, row)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// True if no shard is empty and no key stands before those of the shards before: asked of every
+    /// shard once, at the first search.
+    fn is_sorted<'a, E: From<Error>>(
+        &self,
+        shards: usize,
+        index: impl Fn(usize) -> Result<&'a Index, E>,
+    ) -> Result<bool, E> {
+        if let Some(&sorted) = self.sorted.get() {
+            return Ok(sorted);
+        }
+        let mut before: &[u8] = &[];
+        let mut sorted = true;
+        for shard in 0..shards {
+            match ends(index(shard)?)? {
+                Some((first, last)) if first >= before => before = last,
+                _ => sorted = false,
+            }
+            if !sorted {
+                break;
+            }
+        }
+        // Keys were compared as they stand in the maps.
+        for shard in 0..shards {
+            index(shard)?.intact()?;
+        }
+        Ok(*self.sorted.get_or_init(|| sorted))
+    }
+}
+
+/// The first and the last key of a shard in the order of keys.
+fn ends(index: &Index) -> Result<Option<(&[u8], &[u8])>, Error> {
+    let Some(last) = index.samples().checked_sub(1) else { return Ok(None) };
+    Ok(Some((index.key(index.by_key(0)?)?, index.key(index.by_key(last)?)?)))
+}

@@ -1,0 +1,101 @@
+//! `Exclude`: a list of samples to leave out, as text or as the JSON lines of a report.
+//!
+//! Knows keys and names of shards; which ordinals they have is found elsewhere.
+
+use std::collections::HashMap;
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use crate::error::{Error, ErrorKind, Result};
+
+/// Samples to leave out, by key and perhaps shard.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Exclude(Vec<Line>);
+
+/// One sample to leave out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Line {
+    pub(crate) key: Box<[u8]>,
+    /// A tar, as it was named: its whole path or the end of it.
+    shard: Option<PathBuf>,
+}
+
+/// What is read of a line of a report: `pack`'s `problems.jsonl` or a loader's list of bad samples.
+#[derive(Deserialize)]
+struct Reported {
+    key: Option<String>,
+    shard: Option<String>,
+}
+
+impl Line {
+    /// True unless another shard was named.
+    pub(crate) fn may_stand_in(&self, tar: &Path) -> bool {
+        self.shard.as_ref().is_none_or(|shard| tar.ends_with(shard))
+    }
+}
+
+impl Exclude {
+    /// These keys, in whatever shards they stand.
+    pub fn keys<K: AsRef<[u8]>>(keys: impl IntoIterator<Item = K>) -> Exclude {
+        let line = |key: K| Line { key: key.as_ref().into(), shard: None };
+        Exclude(keys.into_iter().map(line).collect())
+    }
+
+    /// The list in the file at `path`; see [`Exclude::parse`].
+    ///
+    /// # Errors
+    /// The file can't be read; as [`Exclude::parse`].
+    pub fn file(path: impl AsRef<Path>) -> Result<Exclude> {
+        let path = path.as_ref();
+        let text = fs::read(path).map_err(|e| {
+            Error::from(tarflume_formats::Error::io(e, "read the exclude list", path))
+        })?;
+        Exclude::parse(&text).map_err(|e| e.with_path(path))
+    }
+
+    /// A list of keys, one a line; or JSON objects, one a line, with `key` and perhaps `shard` (the
+    /// path of its tar, or the end of that): a file whose first byte is `{` is such a report. Empty
+    /// lines, and objects without a key, say nothing.
+    ///
+    /// # Errors
+    /// [`ErrorKind::WrongFormat`]: a line of a report is no such object.
+    pub fn parse(text: &[u8]) -> Result<Exclude> {
+        let report = text.trim_ascii_start().starts_with(b"{");
+        let mut lines = Vec::new();
+        for (number, line) in text.split(|&b| b == b'\n').enumerate() {
+            let line = line.strip_suffix(b"\r").unwrap_or(line);
+            if !report && !line.is_empty() {
+                lines.push(Line { key: line.into(), shard: None });
+            }
+            if !report || line.trim_ascii().is_empty() {
+                continue;
+            }
+            let said: Reported = serde_json::from_slice(line).map_err(|e| {
+                let text = format!("line {} of the exclude list is no report: {e}", number + 1);
+                Error::new(ErrorKind::WrongFormat, text)
+            })?;
+            if let Some(key) = said.key {
+                let shard = said.shard.map(|shard| OsStr::from_bytes(shard.as_bytes()).into());
+                lines.push(Line { key: key.into_bytes().into(), shard });
+            }
+        }
+        Ok(Exclude(lines))
+    }
+
+    pub(crate) fn lines(&self) -> &[Line] {
+        &self.0
+    }
+
+    /// The numbers of the lines with each key.
+    pub(crate) fn by_key(&self) -> HashMap<&[u8], Vec<usize>> {
+        let mut map: HashMap<&[u8], Vec<usize>> = HashMap::with_capacity(self.0.len());
+        for (number, line) in self.0.iter().enumerate() {
+            map.entry(&line.key).or_default().push(number);
+        }
+        map
+    }
+}

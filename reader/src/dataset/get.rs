@@ -1,0 +1,139 @@
+//! The data set as a map: samples by ordinal or key.
+//!
+//! For looking at samples here and there; an epoch reads through `fetch`, which merges reads.
+
+use std::sync::Arc;
+
+use tarflume_formats::index;
+
+use crate::dataset::Dataset;
+use crate::dataset::sample::{Bytes, Part, Sample};
+use crate::error::{Error, ErrorKind, Result};
+use crate::source::Source;
+
+impl Dataset {
+    /// The sample with this ordinal, all its parts.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Usage`]: there is no such sample. What opening the shard or reading it gives.
+    pub fn get(&self, ordinal: u64) -> Result<Sample> {
+        self.sample(ordinal, None)
+    }
+
+    /// The sample with this ordinal and of its parts those named, in that order: no byte of another
+    /// is read.
+    ///
+    /// # Errors
+    /// As [`Dataset::get`]; [`ErrorKind::MissingPart`]: it does not have one of them.
+    pub fn get_parts(&self, ordinal: u64, exts: &[&str]) -> Result<Sample> {
+        self.sample(ordinal, Some(exts))
+    }
+
+    /// The first sample with this key, all its parts; `None` if there is none.
+    ///
+    /// # Errors
+    /// As [`Dataset::get`] and [`Dataset::find`].
+    pub fn get_key(&self, key: impl AsRef<[u8]>) -> Result<Option<Sample>> {
+        let found = self.find(key.as_ref())?;
+        let ordinal = found.and_then(|(shard, row)| self.ordinal(shard, row));
+        ordinal.map(|ordinal| self.get(ordinal)).transpose()
+    }
+
+    /// The key of the sample with this ordinal, as it stands in the sidecar.
+    ///
+    /// # Errors
+    /// As [`Dataset::get`].
+    pub fn key(&self, ordinal: u64) -> Result<&[u8]> {
+        let (shard, row) = self.place_of(ordinal)?;
+        Ok(self.shard(shard).index()?.key(row)?)
+    }
+
+    /// Shard and row of a sample that must be there.
+    pub(crate) fn place_of(&self, ordinal: u64) -> Result<(usize, u64)> {
+        self.place(ordinal).ok_or_else(|| {
+            let samples = self.len();
+            Error::usage(format!("there is no sample {ordinal}: the data set has {samples}"))
+        })
+    }
+
+    fn sample(&self, ordinal: u64, exts: Option<&[&str]>) -> Result<Sample> {
+        let (number, row) = self.place_of(ordinal)?;
+        let shard = self.shard(number);
+        let index = shard.index()?;
+        let found = index.sample(row)?.ok_or_else(|| {
+            let text = format!("the sidecar has no row {row}, which the manifest counts");
+            Error::new(ErrorKind::Stale, text).with_path(shard.path())
+        })?;
+        let key: Box<[u8]> = found.key.into();
+        let parts = match exts {
+            None => found.parts().collect::<Result<Vec<_>, _>>()?,
+            Some(exts) => {
+                let part = |ext: &&str| wanted(&found, ext);
+                let parts: Result<Vec<_>> = exts.iter().map(part).collect();
+                parts.map_err(|e| {
+                    e.with_path(shard.path()).with_byte(found.first).with_key(found.shown_key())
+                })?
+            }
+        };
+        let exts: Vec<Box<[u8]>> = parts.iter().map(|part| part.ext.into()).collect();
+        index.intact()?; // key and extensions were copied from the map
+        let bytes = read(&shard.source()?, &parts).map_err(|e| e.with_path(shard.path()));
+        let bytes = bytes.map_err(|e| e.with_key(found.shown_key()))?;
+        let parts = parts.iter().zip(exts).zip(bytes).map(|((part, ext), bytes)| Part {
+            ext,
+            bytes,
+            at: part.offset,
+            checksum: part.checksum,
+        });
+        Ok(Sample { key, ordinal, parts: parts.collect(), path: shard.path().into() })
+    }
+}
+
+fn wanted<'a>(sample: &index::Sample<'a>, ext: &str) -> Result<index::Part<'a>> {
+    let mut have = Vec::new();
+    for part in sample.parts() {
+        let part = part?;
+        if part.ext.eq_ignore_ascii_case(ext.as_bytes()) {
+            return Ok(part);
+        }
+        have.push(tarflume_formats::name::shown(part.ext));
+    }
+    let text = format!("the sample has no part '{ext}'; it has: {}", have.join(", "));
+    Err(Error::new(ErrorKind::MissingPart, text))
+}
+
+/// The bytes of parts: views where the source lends them, else all in one buffer.
+fn read(source: &Arc<dyn Source>, parts: &[index::Part<'_>]) -> Result<Vec<Bytes>> {
+    let lengths: Result<Vec<usize>> = parts.iter().map(|part| fits(part.length)).collect();
+    let lengths = lengths?;
+    let view = |(part, &length)| {
+        let part: &index::Part<'_> = part;
+        Bytes::view(source, part.offset, length)
+    };
+    if let Some(views) = parts.iter().zip(&lengths).map(view).collect() {
+        source.check()?;
+        return Ok(views);
+    }
+    let total = lengths.iter().try_fold(0usize, |sum, &length| sum.checked_add(length));
+    let total = total.ok_or_else(too_long)?;
+    let mut buffer = Vec::new();
+    buffer.try_reserve_exact(total).map_err(|_| too_long())?;
+    buffer.resize(total, 0);
+    let (mut rest, mut ranges, mut at) = (&mut buffer[..], Vec::with_capacity(parts.len()), 0);
+    for (part, &length) in parts.iter().zip(&lengths) {
+        let (into, behind) = rest.split_at_mut(length);
+        source.read_at(part.offset, into)?;
+        ranges.push(at..at + length);
+        (rest, at) = (behind, at + length);
+    }
+    let buffer = Arc::new(buffer);
+    Ok(ranges.into_iter().map(|range| Bytes::owned(&buffer, range)).collect())
+}
+
+fn fits(length: u64) -> Result<usize> {
+    usize::try_from(length).map_err(|_| too_long())
+}
+
+fn too_long() -> Error {
+    Error::new(ErrorKind::Limit, "the parts are longer than the memory there is; ask for fewer")
+}

@@ -1,0 +1,244 @@
+//! `Shards`: a data set as users name it, and the files that the name stands for.
+//!
+//! A folder, a `dataset.json`, a tar, a glob, braces, several of these with `::` between them, or a
+//! list. Looks which files there are; opens none of them.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use glob::{MatchOptions, glob_with};
+use tarflume_formats::manifest::FILE_NAME;
+use tarflume_formats::name;
+
+use crate::dataset::braces;
+use crate::error::{Error, ErrorKind, Result};
+
+/// A data set as it was named; see [`crate::Dataset::open`] for what may be named.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Shards(Vec<PathBuf>);
+
+/// One thing that a name stands for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Listed {
+    /// A manifest, and all that it lists.
+    Manifest(PathBuf),
+    /// A tar.
+    Tar(PathBuf),
+}
+
+macro_rules! shards_from {
+    ($($type:ty),*) => { $(
+        impl From<$type> for Shards {
+            fn from(name: $type) -> Shards {
+                Shards(vec![PathBuf::from(name)])
+            }
+        }
+        impl From<Vec<$type>> for Shards {
+            fn from(names: Vec<$type>) -> Shards {
+                Shards(names.into_iter().map(PathBuf::from).collect())
+            }
+        }
+        impl From<&[$type]> for Shards {
+            fn from(names: &[$type]) -> Shards {
+                Shards(names.iter().map(PathBuf::from).collect())
+            }
+        }
+        impl<const N: usize> From<[$type; N]> for Shards {
+            fn from(names: [$type; N]) -> Shards {
+                Shards(names.into_iter().map(PathBuf::from).collect())
+            }
+        }
+    )* };
+}
+shards_from!(&str, String, &Path, PathBuf, &String, &PathBuf);
+
+impl Shards {
+    /// The manifests and tars that are named, in the order in which they are.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Usage`]: nothing is named, a name stands for nothing, can't be understood, or is
+    /// no tar on this machine's disks; [`ErrorKind::Io`]: a shard that is named is not there.
+    pub fn resolve(&self) -> Result<Vec<Listed>> {
+        if self.0.is_empty() {
+            return Err(Error::usage("the list of shards is empty"));
+        }
+        let mut found = Vec::new();
+        for name in &self.0 {
+            found.extend(named(name)?);
+        }
+        Ok(found)
+    }
+}
+
+/// One name: what exists is meant literally, all else is a pattern.
+fn named(path: &Path) -> Result<Vec<Listed>> {
+    match (kind(path)?, path.to_str()) {
+        (Some(kind), _) => listed(path, kind),
+        (None, Some(text)) if !text.is_empty() => {
+            let mut found = Vec::new();
+            for alternative in text.split("::") {
+                found.extend(pattern(alternative, text)?);
+            }
+            Ok(found)
+        }
+        (None, Some(_)) => Err(Error::usage("a name in the list of shards is empty")),
+        (None, None) => Err(missing(path, path, 1, 1)),
+    }
+}
+
+/// Braces first, then globs. `whole` is what the user wrote.
+fn pattern(text: &str, whole: &str) -> Result<Vec<Listed>> {
+    if let Some((scheme, _)) = text.split_once("://") {
+        let text = format!(
+            "'{}' names shards by '{}://'; a data set is opened from disks of this machine",
+            name::shown(whole.as_bytes()),
+            name::shown(scheme.as_bytes())
+        );
+        return Err(Error::usage(text));
+    }
+    let names = braces::expand(text)?;
+    let (mut found, mut absent, mut first) = (Vec::new(), 0, None);
+    for name in &names {
+        let path = Path::new(name);
+        match kind(path)? {
+            Some(kind) => found.extend(listed(path, kind)?),
+            None if name.contains(['*', '?', '[']) => found.extend(globbed(name, whole)?),
+            None => {
+                absent += 1;
+                first.get_or_insert(path);
+            }
+        }
+    }
+    match first {
+        Some(first) => Err(missing(first, Path::new(whole), absent, names.len())),
+        None => Ok(found),
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    File,
+    Folder,
+}
+
+fn kind(path: &Path) -> Result<Option<Kind>> {
+    use io::ErrorKind as E;
+    match fs::metadata(path) {
+        Ok(found) if found.is_dir() => Ok(Some(Kind::Folder)),
+        Ok(_) => Ok(Some(Kind::File)),
+        // A pattern may be too long for a name, or have a NUL.
+        Err(e) if matches!(e.kind(), E::NotFound | E::NotADirectory | E::InvalidFilename) => {
+            Ok(None)
+        }
+        Err(e) if e.kind() == E::InvalidInput => Ok(None),
+        Err(e) => Err(tarflume_formats::Error::io(e, "look at", path).into()),
+    }
+}
+
+fn listed(path: &Path, kind: Kind) -> Result<Vec<Listed>> {
+    if kind == Kind::Folder {
+        return folder(path);
+    }
+    let ends = |end: &str| path.as_os_str().as_encoded_bytes().ends_with(end.as_bytes());
+    if ends(".json") {
+        return Ok(vec![Listed::Manifest(path.into())]);
+    }
+    if [".gz", ".tgz", ".zst", ".bz2", ".xz"].iter().any(|end| ends(end)) {
+        let text = "a compressed tar can't be read at any place; unpack it and make a sidecar with \
+                    `pack index`, or read it from front to back as a plain stream";
+        return Err(Error::new(ErrorKind::WrongFormat, text).with_path(path));
+    }
+    if ends(".index") {
+        let text = "this is a sidecar; name the tar beside it";
+        return Err(Error::usage(text).with_path(path));
+    }
+    Ok(vec![Listed::Tar(path.into())])
+}
+
+/// The manifest of a folder, or else its tars by name.
+fn folder(path: &Path) -> Result<Vec<Listed>> {
+    let manifest = path.join(FILE_NAME);
+    if manifest.is_file() {
+        return Ok(vec![Listed::Manifest(manifest)]);
+    }
+    let failed = |e| Error::from(tarflume_formats::Error::io(e, "list", path));
+    let mut tars = Vec::new();
+    for entry in fs::read_dir(path).map_err(failed)? {
+        let entry = entry.map_err(failed)?.path();
+        if is_shown_tar(&entry) {
+            tars.push(entry);
+        }
+    }
+    if tars.is_empty() {
+        let unfinished = path.join(".pack").is_dir();
+        let text = if unfinished {
+            format!(
+                "no {FILE_NAME} here: its build is not finished; `pack status` says what is left"
+            )
+        } else {
+            format!("neither {FILE_NAME} nor a tar is in this folder")
+        };
+        return Err(Error::usage(text).with_path(path));
+    }
+    tars.sort();
+    Ok(tars.into_iter().map(Listed::Tar).collect())
+}
+
+fn is_shown_tar(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().as_encoded_bytes();
+    name.ends_with(b".tar") && !name.starts_with(b".") && !path.is_dir()
+}
+
+/// Tars that a glob matches, sorted; manifests or folders if its end asks for them.
+fn globbed(pattern: &str, whole: &str) -> Result<Vec<Listed>> {
+    let options = MatchOptions {
+        case_sensitive: true,
+        require_literal_separator: true,
+        require_literal_leading_dot: true,
+    };
+    let matches = glob_with(pattern, options).map_err(|e| {
+        Error::usage(format!(
+            "the glob '{}' can't be understood: {e}",
+            name::shown(pattern.as_bytes())
+        ))
+    })?;
+    let (mut found, mut others) = (Vec::new(), 0);
+    for path in matches {
+        let path = path.map_err(|e| {
+            let place = e.path().to_path_buf();
+            Error::from(tarflume_formats::Error::io(e.into(), "list", place))
+        })?;
+        let asked = if pattern.ends_with('/') {
+            path.is_dir()
+        } else {
+            is_shown_tar(&path) || (pattern.ends_with(".json") && path.is_file())
+        };
+        if asked { found.push(path) } else { others += 1 }
+    }
+    if found.is_empty() {
+        let beside = match others {
+            0 => String::new(),
+            n => format!("; {n} files match that are no tars"),
+        };
+        let text = format!("no tar matches '{}'{beside}", name::shown(whole.as_bytes()));
+        return Err(Error::usage(text));
+    }
+    found.sort();
+    let mut all = Vec::with_capacity(found.len());
+    for path in found {
+        let kind = if path.is_dir() { Kind::Folder } else { Kind::File };
+        all.extend(listed(&path, kind)?);
+    }
+    Ok(all)
+}
+
+fn missing(first: &Path, whole: &Path, absent: usize, of: usize) -> Error {
+    let text = if of == 1 {
+        "there is no such shard or folder".to_string()
+    } else {
+        let whole = name::shown(whole.as_os_str().as_encoded_bytes());
+        format!("{absent} of the {of} shards of '{whole}' are missing; this is the first")
+    };
+    Error::new(ErrorKind::Io, text).with_path(first)
+}

@@ -1,0 +1,174 @@
+//! `Sample`: a sample with its parts in memory, as a data set hands it out.
+//!
+//! Where the source is mapped or in memory, parts are views that keep it alive; else they share one
+//! buffer. Which bytes these are was decided before.
+
+use std::fmt;
+use std::ops::{Deref, Range};
+use std::sync::Arc;
+
+use tarflume_formats::checksum::crc32c;
+use tarflume_formats::name;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::source::Source;
+
+/// Bytes that are shared: a clone copies none.
+#[derive(Clone)]
+pub struct Bytes(Held);
+
+#[derive(Clone)]
+enum Held {
+    View { source: Arc<dyn Source>, at: u64, length: usize },
+    Owned { buffer: Arc<Vec<u8>>, range: Range<usize> },
+}
+
+impl Bytes {
+    /// The `length` bytes at `at`, if the source lends them.
+    pub(crate) fn view(source: &Arc<dyn Source>, at: u64, length: usize) -> Option<Bytes> {
+        source.view(at, length)?;
+        Some(Bytes(Held::View { source: source.clone(), at, length }))
+    }
+
+    pub(crate) fn owned(buffer: &Arc<Vec<u8>>, range: Range<usize>) -> Bytes {
+        Bytes(Held::Owned { buffer: buffer.clone(), range })
+    }
+
+    /// The bytes.
+    pub fn as_slice(&self) -> &[u8] {
+        match &self.0 {
+            // What was lent once is lent again.
+            Held::View { source, at, length } => source.view(*at, *length).unwrap_or_default(),
+            Held::Owned { buffer, range } => &buffer[range.clone()],
+        }
+    }
+
+    /// Asks whether the file that these bytes are a view of still is what was opened: what a file
+    /// loses while it is mapped reads as zeros. To be called after the bytes were used.
+    ///
+    /// # Errors
+    /// The shard was cut, replaced or written to.
+    pub fn check(&self) -> Result<()> {
+        match &self.0 {
+            Held::View { source, .. } => source.check(),
+            Held::Owned { .. } => Ok(()),
+        }
+    }
+}
+
+impl Deref for Bytes {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        self.as_slice()
+    }
+}
+
+impl AsRef<[u8]> for Bytes {
+    fn as_ref(&self) -> &[u8] {
+        self
+    }
+}
+
+impl fmt::Debug for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Bytes({})", self.len())
+    }
+}
+
+/// One part of a sample.
+#[derive(Debug, Clone)]
+pub struct Part {
+    pub(crate) ext: Box<[u8]>,
+    pub(crate) bytes: Bytes,
+    /// Byte of the tar at which it begins.
+    pub(crate) at: u64,
+    pub(crate) checksum: Option<u32>,
+}
+
+impl Part {
+    /// Its extension; what is not UTF-8 in it is escaped.
+    pub fn ext(&self) -> String {
+        name::shown(&self.ext)
+    }
+
+    /// Its bytes.
+    pub fn bytes(&self) -> &Bytes {
+        &self.bytes
+    }
+
+    /// Compares the bytes with the checksum of the sidecar, which a tar that was indexed by its
+    /// headers alone does not have.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Damaged`] if they differ; what [`Bytes::check`] finds.
+    pub fn verify(&self) -> Result<()> {
+        match_checksum(&self.bytes, self.checksum, &self.ext, || self.bytes.check())
+            .map_err(|e| e.with_byte(self.at))
+    }
+}
+
+/// Compares bytes with their checksum. `check` asks the source: a file that was cut is that, and not
+/// damaged.
+pub(crate) fn match_checksum(
+    bytes: &[u8],
+    checksum: Option<u32>,
+    ext: &[u8],
+    check: impl Fn() -> Result<()>,
+) -> Result<()> {
+    let Some(want) = checksum else { return Ok(()) };
+    let found = crc32c(bytes);
+    if found == want {
+        return Ok(());
+    }
+    check()?;
+    let text = format!(
+        "the part '{}' has checksum {found:08x}, not {want:08x} as in the sidecar: its bytes have \
+         decayed, or the sidecar is of another tar; `pack verify` tells which",
+        name::shown(ext)
+    );
+    Err(Error::new(ErrorKind::Damaged, text))
+}
+
+/// One sample.
+#[derive(Debug, Clone)]
+pub struct Sample {
+    pub(crate) key: Box<[u8]>,
+    pub(crate) ordinal: u64,
+    pub(crate) parts: Vec<Part>,
+    pub(crate) path: Arc<std::path::Path>,
+}
+
+impl Sample {
+    /// Its key.
+    pub fn key(&self) -> &[u8] {
+        &self.key
+    }
+
+    /// Its place in the data set.
+    pub fn ordinal(&self) -> u64 {
+        self.ordinal
+    }
+
+    /// Its parts: all in the order of the tar, or those that were asked for, in that order.
+    pub fn parts(&self) -> &[Part] {
+        &self.parts
+    }
+
+    /// The bytes of the part with this extension.
+    pub fn part(&self, ext: &str) -> Option<&Bytes> {
+        let found = self.parts.iter().find(|p| p.ext.eq_ignore_ascii_case(ext.as_bytes()));
+        found.map(|part| &part.bytes)
+    }
+
+    /// Compares every part with its checksum.
+    ///
+    /// # Errors
+    /// As [`Part::verify`], with path and key.
+    pub fn verify(&self) -> Result<()> {
+        for part in &self.parts {
+            part.verify().map_err(|e| e.with_path(&self.path).with_key(name::shown(&self.key)))?;
+        }
+        Ok(())
+    }
+}

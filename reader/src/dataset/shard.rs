@@ -1,0 +1,166 @@
+//! `Shard`: one tar of a data set, with its sidecar and its source, each opened when first used.
+//!
+//! Knows its own files alone, not what stands before or after it.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+
+use tarflume_formats::Index;
+use tarflume_formats::checksum::Digest;
+use tarflume_formats::dataset::open_index;
+use tarflume_formats::manifest::{ShardEntry, hex_digest};
+use tarflume_formats::shard::index_path;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::source::Source;
+use crate::source::shelf::Shelf;
+
+/// One tar of a data set.
+#[derive(Debug, Clone)]
+pub struct Shard {
+    facts: Arc<Facts>,
+    shelf: Arc<Shelf>,
+    number: usize,
+}
+
+/// What is the same however the shard is read.
+#[derive(Debug)]
+pub(crate) struct Facts {
+    path: PathBuf,
+    samples: u64,
+    /// The manifest's folder and line, if there is one.
+    listed: Option<(Arc<Path>, ShardEntry)>,
+    index: OnceLock<Index>,
+}
+
+impl Facts {
+    /// A shard as a manifest in `folder` lists it; nothing is opened.
+    pub(crate) fn listed(folder: &Arc<Path>, entry: ShardEntry) -> Facts {
+        Facts {
+            path: folder.join(&entry.name),
+            samples: entry.samples,
+            listed: Some((folder.clone(), entry)),
+            index: OnceLock::new(),
+        }
+    }
+
+    /// A shard that only its sidecar describes: opened now.
+    ///
+    /// # Errors
+    /// There is no sidecar; it is damaged, or of another tar.
+    pub(crate) fn alone(path: PathBuf) -> Result<Facts> {
+        let index = open_alone(&path)?;
+        Ok(Facts { path, samples: index.samples(), listed: None, index: OnceLock::from(index) })
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(crate) fn samples(&self) -> u64 {
+        self.samples
+    }
+
+    fn index(&self) -> Result<&Index> {
+        if let Some(index) = self.index.get() {
+            return Ok(index);
+        }
+        let index = match &self.listed {
+            Some((folder, entry)) => open_index(folder, entry)?,
+            None => open_alone(&self.path)?,
+        };
+        Ok(self.index.get_or_init(|| index))
+    }
+
+    /// Bytes of the tar; a digest that names its content: its own, or its sidecar's.
+    pub(crate) fn content(&self) -> Result<(u64, Content)> {
+        if let Some((_, entry)) = &self.listed {
+            let content = match entry.digest()? {
+                Some(digest) => Content::Tar(digest),
+                None => Content::Sidecar(hex_digest(&entry.index_blake3)?),
+            };
+            return Ok((entry.bytes, content));
+        }
+        let index = self.index()?;
+        let content = match index.tar().digest {
+            Some(digest) => Content::Tar(digest),
+            None => {
+                let digest = index.digest();
+                index.intact()?;
+                Content::Sidecar(digest)
+            }
+        };
+        Ok((index.tar().length, content))
+    }
+}
+
+/// What names the content of a shard.
+pub(crate) enum Content {
+    Tar(Digest),
+    Sidecar(Digest),
+}
+
+impl Shard {
+    pub(crate) fn new(facts: Arc<Facts>, shelf: Arc<Shelf>, number: usize) -> Shard {
+        Shard { facts, shelf, number }
+    }
+
+    pub(crate) fn facts(&self) -> &Arc<Facts> {
+        &self.facts
+    }
+
+    /// Where the tar stands.
+    pub fn path(&self) -> &Path {
+        &self.facts.path
+    }
+
+    /// Samples in it.
+    pub fn samples(&self) -> u64 {
+        self.facts.samples
+    }
+
+    /// Its sidecar; opened at the first call, and then compared with the tar's length and with what
+    /// the manifest lists.
+    ///
+    /// # Errors
+    /// It is missing, damaged or stale; the tar is not there. The next call tries again.
+    pub fn index(&self) -> Result<&Index> {
+        self.facts.index()
+    }
+
+    /// The tar's bytes, from the shelf of open shards.
+    ///
+    /// # Errors
+    /// The tar can't be opened; it is not as long as its sidecar says, or not the file that it was.
+    pub fn source(&self) -> Result<Arc<dyn Source>> {
+        let source = self.shelf.get(self.number)?;
+        let expected = match (&self.facts.listed, self.facts.index.get()) {
+            (Some((_, entry)), _) => entry.bytes,
+            (None, Some(index)) => index.tar().length,
+            (None, None) => return Ok(source),
+        };
+        if source.len() != expected {
+            let text = format!(
+                "the tar has {} bytes, but its sidecar describes one of {expected}; if the tar is \
+                 right, make its sidecar anew with `pack index --force`",
+                source.len()
+            );
+            return Err(Error::new(ErrorKind::Stale, text).with_path(&self.facts.path));
+        }
+        Ok(source)
+    }
+}
+
+fn open_alone(tar: &Path) -> Result<Index> {
+    let found = std::fs::metadata(tar)
+        .map_err(|e| Error::from(tarflume_formats::Error::io(e, "find the shard", tar)))?;
+    let path = index_path(tar);
+    if !path.exists() {
+        let text = "this tar has no sidecar, so its samples can't be counted or found; \
+                    `pack index DIR` makes one, and a plain stream needs none";
+        return Err(Error::usage(text).with_path(tar));
+    }
+    let index = Index::open(&path)?;
+    index.check_tar_length(found.len())?;
+    Ok(index)
+}

@@ -1,0 +1,293 @@
+//! `Plan`: which bytes a batch needs, as runs of reads.
+//!
+//! Looks samples up in their sidecars, sorts them as they stand on disk, and merges neighbours. Reads
+//! no tar. What is wrong with one sample is noted and leaves the others alone.
+
+use std::ops::Range;
+
+use crate::dataset::Dataset;
+use crate::error::{Error, ErrorKind, Result};
+use crate::fetch::wanted::Wanted;
+
+/// A sample that is wanted: which place of the batch it will have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Draw {
+    /// Its place in the batch.
+    pub slot: usize,
+    /// Its ordinal.
+    pub ordinal: u64,
+}
+
+/// How reads are merged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Two ranges with at most so many bytes between them are read as one.
+    pub gap: u64,
+    /// A run has at most so many bytes; a sample larger than that is a run of its own.
+    pub run: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits { gap: 64 << 10, run: 1 << 20 }
+    }
+}
+
+/// Neighbouring samples of one shard, to be read together.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Run {
+    /// The shard.
+    pub shard: usize,
+    /// Its samples, in [`Plan::items`].
+    pub items: Range<usize>,
+    /// Its reads, in [`Plan::reads`]: several where a sample's wanted parts stand apart.
+    pub reads: Range<usize>,
+    /// Bytes of all its reads: what its buffer must hold.
+    pub bytes: u64,
+}
+
+/// A range of the tar.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Read {
+    /// Its first byte in the tar.
+    pub start: u64,
+    /// Bytes.
+    pub length: u64,
+    /// Where it stands in the run's buffer.
+    pub within: u64,
+}
+
+/// A sample that will be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Item {
+    /// Its place in the batch.
+    pub slot: usize,
+    /// Its ordinal.
+    pub ordinal: u64,
+    /// Its shard.
+    pub shard: usize,
+    /// Its row there.
+    pub row: u64,
+    /// Its parts, in [`Plan::parts`]: one for each need, in their order.
+    pub parts: Range<usize>,
+    /// The first byte that is wanted of it.
+    first: u64,
+}
+
+/// A part that will be read, or the absence of one that is not required.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PartRef {
+    /// Its extension's number, for [`Wanted::ext`]; `None`: the sample does not have it.
+    pub ext: Option<u32>,
+    /// Its first byte in the tar.
+    pub at: u64,
+    /// Bytes.
+    pub length: u64,
+    /// crc32c of its data, if the sidecar has it.
+    pub checksum: Option<u32>,
+    /// Where it stands in its run's buffer.
+    pub within: u64,
+}
+
+/// A sample that can't be had, and why.
+#[derive(Debug)]
+pub struct Bad {
+    /// Its place in the batch.
+    pub slot: usize,
+    /// Its ordinal.
+    pub ordinal: u64,
+    /// Why: with path, byte and key as far as they are known.
+    pub error: Error,
+}
+
+/// The reads of a batch. Made once and filled again for every batch.
+#[derive(Debug, Default)]
+pub struct Plan {
+    runs: Vec<Run>,
+    reads: Vec<Read>,
+    items: Vec<Item>,
+    parts: Vec<PartRef>,
+    bad: Vec<Bad>,
+    /// Numbers of an item's parts, as they stand in the tar.
+    order: Vec<usize>,
+}
+
+impl Plan {
+    /// An empty plan.
+    pub fn new() -> Plan {
+        Plan::default()
+    }
+
+    /// Forgets what it held and plans these draws. A sample that can't be looked up, or lacks a part,
+    /// is in [`Plan::bad`] and in no run.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Usage`]: an ordinal is not in the data set.
+    pub fn fill(
+        &mut self,
+        dataset: &Dataset,
+        draws: &[Draw],
+        wanted: &Wanted,
+        limits: Limits,
+    ) -> Result<()> {
+        self.clear();
+        for &draw in draws {
+            let (shard, row) = dataset.place_of(draw.ordinal)?;
+            let parts = self.parts.len();
+            if let Err(error) = self.look_up(dataset, draw, (shard, row), wanted) {
+                self.parts.truncate(parts);
+                let error = error.with_path(dataset.shard(shard).path());
+                self.bad.push(Bad { slot: draw.slot, ordinal: draw.ordinal, error });
+            }
+        }
+        self.items.sort_unstable_by_key(|item| (item.shard, item.first, item.row, item.slot));
+        self.merge(limits);
+        Ok(())
+    }
+
+    /// Forgets what it held; the memory stays.
+    pub fn clear(&mut self) {
+        self.runs.clear();
+        self.reads.clear();
+        self.items.clear();
+        self.parts.clear();
+        self.bad.clear();
+    }
+
+    /// The runs, by shard and place.
+    pub fn runs(&self) -> &[Run] {
+        &self.runs
+    }
+
+    /// The reads of all runs.
+    pub fn reads(&self) -> &[Read] {
+        &self.reads
+    }
+
+    /// The samples of all runs, as they stand on disk.
+    pub fn items(&self) -> &[Item] {
+        &self.items
+    }
+
+    /// The parts of all samples.
+    pub fn parts(&self) -> &[PartRef] {
+        &self.parts
+    }
+
+    /// The parts of a sample: one for each need.
+    pub fn parts_of(&self, item: &Item) -> &[PartRef] {
+        &self.parts[item.parts.clone()]
+    }
+
+    /// The samples that could not be planned.
+    pub fn bad(&self) -> &[Bad] {
+        &self.bad
+    }
+
+    /// Takes the samples that could not be planned.
+    pub fn take_bad(&mut self) -> impl Iterator<Item = Bad> {
+        self.bad.drain(..)
+    }
+
+    fn look_up(
+        &mut self,
+        dataset: &Dataset,
+        Draw { slot, ordinal }: Draw,
+        (shard, row): (usize, u64),
+        wanted: &Wanted,
+    ) -> Result<()> {
+        let index = dataset.shard(shard).index()?;
+        let sample = index.sample(row)?.ok_or_else(|| {
+            let text = format!("the sidecar has no row {row}, which the manifest counts");
+            Error::new(ErrorKind::Stale, text)
+        })?;
+        let start = self.parts.len();
+        let mut first = None;
+        for need in 0..wanted.len() {
+            let chosen = wanted.choose(need, &sample);
+            let chosen =
+                chosen.map_err(|e| e.with_byte(sample.first).with_key(sample.shown_key()))?;
+            self.parts.push(match chosen {
+                Some((ext, part)) => {
+                    first = Some(first.map_or(part.offset, |at: u64| at.min(part.offset)));
+                    let (at, length, checksum) = (part.offset, part.length, part.checksum);
+                    PartRef { ext: Some(ext), at, length, checksum, within: 0 }
+                }
+                None => PartRef { ext: None, at: 0, length: 0, checksum: None, within: 0 },
+            });
+        }
+        index.intact()?; // extensions were compared in the map
+        let (parts, first) = (start..self.parts.len(), first.unwrap_or(sample.first));
+        self.items.push(Item { slot, ordinal, shard, row, parts, first });
+        Ok(())
+    }
+
+    /// Makes runs of the sorted items.
+    fn merge(&mut self, limits: Limits) {
+        for number in 0..self.items.len() {
+            let shard = self.items[number].shard;
+            if let Some(last) = self.runs.pop_if(|run| run.shard == shard) {
+                if let Some(longer) = self.join(last.clone(), number, limits, true) {
+                    self.runs.push(longer);
+                    continue;
+                }
+                self.runs.push(last);
+            }
+            let reads = self.reads.len()..self.reads.len();
+            let run = Run { shard, items: number..number, reads, bytes: 0 };
+            let run = self.join(run, number, limits, false);
+            self.runs.extend(run);
+        }
+    }
+
+    /// The run with this item at its end. `None`, and all as before, if `within_limits` is asked for
+    /// and it would become too long, or the item stands too far behind.
+    fn join(&mut self, run: Run, item: usize, limits: Limits, within_limits: bool) -> Option<Run> {
+        let Plan { items, parts, reads, order, .. } = self;
+        let (before, last) = (reads.len(), reads.last().copied());
+        order.clear();
+        order.extend(items[item].parts.clone().filter(|&part| parts[part].length > 0));
+        order.sort_unstable_by_key(|&part| parts[part].at);
+        let mut joined = Run { items: run.items.start..item + 1, ..run };
+        for (n, &part) in order.iter().enumerate() {
+            let part = &mut parts[part];
+            let apart = place(reads, &mut joined, part, limits.gap);
+            let refused = (n == 0 && apart) || joined.bytes > limits.run;
+            if within_limits && refused {
+                reads.truncate(before);
+                if let (Some(now), Some(last)) = (reads.last_mut(), last) {
+                    *now = last;
+                }
+                return None;
+            }
+        }
+        Some(joined)
+    }
+}
+
+/// Finds room for a part in the reads of a run: in one that has it, at the end of the last one, or in
+/// a new one. True if that is a new one.
+fn place(reads: &mut Vec<Read>, run: &mut Run, part: &mut PartRef, gap: u64) -> bool {
+    let end = part.at + part.length; // both were found to lie inside the tar
+    let mine = &mut reads[run.reads.start..];
+    let holds = |read: &&Read| read.start <= part.at && end <= read.start + read.length;
+    if let Some(read) = mine.iter().rev().find(holds) {
+        part.within = read.within + (part.at - read.start);
+        return false;
+    }
+    if let Some(last) = mine.last_mut() {
+        let near = (last.start + last.length).saturating_add(gap);
+        if last.start <= part.at && part.at <= near {
+            let longer = end - last.start - last.length;
+            last.length += longer;
+            run.bytes += longer;
+            part.within = last.within + (part.at - last.start);
+            return false;
+        }
+    }
+    part.within = run.bytes;
+    reads.push(Read { start: part.at, length: part.length, within: run.bytes });
+    run.bytes += part.length;
+    run.reads.end = reads.len();
+    true
+}

@@ -1,0 +1,106 @@
+//! `Wanted`: which parts of a sample are needed.
+
+use std::ops::Range;
+
+use tarflume_formats::index;
+
+use crate::error::{Error, ErrorKind, Result};
+
+/// The parts that are needed of every sample, by need: `jpg;jpeg;png` is one need, met by the first
+/// of these extensions that a sample has.
+#[derive(Debug, Clone, Default)]
+pub struct Wanted {
+    needs: Vec<Need>,
+    exts: Vec<String>,
+}
+
+#[derive(Debug, Clone)]
+struct Need {
+    exts: Range<usize>,
+    required: bool,
+}
+
+impl Wanted {
+    /// Nothing yet. If it stays so, samples are known by their keys alone.
+    pub fn new() -> Wanted {
+        Wanted::default()
+    }
+
+    /// Needs the first of these extensions (with `;` between them) that is there, and one must be;
+    /// gives the need's number.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Usage`]: there is no extension in it.
+    pub fn require(&mut self, exts: &str) -> Result<usize> {
+        self.add(exts, true)
+    }
+
+    /// As [`Wanted::require`], but a sample may be without.
+    ///
+    /// # Errors
+    /// As [`Wanted::require`].
+    pub fn allow(&mut self, exts: &str) -> Result<usize> {
+        self.add(exts, false)
+    }
+
+    fn add(&mut self, exts: &str, required: bool) -> Result<usize> {
+        let start = self.exts.len();
+        // WebDataset's users write a dot before an extension now and then.
+        let exts = exts.split(';').map(|ext| ext.trim().trim_start_matches('.'));
+        self.exts.extend(exts.filter(|ext| !ext.is_empty()).map(str::to_ascii_lowercase));
+        if start == self.exts.len() {
+            return Err(Error::usage("a needed part has no extension; name one, such as \"jpg\""));
+        }
+        self.needs.push(Need { exts: start..self.exts.len(), required });
+        Ok(self.needs.len() - 1)
+    }
+
+    /// Number of needs.
+    pub fn len(&self) -> usize {
+        self.needs.len()
+    }
+
+    /// True if nothing is needed.
+    pub fn is_empty(&self) -> bool {
+        self.needs.is_empty()
+    }
+
+    /// The extension with this number, as [`super::plan::PartRef::ext`] has it.
+    pub fn ext(&self, number: u32) -> &str {
+        &self.exts[number as usize]
+    }
+
+    /// The part that meets the `need`th need, and its extension's number. `None`: there is none, and
+    /// none is required.
+    pub(super) fn choose<'a>(
+        &self,
+        need: usize,
+        sample: &index::Sample<'a>,
+    ) -> Result<Option<(u32, index::Part<'a>)>> {
+        let Need { exts, required } = &self.needs[need];
+        let mut best: Option<(usize, index::Part<'a>)> = None;
+        for part in sample.parts() {
+            let part = part?;
+            let before = exts.start..best.as_ref().map_or(exts.end, |(number, _)| *number);
+            let mut better =
+                before.filter(|&n| part.ext.eq_ignore_ascii_case(self.exts[n].as_bytes()));
+            if let Some(number) = better.next() {
+                best = Some((number, part));
+            }
+        }
+        match best {
+            // Extensions are counted from what a user wrote.
+            Some((number, part)) => Ok(Some((number as u32, part))),
+            None if *required => Err(self.missing(need, sample)),
+            None => Ok(None),
+        }
+    }
+
+    fn missing(&self, need: usize, sample: &index::Sample<'_>) -> Error {
+        let exts = self.exts[self.needs[need].exts.clone()].join("' or '");
+        let have = sample.parts().flatten().map(|part| tarflume_formats::name::shown(part.ext));
+        let have = have.collect::<Vec<_>>().join(", ");
+        let text = format!("the sample has no part '{exts}'; it has: {have}");
+        Error::new(ErrorKind::MissingPart, text)
+    }
+}

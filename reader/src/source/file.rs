@@ -1,0 +1,88 @@
+//! `FileSource`: a shard read by `pread` into the caller's buffer.
+//!
+//! No position is shared, so any number of threads may read at once. Nothing is kept in memory.
+
+use std::fs::File;
+use std::io;
+use std::num::NonZeroU64;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{Advice, fadvise};
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::source::Source;
+use crate::source::identity::{Identity, refused};
+
+/// An open file.
+#[derive(Debug)]
+pub struct FileSource {
+    file: File,
+    path: PathBuf,
+    identity: Identity,
+}
+
+impl FileSource {
+    /// Opens the file at `path`.
+    ///
+    /// # Errors
+    /// The operating system's refusal; a folder.
+    pub fn open(path: &Path) -> Result<FileSource> {
+        let file = File::open(path).map_err(|e| refused(e, "open the shard", path))?;
+        let identity = Identity::of(&file, path)?;
+        Ok(FileSource { file, path: path.to_path_buf(), identity })
+    }
+
+    /// Which file it is.
+    pub fn identity(&self) -> Identity {
+        self.identity
+    }
+
+    /// The file at `path`, which `file` was opened from.
+    pub(crate) fn parts(self) -> (File, PathBuf, Identity) {
+        (self.file, self.path, self.identity)
+    }
+}
+
+impl Source for FileSource {
+    fn len(&self) -> u64 {
+        self.identity.length()
+    }
+
+    fn read_at(&self, at: u64, into: &mut [u8]) -> Result<()> {
+        self.file.read_exact_at(into, at).map_err(|e| {
+            if e.kind() != io::ErrorKind::UnexpectedEof {
+                return refused(e, "read", &self.path).with_byte(at);
+            }
+            let end = at.saturating_add(into.len() as u64);
+            past_the_end(&self.path, at, end, self.len())
+        })
+    }
+
+    fn advise(&self, at: u64, length: u64) {
+        will_need(&self.file, at, length);
+    }
+
+    fn check(&self) -> Result<()> {
+        // The open file first: a file that was cut and then replaced was cut.
+        self.identity.expect(&Identity::of(&self.file, &self.path)?, &self.path)?;
+        self.identity.expect(&Identity::at(&self.path)?, &self.path)
+    }
+}
+
+/// Asks the system to bring these bytes into its cache; returns before they are there.
+pub(crate) fn will_need(file: &File, at: u64, length: u64) {
+    if let Some(length) = NonZeroU64::new(length) {
+        let _ = fadvise(file, at, Some(length), Advice::WillNeed); // a hint: nothing depends on it
+    }
+}
+
+/// Bytes `at..end` were asked for; the source was opened with `length` bytes.
+pub(crate) fn past_the_end(path: &Path, at: u64, end: u64, length: u64) -> Error {
+    let text = if end <= length {
+        format!("the file became shorter while it was read: bytes {at}..{end} are not all there")
+    } else {
+        format!("bytes {at}..{end} end behind the file's {length}")
+    };
+    Error::new(ErrorKind::Truncated, text).with_path(path).with_byte(at)
+}

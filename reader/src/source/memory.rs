@@ -1,0 +1,48 @@
+//! `MemorySource`: a shard whose bytes are in memory already.
+
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::error::Result;
+use crate::source::Source;
+use crate::source::file::past_the_end;
+
+/// Bytes in memory; a clone shares them.
+#[derive(Clone)]
+pub struct MemorySource(Arc<[u8]>);
+
+impl MemorySource {
+    /// A source of these bytes.
+    pub fn new(bytes: impl Into<Arc<[u8]>>) -> MemorySource {
+        MemorySource(bytes.into())
+    }
+}
+
+impl Source for MemorySource {
+    fn len(&self) -> u64 {
+        self.0.len() as u64
+    }
+
+    fn read_at(&self, at: u64, into: &mut [u8]) -> Result<()> {
+        match self.view(at, into.len()) {
+            Some(bytes) => into.copy_from_slice(bytes),
+            None => {
+                let end = at.saturating_add(into.len() as u64);
+                return Err(past_the_end(Path::new("(memory)"), at, end, self.len()));
+            }
+        }
+        Ok(())
+    }
+
+    fn view(&self, at: u64, length: usize) -> Option<&[u8]> {
+        let at = usize::try_from(at).ok()?;
+        self.0.get(at..at.checked_add(length)?)
+    }
+}
+
+impl fmt::Debug for MemorySource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "MemorySource({} bytes)", self.0.len())
+    }
+}

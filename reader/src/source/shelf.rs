@@ -1,0 +1,131 @@
+//! `Shelf`: the open shards of a data set, by number. A bounded number stands open; the one not used
+//! for the longest time is closed.
+//!
+//! A source that somebody still holds stays open until it is let go: the bound counts what stands on
+//! the shelf. One that is opened again must be the file it was.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
+
+use rustix::process::{Resource, getrlimit};
+
+use crate::error::Result;
+use crate::source::Source;
+use crate::source::identity::Identity;
+use crate::source::open::Open;
+
+/// Open sources by shard number.
+#[derive(Debug)]
+pub struct Shelf {
+    opener: Arc<dyn Open>,
+    slots: Box<[Slot]>,
+    /// Numbers of the shards that stand open.
+    open: Mutex<Vec<usize>>,
+    cap: usize,
+    /// Rises with each change of which shard was used last.
+    clock: AtomicU64,
+}
+
+#[derive(Debug)]
+struct Slot {
+    path: PathBuf,
+    source: RwLock<Option<Arc<dyn Source>>>,
+    /// Which file it was when it was first opened.
+    identity: OnceLock<Identity>,
+    /// The clock when it was last asked for.
+    used: AtomicU64,
+}
+
+impl Shelf {
+    /// A shelf for the shards at `paths`, of which `cap` may stand open; nothing is opened yet.
+    pub fn new(
+        opener: Arc<dyn Open>,
+        paths: impl IntoIterator<Item = PathBuf>,
+        cap: usize,
+    ) -> Shelf {
+        let slot = |path| Slot {
+            path,
+            source: RwLock::new(None),
+            identity: OnceLock::new(),
+            used: AtomicU64::new(0),
+        };
+        Shelf {
+            opener,
+            slots: paths.into_iter().map(slot).collect(),
+            open: Mutex::new(Vec::new()),
+            cap: cap.max(1),
+            clock: AtomicU64::new(1),
+        }
+    }
+
+    /// How many may stand open by default: a quarter of the files that this process may open, at
+    /// most 512.
+    pub fn default_cap() -> usize {
+        let files = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
+        (files / 4).clamp(1, 512) as usize
+    }
+
+    /// The source of shard `number`; opened if it is not.
+    ///
+    /// # Errors
+    /// It can't be opened; it is not the file that it was when it was first opened.
+    ///
+    /// # Panics
+    /// There is no such shard.
+    pub fn get(&self, number: usize) -> Result<Arc<dyn Source>> {
+        let slot = &self.slots[number];
+        self.touch(slot);
+        if let Some(source) = &*slot.source.read().unwrap_or_else(PoisonError::into_inner) {
+            return Ok(source.clone());
+        }
+        let source = {
+            let mut place = slot.source.write().unwrap_or_else(PoisonError::into_inner);
+            if let Some(source) = &*place {
+                return Ok(source.clone());
+            }
+            let source = self.open(slot)?;
+            *place = Some(source.clone());
+            source
+        };
+        self.make_room(number);
+        Ok(source)
+    }
+
+    /// Shards that stand open now.
+    pub fn standing_open(&self) -> usize {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner).len()
+    }
+
+    /// Notes that this slot was used last. Writes nothing if it was before: shards are mostly asked
+    /// for again and again.
+    fn touch(&self, slot: &Slot) {
+        let now = self.clock.load(Ordering::Relaxed);
+        if slot.used.load(Ordering::Relaxed) != now {
+            let now = self.clock.fetch_add(1, Ordering::Relaxed) + 1;
+            slot.used.store(now, Ordering::Relaxed);
+        }
+    }
+
+    fn open(&self, slot: &Slot) -> Result<Arc<dyn Source>> {
+        let (source, identity) = self.opener.open(&slot.path)?;
+        slot.identity.get_or_init(|| identity).expect(&identity, &slot.path)?;
+        Ok(source)
+    }
+
+    /// Takes `number` into the list of open shards, and closes the ones used longest ago. No slot is
+    /// locked by this thread, so none waits for another in a circle.
+    fn make_room(&self, number: usize) {
+        let mut closed = Vec::new(); // let go after the lock is: to unmap a shard takes a while
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        open.push(number);
+        while open.len() > self.cap {
+            let used = |&at: &usize| self.slots[open[at]].used.load(Ordering::Relaxed);
+            let Some(oldest) = (0..open.len() - 1).min_by_key(used) else { return };
+            let oldest = open.swap_remove(oldest);
+            let mut source =
+                self.slots[oldest].source.write().unwrap_or_else(PoisonError::into_inner);
+            closed.push(source.take());
+        }
+    }
+}
