@@ -6,6 +6,7 @@ pub mod column;
 pub mod decode;
 pub mod error;
 pub mod order;
+pub mod rank;
 pub mod source;
 
 pub use error::{Error, ErrorKind, Result};
