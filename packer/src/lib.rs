@@ -14,7 +14,6 @@ pub mod planning;
 pub mod prepare;
 pub mod problem;
 pub mod quarantine;
-pub mod rank;
 pub mod running;
 pub mod scan;
 pub mod source;

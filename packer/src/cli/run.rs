@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use tarflume::rank;
+
 use super::packing::{self, RunArgs};
 use super::source_args::ShowArgs;
 use super::{summary, words};
@@ -9,7 +11,7 @@ use crate::exit::Exit;
 use crate::failure::{Failure, Outcome};
 use crate::quarantine::Policy;
 use crate::staging::Staging;
-use crate::{finalize, interrupt, rank};
+use crate::{finalize, interrupt};
 
 /// Packs shards of a plan: all of them, some by number, or this machine's share.
 ///
@@ -121,7 +123,7 @@ impl Args {
             };
         }
         let env = |name: &str| std::env::var(name).ok();
-        match rank::find(self.rank, self.of, &env).map_err(Failure::usage)? {
+        match rank::find(self.rank, self.of, &rank::COMMAND, &env).map_err(Failure::usage)? {
             None => Ok((0..total).collect()),
             Some(rank) => {
                 summary::chosen_rank(&rank, self.show);

@@ -3,13 +3,13 @@
 use std::path::Path;
 
 use serde_json::json;
+use tarflume::rank::Rank;
 use tarflume_formats::Manifest;
 use tarflume_formats::plan::PlanFoot;
 
 use super::source_args::ShowArgs;
 use crate::prepare::{Ready, Scanned};
 use crate::problem::{Problem, counts};
-use crate::rank::Rank;
 use crate::running::Ran;
 use crate::units;
 

@@ -48,9 +48,9 @@ impl Shares {
             let text = format!(
                 "{} are too little for {threads} threads and batches of {}: give .memory() at least {}, \
                  or take smaller batches",
-                Size(memory),
-                Size(fixed),
-                Size(least)
+                Size::new(memory),
+                Size::new(fixed),
+                Size::new(least)
             );
             return Err(Error::new(ErrorKind::Limit, text));
         }
@@ -90,9 +90,9 @@ impl Memory for MemoryShare {
                 "{} this sample takes {}, and the memory bound leaves {} for it: give .memory() about \
                  {} more",
                 self.purpose,
-                Size(bytes),
-                Size(self.share),
-                Size((bytes - self.share).saturating_mul(8))
+                Size::new(bytes),
+                Size::new(self.share),
+                Size::new((bytes - self.share).saturating_mul(8))
             );
             return Err(Error::new(ErrorKind::Limit, text));
         }

@@ -221,7 +221,7 @@ impl LoaderBuilder {
     /// The most memory for batches in preparation, threads and decoding, as `"2GiB"`; the default.
     /// What the consumer holds on to comes on top.
     pub fn memory(mut self, bound: &str) -> Self {
-        self.memory = bound.parse::<Size>().map(|size| size.0);
+        self.memory = bound.parse::<Size>().map(Size::bytes);
         self
     }
 

@@ -86,9 +86,9 @@ impl IndexedFeed {
              .memory() about {} more, or take smaller batches",
             self.step,
             self.epoch,
-            Size(bytes),
-            Size(self.shares.variable),
-            Size((bytes - self.shares.variable).saturating_mul(4))
+            Size::new(bytes),
+            Size::new(self.shares.variable),
+            Size::new((bytes - self.shares.variable).saturating_mul(4))
         );
         Err(Error::new(ErrorKind::Limit, text))
     }

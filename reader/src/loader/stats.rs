@@ -226,7 +226,7 @@ impl fmt::Display for Stats {
         for s in &self.stages {
             let (busy, input, output) =
                 (seconds(s.busy), seconds(s.waiting_input), seconds(s.waiting_output));
-            let bytes = Size(s.bytes).to_string();
+            let bytes = Size::new(s.bytes).to_string();
             writeln!(f, "{:<8}{busy:>9}{input:>14}{output:>15}{:>12}{bytes:>14}", s.name, s.items)?;
         }
         write!(f, "{}", self.verdict())

@@ -1,6 +1,26 @@
 //! Which of several machines is this? Explicit flags, or what launchers say in the environment.
 //!
-//! Pure: the environment is handed in. Two launchers that disagree are an error, never a guess.
+//! Pure: the environment is handed in, and so is how the caller is told which rank it is. Two
+//! launchers that disagree are an error, never a guess.
+
+/// How a user says the rank, for the remedies in errors.
+#[derive(Debug, Clone, Copy)]
+pub struct Remedy {
+    /// How to give rank and world.
+    pub both: &'static str,
+    /// How to give the world of a launcher that tells the rank alone.
+    pub world: &'static str,
+}
+
+/// Remedies of a command that has the flags `--rank` and `--of`.
+pub const COMMAND: Remedy =
+    Remedy { both: "--rank R --of N", world: "--of with the job's completions" };
+
+/// Remedies of a program that uses this library.
+pub const LIBRARY: Remedy = Remedy {
+    both: "Split::new(rank, world)",
+    world: "Split::new(rank, world) with the job's completions",
+};
 
 /// This machine's share of the shards.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,12 +49,14 @@ const PAIRS: [(&str, &str); 4] = [
 ];
 
 /// Finds the rank: `--rank` and `--of` if given, otherwise what the environment says, if anything.
+/// Errors name `remedy`.
 ///
 /// # Errors
 /// A sentence: half a pair, no number, a rank past the world, launchers that disagree.
 pub fn find(
     rank: Option<u64>,
     of: Option<u64>,
+    remedy: &Remedy,
     env: &dyn Fn(&str) -> Option<String>,
 ) -> Result<Option<Rank>, String> {
     if let Some(rank) = rank {
@@ -51,13 +73,13 @@ pub fn find(
     if env("SLURM_STEP_ID").is_some() && number("SLURM_NTASKS", env)?.is_some_and(|n| n > 1) {
         found.extend(pair("SLURM_PROCID", "SLURM_NTASKS", env)?);
     }
-    found.extend(slurm_array(env)?);
-    found.extend(kubernetes(of, env)?);
+    found.extend(slurm_array(remedy, env)?);
+    found.extend(kubernetes(of, remedy, env)?);
     for pair in found.windows(2) {
         if (pair[0].rank, pair[0].world) != (pair[1].rank, pair[1].world) {
             let say = |r: &Rank| format!("{} says rank {} of {}", r.source, r.rank, r.world);
             let (a, b) = (say(&pair[0]), say(&pair[1]));
-            return Err(format!("{a}, but {b}; say which with --rank R --of N"));
+            return Err(format!("{a}, but {b}; say which with {}", remedy.both));
         }
     }
     let found = found.into_iter().next();
@@ -70,6 +92,16 @@ pub fn find(
         }
         _ => Ok(found),
     }
+}
+
+/// A variable of a pair that is there without the other: (there, missing).
+pub fn half(env: &dyn Fn(&str) -> Option<String>) -> Option<(&'static str, &'static str)> {
+    let there = |name| env(name).is_some_and(|text| !text.is_empty());
+    PAIRS.into_iter().find_map(|(rank, world)| match (there(rank), there(world)) {
+        (true, false) => Some((rank, world)),
+        (false, true) => Some((world, rank)),
+        _ => None,
+    })
 }
 
 fn checked(rank: u64, world: u64, source: String) -> Result<Rank, String> {
@@ -100,7 +132,7 @@ fn pair(rank_name: &str, world_name: &str, env: Env<'_>) -> Result<Option<Rank>,
     }
 }
 
-fn slurm_array(env: Env<'_>) -> Result<Option<Rank>, String> {
+fn slurm_array(remedy: &Remedy, env: Env<'_>) -> Result<Option<Rank>, String> {
     let Some(id) = number("SLURM_ARRAY_TASK_ID", env)? else { return Ok(None) };
     let Some(count) = number("SLURM_ARRAY_TASK_COUNT", env)? else { return Ok(None) };
     let min = number("SLURM_ARRAY_TASK_MIN", env)?.unwrap_or(0);
@@ -109,20 +141,20 @@ fn slurm_array(env: Env<'_>) -> Result<Option<Rank>, String> {
     if offset % step != 0 || offset / step >= count {
         return Err(format!(
             "task {id} of a Slurm array of {count} does not fit its range: a part of the array was \
-             submitted again; say --rank R --of N with the numbers of the first submission"
+             submitted again; say {} with the numbers of the first submission",
+            remedy.both
         ));
     }
     checked(offset / step, count, "SLURM_ARRAY_TASK_ID".into()).map(Some)
 }
 
-fn kubernetes(of: Option<u64>, env: Env<'_>) -> Result<Option<Rank>, String> {
+fn kubernetes(of: Option<u64>, remedy: &Remedy, env: Env<'_>) -> Result<Option<Rank>, String> {
     let Some(index) = number("JOB_COMPLETION_INDEX", env)? else { return Ok(None) };
     let Some(world) = of else {
-        return Err(
-            "JOB_COMPLETION_INDEX gives the rank, but Kubernetes does not tell of how many; \
-                    say --of with the job's completions"
-                .into(),
-        );
+        return Err(format!(
+            "JOB_COMPLETION_INDEX gives the rank, but Kubernetes does not tell of how many; say {}",
+            remedy.world
+        ));
     };
     checked(index, world, "JOB_COMPLETION_INDEX".into()).map(Some)
 }
@@ -134,7 +166,7 @@ mod tests {
     fn with(vars: &[(&str, &str)], of: Option<u64>) -> Result<Option<(u64, u64)>, String> {
         let env =
             |name: &str| vars.iter().find(|(n, _)| *n == name).map(|(_, value)| value.to_string());
-        find(None, of, &env).map(|r| r.map(|r| (r.rank, r.world)))
+        find(None, of, &COMMAND, &env).map(|r| r.map(|r| (r.rank, r.world)))
     }
 
     #[test]
@@ -180,8 +212,8 @@ mod tests {
         ];
         assert!(with(&cut, None).is_err());
         let none = |_: &str| None;
-        assert!(find(Some(2), None, &none).unwrap_err().contains("--of"));
-        assert!(find(Some(2), Some(2), &none).is_err());
+        assert!(find(Some(2), None, &COMMAND, &none).unwrap_err().contains("--of"));
+        assert!(find(Some(2), Some(2), &COMMAND, &none).is_err());
     }
 
     #[test]
