@@ -143,6 +143,11 @@ impl Fetched {
         Ok(())
     }
 
+    /// True if the parts are lent by the source: [`Fetched::check`] tells whether they were whole.
+    pub fn is_lent(&self) -> bool {
+        self.lent
+    }
+
     /// Asks whether the source still is what was opened: to be called after the parts were used, and
     /// before what came of them is believed (what a file loses while it is mapped reads as zeros).
     /// Costs two calls of the system.

@@ -10,7 +10,8 @@ use super::labour::{IndexedLabour, Materials, Policy};
 use super::recipe::Recipe;
 use super::stats::Meter;
 use crate::batch::Shelf;
-use crate::dataset::{Dataset, Facts};
+use crate::dataset::Dataset;
+use crate::dataset::select::Facts;
 use crate::decode::Decode;
 use crate::decode::geometry::Transform;
 use crate::decode::image::Image;
@@ -18,8 +19,9 @@ use crate::decode::json::Json;
 use crate::decode::raw::Raw;
 use crate::decode::text::Text;
 use crate::error::{Error, Result};
-use crate::fetch::Verify;
-use crate::order::{Ledger, LoaderState, Order, Remainder, Selection, Share, Shuffle, Split};
+use crate::dataset::exclude::Exclude;
+use crate::fetch::fetched::Verify;
+use crate::order::{Contents, Fingerprint, Ledger, LoaderState, Order, Remainder, Selection, Share, Shuffle, Split};
 use crate::pool::Pool;
 use crate::size::Size;
 use crate::source::SourceKind;
@@ -150,7 +152,7 @@ impl LoaderBuilder {
 
     /// Leaves out the samples for which `keep` says no. Asked of the sidecars, before any I/O on
     /// shards.
-    pub fn filter(mut self, keep: impl Fn(&Facts<'_>) -> bool + Sync) -> Self {
+    pub fn filter(mut self, keep: impl FnMut(&Facts<'_>) -> bool) -> Self {
         self.leave_out(|dataset| dataset.filter(keep));
         self
     }
@@ -158,7 +160,18 @@ impl LoaderBuilder {
     /// Leaves out the samples that the file at `path` lists: keys, one a line, or lines of JSON with a
     /// field `key`, as `bad_samples` and `problems.jsonl` have them.
     pub fn exclude(mut self, path: impl AsRef<Path>) -> Self {
-        self.leave_out(|dataset| dataset.exclude_file(path.as_ref()));
+        self.leave_out(|dataset| {
+            let excluded = dataset.exclude(&Exclude::file(path.as_ref())?)?;
+            match excluded.first_absent {
+                None => Ok(excluded.ordinals),
+                Some(key) => Err(Error::usage(format!(
+                    "{} of the listed samples are not in the data set, the first is '{key}': the list \
+                     belongs to another one",
+                    excluded.absent
+                ))
+                .with_path(path.as_ref())),
+            }
+        });
         self
     }
 
@@ -276,7 +289,6 @@ impl LoaderBuilder {
             bad: bad.clone(),
             meter: meter.clone(),
             threads,
-            run: shares.run,
             decode: Arc::new(MemoryShare::new("decoding", shares.decode)),
             reads: Arc::new(MemoryShare::new("reading", shares.reads)),
         });
@@ -357,7 +369,7 @@ fn order(
     shuffle: Shuffle,
     epoch: EpochLength,
 ) -> Result<Order> {
-    let contents = Arc::new(dataset.contents()?);
+    let contents = Arc::new(Contents::new(Fingerprint::new(dataset.fingerprint()?.0), dataset.counts().iter().copied())?);
     let mut selection = Selection::leave_out(contents.samples(), left_out)?;
     if skip > 0 {
         selection = selection.skip(skip)?;

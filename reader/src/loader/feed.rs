@@ -1,19 +1,23 @@
 //! From the order to jobs: which samples the next batch holds, and what must be read for it.
 
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
 use super::bad::OnBad;
 use super::bound::Shares;
 use super::flow::{Feed, Fill};
-use super::job::{Dealt, Job};
+use super::job::{Dealt, Desk, Job};
 use super::labour::IndexedLabour;
 use crate::error::{Error, ErrorKind, Result};
-use crate::fetch::Limits;
+use crate::fetch::fetched::Fetched;
+use crate::fetch::plan::{Draw, Limits};
 use crate::order::{Cursor, Steps};
 use crate::size::Size;
 
 /// Parts that lie no more than this many bytes apart are read at once.
 const GAP: u64 = 64 << 10;
+
+/// No read is cut shorter than this many bytes for the sake of threads.
+const SHORT: u64 = 64 << 10;
 
 /// Deals the batches of one epoch to one rank.
 pub(crate) struct IndexedFeed {
@@ -26,6 +30,8 @@ pub(crate) struct IndexedFeed {
     step: u64,
     /// Lengths of the keys of a batch, by row.
     keys: Vec<usize>,
+    /// Bytes that the last batch reads.
+    batch_bytes: u64,
     /// Shards that were asked in this epoch whether they still are what was opened.
     checked: Vec<bool>,
 }
@@ -37,23 +43,33 @@ impl IndexedFeed {
         shares: Shares,
         epoch: u64,
     ) -> IndexedFeed {
-        let checked = vec![false; labour.with.dataset.shards()];
-        IndexedFeed { labour, steps, cursor, shares, epoch, step: 0, keys: Vec::new(), checked }
+        let checked = vec![false; labour.with.dataset.shards().len()];
+        let (step, keys, batch_bytes) = (0, Vec::new(), 0);
+        IndexedFeed { labour, steps, cursor, shares, epoch, step, keys, batch_bytes, checked }
     }
 
     /// Deals the rows of the next step.
-    fn deal(&mut self, dealt: &mut Vec<Dealt>) {
-        dealt.clear();
+    fn deal(&mut self, desk: &mut Desk) -> Result<()> {
+        desk.dealt.clear();
+        desk.draws.clear();
         for (position, padding) in self.steps.rows(self.step) {
-            let draw = self.cursor.at(position);
-            dealt.push(Dealt { ordinal: draw.ordinal, pass: draw.pass, padding });
+            if self.cursor.position() != position {
+                self.cursor.seek(position);
+            }
+            let draw = self.cursor.next().ok_or_else(|| {
+                Error::usage(format!("position {position} lies behind the end of the epoch"))
+            })?;
+            desk.draws.push(Draw { slot: desk.dealt.len(), ordinal: draw.ordinal });
+            desk.dealt.push(Dealt { ordinal: draw.ordinal, pass: draw.pass, padding });
         }
+        Ok(())
     }
 
-    fn limits(&self, rows: usize) -> Limits {
-        // All threads have some of a batch, four pieces each if it is large enough.
-        let items = rows.div_ceil(4 * self.labour.with.threads);
-        Limits { run: self.shares.run, gap: GAP, items: items.max(1) }
+    /// How long reads may be: so that every thread has some of a batch, four pieces each if it is
+    /// large enough.
+    fn limits(&self) -> Limits {
+        let piece = self.batch_bytes / (4 * self.labour.with.threads as u64);
+        Limits { run: self.shares.run.min(piece.max(SHORT)), gap: GAP }
     }
 
     /// Asks each shard once an epoch whether it still is what was opened.
@@ -74,7 +90,7 @@ impl IndexedFeed {
         self.keys.resize(desk.dealt.len(), 0);
         for item in desk.plan.items() {
             // A key that can't be read makes its sample bad when it is written.
-            self.keys[item.row] = desk.plan.key(&with.dataset, item).map_or(0, <[u8]>::len);
+            self.keys[item.slot] = with.dataset.key(item.ordinal).map_or(0, <[u8]>::len);
         }
         let substitutes = with.policy.on_bad == OnBad::Substitute;
         let bytes = desk.measure(&with.recipe, &self.keys, substitutes);
@@ -99,20 +115,27 @@ impl Feed for IndexedFeed {
         if self.step == self.steps.count() {
             return Ok(Fill::End);
         }
-        self.deal(&mut job.desk.dealt);
         let desk = &mut *job.desk;
+        self.deal(desk)?;
         desk.reset_outcomes();
-        let limits = self.limits(desk.dealt.len());
-        let ordinals = desk.dealt.iter().map(|dealt| dealt.ordinal);
+        let limits = self.limits();
         let with = &self.labour.with;
-        desk.plan.make(&with.dataset, ordinals, &with.recipe.wanted, limits)?;
+        desk.plan.fill(&with.dataset, &desk.draws, &with.recipe.wanted, limits)?;
+        let bad = desk.bad.get_mut().unwrap_or_else(PoisonError::into_inner);
+        bad.clear();
+        bad.extend(desk.plan.take_bad());
+        let bad = usize::from(!bad.is_empty());
+        self.batch_bytes = desk.plan.runs().iter().map(|run| run.bytes).sum();
         self.check(job)?;
-        job.desk.plan.advise(&self.labour.with.dataset);
+        let tasks = job.desk.plan.runs().len();
+        for run in 0..tasks {
+            Fetched::advise(&self.labour.with.dataset, &job.desk.plan, run);
+        }
         job.variable = self.measure(job)?;
         job.content.epoch = self.epoch;
         job.content.step = self.step;
         job.content.position = self.steps.position_after(self.step);
         self.step += 1;
-        Ok(Fill::Tasks(job.desk.plan.runs().len()))
+        Ok(Fill::Tasks(tasks + bad))
     }
 }

@@ -3,10 +3,10 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use super::recipe::Recipe;
 use crate::batch::{Content, RowFacts, RowState};
 use crate::error::{Error, Result};
-use crate::fetch;
-use super::recipe::Recipe;
+use crate::fetch::plan::{Bad, Draw, Plan};
 
 /// A sample that the order dealt to a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,7 +21,10 @@ pub(crate) struct Dealt {
 #[derive(Debug, Default)]
 pub(crate) struct Desk {
     pub(crate) dealt: Vec<Dealt>,
-    pub(crate) plan: fetch::Plan,
+    pub(crate) draws: Vec<Draw>,
+    pub(crate) plan: Plan,
+    /// Samples that can't be read, as planning found.
+    pub(crate) bad: Mutex<Vec<Bad>>,
     /// What became of each row: see [`Desk::replaced`].
     outcomes: Vec<AtomicU64>,
     /// For each slab column, the bytes that each row may take; zeros for fixed columns.
@@ -42,6 +45,11 @@ impl Desk {
         self.outcomes.extend(self.dealt.iter().map(|_| AtomicU64::new(WHOLE)));
     }
 
+    /// The samples that planning found to be bad.
+    pub(crate) fn take_bad(&self) -> Vec<Bad> {
+        std::mem::take(&mut *self.bad.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
     /// Bytes that row `row` of slab column `column` may take.
     pub(crate) fn room(&self, column: usize, row: usize) -> usize {
         self.rooms[column * self.dealt.len() + row]
@@ -57,8 +65,9 @@ impl Desk {
         for column in (0..recipe.columns()).filter(|&column| recipe.is_variable(column)) {
             let rooms = &mut self.rooms[column * rows..][..rows];
             for item in self.plan.items() {
-                let room = recipe.room(column, keys[item.row], |n| self.plan.length(item, n));
-                rooms[item.row] = usize::try_from(room).unwrap_or(usize::MAX);
+                let parts = self.plan.parts_of(item);
+                let room = recipe.room(column, keys[item.slot], |n| parts[n].length);
+                rooms[item.slot] = usize::try_from(room).unwrap_or(usize::MAX);
             }
             if substitutes {
                 let all = rooms.iter().fold(0usize, |sum, &room| sum.saturating_add(room));

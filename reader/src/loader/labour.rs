@@ -13,7 +13,8 @@ use crate::batch::Content;
 use crate::dataset::Dataset;
 use crate::decode::{Memory, Scratch};
 use crate::error::{Error, Result};
-use crate::fetch::{Bytes, Item, Limits, Plan, Run, Verify};
+use crate::fetch::fetched::{Fetched, Verify};
+use crate::fetch::plan::{Bad, Draw, Item, Limits, PartRef, Plan};
 use crate::order::Order;
 use crate::order::mix::{Key, below};
 use crate::slab::Slab;
@@ -30,10 +31,10 @@ pub(crate) struct Policy {
 
 /// What a thread works with; kept from task to task.
 struct Hand {
-    buffer: Vec<u8>,
+    fetched: Fetched,
     scratch: Scratch,
-    /// Samples of a run that are bad or must be read again.
-    failed: Vec<(Item, Option<Error>)>,
+    /// Samples of a run that are bad.
+    failed: Vec<Bad>,
     /// For the samples that stand in for others.
     spare: Plan,
 }
@@ -47,8 +48,6 @@ pub(crate) struct Materials {
     pub(crate) bad: Arc<BadList>,
     pub(crate) meter: Arc<Meter>,
     pub(crate) threads: usize,
-    /// Bytes of a read that holds several samples.
-    pub(crate) run: u64,
     /// What decoders take from.
     pub(crate) decode: Arc<dyn Memory>,
     /// What reads of very long parts take from. Whoever holds some may wait for `decode`, and never
@@ -71,175 +70,171 @@ impl IndexedLabour {
     fn hand(&self) -> Hand {
         let hand = self.hands.lock().unwrap_or_else(PoisonError::into_inner).pop();
         hand.unwrap_or_else(|| Hand {
-            buffer: Vec::new(),
-            failed: Vec::new(),
+            fetched: Fetched::new(),
             scratch: Scratch::with_memory(self.with.decode.clone()),
+            failed: Vec::new(),
             spare: Plan::default(),
         })
     }
 
     fn put_back(&self, mut hand: Hand) {
-        if hand.buffer.len() > (self.with.run as usize).max(Scratch::KEEP) {
-            hand.buffer = Vec::new();
-        }
+        hand.fetched.clear();
         self.hands.lock().unwrap_or_else(PoisonError::into_inner).push(hand);
     }
 
-    /// Reads a run as a whole and writes its samples; where reading fails, reads each alone.
+    /// Reads a run and writes its samples.
     fn run(&self, job: &Job, task: usize, hand: &mut Hand) {
         let plan = &job.desk.plan;
-        let run = &plan.runs()[task];
-        let items = plan.items_of(run);
-        if let [item] = items {
-            let done = self.alone((plan, item), job, hand);
-            if let Err(error) = done {
-                self.bad(job, item, error, hand);
-            }
-            return;
-        }
         let mut failed = std::mem::take(&mut hand.failed);
-        let read = self.together(plan, run, job, (&mut failed, hand));
-        if read.is_err() {
-            failed.clear();
-            failed.extend(items.iter().map(|item| (*item, None)));
-        }
-        for (item, error) in failed.drain(..) {
-            let error = match error {
-                Some(error) => Err(error),
-                None => self.alone((plan, &item), job, hand),
-            };
-            if let Err(error) = error {
-                self.bad(job, &item, error, hand);
+        let done = self.read((plan, task), hand, |this, fetched, scratch, failed| {
+            for number in plan.runs()[task].items.clone().filter(|&n| fetched.has(n)) {
+                let item = &plan.items()[number];
+                let pass = job.desk.dealt[item.slot].pass;
+                let to = (job, item.slot, pass);
+                if let Err(error) = this.write((plan, item), to, fetched, scratch) {
+                    failed.push(Bad { slot: item.slot, ordinal: item.ordinal, error });
+                }
             }
+        }, &mut failed);
+        if let Err(error) = done {
+            job.fail(0, error);
+        }
+        for bad in failed.drain(..) {
+            self.bad(job, bad, hand);
         }
         hand.failed = failed;
     }
 
-    /// Reads a run of several samples at once. Those that are bad are put on the list.
-    ///
-    /// # Errors
-    /// Nothing could be read, or what was read became something else meanwhile.
-    fn together(
+    /// Reads a run, lets `write` use what was read, and asks whether it was whole.
+    fn read(
         &self,
-        plan: &Plan,
-        run: &Run,
-        job: &Job,
-        (failed, hand): (&mut Vec<(Item, Option<Error>)>, &mut Hand),
+        (plan, run): (&Plan, usize),
+        hand: &mut Hand,
+        write: impl FnOnce(&Self, &Fetched, &mut Scratch, &mut Vec<Bad>),
+        failed: &mut Vec<Bad>,
     ) -> Result<()> {
-        let source = self.with.dataset.shard(run.shard).source()?;
-        let mut watch = Watch::start();
-        let read = Plan::read(&*source, (run.start, run.length), &mut hand.buffer)?;
-        self.with.meter.read.add(watch.lap(), 1, run.length);
-        let items = plan.items_of(run);
-        for item in items {
-            if let Err(error) = self.write((plan, item), (job, item.row), read, &mut hand.scratch) {
-                failed.push((*item, Some(error)));
-            }
-        }
-        self.with.meter.decode.add(watch.stop(), items.len() as u64, 0);
-        if read.is_lent() { source.check() } else { Ok(()) }
-    }
-
-    /// Reads one sample and writes it into its row.
-    fn alone(&self, (plan, item): (&Plan, &Item), job: &Job, hand: &mut Hand) -> Result<()> {
-        self.into_row((plan, item), (job, item.row), (&mut hand.buffer, &mut hand.scratch))
-    }
-
-    fn into_row(
-        &self,
-        (plan, item): (&Plan, &Item),
-        to: (&Job, usize),
-        (buffer, scratch): (&mut Vec<u8>, &mut Scratch),
-    ) -> Result<()> {
-        let source = self.with.dataset.shard(item.shard()).source()?;
-        let (start, length) = item.span();
+        let Hand { fetched, scratch, .. } = hand;
+        let bytes = plan.runs()[run].bytes;
         // A long part is read into memory of its own, for as long as it takes.
-        let long = length > Scratch::KEEP as u64;
-        let granted = if long { self.with.reads.take(0, length).map(|()| length) } else { Ok(0) };
-        let granted = granted.map_err(|e| self.placed(e, (plan, item), start))?;
-        let mut watch = Watch::start();
-        let read = Plan::read(&*source, (start, length), buffer);
-        self.with.meter.read.add(watch.lap(), 1, length);
-        let written = read.and_then(|read| {
-            self.write((plan, item), to, read, scratch)?;
-            if read.is_lent() { source.check() } else { Ok(()) }
-        });
-        self.with.meter.decode.add(watch.stop(), 1, 0);
+        let granted = if bytes > Fetched::KEEP as u64 { bytes } else { 0 };
         if granted > 0 {
-            *buffer = Vec::new();
+            self.with.reads.take(0, granted).map_err(|e| self.placed(e, plan, run))?;
+        }
+        let mut watch = Watch::start();
+        fetched.read(&self.with.dataset, plan, run, failed);
+        self.with.meter.read.add(watch.lap(), 1, bytes);
+        write(self, fetched, scratch, failed);
+        let items = plan.runs()[run].items.len() as u64;
+        self.with.meter.decode.add(watch.stop(), items, 0);
+        let whole = if fetched.is_lent() { fetched.check() } else { Ok(()) };
+        if granted > 0 {
+            fetched.clear();
             self.with.reads.give(granted);
         }
-        written.map_err(|e| self.placed(e, (plan, item), start))
+        whole
     }
 
-    /// Writes a sample that was read into row `row`.
+    /// Writes a sample that was read into its row.
     fn write(
         &self,
         (plan, item): (&Plan, &Item),
-        (job, row): (&Job, usize),
-        read: Bytes<'_>,
+        (job, row, pass): (&Job, usize, u64),
+        fetched: &Fetched,
         scratch: &mut Scratch,
     ) -> Result<()> {
-        let wanted = &self.with.recipe.wanted;
-        plan.fault(&self.with.dataset, item, wanted)?;
-        let pass = job.desk.dealt[row].pass;
+        let Recipe { wanted, .. } = &*self.with.recipe;
+        let dataset = &self.with.dataset;
+        fetched.verify(dataset, plan, item, wanted, self.with.policy.verify)?;
+        let name = dataset.key(item.ordinal)?;
         let random = Key::new(self.seed, pass, b"sample  ").draw(item.ordinal);
-        let verified = plan.verify(item, wanted, read, (self.with.policy.verify, random));
-        verified.map_err(|e| self.placed(e, (plan, item), item.span().0))?;
-        let name = plan.key(&self.with.dataset, item)?;
-        let mut lent = job.content.slab.lend(row);
+        let parts = plan.parts_of(item);
+        let part = |n: usize| {
+            let part: &PartRef = &parts[n];
+            (part.ext.map_or("", |ext| wanted.ext(ext)), fetched.bytes(part))
+        };
         let facts = (name, item.ordinal, random);
-        let part = |n| plan.part(item, n, wanted, read);
-        self.with.recipe.write(facts, part, &mut lent, scratch).map_err(|(n, e)| {
-            let start = n.map_or(item.span().0, |n| plan.byte(item, n));
-            self.placed(e.in_part(start), (plan, item), start)
+        let mut lent = job.content.slab.lend(row);
+        self.with.recipe.write(facts, part, &mut lent, scratch).map_err(|(n, error)| {
+            let start = n.or(Some(0)).and_then(|n| parts.get(n)).map_or(0, |part| part.at);
+            let path = dataset.shard(item.shard).path();
+            error.in_part(start).with_path(path).with_key(name::shown(name))
         })
     }
 
-    /// Adds shard, key and byte to an error that lacks them.
-    fn placed(&self, error: Error, (plan, item): (&Plan, &Item), byte: u64) -> Error {
-        let error = error.with_path(self.with.dataset.shard(item.shard()).path()).with_byte(byte);
-        match plan.key(&self.with.dataset, item) {
-            Ok(key) => error.with_key(name::shown(key)),
-            Err(_) => error,
+    /// Says of an error which sample of a run it is about.
+    fn placed(&self, error: Error, plan: &Plan, run: usize) -> Error {
+        let run = &plan.runs()[run];
+        let error = error.with_path(self.with.dataset.shard(run.shard).path());
+        let item = plan.items().get(run.items.start);
+        match item.map(|item| (item, self.with.dataset.key(item.ordinal))) {
+            Some((item, Ok(key))) => {
+                let at = plan.parts_of(item).iter().find(|part| part.ext.is_some());
+                error.with_key(name::shown(key)).with_byte(at.map_or(0, |part| part.at))
+            }
+            _ => error,
         }
     }
 
     /// Does with a bad sample what the policy says.
-    fn bad(&self, job: &Job, item: &Item, error: Error, hand: &mut Hand) {
-        let counted = |substitute| self.with.bad.add(BadSample::new(&error, item.ordinal, substitute));
+    fn bad(&self, job: &Job, bad: Bad, hand: &mut Hand) {
+        let Bad { slot, ordinal, error } = bad;
+        let counted = |substitute| self.with.bad.add(BadSample::new(&error, ordinal, substitute));
         let done = match self.with.policy.on_bad {
-            OnBad::Error => return job.fail(item.row, error),
-            OnBad::Skip => counted(None).map(|()| job.desk.skipped(item.row)),
-            OnBad::Substitute => match self.substitute(job, item, hand) {
-                None => return job.fail(item.row, error),
-                Some(by) => counted(Some(by)).map(|()| job.desk.replaced(item.row, by)),
+            OnBad::Error => return job.fail(slot, error),
+            OnBad::Skip => counted(None).map(|()| job.desk.skipped(slot)),
+            OnBad::Substitute => match self.substitute(job, slot, ordinal, hand) {
+                None => return job.fail(slot, error),
+                Some(by) => counted(Some(by)).map(|()| job.desk.replaced(slot, by)),
             },
         };
         if let Err(error) = done {
-            job.fail(item.row, error);
+            job.fail(slot, error);
         }
     }
 
     /// Writes another sample into the row of a bad one: which one depends on (seed, pass, ordinal)
-    /// alone.
-    fn substitute(&self, job: &Job, item: &Item, hand: &mut Hand) -> Option<u64> {
-        let Dealt { pass, .. } = job.desk.dealt[item.row];
-        let key = Key::new(self.seed, pass, b"instead ").sub(item.ordinal);
-        let limits = Limits { run: self.with.run, gap: 0, items: 1 };
+    /// and the data alone.
+    fn substitute(&self, job: &Job, slot: usize, ordinal: u64, hand: &mut Hand) -> Option<u64> {
+        let Dealt { pass, .. } = job.desk.dealt[slot];
+        let key = Key::new(self.seed, pass, b"instead ").sub(ordinal);
+        let Materials { dataset, order, recipe, .. } = &self.with;
         for attempt in 0..TRIES {
-            let place = below(key.draw(attempt), self.with.order.epoch_samples());
-            let ordinal = self.with.order.ordinal(0, place).ok().flatten()?;
-            let wanted = &self.with.recipe.wanted;
-            hand.spare.make(&self.with.dataset, [ordinal].into_iter(), wanted, limits).ok()?;
-            let Hand { buffer, scratch, spare, .. } = hand;
-            let Some(other) = spare.items().first() else { continue };
-            let fits = job.desk.fits(&self.with.recipe, item.row, |n| spare.length(other, n));
-            if fits && self.into_row((spare, other), (job, item.row), (buffer, scratch)).is_ok() {
+            let place = below(key.draw(attempt), order.epoch_samples());
+            let ordinal = order.ordinal(0, place).ok().flatten()?;
+            let mut spare = std::mem::take(&mut hand.spare);
+            let draw = [Draw { slot, ordinal }];
+            let planned = spare.fill(dataset, &draw, &recipe.wanted, Limits::default());
+            let written = planned.is_ok() && self.instead(job, (&spare, slot, pass), hand);
+            hand.spare = spare;
+            if written {
                 return Some(ordinal);
             }
         }
         None
+    }
+
+    /// Reads and writes the one sample of `spare`; false if it does not fit or is bad, too.
+    fn instead(&self, job: &Job, (spare, slot, pass): (&Plan, usize, u64), hand: &mut Hand) -> bool {
+        let Some(item) = spare.items().first() else { return false };
+        let Ok(key) = self.with.dataset.key(item.ordinal) else { return false };
+        let length = |n: usize| spare.parts_of(item)[n].length;
+        if !job.desk.fits(&self.with.recipe, slot, key.len(), length) {
+            return false;
+        }
+        if spare.runs().is_empty() {
+            return true;
+        }
+        let (mut failed, mut good) = (Vec::new(), false);
+        let done = self.read(
+            (spare, 0),
+            hand,
+            |this, fetched, scratch, _| {
+                let to = (job, slot, pass);
+                good = fetched.has(0) && this.write((spare, item), to, fetched, scratch).is_ok();
+            },
+            &mut failed,
+        );
+        done.is_ok() && good
     }
 }
 
@@ -257,7 +252,10 @@ impl Labour for IndexedLabour {
 
     fn task(&self, job: &Job, task: usize) {
         let mut hand = self.hand();
-        self.run(job, task, &mut hand);
+        match task.checked_sub(job.desk.plan.runs().len()) {
+            None => self.run(job, task, &mut hand),
+            Some(_) => job.desk.take_bad().into_iter().for_each(|bad| self.bad(job, bad, &mut hand)),
+        }
         self.put_back(hand);
     }
 

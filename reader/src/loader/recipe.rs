@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::column::RowShape;
 use crate::decode::{Decode, Sample, Scratch};
 use crate::error::{Error, Result};
-use crate::fetch::Wanted;
+use crate::fetch::wanted::Wanted;
 use crate::slab::{Layout, Lent};
 
 /// The most parts that one column may be made from.
@@ -70,7 +70,10 @@ impl Recipe {
         let key = RowShape::Variable(crate::column::DType::U8);
         let shapes = [key].into_iter().chain(recipes.iter().map(|column| column.decode.shape()));
         let layout = Arc::new(Layout::new(shapes.collect(), rows)?);
-        let wanted = Wanted::new(&exts)?;
+        let mut wanted = Wanted::new();
+        for (ext, optional) in &exts {
+            if *optional { wanted.allow(ext)? } else { wanted.require(ext)? };
+        }
         Ok(Recipe { recipes, wanted, layout, names: names.into() })
     }
 
