@@ -1,35 +1,43 @@
 //! Which sample comes when: pure arithmetic, no I/O.
 //!
-//! Floors: contents, selection and the shuffles' passes; one data set's endless stream; several by a
-//! schedule; epochs of that; what a rank takes of it; the state to resume from, and the ledger.
+//! Floors: keyed hashing and permutations; the shuffles and the order of one pass; contents and
+//! selection; one data set's endless stream; several by a schedule; epochs of that; what a rank takes
+//! of it, in steps; the state to resume from, and the ledger.
 
 mod bits;
-mod contents;
-mod epochs;
-mod fingerprint;
+pub mod contents;
+pub mod epochs;
+pub mod fingerprint;
+pub mod ledger;
 pub mod mix;
-mod parts;
-mod pass;
+pub mod parts;
+pub mod pass;
 pub mod permutation;
-mod schedule;
+pub mod schedule;
 pub mod score;
-mod selection;
-mod share;
-mod shuffle;
-mod split;
-mod steps;
-mod stream;
+pub mod selection;
+pub mod share;
+pub mod shuffle;
+pub mod split;
+pub mod state;
+pub mod steps;
+pub mod stream;
 
-pub use contents::{Contents, MAX_SAMPLES};
+pub use contents::Contents;
 pub use epochs::Order;
 pub use fingerprint::Fingerprint;
-pub use parts::Cursor;
+pub use ledger::Ledger;
 pub use mix::ORDER_VERSION;
+pub use parts::Cursor;
 pub use pass::{Pass, PassCursor};
-pub use schedule::{MAX_PERIOD, Weights};
+pub use schedule::Weights;
 pub use selection::Selection;
 pub use share::Share;
 pub use shuffle::Shuffle;
 pub use split::{By, Split};
+pub use state::LoaderState;
 pub use steps::{Remainder, Rows, Steps};
 pub use stream::Draw;
+
+#[cfg(test)]
+mod tests;

@@ -91,9 +91,17 @@ impl Order {
     ///
     /// # Errors
     /// No mixture, another number of weights, or an earlier position than that of the last change.
-    pub fn reweigh(mut self, epoch: u64, position: u64, weights: Vec<u64>) -> Result<Order> {
+    pub fn reweigh(self, epoch: u64, position: u64, weights: Vec<u64>) -> Result<Order> {
         let from = self.epoch_range(epoch)?.start + position.min(self.epoch);
-        self.parts.change(Weights { from, weights })?;
+        self.with_weights(Weights { from, weights })
+    }
+
+    /// As [`Order::reweigh`], at a position of the stream.
+    ///
+    /// # Errors
+    /// As [`Order::reweigh`].
+    pub fn with_weights(mut self, weights: Weights) -> Result<Order> {
+        self.parts.change(weights)?;
         Ok(self)
     }
 
@@ -131,9 +139,9 @@ impl Order {
     /// The seed that augmentations take; of a mixture, made of all its seeds. 0 without a shuffle.
     pub fn seed(&self) -> u64 {
         match self.parts.streams() {
-            [stream] => stream.seed(),
+            [stream] => stream.shuffle.seed(),
             streams => {
-                let seeds = streams.iter().map(|stream| stream.seed().to_le_bytes());
+                let seeds = streams.iter().map(|stream| stream.shuffle.seed().to_le_bytes());
                 let print = Fingerprint::of("tarflume seeds", seeds);
                 let [a, b, c, d, e, f, g, h, ..] = *print.bytes();
                 u64::from_le_bytes([a, b, c, d, e, f, g, h])

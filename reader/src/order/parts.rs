@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::fingerprint::Fingerprint;
-use super::pass::ORDER_VERSION;
+use super::mix::ORDER_VERSION;
 use super::schedule::{Schedule, Weights};
 use super::stream::{Draw, Stream, StreamCursor};
 use crate::error::{Error, Result};

@@ -53,13 +53,14 @@ impl Stream {
                  leave nothing; loosen one of them"
             )));
         }
+        shuffle.check()?;
         let starts = selection.starts(&contents);
         Ok(Stream { contents, selection, shuffle, starts, offset: 0 })
     }
 
     /// The same with other samples selected, or at another place among data sets.
     pub(super) fn with(&self, selection: Selection, offset: u64) -> Result<Stream> {
-        let stream = Stream::new(self.contents.clone(), selection, self.shuffle.clone())?;
+        let stream = Stream::new(self.contents.clone(), selection, self.shuffle)?;
         Ok(Stream { offset, ..stream })
     }
 
@@ -70,21 +71,11 @@ impl Stream {
 
     /// The order of one pass; costs what `Pass::new` costs.
     pub(super) fn pass(&self, pass: u64) -> Pass {
-        Pass::new(self.starts.clone(), self.shuffle.clone(), pass)
+        Pass::new(self.starts.clone(), self.shuffle, pass)
     }
 
     pub(super) fn ordinal(&self, slot: u64) -> u64 {
         self.offset + self.selection.ordinal(slot)
-    }
-
-    pub(super) fn seed(&self) -> u64 {
-        match self.shuffle {
-            Shuffle::None => 0,
-            Shuffle::Shards { seed }
-            | Shuffle::Buffer { seed, .. }
-            | Shuffle::Blocks { seed, .. }
-            | Shuffle::Full { seed } => seed,
-        }
     }
 
     /// The shuffle in words that tell it from any other.

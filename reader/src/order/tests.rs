@@ -1,0 +1,1 @@
+//! Proofs of the order as a whole.
