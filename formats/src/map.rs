@@ -41,7 +41,7 @@ pub enum Mapped {
 /// not in memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Access {
-    /// Unknown: some 128 KB around each.
+    /// Unknown: 128 KB around each and, as the system is set, far more.
     Normal,
     /// Here and there: nothing around it.
     Random,
@@ -97,6 +97,15 @@ impl Mapped {
             Access::Sequential => memmap2::Advice::Sequential,
         };
         let _ = map.advise(advice);
+    }
+
+    /// Says that these bytes will be wanted soon: the system begins to read them together, whatever
+    /// [`Access`] says. A hint, as [`Mapped::expect`].
+    pub fn want(&self, at: usize, length: usize) {
+        let Mapped::Map(FileMap { map, .. }) = self else { return };
+        if at.checked_add(length).is_some_and(|end| length > 0 && end <= map.len()) {
+            let _ = map.advise_range(memmap2::Advice::WillNeed, at, length);
+        }
     }
 
     /// False once the file was found cut (or its storage failed) while it was mapped: then bytes

@@ -5,13 +5,12 @@
 
 use std::error::Error;
 
-use tarflume::array::{Access, ArrayDataset};
+use tarflume::ArrayDataset;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut args = std::env::args().skip(1);
     let path = args.next().ok_or("usage: array FILE.npy ROW...")?;
     let array = ArrayDataset::open(path)?;
-    array.expect(Access::Random);
     println!("{} rows of {:?} {:?}", array.len(), array.row_shape(), array.dtype());
     for row in args {
         let view = array.get(row.parse()?)?;

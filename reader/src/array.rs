@@ -21,6 +21,9 @@ use crate::error::{Error, Result};
 use layout::Layout;
 pub use view::RowView;
 
+/// Bytes from which on it pays to ask for them in one call, where single pages would be read.
+const READ_TOGETHER: usize = 16 << 10;
+
 /// A mapped array. Clones share the map; any number of threads may read.
 ///
 /// ```no_run
@@ -78,6 +81,7 @@ impl ArrayDataset {
 
     fn map(file: &File, length: u64, layout: Layout, path: &Path) -> Result<ArrayDataset> {
         let file = Mapped::of(file, length, path)?;
+        file.expect(Access::Random);
         Ok(ArrayDataset(Arc::new(Inner { path: path.to_path_buf(), layout, file })))
     }
 
@@ -111,8 +115,9 @@ impl ArrayDataset {
         &self.0.path
     }
 
-    /// Says in which order rows will be wanted. At first the system reads some 128 KB around every
-    /// row that is not in memory; [`Access::Random`] makes it read the row's pages alone.
+    /// Says in which order rows will be wanted. At first that is [`Access::Random`]: of what is not
+    /// in memory, the pages of a row are read and nothing around them. Who reads all rows from first
+    /// to last says [`Access::Sequential`].
     pub fn expect(&self, access: Access) {
         self.0.file.expect(access);
     }
@@ -135,7 +140,11 @@ impl ArrayDataset {
             return Err(self.outside(&rows));
         }
         // Inside the file, which is mapped: so the numbers fit.
-        let bytes = &file[layout.start(rows.start) as usize..layout.start(rows.end) as usize];
+        let bytes = layout.start(rows.start) as usize..layout.start(rows.end) as usize;
+        if bytes.len() >= READ_TOGETHER {
+            file.want(bytes.start, bytes.len());
+        }
+        let bytes = &file[bytes];
         let count = rows.end - rows.start;
         let view = RowView { file, path, layout, bytes, first: rows.start, rows: count };
         view.intact()?;
@@ -161,6 +170,9 @@ impl ArrayDataset {
         if size > 0 {
             for (&row, into) in rows.iter().zip(into.chunks_exact_mut(size)) {
                 let start = layout.start(row) as usize;
+                if size >= READ_TOGETHER {
+                    file.want(start, size);
+                }
                 into.copy_from_slice(&file[start..start + size]);
             }
         }
