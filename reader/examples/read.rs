@@ -11,8 +11,8 @@ use std::collections::HashMap;
 use std::time::Instant;
 
 use tarflume::decode::RandomResizedCrop;
-use tarflume::fetch::Verify;
-use tarflume::source::SourceKind;
+use tarflume::fetch::fetched::Verify;
+use tarflume::source::open::SourceKind;
 use tarflume::{Error, Loader, LoaderBuilder, Result, Shuffle};
 
 fn main() {

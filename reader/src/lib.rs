@@ -20,7 +20,8 @@ pub mod stream;
 
 pub use array::ArrayDataset;
 pub use batch::{Batch, Column};
-pub use dataset::{Dataset, Shards};
+pub use dataset::Dataset;
+pub use dataset::pattern::Shards;
 pub use error::{Error, ErrorKind, Result};
 pub use loader::{Epoch, Loader, LoaderBuilder, OnBad};
 pub use order::{LoaderState, Remainder, Shuffle, Split};

@@ -26,7 +26,8 @@ pub use epoch::Epoch;
 pub use stats::{Bottleneck, StageStats, Stats};
 
 use self::inner::Inner;
-use crate::dataset::{Dataset, Shards};
+use crate::dataset::Dataset;
+use crate::dataset::pattern::Shards;
 use crate::error::{Error, ErrorKind, Result};
 use crate::order::{Ledger, LoaderState, Order};
 
@@ -70,6 +71,14 @@ impl Loader {
         LoaderBuilder::new(Ok(dataset))
     }
 
+    /// A loader that mixes data sets by integer weights: `[(cats, 70), (dogs, 30)]`. In any stretch
+    /// from the beginning each has its share, to within one sample; each is gone through in an order
+    /// and in passes of its own. Ordinals count on from data set to data set. An epoch has as many
+    /// samples as all of them, unless [`LoaderBuilder::epoch_length`] says otherwise.
+    pub fn mixture(parts: impl IntoIterator<Item = (Dataset, u64)>) -> LoaderBuilder {
+        LoaderBuilder::mixture(parts.into_iter().collect())
+    }
+
     /// The batches of epoch number `epoch`, from its beginning, or from where a resumed state was
     /// taken if it is that epoch. An epoch that can't be begun gives its error as its only batch.
     pub fn epoch(&self, epoch: u64) -> Epoch {
@@ -98,11 +107,11 @@ impl Loader {
     /// The digest of all samples that this loader has handed out, over all its epochs. Added up over
     /// ranks and resumes it is [`Loader::expected`], or a sample was lost or seen twice.
     pub fn ledger(&self) -> Ledger {
-        self.inner.ledger().clone()
+        *self.inner.ledger()
     }
 
     /// What the ledgers of all ranks add up to for one whole epoch: those of its samples that steps
-    /// reach.
+    /// reach. Split by shard, what this rank's own comes to.
     ///
     /// # Errors
     /// An epoch so late that its samples can't be counted.
@@ -149,6 +158,6 @@ impl Loader {
 impl fmt::Debug for Loader {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let inner = &self.inner;
-        write!(f, "Loader({} samples an epoch, {:?})", inner.order.epoch_samples(), inner.split)
+        write!(f, "Loader({} samples an epoch, {:?})", inner.order.epoch_samples(), inner.share.split())
     }
 }

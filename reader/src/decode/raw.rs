@@ -10,12 +10,13 @@ use crate::error::{Error, ErrorKind, Result};
 pub struct Raw {
     ext: String,
     shape: RowShape,
+    optional: bool,
 }
 
 impl Raw {
     /// The part `ext`, of any length: a variable column of bytes.
     pub fn new(ext: impl Into<String>) -> Raw {
-        Raw { ext: ext.into(), shape: RowShape::Variable(DType::U8) }
+        Raw { ext: ext.into(), shape: RowShape::Variable(DType::U8), optional: false }
     }
 
     /// The bytes are elements of type `dtype`.
@@ -34,6 +35,13 @@ impl Raw {
         self.shape = RowShape::Fixed(self.shape.dtype(), shape.into());
         self
     }
+
+    /// A sample that lacks the part has a row of no bytes, and is not bad.
+    #[must_use]
+    pub fn if_there(mut self) -> Raw {
+        self.optional = true;
+        self
+    }
 }
 
 impl Decode for Raw {
@@ -43,6 +51,10 @@ impl Decode for Raw {
 
     fn shape(&self) -> RowShape {
         self.shape.clone()
+    }
+
+    fn optional(&self) -> bool {
+        self.optional
     }
 
     fn decode(&self, sample: &Sample<'_>, mut row: Row<'_>, _: &mut Scratch) -> Result<()> {

@@ -60,6 +60,11 @@ impl Wanted {
         self.needs.len()
     }
 
+    /// The extensions of need number `need`, of which a sample must have one.
+    pub fn alternatives(&self, need: usize) -> &[String] {
+        &self.exts[self.needs[need].exts.clone()]
+    }
+
     /// True if nothing is needed.
     pub fn is_empty(&self) -> bool {
         self.needs.is_empty()

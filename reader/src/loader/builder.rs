@@ -24,7 +24,7 @@ use crate::fetch::fetched::Verify;
 use crate::order::{Contents, Fingerprint, Ledger, LoaderState, Order, Remainder, Selection, Share, Shuffle, Split};
 use crate::pool::Pool;
 use crate::size::Size;
-use crate::source::SourceKind;
+use crate::source::open::SourceKind;
 
 /// Batches in preparation at once, unless the user says otherwise.
 const PREFETCH: usize = 4;
@@ -53,6 +53,9 @@ enum EpochLength {
 #[must_use]
 pub struct LoaderBuilder {
     dataset: Result<Dataset>,
+    /// The parts of a mixture, and their weights.
+    mixed: Vec<(Dataset, u64)>,
+    reweighed: Vec<(u64, u64, Vec<u64>)>,
     left_out: Result<Vec<u64>>,
     range: (u64, Option<u64>),
     shuffle: Shuffle,
@@ -74,6 +77,8 @@ impl LoaderBuilder {
     pub(super) fn new(dataset: Result<Dataset>) -> LoaderBuilder {
         LoaderBuilder {
             dataset,
+            mixed: Vec::new(),
+            reweighed: Vec::new(),
             left_out: Ok(Vec::new()),
             range: (0, None),
             shuffle: Shuffle::None,
@@ -90,6 +95,17 @@ impl LoaderBuilder {
             prefetch: PREFETCH,
             resume: None,
         }
+    }
+
+    pub(super) fn mixture(parts: Vec<(Dataset, u64)>) -> LoaderBuilder {
+        let datasets: Vec<_> = parts.iter().map(|(dataset, _)| dataset.clone()).collect();
+        LoaderBuilder { mixed: parts, ..LoaderBuilder::new(Dataset::concat(&datasets)) }
+    }
+
+    /// From position `position` of epoch `epoch` on, the data sets of a mixture have these weights.
+    pub fn weights_from(mut self, epoch: u64, position: u64, weights: Vec<u64>) -> Self {
+        self.reweighed.push((epoch, position, weights));
+        self
     }
 
     /// The order of the samples; by default that of the shards.
@@ -275,7 +291,20 @@ impl LoaderBuilder {
         let rows = usize::try_from(batch).unwrap_or(usize::MAX);
         let recipe = Arc::new(Recipe::new(self.columns, rows)?);
         known_parts(&dataset, &recipe)?;
-        let order = order(&dataset, self.left_out?, self.range, self.shuffle, self.epoch)?;
+        let mut order = order(Taking {
+            dataset: &dataset,
+            mixed: &self.mixed,
+            reweighed: self.reweighed,
+            left_out: self.left_out?,
+            range: self.range,
+            shuffle: self.shuffle,
+            epoch: self.epoch,
+        })?;
+        let mut progress = Progress { epoch: 0, position: 0 };
+        if let Some(state) = &self.resume {
+            order = state.resume(&order, self.split)?;
+            progress = Progress { epoch: state.epoch(), position: state.position() };
+        }
         let share = Share::new(&order, self.split)?;
         let threads = threads(self.threads)?;
         let fixed = recipe.layout.fixed_bytes() as u64;
@@ -292,16 +321,9 @@ impl LoaderBuilder {
             decode: Arc::new(MemoryShare::new("decoding", shares.decode)),
             reads: Arc::new(MemoryShare::new("reading", shares.reads)),
         });
-        let progress = match self.resume {
-            None => Progress { epoch: 0, position: 0 },
-            Some(state) => {
-                state.check(&order, &self.split)?;
-                Progress { epoch: state.epoch(), position: state.position() }
-            }
-        };
         let inner = Inner {
             labour: Arc::new(labour),
-            ledger: Mutex::new(Ledger::new(&order)),
+            ledger: Mutex::new(Ledger::new(order.data())),
             order,
             share,
             remainder: self.remainder,
@@ -340,7 +362,7 @@ fn threads(asked: Option<usize>) -> Result<usize> {
 
 /// A column of bytes for every extension of the data set.
 fn all_parts(dataset: &Dataset) -> Result<Vec<(String, Arc<dyn Decode>)>> {
-    let raw = |ext: &String| (ext.clone(), Arc::new(Raw::new(ext.as_str()).optional()) as Arc<dyn Decode>);
+    let raw = |ext: &String| (ext.clone(), Arc::new(Raw::new(ext.as_str()).if_there()) as Arc<dyn Decode>);
     Ok(dataset.extensions()?.keys().map(raw).collect())
 }
 
@@ -362,14 +384,56 @@ fn known_parts(dataset: &Dataset, recipe: &Recipe) -> Result<()> {
     Ok(())
 }
 
-fn order(
+/// Which samples take part, and how.
+struct Taking<'a> {
+    dataset: &'a Dataset,
+    mixed: &'a [(Dataset, u64)],
+    reweighed: Vec<(u64, u64, Vec<u64>)>,
+    left_out: Vec<u64>,
+    range: (u64, Option<u64>),
+    shuffle: Shuffle,
+    epoch: EpochLength,
+}
+
+fn order(taking: Taking<'_>) -> Result<Order> {
+    let mut order = match taking.mixed {
+        [] => one(taking.dataset, taking.left_out, taking.range, taking.shuffle)?,
+        _ if taking.range != (0, None) => {
+            let text = "take and skip don't say of which data set of a mixture; use filter";
+            return Err(Error::usage(text));
+        }
+        mixed => {
+            let mut orders = Vec::new();
+            let mut first = 0;
+            for (dataset, weight) in mixed {
+                let range = first..first + dataset.len();
+                let own = taking.left_out.iter().filter(|o| range.contains(o)).map(|o| o - first);
+                let own = own.collect();
+                orders.push((one(dataset, own, (0, None), taking.shuffle)?, *weight));
+                first = range.end;
+            }
+            Order::mixture(orders)?
+        }
+    };
+    order = match taking.epoch {
+        EpochLength::Passes(1) => order,
+        EpochLength::Passes(passes) => order.repeat(passes)?,
+        EpochLength::Samples(samples) => order.epoch_length(samples)?,
+    };
+    for (epoch, position, weights) in taking.reweighed {
+        order = order.reweigh(epoch, position, weights)?;
+    }
+    Ok(order)
+}
+
+fn one(
     dataset: &Dataset,
     left_out: Vec<u64>,
     (skip, take): (u64, Option<u64>),
     shuffle: Shuffle,
-    epoch: EpochLength,
 ) -> Result<Order> {
-    let contents = Arc::new(Contents::new(Fingerprint::new(dataset.fingerprint()?.0), dataset.counts().iter().copied())?);
+    let fingerprint = Fingerprint::new(dataset.fingerprint()?.0);
+    let contents = Arc::new(Contents::new(fingerprint, dataset.counts().iter().copied())?);
     let mut selection = Selection::leave_out(contents.samples(), left_out)?;
     if skip > 0 {
         selection = selection.skip(skip)?;
@@ -377,10 +441,5 @@ fn order(
     if let Some(take) = take {
         selection = selection.take(take)?;
     }
-    let order = Order::new(contents, selection, shuffle)?;
-    match epoch {
-        EpochLength::Passes(1) => Ok(order),
-        EpochLength::Passes(passes) => order.repeat(passes),
-        EpochLength::Samples(samples) => order.epoch_length(samples),
-    }
+    Order::new(contents, selection, shuffle)
 }

@@ -126,17 +126,14 @@ impl Flow {
     pub(crate) fn next(&self) -> Option<Result<Box<Content>>> {
         let mut line = self.line();
         loop {
-            match line.batches.front_mut() {
-                Some(front) => {
-                    if let Some(batch) = front.take() {
-                        line.taken(&self.meter);
-                        drop(line);
-                        self.bell.ring();
-                        return Some(batch);
-                    }
-                }
-                None if line.ended && line.pending.is_none() => return None,
-                None => {}
+            if let Some(batch) = line.batches.front_mut().and_then(Option::take) {
+                line.taken(&self.meter);
+                drop(line);
+                self.bell.ring();
+                return Some(batch);
+            }
+            if line.batches.is_empty() && line.ended && line.pending.is_none() {
+                return None;
             }
             if self.cancelled.load(Ordering::Acquire) {
                 return None;

@@ -74,6 +74,16 @@ impl Inner {
         Ok((Flow::new(Box::new(feed), self.labour.clone(), with, room), count))
     }
 
+    /// What ledgers add up to: by position those of all ranks, by shard this rank's own.
+    pub(crate) fn expected(&self, epoch: u64) -> Result<Ledger> {
+        self.share.order().ledger(epoch, self.steps(0)?.covered())
+    }
+
+    pub(crate) fn state(&self) -> LoaderState {
+        let Progress { epoch, position } = *self.progress();
+        LoaderState::new(&self.order, self.share.split(), epoch, position)
+    }
+
     /// A batch was handed out that ends at `position`; after the last one, the next epoch begins.
     pub(crate) fn delivered(&self, epoch: u64, position: u64, last: bool) {
         *self.progress() = match last {

@@ -21,9 +21,10 @@ pub trait Open: fmt::Debug + Send + Sync {
 }
 
 /// The two ways to read a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum SourceKind {
     /// `pread` into a buffer: one copy, no page faults.
+    #[default]
     File,
     /// A memory map: no copy.
     Mapped,

@@ -53,7 +53,7 @@ impl Shards {
             }
             shard.commit(None).unwrap();
         }
-        shard.finish().unwrap().publish(self.path(), &name, Durability::Unsynced).unwrap();
+        shard.finish().unwrap().publish(self.path(), &name, Durability::Cached).unwrap();
     }
 
     pub fn path(&self) -> &Path {

@@ -1,12 +1,20 @@
 //! What comes when does not depend on threads, prefetch, memory or world: only on the order.
 
-use tarflume::order::{Remainder, Shuffle, Split};
-use tarflume::source::SourceKind;
+use tarflume::order::{Ledger, Remainder, Shuffle, Split};
+use tarflume::source::open::SourceKind;
 
 use crate::harness::{Shards, batches};
 
 const COUNTS: [u64; 5] = [7, 0, 23, 1, 12];
 const SAMPLES: u64 = 43;
+
+/// Adds a rank's ledger to those of the others.
+pub fn sum(ledger: &mut Option<Ledger>, own: &Ledger) {
+    match ledger {
+        Some(ledger) => ledger.merge(own).unwrap(),
+        None => *ledger = Some(*own),
+    }
+}
 
 fn shuffles() -> [Shuffle; 5] {
     [
@@ -51,8 +59,7 @@ fn every_sample_comes_once_over_all_ranks_and_the_ledgers_prove_it() {
                 let loader = shards.loader().shuffle(shuffle).remainder(Remainder::Uneven);
                 let loader = loader.split(Split::new(rank, world).unwrap()).build().unwrap();
                 all.extend(batches(&loader, 2).unwrap().concat());
-                let own = loader.ledger();
-                ledger = Some(ledger.map_or(own.clone(), |sum: tarflume::order::Ledger| sum.merged(&own)));
+                sum(&mut ledger, &loader.ledger());
                 expected = Some(loader.expected(2).unwrap());
             }
             all.sort_unstable();
@@ -110,7 +117,7 @@ fn only_those_that_take_part_come() {
     let loader = shards
         .loader()
         .shuffle(Shuffle::Full { seed: 1 })
-        .filter(|facts| facts.ordinal % 2 == 1 || facts.ordinal == 40)
+        .filter(|facts| facts.ordinal() % 2 == 1 || facts.ordinal() == 40)
         .exclude(&list)
         .take(15)
         .skip(2)
