@@ -1,13 +1,13 @@
-//! Measures decoding alone: a folder of pictures in memory, decoded again and again by 1 and 2
-//! threads. Prints `KEY=VALUE`, images in a second, the best of three rounds; `_cpu` is images in a
-//! second of processor time, which says more on a machine that others use too.
+//! Measures decoding alone: a folder of pictures in memory, decoded to rows by some threads.
 //!
-//! `cargo run --release -p tarflume --example decode -- FOLDER [SECONDS]`
+//! `decode FOLDER [COLUMN THREADS COUNT]`: COUNT pictures as COLUMN; all columns, with 1 and 2
+//! threads, if none is named. Prints `KEY=VALUE`: pictures in a second, and in a second of processor
+//! time, which says more on a machine that others use too.
 #![allow(clippy::print_stdout, clippy::unwrap_used)] // a measuring program
 
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use tarflume::column::Row;
 use tarflume::decode::fixed_crop::{ResizeCentreCrop, Whole};
@@ -20,7 +20,10 @@ use tarflume::decode::{Decode, Sample, Scratch};
 fn main() {
     let mut arguments = std::env::args().skip(1);
     let folder = arguments.next().unwrap_or_else(|| "fixtures/photos".into());
-    let seconds = arguments.next().map_or(1.0, |s| s.parse().unwrap());
+    let wanted: Option<(String, usize, usize)> = arguments.next().map(|column| {
+        let mut number = || arguments.next().unwrap().parse().unwrap();
+        (column, number(), number())
+    });
     let mut pictures = Vec::new();
     read(Path::new(&folder), &mut pictures);
     let bytes: usize = pictures.iter().map(Vec::len).sum();
@@ -40,10 +43,14 @@ fn main() {
         ("evaluation", Image::new("jpg", ResizeCentreCrop::new(256, 224))),
     ];
     for (name, column) in columns {
-        for threads in [1, 2] {
-            let rounds = (0..3).map(|_| rate(&column, &pictures, threads, seconds));
-            let best = rounds.fold((0.0, 0.0), |a, b| (f64::max(a.0, b.0), f64::max(a.1, b.1)));
-            println!("{name}_{threads}t={:.0} {name}_{threads}t_cpu={:.0}", best.0, best.1);
+        let runs = match &wanted {
+            Some((one, threads, count)) if one == name => vec![(*threads, *count)],
+            Some(_) => Vec::new(),
+            None => vec![(1, 1000), (2, 2000)],
+        };
+        for (threads, count) in runs {
+            let (wall, cpu) = rate(&column, &pictures, threads, count);
+            println!("{name}_{threads}t={wall:.0} {name}_{threads}t_cpu={cpu:.0}");
         }
     }
 }
@@ -67,26 +74,27 @@ fn busy() -> usize {
     text.split(' ').next().and_then(|n| n.parse().ok()).unwrap_or(0)
 }
 
-/// Images in a second, and in a second of processor time.
-fn rate(column: &Image, pictures: &[Vec<u8>], threads: usize, seconds: f64) -> (f64, f64) {
-    let cpu = AtomicUsize::new(0);
-    let (next, start) = (AtomicUsize::new(0), Instant::now());
-    let end = Duration::from_secs_f64(seconds);
+/// Pictures in a second, and in a second of processor time.
+fn rate(column: &Image, pictures: &[Vec<u8>], threads: usize, count: usize) -> (f64, f64) {
+    let (next, cpu, start) = (AtomicUsize::new(0), AtomicUsize::new(0), Instant::now());
     std::thread::scope(|scope| {
         for _ in 0..threads {
             scope.spawn(|| {
                 let mut scratch = Scratch::default();
                 let mut row = vec![0u64; column.room(&[]).div_ceil(8) as usize];
-                while start.elapsed() < end {
+                let row: &mut [u8] = bytemuck::cast_slice_mut(&mut row);
+                let fixed = column.shape().bytes();
+                loop {
                     let n = next.fetch_add(1, Ordering::Relaxed);
+                    if n >= count {
+                        break;
+                    }
                     let parts = [("jpg", pictures[n % pictures.len()].as_slice())];
-                    let sample =
-                        Sample { key: b"", ordinal: n as u64, seed: n as u64, parts: &parts };
-                    let row: &mut [u8] = bytemuck::cast_slice_mut(&mut row);
-                    let bytes = column.shape().bytes().unwrap_or(row.len());
+                    let (ordinal, seed) = (n as u64, n as u64);
+                    let sample = Sample { key: b"", ordinal, seed, parts: &parts };
                     let mut used = 0;
-                    let row = match column.shape().bytes() {
-                        Some(_) => Row::fixed(&mut row[..bytes]),
+                    let row = match fixed {
+                        Some(bytes) => Row::fixed(&mut row[..bytes]),
                         None => Row::variable(row, &mut used),
                     };
                     column.decode(&sample, row, &mut scratch).unwrap();
@@ -95,6 +103,6 @@ fn rate(column: &Image, pictures: &[Vec<u8>], threads: usize, seconds: f64) -> (
             });
         }
     });
-    let count = next.load(Ordering::Relaxed) as f64;
-    (count / start.elapsed().as_secs_f64(), count * 1e9 / cpu.load(Ordering::Relaxed) as f64)
+    let (count, cpu) = (count as f64, cpu.load(Ordering::Relaxed) as f64);
+    (count / start.elapsed().as_secs_f64(), count * 1e9 / cpu)
 }

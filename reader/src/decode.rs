@@ -85,7 +85,7 @@ pub trait Decode: Send + Sync + 'static {
         lengths.iter().sum()
     }
 
-    /// Writes the row. What it writes may depend on the sample, its [`Sample::random`] numbers and
+    /// Writes the row. What it writes may depend on the sample, random numbers of [`Sample::seed`] and
     /// nothing else, so that threads, ranks and resumes change nothing.
     ///
     /// # Errors

@@ -71,11 +71,22 @@ impl<'a> Jpeg<'a> {
         let one = self.structure.components == 1
             || (wanted == Channels::Grey && self.structure.components == 3);
         pixels.set(size, if one { 1 } else { 3 })?;
-        run(bytes, size, one, &mut pixels.bytes)?;
-        if wanted == Channels::Grey && !one {
-            to_grey(pixels);
+        let last_row = pixels.bytes.len() / size.height as usize * (size.height as usize - 1);
+        // Data that end early can leave rows unwritten without a word; they would show an earlier
+        // picture. Rows are written from the top, so the last one tells; two marks, because one
+        // might be the picture's own colour.
+        for mark in [0xaa, 0x55] {
+            pixels.bytes[last_row..].fill(mark);
+            run(bytes, size, one, &mut pixels.bytes)?;
+            if pixels.bytes[last_row..].iter().any(|&byte| byte != mark) {
+                if wanted == Channels::Grey && !one {
+                    to_grey(pixels);
+                }
+                return Ok(());
+            }
         }
-        Ok(())
+        let text = "bad JPEG: its data end before the last row of pixels";
+        Err(Error::new(ErrorKind::Decode, text))
     }
 }
 

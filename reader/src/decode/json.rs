@@ -20,7 +20,7 @@ use crate::error::{Error, ErrorKind, Result};
 /// use tarflume::decode::{Decode, json::Json};
 ///
 /// let class = Json::new("json", "/class");
-/// assert_eq!(class.shape(), RowShape::Fixed(DType::I64, vec![]));
+/// assert_eq!(Decode::shape(&class), RowShape::Fixed(DType::I64, vec![]));
 /// let corners = Json::new("json", "/boxes/0").dtype(DType::F32).shape([4]).default(0.0);
 /// let tokens = Json::new("json", "/tokens").dtype(DType::U16).variable();
 /// let caption = Json::new("json", "/caption").text();

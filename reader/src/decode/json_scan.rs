@@ -100,7 +100,7 @@ impl Scan<'_> {
         match self.peek() {
             Some(b'{') => found = self.members(path.and_then(<[Step]>::split_first), depth + 1)?,
             Some(b'[') => found = self.elements(path.and_then(<[Step]>::split_first), depth + 1)?,
-            Some(b'"') => drop(self.string()?),
+            Some(b'"') => self.string().map(|_| ())?,
             Some(b't') => self.literal(b"true")?,
             Some(b'f') => self.literal(b"false")?,
             Some(b'n') => self.literal(b"null")?,
@@ -128,7 +128,7 @@ impl Scan<'_> {
             self.expect(b':')?;
             match step.filter(|(step, _)| self.is(&key, &step.key)) {
                 Some((_, rest)) => found = self.value(Some(rest), depth)?,
-                None => drop(self.value(None, depth)?),
+                None => self.value(None, depth).map(|_| ())?,
             }
             if self.pass(b'}') {
                 return Ok(found);
@@ -150,7 +150,7 @@ impl Scan<'_> {
         for n in 0.. {
             match step.filter(|(step, _)| step.index == Some(n)) {
                 Some((_, rest)) => found = self.value(Some(rest), depth)?,
-                None => drop(self.value(None, depth)?),
+                None => self.value(None, depth).map(|_| ())?,
             }
             if self.pass(b']') {
                 break;

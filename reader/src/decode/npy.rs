@@ -19,7 +19,7 @@ use crate::error::{Error, ErrorKind, Result};
 /// let masks = Npy::new("mask.npy", DType::U8).shape([224, 224]);
 /// let tokens = Npy::new("tokens.npy", DType::U16); // one dimension, any length
 /// let points = Npy::new("points.npy", DType::F32).tail([3]); // any number of points
-/// assert_eq!(points.shape(), RowShape::Variable(DType::F32));
+/// assert_eq!(Decode::shape(&points), RowShape::Variable(DType::F32));
 /// # let _ = (masks, tokens);
 /// ```
 #[derive(Debug, Clone)]

@@ -2,8 +2,8 @@
 """Makes the frozen files of this folder with Pillow, and prints the frozen crops of the tests.
 
 The crops follow torchvision's RandomResizedCrop.get_params, written again here line by line with the
-reader's SplitMix64 in the place of torch's generator. Run it with the Pillow that the README names;
-the files change only if Pillow does.
+reader's SplitMix64 in the place of torch's generator. Made with Pillow 13.0.0; the files
+change only if Pillow does.
 """
 
 import math

@@ -103,3 +103,31 @@ fn every_cut_is_an_error_and_random_damage_never_panics() {
         }
     }
 }
+
+#[test]
+fn data_that_end_early_never_show_an_earlier_picture() {
+    let whole = Photo::new(64, 64, PhotoKind::Yuv444).encode(3).unwrap();
+    let middle = whole.len() * 3 / 4;
+    for inserted in [&[0xff, 0xfe, 0, 2, 0xff, 0xd9][..], &[0xff, 0xd9], &[0xff, 0xc4, 0, 2]] {
+        let mut bytes = whole.clone();
+        bytes.splice(middle..middle, inserted.iter().copied());
+        let after = |earlier: u8| {
+            let mut pixels = Pixels { bytes: vec![earlier; 64 * 64 * 3], ..Pixels::default() };
+            let jpeg = Jpeg::open(&bytes).ok()?;
+            jpeg.decode(Channels::Rgb, 64, &mut Vec::new(), &mut pixels).ok()?;
+            Some(pixels.bytes)
+        };
+        assert!(after(0) == after(200), "{inserted:02x?}");
+    }
+}
+
+#[test]
+fn a_picture_of_one_colour_is_no_damage() {
+    for shade in [0xaa, 0x55, 0] {
+        let mut bytes = Vec::new();
+        let encoder = image::codecs::jpeg::JpegEncoder::new_with_quality(&mut bytes, 100);
+        let flat = image::GrayImage::from_pixel(20, 20, image::Luma([shade]));
+        flat.write_with_encoder(encoder).unwrap();
+        assert!(decode(&bytes, Channels::Rgb, 20).unwrap().bytes == [shade; 400]);
+    }
+}
