@@ -142,7 +142,7 @@ impl Grouping {
         let size = member.size as usize;
         self.pool.grow(body, size);
         let data = (body.used, body.used + size);
-        self.tar.data(&mut body.data[data.0..data.1])?;
+        self.tar.data(member, &mut body.data[data.0..data.1])?;
         body.used = data.1;
         let start = body.names.len();
         body.names.extend_from_slice(ext);

@@ -58,11 +58,15 @@ impl Tar {
         }
     }
 
-    /// Fills `into` with the next bytes of the data of the member that was found last.
+    /// Fills `into` with the data of `member`, which must be the one that was found last. It is read
+    /// once.
     ///
     /// # Errors
     /// The tar ends inside the member; a failed read.
-    pub(super) fn data(&mut self, into: &mut [u8]) -> Result<()> {
+    pub(super) fn data(&mut self, member: &Member, into: &mut [u8]) -> Result<()> {
+        if !self.pass_to(member.data)? {
+            return Err(self.placed(self.walk.eof(self.at).into()));
+        }
         let mut done = 0;
         while done < into.len() {
             if self.start == self.end && into.len() - done >= WINDOW {
