@@ -11,7 +11,7 @@ use tarflume_formats::index::{IndexBuilder, TarFacts};
 use tarflume_formats::manifest::{Manifest, ShardEntry};
 use tarflume_formats::plan::{PlanWriter, PlannedExt, PlannedPart, PlannedSample};
 use tarflume_formats::record::ShardRecord;
-use tarflume_formats::tar;
+use tarflume_formats::{npy, tar};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let out = std::env::args().nth(1).ok_or("usage: seeds DIR")?;
@@ -46,6 +46,13 @@ fn main() -> Result<(), Box<dyn Error>> {
     for (name, keys) in [("sorted", ["a/1", "a/2"]), ("unsorted", ["b", "a"])] {
         put("index", name, &[0], &small_index(keys)?)?;
         put("index", &format!("{name}-summed"), &[1], &small_index(keys)?)?;
+    }
+    for (name, fortran, shape) in [("matrix", false, &[3, 2][..]), ("scalar", true, &[])] {
+        let mut head = Vec::new();
+        let dtype = npy::Dtype { kind: 'f', size: 4, little: true };
+        npy::write_header(&mut head, dtype, fortran, shape)?;
+        put("npy", name, &[0], &head)?;
+        put("npy", &format!("{name}-text"), &[1], &head[10..])?;
     }
     put("index", "made", &[2], &[3, 6, 9, 7, 7, 1, 40, 3, 2, 1, 0, 1, 1, 1, 2, 2, 1, 1])?;
     put("plan", "whole", &[0], &small_plan()?)?;

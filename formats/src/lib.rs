@@ -5,7 +5,7 @@
 //!
 //! 1. [`place`], [`error`], [`name`], [`checksum`], [`varint`], `le`: words that all share;
 //! 2. [`tar`]: headers and the walk over members, without I/O; [`map`]: the room with the memory map;
-//! 3. [`index`], [`manifest`], [`plan`], [`record`]: the formats, from bytes and to bytes;
+//! 3. [`index`], [`manifest`], [`npy`], [`plan`], [`record`]: the formats, from bytes and to bytes;
 //! 4. [`publish`]: how a file gets its final name; [`reading`]: a tar read member by member;
 //! 5. [`shard`]: tar and index written in step; [`dataset`]: all of a data set, opened.
 //!
@@ -45,6 +45,7 @@ mod le;
 pub mod manifest;
 pub mod map;
 pub mod name;
+pub mod npy;
 pub mod place;
 pub mod plan;
 pub mod publish;

@@ -1,27 +1,59 @@
-//! The only room of this crate with unsafe code: a read-only memory map of a whole file.
+//! A read-only memory map of a whole file. This room and its two chambers are the only ones of this
+//! crate with unsafe code.
 //!
 //! What a caller of [`Mapped::open`] relies on, and why it holds:
-//! - the file is not shortened while it is mapped: this project publishes files by rename and never
-//!   writes to a file that bears its final name. Somebody else who truncates a mapped index kills
-//!   the process with SIGBUS, as with every memory map;
+//! - no file of this project is shortened while it is mapped: they are published by rename, and
+//!   nobody writes to a file that bears its final name;
+//! - if somebody else cuts it nevertheless, the process is not killed by SIGBUS: what is lost reads
+//!   as zeros, and [`Mapped::is_intact`] says so from then on (`map/guard.rs` has the limits of that).
+//!   Readers ask after they have read, and before they believe;
 //! - the bytes may change under the map if somebody else writes to the file: nothing here hands
 //!   out types for which some byte patterns are invalid, only `&[u8]`, and readers check sums.
+//!   That is more than the language promises for a `&[u8]`, as with every map of a file.
 #![allow(unsafe_code)]
+
+#[cfg(not(target_os = "linux"))]
+compile_error!("the guard of mapped files knows Linux alone");
+
+mod guard;
+mod ranges;
 
 use std::fs::File;
 use std::io;
 use std::ops::Deref;
 use std::path::Path;
+use std::ptr::read_volatile;
+use std::sync::atomic::{Ordering, fence};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
+use guard::Watch;
 
 /// The bytes of a file, mapped or owned.
 #[derive(Debug)]
 pub enum Mapped {
     /// Shared with the page cache and with every other process that maps the file.
-    Map(memmap2::Mmap),
+    Map(FileMap),
     /// In this process's memory: tests, pipes, empty files.
     Owned(Vec<u8>),
+}
+
+/// In which order the bytes of a map will be wanted: how much the system reads around a page that is
+/// not in memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Access {
+    /// Unknown: some 128 KB around each.
+    Normal,
+    /// Here and there: nothing around it.
+    Random,
+    /// From front to back: more, and ahead.
+    Sequential,
+}
+
+/// A map that is watched. It is forgotten before it is unmapped: fields are dropped in this order.
+#[derive(Debug)]
+pub struct FileMap {
+    watch: Watch,
+    map: memmap2::Mmap,
 }
 
 impl Mapped {
@@ -40,7 +72,7 @@ impl Mapped {
     ///
     /// # Errors
     /// The operating system's refusal to map it.
-    pub(crate) fn of(file: &File, length: u64, path: &Path) -> Result<Mapped> {
+    pub fn of(file: &File, length: u64, path: &Path) -> Result<Mapped> {
         let refused = |e| Error::io(e, "map into memory", path);
         let length =
             usize::try_from(length).map_err(|_| refused(io::ErrorKind::OutOfMemory.into()))?;
@@ -48,10 +80,54 @@ impl Mapped {
             return Ok(Mapped::Owned(Vec::new()));
         }
         // SAFETY: the map is read-only and handed out as `&[u8]` alone; that the file keeps its
-        // length is the contract written at the head of this file.
-        let map = unsafe { memmap2::MmapOptions::new().len(length).map(file) };
-        map.map(Mapped::Map).map_err(refused)
+        // length, or what happens if not, is the contract written at the head of this file.
+        let map = unsafe { memmap2::MmapOptions::new().len(length).map(file) }.map_err(refused)?;
+        // SAFETY: the map begins here, belongs to `FileMap` and is dropped after its watch.
+        let watch = unsafe { Watch::over(map.as_ptr(), map.len()) }.map_err(refused)?;
+        Ok(Mapped::Map(FileMap { watch, map }))
     }
+
+    /// Says in which order bytes will be wanted. A hint: it changes speed alone, and a system that
+    /// does not take it is not asked again.
+    pub fn expect(&self, access: Access) {
+        let Mapped::Map(FileMap { map, .. }) = self else { return };
+        let advice = match access {
+            Access::Normal => memmap2::Advice::Normal,
+            Access::Random => memmap2::Advice::Random,
+            Access::Sequential => memmap2::Advice::Sequential,
+        };
+        let _ = map.advise(advice);
+    }
+
+    /// False once the file was found cut (or its storage failed) while it was mapped: then bytes
+    /// read before may have been zeros that the file never had. To be asked after reading; costs
+    /// a nanosecond or two. It touches the last page, so it notices every cut but one inside that.
+    #[inline]
+    #[must_use]
+    pub fn is_intact(&self) -> bool {
+        let Mapped::Map(FileMap { watch, map }) = self else { return true };
+        // What was read before the call was read before the page is touched.
+        fence(Ordering::Acquire);
+        // SAFETY: the last byte of a map that has at least one; if it is lost, zeros stand there.
+        unsafe { read_volatile(&raw const map[map.len() - 1]) };
+        !watch.is_torn()
+    }
+
+    /// [`Mapped::is_intact`] as an error.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Truncated`], without the path.
+    #[inline]
+    pub fn intact(&self) -> Result<()> {
+        if self.is_intact() { Ok(()) } else { Err(torn()) }
+    }
+}
+
+#[cold]
+fn torn() -> Error {
+    let text = "the file was cut while it was in use, or its storage failed; open it again when it \
+                is whole, and replace files by rename instead of writing over them";
+    Error::new(ErrorKind::Truncated, text)
 }
 
 impl Deref for Mapped {
@@ -59,7 +135,7 @@ impl Deref for Mapped {
 
     fn deref(&self) -> &[u8] {
         match self {
-            Mapped::Map(map) => map,
+            Mapped::Map(file) => &file.map,
             Mapped::Owned(bytes) => bytes,
         }
     }

@@ -3,6 +3,28 @@
 //! The trait and what it is handed. Implementations stand in the files below; a user's own takes ten
 //! lines. Nothing here reads files, starts threads or knows of batches.
 
+pub mod class;
+pub mod fixed_crop;
+mod formats;
+pub mod geometry;
+pub mod image;
+mod jpeg;
+pub mod json;
+mod json_scan;
+mod json_value;
+mod markers;
+pub mod npy;
+pub mod number;
+pub mod output;
+pub mod pixels;
+pub mod random;
+pub mod random_crop;
+pub mod raw;
+pub mod resize;
+pub mod sequence;
+pub mod text;
+mod turn;
+
 use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
@@ -14,6 +36,28 @@ use crate::error::Result;
 ///
 /// One value serves all threads; what a thread wants to keep between samples goes into its
 /// [`Scratch`].
+///
+/// One of your own:
+/// ```
+/// use tarflume::Result;
+/// use tarflume::column::{DType, Row, RowShape};
+/// use tarflume::decode::{Decode, Sample, Scratch};
+///
+/// /// How long the part is, in bytes.
+/// struct Length(&'static str);
+///
+/// impl Decode for Length {
+///     fn parts(&self) -> Vec<String> {
+///         vec![self.0.into()]
+///     }
+///     fn shape(&self) -> RowShape {
+///         RowShape::Fixed(DType::U64, vec![])
+///     }
+///     fn decode(&self, sample: &Sample<'_>, mut row: Row<'_>, _: &mut Scratch) -> Result<()> {
+///         row.put(&(sample.part(0).len() as u64).to_ne_bytes())
+///     }
+/// }
+/// ```
 pub trait Decode: Send + Sync + 'static {
     /// The extensions it needs. A sample must have the first of each entry's alternatives that is
     /// there: `["jpg;jpeg;png"]` needs one of three, `["jpg", "json"]` needs both.
@@ -21,6 +65,20 @@ pub trait Decode: Send + Sync + 'static {
 
     /// What each row holds.
     fn shape(&self) -> RowShape;
+
+    /// True if a part that a sample lacks is handed over as no bytes under an empty extension; by
+    /// default such a sample is bad.
+    fn optional(&self) -> bool {
+        false
+    }
+
+    /// Whether what it was built with makes sense; asked once, before anything is read.
+    ///
+    /// # Errors
+    /// It does not: say what would.
+    fn validate(&self) -> Result<()> {
+        Ok(())
+    }
 
     /// The most bytes a variable row may take, from the length of each needed part in bytes.
     fn room(&self, lengths: &[u64]) -> u64 {

@@ -90,6 +90,18 @@ impl Error {
         self
     }
 
+    /// The text begins with the column that it is about.
+    pub(crate) fn of_column(mut self, name: &str) -> Self {
+        self.0.text = format!("column '{name}': {}", self.0.text);
+        self
+    }
+
+    /// A byte counted from the start of a part becomes one counted from the start of the shard.
+    pub(crate) fn in_part(mut self, start: u64) -> Self {
+        self.0.place.byte = Some(start + self.0.place.byte.unwrap_or(0));
+        self
+    }
+
     /// What went wrong.
     pub fn kind(&self) -> ErrorKind {
         self.0.kind

@@ -17,7 +17,7 @@ use crate::map::Mapped;
 /// One part of a sample.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Part<'a> {
-    /// Its extension.
+    /// Its extension, in the mapped sidecar: see [`super::Index::intact`].
     pub ext: &'a [u8],
     /// Byte of the tar at which its data begins.
     pub offset: u64,
@@ -76,7 +76,9 @@ impl Body {
             None => None,
         };
         let id = u16::from_le_bytes(self.number(&self.sections.ext_ids, part)?);
-        Ok(Part { ext: self.ext(id)?, offset, length, checksum })
+        let part = Part { ext: self.ext(id)?, offset, length, checksum };
+        self.intact()?;
+        Ok(part)
     }
 
     fn ext(&self, id: u16) -> Result<&[u8]> {
@@ -108,6 +110,13 @@ impl Body {
             }
             _ => Err(self.error(ErrorKind::Damaged, format!("the sidecar lies: no record {i}"))),
         }
+    }
+
+    /// Asks whether what was read is what stands in the file. Every lookup ends with this: a block
+    /// found right once may be lost since.
+    #[inline]
+    pub(super) fn intact(&self) -> Result<()> {
+        if self.bytes.is_intact() { Ok(()) } else { Err(self.error(ErrorKind::Truncated, "")) }
     }
 
     /// Bytes of the body, after their blocks were checked.
@@ -151,7 +160,8 @@ impl Body {
 
     #[cold]
     pub(super) fn error(&self, kind: ErrorKind, text: impl Into<String>) -> Error {
-        let error = Error::new(kind, text);
+        // What looks like damage or a lie may be the zeros of a file that was cut.
+        let error = self.bytes.intact().err().unwrap_or_else(|| Error::new(kind, text));
         match &self.path {
             Some(path) => error.with_path(path),
             None => error,

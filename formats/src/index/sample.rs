@@ -10,7 +10,7 @@ pub struct Sample<'a> {
     pub(super) body: &'a Body,
     /// Its place in the shard.
     pub row: u64,
-    /// Its key.
+    /// Its key, in the mapped sidecar: see [`super::Index::intact`].
     pub key: &'a [u8],
     /// Byte of the tar at which its first header block begins.
     pub first: u64,
@@ -35,9 +35,11 @@ impl<'a> Sample<'a> {
         for part in self.parts() {
             let part = part?;
             if part.ext == ext {
+                self.body.intact()?;
                 return Ok(Some(part));
             }
         }
+        self.body.intact()?;
         Ok(None)
     }
 

@@ -115,15 +115,28 @@ impl Index {
         self.body.sections.checksums.is_some()
     }
 
-    /// blake3 of the sidecar itself; reads all of it.
+    /// blake3 of the sidecar itself; reads all of it. It is worth nothing if [`Index::intact`] fails
+    /// afterwards.
     pub fn digest(&self) -> Digest {
         blake3::hash(&self.body.bytes)
+    }
+
+    /// Asks whether the sidecar still is what was opened. Every lookup asks by itself; keys and
+    /// extensions are handed out as they stand in the map, and whoever copies or compares them asks
+    /// once more when that is done.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Truncated`] if the file was cut while it was mapped.
+    #[inline]
+    pub fn intact(&self) -> Result<()> {
+        self.body.intact()
     }
 
     /// The sample at `row`, or `None` past the end.
     ///
     /// # Errors
-    /// [`ErrorKind::Damaged`] if the blocks that describe it fail their checksum or lie.
+    /// [`ErrorKind::Damaged`] if the blocks that describe it fail their checksum or lie;
+    /// [`ErrorKind::Truncated`] if the file was cut while it was mapped.
     pub fn sample(&self, row: u64) -> Result<Option<Sample<'_>>> {
         if row >= self.samples {
             return Ok(None);
@@ -140,6 +153,7 @@ impl Index {
         let key =
             self.body.read(keys.start + key_start as usize, (key_end - key_start) as usize)?;
         let dimensions = self.body.dimensions(row)?;
+        self.body.intact()?;
         Ok(Some(Sample { body: &self.body, row, key, first, dimensions, first_part, end_part }))
     }
 
@@ -163,10 +177,13 @@ impl Index {
             }
         }
         if low == self.samples {
+            self.body.intact()?;
             return Ok(None);
         }
         let row = self.by_key(low)?;
-        Ok((self.key(row)? == key).then_some(row))
+        let found = self.key(row)? == key;
+        self.body.intact()?;
+        Ok(found.then_some(row))
     }
 
     /// The row whose key is the `n`th in byte order.
@@ -179,6 +196,7 @@ impl Index {
         if row >= self.samples {
             return Err(self.body.lie(n, "the order of keys names a row past the end"));
         }
+        self.body.intact()?;
         Ok(row)
     }
 

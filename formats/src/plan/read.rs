@@ -144,10 +144,12 @@ impl PlannedSamples<'_> {
         }
         let (packed, raw) = (u32_at(bytes, 0) as usize, u32_at(bytes, 4) as usize);
         if raw == 0 || raw > MAX_CHUNK || packed > bytes.len() - 12 {
+            self.plan.bytes.intact()?;
             return Err(damaged("a chunk's length is impossible"));
         }
-        self.chunk = zstd::bulk::decompress(&bytes[12..12 + packed], raw)
-            .map_err(|e| damaged(&format!("a chunk can't be unpacked: {e}")))?;
+        let chunk = zstd::bulk::decompress(&bytes[12..12 + packed], raw);
+        self.plan.bytes.intact()?;
+        self.chunk = chunk.map_err(|e| damaged(&format!("a chunk can't be unpacked: {e}")))?;
         if self.chunk.len() != raw || crc32c(&self.chunk) != u32_at(bytes, 8) {
             return Err(damaged("the checksum of a chunk is wrong"));
         }

@@ -1,0 +1,257 @@
+//! Which addresses are mapped files of ours: a table that a signal handler may read at any moment.
+//!
+//! No locks, and no memory is given back: the table grows by slabs of 1,024 ranges, which are never
+//! freed and used again. Finding a range takes one pass over the table; it is done once for a file
+//! that was cut, never in a lookup.
+//!
+//! What the parts of this file rely on:
+//! - a slab is reached by [`Slab::next`] alone, is published whole, and lives for ever;
+//! - a slot's fields are written by the one thread that took it from FREE to BUSY, and by [`tear`];
+//! - `stamp` changes before and after the fields do. Who reads it twice and finds the same LIVE
+//!   value has read fields that belong together. A slot that changes meanwhile is passed over: the
+//!   range in which a thread stands is borrowed by that thread, so its slot does not change;
+//! - orders: the fields lie between a release fence and a release store of `stamp`, as in a seqlock.
+//!
+//! [`tear`]: Slot::tear
+#![allow(unsafe_code)]
+
+use std::ptr::null_mut;
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering, fence};
+
+const SLOTS: usize = 1024;
+
+/// A stamp's two low bits; those above count how often the slot was used.
+const FREE: usize = 0;
+const BUSY: usize = 1;
+const LIVE: usize = 2;
+const STATE: usize = 3;
+
+static TABLE: Slab = Slab::new();
+
+/// One mapped range.
+#[derive(Debug)]
+pub(super) struct Slot {
+    stamp: AtomicUsize,
+    start: AtomicUsize,
+    end: AtomicUsize,
+    torn: AtomicBool,
+}
+
+impl Slot {
+    const fn new() -> Slot {
+        Slot {
+            stamp: AtomicUsize::new(FREE),
+            start: AtomicUsize::new(0),
+            end: AtomicUsize::new(0),
+            torn: AtomicBool::new(false),
+        }
+    }
+
+    /// Takes the slot, if it is free, for the addresses from `start` to before `end`.
+    fn take(&self, start: usize, end: usize) -> bool {
+        let stamp = self.stamp.load(Ordering::Relaxed);
+        let busy = stamp | BUSY;
+        if stamp & STATE != FREE
+            || self
+                .stamp
+                .compare_exchange(stamp, busy, Ordering::Acquire, Ordering::Relaxed)
+                .is_err()
+        {
+            return false;
+        }
+        fence(Ordering::Release);
+        self.start.store(start, Ordering::Relaxed);
+        self.end.store(end, Ordering::Relaxed);
+        self.torn.store(false, Ordering::Relaxed);
+        self.stamp.store(stamp | LIVE, Ordering::Release);
+        true
+    }
+
+    fn free(&self) {
+        let stamp = self.stamp.load(Ordering::Relaxed) & !STATE;
+        // The next use has another stamp: a reader that stood still since then will see that.
+        self.stamp.store(stamp.wrapping_add(STATE + 1), Ordering::SeqCst);
+    }
+
+    /// Where the range ends, if `address` lies in it.
+    fn end_of(&self, address: usize) -> Option<usize> {
+        let stamp = self.stamp.load(Ordering::Acquire);
+        let start = self.start.load(Ordering::Relaxed);
+        let end = self.end.load(Ordering::Relaxed);
+        fence(Ordering::Acquire);
+        let same = self.stamp.load(Ordering::Relaxed) == stamp && stamp & STATE == LIVE;
+        (same && start <= address && address < end).then_some(end)
+    }
+
+    /// Marks the range as no longer what was mapped.
+    pub(super) fn tear(&self) {
+        self.torn.store(true, Ordering::SeqCst);
+    }
+
+    /// True once bytes of the range could not be read. What was read before the call is covered.
+    #[inline]
+    pub(super) fn is_torn(&self) -> bool {
+        fence(Ordering::Acquire);
+        self.torn.load(Ordering::Relaxed)
+    }
+}
+
+/// Slots that were allocated together.
+struct Slab {
+    /// Slots taken, about: a slab that looks full is passed over by [`claim`], nothing more.
+    taken: AtomicUsize,
+    /// Where the search for a free slot begins.
+    hint: AtomicUsize,
+    slots: [Slot; SLOTS],
+    next: AtomicPtr<Slab>,
+}
+
+impl Slab {
+    const fn new() -> Slab {
+        Slab {
+            taken: AtomicUsize::new(0),
+            hint: AtomicUsize::new(0),
+            slots: [const { Slot::new() }; SLOTS],
+            next: AtomicPtr::new(null_mut()),
+        }
+    }
+
+    fn next(&self) -> Option<&'static Slab> {
+        // SAFETY: `next` is null or came from `Box::leak` in `grow`, whole before it was published
+        // with release order, and is never freed.
+        unsafe { self.next.load(Ordering::Acquire).as_ref() }
+    }
+
+    /// The slab behind this one, made if there is none.
+    fn grow(&self) -> &'static Slab {
+        if let Some(next) = self.next() {
+            return next;
+        }
+        let made: &'static mut Slab = Box::leak(Box::new(Slab::new()));
+        let made: *mut Slab = made;
+        let order = (Ordering::AcqRel, Ordering::Acquire);
+        let next = match self.next.compare_exchange(null_mut(), made, order.0, order.1) {
+            Ok(_) => made,
+            Err(other) => {
+                // SAFETY: `made` came from a box just now and nobody else has seen it.
+                drop(unsafe { Box::from_raw(made) });
+                other
+            }
+        };
+        // SAFETY: not null, and published by this or by another thread's `grow`; never freed.
+        unsafe { &*next }
+    }
+
+    fn claim(&self, start: usize, end: usize) -> Option<&Slot> {
+        if self.taken.load(Ordering::Relaxed) >= SLOTS {
+            return None;
+        }
+        let hint = self.hint.load(Ordering::Relaxed) % SLOTS;
+        let (before, behind) = self.slots.split_at(hint);
+        let found = behind.iter().chain(before).zip(hint..).find(|(s, _)| s.take(start, end));
+        found.map(|(slot, at)| {
+            self.taken.fetch_add(1, Ordering::Relaxed);
+            self.hint.store(at + 1, Ordering::Relaxed);
+            slot
+        })
+    }
+}
+
+/// A place in the table for the addresses from `start` to before `end`.
+pub(super) fn claim(start: usize, end: usize) -> &'static Slot {
+    let mut slab = &TABLE;
+    loop {
+        if let Some(slot) = slab.claim(start, end) {
+            return slot;
+        }
+        slab = slab.grow();
+    }
+}
+
+/// Gives the place back. No thread may stand in the range any more.
+pub(super) fn release(slot: &'static Slot) {
+    slot.free();
+    let address = std::ptr::from_ref(slot);
+    let mut slab = Some(&TABLE);
+    while let Some(here) = slab {
+        if here.slots.as_ptr_range().contains(&address) {
+            here.taken.fetch_sub(1, Ordering::Relaxed);
+            return;
+        }
+        slab = here.next();
+    }
+}
+
+/// The slot in whose range `address` lies, and where that range ends. Safe in a signal handler: it
+/// takes no lock, allocates nothing and can't panic.
+pub(super) fn find(address: usize) -> Option<(&'static Slot, usize)> {
+    let mut slab = Some(&TABLE);
+    while let Some(here) = slab {
+        for slot in &here.slots {
+            if let Some(end) = slot.end_of(address) {
+                return Some((slot, end));
+            }
+        }
+        slab = here.next();
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Addresses that no map has: the table is shared with the tests of `map`.
+    const BASE: usize = 1 << 62;
+
+    #[test]
+    fn ranges_are_found_and_forgotten_also_past_the_first_slab() {
+        let slots: Vec<_> =
+            (0..2500).map(|i| claim(BASE + i * 10_000, BASE + i * 10_000 + 4096)).collect();
+        for (i, slot) in slots.iter().enumerate() {
+            let start = BASE + i * 10_000;
+            for address in [start, start + 4095] {
+                let (found, end) = find(address).expect("a range");
+                assert!(std::ptr::eq(found, *slot));
+                assert_eq!(end, start + 4096);
+            }
+            assert!(find(start + 4096).is_none());
+        }
+        slots.iter().for_each(|slot| release(slot));
+        assert!((0..2500).all(|i| find(BASE + i * 10_000).is_none()));
+    }
+
+    #[test]
+    fn a_slot_used_again_is_whole_again() {
+        let slot = claim(BASE - 4096, BASE - 2048);
+        slot.tear();
+        assert!(slot.is_torn());
+        release(slot);
+        let slots: Vec<_> = (0..SLOTS).map(|_| claim(BASE - 4096, BASE - 2048)).collect();
+        assert!(slots.iter().all(|slot| !slot.is_torn()));
+        slots.iter().for_each(|slot| release(slot));
+    }
+
+    /// Ranges come and go in other threads; a fault at an address between two of them, as of another
+    /// library's map, never looks like one of ours, and a range that stays is always found.
+    #[test]
+    fn a_search_never_sees_half_of_a_change() {
+        let (low, high) = (BASE / 2, BASE / 2 + (1 << 30));
+        let stays = claim(low + (512 << 20), low + (512 << 20) + 4096);
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    for _ in 0..20_000 {
+                        release(claim(low, low + 4096));
+                        release(claim(high, high + 4096));
+                    }
+                });
+            }
+            for _ in 0..2_000 {
+                assert!(find(low + (100 << 20)).is_none());
+                assert!(find(low + (512 << 20)).is_some());
+            }
+        });
+        release(stays);
+    }
+}

@@ -1,0 +1,33 @@
+//! The shortest complete user: one epoch of images and labels.
+//!
+//!     cargo run --release -p tarflume --example epoch -- shards/
+
+use tarflume::decode::{RandomResizedCrop, ResizeCentreCrop};
+use tarflume::{Loader, Shuffle, Split};
+
+fn main() -> tarflume::Result<()> {
+    let shards = std::env::args().nth(1).unwrap_or_else(|| "shards/".into());
+    let train = Loader::builder(&shards)
+        .shuffle(Shuffle::Full { seed: 42 })
+        .split(Split::from_env()?)
+        .image("jpg", RandomResizedCrop::new(224).flip(0.5))
+        .label("json", "/class")
+        .batch(16)
+        .build()?;
+    let validate = Loader::builder(&shards)
+        .image("jpg", ResizeCentreCrop::new(256, 224))
+        .label("json", "/class")
+        .batch(16)
+        .remainder(tarflume::Remainder::Uneven)
+        .build()?;
+    for loader in [&train, &validate] {
+        for batch in loader.epoch(0) {
+            let batch = batch?;
+            let (images, labels) = (batch.column("image")?, batch.column("label")?);
+            let (pixels, labels) = (images.elements::<u8>()?, labels.elements::<i64>()?);
+            println!("{:?}: {} bytes, labels {labels:?}", images.shape(), pixels.len());
+        }
+        println!("{}", loader.stats());
+    }
+    Ok(())
+}

@@ -1,0 +1,78 @@
+//! `Class`: a whole number written in decimal, as WebDataset's `.cls` parts have it.
+
+use super::number::Number;
+use super::{Decode, Sample, Scratch};
+use crate::column::{DType, Row, RowShape};
+use crate::error::{Error, ErrorKind, Result};
+
+/// A column of whole numbers: ASCII digits, perhaps a sign, perhaps blanks around.
+#[derive(Debug, Clone)]
+pub struct Class {
+    ext: String,
+    dtype: DType,
+}
+
+impl Class {
+    /// The part `ext` as `i64`.
+    pub fn new(ext: impl Into<String>) -> Class {
+        Class { ext: ext.into(), dtype: DType::I64 }
+    }
+
+    /// Another type; a number that it can't hold is an error.
+    #[must_use]
+    pub fn dtype(mut self, dtype: DType) -> Class {
+        self.dtype = dtype;
+        self
+    }
+}
+
+impl Decode for Class {
+    fn parts(&self) -> Vec<String> {
+        vec![self.ext.clone()]
+    }
+
+    fn shape(&self) -> RowShape {
+        RowShape::Fixed(self.dtype, Vec::new())
+    }
+
+    fn decode(&self, sample: &Sample<'_>, mut row: Row<'_>, _: &mut Scratch) -> Result<()> {
+        let bytes = sample.part(0).trim_ascii();
+        let number = std::str::from_utf8(bytes).ok().and_then(|text| text.parse::<i128>().ok());
+        let Some(number) = number else {
+            let start = String::from_utf8_lossy(&bytes[..bytes.len().min(20)]);
+            let text = format!("a whole number in decimal is expected, {start:?} was found");
+            return Err(Error::new(ErrorKind::Decode, text));
+        };
+        let Some((bytes, size)) = Number::Whole(number).encode(self.dtype) else {
+            let text = format!("{number} is not within {:?}", self.dtype);
+            return Err(Error::new(ErrorKind::Decode, text));
+        };
+        row.put(&bytes[..size])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn class(bytes: &[u8], dtype: DType) -> Result<Vec<u8>> {
+        let sample = Sample { key: b"a", ordinal: 0, seed: 0, parts: &[("cls", bytes)] };
+        let mut row = vec![0; dtype.size()];
+        let column = Class::new("cls").dtype(dtype);
+        column.decode(&sample, Row::fixed(&mut row), &mut Scratch::default())?;
+        Ok(row)
+    }
+
+    #[test]
+    fn numbers_are_read_and_anything_else_is_told() {
+        assert_eq!(class(b"207\n", DType::I64).unwrap(), 207i64.to_ne_bytes());
+        assert_eq!(class(b" -3 ", DType::I16).unwrap(), (-3i16).to_ne_bytes());
+        assert_eq!(class(b"+3", DType::U8).unwrap(), [3]);
+        for bad in [&b""[..], b"cat", b"1.5", b"1 2", b"\xff", b"0x1f", b"1e3"] {
+            let error = class(bad, DType::I64).unwrap_err();
+            assert!(error.text().contains("a whole number in decimal is expected"), "{error}");
+        }
+        assert!(class(b"300", DType::U8).unwrap_err().text().contains("300 is not within U8"));
+        assert!(class(b"99999999999999999999999999999999999999999", DType::I64).is_err());
+    }
+}

@@ -1,0 +1,231 @@
+//! Transforms without chance: resize, centre crop, both (for evaluation), and the whole picture.
+//!
+//! Pure arithmetic on sizes, as torchvision rounds them.
+
+use super::geometry::{Area, Cut, Extent, Placement, Size, Transform};
+use super::random::Random;
+use crate::error::{Error, ErrorKind, Result};
+
+/// The whole picture, resized.
+#[derive(Debug, Clone)]
+pub struct Resize(To);
+
+#[derive(Debug, Clone)]
+enum To {
+    Exactly(Size),
+    Shorter { side: u32, longest: u32 },
+}
+
+impl Resize {
+    /// To `size`, whatever the picture's shape: one number for a square, or `(height, width)`.
+    pub fn exact(size: impl Into<Size>) -> Resize {
+        Resize(To::Exactly(size.into()))
+    }
+
+    /// The shorter side to `side`, the longer one by the same factor (rounded down, as torchvision
+    /// does); a variable column. A picture whose longer side would be above four times `side` is an
+    /// error, unless [`Resize::longest`] says more.
+    pub fn shorter(side: u32) -> Resize {
+        Resize(To::Shorter { side, longest: side.saturating_mul(4) })
+    }
+
+    /// The most pixels that the longer side may have. Of no effect for [`Resize::exact`].
+    #[must_use]
+    pub fn longest(mut self, pixels: u32) -> Resize {
+        if let To::Shorter { longest, .. } = &mut self.0 {
+            *longest = pixels;
+        }
+        self
+    }
+}
+
+impl Transform for Resize {
+    fn extent(&self) -> Extent {
+        match self.0 {
+            To::Exactly(size) => Extent::Fixed(size),
+            To::Shorter { side, longest } => Extent::UpTo(u64::from(side) * u64::from(longest)),
+        }
+    }
+
+    fn place(&self, source: Size, _: &mut Random) -> Result<Placement> {
+        let size = match self.0 {
+            To::Exactly(size) => size,
+            To::Shorter { side, longest } => shorter_to(source, side, longest)?,
+        };
+        Ok(Placement::of(Cut::whole(source), size))
+    }
+}
+
+/// The size of `source` with its shorter side made `side`.
+fn shorter_to(source: Size, side: u32, longest: u32) -> Result<Size> {
+    let (short, long) = (source.width.min(source.height), source.width.max(source.height));
+    let scaled = u64::from(side) * u64::from(long) / u64::from(short.max(1));
+    let Some(longer) = u32::try_from(scaled).ok().filter(|&longer| longer <= longest) else {
+        let text = format!(
+            "a picture of {source} with its shorter side at {side} has {scaled} pixels on the \
+             longer one, above the {longest} of `longest`"
+        );
+        return Err(Error::new(ErrorKind::Limit, text));
+    };
+    let wide = source.width >= source.height;
+    Ok(if wide { Size::new(longer, side) } else { Size::new(side, longer) })
+}
+
+/// The middle of the picture, pixel by pixel.
+#[derive(Debug, Clone)]
+pub struct CentreCrop(Size);
+
+impl CentreCrop {
+    /// The middle `size` pixels: one number for a square, or `(height, width)`. A smaller picture is
+    /// an error; [`ResizeCentreCrop`] takes any.
+    pub fn new(size: impl Into<Size>) -> CentreCrop {
+        CentreCrop(size.into())
+    }
+}
+
+impl Transform for CentreCrop {
+    fn extent(&self) -> Extent {
+        Extent::Fixed(self.0)
+    }
+
+    fn place(&self, source: Size, _: &mut Random) -> Result<Placement> {
+        if source.width < self.0.width || source.height < self.0.height {
+            let text = format!(
+                "a picture of {source} has no centre of {}; ResizeCentreCrop takes any size",
+                self.0
+            );
+            return Err(Error::new(ErrorKind::Decode, text));
+        }
+        let left = middle(source.width, self.0.width);
+        let top = middle(source.height, self.0.height);
+        Ok(Placement::of(Cut { left, top, size: self.0 }, self.0))
+    }
+}
+
+/// Half of what is left, a half rounded to even, as Python's `round` does.
+fn middle(all: u32, part: u32) -> u32 {
+    (f64::from(all - part) / 2.0).round_ties_even() as u32
+}
+
+/// The usual transform of an evaluation: the shorter side resized, then the middle taken. Both are
+/// done at once, and give what the two steps give.
+#[derive(Debug, Clone)]
+pub struct ResizeCentreCrop {
+    side: u32,
+    crop: Size,
+}
+
+impl ResizeCentreCrop {
+    /// The shorter side to `side`, then the middle `crop` pixels: `new(256, 224)`.
+    pub fn new(side: u32, crop: impl Into<Size>) -> ResizeCentreCrop {
+        ResizeCentreCrop { side, crop: crop.into() }
+    }
+}
+
+impl Transform for ResizeCentreCrop {
+    fn extent(&self) -> Extent {
+        Extent::Fixed(self.crop)
+    }
+
+    fn place(&self, source: Size, _: &mut Random) -> Result<Placement> {
+        let resized = shorter_to(source, self.side, u32::MAX)?;
+        let left = middle(resized.width, self.crop.width);
+        let top = middle(resized.height, self.crop.height);
+        let across = f64::from(source.width) / f64::from(resized.width);
+        let down = f64::from(source.height) / f64::from(resized.height);
+        let area = Area {
+            left: f64::from(left) * across,
+            top: f64::from(top) * down,
+            width: f64::from(self.crop.width) * across,
+            height: f64::from(self.crop.height) * down,
+        };
+        Ok(Placement { cut: Cut::whole(source), area, size: self.crop, flip: false })
+    }
+
+    fn validate(&self) -> Result<()> {
+        let (side, crop) = (self.side, self.crop);
+        if crop.pixels() == 0 || crop.width > side || crop.height > side {
+            let text = format!("a crop of {crop} does not fit a shorter side of {side} pixels");
+            return Err(Error::usage(text));
+        }
+        Ok(())
+    }
+}
+
+/// The whole picture as it is: a variable column.
+#[derive(Debug, Clone)]
+pub struct Whole(u64);
+
+impl Whole {
+    /// Pictures of up to `pixels` pixels; larger ones are an error.
+    pub fn up_to(pixels: u64) -> Whole {
+        Whole(pixels)
+    }
+}
+
+impl Transform for Whole {
+    fn extent(&self) -> Extent {
+        Extent::UpTo(self.0)
+    }
+
+    fn place(&self, source: Size, _: &mut Random) -> Result<Placement> {
+        if source.pixels() > self.0 {
+            let text =
+                format!("a picture of {source} has more than the {} pixels of `Whole`", self.0);
+            return Err(Error::new(ErrorKind::Limit, text));
+        }
+        Ok(Placement::of(Cut::whole(source), source))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place(transform: &impl Transform, width: u32, height: u32) -> Placement {
+        let source = Size::new(width, height);
+        let placement = transform.place(source, &mut Random::new(0)).unwrap();
+        placement.check(source).unwrap();
+        placement
+    }
+
+    #[test]
+    fn the_shorter_side_becomes_what_was_asked_and_the_longer_is_rounded_down() {
+        let resize = Resize::shorter(256);
+        assert_eq!(place(&resize, 500, 375).size, Size::new(341, 256));
+        assert_eq!(place(&resize, 375, 500).size, Size::new(256, 341));
+        assert_eq!(place(&resize, 100, 100).size, Size::new(256, 256));
+        let narrow = Size::new(10_000, 100);
+        assert!(resize.place(narrow, &mut Random::new(0)).unwrap_err().text().contains("longest"));
+        let wider = resize.longest(30_000);
+        assert_eq!(place(&wider, 10_000, 100).size, Size::new(25_600, 256));
+        assert_eq!(place(&Resize::exact((10, 20)), 7, 9).size, Size::new(20, 10));
+    }
+
+    #[test]
+    fn the_centre_is_rounded_as_python_rounds() {
+        let at = |all| place(&CentreCrop::new(224), all, 224).cut.left;
+        assert_eq!((at(224), at(225), at(227), at(229)), (0, 0, 2, 2));
+        assert!(CentreCrop::new(224).place(Size::new(300, 200), &mut Random::new(0)).is_err());
+    }
+
+    #[test]
+    fn resize_and_centre_crop_take_the_same_pixels_as_the_two_steps() {
+        let placed = place(&ResizeCentreCrop::new(256, 224), 500, 375);
+        // 500 x 375 becomes 341 x 256; the crop begins at (58, 16) of it.
+        assert_eq!(placed.cut, Cut::whole(Size::new(500, 375)));
+        assert!((placed.area.left - 58.0 * 500.0 / 341.0).abs() < 1e-9);
+        assert!((placed.area.top - 16.0 * 375.0 / 256.0).abs() < 1e-9);
+        assert!((placed.area.width - 224.0 * 500.0 / 341.0).abs() < 1e-9);
+        for (width, height) in [(1, 1), (3, 5000), (224, 224), (257, 256), (65_535, 65_535)] {
+            place(&ResizeCentreCrop::new(224, 224), width, height);
+        }
+        assert!(ResizeCentreCrop::new(200, 224).validate().is_err());
+    }
+
+    #[test]
+    fn whole_pictures_have_a_limit() {
+        assert_eq!(place(&Whole::up_to(12), 3, 4).size, Size::new(3, 4));
+        assert!(Whole::up_to(11).place(Size::new(3, 4), &mut Random::new(0)).is_err());
+    }
+}

@@ -1,0 +1,191 @@
+//! All pictures but JPEG, by the `image` crate: PNG, WebP, GIF (its first frame), BMP, TIFF.
+//!
+//! Decoded into the kept buffer and narrowed there to 8 bits and the channels that are wanted.
+
+use std::fmt;
+use std::io::Cursor;
+
+use image::{ColorType, ImageDecoder, ImageError, ImageReader, Limits};
+
+use super::geometry::Size;
+use super::pixels::{Channels, Pixels, buffer_bytes, luma, make_room};
+use super::turn::Turn;
+use crate::error::{Error, ErrorKind, Result};
+
+/// A picture whose header was read.
+pub(super) struct Other<'a> {
+    decoder: Box<dyn ImageDecoder + 'a>,
+    /// Stored size, before any turn.
+    pub(super) size: Size,
+    /// How it lies.
+    pub(super) turn: Turn,
+}
+
+impl fmt::Debug for Other<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Other({}, {:?})", self.size, self.turn)
+    }
+}
+
+impl<'a> Other<'a> {
+    /// Reads the header of a picture of any known format, told by its first bytes. Decoders may
+    /// take `memory` bytes beside the pixels.
+    ///
+    /// # Errors
+    /// It is none, or its header is damaged.
+    pub(super) fn open(bytes: &'a [u8], memory: u64) -> Result<Other<'a>> {
+        let format = image::guess_format(bytes).ok().filter(|format| format.reading_enabled());
+        let Some(format) = format else {
+            let first = &bytes[..bytes.len().min(4)];
+            let text = format!(
+                "its first bytes ({first:02x?}) are of no picture: JPEG, PNG, WebP, GIF, BMP or \
+                 TIFF is expected"
+            );
+            return Err(Error::new(ErrorKind::Decode, text));
+        };
+        let mut reader = ImageReader::with_format(Cursor::new(bytes), format);
+        let mut limits = Limits::no_limits();
+        limits.max_alloc = Some(memory);
+        reader.limits(limits);
+        let mut decoder = reader.into_decoder().map_err(|e| fault(&e))?;
+        let (width, height) = decoder.dimensions();
+        let size = Size::new(width, height);
+        if size.pixels() == 0 {
+            let text = format!("a picture of {size} pixels is none");
+            return Err(Error::new(ErrorKind::Decode, text));
+        }
+        // A picture whose EXIF can't be read lies as it is stored.
+        let turn = decoder.orientation().map(Turn::of).unwrap_or_default();
+        Ok(Other { decoder: Box::new(decoder), size, turn })
+    }
+
+    /// The most memory that decoding takes, in bytes: the pixels, and as much for the decoder.
+    pub(super) fn memory(&self) -> u64 {
+        self.decoder.total_bytes().max(self.size.pixels().saturating_mul(4)).saturating_mul(2)
+    }
+
+    /// Decodes all of it into `pixels`, with 1 channel if it is grey or grey is wanted, else with
+    /// 3, or 4 if they are wanted and there.
+    ///
+    /// # Errors
+    /// The data are damaged or cut.
+    pub(super) fn decode(self, wanted: Channels, pixels: &mut Pixels) -> Result<()> {
+        let color = self.decoder.color_type();
+        let Some(kind) = Kind::of(color) else {
+            let text = format!("pixels of kind {color:?} are not understood");
+            return Err(Error::new(ErrorKind::Decode, text));
+        };
+        let channels = match (wanted, kind.channels) {
+            (Channels::Grey, _) | (_, 1) | (Channels::Rgb, 2) => 1,
+            (Channels::Rgba, 2 | 4) => 4,
+            _ => 3,
+        };
+        let count = buffer_bytes(self.size, 1)?;
+        let stored = buffer_bytes(self.size, kind.bytes() as u64)?;
+        let kept = buffer_bytes(self.size, channels as u64)?;
+        make_room(&mut pixels.bytes, stored.max(kept))?;
+        self.decoder.read_image_boxed(&mut pixels.bytes[..stored]).map_err(|e| fault(&e))?;
+        narrow(&mut pixels.bytes, count, kind, channels);
+        pixels.bytes.truncate(kept);
+        (pixels.channels, pixels.width, pixels.height) =
+            (channels, self.size.width, self.size.height);
+        Ok(())
+    }
+}
+
+fn fault(error: &ImageError) -> Error {
+    // These decoders name no byte.
+    Error::new(ErrorKind::Decode, format!("the picture can't be decoded: {error}"))
+}
+
+/// How a decoder stores a pixel.
+#[derive(Debug, Clone, Copy)]
+struct Kind {
+    channels: usize,
+    depth: Depth,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Depth {
+    Byte,
+    Word,
+    Float,
+}
+
+impl Kind {
+    fn of(color: ColorType) -> Option<Kind> {
+        let (channels, depth) = match color {
+            ColorType::L8 => (1, Depth::Byte),
+            ColorType::La8 => (2, Depth::Byte),
+            ColorType::Rgb8 => (3, Depth::Byte),
+            ColorType::Rgba8 => (4, Depth::Byte),
+            ColorType::L16 => (1, Depth::Word),
+            ColorType::La16 => (2, Depth::Word),
+            ColorType::Rgb16 => (3, Depth::Word),
+            ColorType::Rgba16 => (4, Depth::Word),
+            ColorType::Rgb32F => (3, Depth::Float),
+            ColorType::Rgba32F => (4, Depth::Float),
+            _ => return None,
+        };
+        Some(Kind { channels, depth })
+    }
+
+    /// Bytes of a pixel.
+    fn bytes(self) -> usize {
+        let depth = match self.depth {
+            Depth::Byte => 1,
+            Depth::Word => 2,
+            Depth::Float => 4,
+        };
+        self.channels * depth
+    }
+
+    /// One pixel as four bytes: red, green, blue, opacity.
+    fn read(self, pixel: &[u8]) -> [u8; 4] {
+        let value = |n: usize| match self.depth {
+            Depth::Byte => pixel[n],
+            Depth::Word => {
+                let word = u16::from_ne_bytes([pixel[2 * n], pixel[2 * n + 1]]);
+                ((u32::from(word) + 128) / 257) as u8
+            }
+            Depth::Float => {
+                let at = 4 * n;
+                let bytes = [pixel[at], pixel[at + 1], pixel[at + 2], pixel[at + 3]];
+                (f32::from_ne_bytes(bytes).clamp(0.0, 1.0) * 255.0).round_ties_even() as u8
+            }
+        };
+        match self.channels {
+            1 => [value(0), value(0), value(0), 255],
+            2 => [value(0), value(0), value(0), value(1)],
+            3 => [value(0), value(1), value(2), 255],
+            _ => [value(0), value(1), value(2), value(3)],
+        }
+    }
+}
+
+/// Turns `count` pixels of `kind` into ones of `channels` bytes, in place.
+fn narrow(bytes: &mut [u8], count: usize, kind: Kind, channels: usize) {
+    let stored = kind.bytes();
+    if kind.depth == Depth::Byte && kind.channels == channels {
+        return;
+    }
+    let mut turn = |at: usize| {
+        let [red, green, blue, opacity] = kind.read(&bytes[at * stored..][..stored]);
+        let to = &mut bytes[at * channels..][..channels];
+        match channels {
+            1 if kind.channels < 3 => to[0] = red,
+            1 => to[0] = luma(red, green, blue),
+            3 => to.copy_from_slice(&[red, green, blue]),
+            _ => to.copy_from_slice(&[red, green, blue, opacity]),
+        }
+    };
+    // Never write over a pixel that is still to be read.
+    if channels <= stored {
+        (0..count).for_each(&mut turn);
+    } else {
+        (0..count).rev().for_each(&mut turn);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,254 @@
+//! `Json`: the value at a JSON pointer as a typed column.
+//!
+//! The text is walked once, everything beside the pointer's path is skipped; nothing is allocated
+//! unless the key or text that is wanted has escapes.
+
+use std::collections::HashMap;
+use std::fmt;
+
+use super::json_scan::{Pointer, find};
+use super::json_value::{Found, Sink, read};
+use super::number::Number;
+use super::{Decode, Sample, Scratch};
+use crate::column::{DType, Row, RowShape};
+use crate::error::{Error, ErrorKind, Result};
+
+/// A column of numbers, labels or texts out of a JSON part.
+///
+/// ```
+/// use tarflume::column::{DType, RowShape};
+/// use tarflume::decode::{Decode, json::Json};
+///
+/// let class = Json::new("json", "/class");
+/// assert_eq!(class.shape(), RowShape::Fixed(DType::I64, vec![]));
+/// let corners = Json::new("json", "/boxes/0").dtype(DType::F32).shape([4]).default(0.0);
+/// let tokens = Json::new("json", "/tokens").dtype(DType::U16).variable();
+/// let caption = Json::new("json", "/caption").text();
+/// let kind = Json::new("json", "/kind").labels(["cat", "dog"]);
+/// # for column in [corners, tokens, caption, kind] { column.validate().unwrap(); }
+/// ```
+#[derive(Clone)]
+pub struct Json {
+    ext: String,
+    pointer: String,
+    path: Result<Pointer, String>,
+    kind: Kind,
+    dtype: DType,
+    labels: Option<HashMap<String, i64>>,
+    default: Option<JsonDefault>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum Kind {
+    Fixed(Vec<usize>),
+    Variable,
+    Text,
+}
+
+/// What stands in a row whose sample has no value at the pointer.
+#[derive(Debug, Clone, PartialEq)]
+pub enum JsonDefault {
+    /// One number for each element of the row, or one for all of them.
+    Numbers(Vec<Number>),
+    /// For columns of text; for columns of labels, one of them.
+    Text(String),
+}
+
+impl<T: Into<Number>> From<T> for JsonDefault {
+    fn from(number: T) -> JsonDefault {
+        JsonDefault::Numbers(vec![number.into()])
+    }
+}
+
+impl<T: Into<Number>> From<Vec<T>> for JsonDefault {
+    fn from(numbers: Vec<T>) -> JsonDefault {
+        JsonDefault::Numbers(numbers.into_iter().map(Into::into).collect())
+    }
+}
+
+impl From<&str> for JsonDefault {
+    fn from(text: &str) -> JsonDefault {
+        JsonDefault::Text(text.to_string())
+    }
+}
+
+impl fmt::Debug for Json {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Json({} {:?}: {:?})", self.ext, self.pointer, self.shape())
+    }
+}
+
+impl Json {
+    /// The number at `pointer` (RFC 6901: `/class`, `/boxes/0`, empty for the whole) of the part
+    /// `ext`, one `i64` a row.
+    pub fn new(ext: impl Into<String>, pointer: impl Into<String>) -> Json {
+        let pointer = pointer.into();
+        Json {
+            ext: ext.into(),
+            path: Pointer::parse(&pointer),
+            pointer,
+            kind: Kind::Fixed(Vec::new()),
+            dtype: DType::I64,
+            labels: None,
+            default: None,
+        }
+    }
+
+    /// The type of the elements. A number that it can't hold is an error; `true` is 1.
+    #[must_use]
+    pub fn dtype(mut self, dtype: DType) -> Self {
+        self.dtype = dtype;
+        self
+    }
+
+    /// Arrays (of arrays) of exactly this shape.
+    #[must_use]
+    pub fn shape(mut self, shape: impl Into<Vec<usize>>) -> Self {
+        self.kind = Kind::Fixed(shape.into());
+        self
+    }
+
+    /// Arrays of any length: a variable column.
+    #[must_use]
+    pub fn variable(mut self) -> Self {
+        self.kind = Kind::Variable;
+        self
+    }
+
+    /// Strings, as UTF-8: a variable column of bytes.
+    #[must_use]
+    pub fn text(mut self) -> Self {
+        (self.kind, self.dtype) = (Kind::Text, DType::U8);
+        self
+    }
+
+    /// Strings that become numbers: the first label 0, the next one 1. Another string is an error.
+    #[must_use]
+    pub fn labels<S: Into<String>>(self, labels: impl IntoIterator<Item = S>) -> Self {
+        self.label_numbers(labels.into_iter().zip(0..))
+    }
+
+    /// Strings that become the numbers given with them.
+    #[must_use]
+    pub fn label_numbers<S: Into<String>>(
+        mut self,
+        labels: impl IntoIterator<Item = (S, i64)>,
+    ) -> Self {
+        self.labels = Some(labels.into_iter().map(|(label, n)| (label.into(), n)).collect());
+        self
+    }
+
+    /// What stands in the row where the pointer leads nowhere, or to `null`; an error otherwise.
+    #[must_use]
+    pub fn default(mut self, default: impl Into<JsonDefault>) -> Self {
+        self.default = Some(default.into());
+        self
+    }
+
+    fn sink<'a>(&'a self, bytes: &'a mut [u8]) -> Sink<'a> {
+        let shape = match &self.kind {
+            Kind::Fixed(shape) => Some(shape.as_slice()),
+            Kind::Variable | Kind::Text => None,
+        };
+        let text = self.kind == Kind::Text;
+        Sink { bytes, written: 0, dtype: self.dtype, shape, text, labels: self.labels.as_ref() }
+    }
+
+    fn write_default(&self, bytes: &mut [u8]) -> Result<usize, String> {
+        let Some(default) = &self.default else {
+            return Err("there is nothing; give a default if that may be".into());
+        };
+        let room = bytes.len();
+        let mut sink = self.sink(bytes);
+        match (default, &self.kind) {
+            (JsonDefault::Numbers(_), Kind::Text) => {
+                return Err("its default is a number, its column text".into());
+            }
+            (JsonDefault::Numbers(numbers), Kind::Fixed(shape)) => {
+                let count: usize = shape.iter().product();
+                if numbers.len() != 1 && numbers.len() != count {
+                    return Err(format!("its default has {} of {count} numbers", numbers.len()));
+                }
+                for at in 0..count {
+                    sink.number(numbers[at % numbers.len()])?;
+                }
+            }
+            (JsonDefault::Numbers(numbers), Kind::Variable) => {
+                numbers.iter().try_for_each(|&number| sink.number(number))?;
+            }
+            (JsonDefault::Text(text), _) => sink.string(text)?,
+        }
+        Ok(sink.written.min(room))
+    }
+
+    fn fault(&self, what: &str) -> Error {
+        Error::new(ErrorKind::Decode, format!("JSON pointer {:?}: {what}", self.pointer))
+    }
+}
+
+impl Decode for Json {
+    fn parts(&self) -> Vec<String> {
+        vec![self.ext.clone()]
+    }
+
+    fn shape(&self) -> RowShape {
+        match &self.kind {
+            Kind::Fixed(shape) => RowShape::Fixed(self.dtype, shape.clone()),
+            Kind::Variable | Kind::Text => RowShape::Variable(self.dtype),
+        }
+    }
+
+    fn validate(&self) -> Result<()> {
+        let usage = |what: &str| Error::usage(format!("JSON pointer {:?}: {what}", self.pointer));
+        if let Err(what) = &self.path {
+            return Err(usage(what));
+        }
+        if self.kind == Kind::Text && (self.dtype != DType::U8 || self.labels.is_some()) {
+            return Err(usage("text is bytes: it takes no type and no labels"));
+        }
+        if self.default.is_some() {
+            // What must fit any row must fit a large one.
+            let room = self.shape().bytes().unwrap_or(1 << 16);
+            self.write_default(&mut vec![0; room]).map_err(|what| usage(&what))?;
+        }
+        Ok(())
+    }
+
+    fn room(&self, lengths: &[u64]) -> u64 {
+        let length = lengths.first().copied().unwrap_or(0);
+        let default = match &self.default {
+            Some(JsonDefault::Numbers(numbers)) => numbers.len() as u64,
+            Some(JsonDefault::Text(text)) => text.len() as u64,
+            None => 0,
+        };
+        // A number in an array takes two bytes of text at least.
+        let elements = if self.kind == Kind::Text { length } else { length.div_ceil(2) };
+        elements.max(default).saturating_mul(self.dtype.size() as u64)
+    }
+
+    fn decode(&self, sample: &Sample<'_>, mut row: Row<'_>, _: &mut Scratch) -> Result<()> {
+        let path = self.path.as_ref().map_err(|what| self.fault(what))?;
+        let bytes = sample.part(0);
+        let mut sink = self.sink(row.bytes());
+        let found = match find(bytes, path).map_err(|what| self.fault(&what))? {
+            Some(at) => read(bytes, at, &mut sink).map_err(|what| self.fault(&what))?,
+            None => Found::Nothing,
+        };
+        let written = match found {
+            Found::Value => sink.written,
+            Found::Nothing => self.write_default(row.bytes()).map_err(|what| self.fault(&what))?,
+        };
+        let elements = match &self.kind {
+            Kind::Fixed(shape) => Some(shape.iter().product::<usize>()),
+            Kind::Variable | Kind::Text => None,
+        };
+        if elements.is_some_and(|count| count * self.dtype.size() != written) {
+            return Err(self.fault(&format!("{written} bytes do not fill a row")));
+        }
+        row.set_used(written);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,223 @@
+//! `Npy`: a NumPy array file as a column of fixed or variable rows.
+//!
+//! The head is read by `formats`; here it is compared with what the column was promised. Nothing is
+//! converted but the order of bytes.
+
+use tarflume_formats::npy::{Dtype, Header};
+
+use super::{Decode, Sample, Scratch};
+use crate::column::{DType, Row, RowShape};
+use crate::error::{Error, ErrorKind, Result};
+
+/// A column of arrays. Type and shape must be those of the files: nothing is cast. Arrays in
+/// Fortran's order are refused, unless that makes no difference.
+///
+/// ```
+/// use tarflume::column::{DType, RowShape};
+/// use tarflume::decode::{Decode, npy::Npy};
+///
+/// let masks = Npy::new("mask.npy", DType::U8).shape([224, 224]);
+/// let tokens = Npy::new("tokens.npy", DType::U16); // one dimension, any length
+/// let points = Npy::new("points.npy", DType::F32).tail([3]); // any number of points
+/// assert_eq!(points.shape(), RowShape::Variable(DType::F32));
+/// # let _ = (masks, tokens);
+/// ```
+#[derive(Debug, Clone)]
+pub struct Npy {
+    ext: String,
+    dtype: DType,
+    /// All dimensions, or those behind the first, which is free.
+    dims: Vec<usize>,
+    fixed: bool,
+}
+
+impl Npy {
+    /// The part `ext`: arrays of `dtype` with one dimension of any length, a variable column.
+    pub fn new(ext: impl Into<String>, dtype: DType) -> Npy {
+        Npy { ext: ext.into(), dtype, dims: Vec::new(), fixed: false }
+    }
+
+    /// Every array has exactly this shape.
+    #[must_use]
+    pub fn shape(mut self, shape: impl Into<Vec<usize>>) -> Npy {
+        (self.dims, self.fixed) = (shape.into(), true);
+        self
+    }
+
+    /// The first dimension is free, the others are these: a variable column.
+    #[must_use]
+    pub fn tail(mut self, dims: impl Into<Vec<usize>>) -> Npy {
+        (self.dims, self.fixed) = (dims.into(), false);
+        self
+    }
+
+    fn check(&self, head: &Header, bytes: &[u8]) -> Result<()> {
+        if dtype_of(head.dtype) != Some(self.dtype) {
+            return Err(fault(format!("{:?} is expected, it is {}", self.dtype, head.dtype)));
+        }
+        let dims = if self.fixed { Some(head.shape()) } else { head.shape().get(1..) };
+        let same = dims.is_some_and(|dims| {
+            dims.len() == self.dims.len()
+                && dims.iter().zip(&self.dims).all(|(&found, &dim)| found == dim as u64)
+        });
+        if !same {
+            let expected = self.promised();
+            return Err(fault(format!("shape {expected} is expected, it is {:?}", head.shape())));
+        }
+        if head.fortran && head.shape().iter().filter(|&&dim| dim > 1).count() > 1 {
+            let text = "it is in Fortran's order; save numpy.ascontiguousarray of it";
+            return Err(fault(text.into()));
+        }
+        let there = (bytes.len() as u64).saturating_sub(head.data);
+        if there != head.data_bytes() {
+            let promised = head.data_bytes();
+            return Err(fault(format!(
+                "its head promises {promised} bytes of data, {there} follow"
+            )));
+        }
+        Ok(())
+    }
+
+    /// The promised shape in words, for an error.
+    fn promised(&self) -> String {
+        if self.fixed {
+            return format!("{:?}", self.dims);
+        }
+        let dims: Vec<String> = self.dims.iter().map(|dim| format!(", {dim}")).collect();
+        format!("[any{}]", dims.concat())
+    }
+}
+
+/// What a type of NumPy's is here.
+fn dtype_of(dtype: Dtype) -> Option<DType> {
+    Some(match (dtype.kind, dtype.size) {
+        ('u', 1) => DType::U8,
+        ('i', 1) => DType::I8,
+        ('u', 2) => DType::U16,
+        ('i', 2) => DType::I16,
+        ('u', 4) => DType::U32,
+        ('i', 4) => DType::I32,
+        ('u', 8) => DType::U64,
+        ('i', 8) => DType::I64,
+        ('f', 2) => DType::F16,
+        ('f', 4) => DType::F32,
+        ('f', 8) => DType::F64,
+        ('b', 1) => DType::Bool,
+        _ => return None,
+    })
+}
+
+fn fault(text: String) -> Error {
+    Error::new(ErrorKind::Decode, format!("npy array: {text}"))
+}
+
+impl Decode for Npy {
+    fn parts(&self) -> Vec<String> {
+        vec![self.ext.clone()]
+    }
+
+    fn shape(&self) -> RowShape {
+        if self.fixed {
+            RowShape::Fixed(self.dtype, self.dims.clone())
+        } else {
+            RowShape::Variable(self.dtype)
+        }
+    }
+
+    fn decode(&self, sample: &Sample<'_>, mut row: Row<'_>, _: &mut Scratch) -> Result<()> {
+        let bytes = sample.part(0);
+        let head = Header::parse(bytes).map_err(|e| {
+            let at = e.place().byte.unwrap_or(0);
+            fault(format!("{}, at byte {at} of the part", e.text()))
+        })?;
+        self.check(&head, bytes)?;
+        let data = &bytes[head.data as usize..];
+        row.put(data)?;
+        let size = self.dtype.size();
+        if size > 1 && head.dtype.little != cfg!(target_endian = "little") {
+            row.bytes()[..data.len()].chunks_exact_mut(size).for_each(<[u8]>::reverse);
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tarflume_formats::npy::write_header;
+
+    use super::*;
+
+    fn file(
+        kind: char,
+        size: u32,
+        little: bool,
+        fortran: bool,
+        shape: &[u64],
+        data: &[u8],
+    ) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        write_header(&mut bytes, Dtype { kind, size, little }, fortran, shape).unwrap();
+        bytes.extend(data);
+        bytes
+    }
+
+    fn decode(npy: &Npy, bytes: &[u8]) -> Result<Vec<u8>, String> {
+        let sample = Sample { key: b"a", ordinal: 0, seed: 0, parts: &[("npy", bytes)] };
+        let mut row = vec![0xaa; npy.shape().bytes().unwrap_or(bytes.len())];
+        let mut used = row.len();
+        let given = match npy.shape() {
+            RowShape::Fixed(..) => Row::fixed(&mut row),
+            RowShape::Variable(_) => Row::variable(&mut row, &mut used),
+        };
+        npy.decode(&sample, given, &mut Scratch::default()).map_err(|e| e.to_string())?;
+        row.truncate(used);
+        Ok(row)
+    }
+
+    #[test]
+    fn arrays_of_the_promised_type_and_shape_pass() {
+        let data = [1u8, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12];
+        let little = file('i', 2, true, false, &[2, 3], &data);
+        let fixed = Npy::new("npy", DType::I16).shape([2, 3]);
+        assert_eq!(decode(&fixed, &little).unwrap(), data);
+        assert_eq!(decode(&Npy::new("npy", DType::I16).tail([3]), &little).unwrap(), data);
+        let big = file('i', 2, false, false, &[2, 3], &data);
+        assert_eq!(decode(&fixed, &big).unwrap(), [2, 1, 4, 3, 6, 5, 8, 7, 10, 9, 12, 11]);
+        let scalar = file('f', 8, true, false, &[], &[0; 8]);
+        assert_eq!(decode(&Npy::new("npy", DType::F64).shape([]), &scalar).unwrap(), [0; 8]);
+        let none = file('u', 1, true, false, &[0], &[]);
+        assert!(decode(&Npy::new("npy", DType::U8), &none).unwrap().is_empty());
+        let column = file('u', 1, true, true, &[1, 3], &[7, 8, 9]);
+        assert_eq!(decode(&Npy::new("npy", DType::U8).shape([1, 3]), &column).unwrap(), [7, 8, 9]);
+    }
+
+    #[test]
+    fn other_types_and_shapes_are_told_with_both() {
+        let bytes = file('f', 4, true, false, &[2, 3], &[0; 24]);
+        let refusal = |npy: Npy| decode(&npy, &bytes).unwrap_err();
+        assert!(
+            refusal(Npy::new("npy", DType::F64).shape([2, 3]))
+                .contains("F64 is expected, it is <f4")
+        );
+        let shape = refusal(Npy::new("npy", DType::F32).shape([3, 2]));
+        assert!(shape.contains("shape [3, 2] is expected, it is [2, 3]"), "{shape}");
+        let tail = refusal(Npy::new("npy", DType::F32).tail([4]));
+        assert!(tail.contains("shape [any, 4] is expected, it is [2, 3]"), "{tail}");
+        assert!(refusal(Npy::new("npy", DType::F32)).contains("[any]"));
+        let fortran = file('f', 4, true, true, &[2, 3], &[0; 24]);
+        let npy = Npy::new("npy", DType::F32).shape([2, 3]);
+        assert!(decode(&npy, &fortran).unwrap_err().contains("ascontiguousarray"));
+    }
+
+    #[test]
+    fn every_cut_and_every_byte_too_many_is_an_error() {
+        let bytes = file('u', 2, true, false, &[5], &[1; 10]);
+        for npy in [Npy::new("npy", DType::U16), Npy::new("npy", DType::U16).shape([5])] {
+            assert!((0..bytes.len()).all(|length| decode(&npy, &bytes[..length]).is_err()));
+            assert!(
+                decode(&npy, &[bytes.clone(), vec![0]].concat()).unwrap_err().contains("11 follow")
+            );
+            assert!(decode(&npy, b"not an array").unwrap_err().contains("byte 0 of the part"));
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! `Raw`: the bytes of a part as they are.
+
+use super::{Decode, Sample, Scratch};
+use crate::column::{DType, Row, RowShape};
+use crate::error::{Error, ErrorKind, Result};
+
+/// A column of bytes, or of elements that stand in the file as this machine has them in memory
+/// (little-endian).
+#[derive(Debug, Clone)]
+pub struct Raw {
+    ext: String,
+    shape: RowShape,
+}
+
+impl Raw {
+    /// The part `ext`, of any length: a variable column of bytes.
+    pub fn new(ext: impl Into<String>) -> Raw {
+        Raw { ext: ext.into(), shape: RowShape::Variable(DType::U8) }
+    }
+
+    /// The bytes are elements of type `dtype`.
+    #[must_use]
+    pub fn dtype(mut self, dtype: DType) -> Raw {
+        self.shape = match self.shape {
+            RowShape::Fixed(_, shape) => RowShape::Fixed(dtype, shape),
+            RowShape::Variable(_) => RowShape::Variable(dtype),
+        };
+        self
+    }
+
+    /// Every part has exactly these elements.
+    #[must_use]
+    pub fn shape(mut self, shape: impl Into<Vec<usize>>) -> Raw {
+        self.shape = RowShape::Fixed(self.shape.dtype(), shape.into());
+        self
+    }
+}
+
+impl Decode for Raw {
+    fn parts(&self) -> Vec<String> {
+        vec![self.ext.clone()]
+    }
+
+    fn shape(&self) -> RowShape {
+        self.shape.clone()
+    }
+
+    fn decode(&self, sample: &Sample<'_>, mut row: Row<'_>, _: &mut Scratch) -> Result<()> {
+        let bytes = sample.part(0);
+        let size = self.shape.dtype().size();
+        match self.shape.bytes() {
+            Some(expected) if expected != bytes.len() => {
+                let text = format!("{expected} bytes are expected, the part has {}", bytes.len());
+                Err(Error::new(ErrorKind::Decode, text))
+            }
+            None if !bytes.len().is_multiple_of(size) => {
+                let text = format!("{} bytes are no whole elements of {size} bytes", bytes.len());
+                Err(Error::new(ErrorKind::Decode, text))
+            }
+            _ => row.put(bytes),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refusal(raw: &Raw, bytes: &[u8]) -> Option<String> {
+        let sample = Sample { key: b"a", ordinal: 0, seed: 0, parts: &[("bin", bytes)] };
+        let mut row = vec![0; raw.shape.bytes().unwrap_or(bytes.len())];
+        let mut used = 0;
+        let given = match raw.shape {
+            RowShape::Fixed(..) => Row::fixed(&mut row),
+            RowShape::Variable(_) => Row::variable(&mut row, &mut used),
+        };
+        let result = raw.decode(&sample, given, &mut Scratch::default());
+        assert!(result.is_err() || row == bytes);
+        result.err().map(|e| e.text().to_string())
+    }
+
+    #[test]
+    fn bytes_pass_as_they_are_and_other_lengths_are_told() {
+        assert_eq!(refusal(&Raw::new("bin"), b"\xff\x00any"), None);
+        let pair = Raw::new("bin").dtype(DType::F32).shape([2]);
+        assert_eq!(refusal(&pair, &[7; 8]), None);
+        assert!(refusal(&pair, &[7; 9]).unwrap().contains("8 bytes are expected, the part has 9"));
+        let floats = Raw::new("bin").dtype(DType::F32);
+        assert_eq!(refusal(&floats, &[7; 12]), None);
+        assert!(refusal(&floats, &[7; 13]).unwrap().contains("no whole elements"));
+    }
+}

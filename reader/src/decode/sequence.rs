@@ -1,0 +1,237 @@
+//! `Sequence`: a column of variable rows made one of fixed length, by padding and cutting.
+//!
+//! Knows nothing of where the elements come from: any [`Decode`] of a variable column does.
+
+use std::mem;
+use std::sync::Arc;
+
+use super::number::Number;
+use super::{Decode, Sample, Scratch};
+use crate::column::{DType, Row, RowShape};
+use crate::error::{Error, ErrorKind, Result};
+
+/// A column of sequences of one length.
+///
+/// ```
+/// use tarflume::column::{DType, RowShape};
+/// use tarflume::decode::{Decode, json::Json, sequence::Sequence};
+///
+/// let tokens = Json::new("json", "/tokens").dtype(DType::U16).variable();
+/// let tokens = Sequence::new(tokens).pad_to(512, 0).truncate();
+/// assert_eq!(tokens.shape(), RowShape::Fixed(DType::U16, vec![512]));
+/// let lengths = tokens.lengths(); // a column of its own: i64, before padding, after cutting
+/// ```
+#[derive(Clone)]
+pub struct Sequence {
+    inner: Arc<dyn Decode>,
+    dtype: DType,
+    length: usize,
+    padding: Number,
+    truncate: bool,
+}
+
+impl std::fmt::Debug for Sequence {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Sequence({:?}, {:?})", self.inner.parts(), self.shape())
+    }
+}
+
+impl Sequence {
+    /// The rows of `inner`, a variable column. Say how long they become: [`Sequence::pad_to`].
+    pub fn new(inner: impl Decode) -> Sequence {
+        let dtype = inner.shape().dtype();
+        let (inner, padding) = (Arc::new(inner), Number::Whole(0));
+        Sequence { inner, dtype, length: 0, padding, truncate: false }
+    }
+
+    /// Rows of `length` elements; shorter ones are filled up with `padding`.
+    #[must_use]
+    pub fn pad_to(mut self, length: usize, padding: impl Into<Number>) -> Sequence {
+        (self.length, self.padding) = (length, padding.into());
+        self
+    }
+
+    /// Cuts the end off longer ones; they are errors otherwise.
+    #[must_use]
+    pub fn truncate(mut self) -> Sequence {
+        self.truncate = true;
+        self
+    }
+
+    /// A column of how many elements of each row are no padding, as `i64`.
+    pub fn lengths(&self) -> SequenceLengths {
+        SequenceLengths(self.clone())
+    }
+
+    /// Decodes the inner row, and hands over its bytes, cut, without padding.
+    fn inner<R>(
+        &self,
+        sample: &Sample<'_>,
+        scratch: &mut Scratch,
+        with: impl FnOnce(&[u8]) -> Result<R>,
+    ) -> Result<R> {
+        let mut kept = mem::take(scratch.get::<Kept>());
+        let result = self.fill(sample, scratch, &mut kept.0).and_then(|used| {
+            let bytes: &[u8] = bytemuck::cast_slice(&kept.0);
+            with(&bytes[..used])
+        });
+        if kept.0.capacity() * 8 > Scratch::KEEP {
+            kept.0 = Vec::new();
+        }
+        *scratch.get() = kept;
+        result
+    }
+
+    fn fill(
+        &self,
+        sample: &Sample<'_>,
+        scratch: &mut Scratch,
+        kept: &mut Vec<u64>,
+    ) -> Result<usize> {
+        let length = |n: usize| sample.parts.get(n).map_or(0, |part| part.1.len() as u64);
+        // Nearly all have one part: no list is made for it.
+        let room = match sample.parts.len() {
+            1 => self.inner.room(&[length(0)]),
+            count => self.inner.room(&(0..count).map(length).collect::<Vec<_>>()),
+        };
+        scratch.reserve(room)?;
+        let words = usize::try_from(room.div_ceil(8)).ok();
+        let more = words.map(|words| words.saturating_sub(kept.len()));
+        let text = || format!("a sequence of up to {room} bytes does not fit in memory");
+        let limit = || Error::new(ErrorKind::Limit, text());
+        kept.try_reserve_exact(more.ok_or_else(limit)?).map_err(|_| limit())?;
+        if kept.len() < words.unwrap_or(0) {
+            kept.resize(words.unwrap_or(0), 0);
+        }
+        let mut used = 0;
+        let row = Row::variable(&mut bytemuck::cast_slice_mut(kept)[..room as usize], &mut used);
+        self.inner.decode(sample, row, scratch)?;
+        let size = self.dtype.size();
+        let found = used / size;
+        if found > self.length && !self.truncate {
+            let text = format!(
+                "a sequence of {found} elements is longer than {}; `truncate` would cut it",
+                self.length
+            );
+            return Err(Error::new(ErrorKind::Decode, text));
+        }
+        Ok(used.min(self.length * size))
+    }
+}
+
+impl Decode for Sequence {
+    fn parts(&self) -> Vec<String> {
+        self.inner.parts()
+    }
+
+    fn shape(&self) -> RowShape {
+        RowShape::Fixed(self.dtype, vec![self.length])
+    }
+
+    fn validate(&self) -> Result<()> {
+        self.inner.validate()?;
+        let dtype = self.dtype;
+        if matches!(self.inner.shape(), RowShape::Fixed(..)) {
+            return Err(Error::usage("a Sequence needs a column of variable rows"));
+        }
+        if self.length == 0 {
+            return Err(Error::usage("a Sequence needs a length: call pad_to"));
+        }
+        match self.padding.encode(dtype) {
+            Some(_) => Ok(()),
+            None => {
+                Err(Error::usage(format!("padding {:?} is not within {dtype:?}", self.padding)))
+            }
+        }
+    }
+
+    fn decode(&self, sample: &Sample<'_>, mut row: Row<'_>, scratch: &mut Scratch) -> Result<()> {
+        let Some((padding, size)) = self.padding.encode(self.dtype) else {
+            return self.validate();
+        };
+        self.inner(sample, scratch, |bytes| {
+            let out = row.bytes();
+            if out.len() != self.length * size {
+                let text = format!("a sequence does not fit a row of {} bytes", out.len());
+                return Err(Error::new(ErrorKind::Decode, text));
+            }
+            out[..bytes.len()].copy_from_slice(bytes);
+            for element in out[bytes.len()..].chunks_exact_mut(size) {
+                element.copy_from_slice(&padding[..size]);
+            }
+            Ok(())
+        })
+    }
+}
+
+/// How long the sequences of a [`Sequence`] column are; see [`Sequence::lengths`].
+#[derive(Debug, Clone)]
+pub struct SequenceLengths(Sequence);
+
+impl Decode for SequenceLengths {
+    fn parts(&self) -> Vec<String> {
+        self.0.parts()
+    }
+
+    fn shape(&self) -> RowShape {
+        RowShape::Fixed(DType::I64, Vec::new())
+    }
+
+    fn validate(&self) -> Result<()> {
+        self.0.validate()
+    }
+
+    fn decode(&self, sample: &Sample<'_>, mut row: Row<'_>, scratch: &mut Scratch) -> Result<()> {
+        let size = self.0.dtype.size();
+        let length = self.0.inner(sample, scratch, |bytes| Ok(bytes.len() / size))?;
+        row.put(&(length as i64).to_ne_bytes())
+    }
+}
+
+/// What a thread keeps between sequences; words, so that elements of any type are aligned.
+#[derive(Default)]
+struct Kept(Vec<u64>);
+
+#[cfg(test)]
+mod tests {
+    use super::super::json::Json;
+    use super::super::raw::Raw;
+    use super::*;
+
+    fn decode(column: &impl Decode, bytes: &[u8]) -> Result<Vec<u8>> {
+        column.validate()?;
+        let sample = Sample { key: b"a", ordinal: 0, seed: 0, parts: &[("json", bytes)] };
+        let mut row = vec![0xaa; column.shape().bytes().unwrap()];
+        column.decode(&sample, Row::fixed(&mut row), &mut Scratch::default())?;
+        Ok(row)
+    }
+
+    #[test]
+    fn short_ones_are_filled_and_long_ones_cut_or_refused() {
+        let tokens = || Json::new("json", "").dtype(DType::I16).variable();
+        let rows = |column: &Sequence, text: &str| -> Vec<i16> {
+            bytemuck::pod_collect_to_vec(&decode(column, text.as_bytes()).unwrap())
+        };
+        let column = Sequence::new(tokens()).pad_to(4, -1);
+        assert_eq!(rows(&column, "[5, 6]"), [5, 6, -1, -1]);
+        assert_eq!(rows(&column, "[]"), [-1; 4]);
+        assert_eq!(rows(&column, "[1,2,3,4]"), [1, 2, 3, 4]);
+        let error = decode(&column, b"[1,2,3,4,5]").unwrap_err();
+        assert!(error.text().contains("5 elements is longer than 4"), "{error}");
+        let cut = column.truncate();
+        assert_eq!(rows(&cut, "[1,2,3,4,5,6,7]"), [1, 2, 3, 4]);
+        let length = |text: &[u8]| decode(&cut.lengths(), text).unwrap();
+        assert_eq!(length(b"[1,2]"), 2i64.to_ne_bytes());
+        assert_eq!(length(b"[1,2,3,4,5]"), 4i64.to_ne_bytes());
+    }
+
+    #[test]
+    fn nonsense_is_refused_before_anything_is_read() {
+        let fixed = Sequence::new(Json::new("json", "")).pad_to(4, 0);
+        let endless = Sequence::new(Raw::new("bin"));
+        let padding = Sequence::new(Raw::new("bin")).pad_to(4, 256);
+        for column in [fixed, endless, padding] {
+            assert_eq!(column.validate().unwrap_err().kind(), ErrorKind::Usage, "{column:?}");
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! `Text`: a part that is UTF-8, as a variable column of bytes.
+
+use super::{Decode, Sample, Scratch};
+use crate::column::{DType, Row, RowShape};
+use crate::error::{Error, ErrorKind, Result};
+
+/// A column of text. What is not UTF-8 is an error; [`Raw`](super::raw::Raw) takes any bytes.
+#[derive(Debug, Clone)]
+pub struct Text(String);
+
+impl Text {
+    /// The part `ext`.
+    pub fn new(ext: impl Into<String>) -> Text {
+        Text(ext.into())
+    }
+}
+
+impl Decode for Text {
+    fn parts(&self) -> Vec<String> {
+        vec![self.0.clone()]
+    }
+
+    fn shape(&self) -> RowShape {
+        RowShape::Variable(DType::U8)
+    }
+
+    fn decode(&self, sample: &Sample<'_>, mut row: Row<'_>, _: &mut Scratch) -> Result<()> {
+        let bytes = sample.part(0);
+        if let Err(e) = std::str::from_utf8(bytes) {
+            let at = e.valid_up_to();
+            let text = format!("not UTF-8 at byte {at} of the part ({:02x})", bytes[at]);
+            return Err(Error::new(ErrorKind::Decode, text));
+        }
+        row.put(bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(bytes: &[u8]) -> Result<Vec<u8>> {
+        let sample = Sample { key: b"a", ordinal: 0, seed: 0, parts: &[("txt", bytes)] };
+        let (mut row, mut used) = (vec![0; bytes.len()], 0);
+        let variable = Row::variable(&mut row, &mut used);
+        Text::new("txt").decode(&sample, variable, &mut Scratch::default())?;
+        row.truncate(used);
+        Ok(row)
+    }
+
+    #[test]
+    fn text_passes_and_other_bytes_are_told() {
+        assert_eq!(text("Wörter".as_bytes()).unwrap(), "Wörter".as_bytes());
+        assert_eq!(text(b"").unwrap(), b"");
+        let error = text(b"ab\xffcd").unwrap_err();
+        assert!(error.text().contains("byte 2 of the part (ff)"), "{error}");
+        assert!(text(b"ab\xc3").is_err());
+    }
+}

@@ -1,0 +1,154 @@
+//! `Loader`: batches of a data set, in an order that is pure arithmetic, made by all cores.
+//!
+//! Floors: `bound bad stats` (words) < `recipe` (columns) < `job` < `flow` (the line of batches) < `labour
+//! feed` (what is done in it) < `inner epoch` < `builder`, and this file above them.
+
+mod bad;
+mod bound;
+mod builder;
+mod epoch;
+mod feed;
+mod flow;
+mod inner;
+mod job;
+mod labour;
+mod recipe;
+mod stats;
+
+use std::fmt;
+use std::io::Write;
+use std::path::Path;
+use std::sync::Arc;
+
+pub use bad::{BadSample, OnBad};
+pub use builder::LoaderBuilder;
+pub use epoch::Epoch;
+pub use stats::{Bottleneck, StageStats, Stats};
+
+use self::inner::Inner;
+use crate::dataset::{Dataset, Shards};
+use crate::error::{Error, ErrorKind, Result};
+use crate::order::{Ledger, LoaderState, Order};
+
+/// Batches of a data set, epoch after epoch.
+///
+/// ```
+/// use tarflume::{Loader, Shuffle};
+///
+/// # fn main() -> tarflume::Result<()> {
+/// # let dir = tempfile::tempdir().unwrap();
+/// # let shards = tarflume_fixtures::shards(dir.path());
+/// let loader = Loader::builder(&shards)
+///     .shuffle(Shuffle::Full { seed: 42 })
+///     .bytes("json")
+///     .batch(4)
+///     .build()?;
+/// for batch in loader.epoch(0) {
+///     let batch = batch?;
+///     assert_eq!(batch.len(), 4);
+///     println!("{} bytes of JSON", batch.column("json")?.bytes().len());
+/// }
+/// # Ok(())
+/// # }
+/// ```
+///
+/// Cheap to share: an epoch keeps what it needs alive. Dropping loader, epochs and batches ends all
+/// threads.
+pub struct Loader {
+    inner: Arc<Inner>,
+}
+
+impl Loader {
+    /// A loader of the shards in a folder, of a `dataset.json`, of one tar, or of all that a pattern
+    /// names: `shards/*.tar`, `shards/{000..765}.tar`, or a list of these.
+    pub fn builder(shards: impl Into<Shards>) -> LoaderBuilder {
+        LoaderBuilder::new(Dataset::open(shards))
+    }
+
+    /// A loader of a data set that is open already.
+    pub fn of(dataset: Dataset) -> LoaderBuilder {
+        LoaderBuilder::new(Ok(dataset))
+    }
+
+    /// The batches of epoch number `epoch`, from its beginning, or from where a resumed state was
+    /// taken if it is that epoch. An epoch that can't be begun gives its error as its only batch.
+    pub fn epoch(&self, epoch: u64) -> Epoch {
+        Epoch::begin(self.inner.clone(), epoch)
+    }
+
+    /// The epoch to go on with: 0, or that of the resumed state, or the one that is running.
+    pub fn current_epoch(&self) -> u64 {
+        self.inner.progress().epoch
+    }
+
+    /// Steps of an epoch that is begun at its beginning, on this rank.
+    ///
+    /// # Errors
+    /// There is none: the batch is larger than the data set.
+    pub fn steps(&self) -> Result<u64> {
+        Ok(self.inner.steps(0)?.count())
+    }
+
+    /// Where the whole job is: what was handed out, not what was prepared. The same on every rank that
+    /// took as many batches; save one.
+    pub fn state(&self) -> LoaderState {
+        self.inner.state()
+    }
+
+    /// The digest of all samples that this loader has handed out, over all its epochs. Added up over
+    /// ranks and resumes it is [`Loader::expected`], or a sample was lost or seen twice.
+    pub fn ledger(&self) -> Ledger {
+        self.inner.ledger().clone()
+    }
+
+    /// What the ledgers of all ranks add up to for one whole epoch: those of its samples that steps
+    /// reach.
+    ///
+    /// # Errors
+    /// An epoch so late that its samples can't be counted.
+    pub fn expected(&self, epoch: u64) -> Result<Ledger> {
+        self.inner.expected(epoch)
+    }
+
+    /// The order of its samples.
+    pub fn order(&self) -> &Order {
+        &self.inner.order
+    }
+
+    /// The data set.
+    pub fn dataset(&self) -> &Dataset {
+        &self.inner.labour.with.dataset
+    }
+
+    /// Where the time goes, and what everything waits for.
+    pub fn stats(&self) -> Stats {
+        self.inner.meter.stats()
+    }
+
+    /// All samples that were bad so far, by ordinal.
+    pub fn bad_samples(&self) -> Vec<BadSample> {
+        self.inner.bad.all()
+    }
+
+    /// Writes the bad samples to `path`, one JSON object a line, as [`LoaderBuilder::exclude`] and `pack
+    /// build --exclude @FILE` take them. The file appears whole or not at all.
+    ///
+    /// # Errors
+    /// The operating system's refusal.
+    pub fn write_bad_samples(&self, path: &Path) -> Result<()> {
+        let mut text = Vec::new();
+        for bad in self.bad_samples() {
+            writeln!(text, "{bad}").map_err(|e| {
+                Error::new(ErrorKind::Io, "cannot write the list").with_path(path).with_source(e)
+            })?;
+        }
+        Ok(tarflume_formats::publish::write_whole(path, &text)?)
+    }
+}
+
+impl fmt::Debug for Loader {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let inner = &self.inner;
+        write!(f, "Loader({} samples an epoch, {:?})", inner.order.epoch_samples(), inner.split)
+    }
+}

@@ -1,0 +1,163 @@
+//! How the memory bound of a loader is shared out, and the share that decoders wait for.
+//!
+//! Shares that never lend to each other, so that nothing waits in a circle: batches (slabs), what
+//! threads keep, what very long parts take while they are read, what decoders take for the time of one
+//! sample. Only the last two are waited for here; who waits for a share holds nothing of it, and who
+//! holds something for decoding never waits for reading.
+
+use std::sync::{Condvar, Mutex, PoisonError};
+
+use crate::decode::{Memory, Scratch};
+use crate::error::{Error, ErrorKind, Result};
+use crate::size::Size;
+
+/// Slabs beside those in preparation: one with the consumer, one on its way back.
+pub(crate) const SPARE_SLABS: u64 = 2;
+/// The longest read, where memory allows.
+const RUN: u64 = 1 << 20;
+
+/// How a bound in bytes is shared out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Shares {
+    /// Batches in preparation at once.
+    pub(crate) depth: usize,
+    /// Bytes of the longest read that holds more than one sample.
+    pub(crate) run: u64,
+    /// Bytes that variable columns of all batches in preparation may take.
+    pub(crate) variable: u64,
+    /// Bytes that decoders may take beside the batches.
+    pub(crate) decode: u64,
+    /// Bytes that reads of very long parts may take.
+    pub(crate) reads: u64,
+}
+
+impl Shares {
+    /// Shares out `memory` bytes for batches of `fixed` bytes, `depth` of them in preparation if they
+    /// have room, and `threads` threads.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Limit`]: not even one batch has room; says how much is needed.
+    pub(crate) fn of(memory: u64, fixed: u64, depth: usize, threads: usize) -> Result<Shares> {
+        let threads = threads as u64;
+        let run = (memory / 16 / threads).clamp(64 << 10, RUN);
+        let kept = threads * (run + 2 * Scratch::KEEP as u64);
+        let slabs = memory.saturating_sub(kept) / 2;
+        let held = slabs.checked_div(fixed).unwrap_or(u64::MAX);
+        if held < 1 + SPARE_SLABS {
+            let least = kept + 2 * (1 + SPARE_SLABS) * fixed.max(1 << 20);
+            let text = format!(
+                "{} are too little for {threads} threads and batches of {}: give .memory() at least {}, \
+                 or take smaller batches",
+                Size(memory),
+                Size(fixed),
+                Size(least)
+            );
+            return Err(Error::new(ErrorKind::Limit, text));
+        }
+        let depth = (depth as u64).clamp(1, held - SPARE_SLABS);
+        let rest = memory - kept - fixed * (depth + SPARE_SLABS);
+        let shares = depth + SPARE_SLABS;
+        let variable = rest / 2 * depth / shares;
+        Ok(Shares { depth: depth as usize, run, variable, decode: rest / 8 * 3, reads: rest / 8 })
+    }
+}
+
+/// A share that threads take from, for the time of one sample.
+#[derive(Debug)]
+pub(crate) struct MemoryShare {
+    /// `decoding` or `reading`, for messages.
+    purpose: &'static str,
+    share: u64,
+    taken: Mutex<u64>,
+    changed: Condvar,
+}
+
+impl MemoryShare {
+    pub(crate) fn new(purpose: &'static str, share: u64) -> MemoryShare {
+        MemoryShare { purpose, share, taken: Mutex::default(), changed: Condvar::new() }
+    }
+}
+
+impl Memory for MemoryShare {
+    fn take(&self, held: u64, bytes: u64) -> Result<()> {
+        if held > 0 {
+            // Whoever holds and waits could wait for somebody who does the same.
+            let text = "a decoder must reserve all its memory at once: call `reserve` once a sample";
+            return Err(Error::usage(text));
+        }
+        if bytes > self.share {
+            let text = format!(
+                "{} this sample takes {}, and the memory bound leaves {} for it: give .memory() about \
+                 {} more",
+                self.purpose,
+                Size(bytes),
+                Size(self.share),
+                Size((bytes - self.share).saturating_mul(8))
+            );
+            return Err(Error::new(ErrorKind::Limit, text));
+        }
+        // Whoever has it is decoding one sample and gives it back: this wait ends.
+        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        while *taken + bytes > self.share {
+            taken = self.changed.wait(taken).unwrap_or_else(PoisonError::into_inner);
+        }
+        *taken += bytes;
+        Ok(())
+    }
+
+    fn give(&self, bytes: u64) {
+        if bytes > 0 {
+            *self.taken.lock().unwrap_or_else(PoisonError::into_inner) -= bytes;
+            self.changed.notify_all();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn shares_stay_within_the_bound() {
+        for memory in [64 << 20, 256 << 20, 2 << 30, 100 << 30] {
+            for fixed in [0, 1000, 1 << 20, 38 << 20] {
+                for threads in [1, 2, 16] {
+                    let Ok(s) = Shares::of(memory, fixed, 4, threads) else { continue };
+                    let kept = threads as u64 * (s.run + 2 * Scratch::KEEP as u64);
+                    let slabs = (s.depth as u64 + SPARE_SLABS) * fixed;
+                    let tails = s.variable * (s.depth as u64 + SPARE_SLABS) / s.depth as u64;
+                    assert!(kept + slabs + tails + s.decode + s.reads <= memory, "{memory} {fixed} {s:?}");
+                    assert!(s.depth >= 1 && s.depth <= 4);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_bound_below_one_batch_is_refused_with_what_is_needed() {
+        let fixed = 38 << 20;
+        let error = Shares::of(64 << 20, fixed, 4, 2).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Limit);
+        let kept = 2 * ((1 << 20) + 2 * Scratch::KEEP as u64);
+        assert!(Shares::of(kept + 6 * fixed, fixed, 4, 2).is_ok(), "what the error asks for is enough");
+    }
+
+    #[test]
+    fn who_asks_for_too_much_waits_until_it_is_given_back() {
+        let share = Arc::new(MemoryShare::new("decoding", 100));
+        share.take(0, 80).unwrap();
+        let waiting = {
+            let share = share.clone();
+            std::thread::spawn(move || share.take(0, 30))
+        };
+        std::thread::sleep(Duration::from_millis(20));
+        assert!(!waiting.is_finished());
+        share.give(80);
+        waiting.join().unwrap().unwrap();
+        assert_eq!(share.take(0, 101).unwrap_err().kind(), ErrorKind::Limit);
+        assert_eq!(share.take(30, 1).unwrap_err().kind(), ErrorKind::Usage);
+    }
+}

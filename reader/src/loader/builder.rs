@@ -1,0 +1,374 @@
+//! `LoaderBuilder`: what the user wants, checked before anything of a shard is read.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use super::bad::{BadList, OnBad};
+use super::bound::{MemoryShare, SPARE_SLABS, Shares};
+use super::inner::{Inner, Progress};
+use super::labour::{IndexedLabour, Materials, Policy};
+use super::recipe::Recipe;
+use super::stats::Meter;
+use crate::batch::Shelf;
+use crate::dataset::{Dataset, Facts};
+use crate::decode::Decode;
+use crate::decode::geometry::Transform;
+use crate::decode::image::Image;
+use crate::decode::json::Json;
+use crate::decode::raw::Raw;
+use crate::decode::text::Text;
+use crate::error::{Error, Result};
+use crate::fetch::Verify;
+use crate::order::{Ledger, LoaderState, Order, Remainder, Selection, Share, Shuffle, Split};
+use crate::pool::Pool;
+use crate::size::Size;
+use crate::source::SourceKind;
+
+/// Batches in preparation at once, unless the user says otherwise.
+const PREFETCH: usize = 4;
+/// The memory bound, unless the user says otherwise.
+const MEMORY: u64 = 2 << 30;
+/// Bad samples that are put up with under `Skip` and `Substitute`, unless the user says otherwise.
+const BAD_BUDGET: u64 = 1000;
+
+/// How many rows a batch has.
+#[derive(Debug, Clone, Copy)]
+enum BatchSize {
+    /// On each rank.
+    Rank(u64),
+    /// On all ranks together.
+    Job(u64),
+}
+
+/// How long an epoch is.
+#[derive(Debug, Clone, Copy)]
+enum EpochLength {
+    Passes(u64),
+    Samples(u64),
+}
+
+/// What a loader is to do; see [`super::Loader::builder`].
+#[must_use]
+pub struct LoaderBuilder {
+    dataset: Result<Dataset>,
+    left_out: Result<Vec<u64>>,
+    range: (u64, Option<u64>),
+    shuffle: Shuffle,
+    split: Split,
+    remainder: Remainder,
+    columns: Vec<(String, Arc<dyn Decode>)>,
+    batch: BatchSize,
+    epoch: EpochLength,
+    policy: Policy,
+    bad_budget: u64,
+    source: SourceKind,
+    memory: Result<u64>,
+    threads: Option<usize>,
+    prefetch: usize,
+    resume: Option<LoaderState>,
+}
+
+impl LoaderBuilder {
+    pub(super) fn new(dataset: Result<Dataset>) -> LoaderBuilder {
+        LoaderBuilder {
+            dataset,
+            left_out: Ok(Vec::new()),
+            range: (0, None),
+            shuffle: Shuffle::None,
+            split: Split::alone(),
+            remainder: Remainder::Drop,
+            columns: Vec::new(),
+            batch: BatchSize::Rank(1),
+            epoch: EpochLength::Passes(1),
+            policy: Policy::default(),
+            bad_budget: BAD_BUDGET,
+            source: SourceKind::default(),
+            memory: Ok(MEMORY),
+            threads: None,
+            prefetch: PREFETCH,
+            resume: None,
+        }
+    }
+
+    /// The order of the samples; by default that of the shards.
+    pub fn shuffle(mut self, shuffle: Shuffle) -> Self {
+        self.shuffle = shuffle;
+        self
+    }
+
+    /// Which rank this is, of how many; by default the only one.
+    pub fn split(mut self, split: Split) -> Self {
+        self.split = split;
+        self
+    }
+
+    /// What becomes of the samples that don't fill a batch on every rank; dropped by default.
+    pub fn remainder(mut self, remainder: Remainder) -> Self {
+        self.remainder = remainder;
+        self
+    }
+
+    /// Rows of a batch on each rank.
+    pub fn batch(mut self, rows: u64) -> Self {
+        self.batch = BatchSize::Rank(rows);
+        self
+    }
+
+    /// Rows of a batch on all ranks together, which must divide it.
+    pub fn global_batch(mut self, rows: u64) -> Self {
+        self.batch = BatchSize::Job(rows);
+        self
+    }
+
+    /// Column `image`: the image in the part `ext`, cut and resized by `transform`, u8 in rows, columns,
+    /// channels. More choices: `.column("image", Image::new(ext, transform)..)`.
+    pub fn image(self, ext: &str, transform: impl Transform) -> Self {
+        self.column("image", Image::new(ext, transform))
+    }
+
+    /// Column `label`: the number at `pointer` (RFC 6901) in the JSON part `ext`, i64. More choices:
+    /// `.column("label", Json::new(ext, pointer)..)`.
+    pub fn label(self, ext: &str, pointer: &str) -> Self {
+        self.column("label", Json::new(ext, pointer))
+    }
+
+    /// Column `ext`: the part's bytes as they are.
+    pub fn bytes(self, ext: &str) -> Self {
+        self.column(ext, Raw::new(ext))
+    }
+
+    /// Column `ext`: the part as UTF-8 text.
+    pub fn text(self, ext: &str) -> Self {
+        self.column(ext, Text::new(ext))
+    }
+
+    /// A column `name` whose rows `decode` writes.
+    pub fn column(mut self, name: &str, decode: impl Decode) -> Self {
+        self.columns.push((name.to_string(), Arc::new(decode)));
+        self
+    }
+
+    /// Leaves out the samples for which `keep` says no. Asked of the sidecars, before any I/O on
+    /// shards.
+    pub fn filter(mut self, keep: impl Fn(&Facts<'_>) -> bool + Sync) -> Self {
+        self.leave_out(|dataset| dataset.filter(keep));
+        self
+    }
+
+    /// Leaves out the samples that the file at `path` lists: keys, one a line, or lines of JSON with a
+    /// field `key`, as `bad_samples` and `problems.jsonl` have them.
+    pub fn exclude(mut self, path: impl AsRef<Path>) -> Self {
+        self.leave_out(|dataset| dataset.exclude_file(path.as_ref()));
+        self
+    }
+
+    fn leave_out(&mut self, what: impl FnOnce(&Dataset) -> Result<Vec<u64>>) {
+        let (Ok(dataset), Ok(left_out)) = (&self.dataset, &mut self.left_out) else { return };
+        match what(dataset) {
+            Ok(more) => left_out.extend(more),
+            Err(error) => self.left_out = Err(error),
+        }
+    }
+
+    /// Only the first `samples` samples of the data set, of those that [`LoaderBuilder::skip`] leaves.
+    pub fn take(mut self, samples: u64) -> Self {
+        self.range.1 = Some(samples);
+        self
+    }
+
+    /// Without the first `samples` samples of the data set.
+    pub fn skip(mut self, samples: u64) -> Self {
+        self.range.0 = samples;
+        self
+    }
+
+    /// An epoch is `passes` passes over the samples, each in an order of its own.
+    pub fn repeat(mut self, passes: u64) -> Self {
+        self.epoch = EpochLength::Passes(passes);
+        self
+    }
+
+    /// An epoch is `samples` samples, wherever passes end: the next epoch goes on from there.
+    pub fn epoch_length(mut self, samples: u64) -> Self {
+        self.epoch = EpochLength::Samples(samples);
+        self
+    }
+
+    /// What is done about bad samples; by default they are errors.
+    pub fn on_bad(mut self, on_bad: OnBad) -> Self {
+        self.policy.on_bad = on_bad;
+        self
+    }
+
+    /// How many bad samples are put up with; 1,000 by default.
+    pub fn bad_budget(mut self, samples: u64) -> Self {
+        self.bad_budget = samples;
+        self
+    }
+
+    /// Which checksums are asked while parts are read; none by default.
+    pub fn verify(mut self, verify: Verify) -> Self {
+        self.policy.verify = verify;
+        self
+    }
+
+    /// How shards are read.
+    pub fn source(mut self, source: SourceKind) -> Self {
+        self.source = source;
+        self
+    }
+
+    /// The most memory for batches in preparation, threads and decoding, as `"2GiB"`; the default.
+    /// What the consumer holds on to comes on top.
+    pub fn memory(mut self, bound: &str) -> Self {
+        self.memory = bound.parse::<Size>().map(|size| size.0);
+        self
+    }
+
+    /// Threads that work for this loader at once; by default one a core.
+    pub fn threads(mut self, threads: usize) -> Self {
+        self.threads = Some(threads);
+        self
+    }
+
+    /// Batches in preparation at once; 4 by default, fewer if memory has no room.
+    pub fn prefetch(mut self, batches: usize) -> Self {
+        self.prefetch = batches;
+        self
+    }
+
+    /// Goes on where `state` was taken, with any world, batch, threads and prefetch.
+    pub fn resume(mut self, state: LoaderState) -> Self {
+        self.resume = Some(state);
+        self
+    }
+}
+
+impl LoaderBuilder {
+    /// The loader.
+    ///
+    /// # Errors
+    /// What can't be met is said here, before an image is read: shards that are missing or stale, parts
+    /// that no sample has, a batch larger than the data set or than memory, a state of another data
+    /// set or shuffle.
+    pub fn build(mut self) -> Result<super::Loader> {
+        let dataset = self.dataset?.with_source(self.source);
+        self.shuffle.check()?;
+        let world = self.split.world();
+        let batch = rows(self.batch, world)?;
+        if self.columns.is_empty() {
+            self.columns = all_parts(&dataset)?;
+        }
+        let rows = usize::try_from(batch).unwrap_or(usize::MAX);
+        let recipe = Arc::new(Recipe::new(self.columns, rows)?);
+        known_parts(&dataset, &recipe)?;
+        let order = order(&dataset, self.left_out?, self.range, self.shuffle, self.epoch)?;
+        let share = Share::new(&order, self.split)?;
+        let threads = threads(self.threads)?;
+        let fixed = recipe.layout.fixed_bytes() as u64;
+        let shares = Shares::of(self.memory?, fixed, self.prefetch, threads)?;
+        let (meter, bad) = (Arc::new(Meter::new(threads)), Arc::new(BadList::new(self.bad_budget)));
+        let labour = IndexedLabour::new(Materials {
+            dataset,
+            recipe,
+            order: share.order().clone(),
+            policy: self.policy,
+            bad: bad.clone(),
+            meter: meter.clone(),
+            threads,
+            run: shares.run,
+            decode: Arc::new(MemoryShare::new("decoding", shares.decode)),
+            reads: Arc::new(MemoryShare::new("reading", shares.reads)),
+        });
+        let progress = match self.resume {
+            None => Progress { epoch: 0, position: 0 },
+            Some(state) => {
+                state.check(&order, &self.split)?;
+                Progress { epoch: state.epoch(), position: state.position() }
+            }
+        };
+        let inner = Inner {
+            labour: Arc::new(labour),
+            ledger: Mutex::new(Ledger::new(&order)),
+            order,
+            share,
+            remainder: self.remainder,
+            batch,
+            shares,
+            pool: Pool::of_process(threads)?,
+            meter,
+            shelf: Arc::new(Shelf::new(SPARE_SLABS as usize)),
+            bad,
+            progress: Mutex::new(progress),
+        };
+        inner.steps(progress.position)?;
+        Ok(super::Loader { inner: Arc::new(inner) })
+    }
+}
+
+fn rows(batch: BatchSize, world: u64) -> Result<u64> {
+    match batch {
+        BatchSize::Rank(0) | BatchSize::Job(0) => Err(Error::usage("a batch has at least one row")),
+        BatchSize::Rank(rows) => Ok(rows),
+        BatchSize::Job(rows) if rows % world == 0 => Ok(rows / world),
+        BatchSize::Job(rows) => Err(Error::usage(format!(
+            "a global batch of {rows} rows can't be dealt to {world} ranks evenly: take a multiple of {world}"
+        ))),
+    }
+}
+
+fn threads(asked: Option<usize>) -> Result<usize> {
+    let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+    match asked.unwrap_or_else(cores) {
+        0 => Err(Error::usage("a loader needs a thread: leave .threads() out for one a core")),
+        threads @ 1..=4096 => Ok(threads),
+        threads => Err(Error::usage(format!("{threads} threads; 4,096 at most"))),
+    }
+}
+
+/// A column of bytes for every extension of the data set.
+fn all_parts(dataset: &Dataset) -> Result<Vec<(String, Arc<dyn Decode>)>> {
+    let raw = |ext: &String| (ext.clone(), Arc::new(Raw::new(ext.as_str()).optional()) as Arc<dyn Decode>);
+    Ok(dataset.extensions()?.keys().map(raw).collect())
+}
+
+/// Refuses parts that no sample of the data set has.
+fn known_parts(dataset: &Dataset, recipe: &Recipe) -> Result<()> {
+    let known = dataset.extensions()?;
+    for n in 0..recipe.wanted.len() {
+        let alternatives = recipe.wanted.alternatives(n);
+        if !alternatives.iter().any(|ext| known.contains_key(ext)) {
+            let there: Vec<_> = known.keys().map(String::as_str).collect();
+            let text = format!(
+                "no sample has a part '{}'; the data set has: {}",
+                alternatives.join("' or '"),
+                there.join(", ")
+            );
+            return Err(Error::usage(text));
+        }
+    }
+    Ok(())
+}
+
+fn order(
+    dataset: &Dataset,
+    left_out: Vec<u64>,
+    (skip, take): (u64, Option<u64>),
+    shuffle: Shuffle,
+    epoch: EpochLength,
+) -> Result<Order> {
+    let contents = Arc::new(dataset.contents()?);
+    let mut selection = Selection::leave_out(contents.samples(), left_out)?;
+    if skip > 0 {
+        selection = selection.skip(skip)?;
+    }
+    if let Some(take) = take {
+        selection = selection.take(take)?;
+    }
+    let order = Order::new(contents, selection, shuffle)?;
+    match epoch {
+        EpochLength::Passes(1) => Ok(order),
+        EpochLength::Passes(passes) => order.repeat(passes),
+        EpochLength::Samples(samples) => order.epoch_length(samples),
+    }
+}

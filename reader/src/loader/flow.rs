@@ -1,0 +1,316 @@
+//! The line of batches of one epoch: planned in order, worked on by all threads, taken in order.
+//!
+//! Bounded by the number of batches in the line and by the bytes of their variable columns. Holds no
+//! lock while it plans, reads or decodes. What happens in a step is said elsewhere: [`Feed`] fills a
+//! job, [`Labour`] does its tasks.
+
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+use super::job::{Desk, Job};
+use super::stats::{Meter, Watch};
+use crate::batch::{Content, Shelf};
+use crate::error::{Error, ErrorKind, Result};
+use crate::pool::{Bell, Work};
+
+/// What a feed has to say.
+pub(crate) enum Fill {
+    /// The job is full, and consists of this many tasks.
+    Tasks(usize),
+    /// Nothing is there yet; the feed rings the bell when there is.
+    NotYet,
+    /// There are no more batches.
+    End,
+}
+
+/// Where batches come from.
+pub(crate) trait Feed: Send {
+    /// Decides what the next batch holds, and sets the job's `variable`.
+    ///
+    /// # Errors
+    /// The epoch can't go on.
+    fn fill(&mut self, job: &mut Job) -> Result<Fill>;
+}
+
+/// How a job is done.
+pub(crate) trait Labour: Send + Sync {
+    /// A new content for a job.
+    ///
+    /// # Errors
+    /// There is no memory for it.
+    fn content(&self) -> Result<Box<Content>>;
+
+    /// Makes room for the variable columns.
+    ///
+    /// # Errors
+    /// There is no memory for them.
+    fn make_room(&self, job: &mut Job) -> Result<()>;
+
+    /// Does task `task`. What goes wrong is told to the job.
+    fn task(&self, job: &Job, task: usize);
+
+    /// Threads that may be in [`Labour::task`] at once.
+    fn threads(&self) -> usize;
+}
+
+/// How many batches stand in the line, and how large they may be.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Room {
+    pub(crate) depth: usize,
+    pub(crate) variable: u64,
+}
+
+/// The line of batches of one epoch.
+pub(crate) struct Flow {
+    labour: Arc<dyn Labour>,
+    meter: Arc<Meter>,
+    bell: Arc<Bell>,
+    shelf: Arc<Shelf>,
+    room: Room,
+    cancelled: AtomicBool,
+    line: Mutex<Line>,
+    ready: Condvar,
+}
+
+struct Line {
+    /// Away while somebody plans.
+    feed: Option<Box<dyn Feed>>,
+    ended: bool,
+    /// A planned job that has no room yet, and its tasks.
+    pending: Option<(Job, usize)>,
+    tasks: VecDeque<(Arc<Job>, usize)>,
+    /// The batches not yet taken, in order; `None` is one that is being worked on.
+    batches: VecDeque<Option<Result<Box<Content>>>>,
+    /// Number of the first of them.
+    first: u64,
+    /// Bytes of their variable columns, and of each.
+    variable: u64,
+    sizes: VecDeque<u64>,
+    working: usize,
+    desks: Vec<Box<Desk>>,
+    /// Since when all threads wait for the consumer.
+    full: Option<Watch>,
+}
+
+impl Flow {
+    pub(crate) fn new(
+        feed: Box<dyn Feed>,
+        labour: Arc<dyn Labour>,
+        (meter, bell, shelf): (Arc<Meter>, Arc<Bell>, Arc<Shelf>),
+        room: Room,
+    ) -> Flow {
+        let line = Line {
+            feed: Some(feed),
+            ended: false,
+            pending: None,
+            tasks: VecDeque::new(),
+            batches: VecDeque::new(),
+            first: 0,
+            variable: 0,
+            sizes: VecDeque::new(),
+            working: 0,
+            desks: Vec::new(),
+            full: None,
+        };
+        let (cancelled, line, ready) = (AtomicBool::new(false), Mutex::new(line), Condvar::new());
+        Flow { labour, meter, bell, shelf, room, cancelled, line, ready }
+    }
+
+    fn line(&self) -> MutexGuard<'_, Line> {
+        self.line.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The next batch, in order; waits for it. `None` after the last.
+    pub(crate) fn next(&self) -> Option<Result<Box<Content>>> {
+        let mut line = self.line();
+        loop {
+            match line.batches.front_mut() {
+                Some(front) => {
+                    if let Some(batch) = front.take() {
+                        line.taken(&self.meter);
+                        drop(line);
+                        self.bell.ring();
+                        return Some(batch);
+                    }
+                }
+                None if line.ended && line.pending.is_none() => return None,
+                None => {}
+            }
+            if self.cancelled.load(Ordering::Acquire) {
+                return None;
+            }
+            line = self.ready.wait(line).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// No further step is begun.
+    pub(crate) fn cancel(&self) {
+        self.cancelled.store(true, Ordering::Release);
+        let mut line = self.line();
+        line.tasks.clear();
+        line.pending = None;
+        self.ready.notify_all();
+    }
+
+    /// Plans one batch with the feed that the line gave away.
+    fn plan(&self, mut feed: Box<dyn Feed>, number: u64, desk: Box<Desk>) -> bool {
+        let watch = Watch::start();
+        let content = self.shelf.take().map_or_else(|| self.labour.content(), Ok);
+        let filled = content.and_then(|content| {
+            let mut job = Job::new(number, content, desk);
+            caught(|| feed.fill(&mut job)).map(|fill| (job, fill))
+        });
+        self.meter.plan.add(watch.stop(), 1, 0);
+        let mut line = self.line();
+        match filled {
+            Ok((job, Fill::Tasks(tasks))) => {
+                line.feed = Some(feed);
+                line.pending = Some((job, tasks));
+            }
+            Ok((job, Fill::NotYet)) => {
+                line.feed = Some(feed);
+                self.shelf.put(job.content);
+                line.desks.push(job.desk);
+                return false;
+            }
+            Ok((_, Fill::End)) => line.ended = true,
+            Err(error) => {
+                line.ended = true;
+                line.batches.push_back(Some(Err(error)));
+                line.sizes.push_back(0);
+            }
+        }
+        drop(line);
+        self.ready.notify_all();
+        true
+    }
+
+    /// Puts a job into the line; there is room for it.
+    fn admit(&self, mut job: Job, tasks: usize) {
+        let made = caught(|| self.labour.make_room(&mut job));
+        let mut line = self.line();
+        let at = (job.number - line.first) as usize;
+        match made {
+            Ok(()) if tasks > 0 => {
+                let job = Arc::new(job);
+                line.tasks.extend((0..tasks).map(|task| (job.clone(), task)));
+                drop(line);
+                // The line must not be the last to let go of a job.
+                self.finish(job);
+                self.bell.ring_all();
+            }
+            Ok(()) => {
+                drop(line);
+                self.finish(Arc::new(job));
+            }
+            Err(error) => {
+                line.ended = true;
+                line.batches[at] = Some(Err(error));
+                self.ready.notify_all();
+            }
+        }
+    }
+
+    /// Lets go of a job; whoever is the last closes the batch.
+    fn finish(&self, job: Arc<Job>) {
+        let Some(job) = Arc::into_inner(job) else { return };
+        let watch = Watch::start();
+        let number = job.number;
+        let (desk, batch) = job.close();
+        let bytes = batch.as_ref().map_or(0, |content| content.slab.bytes() as u64);
+        self.meter.batch.add(watch.stop(), 1, bytes);
+        let mut line = self.line();
+        line.desks.push(desk);
+        let at = (number - line.first) as usize;
+        if let Some(place) = line.batches.get_mut(at) {
+            *place = Some(batch);
+        }
+        if at == 0 {
+            self.ready.notify_all();
+        }
+    }
+
+    fn work(&self, job: Arc<Job>, task: usize) {
+        if let Err(error) = caught(|| {
+            self.labour.task(&job, task);
+            Ok(())
+        }) {
+            job.fail(0, error);
+        }
+        self.line().working -= 1;
+        self.finish(job);
+    }
+}
+
+impl Line {
+    /// The first batch was taken.
+    fn taken(&mut self, meter: &Meter) {
+        self.batches.pop_front();
+        self.first += 1;
+        self.variable -= self.sizes.pop_front().unwrap_or(0);
+        if let Some(watch) = self.full.take() {
+            meter.full.add(watch.stop(), 1, 0);
+        }
+    }
+
+    /// Takes the pending job out, if it has room now.
+    fn with_room(&mut self, room: Room) -> Option<(Job, usize)> {
+        let size = self.pending.as_ref()?.0.variable;
+        if !self.batches.is_empty() && self.variable + size > room.variable {
+            return None;
+        }
+        self.variable += size;
+        self.sizes.push_back(size);
+        self.batches.push_back(None);
+        self.pending.take()
+    }
+}
+
+impl Work for Flow {
+    fn step(&self) -> bool {
+        if self.cancelled.load(Ordering::Acquire) {
+            return false;
+        }
+        let mut line = self.line();
+        if let Some((job, tasks)) = line.with_room(self.room) {
+            drop(line);
+            self.admit(job, tasks);
+            return true;
+        }
+        let may_plan = !line.ended && line.pending.is_none();
+        if may_plan && line.batches.len() < self.room.depth {
+            if let Some(feed) = line.feed.take() {
+                let number = line.first + line.batches.len() as u64;
+                let desk = line.desks.pop().unwrap_or_default();
+                drop(line);
+                if self.plan(feed, number, desk) {
+                    return true;
+                }
+                line = self.line();
+            }
+        }
+        if line.working < self.labour.threads() {
+            if let Some((job, task)) = line.tasks.pop_front() {
+                line.working += 1;
+                drop(line);
+                self.work(job, task);
+                return true;
+            }
+        }
+        if line.full.is_none() && line.working == 0 && line.batches.len() >= self.room.depth {
+            line.full = Some(Watch::start());
+        }
+        false
+    }
+}
+
+/// Runs `what`; a panic in it becomes an error.
+pub(crate) fn caught<T>(what: impl FnOnce() -> Result<T>) -> Result<T> {
+    catch_unwind(AssertUnwindSafe(what)).unwrap_or_else(|panic| {
+        let words = panic.downcast_ref::<String>().map(String::as_str);
+        let words = words.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message");
+        Err(Error::new(ErrorKind::Panicked, format!("it panicked: {words}")))
+    })
+}

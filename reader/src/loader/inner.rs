@@ -1,0 +1,84 @@
+//! What a loader and its epochs share, and how an epoch begins.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::bad::BadList;
+use super::bound::Shares;
+use super::feed::IndexedFeed;
+use super::flow::{Flow, Room};
+use super::labour::IndexedLabour;
+use super::stats::Meter;
+use crate::batch::{Names, Shelf};
+use crate::error::Result;
+use crate::order::{Ledger, LoaderState, Order, Remainder, Share, Steps};
+use crate::pool::Pool;
+
+/// How far the whole job is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Progress {
+    pub(crate) epoch: u64,
+    /// Samples of that epoch that were delivered, on all ranks together.
+    pub(crate) position: u64,
+}
+
+/// What a loader and its epochs share.
+pub(crate) struct Inner {
+    pub(crate) labour: Arc<IndexedLabour>,
+    /// The order of the whole job.
+    pub(crate) order: Order,
+    /// What this rank has of it.
+    pub(crate) share: Share,
+    pub(crate) remainder: Remainder,
+    pub(crate) batch: u64,
+    pub(crate) shares: Shares,
+    pub(crate) pool: Arc<Pool>,
+    pub(crate) meter: Arc<Meter>,
+    pub(crate) shelf: Arc<Shelf>,
+    pub(crate) bad: Arc<BadList>,
+    pub(crate) progress: Mutex<Progress>,
+    pub(crate) ledger: Mutex<Ledger>,
+}
+
+impl Inner {
+    pub(crate) fn names(&self) -> Names {
+        self.labour.with.recipe.names.clone()
+    }
+
+    pub(crate) fn ledger(&self) -> MutexGuard<'_, Ledger> {
+        self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn progress(&self) -> MutexGuard<'_, Progress> {
+        self.progress.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn steps(&self, position: u64) -> Result<Steps> {
+        self.share.steps(position, self.batch, self.remainder)
+    }
+
+    /// The line of batches of an epoch, and how many there will be.
+    pub(crate) fn begin(&self, epoch: u64) -> Result<(Flow, u64)> {
+        let position = {
+            let mut progress = self.progress();
+            if progress.epoch != epoch {
+                *progress = Progress { epoch, position: 0 };
+            }
+            progress.position
+        };
+        let steps = self.steps(position)?;
+        let cursor = self.share.order().cursor(epoch, steps.covered().start)?;
+        let count = steps.count();
+        let feed = IndexedFeed::new(self.labour.clone(), (steps, cursor), self.shares, epoch);
+        let room = Room { depth: self.shares.depth, variable: self.shares.variable };
+        let with = (self.meter.clone(), self.pool.bell(), self.shelf.clone());
+        Ok((Flow::new(Box::new(feed), self.labour.clone(), with, room), count))
+    }
+
+    /// A batch was handed out that ends at `position`; after the last one, the next epoch begins.
+    pub(crate) fn delivered(&self, epoch: u64, position: u64, last: bool) {
+        *self.progress() = match last {
+            true => Progress { epoch: epoch + 1, position: 0 },
+            false => Progress { epoch, position },
+        };
+    }
+}

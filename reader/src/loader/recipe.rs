@@ -1,0 +1,126 @@
+//! What is made of a sample: the columns, and which parts each of them needs.
+
+use std::sync::Arc;
+
+use crate::column::RowShape;
+use crate::decode::{Decode, Sample, Scratch};
+use crate::error::{Error, Result};
+use crate::fetch::Wanted;
+use crate::slab::{Layout, Lent};
+
+/// The most parts that one column may be made from.
+pub(crate) const MAX_PARTS: usize = 8;
+
+/// One column: its name, and who writes its rows.
+pub(crate) struct ColumnRecipe {
+    pub(crate) name: String,
+    pub(crate) decode: Arc<dyn Decode>,
+    /// Which of the wanted parts it needs.
+    needs: Vec<usize>,
+}
+
+/// What is made of every sample of a loader.
+pub(crate) struct Recipe {
+    recipes: Vec<ColumnRecipe>,
+    /// All parts that some column needs, each once.
+    pub(crate) wanted: Wanted,
+    /// The columns in the slab: the keys, then those of `columns`.
+    pub(crate) layout: Arc<Layout>,
+    pub(crate) names: Arc<[String]>,
+}
+
+impl Recipe {
+    /// The recipe for batches of `rows` rows.
+    ///
+    /// # Errors
+    /// Two columns of one name, or of none; a column of too many parts; a batch too large to address.
+    pub(crate) fn new(columns: Vec<(String, Arc<dyn Decode>)>, rows: usize) -> Result<Recipe> {
+        let mut recipes = Vec::new();
+        let mut exts: Vec<(String, bool)> = Vec::new();
+        let mut names = vec!["key".to_string()];
+        for (name, decode) in columns {
+            if name.is_empty() || names.contains(&name) {
+                let text = format!(
+                    "there are two columns '{name}': give one another name with .column(name, ..)"
+                );
+                return Err(Error::usage(text));
+            }
+            decode.validate().map_err(|e| e.of_column(&name))?;
+            let parts = decode.parts();
+            if parts.len() > MAX_PARTS {
+                let text =
+                    format!("column '{name}' needs {} parts; {MAX_PARTS} at most", parts.len());
+                return Err(Error::usage(text));
+            }
+            let optional = decode.optional();
+            let needs = parts.into_iter().map(|part| match exts.iter().position(|e| e.0 == part) {
+                Some(at) => {
+                    exts[at].1 &= optional;
+                    at
+                }
+                None => {
+                    exts.push((part, optional));
+                    exts.len() - 1
+                }
+            });
+            let needs = needs.collect();
+            names.push(name.clone());
+            recipes.push(ColumnRecipe { name, decode, needs });
+        }
+        let key = RowShape::Variable(crate::column::DType::U8);
+        let shapes = [key].into_iter().chain(recipes.iter().map(|column| column.decode.shape()));
+        let layout = Arc::new(Layout::new(shapes.collect(), rows)?);
+        let wanted = Wanted::new(&exts)?;
+        Ok(Recipe { recipes, wanted, layout, names: names.into() })
+    }
+
+    /// Columns in the slab.
+    pub(crate) fn columns(&self) -> usize {
+        self.names.len()
+    }
+
+    /// True if the rows of slab column `column` have lengths of their own.
+    pub(crate) fn is_variable(&self, column: usize) -> bool {
+        self.layout.shapes()[column].bytes().is_none()
+    }
+
+    /// Bytes that a sample may take in slab column `column`, from the lengths of its key and parts.
+    pub(crate) fn room(&self, column: usize, key: usize, length: impl Fn(usize) -> u64) -> u64 {
+        let Some(column) = column.checked_sub(1) else { return key as u64 };
+        let column = &self.recipes[column];
+        let mut lengths = [0; MAX_PARTS];
+        for (to, &need) in lengths.iter_mut().zip(&column.needs) {
+            *to = length(need);
+        }
+        column.decode.room(&lengths[..column.needs.len()])
+    }
+
+    /// Writes a sample into its row: every column from its parts. `part(n)` is the extension and the
+    /// bytes of the `n`th wanted part.
+    ///
+    /// # Errors
+    /// What a decoder says, and the number of the wanted part it says it of.
+    pub(crate) fn write<'a>(
+        &self,
+        (key, ordinal, seed): (&'a [u8], u64, u64),
+        part: impl Fn(usize) -> (&'a str, &'a [u8]),
+        row: &mut Lent<'_>,
+        scratch: &mut Scratch,
+    ) -> Result<(), (Option<usize>, Error)> {
+        row.write(0, |mut row| row.put(key)).map_err(|e| (None, e))?;
+        for (n, column) in self.recipes.iter().enumerate() {
+            let mut parts = [("", &[][..]); MAX_PARTS];
+            for (to, &need) in parts.iter_mut().zip(&column.needs) {
+                *to = part(need);
+            }
+            let parts = &parts[..column.needs.len()];
+            let sample = Sample { key, ordinal, seed, parts };
+            let decoded = super::flow::caught(|| {
+                row.write(n + 1, |row| column.decode.decode(&sample, row, scratch))
+            });
+            scratch.release();
+            decoded.map_err(|e| (column.needs.first().copied(), e.of_column(&column.name)))?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,187 @@
+//! The order of one pass over all samples of a data set: position to slot.
+//!
+//! Depends on where the shards start, the shuffle with its seed and the number of the pass, and on
+//! nothing else: no rank, no batch, no thread is known here. No I/O.
+
+mod blocks;
+mod buffer;
+mod shards;
+
+use std::sync::Arc;
+
+use crate::order::mix::Key;
+use crate::order::permutation::Permutation;
+use crate::order::shuffle::Shuffle;
+use blocks::{Blocks, Window};
+use buffer::{Buffer, Reservoir};
+use shards::ShardOrder;
+
+/// The order of one pass over all samples of a data set: every slot once.
+///
+/// A *slot* is a sample's place in what is passed over: its ordinal, as long as nothing was filtered
+/// or concatenated. Cheap to make, O(1) or O(shards) in time and memory, and to clone.
+#[derive(Clone, Debug)]
+pub struct Pass {
+    len: u64,
+    plan: Plan,
+}
+
+#[derive(Clone, Debug)]
+enum Plan {
+    None,
+    Shards(ShardOrder),
+    Buffer(ShardOrder, Buffer),
+    Blocks(Blocks),
+    Full(Permutation),
+}
+
+impl Pass {
+    /// Pass number `pass` over shards whose first slots are `starts`; its last entry is the number
+    /// of samples, so it has one entry more than there are shards and begins with 0. Entries must
+    /// not decrease; shards may be empty. `shuffle` must have passed [`Shuffle::check`].
+    ///
+    /// # Panics
+    /// More than 2^63 samples.
+    pub fn new(starts: Arc<[u64]>, shuffle: Shuffle, pass: u64) -> Pass {
+        let len = starts.last().copied().unwrap_or(0);
+        let key = |purpose| Key::new(shuffle.seed(), pass, purpose);
+        let shards = || ShardOrder::new(&starts, key(b"shards  "));
+        let plan = match shuffle {
+            Shuffle::None => Plan::None,
+            Shuffle::Shards { .. } => Plan::Shards(shards()),
+            Shuffle::Buffer { size, .. } => {
+                Plan::Buffer(shards(), Buffer::new(len, size, key(b"buffer  ")))
+            }
+            Shuffle::Blocks { block, window, .. } => {
+                Plan::Blocks(Blocks::new(len, block, window, key(b"blocks  ")))
+            }
+            Shuffle::Full { .. } => Plan::Full(Permutation::new(len, key(b"full    "))),
+        };
+        Pass { len, plan }
+    }
+
+    /// How many samples it goes over.
+    pub fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// There is nothing to go over.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The slot at `position`, from nothing but the position. O(1); O(log shards) for
+    /// `Shuffle::Shards`; about `size` steps for `Shuffle::Buffer`. Who goes forward takes a
+    /// [`PassCursor`].
+    ///
+    /// # Panics
+    /// `position` is not below [`Pass::len`].
+    pub fn slot(&self, position: u64) -> u64 {
+        assert!(position < self.len, "position {position} of a pass of {}", self.len);
+        match &self.plan {
+            Plan::None => position,
+            Plan::Shards(shards) => shards.slot(position),
+            Plan::Buffer(shards, buffer) => shards.slot(buffer.trace(position)),
+            Plan::Blocks(blocks) => blocks.slot(&blocks.window(position), position),
+            Plan::Full(permutation) => permutation.at(position),
+        }
+    }
+
+    /// Goes through the pass from `position` on.
+    pub fn cursor(self, position: u64) -> PassCursor {
+        let at = match self.plan {
+            Plan::None | Plan::Full(_) => At::Anywhere,
+            Plan::Shards(_) => At::Shard(0),
+            Plan::Buffer(..) => At::Reservoir(Reservoir::new(), 0),
+            Plan::Blocks(_) => At::Window(None),
+        };
+        let mut cursor = PassCursor { pass: self, position: 0, at };
+        cursor.seek(position);
+        cursor
+    }
+}
+
+/// Steps through a [`Pass`]: the same slots as [`Pass::slot`], cheaper one after the other.
+#[derive(Clone, Debug)]
+pub struct PassCursor {
+    pass: Pass,
+    position: u64,
+    at: At,
+}
+
+/// What a cursor remembers of where it is.
+#[derive(Clone, Debug)]
+enum At {
+    Anywhere,
+    /// The shard met last.
+    Shard(usize),
+    /// The reservoir, and the shard met last.
+    Reservoir(Reservoir, usize),
+    Window(Option<Window>),
+}
+
+impl PassCursor {
+    /// Goes to `position`; beyond the end it is the end. O(1), but for `Shuffle::Buffer`: there it
+    /// replays up to one segment, milliseconds.
+    pub fn seek(&mut self, position: u64) {
+        self.position = position.min(self.pass.len);
+        if let (Plan::Buffer(_, buffer), At::Reservoir(reservoir, _)) =
+            (&self.pass.plan, &mut self.at)
+            && self.position < self.pass.len
+        {
+            reservoir.seek(buffer, self.position);
+        }
+    }
+
+    /// The position of the slot that comes next.
+    pub fn position(&self) -> u64 {
+        self.position
+    }
+
+    /// Samples of the whole pass, whatever the position.
+    pub fn len(&self) -> u64 {
+        self.pass.len
+    }
+
+    /// The pass has no sample at all.
+    pub fn is_empty(&self) -> bool {
+        self.pass.len == 0
+    }
+}
+
+impl Iterator for PassCursor {
+    type Item = u64;
+
+    /// The next slot; `None` at the end of the pass.
+    #[inline]
+    fn next(&mut self) -> Option<u64> {
+        let position = self.position;
+        if position >= self.pass.len {
+            return None;
+        }
+        self.position += 1;
+        Some(match (&self.pass.plan, &mut self.at) {
+            (Plan::Full(permutation), _) => permutation.at(position),
+            (Plan::Shards(shards), At::Shard(near)) => shards.slot_near(position, near),
+            (Plan::Buffer(shards, buffer), At::Reservoir(reservoir, near)) => {
+                shards.slot_near(reservoir.next(buffer), near)
+            }
+            (Plan::Blocks(blocks), At::Window(window)) => {
+                let window = match window {
+                    Some(window) if window.holds(position) => window,
+                    other => other.insert(blocks.window(position)),
+                };
+                blocks.slot(window, position)
+            }
+            _ => position,
+        })
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let left = self.pass.len - self.position;
+        (left.try_into().unwrap_or(usize::MAX), left.try_into().ok())
+    }
+}
+
+#[cfg(test)]
+mod tests;

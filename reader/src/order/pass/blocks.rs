@@ -1,0 +1,90 @@
+//! `Shuffle::Blocks`: runs of neighbours in random order, windows of runs shuffled exactly.
+//!
+//! Knows slots only. A last run that is shorter than the others stands at a place of its own, drawn
+//! from the key.
+
+use crate::order::mix::{Key, below};
+use crate::order::permutation::Permutation;
+
+/// All runs of a pass.
+#[derive(Clone, Debug)]
+pub(super) struct Blocks {
+    len: u64,
+    block: u64,
+    window: u64,
+    /// Which run stands at which place; whole runs only.
+    runs: Permutation,
+    /// Samples of the shorter last run, 0 if there is none; and its place among all runs.
+    rest: u64,
+    rest_place: u64,
+    key: Key,
+}
+
+/// One window: its number, where it begins, and the order of its samples.
+#[derive(Clone, Debug)]
+pub(super) struct Window {
+    number: u64,
+    start: u64,
+    order: Permutation,
+}
+
+impl Blocks {
+    pub(super) fn new(len: u64, block: u64, window: u64, key: Key) -> Blocks {
+        // Longer runs or windows than the data set change nothing, and can't overflow.
+        let block = block.clamp(1, len.max(1));
+        let window = window.clamp(1, len.div_ceil(block).max(1));
+        let (whole, rest) = (len / block, len % block);
+        let runs = Permutation::new(whole, key.sub(0));
+        let rest_place = if rest == 0 { whole } else { below(key.sub(1).draw(0), whole + 1) };
+        Blocks { len, block, window, runs, rest, rest_place, key: key.sub(2) }
+    }
+
+    /// Samples that the shorter run lacks; they are missing from its window.
+    fn missing(&self) -> u64 {
+        if self.rest == 0 { 0 } else { self.block - self.rest }
+    }
+
+    /// First position of window `number`.
+    fn window_start(&self, number: u64) -> u64 {
+        let before = number * self.window * self.block;
+        if number > self.rest_place / self.window { before - self.missing() } else { before }
+    }
+
+    /// The window that holds `position`.
+    pub(super) fn window(&self, position: u64) -> Window {
+        let samples = self.window * self.block;
+        let short = self.rest_place / self.window;
+        let behind = position >= self.window_start(short + 1);
+        let number = (position + if behind { self.missing() } else { 0 }) / samples;
+        let start = self.window_start(number);
+        let end = self.window_start(number + 1).min(self.len);
+        Window { number, start, order: Permutation::new(end - start, self.key.sub(number)) }
+    }
+
+    /// The slot at `position`, which lies in `window`.
+    #[inline]
+    pub(super) fn slot(&self, window: &Window, position: u64) -> u64 {
+        let mut sample = window.order.at(position - window.start);
+        let first_run = window.number * self.window;
+        let rest_run = self.rest_place.wrapping_sub(first_run);
+        if self.rest > 0 && rest_run < self.window {
+            let rest_start = rest_run * self.block;
+            if sample >= rest_start + self.rest {
+                sample += self.missing();
+            } else if sample >= rest_start {
+                return self.runs.len() * self.block + (sample - rest_start);
+            }
+        }
+        let place = first_run + sample / self.block;
+        let run = self.runs.at(place - u64::from(self.rest > 0 && place > self.rest_place));
+        run * self.block + sample % self.block
+    }
+}
+
+impl Window {
+    /// Whether `position` lies in it.
+    #[inline]
+    pub(super) fn holds(&self, position: u64) -> bool {
+        position >= self.start && position - self.start < self.order.len()
+    }
+}

@@ -1,0 +1,212 @@
+//! The one pool of threads of a process: all loaders share it, the last to go joins it.
+//!
+//! The pool knows nothing of samples. Whoever has work registers it; an idle thread asks each in turn
+//! whether there is a step to do, and sleeps until somebody says that there is.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock, Weak};
+use std::thread::JoinHandle;
+
+use crate::error::{Error, ErrorKind, Result};
+
+/// Something with steps that any thread may do.
+pub(crate) trait Work: Send + Sync {
+    /// Does one step, if there is one to do: milliseconds, not seconds. False if there was none; the
+    /// work then calls [`Bell::ring`] when there is.
+    fn step(&self) -> bool;
+}
+
+/// Wakes the threads of a pool.
+#[derive(Debug, Default)]
+pub(crate) struct Bell {
+    /// Counts the rings, so that one between asking and sleeping is not missed.
+    rung: Mutex<u64>,
+    heard: Condvar,
+}
+
+impl Bell {
+    fn count(&self) -> MutexGuard<'_, u64> {
+        self.rung.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// There is work for one more thread.
+    pub(crate) fn ring(&self) {
+        *self.count() += 1;
+        self.heard.notify_one();
+    }
+
+    /// There is work for all threads.
+    pub(crate) fn ring_all(&self) {
+        *self.count() += 1;
+        self.heard.notify_all();
+    }
+}
+
+struct Shared {
+    works: RwLock<Vec<Arc<dyn Work>>>,
+    bell: Arc<Bell>,
+    stop: AtomicBool,
+}
+
+/// Threads, and what they work on.
+pub(crate) struct Pool {
+    shared: Arc<Shared>,
+    threads: Mutex<Vec<JoinHandle<()>>>,
+}
+
+/// The pool of this process, while somebody holds it.
+static POOL: Mutex<Weak<Pool>> = Mutex::new(Weak::new());
+
+impl Pool {
+    /// The pool of this process, with at least `threads` threads.
+    ///
+    /// # Errors
+    /// The system refuses to start a thread.
+    pub(crate) fn of_process(threads: usize) -> Result<Arc<Pool>> {
+        let mut pool = POOL.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = match pool.upgrade() {
+            Some(found) => found,
+            None => {
+                let works = RwLock::new(Vec::new());
+                let (bell, stop) = (Arc::default(), AtomicBool::new(false));
+                let shared = Arc::new(Shared { works, bell, stop });
+                Arc::new(Pool { shared, threads: Mutex::new(Vec::new()) })
+            }
+        };
+        found.grow(threads)?;
+        *pool = Arc::downgrade(&found);
+        Ok(found)
+    }
+
+    fn grow(&self, threads: usize) -> Result<()> {
+        let mut running = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
+        while running.len() < threads {
+            let shared = self.shared.clone();
+            let name = format!("tarflume-{}", running.len());
+            let thread = std::thread::Builder::new().name(name).spawn(move || shared.run());
+            let thread = thread.map_err(|e| {
+                let text = format!(
+                    "thread {} of {threads} can't be started; ask for fewer with .threads()",
+                    running.len() + 1
+                );
+                Error::new(ErrorKind::Limit, text).with_source(e)
+            });
+            running.push(thread?);
+        }
+        Ok(())
+    }
+
+    /// What wakes its threads.
+    pub(crate) fn bell(&self) -> Arc<Bell> {
+        self.shared.bell.clone()
+    }
+
+    /// Puts `work` among those that the threads look after.
+    pub(crate) fn add(&self, work: Arc<dyn Work>) {
+        self.shared.works.write().unwrap_or_else(PoisonError::into_inner).push(work);
+        self.shared.bell.ring_all();
+    }
+
+    /// Takes it away again. A step that is being done goes on.
+    pub(crate) fn remove(&self, work: &Arc<dyn Work>) {
+        let mut works = self.shared.works.write().unwrap_or_else(PoisonError::into_inner);
+        works.retain(|other| !Arc::ptr_eq(other, work));
+    }
+}
+
+impl Shared {
+    fn run(&self) {
+        let mut turn = 0;
+        loop {
+            let rung = *self.bell.count();
+            if self.stop.load(Ordering::Acquire) {
+                return;
+            }
+            if self.round(&mut turn) {
+                continue;
+            }
+            let mut count = self.bell.count();
+            while *count == rung {
+                count = self.bell.heard.wait(count).unwrap_or_else(PoisonError::into_inner);
+            }
+        }
+    }
+
+    /// Asks every work once, beginning behind the one that was asked last; true after a step.
+    fn round(&self, turn: &mut usize) -> bool {
+        let count = self.works.read().unwrap_or_else(PoisonError::into_inner).len();
+        for _ in 0..count {
+            *turn += 1;
+            let work = {
+                let works = self.works.read().unwrap_or_else(PoisonError::into_inner);
+                if works.is_empty() {
+                    return false;
+                }
+                works[*turn % works.len()].clone()
+            };
+            if work.step() {
+                return true;
+            }
+        }
+        false
+    }
+}
+
+impl Drop for Pool {
+    fn drop(&mut self) {
+        self.shared.stop.store(true, Ordering::Release);
+        self.shared.bell.ring_all();
+        let threads = self.threads.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let me = std::thread::current().id();
+        for thread in threads.drain(..).filter(|thread| thread.thread().id() != me) {
+            let _ = thread.join(); // a panic in it was caught where it happened
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicU64;
+
+    use super::*;
+
+    struct Countdown(AtomicU64, AtomicU64);
+
+    impl Work for Countdown {
+        fn step(&self) -> bool {
+            let left = self.0.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |n| n.checked_sub(1));
+            if left.is_ok() {
+                self.1.fetch_add(1, Ordering::SeqCst);
+            }
+            left.is_ok()
+        }
+    }
+
+    #[test]
+    fn works_are_done_and_threads_end_with_the_pool() {
+        for _ in 0..200 {
+            let pool = Pool::of_process(3).unwrap();
+            let works: Vec<_> =
+                (0..3).map(|_| Arc::new(Countdown(100.into(), 0.into()))).collect();
+            works.iter().for_each(|work| pool.add(work.clone()));
+            while works.iter().any(|work| work.1.load(Ordering::SeqCst) < 100) {
+                std::thread::yield_now();
+            }
+            drop(pool); // joins, or this test never ends
+        }
+    }
+
+    #[test]
+    fn a_ring_between_asking_and_sleeping_is_heard() {
+        let pool = Pool::of_process(2).unwrap();
+        let work = Arc::new(Countdown(0.into(), 0.into()));
+        pool.add(work.clone());
+        for n in 1..2000 {
+            work.0.fetch_add(1, Ordering::SeqCst);
+            pool.bell().ring();
+            while work.1.load(Ordering::SeqCst) < n {
+                std::thread::yield_now();
+            }
+        }
+    }
+}

@@ -1,0 +1,347 @@
+//! The memory that one batch lives in, lent out row by row while it is filled.
+//!
+//! A room with unsafe code. A [`Slab`] is *filling* or *sealed*. While it fills, each row is lent to
+//! one thread at a time, and threads write different rows at once; once sealed, it is only read. It
+//! decodes nothing and knows no samples.
+//!
+//! What the unsafe code relies on, and why it holds:
+//! - every range handed out lies inside its block: ranges are made by [`Layout`] and
+//!   [`Slab::make_room`] from the lengths the blocks were allocated with, and slicing is checked;
+//! - rows don't overlap: row `i` of a column of `n` bytes a row is `start + i * n`, columns follow each
+//!   other, and variable rows lie between neighbouring entries of a rising list;
+//! - a row is lent once at a time: its flag is swapped when it is lent, and lending again panics;
+//! - nobody reads while somebody writes: reading asks for *sealed*; sealing sets the state, then counts
+//!   what is lent; lending counts itself, then asks the state, all sequentially consistent, so one of
+//!   two that race sees the other and panics. Back to *filling* needs `&mut`;
+//! - bytes are initialised: blocks are allocated zeroed.
+#![allow(unsafe_code)]
+
+use std::alloc::{self, Layout as Shape};
+use std::ptr::NonNull;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use crate::column::{Row, RowShape};
+use crate::error::{Error, ErrorKind, Result};
+
+/// Blocks begin on a page, as copies to other devices like it.
+const ALIGN: usize = 4096;
+/// Columns begin on a cache line.
+const COLUMN_ALIGN: usize = 64;
+
+/// Zeroed memory of a fixed length, aligned to a page.
+#[derive(Debug)]
+struct Block {
+    start: NonNull<u8>,
+    length: usize,
+}
+
+// SAFETY: a block owns its memory, as a `Box<[u8]>` does; who may touch what is said by `Slab`.
+unsafe impl Send for Block {}
+// SAFETY: as above; a shared block hands out nothing but through `Slab`'s rules.
+unsafe impl Sync for Block {}
+
+impl Block {
+    fn new(length: usize) -> Result<Block> {
+        if length == 0 {
+            return Ok(Block { start: NonNull::dangling(), length });
+        }
+        let refused = || {
+            let text = format!("the system gives no {length} bytes for a batch; make batches smaller");
+            Error::new(ErrorKind::Limit, text)
+        };
+        let shape = Shape::from_size_align(length, ALIGN).map_err(|_| refused())?;
+        // SAFETY: the shape's size is not zero.
+        let start = unsafe { alloc::alloc_zeroed(shape) };
+        Ok(Block { start: NonNull::new(start).ok_or_else(refused)?, length })
+    }
+
+    /// # Safety
+    /// For as long as the result lives nobody writes these bytes.
+    unsafe fn read(&self, start: usize, length: usize) -> &[u8] {
+        assert!(start.checked_add(length).is_some_and(|end| end <= self.length));
+        // SAFETY: the range lies inside the block (just asked).
+        let at = unsafe { self.start.add(start) };
+        // SAFETY: initialised memory of this block; the caller keeps writers away.
+        unsafe { std::slice::from_raw_parts(at.as_ptr(), length) }
+    }
+
+    /// # Safety
+    /// For as long as the result lives nobody else reads or writes these bytes.
+    #[allow(clippy::mut_from_ref)] // that is the caller's promise
+    unsafe fn write(&self, start: usize, length: usize) -> &mut [u8] {
+        assert!(start.checked_add(length).is_some_and(|end| end <= self.length));
+        // SAFETY: the range lies inside the block (just asked).
+        let at = unsafe { self.start.add(start) };
+        // SAFETY: initialised memory of this block; the caller keeps all others away.
+        unsafe { std::slice::from_raw_parts_mut(at.as_ptr(), length) }
+    }
+}
+
+impl Drop for Block {
+    fn drop(&mut self) {
+        if let (1.., Ok(shape)) = (self.length, Shape::from_size_align(self.length, ALIGN)) {
+            // SAFETY: allocated in `new` with this very shape, and dropped once.
+            unsafe { alloc::dealloc(self.start.as_ptr(), shape) }
+        }
+    }
+}
+
+/// Where the columns of a batch stand in its slab.
+#[derive(Debug)]
+pub struct Layout {
+    shapes: Vec<RowShape>,
+    /// For each column its start in the fixed block, or its number among the variable columns.
+    places: Vec<usize>,
+    rows: usize,
+    fixed: usize,
+    variable: usize,
+}
+
+impl Layout {
+    /// The layout of `rows` rows of columns of these shapes.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Limit`]: the batch has more bytes than a machine can address.
+    pub fn new(shapes: Vec<RowShape>, rows: usize) -> Result<Layout> {
+        let (mut fixed, mut variable, mut places) = (0usize, 0, Vec::new());
+        for shape in &shapes {
+            let Some(bytes) = shape.bytes() else {
+                places.push(variable);
+                variable += 1;
+                continue;
+            };
+            places.push(fixed);
+            let end = bytes.checked_mul(rows).and_then(|n| n.checked_add(fixed + COLUMN_ALIGN));
+            let end = end.filter(|&end| isize::try_from(end).is_ok()).ok_or_else(|| {
+                Error::new(ErrorKind::Limit, format!("a batch of {rows} rows can't be addressed"))
+            })?;
+            fixed = (end - 1) / COLUMN_ALIGN * COLUMN_ALIGN;
+        }
+        Ok(Layout { shapes, places, rows, fixed, variable })
+    }
+
+    /// Bytes of all fixed columns.
+    pub fn fixed_bytes(&self) -> usize {
+        self.fixed
+    }
+
+    /// Rows of a batch.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// What the columns hold.
+    pub fn shapes(&self) -> &[RowShape] {
+        &self.shapes
+    }
+}
+
+/// The memory of one batch.
+#[derive(Debug)]
+pub struct Slab {
+    layout: Arc<Layout>,
+    fixed: Block,
+    /// All variable columns, one behind the other.
+    tail: Block,
+    /// For each variable column, where each row may begin in the tail: rows + 1 entries.
+    rooms: Vec<Vec<usize>>,
+    /// For each variable column, the bytes that each row really has.
+    used: Vec<Vec<AtomicUsize>>,
+    lent: Vec<AtomicBool>,
+    lent_now: AtomicUsize,
+    sealed: AtomicBool,
+    /// Rows that count, once sealed: skipped ones have been closed up.
+    rows: usize,
+}
+
+impl Slab {
+    /// An empty slab, filling.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Limit`]: the system has no memory for it.
+    pub fn new(layout: Arc<Layout>) -> Result<Slab> {
+        let (rows, variable) = (layout.rows, layout.variable);
+        Ok(Slab {
+            fixed: Block::new(layout.fixed)?,
+            tail: Block::new(0)?,
+            rooms: (0..variable).map(|_| vec![0; rows + 1]).collect(),
+            used: (0..variable).map(|_| (0..rows).map(|_| AtomicUsize::new(0)).collect()).collect(),
+            lent: (0..rows).map(|_| AtomicBool::new(false)).collect(),
+            lent_now: AtomicUsize::new(0),
+            sealed: AtomicBool::new(false),
+            rows,
+            layout,
+        })
+    }
+
+    /// Where its columns stand.
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// Bytes of memory it holds.
+    pub fn bytes(&self) -> usize {
+        self.fixed.length + self.tail.length
+    }
+
+    /// Begins a new batch of `rows` rows: from sealed to filling. `room(column, row)` says how many bytes
+    /// a row of a variable column may take; the memory grows if it must and is kept.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Limit`]: the system has no memory for it.
+    pub fn make_room(
+        &mut self,
+        rows: usize,
+        mut room: impl FnMut(usize, usize) -> usize,
+    ) -> Result<()> {
+        assert!(rows <= self.layout.rows && *self.lent_now.get_mut() == 0);
+        *self.sealed.get_mut() = false;
+        self.rows = rows;
+        let mut end = 0usize;
+        for (column, shape) in self.layout.shapes.iter().enumerate() {
+            if shape.bytes().is_some() {
+                continue;
+            }
+            let place = self.layout.places[column];
+            for row in 0..rows {
+                // Elements of eight bytes can be seen where their row begins.
+                self.rooms[place][row] = end;
+                let bytes = room(column, row).checked_next_multiple_of(8);
+                end = bytes.and_then(|bytes| end.checked_add(bytes)).unwrap_or(usize::MAX);
+                *self.used[place][row].get_mut() = 0;
+            }
+            self.rooms[place][rows] = end;
+        }
+        if end > self.tail.length {
+            self.tail = Block::new(0)?; // before the larger one is asked for
+            self.tail = Block::new(end.saturating_add(end / 8))?;
+        }
+        Ok(())
+    }
+
+    /// Lends row `row` to the calling thread, until the result is dropped.
+    ///
+    /// # Panics
+    /// The row is lent already, or the slab is sealed: a mistake in this crate.
+    pub fn lend(&self, row: usize) -> Lent<'_> {
+        assert!(row < self.rows, "row {row} of {}", self.rows);
+        assert!(!self.lent[row].swap(true, Ordering::SeqCst), "row {row} is lent already");
+        self.lent_now.fetch_add(1, Ordering::SeqCst);
+        let lent = Lent { slab: self, row };
+        assert!(!self.sealed.load(Ordering::SeqCst), "a sealed slab lends no rows");
+        lent
+    }
+
+    /// Closes the batch: leaves out the rows for which `keep` says no, closes the gaps of variable
+    /// columns. From now on it is only read.
+    ///
+    /// # Panics
+    /// A row is still lent: a mistake in this crate.
+    pub fn seal(&mut self, keep: impl Fn(usize) -> bool) {
+        assert!(*self.lent_now.get_mut() == 0, "a row is still lent");
+        let rows = self.rows;
+        for column in 0..self.layout.shapes.len() {
+            match self.layout.shapes[column].bytes() {
+                Some(bytes) => self.close_fixed(self.layout.places[column], bytes, rows, &keep),
+                None => self.close_variable(self.layout.places[column], rows, &keep),
+            }
+        }
+        self.rows = (0..rows).filter(|&row| keep(row)).count();
+        self.sealed.store(true, Ordering::SeqCst);
+    }
+
+    fn close_fixed(&mut self, start: usize, bytes: usize, rows: usize, keep: &dyn Fn(usize) -> bool) {
+        if (0..rows).all(keep) {
+            return;
+        }
+        // SAFETY: `&mut self` and nothing lent: nobody else can touch the block.
+        let all = unsafe { self.fixed.write(start, bytes * rows) };
+        let mut to = 0;
+        for row in (0..rows).filter(|&row| keep(row)) {
+            all.copy_within(row * bytes..(row + 1) * bytes, to * bytes);
+            to += 1;
+        }
+    }
+
+    fn close_variable(&mut self, place: usize, rows: usize, keep: &dyn Fn(usize) -> bool) {
+        let rooms = &mut self.rooms[place];
+        let (first, end) = (rooms[0], rooms[rows]);
+        // SAFETY: `&mut self` and nothing lent: nobody else can touch the block.
+        let all = unsafe { self.tail.write(first, end - first) };
+        let (mut to, mut row_to) = (first, 0);
+        for row in (0..rows).filter(|&row| keep(row)) {
+            let (from, used) = (rooms[row], *self.used[place][row].get_mut());
+            if from != to {
+                all.copy_within(from - first..from - first + used, to - first);
+            }
+            rooms[row_to] = to;
+            row_to += 1;
+            to += used;
+        }
+        rooms[row_to] = to;
+    }
+
+    /// Rows that count.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// All bytes of a fixed column, or the bytes of a variable one without its offsets.
+    ///
+    /// # Panics
+    /// The slab is not sealed: a mistake in this crate.
+    pub fn column(&self, column: usize) -> &[u8] {
+        assert!(self.sealed.load(Ordering::SeqCst), "a batch is read before it is whole");
+        let place = self.layout.places[column];
+        match self.layout.shapes[column].bytes() {
+            // SAFETY: sealed, so nobody writes until `&mut self` ends this borrow.
+            Some(bytes) => unsafe { self.fixed.read(place, bytes * self.rows) },
+            None => {
+                let (first, end) = (self.rooms[place][0], self.rooms[place][self.rows]);
+                // SAFETY: as above.
+                unsafe { self.tail.read(first, end - first) }
+            }
+        }
+    }
+
+    /// Where the rows of a variable column begin in its bytes, counted from `offsets()[0]`; one entry
+    /// more than rows. `None` for a fixed column.
+    pub fn offsets(&self, column: usize) -> Option<&[usize]> {
+        let variable = self.layout.shapes[column].bytes().is_none();
+        variable.then(|| &self.rooms[self.layout.places[column]][..=self.rows])
+    }
+}
+
+/// One row of a slab, lent to one thread.
+#[derive(Debug)]
+pub struct Lent<'a> {
+    slab: &'a Slab,
+    row: usize,
+}
+
+impl Lent<'_> {
+    /// Lets `write` write the row's part of a column.
+    pub fn write<T>(&mut self, column: usize, write: impl FnOnce(Row<'_>) -> T) -> T {
+        let (slab, row) = (self.slab, self.row);
+        let place = slab.layout.places[column];
+        if let Some(bytes) = slab.layout.shapes[column].bytes() {
+            // SAFETY: the row is lent to this value alone, which is borrowed for as long.
+            return write(Row::fixed(unsafe { slab.fixed.write(place + row * bytes, bytes) }));
+        }
+        let (start, end) = (slab.rooms[place][row], slab.rooms[place][row + 1]);
+        let mut used = 0;
+        // SAFETY: as above.
+        let bytes = unsafe { slab.tail.write(start, end - start) };
+        let result = write(Row::variable(bytes, &mut used));
+        slab.used[place][row].store(used.min(end - start), Ordering::Release);
+        result
+    }
+}
+
+impl Drop for Lent<'_> {
+    fn drop(&mut self) {
+        self.slab.lent[self.row].store(false, Ordering::SeqCst);
+        self.slab.lent_now.fetch_sub(1, Ordering::SeqCst);
+    }
+}

@@ -1,0 +1,113 @@
+//! How often decoding allocates once a thread is warm: not at all for numbers and bytes; for
+//! pictures only inside the libraries that decode and resize them, a bounded number of times.
+//!
+//! A test binary of its own, because it counts every allocation of the process: one test.
+#![allow(clippy::unwrap_used)]
+
+use std::alloc::{GlobalAlloc, Layout as Block, System};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use tarflume::column::{DType, Row};
+use tarflume::decode::class::Class;
+use tarflume::decode::fixed_crop::{CentreCrop, Resize};
+use tarflume::decode::image::Image;
+use tarflume::decode::json::Json;
+use tarflume::decode::npy::Npy;
+use tarflume::decode::output::{Layout, Normalise};
+use tarflume::decode::random_crop::RandomResizedCrop;
+use tarflume::decode::raw::Raw;
+use tarflume::decode::sequence::Sequence;
+use tarflume::decode::text::Text;
+use tarflume::decode::{Decode, Sample, Scratch};
+use tarflume_fixtures::{Photo, PhotoKind};
+
+struct Counting;
+
+static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
+static BYTES: AtomicU64 = AtomicU64::new(0);
+
+// SAFETY: every call goes on to the system's allocator unchanged.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, block: Block) -> *mut u8 {
+        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+        BYTES.fetch_add(block.size() as u64, Ordering::Relaxed);
+        // SAFETY: as the caller promised.
+        unsafe { System.alloc(block) }
+    }
+    unsafe fn dealloc(&self, at: *mut u8, block: Block) {
+        // SAFETY: as the caller promised.
+        unsafe { System.dealloc(at, block) }
+    }
+}
+
+#[global_allocator]
+static COUNTING: Counting = Counting;
+
+/// Allocations and bytes of one sample, after one that was not counted.
+fn counted(column: &dyn Decode, part: &[u8]) -> (u64, u64) {
+    let room = column.shape().bytes().unwrap_or(column.room(&[part.len() as u64]) as usize);
+    let fixed = column.shape().bytes().is_some();
+    let (mut row, mut scratch) = (vec![0u64; room.div_ceil(8)], Scratch::default());
+    let mut counts = (0, 0);
+    for _ in 0..2 {
+        let parts = [("ext", part)];
+        let sample = Sample { key: b"a", ordinal: 0, seed: 7, parts: &parts };
+        let bytes = &mut bytemuck::cast_slice_mut(&mut row)[..room];
+        let mut used = 0;
+        let row = if fixed { Row::fixed(bytes) } else { Row::variable(bytes, &mut used) };
+        let before = (ALLOCATIONS.load(Ordering::Relaxed), BYTES.load(Ordering::Relaxed));
+        let result = column.decode(&sample, row, &mut scratch);
+        counts = (
+            ALLOCATIONS.load(Ordering::Relaxed) - before.0,
+            BYTES.load(Ordering::Relaxed) - before.1,
+        );
+        result.unwrap();
+    }
+    counts
+}
+
+fn array() -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let dtype = tarflume_formats::npy::Dtype { kind: 'u', size: 2, little: true };
+    tarflume_formats::npy::write_header(&mut bytes, dtype, false, &[3, 2]).unwrap();
+    bytes.extend([7; 12]);
+    bytes
+}
+
+#[test]
+fn a_warm_thread_allocates_nothing_but_what_picture_libraries_do() {
+    let json = br#"{"name": "tench", "class": 3, "box": [1, 2.5, 3, 4], "deep": {"x": [1, 2]}}"#;
+    let number = |pointer| Json::new("ext", pointer);
+    let array = array();
+    let none: [(&str, Box<dyn Decode>, &[u8]); 11] = [
+        ("a JSON number", Box::new(number("/class")), json),
+        ("a JSON array", Box::new(number("/box").dtype(DType::F32).shape([4])), json),
+        ("a JSON list", Box::new(number("/box").dtype(DType::F32).variable()), json),
+        ("a JSON text", Box::new(number("/name").text()), json),
+        ("a JSON label", Box::new(number("/name").labels(["shark", "tench"])), json),
+        ("a JSON default", Box::new(number("/no").default(1)), json),
+        ("raw bytes", Box::new(Raw::new("ext")), b"bytes"),
+        ("text", Box::new(Text::new("ext")), b"text"),
+        ("a class", Box::new(Class::new("ext")), b"207\n"),
+        ("an array", Box::new(Npy::new("ext", DType::U16).shape([3, 2])), &array),
+        ("a sequence", Box::new(Sequence::new(Raw::new("ext")).pad_to(9, 0)), b"bytes"),
+    ];
+    for (name, column, part) in &none {
+        assert_eq!(counted(column.as_ref(), part), (0, 0), "{name}");
+    }
+
+    // A crop without resizing: what is left is the decoder's own. Resizing adds the weights, two
+    // small lists for each row and column of the output at most.
+    let photo = Photo::new(500, 375, PhotoKind::Yuv420).encode(1).unwrap();
+    let pixels = 500 * 375 * 3;
+    let (decoder, bytes) = counted(&Image::new("ext", CentreCrop::new(224)), &photo);
+    assert!(decoder <= 60, "{decoder} allocations by the JPEG decoder");
+    assert!(bytes < pixels, "{bytes} bytes: the picture itself is in a kept buffer");
+    let crop = || RandomResizedCrop::new(224).flip(1.0);
+    let normalised = Image::new("ext", crop()).layout(Layout::Chw).to_f16(Normalise::imagenet());
+    for column in [Image::new("ext", Resize::exact(224)), Image::new("ext", crop()), normalised] {
+        let (count, bytes) = counted(&column, &photo);
+        assert!(count <= decoder + 2 * 224 + 16, "{count} allocations by {column:?}");
+        assert!(bytes < pixels, "{bytes} bytes by {column:?}");
+    }
+}
