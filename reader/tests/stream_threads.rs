@@ -4,8 +4,10 @@
 
 use std::fs;
 use std::io::{Cursor, Write};
+use std::time::{Duration, Instant};
 
-use tarflume::stream::{Stream, StreamShuffle};
+use tarflume::order::shuffle::Shuffle;
+use tarflume::stream::Stream;
 use tarflume_fixtures::TarBytes;
 
 fn threads() -> usize {
@@ -29,7 +31,7 @@ fn dropped_at_any_moment_no_thread_is_left() {
         writer.write_all(&tar[..8192]).unwrap();
         let stream = match round % 4 {
             0 => files.clone(),
-            1 => files.clone().shuffle(StreamShuffle::Buffer { size: 50 + round }),
+            1 => files.clone().shuffle(Shuffle::Buffer { size: 50 + round, seed: 0 }),
             2 => Stream::from_reader("memory", Cursor::new(tar.clone())),
             _ => Stream::from_fd("pipe", pipe).unwrap(),
         };
@@ -39,6 +41,11 @@ fn dropped_at_any_moment_no_thread_is_left() {
             samples.next().unwrap().unwrap();
         }
         drop(samples);
-        assert_eq!(threads(), before, "round {round}");
+        // A joined thread may stand in the list a moment longer: the kernel wakes who waits first.
+        let patience = Instant::now();
+        while threads() != before {
+            assert!(patience.elapsed() < Duration::from_secs(10), "round {round}");
+            std::thread::yield_now();
+        }
     }
 }

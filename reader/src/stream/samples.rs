@@ -70,7 +70,7 @@ impl Grouping {
                 Some(member) => member,
                 None => match self.tar.next_member() {
                     Ok(Some(member)) => member,
-                    Ok(None) => return Ok(self.close().map(Found::Sample)),
+                    Ok(None) => return self.end(),
                     Err(error) => return Err(self.lost(error)),
                 },
             };
@@ -103,6 +103,14 @@ impl Grouping {
                 }
             }
         }
+    }
+
+    /// At the end marker: the last sample, then what stands behind the marker.
+    fn end(&mut self) -> Result<Option<Found>> {
+        if let Some(last) = self.close() {
+            return Ok(Some(Found::Sample(last)));
+        }
+        self.tar.finish().map(|()| None).map_err(|e| e.with_path(&self.shard))
     }
 
     /// Samples that were found, bad ones too, and members looked at.

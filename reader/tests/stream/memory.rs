@@ -3,7 +3,8 @@
 use std::io::{Cursor, Read};
 
 use tarflume::ErrorKind;
-use tarflume::stream::{Stream, StreamShuffle};
+use tarflume::order::shuffle::Shuffle;
+use tarflume::stream::Stream;
 use tarflume_fixtures::{Header, TarBytes};
 
 use super::zstd;
@@ -46,7 +47,7 @@ fn large_samples_stay_within_the_bound_and_the_buffer_says_it_is_short() {
     let memory = 256 << 20;
     let sizes = [20_000_000, 3000, 5_000_000, 20_000_001, 100];
     let stream = Stream::from_reader("made", Made::new(60, &sizes)).memory(memory);
-    let stream = stream.shuffle(StreamShuffle::Buffer { size: 50 });
+    let stream = stream.shuffle(Shuffle::Buffer { size: 50, seed: 0 });
     let mut epoch = stream.samples(0).unwrap();
     let mut keys = Vec::new();
     for sample in epoch.by_ref() {

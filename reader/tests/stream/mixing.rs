@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 use std::fs;
 
-use tarflume::stream::{Refusal, Stream, StreamShuffle};
+use tarflume::order::shuffle::Shuffle;
+use tarflume::stream::{Refusal, Stream};
 use tarflume::{Error, ErrorKind};
 use tarflume_fixtures::TarBytes;
 use tempfile::TempDir;
@@ -37,17 +38,19 @@ fn each_shuffle_gives_each_sample_once_and_the_same_again() {
     let (_dir, stream) = folder(9);
     let all = keys(&stream, 0);
     assert_eq!(all, sorted(all.clone()), "unshuffled is the order of names");
-    for shuffle in [
-        StreamShuffle::Shards,
-        StreamShuffle::Buffer { size: 1 },
-        StreamShuffle::Buffer { size: 20 },
-        StreamShuffle::Buffer { size: 1000 },
-    ] {
-        let stream = stream.clone().shuffle(shuffle).seed(5);
+    let shuffles: [fn(u64) -> Shuffle; 4] = [
+        |seed| Shuffle::Shards { seed },
+        |seed| Shuffle::Buffer { size: 1, seed },
+        |seed| Shuffle::Buffer { size: 20, seed },
+        |seed| Shuffle::Buffer { size: 1000, seed },
+    ];
+    for of_seed in shuffles {
+        let shuffle = of_seed(5);
+        let stream = stream.clone().shuffle(shuffle);
         let (zero, one) = (keys(&stream, 0), keys(&stream, 1));
         assert_eq!(zero, keys(&stream, 0), "{shuffle:?}");
         assert_ne!(zero, one, "{shuffle:?}");
-        assert_ne!(zero, keys(&stream.clone().seed(6), 0), "{shuffle:?}");
+        assert_ne!(zero, keys(&stream.clone().shuffle(of_seed(6)), 0), "{shuffle:?}");
         assert_eq!(sorted(zero), all, "{shuffle:?}");
         assert_eq!(sorted(one), all, "{shuffle:?}");
     }
@@ -56,7 +59,7 @@ fn each_shuffle_gives_each_sample_once_and_the_same_again() {
 #[test]
 fn shards_shuffled_stay_whole() {
     let (_dir, stream) = folder(9);
-    let keys = keys(&stream.shuffle(StreamShuffle::Shards), 3);
+    let keys = keys(&stream.shuffle(Shuffle::Shards { seed: 0 }), 3);
     let mut runs: Vec<&str> = keys.iter().map(|key| &key[..2]).collect();
     runs.dedup();
     assert_eq!(runs.len(), 9, "{runs:?}");
@@ -66,7 +69,7 @@ fn shards_shuffled_stay_whole() {
 #[test]
 fn ranks_share_out_the_shards_of_one_order() {
     let (_dir, stream) = folder(9);
-    let stream = stream.shuffle(StreamShuffle::Shards).seed(2);
+    let stream = stream.shuffle(Shuffle::Shards { seed: 2 });
     let whole = keys(&stream, 4);
     for world in [1u64, 2, 4, 9] {
         let mut all = Vec::new();
@@ -95,9 +98,12 @@ fn impossible_requests_name_their_numbers() {
     assert!(few.contains("3 shards") && few.contains("4 ranks"), "{few}");
     let rank = usage(stream.clone().split(4, 4)).to_string();
     assert!(rank.contains("rank 4") && rank.contains("world of 4"), "{rank}");
+    let full = usage(stream.clone().shuffle(Shuffle::Full { seed: 1 })).to_string();
+    assert!(full.starts_with("a full shuffle needs to know"), "{full}");
+    usage(stream.clone().shuffle(Shuffle::Blocks { block: 8, window: 8, seed: 1 }));
     usage(stream.clone().split(0, 0));
     usage(stream.clone().memory(1000));
-    usage(stream.clone().shuffle(StreamShuffle::Buffer { size: 0 }));
+    usage(stream.clone().shuffle(Shuffle::Buffer { size: 0, seed: 0 }));
 }
 
 #[test]
