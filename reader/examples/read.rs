@@ -102,7 +102,11 @@ fn read(dir: &str, flags: &HashMap<String, String>) -> Result<()> {
             }
         }
     }
-    println!("s={:.4}\nsamples={samples}\nmb={:.1}", (last - start).as_secs_f64(), bytes as f64 / 1e6);
+    println!(
+        "s={:.4}\nsamples={samples}\nmb={:.1}",
+        (last - start).as_secs_f64(),
+        bytes as f64 / 1e6
+    );
     println!("ttfb={:.4}", first.map_or(0.0, |first| first.as_secs_f64()));
     if let Some((at, before)) = fourth {
         println!("s4={:.4}\nn4={}", (last - at).as_secs_f64(), samples - before);

@@ -174,7 +174,8 @@ mod tests {
 
     impl Work for Countdown {
         fn step(&self) -> bool {
-            let left = self.0.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |n| n.checked_sub(1));
+            let left =
+                self.0.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |n| n.checked_sub(1));
             if left.is_ok() {
                 self.1.fetch_add(1, Ordering::SeqCst);
             }
@@ -186,8 +187,7 @@ mod tests {
     fn works_are_done_and_threads_end_with_the_pool() {
         for _ in 0..200 {
             let pool = Pool::of_process(3).unwrap();
-            let works: Vec<_> =
-                (0..3).map(|_| Arc::new(Countdown(100.into(), 0.into()))).collect();
+            let works: Vec<_> = (0..3).map(|_| Arc::new(Countdown(100.into(), 0.into()))).collect();
             works.iter().for_each(|work| pool.add(work.clone()));
             while works.iter().any(|work| work.1.load(Ordering::SeqCst) < 100) {
                 std::thread::yield_now();

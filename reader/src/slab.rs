@@ -47,7 +47,8 @@ impl Block {
             return Ok(Block { start: NonNull::dangling(), length });
         }
         let refused = || {
-            let text = format!("the system gives no {length} bytes for a batch; make batches smaller");
+            let text =
+                format!("the system gives no {length} bytes for a batch; make batches smaller");
             Error::new(ErrorKind::Limit, text)
         };
         let shape = Shape::from_size_align(length, ALIGN).map_err(|_| refused())?;
@@ -251,7 +252,13 @@ impl Slab {
         self.sealed.store(true, Ordering::SeqCst);
     }
 
-    fn close_fixed(&mut self, start: usize, bytes: usize, rows: usize, keep: &dyn Fn(usize) -> bool) {
+    fn close_fixed(
+        &mut self,
+        start: usize,
+        bytes: usize,
+        rows: usize,
+        keep: &dyn Fn(usize) -> bool,
+    ) {
         if (0..rows).all(keep) {
             return;
         }

@@ -22,7 +22,6 @@
 //! ```
 
 mod ahead;
-mod draw;
 mod list;
 mod pool;
 mod queue;
@@ -43,36 +42,21 @@ use std::path::Path;
 
 pub use self::ahead::StreamStats;
 use self::ahead::{Ahead, Task};
-use self::draw::{Draw, shard_order};
 use self::list::Shard;
 pub use self::queue::{Bell, Next};
 pub use self::refusal::{Refusal, Remedy};
 pub use self::sample::StreamSample;
 use self::shares::Shares;
 use crate::error::{Error, Result};
-
-/// How a stream is mixed. What depends on the seed differs from epoch to epoch.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum StreamShuffle {
-    /// As the shards are listed and as the samples stand in them.
-    #[default]
-    None,
-    /// Shards in random order, samples as they stand in them.
-    Shards,
-    /// Shards in random order, and of `size` samples held in memory a random one is next. Where
-    /// three eighths of the stream's memory do not hold so many, fewer are held, and a note says so.
-    Buffer {
-        /// Samples held.
-        size: u64,
-    },
-}
+use crate::order::mix::Key;
+use crate::order::permutation::Permutation;
+use crate::order::shuffle::Shuffle;
 
 /// Shards without an index, and how to read them.
 #[derive(Clone)]
 pub struct Stream {
     shards: Vec<Shard>,
-    shuffle: StreamShuffle,
-    seed: u64,
+    shuffle: Shuffle,
     rank: u64,
     world: u64,
     memory: u64,
@@ -118,20 +102,17 @@ impl Stream {
     }
 
     fn of(shards: Vec<Shard>) -> Stream {
-        let shuffle = StreamShuffle::None;
-        Stream { shards, shuffle, seed: 0, rank: 0, world: 1, memory: shares::DEFAULT }
+        let shuffle = Shuffle::None;
+        Stream { shards, shuffle, rank: 0, world: 1, memory: shares::DEFAULT }
     }
 
-    /// How samples are mixed; not at all if nothing is said.
+    /// How samples are mixed; not at all if nothing is said. Of `None`, `Shards` and `Buffer` a
+    /// stream is capable. A buffer whose samples do not fit into three eighths of the stream's memory
+    /// holds fewer, and [`Samples::notes`] says so once. Its order follows from shards, seed, epoch,
+    /// size and memory, and is another than that of the same data set with an index.
     #[must_use]
-    pub fn shuffle(self, shuffle: StreamShuffle) -> Stream {
+    pub fn shuffle(self, shuffle: Shuffle) -> Stream {
         Stream { shuffle, ..self }
-    }
-
-    /// What the mixing depends on beside the epoch, the shards, and for a buffer the memory.
-    #[must_use]
-    pub fn seed(self, seed: u64) -> Stream {
-        Stream { seed, ..self }
     }
 
     /// Takes every `world`th shard of the epoch's order, from the `rank`th on. Ranks may get
@@ -196,20 +177,21 @@ impl Stream {
             );
             return Err(Error::usage(text));
         }
+        self.shuffle.check()?;
+        let key = |purpose| Key::new(self.shuffle.seed(), epoch, purpose);
         let buffer = match self.shuffle {
-            StreamShuffle::Buffer { size: 0 } => {
-                return Err(Error::usage(
-                    "a shuffle buffer of 0 samples mixes nothing: say 1 or more",
-                ));
-            }
-            StreamShuffle::Buffer { size } => Some((size, Draw::new(self.seed, epoch))),
-            StreamShuffle::None | StreamShuffle::Shards => None,
+            Shuffle::None | Shuffle::Shards { .. } => None,
+            Shuffle::Buffer { size, .. } => Some((size, key(b"streambf"))),
+            Shuffle::Blocks { .. } => return Err(self.refuse(Refusal::BlockShuffle)),
+            Shuffle::Full { .. } => return Err(self.refuse(Refusal::FullShuffle)),
         };
-        let order = match self.shuffle {
-            StreamShuffle::None => (0..count).collect(),
-            _ => shard_order(count, self.seed, epoch),
+        let permutation = Permutation::new(count as u64, key(b"streamsh"));
+        let place = |place: usize| match self.shuffle {
+            Shuffle::None => place,
+            _ => permutation.at(place as u64) as usize,
         };
-        let ours = order.into_iter().skip(rank as usize).step_by(world as usize);
+        let order = (0..count).map(place);
+        let ours = order.skip(rank as usize).step_by(world as usize);
         Ok(Task {
             shards: ours.map(|number| (number, self.shards[number].clone())).collect(),
             buffer,

@@ -9,7 +9,6 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use super::draw::Draw;
 use super::list::Shard;
 use super::pool::Pool;
 use super::queue::{Bell, Next, Queue};
@@ -21,6 +20,7 @@ use super::shares::Shares;
 use super::tar::Tar;
 use super::unpack::Unpack;
 use crate::error::{Error, ErrorKind, Result};
+use crate::order::mix::Key;
 
 /// How long a drop waits for a thread that may be inside a user's `Read`.
 const PATIENCE: Duration = Duration::from_millis(50);
@@ -31,8 +31,8 @@ const MOST_NOTES: usize = 100;
 pub(super) struct Task {
     /// The shards with their places in the stream's list, in the order in which they are read.
     pub(super) shards: Vec<(usize, Shard)>,
-    /// The shuffle buffer's size in samples and its draws.
-    pub(super) buffer: Option<(u64, Draw)>,
+    /// The shuffle buffer's size in samples, and the key of its draws.
+    pub(super) buffer: Option<(u64, Key)>,
     /// Memory.
     pub(super) shares: Shares,
 }
@@ -171,7 +171,7 @@ struct Reading<'a> {
 impl<'a> Reading<'a> {
     fn new(shared: &'a Shared, task: Task) -> Reading<'a> {
         let bytes = task.shares.buffer;
-        let reservoir = task.buffer.map(|(size, draw)| Reservoir::new(size, bytes, draw));
+        let reservoir = task.buffer.map(|(size, key)| Reservoir::new(size, bytes, key));
         Reading { shared, task, reservoir, shortened: false }
     }
 

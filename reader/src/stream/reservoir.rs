@@ -3,14 +3,14 @@
 //! What it gives follows from seed, epoch and the costs of what it was given, never from time. It is
 //! bounded in number and in bytes.
 
-use super::draw::Draw;
+use crate::order::mix::{Key, below};
 
 /// Holds things back and gives them out mixed.
 #[derive(Debug)]
 pub(super) struct Reservoir<T> {
     size: u64,
     bytes: u64,
-    draw: Draw,
+    key: Key,
     drawn: u64,
     held: Vec<(T, u64)>,
     held_bytes: u64,
@@ -18,8 +18,8 @@ pub(super) struct Reservoir<T> {
 
 impl<T> Reservoir<T> {
     /// Holds `size` things and `bytes` bytes at most.
-    pub(super) fn new(size: u64, bytes: u64, draw: Draw) -> Reservoir<T> {
-        Reservoir { size, bytes, draw, drawn: 0, held: Vec::new(), held_bytes: 0 }
+    pub(super) fn new(size: u64, bytes: u64, key: Key) -> Reservoir<T> {
+        Reservoir { size, bytes, key, drawn: 0, held: Vec::new(), held_bytes: 0 }
     }
 
     /// Takes one more; then [`Reservoir::over`] must be asked until it gives nothing.
@@ -45,7 +45,7 @@ impl<T> Reservoir<T> {
         if self.held.is_empty() {
             return None;
         }
-        let at = self.draw.below(self.drawn, self.held.len() as u64);
+        let at = below(self.key.draw(self.drawn), self.held.len() as u64);
         self.drawn += 1;
         let (thing, cost) = self.held.swap_remove(at as usize);
         self.held_bytes -= cost;
@@ -59,23 +59,27 @@ mod tests {
 
     use super::*;
 
+    fn key(seed: u64, epoch: u64) -> Key {
+        Key::new(seed, epoch, b"test    ")
+    }
+
     /// The whole rule, once more, on numbers.
-    fn naive(costs: &[u64], size: usize, bytes: u64, draw: Draw) -> Vec<usize> {
+    fn naive(costs: &[u64], size: usize, bytes: u64, key: Key) -> Vec<usize> {
         let (mut held, mut out) = (Vec::<usize>::new(), Vec::new());
         for next in 0..=costs.len() {
             let last = next == costs.len();
             held.extend((!last).then_some(next));
             let heavy = |held: &[usize]| held.iter().map(|&i| costs[i]).sum::<u64>() > bytes;
             while !held.is_empty() && (last || held.len() > size || heavy(&held)) {
-                let at = draw.below(out.len() as u64, held.len() as u64) as usize;
+                let at = below(key.draw(out.len() as u64), held.len() as u64) as usize;
                 out.push(held.swap_remove(at));
             }
         }
         out
     }
 
-    fn ours(costs: &[u64], size: usize, bytes: u64, draw: Draw) -> Vec<usize> {
-        let mut reservoir = Reservoir::new(size as u64, bytes, draw);
+    fn ours(costs: &[u64], size: usize, bytes: u64, key: Key) -> Vec<usize> {
+        let mut reservoir = Reservoir::new(size as u64, bytes, key);
         let mut out = Vec::new();
         for (i, &cost) in costs.iter().enumerate() {
             reservoir.push(i, cost);
@@ -92,9 +96,9 @@ mod tests {
             costs in prop::collection::vec(1u64..100, 0..200),
             size in 1usize..50, bytes in 1u64..3000, seed: u64, epoch: u64,
         ) {
-            let draw = Draw::new(seed, epoch);
-            let out = ours(&costs, size, bytes, draw);
-            prop_assert_eq!(&out, &naive(&costs, size, bytes, draw));
+            let key = key(seed, epoch);
+            let out = ours(&costs, size, bytes, key);
+            prop_assert_eq!(&out, &naive(&costs, size, bytes, key));
             let mut sorted = out;
             sorted.sort_unstable();
             prop_assert_eq!(sorted, (0..costs.len()).collect::<Vec<_>>());
@@ -103,7 +107,7 @@ mod tests {
 
     #[test]
     fn another_seed_or_epoch_is_another_order_and_the_same_is_the_same() {
-        let order = |seed, epoch| ours(&[1; 500], 100, 1000, Draw::new(seed, epoch));
+        let order = |seed, epoch| ours(&[1; 500], 100, 1000, key(seed, epoch));
         assert_eq!(order(1, 2), order(1, 2));
         assert_ne!(order(1, 2), order(1, 3));
         assert_ne!(order(1, 2), order(2, 2));
@@ -112,7 +116,7 @@ mod tests {
 
     #[test]
     fn it_tells_when_bytes_and_not_numbers_fill_it() {
-        let mut reservoir = Reservoir::new(10, 100, Draw::new(0, 0));
+        let mut reservoir = Reservoir::new(10, 100, key(0, 0));
         for i in 0..3 {
             reservoir.push(i, 40);
         }

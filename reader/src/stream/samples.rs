@@ -70,7 +70,7 @@ impl Grouping {
                 Some(member) => member,
                 None => match self.tar.next_member() {
                     Ok(Some(member)) => member,
-                    Ok(None) => return Ok(self.close().map(Found::Sample)),
+                    Ok(None) => return self.end(),
                     Err(error) => return Err(self.lost(error)),
                 },
             };
@@ -103,6 +103,14 @@ impl Grouping {
                 }
             }
         }
+    }
+
+    /// At the end marker: the last sample, then what stands behind the marker.
+    fn end(&mut self) -> Result<Option<Found>> {
+        if let Some(last) = self.close() {
+            return Ok(Some(Found::Sample(last)));
+        }
+        self.tar.finish().map(|()| None).map_err(|e| e.with_path(&self.shard))
     }
 
     /// Samples that were found, bad ones too, and members looked at.
@@ -142,7 +150,7 @@ impl Grouping {
         let size = member.size as usize;
         self.pool.grow(body, size);
         let data = (body.used, body.used + size);
-        self.tar.data(&mut body.data[data.0..data.1])?;
+        self.tar.data(member, &mut body.data[data.0..data.1])?;
         body.used = data.1;
         let start = body.names.len();
         body.names.extend_from_slice(ext);

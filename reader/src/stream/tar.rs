@@ -21,24 +21,25 @@ pub(super) struct Tar {
     end: usize,
     /// Byte of the tar that stands at `start`.
     at: u64,
-    over: bool,
+    /// Where the end marker begins, once it was found.
+    marker: Option<u64>,
 }
 
 impl Tar {
     /// The tar in `bytes`.
     pub(super) fn new(bytes: Unpack) -> Tar {
         let window = vec![0; WINDOW];
-        Tar { bytes, walk: Walk::new(), window, start: 0, end: 0, at: 0, over: false }
+        Tar { bytes, walk: Walk::new(), window, start: 0, end: 0, at: 0, marker: None }
     }
 
     /// The next member, of whatever kind; what of the last one's data was not taken is passed over.
-    /// `None` after the end marker, with nothing but zeros behind it.
+    /// `None` at the end marker.
     ///
     /// # Errors
-    /// What [`Walk::step`] finds wrong; bytes behind the end marker; a failed read.
+    /// What [`Walk::step`] finds wrong; a failed read.
     pub(super) fn next_member(&mut self) -> Result<Option<Member>> {
         loop {
-            if self.over {
+            if self.marker.is_some() {
                 return Ok(None);
             }
             let (offset, length) = self.walk.want();
@@ -49,20 +50,21 @@ impl Tar {
             let step = self.walk.step(&self.window[self.start..self.end]);
             match step.map_err(|e| self.placed(e.into()))? {
                 Some(Event::Member(member)) => return Ok(Some(member)),
-                Some(Event::End { offset }) => {
-                    self.over = true;
-                    self.only_zeros(offset)?;
-                }
+                Some(Event::End { offset }) => self.marker = Some(offset),
                 None => {}
             }
         }
     }
 
-    /// Fills `into` with the next bytes of the data of the member that was found last.
+    /// Fills `into` with the data of `member`, which must be the one that was found last. It is read
+    /// once.
     ///
     /// # Errors
     /// The tar ends inside the member; a failed read.
-    pub(super) fn data(&mut self, into: &mut [u8]) -> Result<()> {
+    pub(super) fn data(&mut self, member: &Member, into: &mut [u8]) -> Result<()> {
+        if !self.pass_to(member.data)? {
+            return Err(self.placed(self.walk.eof(self.at).into()));
+        }
         let mut done = 0;
         while done < into.len() {
             if self.start == self.end && into.len() - done >= WINDOW {
@@ -83,6 +85,27 @@ impl Tar {
             done += bytes;
         }
         Ok(())
+    }
+
+    /// Reads from the end marker to the end of everything, so that a packed file's own checksum is
+    /// looked at and a second tar behind the first does not get lost.
+    ///
+    /// # Errors
+    /// More than zeros follows the end marker; the packed data is cut or damaged; a failed read.
+    pub(super) fn finish(&mut self) -> Result<()> {
+        loop {
+            if self.window[self.start..self.end].iter().any(|&byte| byte != 0) {
+                let text = "the end marker stands here, but more than zeros follows it, which no \
+                            reader of shards reads: if tars were joined, keep them apart";
+                let error =
+                    Error::new(ErrorKind::Damaged, text).with_byte(self.marker.unwrap_or(self.at));
+                return Err(self.placed(error));
+            }
+            self.take(self.end - self.start);
+            if !self.fill()? {
+                return Ok(());
+            }
+        }
     }
 
     /// Says of an error in a packed tar that its byte is not the file's.
@@ -142,22 +165,5 @@ impl Tar {
     fn take(&mut self, bytes: usize) {
         self.start += bytes;
         self.at += bytes as u64;
-    }
-
-    /// Reads to the end of everything, so that a packed file's own checksum is looked at and a
-    /// second tar behind the first does not get lost.
-    fn only_zeros(&mut self, marker: u64) -> Result<()> {
-        loop {
-            if self.window[self.start..self.end].iter().any(|&byte| byte != 0) {
-                let text = "the end marker stands here, but more than zeros follows it, which no \
-                            reader of shards reads: if tars were joined, keep them apart";
-                let error = Error::new(ErrorKind::Damaged, text).with_byte(marker);
-                return Err(self.placed(error));
-            }
-            self.take(self.end - self.start);
-            if !self.fill()? {
-                return Ok(());
-            }
-        }
     }
 }
