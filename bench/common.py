@@ -116,16 +116,24 @@ def run(cmd, cwd=None, timeout=900.0, tree=False):
             "rss_mb": used.ru_maxrss / 1024, "pss_mb": pss, "own_mb": own, "vals": vals, "err": texts[1]}
 
 
+def reason(got):
+    """Why a run failed: the last line of a traceback, else the last words of its stderr. Paths are hidden before it
+    is cut, for of half a path nothing could be hidden."""
+    text = clean(got["err"]).strip() or "no message"
+    last = text.splitlines()[-1]
+    return f"rc {got['rc']}: {last if re.match(r'[A-Za-z_.]*(Error|Exception)', last) else text[-300:]}"
+
+
 def once(title, case, round_, log, tree=False):
     """One run of a case, checked and logged; None when it failed."""
     try:
         case.before()
         got = run(case.cmd, case.cwd, case.timeout, tree)
         if got["rc"]:
-            raise CaseError(f"rc {got['rc']}: {(got['err'].strip() or 'no message')[-300:]}")
+            raise CaseError(reason(got))
         case.check(got)
-    except (CaseError, OSError) as e:
-        case.error = str(e)
+    except (CaseError, OSError, KeyError, ValueError) as e:
+        case.error = f"it doesn't say {e}" if isinstance(e, KeyError) else str(e)
         print(f"  {title} / {round_} / {case.name}: FAILED {clean(case.error)}", file=sys.stderr, flush=True)
         return None
     print(f"  {title} / {round_} / {case.name}: {got['wall']:.2f} s", file=sys.stderr, flush=True)
@@ -195,7 +203,8 @@ def columns_table(title, cases, columns):
     rows = [f"### {title}", "", "| " + " | ".join(["case"] + [h for h, _ in columns]) + " |",
             "|---" * (len(columns) + 1) + "|"]
     for c in cases:
-        rows.append(failed(c, len(columns) + 1) or "| " + " | ".join([c.name] + [show(c) for _, show in columns]) + " |")
+        row = failed(c, len(columns) + 1)
+        rows.append(row or "| " + " | ".join([c.name] + [show(c) for _, show in columns]) + " |")
     return "\n".join(rows)
 
 

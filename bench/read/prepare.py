@@ -89,7 +89,7 @@ def once(at, name, identity, write):
     say(f"writing {name}")
     try:
         write()
-    except common.CaseError as e:
+    except (common.CaseError, OSError) as e:
         say(f"{name} can't be written: {common.clean(str(e))}")
         return f"{name} can't be written: {e}"
     done.write_text(identity)
@@ -99,7 +99,7 @@ def once(at, name, identity, write):
 def checked(cmd):
     got = common.run(cmd)
     if got["rc"]:
-        raise common.CaseError(f"rc {got['rc']}: {got['err'].strip()[-300:]}")
+        raise common.CaseError(common.reason(got))
 
 
 def formats(at, python, pack, source, made, small):

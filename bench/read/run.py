@@ -93,6 +93,7 @@ class Bench:
         """Every sample, and every byte of its parts."""
         def check(got):
             v = got["vals"]
+            float(v["s"]), float(v["ttfb"])
             if int(v["samples"]) != self.n or mbytes and abs(float(v["mb"]) - self.mb) > self.mb / 1000:
                 raise CaseError(f"saw {v['samples']} samples of {self.n}, {v['mb']} MB of {self.mb:.1f}")
         return check
@@ -100,6 +101,7 @@ class Bench:
     def enough(self, got):
         v = got["vals"]
         v.setdefault("batch", self.batch)
+        float(v["s"]), float(v["ttfb"])
         if "n4" not in v and int(v["samples"]) < self.n or "n4" in v and int(v["n4"]) <= 0:
             raise CaseError(f"saw {v['samples']} samples, n4 = {v.get('n4')}")
 
@@ -113,9 +115,9 @@ class Bench:
 
     def cat(self, before=None):
         shards = shlex.quote(str(self.at / "shards"))
-        timed = f"a=$EPOCHREALTIME; cat {shards}/*.tar > /dev/null; b=$EPOCHREALTIME; us=$((${{b/./}} - ${{a/./}}))"
-        return self.case(CAT, bash(f'export LC_ALL=C; {timed}; printf "s=%d.%06d\\n" $((us / 1000000)) $((us % 1000000))'),
-                         "shards", (), lambda _: None, before)
+        script = (f"export LC_ALL=C; a=$EPOCHREALTIME; cat {shards}/*.tar > /dev/null; b=$EPOCHREALTIME;"
+                  " us=$((${b/./} - ${a/./})); printf 's=%d.%06d\\n' $((us / 1000000)) $((us % 1000000))")
+        return self.case(CAT, bash(script), "shards", (), lambda _: None, before)
 
     def our_cases(self):
         return [*self.raw(), *self.order(), *self.decode()]
@@ -205,7 +207,7 @@ class Bench:
         self.measure(f"{title}: {self.n:,} samples, {self.mb:,.0f} MB", cases, seconds, [
             column("s, median (min-max)", seconds),
             ("samples/s", lambda c: whole(self.n / common.middle(map(seconds, c.runs)))),
-            ("MB/s", lambda c: whole(float(c.runs[0]["vals"].get("mb", self.mb)) / common.middle(map(seconds, c.runs)))),
+            ("MB/s", lambda c: whole(common.middle(float(r["vals"].get("mb", self.mb)) / seconds(r) for r in c.runs))),
             ("CPU s with imports", lambda c: digits(common.middle(r["cpu"] for r in c.runs)))])
 
     def decode_table(self):
