@@ -64,6 +64,8 @@ bench:
 	python3 bench/pack/run.py --append
 	python3 bench/scan/run.py --append
 	python3 bench/open/run.py --append
+	python3 bench/read/run.py --append
+	python3 bench/scale/run.py --append
 
 # Python webdataset reads what we wrote, in tests.
 venv: $(VENV)/ready

@@ -1,7 +1,8 @@
 """Shared by the benchmark scripts: run a case in its own process, in interleaved rounds, print a table.
 
 Wall seconds are taken around the child; CPU seconds and peak RSS (of the largest process in its
-tree) come from wait4(). A child's RSS can't read lower than this script's own, about 20 MB.
+tree) come from wait4(). A child's RSS can't read lower than this script's own, about 20 MB. A case with
+`tree` runs once more after the last round, untimed, while memory.py watches it: looking costs the case time.
 """
 import contextlib
 import dataclasses
@@ -21,6 +22,8 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable
+
+import memory
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 TARGET = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
@@ -45,7 +48,10 @@ class Case:
     cwd: object = None
     items: int = 0
     mbytes: float = 0.0
+    tree: bool = False
+    timeout: float = 900.0
     runs: list = dataclasses.field(default_factory=list)
+    watched: dict = dataclasses.field(default_factory=dict)
     error: str = ""
 
 
@@ -77,7 +83,7 @@ def bash(script):
     return ["bash", "-euo", "pipefail", "-c", script]
 
 
-def run(cmd, cwd=None, timeout=900):
+def run(cmd, cwd=None, timeout=900.0, tree=False):
     """One run in a session of its own. Lines KEY=VALUE of its stdout are kept as `vals`."""
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         start = time.monotonic()
@@ -85,6 +91,7 @@ def run(cmd, cwd=None, timeout=900):
                                  cwd=cwd, start_new_session=True)
         late = threading.Timer(timeout, lambda: os.killpg(child.pid, signal.SIGKILL))
         late.start()
+        watch = memory.Peak(child.pid) if tree else None
         try:
             _, status, used = os.wait4(child.pid, 0)
         except BaseException:
@@ -93,6 +100,7 @@ def run(cmd, cwd=None, timeout=900):
         finally:
             late.cancel()
         wall = time.monotonic() - start
+        pss, own = watch.stop() if watch else (0.0, 0.0)
         child.returncode = os.waitstatus_to_exitcode(status)
         with contextlib.suppress(ProcessLookupError):
             os.killpg(child.pid, signal.SIGKILL)  # whatever the case left in its own session
@@ -102,33 +110,49 @@ def run(cmd, cwd=None, timeout=900):
             f.seek(max(0, f.tell() - 4000))
             texts.append(f.read().decode(errors="replace"))
     vals = dict(line.split("=", 1) for line in texts[0].splitlines() if "=" in line)
+    if child.returncode == -signal.SIGKILL and wall >= timeout:
+        texts[1] += f"\nkilled after {timeout:.0f} s"
     return {"rc": child.returncode, "wall": wall, "cpu": used.ru_utime + used.ru_stime,
-            "rss_mb": used.ru_maxrss / 1024, "vals": vals, "err": texts[1]}
+            "rss_mb": used.ru_maxrss / 1024, "pss_mb": pss, "own_mb": own, "vals": vals, "err": texts[1]}
+
+
+def reason(got):
+    """Why a run failed: the last line of a traceback, else the last words of its stderr. Paths are hidden before it
+    is cut, for of half a path nothing could be hidden."""
+    text = clean(got["err"]).strip() or "no message"
+    last = text.splitlines()[-1]
+    return f"rc {got['rc']}: {last if re.match(r'[A-Za-z_.]*(Error|Exception)', last) else text[-300:]}"
+
+
+def once(title, case, round_, log, tree=False):
+    """One run of a case, checked and logged; None when it failed."""
+    try:
+        case.before()
+        got = run(case.cmd, case.cwd, case.timeout, tree)
+        if got["rc"]:
+            raise CaseError(reason(got))
+        case.check(got)
+    except (CaseError, OSError, KeyError, ValueError) as e:
+        case.error = f"it doesn't say {e}" if isinstance(e, KeyError) else str(e)
+        print(f"  {title} / {round_} / {case.name}: FAILED {clean(case.error)}", file=sys.stderr, flush=True)
+        return None
+    print(f"  {title} / {round_} / {case.name}: {got['wall']:.2f} s", file=sys.stderr, flush=True)
+    with pathlib.Path(log).open("a") as f:
+        f.write(json.dumps({"time": now(), "table": title, "case": case.name, "round": round_,
+                            **{k: got[k] for k in ("wall", "cpu", "rss_mb", "pss_mb", "own_mb", "vals")}}) + "\n")
+    return got
 
 
 def rounds(title, cases, n, log):
     """Every case once a round, each round starting one case later, so that noise hits all alike."""
-    log = pathlib.Path(log)
     for r in range(n):
         at = r % max(1, len(cases))
         for case in cases[at:] + cases[:at]:
-            if case.error:
-                continue
-            try:
-                case.before()
-                got = run(case.cmd, case.cwd)
-                if got["rc"]:
-                    raise CaseError(f"rc {got['rc']}: {(got['err'].strip() or 'no message')[-300:]}")
-                case.check(got)
-            except (CaseError, OSError) as e:
-                case.error = str(e)
-                print(f"  {title} / round {r + 1} / {case.name}: FAILED {clean(case.error)}", file=sys.stderr, flush=True)
-                continue
-            case.runs.append(got)
-            print(f"  {title} / round {r + 1} / {case.name}: {got['wall']:.2f} s", file=sys.stderr, flush=True)
-            with log.open("a") as f:
-                f.write(json.dumps({"time": now(), "table": title, "case": case.name, "round": r + 1,
-                                    **{k: got[k] for k in ("wall", "cpu", "rss_mb", "vals")}}) + "\n")
+            if not case.error and (got := once(title, case, f"round {r + 1}", log)):
+                case.runs.append(got)
+    for case in cases:
+        if case.tree and not case.error:
+            case.watched = once(title, case, "memory", log, tree=True) or {}
 
 
 def now():
@@ -136,15 +160,52 @@ def now():
 
 
 def digits(x):
-    return f"{x:.3f}" if x < 1 else f"{x:.2f}" if x < 100 else f"{x:.0f}"
+    return f"{x:.3f}" if x < 1 else f"{x:.2f}" if x < 100 else f"{x:,.0f}"
 
 
-def ratio(case, rival):
+def wall_of(run_):
+    return run_["wall"]
+
+
+def middle(values):
+    return statistics.median(values)
+
+
+def spread(values, show=digits):
+    """Median (min-max)."""
+    values = list(values)
+    return f"{show(middle(values))} ({show(min(values))}-{show(max(values))})"
+
+
+def ratio(case, rival, seconds=wall_of):
     """How many times the rival's seconds: above 1 the case is the faster. Range over paired rounds."""
-    mine, its = [r["wall"] for r in case.runs], [r["wall"] for r in rival.runs]
+    mine, its = list(map(seconds, case.runs)), list(map(seconds, rival.runs))
     both = [b / a for a, b in zip(mine, its)]
     return (f"{statistics.median(its) / statistics.median(mine):.2f}x ({min(both):.2f}-{max(both):.2f})"
             f" against {rival.name}")
+
+
+def ratios(case, by, seconds=wall_of):
+    """The case against each of its rivals that ran; `by` finds a case by its name."""
+    return "; ".join(ratio(case, by[x], seconds) for x in case.rivals if x in by and by[x].runs and not by[x].error)
+
+
+def failed(case, width):
+    """A row for a case that has no number to show, or None."""
+    if case.runs and not case.error:
+        return None
+    why = " ".join(clean(case.error or "did not run").replace("|", "/").split())
+    return "| " + " | ".join([case.name, f"FAILED: {why}"] + [""] * (width - 2)) + " |"
+
+
+def columns_table(title, cases, columns):
+    """A Markdown table of columns (head, function of a case that ran)."""
+    rows = [f"### {title}", "", "| " + " | ".join(["case"] + [h for h, _ in columns]) + " |",
+            "|---" * (len(columns) + 1) + "|"]
+    for c in cases:
+        row = failed(c, len(columns) + 1)
+        rows.append(row or "| " + " | ".join([c.name] + [show(c) for _, show in columns]) + " |")
+    return "\n".join(rows)
 
 
 def table(title, cases, items="files", vals=False):
@@ -155,18 +216,16 @@ def table(title, cases, items="files", vals=False):
     head += ["CPU s", "peak RSS MB", "speed against the rival"] + ["says"] * vals
     rows = [f"### {title}", "", "| " + " | ".join(head) + " |", "|---" * len(head) + "|"]
     for c in cases:
-        if c.error or not c.runs:
-            why = " ".join(clean(c.error or "did not run").replace("|", "/").split())
-            rows.append("| " + " | ".join([c.name, f"FAILED: {why}"] + [""] * (len(head) - 2)) + " |")
+        if failed(c, len(head)):
+            rows.append(failed(c, len(head)))
             continue
-        wall = [r["wall"] for r in c.runs]
-        mid = statistics.median(wall)
-        row = [c.name, f"{digits(mid)} ({digits(min(wall))}-{digits(max(wall))})"]
+        mid = statistics.median(map(wall_of, c.runs))
+        row = [c.name, spread(map(wall_of, c.runs))]
         if rates:
             row += [f"{x / mid:,.0f}" if x else "" for x in (c.items, c.mbytes)]
         row += [digits(statistics.median(r["cpu"] for r in c.runs)),
                 f"{statistics.median(r['rss_mb'] for r in c.runs):,.0f}",
-                "; ".join(ratio(c, by[x]) for x in c.rivals if x in by and by[x].runs and not by[x].error)]
+                ratios(c, by)]
         if vals:
             row.append(", ".join(f"{k}={v}" for k, v in c.runs[-1]["vals"].items()))
         rows.append("| " + " | ".join(row) + " |")
