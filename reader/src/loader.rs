@@ -158,6 +158,11 @@ impl Loader {
 impl fmt::Debug for Loader {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let inner = &self.inner;
-        write!(f, "Loader({} samples an epoch, {:?})", inner.order.epoch_samples(), inner.share.split())
+        write!(
+            f,
+            "Loader({} samples an epoch, {:?})",
+            inner.order.epoch_samples(),
+            inner.share.split()
+        )
     }
 }

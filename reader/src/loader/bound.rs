@@ -82,7 +82,8 @@ impl Memory for MemoryShare {
     fn take(&self, held: u64, bytes: u64) -> Result<()> {
         if held > 0 {
             // Whoever holds and waits could wait for somebody who does the same.
-            let text = "a decoder must reserve all its memory at once: call `reserve` once a sample";
+            let text =
+                "a decoder must reserve all its memory at once: call `reserve` once a sample";
             return Err(Error::usage(text));
         }
         if bytes > self.share {
@@ -129,7 +130,10 @@ mod tests {
                     let kept = threads as u64 * (s.run + 2 * Scratch::KEEP as u64);
                     let slabs = (s.depth as u64 + SPARE_SLABS) * fixed;
                     let tails = s.variable * (s.depth as u64 + SPARE_SLABS) / s.depth as u64;
-                    assert!(kept + slabs + tails + s.decode + s.reads <= memory, "{memory} {fixed} {s:?}");
+                    assert!(
+                        kept + slabs + tails + s.decode + s.reads <= memory,
+                        "{memory} {fixed} {s:?}"
+                    );
                     assert!(s.depth >= 1 && s.depth <= 4);
                 }
             }
@@ -142,7 +146,10 @@ mod tests {
         let error = Shares::of(64 << 20, fixed, 4, 2).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Limit);
         let kept = 2 * ((1 << 20) + 2 * Scratch::KEEP as u64);
-        assert!(Shares::of(kept + 6 * fixed, fixed, 4, 2).is_ok(), "what the error asks for is enough");
+        assert!(
+            Shares::of(kept + 6 * fixed, fixed, 4, 2).is_ok(),
+            "what the error asks for is enough"
+        );
     }
 
     #[test]

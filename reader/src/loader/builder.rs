@@ -11,6 +11,7 @@ use super::recipe::Recipe;
 use super::stats::Meter;
 use crate::batch::Shelf;
 use crate::dataset::Dataset;
+use crate::dataset::exclude::Exclude;
 use crate::dataset::select::Facts;
 use crate::decode::Decode;
 use crate::decode::geometry::Transform;
@@ -19,9 +20,10 @@ use crate::decode::json::Json;
 use crate::decode::raw::Raw;
 use crate::decode::text::Text;
 use crate::error::{Error, Result};
-use crate::dataset::exclude::Exclude;
 use crate::fetch::fetched::Verify;
-use crate::order::{Contents, Fingerprint, Ledger, LoaderState, Order, Remainder, Selection, Share, Shuffle, Split};
+use crate::order::{
+    Contents, Fingerprint, Ledger, LoaderState, Order, Remainder, Selection, Share, Shuffle, Split,
+};
 use crate::pool::Pool;
 use crate::size::Size;
 use crate::source::open::SourceKind;
@@ -362,7 +364,9 @@ fn threads(asked: Option<usize>) -> Result<usize> {
 
 /// A column of bytes for every extension of the data set.
 fn all_parts(dataset: &Dataset) -> Result<Vec<(String, Arc<dyn Decode>)>> {
-    let raw = |ext: &String| (ext.clone(), Arc::new(Raw::new(ext.as_str()).if_there()) as Arc<dyn Decode>);
+    let raw = |ext: &String| {
+        (ext.clone(), Arc::new(Raw::new(ext.as_str()).if_there()) as Arc<dyn Decode>)
+    };
     Ok(dataset.extensions()?.keys().map(raw).collect())
 }
 

@@ -86,16 +86,21 @@ impl IndexedLabour {
     fn run(&self, job: &Job, task: usize, hand: &mut Hand) {
         let plan = &job.desk.plan;
         let mut failed = std::mem::take(&mut hand.failed);
-        let done = self.read((plan, task), hand, |this, fetched, scratch, failed| {
-            for number in plan.runs()[task].items.clone().filter(|&n| fetched.has(n)) {
-                let item = &plan.items()[number];
-                let pass = job.desk.dealt[item.slot].pass;
-                let to = (job, item.slot, pass);
-                if let Err(error) = this.write((plan, item), to, fetched, scratch) {
-                    failed.push(Bad { slot: item.slot, ordinal: item.ordinal, error });
+        let done = self.read(
+            (plan, task),
+            hand,
+            |this, fetched, scratch, failed| {
+                for number in plan.runs()[task].items.clone().filter(|&n| fetched.has(n)) {
+                    let item = &plan.items()[number];
+                    let pass = job.desk.dealt[item.slot].pass;
+                    let to = (job, item.slot, pass);
+                    if let Err(error) = this.write((plan, item), to, fetched, scratch) {
+                        failed.push(Bad { slot: item.slot, ordinal: item.ordinal, error });
+                    }
                 }
-            }
-        }, &mut failed);
+            },
+            &mut failed,
+        );
         if let Err(error) = done {
             job.fail(0, error);
         }
@@ -214,7 +219,12 @@ impl IndexedLabour {
     }
 
     /// Reads and writes the one sample of `spare`; false if it does not fit or is bad, too.
-    fn instead(&self, job: &Job, (spare, slot, pass): (&Plan, usize, u64), hand: &mut Hand) -> bool {
+    fn instead(
+        &self,
+        job: &Job,
+        (spare, slot, pass): (&Plan, usize, u64),
+        hand: &mut Hand,
+    ) -> bool {
         let Some(item) = spare.items().first() else { return false };
         let Ok(key) = self.with.dataset.key(item.ordinal) else { return false };
         let length = |n: usize| spare.parts_of(item)[n].length;
@@ -254,7 +264,9 @@ impl Labour for IndexedLabour {
         let mut hand = self.hand();
         match task.checked_sub(job.desk.plan.runs().len()) {
             None => self.run(job, task, &mut hand),
-            Some(_) => job.desk.take_bad().into_iter().for_each(|bad| self.bad(job, bad, &mut hand)),
+            Some(_) => {
+                job.desk.take_bad().into_iter().for_each(|bad| self.bad(job, bad, &mut hand))
+            }
         }
         self.put_back(hand);
     }

@@ -72,7 +72,11 @@ impl Recipe {
         let layout = Arc::new(Layout::new(shapes.collect(), rows)?);
         let mut wanted = Wanted::new();
         for (ext, optional) in &exts {
-            if *optional { wanted.allow(ext)? } else { wanted.require(ext)? };
+            if *optional {
+                wanted.allow(ext)?
+            } else {
+                wanted.require(ext)?
+            };
         }
         Ok(Recipe { recipes, wanted, layout, names: names.into() })
     }

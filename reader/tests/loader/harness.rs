@@ -117,5 +117,10 @@ pub fn batches(loader: &Loader, epoch: u64) -> Result<Vec<Vec<u64>>> {
 pub fn threads() -> usize {
     let tasks = std::fs::read_dir("/proc/self/task").unwrap();
     let name = |task: std::fs::DirEntry| std::fs::read_to_string(task.path().join("comm"));
-    tasks.flatten().filter(|t| t.path().exists()).filter_map(|t| name(t).ok()).filter(|n| n.starts_with("tarflume-")).count()
+    tasks
+        .flatten()
+        .filter(|t| t.path().exists())
+        .filter_map(|t| name(t).ok())
+        .filter(|n| n.starts_with("tarflume-"))
+        .count()
 }

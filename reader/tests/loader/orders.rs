@@ -76,7 +76,8 @@ fn a_batch_of_the_job_is_the_same_set_for_every_world() {
         let ranks: Vec<_> = (0..world)
             .map(|rank| {
                 let loader = shards.loader().shuffle(Shuffle::Full { seed: 9 }).global_batch(12);
-                batches(&loader.split(Split::new(rank, world).unwrap()).build().unwrap(), 4).unwrap()
+                batches(&loader.split(Split::new(rank, world).unwrap()).build().unwrap(), 4)
+                    .unwrap()
             })
             .collect();
         assert!(ranks.iter().all(|rank| rank.len() == ranks[0].len()), "equal steps");
@@ -112,13 +113,17 @@ fn padding_is_marked_and_uneven_ends_are_short() {
 #[test]
 fn only_those_that_take_part_come() {
     let shards = Shards::of(&COUNTS);
-    let list = shards.path().join("bad.jsonl");
-    std::fs::write(&list, "sample/000003\n{\"path\":\"x\",\"key\":\"sample/000040\"}\n").unwrap();
+    let (list, keys) = (shards.path().join("bad.jsonl"), shards.path().join("keys.txt"));
+    let shard = shards.shard(4);
+    let line = format!("{{\"path\":\"{}\",\"key\":\"sample/000040\"}}\n", shard.display());
+    std::fs::write(&list, line).unwrap();
+    std::fs::write(&keys, "sample/000003\n").unwrap();
     let loader = shards
         .loader()
         .shuffle(Shuffle::Full { seed: 1 })
         .filter(|facts| facts.ordinal() % 2 == 1 || facts.ordinal() == 40)
         .exclude(&list)
+        .exclude(&keys)
         .take(15)
         .skip(2)
         .batch(1)

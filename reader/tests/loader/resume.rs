@@ -83,7 +83,8 @@ fn a_state_of_something_else_is_refused_by_name() {
     let loader = shards.loader().shuffle(full(5)).build().unwrap();
     loader.epoch(0).next().unwrap().unwrap();
     let state = loader.state();
-    let resume = |builder: tarflume::LoaderBuilder| builder.resume(state.clone()).build().unwrap_err();
+    let resume =
+        |builder: tarflume::LoaderBuilder| builder.resume(state.clone()).build().unwrap_err();
     let error = resume(shards.loader().shuffle(full(6)));
     assert!(error.to_string().contains("seed"), "{error}");
     let error = resume(Shards::of(&[50]).loader().shuffle(full(5)));
