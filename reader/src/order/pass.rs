@@ -12,7 +12,7 @@ use std::sync::Arc;
 use crate::order::mix::Key;
 use crate::order::permutation::Permutation;
 use crate::order::shuffle::Shuffle;
-use blocks::{Blocks, Window};
+use blocks::{Blocks, Met, Window};
 use buffer::{Buffer, Reservoir};
 use shards::ShardOrder;
 
@@ -93,7 +93,7 @@ impl Pass {
             Plan::None | Plan::Full(_) => At::Anywhere,
             Plan::Shards(_) => At::Shard(0),
             Plan::Buffer(..) => At::Reservoir(Reservoir::new(), 0),
-            Plan::Blocks(_) => At::Window(None),
+            Plan::Blocks(_) => At::Window(None, Met::default()),
         };
         let mut cursor = PassCursor { pass: self, position: 0, at };
         cursor.seek(position);
@@ -118,7 +118,7 @@ enum At {
     Shard(usize),
     /// The reservoir, and the shard met last.
     Reservoir(Reservoir, usize),
-    Window(Option<Window>),
+    Window(Option<Window>, Met),
 }
 
 impl PassCursor {
@@ -167,12 +167,15 @@ impl Iterator for PassCursor {
             (Plan::Buffer(shards, buffer), At::Reservoir(reservoir, near)) => {
                 shards.slot_near(reservoir.next(buffer), near)
             }
-            (Plan::Blocks(blocks), At::Window(window)) => {
+            (Plan::Blocks(blocks), At::Window(window, met)) => {
                 let window = match window {
                     Some(window) if window.holds(position) => window,
-                    other => other.insert(blocks.window(position)),
+                    other => {
+                        blocks.forget(met);
+                        other.insert(blocks.window(position))
+                    }
                 };
-                blocks.slot(window, position)
+                blocks.slot_met(window, met, position)
             }
             _ => position,
         })
