@@ -26,7 +26,7 @@ SHARDS, SAMPLES = 765, 7_646_857
 SIZES = {"1.28M": 1_281_167, "100M": 100_000_000}
 LISTS = {"random.shuffle of a Python list": ("list", ["1.28M"]), "numpy permutation": ("numpy", list(SIZES))}
 RESERVOIRS = (1_000, 10_000)
-DRAWN = ("None", "Shards", "Buffer 1000", "Buffer 100000", "Blocks 64x16", "Blocks 64x256", "Blocks 256x1024", "Full")
+DRAWN = ("None", "Shards", "Buffer 1000", "Buffer 100000", "Blocks 64x16", "Blocks 256x64", "Blocks 64x256", "Full")
 
 
 def make_venv(work):

@@ -20,6 +20,15 @@ use shards::ShardOrder;
 ///
 /// A *slot* is a sample's place in what is passed over: its ordinal, as long as nothing was filtered
 /// or concatenated. Cheap to make, O(1) or O(shards) in time and memory, and to clone.
+///
+/// ```
+/// use tarflume::order::{pass::Pass, shuffle::Shuffle};
+///
+/// // Three shards of 100, 0 and 50 samples.
+/// let pass = Pass::new([0, 100, 100, 150].into(), Shuffle::Full { seed: 42 }, 0);
+/// let mut cursor = pass.clone().cursor(75);
+/// assert_eq!(cursor.next(), Some(pass.slot(75)));
+/// ```
 #[derive(Clone, Debug)]
 pub struct Pass {
     len: u64,
