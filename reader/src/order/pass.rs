@@ -12,7 +12,7 @@ use std::sync::Arc;
 use crate::order::mix::Key;
 use crate::order::permutation::Permutation;
 use crate::order::shuffle::Shuffle;
-use blocks::{Blocks, Window};
+use blocks::{Blocks, Met, Window};
 use buffer::{Buffer, Reservoir};
 use shards::ShardOrder;
 
@@ -20,6 +20,15 @@ use shards::ShardOrder;
 ///
 /// A *slot* is a sample's place in what is passed over: its ordinal, as long as nothing was filtered
 /// or concatenated. Cheap to make, O(1) or O(shards) in time and memory, and to clone.
+///
+/// ```
+/// use tarflume::order::{pass::Pass, shuffle::Shuffle};
+///
+/// // Three shards of 100, 0 and 50 samples.
+/// let pass = Pass::new([0, 100, 100, 150].into(), Shuffle::Full { seed: 42 }, 0);
+/// let mut cursor = pass.clone().cursor(75);
+/// assert_eq!(cursor.next(), Some(pass.slot(75)));
+/// ```
 #[derive(Clone, Debug)]
 pub struct Pass {
     len: u64,
@@ -93,7 +102,7 @@ impl Pass {
             Plan::None | Plan::Full(_) => At::Anywhere,
             Plan::Shards(_) => At::Shard(0),
             Plan::Buffer(..) => At::Reservoir(Reservoir::new(), 0),
-            Plan::Blocks(_) => At::Window(None),
+            Plan::Blocks(_) => At::Window(None, Met::default()),
         };
         let mut cursor = PassCursor { pass: self, position: 0, at };
         cursor.seek(position);
@@ -118,7 +127,7 @@ enum At {
     Shard(usize),
     /// The reservoir, and the shard met last.
     Reservoir(Reservoir, usize),
-    Window(Option<Window>),
+    Window(Option<Window>, Met),
 }
 
 impl PassCursor {
@@ -167,12 +176,15 @@ impl Iterator for PassCursor {
             (Plan::Buffer(shards, buffer), At::Reservoir(reservoir, near)) => {
                 shards.slot_near(reservoir.next(buffer), near)
             }
-            (Plan::Blocks(blocks), At::Window(window)) => {
+            (Plan::Blocks(blocks), At::Window(window, met)) => {
                 let window = match window {
                     Some(window) if window.holds(position) => window,
-                    other => other.insert(blocks.window(position)),
+                    other => {
+                        blocks.forget(met);
+                        other.insert(blocks.window(position))
+                    }
                 };
-                blocks.slot(window, position)
+                blocks.slot_met(window, met, position)
             }
             _ => position,
         })
