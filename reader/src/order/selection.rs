@@ -136,7 +136,7 @@ impl Selection {
             return Selection::ranges(self.samples, []);
         }
         let (first, last) = (self.ordinal(slots.start), self.ordinal(slots.end - 1));
-        self.and(&Selection::ranges(self.samples, [first..last + 1])?)
+        self.and(&Selection::ranges(self.samples, std::iter::once(first..last + 1))?)
     }
 
     /// How many are selected.
