@@ -111,6 +111,7 @@ pub struct PassCursor {
 
 /// What a cursor remembers of where it is.
 #[derive(Clone, Debug)]
+#[allow(clippy::large_enum_variant)] // one a cursor, and a window is remade often: not on the heap
 enum At {
     Anywhere,
     /// The shard met last.

@@ -4,8 +4,8 @@
 
 use crate::order::pass::Pass;
 
-/// Batches that a reader has in flight, in [`Mixing::reads_ahead`].
-pub const AHEAD: u64 = 16;
+/// Batches that a reader fetches together, in [`Mixing::reads_ahead`].
+pub const AHEAD: [u64; 3] = [16, 64, 1024];
 
 /// What [`mixing`] found.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -15,9 +15,9 @@ pub struct Mixing {
     pub effective: f64,
     /// Reads a batch needs when it is fetched alone: runs of neighbouring slots in it.
     pub reads_per_batch: f64,
-    /// Reads a batch when [`AHEAD`] batches are fetched together, so that neighbours among all of
-    /// them share a read.
-    pub reads_ahead: f64,
+    /// Reads a batch when as many batches as [`AHEAD`] says are fetched together, so that neighbours
+    /// among all of them share a read.
+    pub reads_ahead: [f64; 3],
     /// The longest distance in slots from one sample of the order to the next.
     pub longest_jump: u64,
 }
@@ -30,36 +30,47 @@ pub struct Mixing {
 /// more it is, is the design effect, and `effective` is `b` divided by it. A last partial batch is
 /// left out. Takes the time of a pass: 10 to 60 ns a sample.
 pub fn mixing(pass: &Pass, batch: u64, classes: u64) -> Mixing {
-    let len = pass.len();
+    mixing_of(pass.clone().cursor(0), pass.len(), batch, classes)
+}
+
+/// The same of any order: `slots` gives each slot below `len` once.
+pub fn mixing_of(
+    slots: impl IntoIterator<Item = u64>,
+    len: u64,
+    batch: u64,
+    classes: u64,
+) -> Mixing {
     let batch = batch.clamp(1, len.max(1));
     let classes = classes.clamp(1, len.max(1));
     let mut tally = Tally::new(len, classes);
-    let mut cursor = pass.clone().cursor(0);
+    let mut order = slots.into_iter();
     let mut slots = Vec::new();
-    let mut ahead = Vec::new();
+    let mut ahead = AHEAD.map(|_| Vec::new());
     let mut last = None;
-    let (mut alone, mut together, mut longest_jump) = (0, 0, 0);
+    let (mut alone, mut together, mut longest_jump) = (0, AHEAD.map(|_| 0), 0);
     let batches = len / batch;
     for number in 1..=batches {
         slots.clear();
-        slots.extend(cursor.by_ref().take(batch as usize));
+        slots.extend(order.by_ref().take(batch as usize));
         for &slot in &slots {
             longest_jump = longest_jump.max(last.map_or(0, |last| slot.abs_diff(last)));
             last = Some(slot);
         }
         tally.batch(&slots);
-        ahead.extend_from_slice(&slots);
-        alone += runs(&mut slots);
-        if number % AHEAD == 0 || number == batches {
-            together += runs(&mut ahead);
-            ahead.clear();
+        for (i, fetch) in AHEAD.into_iter().enumerate() {
+            ahead[i].extend_from_slice(&slots);
+            if number % fetch == 0 || number == batches {
+                together[i] += runs(&mut ahead[i]);
+                ahead[i].clear();
+            }
         }
+        alone += runs(&mut slots);
     }
     let each = |reads: u64| reads as f64 / batches.max(1) as f64;
     Mixing {
         effective: tally.effective(batch, batches),
         reads_per_batch: each(alone),
-        reads_ahead: each(together),
+        reads_ahead: together.map(each),
         longest_jump,
     }
 }
@@ -155,7 +166,7 @@ mod tests {
         let blocks = score(Shuffle::Blocks { block: 16, window: 100, seed: 1 });
         // Two samples of a batch share a run with probability 15/1599, so 100 / (1 + 99 * 15/1599).
         assert!((49.0..55.0).contains(&blocks.effective), "{blocks:?}");
-        assert!(blocks.reads_ahead < 100.0 / 16.0 + 1.0, "{blocks:?}");
+        assert!(blocks.reads_ahead[0] < 100.0 / 16.0 + 1.0, "{blocks:?}");
     }
 
     #[test]

@@ -45,7 +45,7 @@ pub enum Shuffle {
 
 impl Shuffle {
     /// The largest reservoir: a start in the middle of an epoch must replay its filling.
-    pub const MAX_BUFFER: u64 = 4 << 20;
+    pub const MAX_BUFFER: u64 = 2 << 20;
 
     /// The seed; 0 for [`Shuffle::None`].
     pub fn seed(&self) -> u64 {

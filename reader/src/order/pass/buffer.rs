@@ -5,11 +5,14 @@
 //! anywhere replays one segment at most. Each draw is a hash of its position.
 
 use crate::order::mix::{Key, below};
+use crate::order::shuffle::Shuffle;
 
-/// Segments are not shorter: replaying this many steps takes a few milliseconds.
+/// Segments are not shorter: replaying so many steps takes milliseconds, and the fewer ends, the more
+/// it is the endless reservoir that users know.
 const MIN_SEGMENT: u64 = 1 << 20;
-/// Nor longer than this.
-const MAX_SEGMENT: u64 = 4 << 20;
+/// Nor longer: with a reservoir that does not fit a cache a step takes about 17 ns, and a start must
+/// stay well below 100 ms.
+const MAX_SEGMENT: u64 = Shuffle::MAX_BUFFER;
 
 /// A reservoir of `size` samples over `len` reads.
 #[derive(Clone, Copy, Debug)]
@@ -24,7 +27,12 @@ impl Buffer {
     /// `size` is 1 to [`MAX_SEGMENT`].
     pub(super) fn new(len: u64, size: u64, key: Key) -> Buffer {
         let size = size.clamp(1, MAX_SEGMENT);
-        Buffer { len, size, segment: (16 * size).clamp(MIN_SEGMENT, MAX_SEGMENT), key }
+        Buffer::cut(len, size, (16 * size).clamp(MIN_SEGMENT, MAX_SEGMENT), key)
+    }
+
+    /// The same with segments of another length, at least `size`.
+    pub(super) fn cut(len: u64, size: u64, segment: u64, key: Key) -> Buffer {
+        Buffer { len, size, segment, key }
     }
 
     /// First position and length of the segment that holds `position`.
