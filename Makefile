@@ -64,6 +64,7 @@ bench:
 	python3 bench/pack/run.py --append
 	python3 bench/scan/run.py --append
 	python3 bench/open/run.py --append
+	python3 bench/order/run.py --append
 
 # Python webdataset reads what we wrote, in tests.
 venv: $(VENV)/ready
