@@ -140,16 +140,16 @@ impl Bits {
     }
 }
 
-/// The place of the bit with `rest` set bits below it: halves of halves, six steps.
+/// The place of the bit with `rest` set bits below it: halves of halves, six steps without branches,
+/// which could not be foretold.
 fn select_in_word(mut word: u64, mut rest: u32) -> u32 {
     let mut place = 0;
     for half in [32, 16, 8, 4, 2, 1] {
         let low = (word & ((1 << half) - 1)).count_ones();
-        if rest >= low {
-            rest -= low;
-            place += half;
-            word >>= half;
-        }
+        let upper = u32::from(rest >= low);
+        rest -= low * upper;
+        place += half * upper;
+        word >>= half * upper;
     }
     place
 }

@@ -7,14 +7,17 @@ use tarflume::order::{Order, Remainder, Selection, Share, Shuffle};
 
 use crate::oracle::{self, split};
 
-/// What each rank gives: its steps, and the ordinals with their padding marks.
+/// A rank's steps, and its ordinals with their padding marks.
+type Given = (u64, Vec<(u64, bool)>);
+
+/// What each rank gives; nothing if it is refused.
 fn given(
     order: &Order,
     world: u64,
     epoch: u64,
     batch: u64,
     remainder: Remainder,
-) -> Option<Vec<(u64, Vec<(u64, bool)>)>> {
+) -> Option<Vec<Given>> {
     let rank = |rank| {
         let share = Share::new(order, split(rank, world).by_shard()).ok()?;
         let steps = share.steps(0, batch, remainder).ok()?;
