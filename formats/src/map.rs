@@ -37,6 +37,18 @@ pub enum Mapped {
     Owned(Vec<u8>),
 }
 
+/// In which order the bytes of a map will be wanted: how much the system reads around a page that is
+/// not in memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Access {
+    /// Unknown: 128 KB around each and, as the system is set, far more.
+    Normal,
+    /// Here and there: nothing around it.
+    Random,
+    /// From front to back: more, and ahead.
+    Sequential,
+}
+
 /// A map that is watched. It is forgotten before it is unmapped: fields are dropped in this order.
 #[derive(Debug)]
 pub struct FileMap {
@@ -73,6 +85,27 @@ impl Mapped {
         // SAFETY: the map begins here, belongs to `FileMap` and is dropped after its watch.
         let watch = unsafe { Watch::over(map.as_ptr(), map.len()) }.map_err(refused)?;
         Ok(Mapped::Map(FileMap { watch, map }))
+    }
+
+    /// Says in which order bytes will be wanted. A hint: it changes speed alone, and a system that
+    /// does not take it is not asked again.
+    pub fn expect(&self, access: Access) {
+        let Mapped::Map(FileMap { map, .. }) = self else { return };
+        let advice = match access {
+            Access::Normal => memmap2::Advice::Normal,
+            Access::Random => memmap2::Advice::Random,
+            Access::Sequential => memmap2::Advice::Sequential,
+        };
+        let _ = map.advise(advice);
+    }
+
+    /// Says that these bytes will be wanted soon: the system begins to read them together, whatever
+    /// [`Access`] says. A hint, as [`Mapped::expect`].
+    pub fn want(&self, at: usize, length: usize) {
+        let Mapped::Map(FileMap { map, .. }) = self else { return };
+        if at.checked_add(length).is_some_and(|end| length > 0 && end <= map.len()) {
+            let _ = map.advise_range(memmap2::Advice::WillNeed, at, length);
+        }
     }
 
     /// False once the file was found cut (or its storage failed) while it was mapped: then bytes

@@ -1,0 +1,113 @@
+//! Where the rows of an array stand in its file: from an npy head, or from what a caller says.
+//!
+//! Arithmetic and refusals only, no I/O. What is refused says what to do in Python.
+
+use tarflume_formats::npy::{Dtype, Header};
+
+use crate::column::DType;
+use crate::error::{Error, ErrorKind, Result};
+
+/// Rows of one size, one behind the other.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Layout {
+    pub(super) dtype: DType,
+    /// Elements along each dimension of one row; `[]` for one number a row.
+    pub(super) row: Vec<usize>,
+    pub(super) row_bytes: usize,
+    pub(super) rows: u64,
+    /// The byte at which row 0 begins.
+    pub(super) data: u64,
+}
+
+impl Layout {
+    /// The rows of an npy file of `length` bytes. Bytes behind the array are left alone, as NumPy
+    /// leaves them.
+    pub(super) fn of_npy(header: &Header, length: u64) -> Result<Layout> {
+        let dtype = known(header.dtype)?;
+        let Some((&rows, row)) = header.shape().split_first() else {
+            let text = "the array is a single number and has no rows; save a.reshape(1)";
+            return Err(Error::new(ErrorKind::WrongFormat, text));
+        };
+        if header.fortran && !row.is_empty() {
+            let text = "the array is in Fortran order: its rows do not stand together; \
+                        save np.ascontiguousarray(a)";
+            return Err(Error::new(ErrorKind::WrongFormat, text));
+        }
+        let found = length.saturating_sub(header.data);
+        if found < header.data_bytes() {
+            let text = format!(
+                "the header promises {} bytes of data, but {found} stand behind it: the file was cut",
+                header.data_bytes()
+            );
+            return Err(Error::new(ErrorKind::Truncated, text).with_byte(length));
+        }
+        let row: Option<Vec<usize>> = row.iter().map(|&n| usize::try_from(n).ok()).collect();
+        let row = row.ok_or_else(too_large)?;
+        let row_bytes = bytes_of(dtype, &row).ok_or_else(too_large)?;
+        Ok(Layout { dtype, row, row_bytes, rows, data: header.data })
+    }
+
+    /// The rows that fill a file of `length` bytes from byte `data` on.
+    pub(super) fn raw(dtype: DType, row: &[usize], data: u64, length: u64) -> Result<Layout> {
+        let row_bytes = bytes_of(dtype, row).ok_or_else(too_large)?;
+        if row_bytes == 0 {
+            return Err(Error::usage(format!("a row of shape {row:?} has no bytes")));
+        }
+        let Some(found) = length.checked_sub(data) else {
+            let text = format!("the file has {length} bytes, so no row can begin at byte {data}");
+            return Err(Error::usage(text));
+        };
+        let (rows, rest) = (found / row_bytes as u64, found % row_bytes as u64);
+        if rest != 0 {
+            let text = format!(
+                "behind {rows} rows of {row_bytes} bytes stand {rest} more: the file was cut, or \
+                 its type, shape or offset is another"
+            );
+            return Err(Error::new(ErrorKind::Truncated, text).with_byte(length - rest));
+        }
+        Ok(Layout { dtype, row: row.to_vec(), row_bytes, rows, data })
+    }
+
+    /// The byte at which `row` begins; it is one of the file's.
+    pub(super) fn start(&self, row: u64) -> u64 {
+        self.data + row * self.row_bytes as u64
+    }
+}
+
+fn bytes_of(dtype: DType, row: &[usize]) -> Option<usize> {
+    let elements = row.iter().try_fold(1usize, |n, &dim| n.checked_mul(dim))?;
+    elements.checked_mul(dtype.size())
+}
+
+fn too_large() -> Error {
+    Error::new(ErrorKind::Limit, "a row has more bytes than this machine can address")
+}
+
+/// The element type that NumPy's word means.
+fn known(dtype: Dtype) -> Result<DType> {
+    let refuse = |remedy: &str| {
+        let text = format!("elements of type '{dtype}' are not read; {remedy}");
+        Err(Error::new(ErrorKind::WrongFormat, text))
+    };
+    if !dtype.little {
+        return refuse("they are big-endian: save a.astype(a.dtype.newbyteorder('<'))");
+    }
+    Ok(match (dtype.kind, dtype.size) {
+        ('b', 1) => DType::Bool,
+        ('u', 1) => DType::U8,
+        ('i', 1) => DType::I8,
+        ('u', 2) => DType::U16,
+        ('i', 2) => DType::I16,
+        ('u', 4) => DType::U32,
+        ('i', 4) => DType::I32,
+        ('u', 8) => DType::U64,
+        ('i', 8) => DType::I64,
+        ('f', 2) => DType::F16,
+        ('f', 4) => DType::F32,
+        ('f', 8) => DType::F64,
+        ('c', 8) => return refuse("save a.view('<f4')"),
+        ('c', 16) => return refuse("save a.view('<f8')"),
+        ('f', _) => return refuse("save a.astype('<f8')"),
+        _ => return refuse("save numbers, or bytes as a.view('u1')"),
+    })
+}

@@ -1,0 +1,212 @@
+//! Numbers of bytes as people write and read them: `2GiB`, `512 MB`, `1073741824`.
+//!
+//! The words are those of `pack --shard-size`, and fractions besides. `K`, `M`, `G`, `T` alone are
+//! decimal, as in `KB`, `MB`, `GB`, `TB`; case does not matter. The command's own parser (cli/size.rs
+//! of the packer) can become a call of this one.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::error::{Error, Result};
+
+const UNITS: [(&str, u64); 8] = [
+    ("TiB", 1 << 40),
+    ("TB", 1_000_000_000_000),
+    ("GiB", 1 << 30),
+    ("GB", 1_000_000_000),
+    ("MiB", 1 << 20),
+    ("MB", 1_000_000),
+    ("KiB", 1 << 10),
+    ("kB", 1_000),
+];
+
+/// A number of bytes that is written with its unit.
+///
+/// ```
+/// use tarflume::size::Size;
+///
+/// # fn main() -> tarflume::Result<()> {
+/// let limit: Size = "1.5 GiB".parse()?;
+/// assert_eq!(limit.bytes(), 3 << 29);
+/// assert_eq!(limit.to_string(), "1536MiB");
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Size(u64);
+
+impl Size {
+    /// This many bytes.
+    pub const fn new(bytes: u64) -> Size {
+        Size(bytes)
+    }
+
+    /// The number of bytes.
+    pub const fn bytes(self) -> u64 {
+        self.0
+    }
+}
+
+impl From<u64> for Size {
+    fn from(bytes: u64) -> Size {
+        Size(bytes)
+    }
+}
+
+impl From<Size> for u64 {
+    fn from(size: Size) -> u64 {
+        size.0
+    }
+}
+
+/// Exact, and read again as the same number: in the unit in which it is a whole number and shortest.
+impl fmt::Display for Size {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let whole = UNITS.iter().filter(|(_, unit)| self.0 > 0 && self.0.is_multiple_of(*unit));
+        match whole.min_by_key(|(_, unit)| self.0 / unit) {
+            Some((word, unit)) => write!(f, "{}{word}", self.0 / unit),
+            None => write!(f, "{}B", self.0),
+        }
+    }
+}
+
+impl FromStr for Size {
+    type Err = Error;
+
+    /// # Errors
+    /// [`crate::ErrorKind::Usage`]: no number, an unknown unit, a fraction of a byte, more than
+    /// `u64` counts. It says what to type.
+    fn from_str(text: &str) -> Result<Size> {
+        let trimmed = text.trim();
+        let split =
+            trimmed.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(trimmed.len());
+        let (number, word) = trimmed.split_at(split);
+        let Some(unit) = unit(word.trim()) else {
+            return Err(refused(text, "the unit is unknown"));
+        };
+        let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+        if whole.is_empty() || fraction.contains('.') || number.ends_with('.') {
+            return Err(refused(text, "it begins with no number"));
+        }
+        let bytes = parsed(whole).and_then(|n| n.checked_mul(unit));
+        let bytes = bytes.ok_or_else(|| refused(text, "it is too large"))?;
+        let part = match fraction.trim_end_matches('0') {
+            "" => 0,
+            digits => {
+                part_of(digits, unit).ok_or_else(|| refused(text, "it is no whole number"))?
+            }
+        };
+        bytes.checked_add(part).map(Size).ok_or_else(|| refused(text, "it is too large"))
+    }
+}
+
+/// `0.digits` of a unit, if that is a whole number of bytes.
+fn part_of(digits: &str, unit: u64) -> Option<u64> {
+    let scale = 10u128.checked_pow(u32::try_from(digits.len()).ok()?)?;
+    let product = u128::from(parsed(digits)?).checked_mul(u128::from(unit))?;
+    product.is_multiple_of(scale).then_some((product / scale) as u64)
+}
+
+fn parsed(digits: &str) -> Option<u64> {
+    digits.parse().ok()
+}
+
+fn unit(word: &str) -> Option<u64> {
+    let short = match word.to_ascii_lowercase().as_str() {
+        "" | "b" | "byte" | "bytes" => return Some(1),
+        "k" => "kb".to_string(),
+        "m" => "mb".to_string(),
+        "g" => "gb".to_string(),
+        "t" => "tb".to_string(),
+        other => other.to_string(),
+    };
+    UNITS.iter().find(|(name, _)| name.eq_ignore_ascii_case(&short)).map(|(_, unit)| *unit)
+}
+
+fn refused(text: &str, why: &str) -> Error {
+    let text = format!("no size '{text}': {why}; say 2GiB, 512MB or a number of bytes");
+    Error::usage(text)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test that panics has failed")]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::Size;
+
+    fn bytes(text: &str) -> u64 {
+        text.parse::<Size>().unwrap_or_else(|e| panic!("{e}")).bytes()
+    }
+
+    #[test]
+    fn sizes_are_read_as_people_write_them() {
+        for (text, want) in [
+            ("2GiB", 2 << 30),
+            ("512 MB", 512_000_000),
+            ("1073741824", 1 << 30),
+            ("0", 0),
+            (" 7 bytes ", 7),
+            ("1 byte", 1),
+            ("64k", 64_000),
+            ("64KiB", 65_536),
+            ("1.5 gib", 3 << 29),
+            ("0.25MB", 250_000),
+            ("2.50T", 2_500_000_000_000),
+            ("18446744073709551615", u64::MAX),
+        ] {
+            assert_eq!(bytes(text), want, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_size_says_what_to_type() {
+        for (text, why) in [
+            ("", "no number"),
+            ("GiB", "no number"),
+            ("-1", "unknown"),
+            (".5GB", "no number"),
+            ("5.GB", "no number"),
+            ("1.2.3GB", "no number"),
+            ("10 furlongs", "unknown"),
+            ("1GiB 2", "unknown"),
+            ("1.5", "whole"),
+            ("0.1KiB", "whole"),
+            ("99999999TB", "too large"),
+            ("18446744073709551616", "too large"),
+            ("0.00000000000000000000000000000000000000001GB", "whole"),
+        ] {
+            let error = text.parse::<Size>().unwrap_err().to_string();
+            assert!(error.contains(why) && error.contains("say 2GiB"), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn sizes_are_written_in_the_shortest_whole_unit() {
+        for (bytes, text) in [
+            (0, "0B"),
+            (1, "1B"),
+            (1023, "1023B"),
+            (1000, "1kB"),
+            (1024, "1KiB"),
+            (512_000_000, "512MB"),
+            (2 << 30, "2GiB"),
+            ((1 << 30) + 1, "1073741825B"),
+        ] {
+            assert_eq!(Size::new(bytes).to_string(), text);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_is_read(bytes: u64, shift in 0u32..60) {
+            let size = Size::new(bytes >> shift << (shift / 2));
+            prop_assert_eq!(size.to_string().parse::<Size>().unwrap(), size);
+        }
+
+        #[test]
+        fn no_text_is_too_bad(text in "[0-9.]{0,30}[ a-zA-Z]{0,5}|\\PC{0,10}") {
+            let _ = text.parse::<Size>();
+        }
+    }
+}

@@ -1,0 +1,235 @@
+//! Rows of arrays by number: files that NumPy wrote, bare files, files that lie or are cut, and a
+//! large one of which little is read.
+#![allow(clippy::unwrap_used, reason = "a test that panics has failed")]
+
+use std::fs::{self, File};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use tarflume::ArrayDataset;
+use tarflume::column::DType;
+use tarflume::error::ErrorKind;
+use tarflume_formats::npy;
+
+/// `np.save(file, np.arange(6, dtype='<f4').reshape(3, 2))`, NumPy 2.4.6.
+const FLOATS: &[u8] = b"\x93NUMPY\x01\x00v\x00{'descr': '<f4', 'fortran_order': False, 'shape': (3, 2), }                                                          \n\x00\x00\x00\x00\x00\x00\x80?\x00\x00\x00@\x00\x00@@\x00\x00\x80@\x00\x00\xa0@";
+/// `np.save(file, np.arange(12, dtype='<f2').reshape(2, 2, 3))`, NumPy 2.4.6.
+const HALVES: &[u8] = b"\x93NUMPY\x01\x00v\x00{'descr': '<f2', 'fortran_order': False, 'shape': (2, 2, 3), }                                                       \n\x00\x00\x00<\x00@\x00B\x00D\x00E\x00F\x00G\x00H\x80H\x00I\x80I";
+/// `np.save(file, np.arange(3, dtype='<i8') - 1)`, NumPy 2.4.6.
+const LONGS: &[u8] = b"\x93NUMPY\x01\x00v\x00{'descr': '<i8', 'fortran_order': False, 'shape': (3,), }                                                            \n\xff\xff\xff\xff\xff\xff\xff\xff\x00\x00\x00\x00\x00\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00";
+/// `np.save(file, np.array([[True, False], [False, True]]))`, NumPy 2.4.6.
+const TRUTHS: &[u8] = b"\x93NUMPY\x01\x00v\x00{'descr': '|b1', 'fortran_order': False, 'shape': (2, 2), }                                                          \n\x01\x00\x00\x01";
+/// `np.save(file, np.arange(3, dtype='>u2'))`, NumPy 2.4.6.
+const BIG: &[u8] = b"\x93NUMPY\x01\x00v\x00{'descr': '>u2', 'fortran_order': False, 'shape': (3,), }                                                            \n\x00\x00\x00\x01\x00\x02";
+/// `np.save(file, np.asfortranarray(np.arange(6, dtype='<f4').reshape(3, 2)))`, NumPy 2.4.6.
+const FORTRAN: &[u8] = b"\x93NUMPY\x01\x00v\x00{'descr': '<f4', 'fortran_order': True, 'shape': (3, 2), }                                                           \n\x00\x00\x00\x00\x00\x00\x00@\x00\x00\x80@\x00\x00\x80?\x00\x00@@\x00\x00\xa0@";
+/// `np.save(file, np.float32(1))`, NumPy 2.4.6.
+const SCALAR: &[u8] = b"\x93NUMPY\x01\x00v\x00{'descr': '<f4', 'fortran_order': False, 'shape': (), }                                                              \n\x00\x00\x80?";
+/// `np.save(file, np.zeros(1, '<c8'))`, NumPy 2.4.6.
+const COMPLEX: &[u8] = b"\x93NUMPY\x01\x00v\x00{'descr': '<c8', 'fortran_order': False, 'shape': (1,), }                                                            \n\x00\x00\x00\x00\x00\x00\x00\x00";
+/// `np.save(file, np.array(['a']))`, NumPy 2.4.6.
+const TEXT: &[u8] = b"\x93NUMPY\x01\x00v\x00{'descr': '<U1', 'fortran_order': False, 'shape': (1,), }                                                            \na\x00\x00\x00";
+/// `np.save(file, np.zeros((0, 3), 'u1'))`, NumPy 2.4.6.
+const EMPTY: &[u8] = b"\x93NUMPY\x01\x00v\x00{'descr': '|u1', 'fortran_order': False, 'shape': (0, 3), }                                                          \n";
+
+/// A file in a folder that goes when it is dropped.
+struct OnDisk {
+    _folder: tempfile::TempDir,
+    path: PathBuf,
+}
+
+fn on_disk(bytes: &[u8]) -> OnDisk {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.npy");
+    fs::write(&path, bytes).unwrap();
+    OnDisk { _folder: folder, path }
+}
+
+fn refusal(bytes: &[u8]) -> (ErrorKind, String) {
+    let file = on_disk(bytes);
+    let error = ArrayDataset::open(&file.path).unwrap_err();
+    assert_eq!(error.place().path.as_deref(), Some(&*file.path), "{error}");
+    (error.kind(), error.text().to_string())
+}
+
+#[test]
+fn rows_are_those_that_numpy_wrote() {
+    let file = on_disk(FLOATS);
+    let array = ArrayDataset::open(&file.path).unwrap();
+    assert_eq!((array.len(), array.row_shape(), array.dtype()), (3, &[2][..], DType::F32));
+    assert_eq!(array.get(0).unwrap().elements::<f32>().unwrap(), [0.0, 1.0]);
+    assert_eq!(array.get(2).unwrap().elements::<f32>().unwrap(), [4.0, 5.0]);
+    let last_two = array.rows(1..3).unwrap();
+    assert_eq!((last_two.first(), last_two.rows()), (1, 2));
+    assert_eq!(last_two.elements::<f32>().unwrap(), [2.0, 3.0, 4.0, 5.0]);
+    assert_eq!(array.rows(3..3).unwrap().bytes(), b"");
+    let mut into = [0; 24];
+    array.read_rows(&[2, 0, 2], &mut into).unwrap();
+    let floats: Vec<f32> =
+        into.chunks(4).map(|b| f32::from_le_bytes(b.try_into().unwrap())).collect();
+    assert_eq!(floats, [4.0, 5.0, 0.0, 1.0, 4.0, 5.0]);
+}
+
+#[test]
+fn other_types_and_shapes_are_read() {
+    let file = on_disk(HALVES);
+    let array = ArrayDataset::open(&file.path).unwrap();
+    assert_eq!((array.len(), array.row_shape(), array.dtype()), (2, &[2, 3][..], DType::F16));
+    assert_eq!(
+        array.get(1).unwrap().elements::<half::f16>().unwrap()[5],
+        half::f16::from_f32(11.0)
+    );
+    let file = on_disk(LONGS);
+    let array = ArrayDataset::open(&file.path).unwrap();
+    assert_eq!((array.len(), array.row_shape()), (3, &[][..]));
+    assert_eq!(array.rows(0..3).unwrap().elements::<i64>().unwrap(), [-1, 0, 1]);
+    let file = on_disk(TRUTHS);
+    let array = ArrayDataset::open(&file.path).unwrap();
+    assert_eq!(array.dtype(), DType::Bool);
+    assert_eq!(array.get(1).unwrap().elements::<u8>().unwrap(), [0, 1]);
+    let file = on_disk(EMPTY);
+    assert!(ArrayDataset::open(&file.path).unwrap().is_empty());
+}
+
+#[test]
+fn arrays_that_cannot_be_read_in_place_say_what_to_save() {
+    for (bytes, remedy) in [
+        (FORTRAN, "np.ascontiguousarray(a)"),
+        (BIG, "a.astype(a.dtype.newbyteorder('<'))"),
+        (SCALAR, "a.reshape(1)"),
+        (COMPLEX, "a.view('<f4')"),
+        (TEXT, "a.view('u1')"),
+    ] {
+        let (kind, text) = refusal(bytes);
+        assert_eq!(kind, ErrorKind::WrongFormat, "{text}");
+        assert!(text.contains(remedy), "{text}");
+    }
+    assert_eq!(refusal(b"PK\x03\x04").0, ErrorKind::WrongFormat);
+}
+
+#[test]
+fn a_file_shorter_than_its_header_promises_is_truncated_and_names_both_numbers() {
+    let (kind, text) = refusal(&FLOATS[..FLOATS.len() - 1]);
+    assert_eq!(kind, ErrorKind::Truncated);
+    assert!(text.contains("24 bytes") && text.contains("23 stand"), "{text}");
+    for length in [0, 3, 11, 12, 60, 127] {
+        assert_eq!(refusal(&FLOATS[..length]).0, ErrorKind::Truncated, "{length}");
+    }
+}
+
+/// `np.save` called twice with one file: NumPy reads the first array and so do we.
+#[test]
+fn bytes_behind_the_array_are_left_alone() {
+    let file = on_disk(&[FLOATS, LONGS].concat());
+    let array = ArrayDataset::open(&file.path).unwrap();
+    assert_eq!(array.len(), 3);
+    assert_eq!(array.get(2).unwrap().elements::<f32>().unwrap(), [4.0, 5.0]);
+}
+
+#[test]
+fn requests_that_cannot_be_met_are_errors() {
+    let file = on_disk(FLOATS);
+    let array = ArrayDataset::open(&file.path).unwrap();
+    let usage = |error: tarflume::Error, words: &str| {
+        assert_eq!(error.kind(), ErrorKind::Usage, "{error}");
+        assert!(error.text().contains(words), "{error}");
+    };
+    usage(array.get(3).unwrap_err(), "no row 3: the array has 3");
+    usage(array.get(u64::MAX).unwrap_err(), "the array has 3");
+    let (from, to) = (2, 1);
+    usage(array.rows(from..to).unwrap_err(), "no rows 2..1");
+    usage(array.read_rows(&[0, 3], &mut [0; 16]).unwrap_err(), "no row 3");
+    usage(array.read_rows(&[0], &mut [0; 9]).unwrap_err(), "buffer of 9");
+    usage(array.get(0).unwrap().elements::<f64>().unwrap_err(), "holds F32, not F64");
+    usage(array.get(0).unwrap().copy_to(&mut [0f32; 3]).unwrap_err(), "2 elements");
+}
+
+#[test]
+fn a_raw_file_is_its_rows_from_an_offset_on() {
+    let bytes: Vec<u8> = [9u8; 3].into_iter().chain((0..6u32).flat_map(u32::to_le_bytes)).collect();
+    let file = on_disk(&bytes);
+    let array = ArrayDataset::raw(&file.path, DType::U32, &[2], 3).unwrap();
+    assert_eq!((array.len(), array.row_bytes()), (3, 8));
+    let row = array.get(1).unwrap();
+    let error = row.elements::<u32>().unwrap_err();
+    assert!(error.text().contains("byte 11") && error.text().contains("copy_to"), "{error}");
+    let mut copy = [0u32; 2];
+    row.copy_to(&mut copy).unwrap();
+    assert_eq!(copy, [2, 3]);
+    let kind = |row: &[usize], offset| {
+        ArrayDataset::raw(&file.path, DType::U32, row, offset).unwrap_err().kind()
+    };
+    assert_eq!(kind(&[2], 0), ErrorKind::Truncated);
+    assert_eq!(kind(&[2], 28), ErrorKind::Usage);
+    assert_eq!(kind(&[0], 0), ErrorKind::Usage);
+    assert_eq!(kind(&[usize::MAX, 2], 0), ErrorKind::Limit);
+    assert!(ArrayDataset::raw(&file.path, DType::U32, &[2], 27).unwrap().is_empty());
+}
+
+/// Kilobytes of `path` that are in this process's memory.
+fn resident_kb(path: &Path) -> u64 {
+    let maps = fs::read_to_string("/proc/self/smaps").unwrap();
+    let name = path.to_str().unwrap();
+    let mut ours = false;
+    let mut sum = 0;
+    for line in maps.lines() {
+        if line.contains(" r--") || line.contains(" rw-") || line.contains(" r-x") {
+            ours = line.ends_with(name);
+        } else if let Some(kb) = line.strip_prefix("Rss:").filter(|_| ours) {
+            sum += kb.trim().trim_end_matches(" kB").parse::<u64>().unwrap();
+        }
+    }
+    sum
+}
+
+#[test]
+fn one_row_of_three_gigabytes_reads_little() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("large.npy");
+    let (rows, row) = (3_000_000u64, 256u64);
+    let mut head = Vec::new();
+    let dtype = npy::Dtype { kind: 'f', size: 4, little: true };
+    npy::write_header(&mut head, dtype, false, &[rows, row]).unwrap();
+    let file = File::create(&path).unwrap();
+    file.write_all_at(&head, 0).unwrap();
+    file.set_len(head.len() as u64 + rows * row * 4).unwrap();
+    let at = 1_234_567;
+    file.write_all_at(&1.5f32.to_le_bytes(), head.len() as u64 + at * row * 4).unwrap();
+
+    let array = ArrayDataset::open(&path).unwrap();
+    assert_eq!(resident_kb(&path), 0, "opening touches no page of the map");
+    let clone = array.clone();
+    let first = std::thread::spawn(move || clone.get(at).unwrap().elements::<f32>().unwrap()[0]);
+    assert_eq!(first.join().unwrap(), 1.5);
+    assert_eq!(array.get(at + 1).unwrap().elements::<f32>().unwrap(), [0.0; 256]);
+    let resident = resident_kb(&path);
+    assert!((1..=512).contains(&resident), "{resident} kB of 3,000,000 are in memory");
+}
+
+#[test]
+fn a_file_cut_while_it_is_open_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.raw");
+    let open = || {
+        fs::write(&path, [7; 40_000]).unwrap();
+        ArrayDataset::raw(&path, DType::U8, &[1000], 0).unwrap()
+    };
+    let truncated = |error: tarflume::Error| {
+        assert_eq!(error.kind(), ErrorKind::Truncated, "{error}");
+        assert_eq!(error.place().path.as_deref(), Some(&*path));
+    };
+    let array = open();
+    let (seen, lost) = (array.get(0).unwrap(), array.get(30).unwrap());
+    assert_eq!(seen.bytes(), [7; 1000]);
+    File::options().write(true).open(&path).unwrap().set_len(10_000).unwrap();
+    assert_eq!(lost.bytes(), [0; 1000]);
+    truncated(lost.intact().unwrap_err());
+    truncated(seen.intact().unwrap_err());
+    truncated(lost.copy_to(&mut [0u8; 1000]).unwrap_err());
+    truncated(array.get(0).unwrap_err());
+    truncated(array.read_rows(&[39], &mut [0; 1000]).unwrap_err());
+    drop(array);
+    let array = open();
+    File::options().write(true).open(&path).unwrap().set_len(0).unwrap();
+    truncated(array.read_rows(&[0], &mut [0; 1000]).unwrap_err());
+}
