@@ -93,8 +93,11 @@ impl IndexedFeed {
             // A key that can't be read makes its sample bad when it is written.
             self.keys[item.slot] = with.dataset.key(item.ordinal).map_or(0, <[u8]>::len);
         }
-        let substitutes = with.policy.on_bad == OnBad::Substitute;
-        let bytes = desk.measure(&with.recipe, &self.keys, substitutes);
+        let least = match with.policy.on_bad {
+            OnBad::Substitute => self.labour.middling(),
+            OnBad::Error | OnBad::Skip => &[],
+        };
+        let bytes = desk.measure(&with.recipe, &self.keys, least);
         if bytes <= self.shares.variable {
             return Ok(bytes);
         }
