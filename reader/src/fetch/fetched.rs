@@ -119,7 +119,7 @@ impl Fetched {
         self.buffer.get(at..at + length).unwrap_or_default()
     }
 
-    /// Compares the parts of an item with their checksums, if `verify` picks it.
+    /// Compares the parts of an item that is here with their checksums, if `verify` picks it.
     ///
     /// # Errors
     /// [`ErrorKind::Damaged`], with path, byte, key and part; or what became of the shard.

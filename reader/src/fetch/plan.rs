@@ -249,17 +249,17 @@ impl Plan {
         order.extend(items[item].parts.clone().filter(|&part| parts[part].length > 0));
         order.sort_unstable_by_key(|&part| parts[part].at);
         let mut joined = Run { items: run.items.start..item + 1, ..run };
+        let mut apart = false;
         for (n, &part) in order.iter().enumerate() {
-            let part = &mut parts[part];
-            let apart = place(reads, &mut joined, part, limits.gap);
-            let refused = (n == 0 && apart) || joined.bytes > limits.run;
-            if within_limits && refused {
-                reads.truncate(before);
-                if let (Some(now), Some(last)) = (reads.last_mut(), last) {
-                    *now = last;
-                }
-                return None;
+            let new = place(reads, &mut joined, &mut parts[part], limits.gap);
+            apart |= n == 0 && new;
+        }
+        if within_limits && (apart || joined.bytes > limits.run) {
+            reads.truncate(before);
+            if let (Some(now), Some(last)) = (reads.last_mut(), last) {
+                *now = last;
             }
+            return None;
         }
         Some(joined)
     }
