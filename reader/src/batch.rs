@@ -3,7 +3,7 @@
 //! Reading only. Dropping a batch gives its slab back to the loader that made it.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, TryLockError};
 
 use crate::column::{DType, Element, RowShape};
 use crate::error::{Error, Result};
@@ -39,6 +39,8 @@ pub(crate) struct Content {
     pub(crate) slab: Slab,
     /// One entry a planned row; those of skipped rows too.
     pub(crate) facts: Vec<RowFacts>,
+    /// Why rows were bad that are left out or hold a substitute, by row.
+    pub(crate) bad: Vec<(usize, Error)>,
     /// The epoch, and the number of the step in it.
     pub(crate) epoch: u64,
     pub(crate) step: u64,
@@ -62,10 +64,21 @@ impl Shelf {
         self.free.lock().unwrap_or_else(PoisonError::into_inner).pop()
     }
 
+    /// Never waits long: where a process was forked, whoever held the lock may be gone for ever.
     pub(crate) fn put(&self, content: Box<Content>) {
-        let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
-        if free.len() < self.room {
-            free.push(content);
+        for _ in 0..1000 {
+            let mut free = match self.free.try_lock() {
+                Ok(free) => free,
+                Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+                Err(TryLockError::WouldBlock) => {
+                    std::thread::yield_now();
+                    continue;
+                }
+            };
+            if free.len() < self.room {
+                free.push(content);
+            }
+            return;
         }
     }
 }
@@ -214,8 +227,7 @@ impl<'a> Column<'a> {
         }
     }
 
-    /// All its bytes, row after row without gaps; the first is aligned to 64 bytes, or to 8 in a
-    /// variable column.
+    /// All its bytes, row after row without gaps; the first is aligned to 64 bytes.
     pub fn bytes(&self) -> &'a [u8] {
         self.bytes
     }

@@ -79,7 +79,9 @@ impl RowShape {
     /// Bytes of a row of fixed shape.
     pub fn bytes(&self) -> Option<usize> {
         match self {
-            RowShape::Fixed(dtype, shape) => Some(dtype.size() * shape.iter().product::<usize>()),
+            RowShape::Fixed(dtype, shape) => {
+                Some(shape.iter().fold(dtype.size(), |bytes, &n| bytes.saturating_mul(n)))
+            }
             RowShape::Variable(_) => None,
         }
     }

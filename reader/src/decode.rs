@@ -141,6 +141,7 @@ pub struct Scratch {
     kept: Vec<Box<dyn Any + Send>>,
     memory: Option<Arc<dyn Memory>>,
     reserved: u64,
+    refused: bool,
 }
 
 impl Scratch {
@@ -160,7 +161,7 @@ impl Scratch {
     /// [`crate::ErrorKind::Limit`]: the bound is too small for this sample.
     pub fn reserve(&mut self, bytes: u64) -> Result<()> {
         if let Some(memory) = &self.memory {
-            memory.take(self.reserved, bytes)?;
+            memory.take(self.reserved, bytes).inspect_err(|_| self.refused = true)?;
             self.reserved += bytes;
         }
         Ok(())
@@ -171,6 +172,12 @@ impl Scratch {
         if let Some(memory) = &self.memory {
             memory.give(std::mem::take(&mut self.reserved));
         }
+    }
+
+    /// True if a reservation was refused since this was asked: then it is the bound that a sample
+    /// can't be decoded in, and no fault of the sample.
+    pub(crate) fn was_refused(&mut self) -> bool {
+        std::mem::take(&mut self.refused)
     }
 
     /// The value of type `T`, made by `Default` when it is first asked for.

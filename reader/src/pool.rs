@@ -48,8 +48,33 @@ struct Shared {
     stop: AtomicBool,
 }
 
+/// A process, by its id. After a fork the child has the parent's memory and none of its threads: what
+/// they held locked stays so.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Process(u32);
+
+impl Process {
+    pub(crate) fn this() -> Process {
+        Process(std::process::id())
+    }
+
+    /// Says that it is the running one.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Usage`]: the running one is a child of it.
+    pub(crate) fn expect(self) -> Result<()> {
+        if self == Process::this() {
+            return Ok(());
+        }
+        let text = "this loader was made before a fork, and its threads stayed behind: make it in the \
+                    child, or use spawn";
+        Err(Error::usage(text))
+    }
+}
+
 /// Threads, and what they work on.
 pub(crate) struct Pool {
+    process: Process,
     shared: Arc<Shared>,
     threads: Mutex<Vec<JoinHandle<()>>>,
 }
@@ -64,13 +89,14 @@ impl Pool {
     /// The system refuses to start a thread.
     pub(crate) fn of_process(threads: usize) -> Result<Arc<Pool>> {
         let mut pool = POOL.lock().unwrap_or_else(PoisonError::into_inner);
-        let found = match pool.upgrade() {
+        let found = match pool.upgrade().filter(|found| found.process().expect().is_ok()) {
             Some(found) => found,
             None => {
                 let works = RwLock::new(Vec::new());
                 let (bell, stop) = (Arc::default(), AtomicBool::new(false));
                 let shared = Arc::new(Shared { works, bell, stop });
-                Arc::new(Pool { shared, threads: Mutex::new(Vec::new()) })
+                let (process, threads) = (Process::this(), Mutex::new(Vec::new()));
+                Arc::new(Pool { process, shared, threads })
             }
         };
         found.grow(threads)?;
@@ -94,6 +120,11 @@ impl Pool {
             running.push(thread?);
         }
         Ok(())
+    }
+
+    /// In which process its threads are.
+    pub(crate) fn process(&self) -> Process {
+        self.process
     }
 
     /// What wakes its threads.
@@ -154,6 +185,12 @@ impl Shared {
 
 impl Drop for Pool {
     fn drop(&mut self) {
+        if self.process.expect().is_err() {
+            // These threads are not here, and can't be waited for.
+            let threads = self.threads.get_mut().unwrap_or_else(PoisonError::into_inner);
+            std::mem::forget(std::mem::take(threads));
+            return;
+        }
         self.shared.stop.store(true, Ordering::Release);
         self.shared.bell.ring_all();
         let threads = self.threads.get_mut().unwrap_or_else(PoisonError::into_inner);

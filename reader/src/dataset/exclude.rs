@@ -29,6 +29,9 @@ pub(crate) struct Line {
 struct Reported {
     key: Option<String>,
     shard: Option<String>,
+    /// In a loader's list, the tar; in a report of `pack`, whose lines have no ordinal, a source file.
+    path: Option<PathBuf>,
+    ordinal: Option<u64>,
 }
 
 impl Line {
@@ -80,6 +83,9 @@ impl Exclude {
             })?;
             if let Some(key) = said.key {
                 let shard = said.shard.map(|shard| OsStr::from_bytes(shard.as_bytes()).into());
+                // By its name alone: a data set may have moved since.
+                let tar = said.ordinal.and(said.path.as_deref().and_then(Path::file_name));
+                let shard = shard.or(tar.map(PathBuf::from));
                 lines.push(Line { key: key.into_bytes().into(), shard });
             }
         }

@@ -200,8 +200,9 @@ impl Fetched {
             Error::new(ErrorKind::Limit, text)
         };
         let bytes = usize::try_from(bytes).map_err(|_| too_long())?;
-        if let Some(more) = bytes.checked_sub(self.buffer.len()) {
-            self.buffer.try_reserve_exact(more).map_err(|_| too_long())?;
+        if bytes > self.buffer.len() {
+            self.buffer = Vec::new(); // the two must not stand side by side
+            self.buffer.try_reserve_exact(bytes).map_err(|_| too_long())?;
             self.buffer.resize(bytes, 0);
         }
         Ok(())

@@ -108,6 +108,25 @@ impl BadList {
         Err(error)
     }
 
+    /// What an epoch ends with in which no sample was good.
+    pub(crate) fn all_bad(&self) -> Error {
+        let all = self.all();
+        let first = all.first();
+        let why = first.map_or("nothing is known of why", |bad| bad.reason.as_str());
+        let text = format!(
+            "every sample of the epoch was bad; the first: {why}. See bad_samples(): the columns may \
+             not be what the data set holds"
+        );
+        let mut error = Error::new(ErrorKind::TooManyBad, text);
+        if let Some(path) = first.and_then(|bad| bad.path.as_ref()) {
+            error = error.with_path(path);
+        }
+        if let Some(key) = first.and_then(|bad| bad.key.as_ref()) {
+            error = error.with_key(key);
+        }
+        error
+    }
+
     /// All so far, by ordinal: the same list for any number of threads.
     pub(crate) fn all(&self) -> Vec<BadSample> {
         let mut all = self.found.lock().unwrap_or_else(PoisonError::into_inner).clone();

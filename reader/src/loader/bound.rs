@@ -43,8 +43,9 @@ impl Shares {
         let kept = threads * (run + 2 * Scratch::KEEP as u64);
         let slabs = memory.saturating_sub(kept) / 2;
         let held = slabs.checked_div(fixed).unwrap_or(u64::MAX);
-        if held < 1 + SPARE_SLABS {
-            let least = kept + 2 * (1 + SPARE_SLABS) * fixed.max(1 << 20);
+        if held < 1 + SPARE_SLABS || memory <= kept {
+            let least =
+                kept.saturating_add(fixed.max(1 << 20).saturating_mul(2 * (1 + SPARE_SLABS)));
             let text = format!(
                 "{} are too little for {threads} threads and batches of {}: give .memory() at least {}, \
                  or take smaller batches",

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use super::bad::{BadList, OnBad};
 use super::bound::{MemoryShare, SPARE_SLABS, Shares};
+use super::flow::caught;
 use super::inner::{Inner, Progress};
 use super::labour::{IndexedLabour, Materials, Policy};
 use super::recipe::Recipe;
@@ -171,7 +172,7 @@ impl LoaderBuilder {
     /// Leaves out the samples for which `keep` says no. Asked of the sidecars, before any I/O on
     /// shards.
     pub fn filter(mut self, keep: impl FnMut(&Facts<'_>) -> bool) -> Self {
-        self.leave_out(|dataset| dataset.filter(keep));
+        self.leave_out(|dataset| caught("the filter", || dataset.filter(keep)));
         self
     }
 
@@ -309,15 +310,13 @@ impl LoaderBuilder {
         }
         let share = Share::new(&order, self.split)?;
         let threads = threads(self.threads)?;
-        let fixed = recipe.layout.fixed_bytes() as u64;
-        let shares = Shares::of(self.memory?, fixed, self.prefetch, threads)?;
+        let shares = Shares::of(self.memory?, recipe.batch_bytes(), self.prefetch, threads)?;
         let (meter, bad) = (Arc::new(Meter::new(threads)), Arc::new(BadList::new(self.bad_budget)));
         let labour = IndexedLabour::new(Materials {
             dataset,
             recipe,
             order: share.order().clone(),
             policy: self.policy,
-            bad: bad.clone(),
             meter: meter.clone(),
             threads,
             decode: Arc::new(MemoryShare::new("decoding", shares.decode)),

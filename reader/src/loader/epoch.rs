@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Instant;
 
+use super::bad::BadSample;
 use super::flow::Flow;
 use super::inner::Inner;
 use crate::batch::{Batch, Content, RowState};
@@ -19,6 +20,8 @@ pub struct Epoch {
     taken: u64,
     /// When the last batch was handed out.
     since: Instant,
+    /// True if it was begun at its beginning, and no row was good yet.
+    all_bad: bool,
     /// Why it could not be begun.
     failed: Option<Error>,
     over: bool,
@@ -26,17 +29,18 @@ pub struct Epoch {
 
 impl Epoch {
     pub(crate) fn begin(inner: Arc<Inner>, epoch: u64) -> Epoch {
-        let (line, steps, failed) = match inner.begin(epoch) {
-            Ok((flow, steps)) => {
+        let begun = inner.pool.process().expect().and_then(|()| inner.begin(epoch));
+        let (line, steps, all_bad, failed) = match begun {
+            Ok((flow, steps, whole)) => {
                 let flow = Arc::new(flow);
                 let work: Arc<dyn Work> = flow.clone();
                 inner.pool.add(work.clone());
-                (Some((flow, work)), steps, None)
+                (Some((flow, work)), steps, whole, None)
             }
-            Err(error) => (None, 0, Some(error)),
+            Err(error) => (None, 0, false, Some(error)),
         };
         let (taken, since, over) = (0, Instant::now(), false);
-        Epoch { inner, line, epoch, steps, taken, since, failed, over }
+        Epoch { inner, line, epoch, steps, taken, since, all_bad, failed, over }
     }
 
     /// Its number.
@@ -50,7 +54,18 @@ impl Epoch {
         self.steps - self.taken
     }
 
-    fn took(&mut self, content: Box<Content>) -> Result<Batch> {
+    /// Counts a batch as handed out. Bad samples are counted here and not where they are found, so
+    /// that what is prepared ahead and by whom does not change which one is too many.
+    fn took(&mut self, mut content: Box<Content>) -> Result<Batch> {
+        for (row, why) in content.bad.drain(..) {
+            let facts = content.facts[row];
+            let by = (facts.state == RowState::Replaced).then_some(facts.ordinal);
+            self.inner.bad.add(BadSample::new(&why, facts.planned, by))?;
+        }
+        self.all_bad &= content.slab.rows() == 0;
+        if self.all_bad && self.taken + 1 == self.steps {
+            return Err(self.inner.bad.all_bad());
+        }
         self.taken += 1;
         {
             let mut ledger = self.inner.ledger();
@@ -63,6 +78,16 @@ impl Epoch {
         }
         self.inner.delivered(self.epoch, content.position, self.taken == self.steps);
         Ok(Batch::new(content, self.inner.names(), self.inner.shelf.clone()))
+    }
+
+    /// Nothing more is prepared.
+    fn end(&mut self) {
+        let Some((flow, work)) = self.line.take() else { return };
+        // In a forked child nobody is left to work, and locks may be held for ever.
+        if self.inner.pool.process().expect().is_ok() {
+            flow.cancel();
+            self.inner.pool.remove(&work);
+        }
     }
 }
 
@@ -78,7 +103,8 @@ impl Iterator for Epoch {
         let asked = Instant::now();
         let meter = self.inner.meter.clone();
         let own = asked - self.since;
-        let next = match (&self.line, self.failed.take()) {
+        let here = self.inner.pool.process().expect().err();
+        let next = match (&self.line, self.failed.take().or(here)) {
             (Some((flow, _)), None) => flow.next(),
             (_, failed) => failed.map(Err),
         };
@@ -91,21 +117,22 @@ impl Iterator for Epoch {
         }
         let next = next.map(|content| content.and_then(|content| self.took(content)));
         self.over = !matches!(next, Some(Ok(_)));
+        if self.over {
+            self.end();
+        }
         next
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        let remaining = usize::try_from(self.remaining()).ok();
-        (if self.over { 0 } else { remaining.unwrap_or(usize::MAX) }, remaining)
+        // An error may come instead of all of them, or of none.
+        let most = if self.over { 0 } else { self.remaining().max(1) };
+        (0, usize::try_from(most).ok())
     }
 }
 
 impl Drop for Epoch {
     fn drop(&mut self) {
-        if let Some((flow, work)) = &self.line {
-            flow.cancel();
-            self.inner.pool.remove(work);
-        }
+        self.end();
     }
 }
 

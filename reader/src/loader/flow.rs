@@ -154,10 +154,10 @@ impl Flow {
     /// Plans one batch with the feed that the line gave away.
     fn plan(&self, mut feed: Box<dyn Feed>, number: u64, desk: Box<Desk>) -> bool {
         let watch = Watch::start();
-        let content = self.shelf.take().map_or_else(|| self.labour.content(), Ok);
-        let filled = content.and_then(|content| {
+        let filled = caught("planning", || {
+            let content = self.shelf.take().map_or_else(|| self.labour.content(), Ok)?;
             let mut job = Job::new(number, content, desk);
-            caught(|| feed.fill(&mut job)).map(|fill| (job, fill))
+            feed.fill(&mut job).map(|fill| (job, fill))
         });
         self.meter.plan.add(watch.stop(), 1, 0);
         let mut line = self.line();
@@ -186,7 +186,7 @@ impl Flow {
 
     /// Puts a job into the line; there is room for it.
     fn admit(&self, mut job: Job, tasks: usize) {
-        let made = caught(|| self.labour.make_room(&mut job));
+        let made = caught("making room", || self.labour.make_room(&mut job));
         let mut line = self.line();
         let at = (job.number - line.first) as usize;
         match made {
@@ -215,7 +215,10 @@ impl Flow {
         let Some(job) = Arc::into_inner(job) else { return };
         let watch = Watch::start();
         let number = job.number;
-        let (desk, batch) = job.close();
+        let (desk, batch) = match caught("closing a batch", || Ok(job.close())) {
+            Ok(closed) => closed,
+            Err(error) => (Box::default(), Err(error)),
+        };
         let bytes = batch.as_ref().map_or(0, |content| content.slab.bytes() as u64);
         self.meter.batch.add(watch.stop(), 1, bytes);
         let mut line = self.line();
@@ -230,7 +233,7 @@ impl Flow {
     }
 
     fn work(&self, job: Arc<Job>, task: usize) {
-        if let Err(error) = caught(|| {
+        if let Err(error) = caught("a thread", || {
             self.labour.task(&job, task);
             Ok(())
         }) {
@@ -303,11 +306,11 @@ impl Work for Flow {
     }
 }
 
-/// Runs `what`; a panic in it becomes an error.
-pub(crate) fn caught<T>(what: impl FnOnce() -> Result<T>) -> Result<T> {
+/// Runs `what`; a panic in it becomes an error that says so of `whose`.
+pub(crate) fn caught<T>(whose: &str, what: impl FnOnce() -> Result<T>) -> Result<T> {
     catch_unwind(AssertUnwindSafe(what)).unwrap_or_else(|panic| {
         let words = panic.downcast_ref::<String>().map(String::as_str);
         let words = words.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message");
-        Err(Error::new(ErrorKind::Panicked, format!("it panicked: {words}")))
+        Err(Error::new(ErrorKind::Panicked, format!("{whose} panicked: {words}")))
     })
 }

@@ -56,8 +56,8 @@ impl Inner {
         self.share.steps(position, self.batch, self.remainder)
     }
 
-    /// The line of batches of an epoch, and how many there will be.
-    pub(crate) fn begin(&self, epoch: u64) -> Result<(Flow, u64)> {
+    /// The line of batches of an epoch, how many there will be, and whether that is all of it.
+    pub(crate) fn begin(&self, epoch: u64) -> Result<(Flow, u64, bool)> {
         let position = {
             let mut progress = self.progress();
             if progress.epoch != epoch {
@@ -71,7 +71,7 @@ impl Inner {
         let feed = IndexedFeed::new(self.labour.clone(), (steps, cursor), self.shares, epoch);
         let room = Room { depth: self.shares.depth, variable: self.shares.variable };
         let with = (self.meter.clone(), self.pool.bell(), self.shelf.clone());
-        Ok((Flow::new(Box::new(feed), self.labour.clone(), with, room), count))
+        Ok((Flow::new(Box::new(feed), self.labour.clone(), with, room), count, position == 0))
     }
 
     /// What ledgers add up to: by position those of all ranks, by shard this rank's own.

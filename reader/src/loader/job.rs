@@ -25,14 +25,12 @@ pub(crate) struct Desk {
     pub(crate) plan: Plan,
     /// Samples that can't be read, as planning found.
     pub(crate) bad: Mutex<Vec<Bad>>,
-    /// What became of each row: see [`Desk::replaced`].
+    /// What became of each row: see [`Job::bad`].
     outcomes: Vec<AtomicU64>,
     /// For each slab column, the bytes that each row may take; zeros for fixed columns.
     rooms: Vec<usize>,
 }
 
-/// Bytes more than the middling that every row has where others may stand in for bad samples.
-const MIDDLING: usize = 64;
 /// Outcome of a row that holds what was planned.
 const WHOLE: u64 = u64::MAX;
 /// Outcome of a row that is left out; all other outcomes are the substitute's ordinal.
@@ -55,9 +53,9 @@ impl Desk {
         self.rooms[column * self.dealt.len() + row]
     }
 
-    /// Decides what every row may take; the sum. Where others may stand in for bad samples, every row
-    /// has room for a sample of middling size.
-    pub(crate) fn measure(&mut self, recipe: &Recipe, keys: &[usize], substitutes: bool) -> u64 {
+    /// Decides what every row may take; the sum. `least` is what rows have at least in each slab
+    /// column: room for those that stand in for bad samples.
+    pub(crate) fn measure(&mut self, recipe: &Recipe, keys: &[usize], least: &[u64]) -> u64 {
         let rows = self.dealt.len();
         self.rooms.clear();
         self.rooms.resize(recipe.columns() * rows, 0);
@@ -69,36 +67,12 @@ impl Desk {
                 let room = recipe.room(column, keys[item.slot], |n| parts[n].length);
                 rooms[item.slot] = usize::try_from(room).unwrap_or(usize::MAX);
             }
-            if substitutes {
-                let all = rooms.iter().fold(0usize, |sum, &room| sum.saturating_add(room));
-                let middling = all / rows.max(1);
-                rooms.iter_mut().for_each(|room| *room = (*room).max(middling + MIDDLING));
-            }
-            // Rows begin at multiples of eight.
-            sum = rooms.iter().fold(sum, |sum, &room| sum.saturating_add(room as u64 + 7));
+            let least = least.get(column).map_or(0, |&n| usize::try_from(n).unwrap_or(usize::MAX));
+            rooms.iter_mut().for_each(|room| *room = (*room).max(least));
+            // Columns begin on a cache line, rows on a multiple of their elements.
+            sum = rooms.iter().fold(sum + 64, |sum, &room| sum.saturating_add(room as u64 + 7));
         }
         sum
-    }
-
-    /// True if a sample whose key and parts have these lengths fits into row `row`.
-    pub(crate) fn fits(
-        &self,
-        recipe: &Recipe,
-        row: usize,
-        key: usize,
-        length: impl Fn(usize) -> u64 + Copy,
-    ) -> bool {
-        (0..recipe.columns())
-            .filter(|&column| recipe.is_variable(column))
-            .all(|column| recipe.room(column, key, length) <= self.room(column, row) as u64)
-    }
-
-    pub(crate) fn skipped(&self, row: usize) {
-        self.outcomes[row].store(SKIPPED, Ordering::Relaxed);
-    }
-
-    pub(crate) fn replaced(&self, row: usize, by: u64) {
-        self.outcomes[row].store(by, Ordering::Relaxed);
     }
 
     fn facts(&mut self, facts: &mut Vec<RowFacts>) {
@@ -126,11 +100,14 @@ pub(crate) struct Job {
     pub(crate) variable: u64,
     /// The error of the lowest row, so that it doesn't depend on which thread was first.
     failure: Mutex<Option<(usize, Error)>>,
+    /// Why rows are left out or hold a substitute.
+    bad: Mutex<Vec<(usize, Error)>>,
 }
 
 impl Job {
     pub(crate) fn new(number: u64, content: Box<Content>, desk: Box<Desk>) -> Job {
-        Job { number, content, desk, variable: 0, failure: Mutex::default() }
+        let (failure, bad) = (Mutex::default(), Mutex::default());
+        Job { number, content, desk, variable: 0, failure, bad }
     }
 
     /// Row `row` makes the whole batch an error.
@@ -141,6 +118,12 @@ impl Job {
         }
     }
 
+    /// Row `row` is left out, or holds the sample `by` instead of its own, and this is why.
+    pub(crate) fn bad(&self, row: usize, why: Error, by: Option<u64>) {
+        self.desk.outcomes[row].store(by.unwrap_or(SKIPPED), Ordering::Relaxed);
+        self.bad.lock().unwrap_or_else(PoisonError::into_inner).push((row, why));
+    }
+
     /// All rows are written: closes the batch, and hands the lists back.
     pub(crate) fn close(mut self) -> (Box<Desk>, Result<Box<Content>>) {
         let failure = self.failure.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -148,6 +131,8 @@ impl Job {
             return (self.desk, Err(error));
         }
         self.desk.facts(&mut self.content.facts);
+        self.content.bad = self.bad.into_inner().unwrap_or_else(PoisonError::into_inner);
+        self.content.bad.sort_by_key(|(row, _)| *row);
         let facts = &self.content.facts;
         self.content.slab.seal(|row| facts[row].state != RowState::Skipped);
         (self.desk, Ok(self.content))

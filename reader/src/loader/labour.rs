@@ -1,10 +1,10 @@
 //! A task of a batch: reads one run of a shard and decodes its samples into their rows.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use tarflume_formats::name;
 
-use super::bad::{BadList, BadSample, OnBad};
+use super::bad::OnBad;
 use super::flow::Labour;
 use super::job::{Dealt, Job};
 use super::recipe::Recipe;
@@ -21,6 +21,10 @@ use crate::slab::Slab;
 
 /// Substitutes that are tried before the sample is an error after all.
 const TRIES: u64 = 16;
+/// Samples whose middling size decides how large a substitute may be.
+const PROBES: u64 = 64;
+/// Bytes that it may have beyond that.
+const MARGIN: u64 = 64;
 
 /// What is done about bad samples, and which are noticed.
 #[derive(Debug, Clone, Copy, Default)]
@@ -45,7 +49,6 @@ pub(crate) struct Materials {
     pub(crate) recipe: Arc<Recipe>,
     pub(crate) order: Order,
     pub(crate) policy: Policy,
-    pub(crate) bad: Arc<BadList>,
     pub(crate) meter: Arc<Meter>,
     pub(crate) threads: usize,
     /// What decoders take from.
@@ -60,11 +63,23 @@ pub(crate) struct IndexedLabour {
     pub(crate) with: Materials,
     seed: u64,
     hands: Mutex<Vec<Hand>>,
+    /// For each slab column, the most bytes that a substitute may take.
+    middling: OnceLock<Vec<u64>>,
+}
+
+/// A share of memory, until it is dropped: a panic gives it back, too.
+struct Granted<'a>(&'a dyn Memory, u64);
+
+impl Drop for Granted<'_> {
+    fn drop(&mut self) {
+        self.0.give(self.1);
+    }
 }
 
 impl IndexedLabour {
     pub(crate) fn new(with: Materials) -> IndexedLabour {
-        IndexedLabour { seed: with.order.seed(), with, hands: Mutex::default() }
+        let (hands, middling) = (Mutex::default(), OnceLock::new());
+        IndexedLabour { seed: with.order.seed(), with, hands, middling }
     }
 
     fn hand(&self) -> Hand {
@@ -94,15 +109,24 @@ impl IndexedLabour {
                     let item = &plan.items()[number];
                     let pass = job.desk.dealt[item.slot].pass;
                     let to = (job, item.slot, pass);
-                    if let Err(error) = this.write((plan, item), to, fetched, scratch) {
-                        failed.push(Bad { slot: item.slot, ordinal: item.ordinal, error });
+                    match this.write((plan, item), to, fetched, scratch) {
+                        // What comes must not depend on the bound: no policy helps here.
+                        Err(error) if scratch.was_refused() => job.fail(item.slot, error),
+                        Err(error) => {
+                            let (slot, ordinal) = (item.slot, item.ordinal);
+                            failed.push(Bad { slot, ordinal, error });
+                        }
+                        Ok(()) => {}
                     }
                 }
             },
             &mut failed,
         );
         if let Err(error) = done {
-            job.fail(0, error);
+            // Nothing that was read can be believed, nor what was found to be bad in it.
+            failed.clear();
+            let items = &plan.items()[plan.runs()[task].items.clone()];
+            job.fail(items.iter().map(|item| item.slot).min().unwrap_or(0), error);
         }
         for bad in failed.drain(..) {
             self.bad(job, bad, hand);
@@ -122,9 +146,13 @@ impl IndexedLabour {
         let bytes = plan.runs()[run].bytes;
         // A long part is read into memory of its own, for as long as it takes.
         let granted = if bytes > Fetched::KEEP as u64 { bytes } else { 0 };
-        if granted > 0 {
-            self.with.reads.take(0, granted).map_err(|e| self.placed(e, plan, run))?;
-        }
+        let granted = match granted {
+            0 => None,
+            bytes => {
+                self.with.reads.take(0, bytes).map_err(|e| self.placed(e, plan, run))?;
+                Some(Granted(&*self.with.reads, bytes))
+            }
+        };
         let mut watch = Watch::start();
         fetched.read(&self.with.dataset, plan, run, failed);
         self.with.meter.read.add(watch.lap(), 1, bytes);
@@ -132,9 +160,8 @@ impl IndexedLabour {
         let items = plan.runs()[run].items.len() as u64;
         self.with.meter.decode.add(watch.stop(), items, 0);
         let whole = if fetched.is_lent() { fetched.check() } else { Ok(()) };
-        if granted > 0 {
+        if granted.is_some() {
             fetched.clear();
-            self.with.reads.give(granted);
         }
         whole
     }
@@ -148,6 +175,7 @@ impl IndexedLabour {
         scratch: &mut Scratch,
     ) -> Result<()> {
         let Recipe { wanted, .. } = &*self.with.recipe;
+        scratch.was_refused(); // forgotten, whatever an earlier sample made of it
         let dataset = &self.with.dataset;
         fetched.verify(dataset, plan, item, wanted, self.with.policy.verify)?;
         let name = dataset.key(item.ordinal)?;
@@ -163,7 +191,9 @@ impl IndexedLabour {
             let start = n.or(Some(0)).and_then(|n| parts.get(n)).map_or(0, |part| part.at);
             let path = dataset.shard(item.shard).path();
             error.in_part(start).with_path(path).with_key(name::shown(name))
-        })
+        })?;
+        let shard = dataset.shard(item.shard); // the key was copied from the map of its sidecar
+        shard.index()?.intact().map_err(|e| Error::from(e).with_path(shard.path()))
     }
 
     /// Says of an error which sample of a run it is about.
@@ -183,75 +213,123 @@ impl IndexedLabour {
     /// Does with a bad sample what the policy says.
     fn bad(&self, job: &Job, bad: Bad, hand: &mut Hand) {
         let Bad { slot, ordinal, error } = bad;
-        let counted = |substitute| self.with.bad.add(BadSample::new(&error, ordinal, substitute));
-        let done = match self.with.policy.on_bad {
-            OnBad::Error => return job.fail(slot, error),
-            OnBad::Skip => counted(None).map(|()| job.desk.skipped(slot)),
+        match self.with.policy.on_bad {
+            OnBad::Error => job.fail(slot, error),
+            OnBad::Skip => job.bad(slot, error, None),
             OnBad::Substitute => match self.substitute(job, slot, ordinal, hand) {
-                None => return job.fail(slot, error),
-                Some(by) => counted(Some(by)).map(|()| job.desk.replaced(slot, by)),
+                Ok(Some(by)) => job.bad(slot, error, Some(by)),
+                Ok(None) => job.fail(slot, error),
+                Err(refusal) => job.fail(slot, refusal),
             },
-        };
-        if let Err(error) = done {
-            job.fail(slot, error);
+        }
+    }
+
+    /// For each slab column the most bytes that a substitute may take there: what samples from all over
+    /// the data set take on average. Every row of every batch has as much room, so that which sample
+    /// stands in for another does not depend on the batch they are in.
+    pub(crate) fn middling(&self) -> &[u64] {
+        self.middling.get_or_init(|| {
+            let Materials { dataset, order, recipe, .. } = &self.with;
+            let (mut sums, mut found) = (vec![0u128; recipe.columns()], 0);
+            let mut plan = Plan::default();
+            for probe in 0..PROBES {
+                let place = u128::from(order.epoch_samples()) * u128::from(probe);
+                let place = (place / u128::from(PROBES)) as u64;
+                let Ok(Some(ordinal)) = order.ordinal(0, place) else { continue };
+                let draw = [Draw { slot: 0, ordinal }];
+                let planned = plan.fill(dataset, &draw, &recipe.wanted, Limits::default());
+                let (Ok(()), Some(item)) = (planned, plan.items().first()) else { continue };
+                let Ok(key) = dataset.key(ordinal) else { continue };
+                found += 1;
+                for (column, sum) in sums.iter_mut().enumerate() {
+                    *sum += u128::from(self.room(&plan, item, column, key.len()));
+                }
+            }
+            let each = |sum| u64::try_from(sum / found.max(1)).unwrap_or(u64::MAX);
+            sums.into_iter().map(|sum| each(sum).saturating_add(MARGIN)).collect()
+        })
+    }
+
+    /// Bytes that a planned sample may take in a slab column; 0 in a fixed one.
+    fn room(&self, plan: &Plan, item: &Item, column: usize, key: usize) -> u64 {
+        let recipe = &self.with.recipe;
+        match recipe.is_variable(column) {
+            true => recipe.room(column, key, |n| plan.parts_of(item)[n].length),
+            false => 0,
         }
     }
 
     /// Writes another sample into the row of a bad one: which one depends on (seed, pass, ordinal)
     /// and the data alone.
-    fn substitute(&self, job: &Job, slot: usize, ordinal: u64, hand: &mut Hand) -> Option<u64> {
+    ///
+    /// # Errors
+    /// What has nothing to do with the samples: the memory bound, a shard that was cut.
+    fn substitute(
+        &self,
+        job: &Job,
+        slot: usize,
+        ordinal: u64,
+        hand: &mut Hand,
+    ) -> Result<Option<u64>> {
         let Dealt { pass, .. } = job.desk.dealt[slot];
         let key = Key::new(self.seed, pass, b"instead ").sub(ordinal);
         let Materials { dataset, order, recipe, .. } = &self.with;
         for attempt in 0..TRIES {
             let place = below(key.draw(attempt), order.epoch_samples());
-            let ordinal = order.ordinal(0, place).ok().flatten()?;
+            let Some(ordinal) = order.ordinal(0, place)? else { continue };
             let mut spare = std::mem::take(&mut hand.spare);
             let draw = [Draw { slot, ordinal }];
             let planned = spare.fill(dataset, &draw, &recipe.wanted, Limits::default());
-            let written = planned.is_ok() && self.instead(job, (&spare, slot, pass), hand);
+            let written = planned.and_then(|()| self.instead(job, (&spare, slot, pass), hand));
             hand.spare = spare;
-            if written {
-                return Some(ordinal);
+            if written? {
+                return Ok(Some(ordinal));
             }
         }
-        None
+        Ok(None)
     }
 
-    /// Reads and writes the one sample of `spare`; false if it does not fit or is bad, too.
+    /// Reads and writes the one sample of `spare`; false if it is too large or bad, too.
     fn instead(
         &self,
         job: &Job,
         (spare, slot, pass): (&Plan, usize, u64),
         hand: &mut Hand,
-    ) -> bool {
-        let Some(item) = spare.items().first() else { return false };
-        let Ok(key) = self.with.dataset.key(item.ordinal) else { return false };
-        let length = |n: usize| spare.parts_of(item)[n].length;
-        if !job.desk.fits(&self.with.recipe, slot, key.len(), length) {
-            return false;
+    ) -> Result<bool> {
+        let Some(item) = spare.items().first() else { return Ok(false) };
+        let Ok(key) = self.with.dataset.key(item.ordinal) else { return Ok(false) };
+        let middling = self.middling().iter().enumerate();
+        let mut rooms = middling.map(|(n, &most)| (self.room(spare, item, n, key.len()), most));
+        if rooms.any(|(room, most)| room > most) {
+            return Ok(false);
         }
-        if spare.runs().is_empty() {
-            return true;
-        }
-        let (mut failed, mut good) = (Vec::new(), false);
-        let done = self.read(
-            (spare, 0),
-            hand,
-            |this, fetched, scratch, _| {
+        let (mut failed, mut written, mut refused) = (Vec::new(), None, false);
+        let write = |this: &Self, fetched: &Fetched, scratch: &mut Scratch, _: &mut Vec<Bad>| {
+            if fetched.has(0) {
                 let to = (job, slot, pass);
-                good = fetched.has(0) && this.write((spare, item), to, fetched, scratch).is_ok();
-            },
-            &mut failed,
-        );
-        done.is_ok() && good
+                written = Some(this.write((spare, item), to, fetched, scratch));
+                refused = scratch.was_refused();
+            }
+        };
+        self.read((spare, 0), hand, write, &mut failed)?;
+        match written {
+            Some(Err(error)) if refused => Err(error),
+            written => Ok(matches!(written, Some(Ok(())))),
+        }
     }
 }
 
 impl Labour for IndexedLabour {
     fn content(&self) -> Result<Box<Content>> {
         let slab = Slab::new(self.with.recipe.layout.clone())?;
-        Ok(Box::new(Content { slab, facts: Vec::new(), epoch: 0, step: 0, position: 0 }))
+        Ok(Box::new(Content {
+            slab,
+            facts: Vec::new(),
+            bad: Vec::new(),
+            epoch: 0,
+            step: 0,
+            position: 0,
+        }))
     }
 
     fn make_room(&self, job: &mut Job) -> Result<()> {

@@ -10,6 +10,8 @@ use crate::slab::{Layout, Lent};
 
 /// The most parts that one column may be made from.
 pub(crate) const MAX_PARTS: usize = 8;
+/// Bytes that all lists together have of a row, beside those of its columns and parts.
+const ROW_LISTS: usize = 256;
 
 /// One column: its name, and who writes its rows.
 pub(crate) struct ColumnRecipe {
@@ -81,6 +83,13 @@ impl Recipe {
         Ok(Recipe { recipes, wanted, layout, names: names.into() })
     }
 
+    /// Bytes of a batch without its variable columns: the rows, and the lists about them.
+    pub(crate) fn batch_bytes(&self) -> u64 {
+        let row = ROW_LISTS + 24 * self.columns() + 48 * self.wanted.len();
+        let lists = (row as u64).saturating_mul(self.layout.rows() as u64);
+        lists.saturating_add(self.layout.fixed_bytes() as u64)
+    }
+
     /// Columns in the slab.
     pub(crate) fn columns(&self) -> usize {
         self.names.len()
@@ -122,7 +131,7 @@ impl Recipe {
             }
             let parts = &parts[..column.needs.len()];
             let sample = Sample { key, ordinal, seed, parts };
-            let decoded = super::flow::caught(|| {
+            let decoded = super::flow::caught("the decoder", || {
                 row.write(n + 1, |row| column.decode.decode(&sample, row, scratch))
             });
             scratch.release();
