@@ -10,12 +10,16 @@
 //! - `foreign`: GNU tar, bsdtar, Python's tarfile and webdataset read what we wrote;
 //! - `hard_times`: full disks, disks that can't be written, sources that move under our feet;
 //! - `inspect`: `index`, `info`, `ls`, `cat`, `unpack`; `verify`: data sets damaged in every way;
-//!   `lies`: tars that were never what they say.
+//!   `lies`: tars that were never what they say;
+//! - `bench`: what is measured of a data set; `exclude`: samples that a list of keys leaves out.
 //!
-//! Nothing here looks into the crates: what is asserted is what a user or another program sees.
+//! Nothing here looks into the crates: what is asserted is what a user or another program sees. (One
+//! test of `exclude` is such a user of the reader.)
 #![allow(clippy::unwrap_used, clippy::print_stderr)]
 
+mod bench;
 mod build;
+mod exclude;
 mod foreign;
 mod hard_times;
 mod harness;

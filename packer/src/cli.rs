@@ -4,8 +4,10 @@
 //! nothing.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
+mod bench;
 mod build;
 mod cat;
+mod excluded;
 mod finalize;
 mod index;
 mod info;
@@ -43,6 +45,7 @@ Examples:
   pack verify shards/                        prove that nothing is missing or damaged (for CI)
   pack index old-shards/                     make index and manifest for tars that others made
   pack cat shards/ cats/001.json             print one part
+  pack bench shards/                         how fast it is read and decoded here
 
 Exit codes:
   0 done   1 problems found   2 wrong usage   65 bad data   75 try again   130 interrupted";
@@ -60,6 +63,7 @@ enum Command {
     Ls(ls::Args),
     Cat(cat::Args),
     Unpack(unpack::Args),
+    Bench(bench::Args),
 }
 
 /// Runs the command that the process was started with.
@@ -77,6 +81,7 @@ pub fn main() -> ExitCode {
         Command::Ls(args) => ls::run(args),
         Command::Cat(args) => cat::run(args),
         Command::Unpack(args) => unpack::run(args),
+        Command::Bench(args) => bench::run(args),
     };
     let exit = outcome.unwrap_or_else(|failure| {
         eprintln!("error: {failure}");

@@ -58,6 +58,26 @@ impl From<Error> for Failure {
     }
 }
 
+impl From<tarflume::Error> for Failure {
+    fn from(error: tarflume::Error) -> Failure {
+        use tarflume::ErrorKind as K;
+        let exit = match error.kind() {
+            // Too large for the memory that was given, unless it is one sample that is.
+            K::Limit if error.place().key.is_none() => Exit::Usage,
+            K::Usage => Exit::Usage,
+            K::Io => Exit::TryAgain,
+            _ => Exit::BadData,
+        };
+        let mut text = error.to_string();
+        let mut cause = std::error::Error::source(&error);
+        while let Some(next) = cause {
+            text = format!("{text}: {next}");
+            cause = next.source();
+        }
+        Failure { exit, text }
+    }
+}
+
 /// What to do about it, where that is known.
 fn advice(error: &std::io::Error) -> &'static str {
     use std::io::ErrorKind as K;

@@ -1,6 +1,7 @@
 //! The packing side of tarflume: scan -> plan -> run -> finalize, and the commands that look at
 //! what came out.
 
+pub mod bench;
 pub mod check;
 pub mod cli;
 pub mod collide;

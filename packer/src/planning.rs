@@ -20,8 +20,7 @@ use self::deal::{Cut, Cutter, Total, shuffled_place};
 use self::twins::Decided;
 use crate::scan::Scan;
 use crate::scan::list::{FoundSample, Spot};
-use crate::scan::options::ScanProblem;
-use crate::scan::rules::NameRules;
+use crate::scan::options::{ScanOptions, ScanProblem};
 
 /// The program and its version, as plans and manifests name it.
 pub const TOOL: &str = concat!("pack ", env!("CARGO_PKG_VERSION"));
@@ -47,7 +46,7 @@ pub struct Shape {
     pub require: String,
     /// See `names`.
     pub ext_map: String,
-    /// See `names`.
+    /// See `names`. A list of keys is its digest behind an `@`.
     pub exclude: Vec<String>,
     /// See `names`.
     pub follow_links: bool,
@@ -80,10 +79,10 @@ impl<'a> Dealt<'a> {
     pub fn new(
         scan: &'a Scan,
         roots: &[PathBuf],
-        rules: &NameRules,
+        options: &ScanOptions,
         shape: &Shape,
     ) -> Result<Dealt<'a>> {
-        let mut decided = twins::keys(scan, roots, rules)?;
+        let mut decided = twins::keys(scan, roots, &options.names, &options.listed)?;
         if shape.dedupe {
             twins::images(scan, roots, &mut decided);
         }
@@ -117,6 +116,11 @@ impl<'a> Dealt<'a> {
     /// What was found wrong among twins.
     pub fn problems(&self) -> &[ScanProblem] {
         &self.decided.problems
+    }
+
+    /// Files that are left out because the key that their sample got among twins is listed.
+    pub fn skipped(&self) -> u64 {
+        self.decided.skipped
     }
 
     /// What will be packed, all in all.

@@ -14,6 +14,7 @@ use crate::interrupt;
 use crate::planning::{Dealt, Shape, encode_plan, write_plan};
 use crate::problem::Problem;
 use crate::quarantine::{Policy, set_aside};
+use crate::scan::listed::Absent;
 use crate::scan::options::{ScanOptions, ScanProblem};
 use crate::scan::{Scan, ScanCounter, scan};
 use crate::staging::{Lock, Staging};
@@ -48,6 +49,8 @@ pub struct Scanned {
     pub renamed: u64,
     /// Files left out because they are hidden or excluded.
     pub skipped: u64,
+    /// Keys of the exclude list that no sample has.
+    pub absent: Option<Absent>,
     /// What was found wrong.
     pub problems: Vec<Problem>,
 }
@@ -127,12 +130,13 @@ fn check_folders(request: &Request) -> Result<(), Failure> {
 }
 
 fn plan(request: &Request, staging: &Staging, scan: &Scan) -> Result<Prepared, Failure> {
-    let dealt = Dealt::new(scan, &request.roots, &request.scan.names, &request.shape)?;
+    let dealt = Dealt::new(scan, &request.roots, &request.scan, &request.shape)?;
     let found: Vec<&ScanProblem> = scan.problems.iter().chain(dealt.problems()).collect();
     let scanned = Scanned {
         samples: dealt.total().samples,
         renamed: scan.renamed + dealt.renamed(),
-        skipped: scan.skipped,
+        skipped: scan.skipped + dealt.skipped(),
+        absent: request.scan.listed.absent(),
         problems: found.iter().map(|p| p.problem.clone()).collect(),
     };
     let values: Vec<_> = scanned.problems.iter().map(Problem::to_value).collect();

@@ -1,12 +1,13 @@
 //! The scan: source folders -> samples in the order of their keys, and problems.
 //!
-//! Floors: [`rules`] and [`exts`] judge names, [`list`] keeps samples tightly, `listing` reads a
-//! folder's names, `group` makes samples of them, this file walks the tree. Each name is asked
+//! Floors: [`rules`] and [`exts`] judge names, [`listed`] knows keys to leave out, [`list`] keeps
+//! samples tightly, `listing` reads a folder's names, `group` makes samples of them, this file walks the tree. Each name is asked
 //! about once; no file is opened. The result does not depend on the number of threads.
 
 pub mod exts;
 mod group;
 pub mod list;
+pub mod listed;
 mod listing;
 pub mod options;
 pub mod rules;

@@ -34,6 +34,7 @@ Examples:
   pack build photos/ -o shards/ --dry-run              what would be packed, and what is wrong
   pack build photos/ -o shards/ --on-problem skip      leave bad samples out, list them
   pack build photos/ -o shards/ --shards 64 --shuffle 42
+  pack build photos/ -o shards/ --exclude @bad.jsonl   without the samples that a list names
   pack build scans/ -o shards/ --require png,txt --names replace";
 
 pub(super) fn run(args: &Args) -> Outcome {

@@ -3,9 +3,7 @@
 
 use std::path::PathBuf;
 
-use globset::{GlobBuilder, GlobSetBuilder};
-
-use super::{progress, size, words};
+use super::{excluded, progress, size, words};
 use crate::check::CheckLevel;
 use crate::failure::Failure;
 use crate::planning::Shape;
@@ -59,8 +57,12 @@ pub(super) struct SourceArgs {
     /// By default all are refused, and hidden files skipped: every reader can read what comes out.
     #[arg(long, value_name = "RULES", default_value = "", help_heading = "Samples")]
     names: String,
-    /// Leaves out paths (under SRC) that match; may be given again
-    #[arg(long, value_name = "GLOB", help_heading = "Samples")]
+    /// Leaves out paths (under SRC) that match, or the samples whose keys FILE lists; may be given
+    /// again.
+    ///
+    /// FILE has one key a line, or objects of JSON with a field `key`: a training run's list of bad
+    /// samples, problems.jsonl, the reasons in a quarantine. (A glob may begin with [@] for an @.)
+    #[arg(long, value_name = "GLOB|@FILE", help_heading = "Samples")]
     exclude: Vec<String>,
     /// Packs what symbolic links point to
     #[arg(long, help_heading = "Samples")]
@@ -119,6 +121,7 @@ impl SourceArgs {
         let names = NameRules::parse(&self.names).map_err(flag("--names"))?;
         let exts = ExtMap::parse(&self.ext_map).map_err(flag("--ext-map"))?;
         let require = Require::parse(&self.require);
+        let listed = excluded::listed(&self.exclude)?;
         self.check_prefix()?;
         let shape = Shape {
             cut: self.cut(),
@@ -130,7 +133,7 @@ impl SourceArgs {
             names: names.to_string(),
             require: require.to_text(),
             ext_map: exts.to_text(),
-            exclude: self.exclude.clone(),
+            exclude: excluded::planned(&self.exclude, &listed),
             follow_links: self.follow_links,
         };
         let absolute = |path: &PathBuf| {
@@ -147,7 +150,8 @@ impl SourceArgs {
             exts,
             require,
             names,
-            exclude: self.globs()?,
+            exclude: excluded::globs(&self.exclude)?,
+            listed,
         };
         Ok(Request {
             roots,
@@ -178,14 +182,5 @@ impl SourceArgs {
         }
         let text = format!("--prefix '{}': letters, digits, '-' and '_' only", self.prefix);
         Err(Failure::usage(text))
-    }
-
-    fn globs(&self) -> Result<globset::GlobSet, Failure> {
-        let mut set = GlobSetBuilder::new();
-        for glob in &self.exclude {
-            let built = GlobBuilder::new(glob).literal_separator(false).build();
-            set.add(built.map_err(|e| Failure::usage(format!("--exclude: {e}")))?);
-        }
-        set.build().map_err(|e| Failure::usage(format!("--exclude: {e}")))
     }
 }

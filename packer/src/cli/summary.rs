@@ -74,7 +74,23 @@ fn renames(scanned: &Scanned, show: ShowArgs) {
     }
 }
 
+/// Keys of an exclude list that were not found: told, but no fault.
+fn absent(scanned: &Scanned, show: ShowArgs) {
+    let Some(absent) = &scanned.absent else { return };
+    if show.is_json() {
+        let event = json!({"event": "absent-keys", "keys": absent.keys, "first": absent.first});
+        eprintln!("{event}");
+    } else if !show.quiet {
+        let keys = units::counted(absent.keys, "key is", "keys are");
+        eprintln!(
+            "notice: {keys} in the exclude list but in no source folder, the first is '{}'",
+            absent.first
+        );
+    }
+}
+
 pub(super) fn refused_scan(out: &Path, scanned: &Scanned, show: ShowArgs) {
+    absent(scanned, show);
     problems(&scanned.problems, Some(&out.join("problems.jsonl")), show);
     let text =
         "nothing was packed; mend the files, or leave them out with --on-problem skip|quarantine";
@@ -100,6 +116,7 @@ pub(super) fn refused_run(out: &Path, ran: &Ran, show: ShowArgs) {
 }
 
 pub(super) fn dry_run(foot: &PlanFoot, scanned: &Scanned, show: ShowArgs) {
+    absent(scanned, show);
     if show.is_json() {
         let shards: Vec<_> = foot
             .shards
@@ -128,6 +145,7 @@ pub(super) fn dry_run(foot: &PlanFoot, scanned: &Scanned, show: ShowArgs) {
 }
 
 pub(super) fn scanned(ready: &Ready, show: ShowArgs) {
+    absent(&ready.scanned, show);
     if show.quiet || show.is_json() {
         return;
     }
@@ -142,6 +160,7 @@ pub(super) fn scanned(ready: &Ready, show: ShowArgs) {
 
 pub(super) fn planned(out: &Path, ready: &Ready, show: ShowArgs) {
     let foot = ready.plan.foot();
+    absent(&ready.scanned, show);
     if !ready.scanned.problems.is_empty() {
         problems(&ready.scanned.problems, None, show);
     }

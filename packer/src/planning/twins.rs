@@ -16,6 +16,7 @@ use crate::collide::{self, Clash, Keys};
 use crate::problem::{Problem, ProblemKind};
 use crate::scan::Scan;
 use crate::scan::list::{FoundSample, SampleList, Spot};
+use crate::scan::listed::Listed;
 use crate::scan::options::ScanProblem;
 use crate::scan::rules::{Action, MAX_NAME, NameRules, Rule, told_apart};
 use crate::source::{part_path, shown_path};
@@ -27,6 +28,8 @@ pub struct Decided {
     pub dropped: HashSet<Spot>,
     /// Samples that get another key.
     pub renamed: HashMap<Spot, Vec<u8>>,
+    /// Files that are left out because the key that their sample got here is listed.
+    pub skipped: u64,
     /// What is told.
     pub problems: Vec<ScanProblem>,
 }
@@ -52,7 +55,7 @@ impl Keys for SampleList {
 ///
 /// # Errors
 /// None today; the search for twins can fail where keys are read from files.
-pub fn keys(scan: &Scan, roots: &[PathBuf], rules: &NameRules) -> Result<Decided> {
+pub fn keys(scan: &Scan, roots: &[PathBuf], rules: &NameRules, listed: &Listed) -> Result<Decided> {
     let mut decided = Decided::default();
     let (mut first, mut later) = (FoundSample::default(), FoundSample::default());
     for pair in collide::find(&scan.samples)?.pairs {
@@ -67,6 +70,11 @@ pub fn keys(scan: &Scan, roots: &[PathBuf], rules: &NameRules) -> Result<Decided
             }
             (Clash::CaseOnly, Action::Replace) => {
                 let key = told_apart(&later.key);
+                if listed.has(&key) {
+                    decided.dropped.insert(spot);
+                    decided.skipped += later.parts.len() as u64;
+                    continue;
+                }
                 if key.len() + 6 <= MAX_NAME || rules.action(Rule::Long) == Action::Allow {
                     decided.renamed.insert(spot, key);
                     continue;

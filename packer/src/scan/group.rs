@@ -179,11 +179,15 @@ impl Grouper<'_> {
         asked: &mut Asked,
     ) -> Result<Option<Grouping>, Refusal> {
         let first = listing.name(files[0]);
+        let judged = self.options.names.judge(stem, true);
+        if self.is_listed(folder, stem, &judged) {
+            return Ok(None);
+        }
         if files.iter().any(|f| listing.name(f).len() <= stem.len() + 1) {
             let reason = "it has no extension, so no reader can tell what it is; --exclude it";
             return Err(Refusal::new(ProblemKind::NoExtension, first, reason));
         }
-        let mut key_stem = match self.options.names.judge(stem, true) {
+        let mut key_stem = match judged {
             Verdict::Keep => None,
             Verdict::Becomes(new) => Some(new),
             Verdict::Skip => return Ok(None),
@@ -208,12 +212,27 @@ impl Grouper<'_> {
                     if room < 17 {
                         return Err(self.misread(Rule::Long, first)); // its folders alone are too long
                     }
-                    key_stem = Some(shortened(&key, old, room));
+                    let short = shortened(&key, old, room);
+                    if self.options.listed.has(&[&folder.key, short.as_slice()].concat()) {
+                        return Ok(None);
+                    }
+                    key_stem = Some(short);
                 }
             }
         }
         let found = parts.iter().map(|p| self.ask(listing, p, asked)).collect::<Result<_, _>>()?;
         Ok(Some((key_stem, found)))
+    }
+
+    /// True if the list of keys names this sample: by the key that it gets, or by the one under
+    /// which `problems.jsonl` tells of it, which no other sample can get.
+    fn is_listed(&self, folder: &FolderName, stem: &[u8], judged: &Verdict) -> bool {
+        let has = |folder: &[u8], stem: &[u8]| self.options.listed.has(&[folder, stem].concat());
+        let by_key = match judged {
+            Verdict::Becomes(new) => has(&folder.key, new),
+            _ => has(&folder.key, stem),
+        };
+        by_key || has(&folder.source, stem)
     }
 
     fn candidate<'n>(&self, name: &'n [u8], stem: &[u8]) -> Result<Candidate<'n>, Refusal> {

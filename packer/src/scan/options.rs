@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use globset::GlobSet;
 
 use super::exts::{ExtMap, Require};
+use super::listed::Listed;
 use super::rules::NameRules;
 use crate::problem::Problem;
 
@@ -21,6 +22,8 @@ pub struct ScanOptions {
     pub names: NameRules,
     /// Paths under a source folder that are left out.
     pub exclude: GlobSet,
+    /// Keys whose samples are left out.
+    pub listed: Listed,
 }
 
 impl ScanOptions {

@@ -60,26 +60,26 @@ impl Exclude {
         Exclude::parse(&text).map_err(|e| e.with_path(path))
     }
 
-    /// A list of keys, one a line; or JSON objects, one a line, with `key` and perhaps `shard` (the
-    /// path of its tar, or the end of that): a file whose first byte is `{` is such a report. Empty
-    /// lines, and objects without a key, say nothing. A key that is not UTF-8 stands escaped in a
-    /// report, and is then not found again: `exclude` says so.
+    /// A list of keys, one a line; or JSON objects with `key` and perhaps `shard` (the path of its
+    /// tar, or the end of that): a file whose first byte is `{` is such a report. Empty lines, and
+    /// objects without a key, say nothing. A key that is not UTF-8 stands escaped in a report, and is
+    /// then not found again: `exclude` says so.
     ///
     /// # Errors
-    /// [`ErrorKind::WrongFormat`]: a line of a report is no such object.
+    /// [`ErrorKind::WrongFormat`]: something in a report is no such object.
     pub fn parse(text: &[u8]) -> Result<Exclude> {
-        let report = text.trim_ascii_start().starts_with(b"{");
         let mut lines = Vec::new();
-        for (number, line) in text.split(|&b| b == b'\n').enumerate() {
-            let line = line.strip_suffix(b"\r").unwrap_or(line);
-            if !report && !line.is_empty() {
-                lines.push(Line { key: line.into(), shard: None });
-            }
-            if !report || line.trim_ascii().is_empty() {
-                continue;
-            }
-            let said: Reported = serde_json::from_slice(line).map_err(|e| {
-                let text = format!("line {} of the exclude list is no report: {e}", number + 1);
+        if !text.trim_ascii_start().starts_with(b"{") {
+            let keys = text.split(|&b| b == b'\n');
+            let keys = keys.map(|line| line.strip_suffix(b"\r").unwrap_or(line));
+            let keys = keys.filter(|key| !key.is_empty());
+            lines.extend(keys.map(|key| Line { key: key.into(), shard: None }));
+            return Ok(Exclude(lines));
+        }
+        // Objects one after the other, in one line each or in several: quarantine's reasons are.
+        for said in serde_json::Deserializer::from_slice(text).into_iter::<Reported>() {
+            let said = said.map_err(|e| {
+                let text = format!("line {} of the exclude list is no report: {e}", e.line());
                 Error::new(ErrorKind::WrongFormat, text)
             })?;
             if let Some(key) = said.key {
@@ -91,6 +91,11 @@ impl Exclude {
             }
         }
         Ok(Exclude(lines))
+    }
+
+    /// The keys of all lines, in the order of the list.
+    pub fn listed(&self) -> impl Iterator<Item = &[u8]> {
+        self.0.iter().map(|line| &*line.key)
     }
 
     pub(crate) fn lines(&self) -> &[Line] {

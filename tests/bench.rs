@@ -1,0 +1,201 @@
+//! `pack bench`: what it measures, on small data sets; no figure is held against a threshold.
+
+use std::fs;
+
+use serde_json::Value;
+use tarflume_fixtures::Folder;
+
+use crate::harness::Place;
+
+/// A place with the data set `shards` of so many photo-like pairs.
+fn photos(pairs: usize) -> Place {
+    let place = Place::new();
+    place.photos("photos", pairs).pack("build photos -o shards --shards 2").succeeds();
+    place
+}
+
+fn measured(place: &Place, words: &str) -> Value {
+    let run = place.pack(&format!("bench --format json {words}")).succeeds();
+    serde_json::from_str(&run.stdout).unwrap()
+}
+
+#[track_caller]
+fn above_zero(value: &Value, fields: &[&str]) {
+    for field in fields {
+        assert!(value[field].as_f64().is_some_and(|n| n > 0.0), "{field} in {value:#}");
+    }
+}
+
+#[test]
+fn a_data_set_is_measured_raw_and_decoded() {
+    let place = photos(20);
+    let report = measured(&place, "shards --samples 30 --batch 8 --threads 2");
+    assert_eq!((&report["samples"], &report["shards"]), (&20.into(), &2.into()));
+    assert_eq!(report["parts"], serde_json::json!({"jpg": 20, "json": 20}));
+    assert_eq!((&report["path"], &report["threads"]), (&"shards".into(), &2.into()));
+    assert_eq!(report["notes"], serde_json::json!([]));
+    for part in ["raw", "decoded"] {
+        let rate = &report[part];
+        assert_eq!(rate["samples"], 32, "whole batches: {rate:#}");
+        assert_eq!(rate["passes"], 1.6);
+        above_zero(rate, &["seconds", "samples_per_s", "first_batch_ms"]);
+        assert!(rate["seconds"].as_f64() >= rate["first_batch_ms"].as_f64().map(|ms| ms / 1e3));
+        let stages: Vec<_> = rate["stages"].as_array().unwrap().iter().collect();
+        let names: Vec<_> = stages.iter().map(|stage| stage["name"].as_str().unwrap()).collect();
+        assert_eq!(names, ["plan", "read", "decode", "batch", "consumer"]);
+        assert_eq!(stages[4]["items"], 4, "batches");
+        assert!(stages[2]["items"].as_u64() >= Some(32), "samples");
+        assert!(rate["verdict"].as_str().unwrap().contains("waits for"), "{rate:#}");
+    }
+    above_zero(&report["raw"], &["mb_per_s"]);
+    assert!(report["accelerator"].is_null());
+}
+
+#[test]
+fn an_accelerator_is_played() {
+    let place = photos(20);
+    for options in ["", "--raw"] {
+        let words = format!("shards --samples 40 --batch 4 --step-ms 2 {options}");
+        let fed = &measured(&place, &words)["accelerator"];
+        assert_eq!((&fed["steps"], &fed["step_ms"]), (&9.into(), &2.0.into()), "all but the first");
+        let used = fed["utilisation_percent"].as_f64().unwrap();
+        assert!(used > 0.0 && used <= 100.0, "{fed:#}");
+        assert_eq!(fed["target_percent"], 90.0);
+        let wait = |name: &str| fed[name].as_f64().unwrap();
+        assert!(0.0 <= wait("wait_p50_ms") && wait("wait_p50_ms") <= wait("wait_p99_ms"));
+        assert!(wait("wait_p99_ms") <= wait("wait_max_ms"), "{fed:#}");
+        assert_eq!(fed["stages"].as_array().unwrap().len(), 5);
+    }
+}
+
+#[test]
+fn people_get_lines_and_tables() {
+    let place = photos(20);
+    let words = "bench shards --samples 16 --batch 8 --threads 2 --step-ms 1 --seed 3";
+    let run = place.pack(words).succeeds();
+    let lines: Vec<&str> = run.stdout.lines().collect();
+    assert_eq!(lines[0], "shards: 20 samples in 2 shards (jpg 20, json 20)");
+    assert_eq!(
+        lines[1],
+        "shuffle full, seed 3; batch 8; 2 threads; prefetch 4; memory 2GiB; source file; verify off"
+    );
+    let begins = |text: &str| lines.iter().filter(|line| line.starts_with(text)).count();
+    for line in ["raw  ", "decoded  ", "accelerator  ", "raw:", "decoded:", "accelerator:"] {
+        assert_eq!(begins(line), 1, "{line}: {}", run.stdout);
+    }
+    assert_eq!(begins("stage "), 3, "{}", run.stdout);
+    run.says("samples/s").says("MB/s").says("first batch after").says("% utilisation, target 90 %");
+}
+
+#[test]
+fn a_data_set_smaller_than_a_batch_is_gone_through_again() {
+    let place = photos(3);
+    let report = measured(&place, "shards --samples 1 --step-ms 1");
+    assert_eq!(report["raw"]["samples"], 256);
+    assert_eq!(report["accelerator"]["steps"], 1);
+    let note = report["notes"][0].as_str().unwrap();
+    assert!(note.contains("3 samples, less than a batch of 256"), "{note}");
+    place.pack("bench shards --samples 1").succeeds().says("note: the data set has 3 samples");
+}
+
+#[test]
+fn every_order_and_way_of_reading_can_be_asked_for() {
+    let place = photos(12);
+    for shuffle in ["none", "shards", "buffer", "blocks", "full"] {
+        let words = format!("shards --samples 24 --batch 4 --raw --shuffle {shuffle} --verify all");
+        let report = measured(&place, &words);
+        assert_eq!(report["raw"]["samples"], 24, "{shuffle}");
+        assert!(report["decoded"].is_null());
+    }
+    for way in ["file", "mapped"] {
+        let words =
+            "--samples 8 --batch 4 --verify sampled --memory 200MB --prefetch 1 --seconds 1";
+        let words = words.replace(" --seconds 1", "");
+        measured(&place, &format!("shards/shard-000000.tar --source {way} {words}"));
+    }
+}
+
+#[test]
+fn what_is_no_image_is_not_decoded() {
+    let place = Place::new();
+    for n in 0..4 {
+        place.file(format!("texts/{n}.txt"), "words").file(format!("texts/{n}.json"), "{}");
+    }
+    place.pack("build texts -o shards --require txt").succeeds();
+    let report = measured(&place, "shards --samples 4 --batch 2");
+    assert!(report["decoded"].is_null());
+    assert_eq!(report["notes"], serde_json::json!(["no part is an image: nothing is decoded"]));
+}
+
+#[test]
+fn images_of_several_kinds_are_decoded_and_samples_without_one_left_out() {
+    let place = Place::new();
+    Folder::new(7).pairs(27).mixed_kinds().write(&place.at("photos")).unwrap();
+    place.file("photos/zz.json", "{}").pack("build photos -o shards --require json").succeeds();
+    let report = measured(&place, "shards --samples 27 --batch 9");
+    assert_eq!(report["samples"], 28);
+    assert_eq!(report["decoded"]["samples"], 27);
+    assert_eq!(report["decoded"]["passes"], 1.0);
+    let note = report["notes"][0].as_str().unwrap_or_default();
+    assert!(note.starts_with("1 sample has no image"), "{:#}", report["notes"]);
+}
+
+#[test]
+fn nonsense_is_refused_with_what_to_type() {
+    let place = photos(4);
+    for (words, advice) in [
+        ("nowhere", "nowhere"),
+        ("photos", "neither dataset.json nor a tar"),
+        ("shards --batch 0", "--batch"),
+        ("shards --batch 18446744073709551615", "18446744073709551615"),
+        ("shards --memory 1MiB", "--memory at least"),
+        ("shards --memory much", "256MiB"),
+        ("shards --step-ms 0", "as 30"),
+        ("shards --seconds never", "as 10"),
+        ("shards --samples 9 --seconds 1", "cannot be used with"),
+        ("shards --threads 0", "1 to 1024"),
+        ("shards --shuffle well", "[possible values: none, shards, buffer, blocks, full]"),
+    ] {
+        let run = place.pack(&format!("bench {words}")).exits(2).says(advice);
+        assert_eq!(run.stdout, "", "{words}");
+    }
+    fs::remove_file(place.at("shards/shard-000000.tar.index")).unwrap();
+    fs::remove_file(place.at("shards/dataset.json")).unwrap();
+    let run = place.pack("bench shards --samples 4").says("pack index");
+    assert_ne!(run.exit, 101, "{run:#?}");
+}
+
+#[test]
+fn a_damaged_shard_is_named_and_the_exit_code_says_bad_data() {
+    let place = photos(20);
+    let tar = place.at("shards/shard-000000.tar");
+    let whole = fs::read(&tar).unwrap();
+    let mut flipped = whole.clone();
+    flipped[512 + 700] ^= 1;
+    fs::write(&tar, &flipped).unwrap();
+    let words = "bench shards --samples 20 --batch 20 --raw --verify all";
+    let run = place.pack(words).exits(65).says("shard-000000.tar: byte").says("checksum");
+    assert_eq!(run.stdout, "");
+    fs::write(&tar, &whole[..whole.len() / 2]).unwrap();
+    place.pack("bench shards --samples 20 --batch 20").exits(65).says("shard-000000.tar");
+}
+
+#[test]
+fn an_image_that_is_none_is_named() {
+    let place = Place::new();
+    place.folder("photos", 6).file("photos/zz.jpg", "no image").file("photos/zz.json", "{}");
+    place.pack("build photos -o shards --check none").succeeds();
+    place.pack("bench shards --samples 7 --batch 7 --raw").succeeds();
+    place.pack("bench shards --samples 7 --batch 7").exits(65).says("key zz").says("no picture");
+}
+
+#[test]
+fn help_teaches_with_examples() {
+    let run = Place::new().pack("bench --help").succeeds();
+    for text in ["Examples:", "pack bench shards/ --step-ms 30", "MLPerf Storage", "Exit codes:"] {
+        assert!(run.stdout.contains(text), "{text}: {}", run.stdout);
+    }
+    for flag in ["--raw", "--seconds <S>", "--samples <N>", "[default: 2GiB]", "[default: full]"] {
+        assert!(run.stdout.contains(flag), "{flag}: {}", run.stdout);
+    }
+}
