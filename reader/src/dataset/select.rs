@@ -115,6 +115,7 @@ impl Dataset {
                     place += 1;
                 }
             }
+            shard.forget();
         }
         Ok(())
     }
@@ -147,6 +148,7 @@ impl Dataset {
                 look(&Facts { ordinal: start + sample.row, sample });
             }
             index.intact()?; // what was looked at stands in the map
+            shard.forget();
         }
         Ok(())
     }

@@ -150,7 +150,7 @@ impl IndexedLabour {
         let Recipe { wanted, .. } = &*self.with.recipe;
         let dataset = &self.with.dataset;
         fetched.verify(dataset, plan, item, wanted, self.with.policy.verify)?;
-        let name = dataset.key(item.ordinal)?;
+        let name = plan.key(item);
         let random = Key::new(self.seed, pass, b"sample  ").draw(item.ordinal);
         let parts = plan.parts_of(item);
         let part = |n: usize| {
@@ -171,13 +171,9 @@ impl IndexedLabour {
         let run = &plan.runs()[run];
         let error = error.with_path(self.with.dataset.shard(run.shard).path());
         let item = plan.items().get(run.items.start);
-        match item.map(|item| (item, self.with.dataset.key(item.ordinal))) {
-            Some((item, Ok(key))) => {
-                let at = plan.parts_of(item).iter().find(|part| part.ext.is_some());
-                error.with_key(name::shown(key)).with_byte(at.map_or(0, |part| part.at))
-            }
-            _ => error,
-        }
+        let Some(item) = item else { return error };
+        let at = plan.parts_of(item).iter().find(|part| part.ext.is_some());
+        error.with_key(name::shown(plan.key(item))).with_byte(at.map_or(0, |part| part.at))
     }
 
     /// Does with a bad sample what the policy says.
@@ -226,9 +222,8 @@ impl IndexedLabour {
         hand: &mut Hand,
     ) -> bool {
         let Some(item) = spare.items().first() else { return false };
-        let Ok(key) = self.with.dataset.key(item.ordinal) else { return false };
         let length = |n: usize| spare.parts_of(item)[n].length;
-        if !job.desk.fits(&self.with.recipe, slot, key.len(), length) {
+        if !job.desk.fits(&self.with.recipe, slot, spare.key(item).len(), length) {
             return false;
         }
         if spare.runs().is_empty() {
