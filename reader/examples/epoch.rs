@@ -2,8 +2,7 @@
 //!
 //!     cargo run --release -p tarflume --example epoch -- shards/
 
-use tarflume::decode::{RandomResizedCrop, ResizeCentreCrop};
-use tarflume::{Loader, Shuffle, Split};
+use tarflume::{Loader, RandomResizedCrop, ResizeCentreCrop, Shuffle, Split};
 
 fn main() -> tarflume::Result<()> {
     let shards = std::env::args().nth(1).unwrap_or_else(|| "shards/".into());

@@ -123,13 +123,13 @@ fn score_file(path: &str) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Sixteen batches from the middle of a pass, every fourth sample.
+/// Sixteen batches from the middle of a pass, every eighth sample.
 fn draw() {
     for (name, shuffle) in shuffles() {
         let pass = Pass::new(starts(SHARDS, SAMPLES), shuffle, 0);
         let cursor = pass.cursor(SAMPLES / 2 / BATCH * BATCH);
         let points: Vec<String> =
-            cursor.take(16 * BATCH as usize).step_by(4).map(|slot| slot.to_string()).collect();
+            cursor.take(16 * BATCH as usize).step_by(8).map(|slot| slot.to_string()).collect();
         println!("{name}|draw|slots={}", points.join(","));
     }
 }

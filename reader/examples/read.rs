@@ -10,7 +10,7 @@
 use std::collections::HashMap;
 use std::time::Instant;
 
-use tarflume::decode::RandomResizedCrop;
+use tarflume::RandomResizedCrop;
 use tarflume::fetch::fetched::Verify;
 use tarflume::source::open::SourceKind;
 use tarflume::{Error, Loader, LoaderBuilder, Result, Shuffle};

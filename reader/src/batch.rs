@@ -214,8 +214,7 @@ impl<'a> Column<'a> {
         }
     }
 
-    /// All its bytes, row after row without gaps; the first is aligned to 64 bytes, or to 8 in a
-    /// variable column.
+    /// All its bytes, row after row without gaps; the first is aligned to 64 bytes.
     pub fn bytes(&self) -> &'a [u8] {
         self.bytes
     }

@@ -1,4 +1,42 @@
 //! Streams WebDataset shards to whoever trains: order, splitting, resume, decoding, batches.
+//!
+//! ```no_run
+//! use tarflume::{Loader, RandomResizedCrop, Shuffle, Split};
+//!
+//! # fn main() -> tarflume::Result<()> {
+//! let loader = Loader::builder("shards/") // folder, dataset.json, one tar, glob or {000..765} braces
+//!     .shuffle(Shuffle::Full { seed: 42 })
+//!     .split(Split::from_env()?) // rank and world
+//!     .image("jpg", RandomResizedCrop::new(224).flip(0.5))
+//!     .label("json", "/class")
+//!     .batch(256)
+//!     .build()?;
+//! for epoch in loader.current_epoch()..90 {
+//!     for batch in loader.epoch(epoch) {
+//!         let batch = batch?;
+//!         let images = batch.column("image")?; // u8 [256, 224, 224, 3]
+//!         assert_eq!(images.shape(), [256, 224, 224, 3]);
+//!     }
+//!     println!("{}", loader.stats());
+//! }
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Which sample comes when is arithmetic: a function of (data set, seed, epoch, shuffle) and of nothing
+//! else. Threads, ranks, prefetch and memory change how fast it goes. [`Loader::state`] is a few
+//! integers, with which any number of ranks goes on at the next sample; [`Loader::ledger`] proves
+//! that each was seen once.
+//!
+//! Floors, lower ones first; a file imports only from floors below its own:
+//!
+//! 1. [`error`], [`column`], [`size`], [`rank`]: words;
+//! 2. [`order`]: which sample comes when, pure, no I/O;
+//! 3. [`source`]: bytes of a shard; [`dataset`]: shards and their sidecars, opened, map-style; [`array`]:
+//!    rows of npy files;
+//! 4. [`fetch`]: which reads a batch needs; [`decode`]: from parts to rows;
+//! 5. [`slab`], [`batch`]: the memory of a batch; `pool`: the threads of the process;
+//! 6. [`loader`]: all of it put together; [`stream`]: tars without a sidecar.
 #![deny(unsafe_code)]
 #![warn(missing_docs)]
 
@@ -22,7 +60,14 @@ pub use array::ArrayDataset;
 pub use batch::{Batch, Column};
 pub use dataset::Dataset;
 pub use dataset::pattern::Shards;
+pub use decode::fixed_crop::{CentreCrop, Resize, ResizeCentreCrop};
+pub use decode::image::Image;
+pub use decode::json::Json;
+pub use decode::random_crop::RandomResizedCrop;
 pub use error::{Error, ErrorKind, Result};
+pub use fetch::fetched::Verify;
 pub use loader::{Epoch, Loader, LoaderBuilder, OnBad};
 pub use order::{LoaderState, Remainder, Shuffle, Split};
 pub use size::Size;
+pub use source::open::SourceKind;
+pub use stream::Stream;

@@ -38,6 +38,3 @@ pub use split::{By, Split};
 pub use state::LoaderState;
 pub use steps::{Remainder, Rows, Steps};
 pub use stream::Draw;
-
-#[cfg(test)]
-mod tests;

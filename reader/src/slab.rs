@@ -205,10 +205,13 @@ impl Slab {
                 continue;
             }
             let place = self.layout.places[column];
+            // Rows follow each other without gaps where they have the bytes they were said to have, so
+            // that closing the batch moves nothing; elements can be seen where their row begins.
+            let element = shape.dtype().size();
+            end = end.checked_next_multiple_of(COLUMN_ALIGN).unwrap_or(usize::MAX);
             for row in 0..rows {
-                // Elements of eight bytes can be seen where their row begins.
                 self.rooms[place][row] = end;
-                let bytes = room(column, row).checked_next_multiple_of(8);
+                let bytes = room(column, row).checked_next_multiple_of(element);
                 end = bytes.and_then(|bytes| end.checked_add(bytes)).unwrap_or(usize::MAX);
                 *self.used[place][row].get_mut() = 0;
             }

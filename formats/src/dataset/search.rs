@@ -75,8 +75,11 @@ impl KeySearch {
     }
 }
 
+/// The first and the last key of a shard.
+type Ends<'a> = Option<(&'a [u8], &'a [u8])>;
+
 /// The first and the last key of a shard in the order of keys.
-fn ends(index: &Index) -> Result<Option<(&[u8], &[u8])>, Error> {
+fn ends(index: &Index) -> Result<Ends<'_>, Error> {
     let Some(last) = index.samples().checked_sub(1) else { return Ok(None) };
     Ok(Some((index.key(index.by_key(0)?)?, index.key(index.by_key(last)?)?)))
 }

@@ -8,6 +8,8 @@ use crate::error::{Error, ErrorKind, Result};
 
 /// More names than this are no shard list.
 pub const MAX_NAMES: usize = 1 << 22;
+/// Braces in braces: more are refused, for each level takes a piece of the stack.
+const MAX_DEPTH: usize = 64;
 
 /// All names that `pattern` stands for, in its order.
 ///
@@ -21,6 +23,11 @@ pub const MAX_NAMES: usize = 1 << 22;
 /// [`ErrorKind::Usage`]: a brace without its partner. [`ErrorKind::Limit`]: more than [`MAX_NAMES`].
 pub fn expand(pattern: &str) -> Result<Vec<String>> {
     let pattern: Vec<char> = pattern.chars().collect();
+    if depth(&pattern) > MAX_DEPTH {
+        let text =
+            format!("more than {MAX_DEPTH} braces stand in each other in the list of shards");
+        return Err(Error::new(ErrorKind::Limit, text));
+    }
     let names = sequence(&pattern, &pattern)?;
     Ok(names.into_iter().map(|name| unescaped(&name)).collect())
 }
@@ -99,7 +106,7 @@ fn numbers(text: &str, whole: &[char]) -> Result<Option<Vec<String>>> {
     let padded =
         |end: &str| end != "0" && end != "-0" && (end.starts_with('0') || end.starts_with("-0"));
     let width = if padded(from) || padded(to) { from.len().max(to.len()) } else { 0 };
-    let count = first.abs_diff(last) / step + 1;
+    let count = (first.abs_diff(last) / step).saturating_add(1);
     within_limit(usize::try_from(count).unwrap_or(usize::MAX), whole)?;
     let number = |n: u64| {
         let (first, far) = (i128::from(first), i128::from(n) * i128::from(step));
@@ -136,6 +143,19 @@ fn partner(text: &[char], open: usize) -> Option<usize> {
         at += 1;
     }
     None
+}
+
+/// At most so many braces are open at one place.
+fn depth(text: &[char]) -> usize {
+    let open = text.iter().scan(0usize, |open, c| {
+        match c {
+            '{' => *open += 1,
+            '}' => *open = open.saturating_sub(1),
+            _ => {}
+        }
+        Some(*open)
+    });
+    open.max().unwrap_or(0)
 }
 
 fn split_at_commas(text: &[char]) -> Vec<&[char]> {
@@ -198,3 +218,6 @@ fn unbalanced(whole: &[char]) -> Error {
 fn shown(whole: &[char]) -> String {
     tarflume_formats::name::shown(whole.iter().collect::<String>().as_bytes())
 }
+
+#[cfg(test)]
+mod tests;

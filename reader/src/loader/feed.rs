@@ -13,8 +13,9 @@ use crate::fetch::plan::{Draw, Limits};
 use crate::order::{Cursor, Steps};
 use crate::size::Size;
 
-/// Parts that lie no more than this many bytes apart are read at once.
-const GAP: u64 = 64 << 10;
+/// Parts that lie no more than this many bytes apart are read at once: a read costs as much as copying
+/// some thousand bytes. Much more, and asking for the JSON alone would read small images, too.
+const GAP: u64 = 8 << 10;
 
 /// No read is cut shorter than this many bytes for the sake of threads.
 const SHORT: u64 = 64 << 10;

@@ -33,7 +33,7 @@ impl Order {
     /// # Errors
     /// Nothing is selected, or the selection is of another data set.
     pub fn new(contents: Arc<Contents>, selection: Selection, shuffle: Shuffle) -> Result<Order> {
-        Ok(Order::of(Parts::one(Stream::new(contents, selection, shuffle)?)))
+        Ok(Order::of(Parts::new(vec![Stream::new(contents, selection, shuffle)?], None)))
     }
 
     /// Several data sets, each with its weight: of any n samples from the start or from a change of
@@ -60,7 +60,7 @@ impl Order {
         if streams.is_empty() {
             return Err(Error::usage("a mixture of no data sets: give one or more"));
         }
-        Ok(Order::of(Parts::several(streams, Schedule::new(weights)?)))
+        Ok(Order::of(Parts::new(streams, Some(Schedule::new(weights)?))))
     }
 
     fn of(parts: Parts) -> Order {
@@ -189,19 +189,25 @@ impl Order {
         &self.parts
     }
 
-    /// The same streams with other samples selected, and epochs of another length.
-    pub(super) fn narrowed(&self, selections: Vec<Selection>, epoch: u64) -> Result<Order> {
+    /// The same streams with other samples selected and epochs of `epoch` samples, as one of `world`
+    /// ranks has them that go through the whole order together: weights change where all have
+    /// drawn as much.
+    pub(super) fn narrowed(
+        &self,
+        selections: Vec<Selection>,
+        epoch: u64,
+        world: u64,
+    ) -> Result<Order> {
         let streams = self.parts.streams().iter().zip(selections);
         let streams = streams.map(|(stream, selection)| stream.with(selection, stream.offset));
-        let mut streams = streams.collect::<Result<Vec<_>>>()?;
-        let parts = match (self.parts.schedule(), streams.pop()) {
-            (None, Some(stream)) => Parts::one(stream),
-            (Some(schedule), Some(last)) => {
-                streams.push(last);
-                Parts::several(streams, schedule.clone())
-            }
-            (_, None) => return Err(Error::usage("no data set is left")),
-        };
+        let streams = streams.collect::<Result<Vec<_>>>()?;
+        let schedule = self.parts.schedule().map(|schedule| {
+            schedule.moved(|from| {
+                let (number, position) = (from / self.epoch, from % self.epoch);
+                number * epoch + position.div_ceil(world).min(epoch)
+            })
+        });
+        let parts = Parts::new(streams, schedule.transpose()?);
         Order { parts, epoch }.epoch_length(epoch)
     }
 }

@@ -17,12 +17,9 @@ pub(super) struct Parts {
 }
 
 impl Parts {
-    pub(super) fn one(stream: Stream) -> Parts {
-        Parts { streams: Arc::new([stream]), schedule: None }
-    }
-
-    pub(super) fn several(streams: Vec<Stream>, schedule: Schedule) -> Parts {
-        Parts { streams: streams.into(), schedule: Some(Arc::new(schedule)) }
+    /// Without a schedule there is one stream.
+    pub(super) fn new(streams: Vec<Stream>, schedule: Option<Schedule>) -> Parts {
+        Parts { streams: streams.into(), schedule: schedule.map(Arc::new) }
     }
 
     pub(super) fn streams(&self) -> &[Stream] {

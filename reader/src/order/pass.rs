@@ -12,7 +12,7 @@ use std::sync::Arc;
 use crate::order::mix::Key;
 use crate::order::permutation::Permutation;
 use crate::order::shuffle::Shuffle;
-use blocks::{Blocks, Window};
+use blocks::{Blocks, Met, Window};
 use buffer::{Buffer, Reservoir};
 use shards::ShardOrder;
 
@@ -20,6 +20,15 @@ use shards::ShardOrder;
 ///
 /// A *slot* is a sample's place in what is passed over: its ordinal, as long as nothing was filtered
 /// or concatenated. Cheap to make, O(1) or O(shards) in time and memory, and to clone.
+///
+/// ```
+/// use tarflume::order::{pass::Pass, shuffle::Shuffle};
+///
+/// // Three shards of 100, 0 and 50 samples.
+/// let pass = Pass::new([0, 100, 100, 150].into(), Shuffle::Full { seed: 42 }, 0);
+/// let mut cursor = pass.clone().cursor(75);
+/// assert_eq!(cursor.next(), Some(pass.slot(75)));
+/// ```
 #[derive(Clone, Debug)]
 pub struct Pass {
     len: u64,
@@ -43,6 +52,7 @@ impl Pass {
     /// # Panics
     /// More than 2^63 samples.
     pub fn new(starts: Arc<[u64]>, shuffle: Shuffle, pass: u64) -> Pass {
+        debug_assert!(starts.is_sorted() && starts.first().is_none_or(|&first| first == 0));
         let len = starts.last().copied().unwrap_or(0);
         let key = |purpose| Key::new(shuffle.seed(), pass, purpose);
         let shards = || ShardOrder::new(&starts, key(b"shards  "));
@@ -70,8 +80,8 @@ impl Pass {
         self.len == 0
     }
 
-    /// The slot at `position`, from nothing but the position. O(1); O(log shards) for
-    /// `Shuffle::Shards`; about `size` steps for `Shuffle::Buffer`. Who goes forward takes a
+    /// The slot at `position`, from nothing but the position. O(1), with shards of
+    /// very different sizes O(log shards); about `size` steps for `Shuffle::Buffer`. Who goes forward takes a
     /// [`PassCursor`].
     ///
     /// # Panics
@@ -90,10 +100,9 @@ impl Pass {
     /// Goes through the pass from `position` on.
     pub fn cursor(self, position: u64) -> PassCursor {
         let at = match self.plan {
-            Plan::None | Plan::Full(_) => At::Anywhere,
-            Plan::Shards(_) => At::Shard(0),
-            Plan::Buffer(..) => At::Reservoir(Reservoir::new(), 0),
-            Plan::Blocks(_) => At::Window(None),
+            Plan::None | Plan::Shards(_) | Plan::Full(_) => At::Anywhere,
+            Plan::Buffer(..) => At::Reservoir(Reservoir::new()),
+            Plan::Blocks(_) => At::Window(None, Met::default()),
         };
         let mut cursor = PassCursor { pass: self, position: 0, at };
         cursor.seek(position);
@@ -114,11 +123,8 @@ pub struct PassCursor {
 #[allow(clippy::large_enum_variant)] // one a cursor, and a window is remade often: not on the heap
 enum At {
     Anywhere,
-    /// The shard met last.
-    Shard(usize),
-    /// The reservoir, and the shard met last.
-    Reservoir(Reservoir, usize),
-    Window(Option<Window>),
+    Reservoir(Reservoir),
+    Window(Option<Window>, Met),
 }
 
 impl PassCursor {
@@ -126,8 +132,7 @@ impl PassCursor {
     /// replays up to one segment, milliseconds.
     pub fn seek(&mut self, position: u64) {
         self.position = position.min(self.pass.len);
-        if let (Plan::Buffer(_, buffer), At::Reservoir(reservoir, _)) =
-            (&self.pass.plan, &mut self.at)
+        if let (Plan::Buffer(_, buffer), At::Reservoir(reservoir)) = (&self.pass.plan, &mut self.at)
             && self.position < self.pass.len
         {
             reservoir.seek(buffer, self.position);
@@ -163,16 +168,19 @@ impl Iterator for PassCursor {
         self.position += 1;
         Some(match (&self.pass.plan, &mut self.at) {
             (Plan::Full(permutation), _) => permutation.at(position),
-            (Plan::Shards(shards), At::Shard(near)) => shards.slot_near(position, near),
-            (Plan::Buffer(shards, buffer), At::Reservoir(reservoir, near)) => {
-                shards.slot_near(reservoir.next(buffer), near)
+            (Plan::Shards(shards), _) => shards.slot(position),
+            (Plan::Buffer(shards, buffer), At::Reservoir(reservoir)) => {
+                shards.slot(reservoir.next(buffer))
             }
-            (Plan::Blocks(blocks), At::Window(window)) => {
+            (Plan::Blocks(blocks), At::Window(window, met)) => {
                 let window = match window {
                     Some(window) if window.holds(position) => window,
-                    other => other.insert(blocks.window(position)),
+                    other => {
+                        blocks.forget(met);
+                        other.insert(blocks.window(position))
+                    }
                 };
-                blocks.slot(window, position)
+                blocks.slot_met(window, met, position)
             }
             _ => position,
         })

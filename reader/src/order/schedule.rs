@@ -72,6 +72,24 @@ impl Schedule {
         Ok(())
     }
 
+    /// The same weights at other positions, which `to` gives and which do not descend. Of changes
+    /// that come to stand at one position the last holds.
+    pub(super) fn moved(&self, to: impl Fn(u64) -> u64) -> Result<Schedule> {
+        let mut all: Vec<Weights> = Vec::new();
+        for said in self.said() {
+            let from = to(said.from);
+            if all.last().is_some_and(|last| last.from == from) {
+                all.pop();
+            }
+            all.push(Weights { from, weights: said.weights.clone() });
+        }
+        let mut all = all.into_iter();
+        let mut schedule =
+            Schedule::new(all.next().map(|first| first.weights).unwrap_or_default())?;
+        all.try_for_each(|said| schedule.change(said))?;
+        Ok(schedule)
+    }
+
     /// The data set whose turn it is, and how many of it came before.
     pub(super) fn place(&self, position: u64) -> (usize, u64) {
         let segment = self.segment(position);

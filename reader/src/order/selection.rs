@@ -6,7 +6,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::bits::Bits;
+use super::bits::{Bits, MAX_BITS};
 use super::contents::Contents;
 use super::fingerprint::Fingerprint;
 use crate::error::{Error, Result};
@@ -14,13 +14,12 @@ use crate::error::{Error, Result};
 /// Runs that are kept as a list whatever the number of samples; part of the order's version, as
 /// the form is part of the fingerprint.
 const FEW_RUNS: u64 = 64;
-/// One more run for so many samples: the list stays smaller than an eighth of the bits.
+/// One more run for so many samples: the list stays smaller than an eighth of the bits. Past
+/// [`MAX_BITS`] samples it is kept however long it is.
 const SAMPLES_A_RUN: u64 = 1024;
-/// Past so many samples (8 GiB of bits) the list is kept however long it is.
-const MAX_BITS: u64 = 1 << 36;
 
 /// The samples that take part. Clones share it; `Selection::all` takes no memory to speak of, a
-/// selection with many gaps 1.125 bits a sample of the data set.
+/// selection with many gaps 1.19 bits a sample of the data set.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Selection {
     samples: u64,
@@ -136,7 +135,7 @@ impl Selection {
             return Selection::ranges(self.samples, []);
         }
         let (first, last) = (self.ordinal(slots.start), self.ordinal(slots.end - 1));
-        self.and(&Selection::ranges(self.samples, [first..last + 1])?)
+        self.and(&Selection::ranges(self.samples, std::iter::once(first..last + 1))?)
     }
 
     /// How many are selected.

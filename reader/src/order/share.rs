@@ -42,7 +42,7 @@ impl Share {
             _ => (0..world).map(|r| whole / world + u64::from(r < whole % world)).collect(),
         };
         let own = streams.iter().map(|stream| own_shards(stream, split)).collect::<Result<_>>()?;
-        let own = order.narrowed(own, epochs[split.rank() as usize])?;
+        let own = order.narrowed(own, epochs[split.rank() as usize], world)?;
         Ok(Share { split, order: own, epochs })
     }
 

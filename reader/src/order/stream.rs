@@ -106,21 +106,25 @@ pub(super) struct StreamCursor {
     pass: PassCursor,
     /// Number of the pass.
     number: u64,
+    /// Stream position of the next sample.
+    at: u64,
 }
 
 impl StreamCursor {
     pub(super) fn new(stream: &Stream, position: u64) -> StreamCursor {
         let number = position / stream.len();
-        StreamCursor { pass: stream.pass(number).cursor(position % stream.len()), number }
+        let pass = stream.pass(number).cursor(position % stream.len());
+        StreamCursor { pass, number, at: position }
     }
 
     /// Goes on at stream position `position`: a little forward is cheap in every shuffle.
     pub(super) fn seek(&mut self, stream: &Stream, position: u64) {
+        if position == self.at {
+            return;
+        }
         if position / stream.len() == self.number {
-            let within = position % stream.len();
-            if within != self.pass.position() {
-                self.pass.seek(within);
-            }
+            self.pass.seek(position % stream.len());
+            self.at = position;
         } else {
             *self = StreamCursor::new(stream, position);
         }
@@ -129,9 +133,10 @@ impl StreamCursor {
     pub(super) fn next(&mut self, stream: &Stream) -> Draw {
         loop {
             if let Some(slot) = self.pass.next() {
+                self.at += 1;
                 return Draw { ordinal: stream.ordinal(slot), pass: self.number };
             }
-            *self = StreamCursor::new(stream, (self.number + 1) * stream.len());
+            *self = StreamCursor::new(stream, self.at);
         }
     }
 }

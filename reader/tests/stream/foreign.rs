@@ -117,7 +117,7 @@ struct Dribble(Cursor<Vec<u8>>, usize);
 impl Read for Dribble {
     fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
         self.1 = (self.1 * 5 + 3) % 1009;
-        if self.1 % 7 == 0 {
+        if self.1.is_multiple_of(7) {
             return Err(std::io::ErrorKind::Interrupted.into());
         }
         let most = into.len().min(self.1 + 1);

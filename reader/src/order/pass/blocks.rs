@@ -28,6 +28,15 @@ pub(super) struct Window {
     order: Permutation,
 }
 
+/// The runs of a window that were met already, to find each once only. At most 32 KiB, and kept from
+/// window to window.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Met(Vec<u64>);
+
+/// Windows of more runs do without [`Met`].
+const MET: u64 = 4096;
+const NOT_MET: u64 = u64::MAX;
+
 impl Blocks {
     pub(super) fn new(len: u64, block: u64, window: u64, key: Key) -> Blocks {
         // Longer runs or windows than the data set change nothing, and can't overflow.
@@ -62,23 +71,72 @@ impl Blocks {
     }
 
     /// The slot at `position`, which lies in `window`.
-    #[inline]
     pub(super) fn slot(&self, window: &Window, position: u64) -> u64 {
+        match self.locate(window, position) {
+            Spot::Rest(sample) => self.runs.len() * self.block + sample,
+            Spot::Run { place, sample } => self.run(window, place) * self.block + sample,
+        }
+    }
+
+    /// The same for who goes through a window; `met` was cleared when `window` was made.
+    #[inline]
+    pub(super) fn slot_met(&self, window: &Window, met: &mut Met, position: u64) -> u64 {
+        match self.locate(window, position) {
+            Spot::Rest(sample) => self.runs.len() * self.block + sample,
+            Spot::Run { place, sample } => {
+                let run = match met.0.get_mut(place as usize) {
+                    None => self.run(window, place),
+                    Some(run) if *run != NOT_MET => *run,
+                    Some(run) => {
+                        *run = self.run(window, place);
+                        *run
+                    }
+                };
+                run * self.block + sample
+            }
+        }
+    }
+
+    /// Where in its window the sample of `position` stands before the window is shuffled.
+    #[inline]
+    fn locate(&self, window: &Window, position: u64) -> Spot {
         let mut sample = window.order.at(position - window.start);
-        let first_run = window.number * self.window;
-        let rest_run = self.rest_place.wrapping_sub(first_run);
-        if self.rest > 0 && rest_run < self.window {
-            let rest_start = rest_run * self.block;
+        let rest_place = self.rest_place.wrapping_sub(window.number * self.window);
+        if self.rest > 0 && rest_place < self.window {
+            let rest_start = rest_place * self.block;
             if sample >= rest_start + self.rest {
                 sample += self.missing();
             } else if sample >= rest_start {
-                return self.runs.len() * self.block + (sample - rest_start);
+                return Spot::Rest(sample - rest_start);
             }
         }
-        let place = first_run + sample / self.block;
-        let run = self.runs.at(place - u64::from(self.rest > 0 && place > self.rest_place));
-        run * self.block + sample % self.block
+        let place = if self.block.is_power_of_two() {
+            sample >> self.block.trailing_zeros() // spares a division
+        } else {
+            sample / self.block
+        };
+        Spot::Run { place, sample: sample - place * self.block }
     }
+
+    /// The whole run at `place` of the window.
+    fn run(&self, window: &Window, place: u64) -> u64 {
+        let place = window.number * self.window + place;
+        self.runs.at(place - u64::from(self.rest > 0 && place > self.rest_place))
+    }
+
+    /// Forgets the runs of the last window.
+    pub(super) fn forget(&self, met: &mut Met) {
+        met.0.clear();
+        if self.window <= MET {
+            met.0.resize(self.window as usize, NOT_MET);
+        }
+    }
+}
+
+/// A sample in its run: of the shorter last one, or of the one at `place` of the window.
+enum Spot {
+    Rest(u64),
+    Run { place: u64, sample: u64 },
 }
 
 impl Window {

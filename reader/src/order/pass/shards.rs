@@ -9,7 +9,17 @@ use crate::order::permutation::Permutation;
 
 /// Where each shard stands in the permuted order; empty shards are left out.
 #[derive(Clone, Debug)]
-pub(super) struct ShardOrder(Arc<[Stretch]>);
+pub(super) struct ShardOrder(Arc<Stretches>);
+
+#[derive(Debug)]
+struct Stretches {
+    /// By position.
+    stretches: Vec<Stretch>,
+    /// Which of them holds the first position of each bucket of `2^shift` positions, and the last one
+    /// of all: shards of similar size are found without a search.
+    buckets: Vec<usize>,
+    shift: u32,
+}
 
 /// A shard: its first position in the order, its first slot in the data set.
 #[derive(Clone, Copy, Debug)]
@@ -22,45 +32,40 @@ impl ShardOrder {
     /// `starts` as of `Pass::new`.
     pub(super) fn new(starts: &[u64], key: Key) -> ShardOrder {
         let order = Permutation::new(starts.len().saturating_sub(1) as u64, key);
-        let mut position = 0;
+        let mut len = 0;
         let mut stretches = Vec::with_capacity(order.len() as usize);
         for place in 0..order.len() {
             let shard = order.at(place) as usize;
             let (slot, end) = (starts[shard], starts[shard + 1]);
             if slot < end {
-                stretches.push(Stretch { position, slot });
-                position += end - slot;
+                stretches.push(Stretch { position: len, slot });
+                len += end - slot;
             }
         }
-        ShardOrder(stretches.into())
+        let mut shift = 0;
+        while len >> shift > 2 * stretches.len() as u64 {
+            shift += 1;
+        }
+        let mut buckets = Vec::new();
+        let mut at = 0;
+        for first in (0..len).step_by(1 << shift) {
+            while stretches.get(at + 1).is_some_and(|next: &Stretch| next.position <= first) {
+                at += 1;
+            }
+            buckets.push(at);
+        }
+        buckets.push(stretches.len().saturating_sub(1));
+        ShardOrder(Arc::new(Stretches { stretches, buckets, shift }))
     }
 
-    /// The slot at `position`, by binary search.
+    /// The slot at `position`, which is below the number of samples.
+    #[inline]
     pub(super) fn slot(&self, position: u64) -> u64 {
-        let after = self.0.partition_point(|s| s.position <= position);
-        let stretch = self.0[after - 1];
-        stretch.slot + (position - stretch.position)
-    }
-
-    /// The same, where `near` tells which shard was met last: in it, or in the next one, there is
-    /// nothing to search.
-    #[inline]
-    pub(super) fn slot_near(&self, position: u64, near: &mut usize) -> u64 {
-        for guess in [*near, *near + 1] {
-            if let Some(slot) = self.within(guess, position) {
-                *near = guess;
-                return slot;
-            }
-        }
-        *near = self.0.partition_point(|s| s.position <= position) - 1;
-        self.0[*near].slot + (position - self.0[*near].position)
-    }
-
-    #[inline]
-    fn within(&self, shard: usize, position: u64) -> Option<u64> {
-        let stretch = self.0.get(shard)?;
-        let end = self.0.get(shard + 1).map_or(u64::MAX, |next| next.position);
-        (stretch.position <= position && position < end)
-            .then(|| stretch.slot + (position - stretch.position))
+        let Stretches { stretches, buckets, shift } = &*self.0;
+        let bucket = (position >> shift) as usize;
+        let (low, high) = (buckets[bucket], buckets[bucket + 1]);
+        let later = stretches[low + 1..=high].partition_point(|s| s.position <= position);
+        let Stretch { position: first, slot } = stretches[low + later];
+        slot + (position - first)
     }
 }

@@ -71,7 +71,7 @@ fn fisher_yates(n: u64, number: u64) -> Vec<u64> {
         state ^= state << 25;
         state ^= state >> 27;
         let bits = state.wrapping_mul(0x2545_f491_4f6c_dd1d);
-        all.swap(i, (bits as u128 * (i as u128 + 1) >> 64) as usize);
+        all.swap(i, ((u128::from(bits) * (i as u128 + 1)) >> 64) as usize);
     }
     all
 }

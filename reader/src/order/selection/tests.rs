@@ -51,7 +51,7 @@ proptest! {
         let at = (cut as usize).min(kept.len());
         check(&filtered.take(cut).unwrap(), &kept[..at], samples);
         check(&filtered.skip(cut).unwrap(), &kept[at..], samples);
-        let both = filtered.and(&Selection::ranges(samples, [0..cut]).unwrap()).unwrap();
+        let both = filtered.and(&Selection::ranges(samples, std::iter::once(0..cut)).unwrap()).unwrap();
         let below = kept.iter().copied().filter(|&o| o < cut).collect::<Vec<_>>();
         check(&both, &below, samples);
         let all = filtered.and(&Selection::all(samples)).unwrap();

@@ -1,1 +1,0 @@
-//! Proofs of the order as a whole.

@@ -1,0 +1,11 @@
+//! From the name of a data set to the bytes of its parts: sources, names, samples, reads.
+#![allow(clippy::unwrap_used, reason = "a test that panics has failed")]
+
+mod faults;
+mod fetching;
+mod harness;
+mod naming;
+mod samples;
+mod selecting;
+mod shelf;
+mod sources;
