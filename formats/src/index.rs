@@ -1,7 +1,7 @@
 //! The sidecar `NAME.tar.index`: where every sample and part of a shard stands.
 //!
 //! [`build`] collects rows and encodes them, [`view`] reads an encoded file, usually mapped;
-//! [`layout`] holds the numbers both share. FORMAT.md is the specification. No file is read or
+//! [`lookup`] copies one row out, by the map or by reads; [`layout`] holds the numbers both share. FORMAT.md is the specification. No file is read or
 //! written here but by [`Index::open`].
 
 mod body;
@@ -10,10 +10,12 @@ mod check;
 mod counts;
 mod head;
 pub mod layout;
+pub mod lookup;
 pub mod sample;
 pub mod view;
 
 pub use body::Part;
 pub use build::{IndexBuilder, TarFacts};
+pub use lookup::Found;
 pub use sample::Sample;
 pub use view::Index;

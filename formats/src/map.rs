@@ -108,6 +108,16 @@ impl Mapped {
         }
     }
 
+    /// Lets go of the pages that were touched: they stay in the system's cache, but are this
+    /// process's no longer, and the next touch asks for them again. Whoever reads meanwhile reads
+    /// the same. A hint, as [`Mapped::expect`].
+    pub fn forget(&self) {
+        let Mapped::Map(FileMap { map, .. }) = self else { return };
+        // SAFETY: the map is of a file and never written to, so a page that was let go reads as the
+        // file's bytes again; of the zeros that replace what is lost, as zeros.
+        let _ = unsafe { map.unchecked_advise(memmap2::UncheckedAdvice::DontNeed) };
+    }
+
     /// False once the file was found cut (or its storage failed) while it was mapped: then bytes
     /// read before may have been zeros that the file never had. To be asked after reading; costs
     /// a nanosecond or two. It touches the last page, so it notices every cut but one inside that.

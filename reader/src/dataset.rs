@@ -14,7 +14,9 @@ pub mod pattern;
 pub mod sample;
 pub mod select;
 pub mod shard;
+pub mod sidecars;
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -26,6 +28,7 @@ use tarflume_formats::publish::folder_of;
 use crate::dataset::fingerprint::Fingerprint;
 use crate::dataset::pattern::{Listed, Shards};
 use crate::dataset::shard::{Facts, Shard};
+use crate::dataset::sidecars::{MAPPED_SIDECARS, to_be_read};
 use crate::error::{Error, ErrorKind, Result};
 use crate::source::open::{Open, SourceKind};
 use crate::source::shelf::Shelf;
@@ -36,7 +39,8 @@ use crate::source::shelf::Shelf;
 pub const DEFAULT_SOURCE: SourceKind = SourceKind::Mapped;
 
 /// A data set: samples by ordinal, from one shard or thousands. A clone is a pointer; all threads
-/// may use it at once. Indexes and tars are mapped, so processes of one machine share their memory.
+/// may use it at once. Tars and small sidecars are mapped, so processes of one machine share their
+/// memory; of large sidecars ([`sidecars::MAPPED_SIDECARS`]) nothing stays in memory.
 #[derive(Debug, Clone)]
 pub struct Dataset(Arc<Inner>);
 
@@ -48,10 +52,26 @@ struct Inner {
     starts: Vec<u64>,
     /// Parts by extension, if every shard was listed in a manifest.
     extensions: Option<BTreeMap<String, u64>>,
-    opener: Arc<dyn Open>,
-    cap: usize,
+    ways: Ways,
     fingerprint: OnceLock<Fingerprint>,
     search: KeySearch,
+}
+
+/// How its files are opened.
+#[derive(Debug, Clone)]
+struct Ways {
+    opener: Arc<dyn Open>,
+    /// Tars that may stand open.
+    cap: usize,
+    /// Bytes that its sidecars may have together if they are mapped.
+    mapped_sidecars: u64,
+}
+
+impl Default for Ways {
+    fn default() -> Ways {
+        let (opener, cap) = (Arc::new(DEFAULT_SOURCE), Shelf::default_cap());
+        Ways { opener, cap, mapped_sidecars: MAPPED_SIDECARS }
+    }
 }
 
 impl Dataset {
@@ -81,7 +101,7 @@ impl Dataset {
                 }
             }
         }
-        Dataset::of(facts, extensions, Arc::new(DEFAULT_SOURCE), Shelf::default_cap())
+        Dataset::of(facts, extensions, Ways::default())
     }
 
     /// The samples of several data sets, one after the other. They are read as the first is.
@@ -99,14 +119,13 @@ impl Dataset {
         }
         let shards = datasets.iter().flat_map(|dataset| dataset.shards());
         let facts = shards.map(|shard| shard.facts().clone()).collect();
-        Dataset::of(facts, extensions, first.0.opener.clone(), first.0.cap)
+        Dataset::of(facts, extensions, first.0.ways.clone())
     }
 
     fn of(
         facts: Vec<Arc<Facts>>,
         extensions: Option<BTreeMap<String, u64>>,
-        opener: Arc<dyn Open>,
-        cap: usize,
+        ways: Ways,
     ) -> Result<Dataset> {
         let mut starts = vec![0u64];
         for shard in &facts {
@@ -115,48 +134,55 @@ impl Dataset {
                 Error::new(ErrorKind::Limit, "the shards together have 2^64 samples or more")
             })?);
         }
-        Ok(Dataset::counted(facts, starts, extensions, opener, cap))
+        Ok(Dataset::counted(facts, starts, extensions, ways))
     }
 
     fn counted(
         facts: Vec<Arc<Facts>>,
         starts: Vec<u64>,
         extensions: Option<BTreeMap<String, u64>>,
-        opener: Arc<dyn Open>,
-        cap: usize,
+        ways: Ways,
     ) -> Dataset {
         let counts = facts.iter().map(|shard| shard.samples()).collect();
         let paths: Vec<PathBuf> = facts.iter().map(|shard| shard.path().to_path_buf()).collect();
-        let shelf = Arc::new(Shelf::new(opener.clone(), paths, cap));
-        let shard = |(number, facts)| Shard::new(facts, shelf.clone(), number);
+        let shelf = Arc::new(Shelf::new(ways.opener.clone(), paths, ways.cap));
+        let shelves = (shelf, to_be_read(&facts, ways.mapped_sidecars).map(Arc::new));
+        let shard = |(number, facts)| Shard::new(facts, shelves.clone(), number);
         let shards = facts.into_iter().enumerate().map(shard).collect();
         let (fingerprint, search) = (OnceLock::new(), KeySearch::default());
-        let inner = Inner { shards, counts, starts, extensions, opener, cap, fingerprint, search };
+        let inner = Inner { shards, counts, starts, extensions, ways, fingerprint, search };
         Dataset(Arc::new(inner))
     }
 
-    fn again(&self, opener: Arc<dyn Open>, cap: usize) -> Dataset {
+    fn again(&self, ways: Ways) -> Dataset {
         let facts = self.shards().iter().map(|shard| shard.facts().clone()).collect();
         let Inner { starts, extensions, .. } = &*self.0;
-        Dataset::counted(facts, starts.clone(), extensions.clone(), opener, cap)
+        Dataset::counted(facts, starts.clone(), extensions.clone(), ways)
     }
 
     /// The same data set, its tars read in another way; sidecars that are open stay so.
     #[must_use]
     pub fn with_source(&self, kind: SourceKind) -> Dataset {
-        self.again(Arc::new(kind), self.0.cap)
+        self.with_opener(Arc::new(kind))
     }
 
     /// The same data set, its tars opened by `opener`.
     #[must_use]
     pub fn with_opener(&self, opener: Arc<dyn Open>) -> Dataset {
-        self.again(opener, self.0.cap)
+        self.again(Ways { opener, ..self.0.ways.clone() })
     }
 
     /// The same data set, of which at most `tars` tars stand open at once (those in use come on top).
     #[must_use]
     pub fn with_open_tars(&self, tars: usize) -> Dataset {
-        self.again(self.0.opener.clone(), tars)
+        self.again(Ways { cap: tars, ..self.0.ways.clone() })
+    }
+
+    /// The same data set, whose sidecars are mapped if they have at most so many bytes together, and
+    /// otherwise read row by row; see [`sidecars::MAPPED_SIDECARS`], which holds unless this says something else.
+    #[must_use]
+    pub fn with_mapped_sidecars(&self, bytes: u64) -> Dataset {
+        self.again(Ways { mapped_sidecars: bytes, ..self.0.ways.clone() })
     }
 
     /// Samples.
@@ -233,6 +259,7 @@ impl Dataset {
             for (ext, count) in shard.index()?.ext_counts()? {
                 *sum.entry(name::shown(&ext)).or_insert(0) += count;
             }
+            shard.forget();
         }
         Ok(sum)
     }
@@ -243,7 +270,13 @@ impl Dataset {
     /// # Errors
     /// A sidecar that can't be opened, or is damaged.
     pub fn find(&self, key: &[u8]) -> Result<Option<(usize, u64)>> {
-        self.0.search.find(key, self.shards().len(), |number| self.shard(number).index())
+        let asked = RefCell::new(Vec::new());
+        let found = self.0.search.find(key, self.shards().len(), |number| {
+            asked.borrow_mut().push(number);
+            self.shard(number).index()
+        });
+        asked.take().into_iter().for_each(|number| self.shard(number).forget());
+        found
     }
 }
 

@@ -5,6 +5,7 @@
 
 use std::ops::Range;
 use std::path::PathBuf;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::head::Sections;
@@ -48,6 +49,8 @@ pub(super) struct Body {
     pub(super) sections: Sections,
     /// One bit a block of the body: set once its checksum was found right.
     pub(super) checked: Box<[AtomicU64]>,
+    /// The section of extensions, once it was read and not mapped.
+    pub(super) exts: OnceLock<Box<[u8]>>,
 }
 
 impl Body {
@@ -66,11 +69,7 @@ impl Body {
     pub(super) fn part(&self, part: u64) -> Result<Part<'_>> {
         let span: [u8; l::SPAN] = self.number(&self.sections.spans, part)?;
         let (offset, length) = (u64_at(&span, 0), u64_at(&span, 8));
-        let end = length.checked_next_multiple_of(512).and_then(|n| n.checked_add(offset));
-        if end.is_none_or(|end| end > self.tar_length) {
-            let text = format!("the sidecar lies: part {part} ends past the end of the tar");
-            return Err(self.error(ErrorKind::Damaged, text));
-        }
+        self.check_span(part, offset, length)?;
         let checksum = match &self.sections.checksums {
             Some(sums) => Some(u32::from_le_bytes(self.number(sums, part)?)),
             None => None,
@@ -81,21 +80,35 @@ impl Body {
         Ok(part)
     }
 
+    /// A part must lie in the tar.
+    pub(super) fn check_span(&self, part: u64, offset: u64, length: u64) -> Result<()> {
+        let end = length.checked_next_multiple_of(512).and_then(|n| n.checked_add(offset));
+        if end.is_some_and(|end| end <= self.tar_length) {
+            return Ok(());
+        }
+        let text = format!("the sidecar lies: part {part} ends past the end of the tar");
+        Err(self.error(ErrorKind::Damaged, text))
+    }
+
     pub(super) fn ext(&self, id: u16) -> Result<&[u8]> {
         let exts = &self.sections.exts;
-        let count = u32_at(self.read(exts.start, 4)?, 0) as usize;
+        self.ext_of(self.read(exts.start, exts.len())?, id)
+    }
+
+    /// The extension with this number, out of the section's bytes.
+    pub(super) fn ext_of<'a>(&self, exts: &'a [u8], id: u16) -> Result<&'a [u8]> {
+        let count = u32_at(exts, 0) as usize;
         let table = 4 + (count + 1) * 4;
         let id = usize::from(id);
         if id >= count || table > exts.len() {
             return Err(self.error(ErrorKind::Damaged, "the sidecar lies: no such extension"));
         }
-        let starts = self.read(exts.start + 4 + id * 4, 8)?;
-        let (start, end) = (u32_at(starts, 0) as usize, u32_at(starts, 4) as usize);
+        let (start, end) = (u32_at(exts, 4 + id * 4) as usize, u32_at(exts, 8 + id * 4) as usize);
         if start > end || end > exts.len() - table {
             let text = "the sidecar lies: an extension lies outside its section";
             return Err(self.error(ErrorKind::Damaged, text));
         }
-        self.read(exts.start + table + start, end - start)
+        Ok(&exts[table + start..table + end])
     }
 
     /// Record `i` of a section of `N`-byte records.
@@ -122,30 +135,58 @@ impl Body {
     /// Bytes of the body, after their blocks were checked.
     #[inline]
     pub(super) fn read(&self, start: usize, length: usize) -> Result<&[u8]> {
-        if length > 0 {
-            let first = (start - self.start) / l::CHECK_BLOCK;
-            let last = (start + length - 1 - self.start) / l::CHECK_BLOCK;
-            for block in first..=last {
-                let bit = 1 << (block % 64);
-                // Relaxed is enough: the bit guards nothing but repeated work.
-                if self.checked[block / 64].load(Ordering::Relaxed) & bit == 0 {
-                    self.check_block(block)?;
-                    self.checked[block / 64].fetch_or(bit, Ordering::Relaxed);
-                }
+        self.check_first(start, length, |block| self.check_block(block))?;
+        Ok(&self.bytes[start..start + length])
+    }
+
+    /// Has every block of these bytes checked that was not before.
+    #[inline]
+    pub(super) fn check_first<E>(
+        &self,
+        start: usize,
+        length: usize,
+        mut check: impl FnMut(usize) -> Result<(), E>,
+    ) -> Result<(), E> {
+        if length == 0 {
+            return Ok(());
+        }
+        let first = (start - self.start) / l::CHECK_BLOCK;
+        let last = (start + length - 1 - self.start) / l::CHECK_BLOCK;
+        for block in first..=last {
+            let bit = 1 << (block % 64);
+            // Relaxed is enough: the bit guards nothing but repeated work.
+            if self.checked[block / 64].load(Ordering::Relaxed) & bit == 0 {
+                check(block)?;
+                self.checked[block / 64].fetch_or(bit, Ordering::Relaxed);
             }
         }
-        Ok(&self.bytes[start..start + length])
+        Ok(())
     }
 
     #[cold]
     fn check_block(&self, block: usize) -> Result<()> {
+        let want = u32_at(&self.bytes, self.sum_of(block));
+        self.compare(block, want, &self.bytes[self.block(block)])
+    }
+
+    /// Where this block of the body stands in the file.
+    pub(super) fn block(&self, block: usize) -> Range<usize> {
         let start = self.start + block * l::CHECK_BLOCK;
-        let end = (start + l::CHECK_BLOCK).min(self.bytes.len());
-        let want = u32_at(&self.bytes, self.sums + block * 4);
-        let found = crc32c(&self.bytes[start..end]);
+        start..(start + l::CHECK_BLOCK).min(self.bytes.len())
+    }
+
+    /// Where the checksum of this block stands in the file.
+    pub(super) fn sum_of(&self, block: usize) -> usize {
+        self.sums + block * 4
+    }
+
+    /// The block's bytes must have the checksum that the head lists.
+    pub(super) fn compare(&self, block: usize, want: u32, bytes: &[u8]) -> Result<()> {
+        let found = crc32c(bytes);
         if want == found {
             return Ok(());
         }
+        let Range { start, end } = self.block(block);
         let text = format!(
             "the sidecar is damaged: the block at bytes {start}..{end} has checksum {found:08x}, \
              not {want:08x}; make it anew with `pack index --force`"

@@ -4,9 +4,11 @@
 //! table). The body is checked in blocks of 16 KiB, each when it is first touched, so that a
 //! damaged sidecar is never believed and a thousand of them still open in milliseconds.
 
-use std::fs::File;
+use std::fs::{File, Metadata};
+use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
+use std::sync::OnceLock;
 use std::sync::atomic::AtomicU64;
 
 use super::body::Body;
@@ -25,6 +27,7 @@ pub struct Index {
     facts: TarFacts,
     samples: u64,
     pub(super) parts: u64,
+    metadata: Option<Metadata>,
 }
 
 impl Index {
@@ -35,7 +38,8 @@ impl Index {
     pub fn open(path: &Path) -> Result<Index> {
         let file = File::open(path).map_err(|e| Error::io(e, "open", path))?;
         let failed = |e| Error::io(e, "read", path);
-        let length = file.metadata().map_err(failed)?.len();
+        let metadata = file.metadata().map_err(failed)?;
+        let length = metadata.len();
         // The head is read and not mapped: a first touch of the map would bring in pages around it.
         let mut start = [0; 4096];
         let start = &mut start[..length.min(4096) as usize];
@@ -49,6 +53,7 @@ impl Index {
         let index = head.and_then(|head| Index::new(&head, length, map));
         let mut index = index.map_err(|e| e.with_path(path))?;
         index.body.path = Some(path.to_path_buf());
+        index.metadata = Some(metadata);
         Ok(index)
     }
 
@@ -69,9 +74,9 @@ impl Index {
         let blocks = (length - start as u64).div_ceil(l::CHECK_BLOCK as u64);
         let checked = (0..blocks.div_ceil(64)).map(|_| AtomicU64::new(0)).collect();
         let bytes = bytes()?;
-        let body =
-            Body { bytes, path: None, tar_length: facts.length, sums, start, sections, checked };
-        Ok(Index { body, facts, samples, parts })
+        let (path, tar_length, exts) = (None, facts.length, OnceLock::new());
+        let body = Body { bytes, path, tar_length, sums, start, sections, checked, exts };
+        Ok(Index { body, facts, samples, parts, metadata: None })
     }
 
     /// Refuses a sidecar whose tar is not `length` bytes long.
@@ -110,6 +115,16 @@ impl Index {
         self.body.bytes.len() as u64
     }
 
+    /// What the system knew of the file when it was opened; none of a sidecar from memory.
+    pub fn metadata(&self) -> Option<&Metadata> {
+        self.metadata.as_ref()
+    }
+
+    /// Lets go of the memory that lookups have mapped: see [`Mapped::forget`]. It stays open.
+    pub fn forget(&self) {
+        self.body.bytes.forget();
+    }
+
     /// True if every part has a checksum.
     pub fn has_checksums(&self) -> bool {
         self.body.sections.checksums.is_some()
@@ -141,8 +156,22 @@ impl Index {
         if row >= self.samples {
             return Ok(None);
         }
-        let (first, key_start, first_part) = self.body.row(row)?;
-        let (_, key_end, end_part) = self.body.row(row + 1)?;
+        let here = self.body.row(row)?;
+        let (key, parts) = self.check_row(row, here, self.body.row(row + 1)?)?;
+        let key = self.body.read(key.start, key.len())?;
+        let dimensions = self.body.dimensions(row)?;
+        self.body.intact()?;
+        let (first, first_part, end_part) = (here.0, parts.start, parts.end);
+        Ok(Some(Sample { body: &self.body, row, key, first, dimensions, first_part, end_part }))
+    }
+
+    /// From the records of a row and of the next one: where its key stands in the file, and its parts.
+    pub(super) fn check_row(
+        &self,
+        row: u64,
+        (first, key_start, first_part): (u64, u64, u64),
+        (_, key_end, end_part): (u64, u64, u64),
+    ) -> Result<(Range<usize>, Range<u64>)> {
         if first_part > end_part || end_part > self.parts || first > self.facts.length {
             return Err(self.body.lie(row, "its parts or its first byte lie outside the shard"));
         }
@@ -150,11 +179,8 @@ impl Index {
         if key_start > key_end || key_end > keys.len() as u64 {
             return Err(self.body.lie(row, "its key lies outside the section of keys"));
         }
-        let key =
-            self.body.read(keys.start + key_start as usize, (key_end - key_start) as usize)?;
-        let dimensions = self.body.dimensions(row)?;
-        self.body.intact()?;
-        Ok(Some(Sample { body: &self.body, row, key, first, dimensions, first_part, end_part }))
+        let key = keys.start + key_start as usize..keys.start + key_end as usize;
+        Ok((key, first_part..end_part))
     }
 
     /// All samples in the order of the tar.

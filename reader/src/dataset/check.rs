@@ -55,6 +55,7 @@ impl Dataset {
         self.open_all()?;
         for shard in self.shards() {
             shard.index()?.check()?;
+            shard.forget();
         }
         Ok(())
     }

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use tarflume_formats::index;
+use tarflume_formats::index::{self, Found};
 
 use crate::dataset::Dataset;
 use crate::dataset::sample::{Bytes, Part, Sample};
@@ -39,13 +39,15 @@ impl Dataset {
         ordinal.map(|ordinal| self.get(ordinal)).transpose()
     }
 
-    /// The key of the sample with this ordinal, as it stands in the sidecar.
+    /// The key of the sample with this ordinal.
     ///
     /// # Errors
     /// As [`Dataset::get`].
-    pub fn key(&self, ordinal: u64) -> Result<&[u8]> {
+    pub fn key(&self, ordinal: u64) -> Result<Vec<u8>> {
         let (shard, row) = self.place_of(ordinal)?;
-        Ok(self.shard(shard).index()?.key(row)?)
+        let mut found = Found::new();
+        self.shard(shard).look_up(row, &mut found)?;
+        Ok(found.key().to_vec())
     }
 
     /// Shard and row of a sample that must be there.
@@ -59,40 +61,38 @@ impl Dataset {
     fn sample(&self, ordinal: u64, exts: Option<&[&str]>) -> Result<Sample> {
         let (number, row) = self.place_of(ordinal)?;
         let shard = self.shard(number);
-        let index = shard.index()?;
-        let found = index.sample(row)?.ok_or_else(|| {
-            let text = format!("the sidecar has no row {row}, which the manifest counts");
-            Error::new(ErrorKind::Stale, text).with_path(shard.path())
-        })?;
-        let key: Box<[u8]> = found.key.into();
+        let mut found = Found::new();
+        shard.look_up(row, &mut found).map_err(|e| e.with_path(shard.path()))?;
         let parts = match exts {
-            None => found.parts().collect::<Result<Vec<_>, _>>()?,
+            None => found.parts().collect(),
             Some(exts) => {
                 let part = |ext: &&str| wanted(&found, ext);
                 let parts: Result<Vec<_>> = exts.iter().map(part).collect();
                 parts.map_err(|e| {
-                    e.with_path(shard.path()).with_byte(found.first).with_key(found.shown_key())
+                    e.with_path(shard.path()).with_byte(found.first()).with_key(found.shown_key())
                 })?
             }
         };
-        let exts: Vec<Box<[u8]>> = parts.iter().map(|part| part.ext.into()).collect();
-        index.intact()?; // key and extensions were copied from the map
         let bytes = read(&shard.source()?, &parts).map_err(|e| e.with_path(shard.path()));
         let bytes = bytes.map_err(|e| e.with_key(found.shown_key()))?;
-        let parts = parts.iter().zip(exts).zip(bytes).map(|((part, ext), bytes)| Part {
-            ext,
+        let parts = parts.iter().zip(bytes).map(|(part, bytes)| Part {
+            ext: part.ext.into(),
             bytes,
             at: part.offset,
             checksum: part.checksum,
         });
-        Ok(Sample { key, ordinal, parts: parts.collect(), path: shard.path().into() })
+        Ok(Sample {
+            key: found.key().into(),
+            ordinal,
+            parts: parts.collect(),
+            path: shard.path().into(),
+        })
     }
 }
 
-fn wanted<'a>(sample: &index::Sample<'a>, ext: &str) -> Result<index::Part<'a>> {
+fn wanted<'a>(sample: &'a Found, ext: &str) -> Result<index::Part<'a>> {
     let mut have = Vec::new();
     for part in sample.parts() {
-        let part = part?;
         if part.ext.eq_ignore_ascii_case(ext.as_bytes()) {
             return Ok(part);
         }

@@ -119,6 +119,7 @@ impl Dataset {
                     place += 1;
                 }
             }
+            shard.forget();
         }
         Ok(())
     }
@@ -152,6 +153,7 @@ impl Dataset {
                 look(&Facts { ordinal: start + sample.row, sample })?;
             }
             index.intact()?; // what was looked at stands in the map
+            shard.forget();
         }
         Ok(())
     }

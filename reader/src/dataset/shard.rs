@@ -8,11 +8,13 @@ use std::sync::{Arc, OnceLock};
 use tarflume_formats::Index;
 use tarflume_formats::checksum::Digest;
 use tarflume_formats::dataset::open_index;
+use tarflume_formats::index::Found;
 use tarflume_formats::manifest::{ShardEntry, hex_digest};
 use tarflume_formats::shard::index_path;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::source::Source;
+use crate::source::identity::Identity;
 use crate::source::shelf::Shelf;
 
 /// One tar of a data set.
@@ -20,6 +22,8 @@ use crate::source::shelf::Shelf;
 pub struct Shard {
     facts: Arc<Facts>,
     shelf: Arc<Shelf>,
+    /// Open sidecars, where they are read and not mapped.
+    sidecars: Option<Arc<Shelf>>,
     number: usize,
 }
 
@@ -59,6 +63,19 @@ impl Facts {
 
     pub(crate) fn samples(&self) -> u64 {
         self.samples
+    }
+
+    /// Bytes of the sidecar; nothing is opened.
+    pub(crate) fn sidecar_bytes(&self) -> u64 {
+        let listed = self.listed.as_ref().map(|(_, entry)| entry.index_bytes);
+        listed.or_else(|| self.index.get().map(Index::length)).unwrap_or(0)
+    }
+
+    /// Lets go of the sidecar's memory, if it is open.
+    pub(crate) fn forget(&self) {
+        if let Some(index) = self.index.get() {
+            index.forget();
+        }
     }
 
     fn index(&self) -> Result<&Index> {
@@ -101,8 +118,12 @@ pub(crate) enum Content {
 }
 
 impl Shard {
-    pub(crate) fn new(facts: Arc<Facts>, shelf: Arc<Shelf>, number: usize) -> Shard {
-        Shard { facts, shelf, number }
+    pub(crate) fn new(
+        facts: Arc<Facts>,
+        (shelf, sidecars): (Arc<Shelf>, Option<Arc<Shelf>>),
+        number: usize,
+    ) -> Shard {
+        Shard { facts, shelf, sidecars, number }
     }
 
     pub(crate) fn facts(&self) -> &Arc<Facts> {
@@ -126,6 +147,36 @@ impl Shard {
     /// It is missing, damaged or stale; the tar is not there. The next call tries again.
     pub fn index(&self) -> Result<&Index> {
         self.facts.index()
+    }
+
+    /// Copies what its sidecar says of a row, which must be there.
+    ///
+    /// # Errors
+    /// As [`Shard::index`]; [`ErrorKind::Stale`]: there is no such row, or the sidecar is no longer
+    /// the file that was opened.
+    pub(crate) fn look_up(&self, row: u64, found: &mut Found) -> Result<()> {
+        let index = self.index()?;
+        let there = match &self.sidecars {
+            None => index.look_up(row, found)?,
+            Some(sidecars) => {
+                let opened = index.metadata().map(Identity::from);
+                let file = sidecars.get_known(self.number, opened)?;
+                index.look_up_by(row, |at, into| file.read_at(at, into), found)?
+            }
+        };
+        if there {
+            return Ok(());
+        }
+        let text = format!("the sidecar has no row {row}, which the manifest counts");
+        Err(Error::new(ErrorKind::Stale, text))
+    }
+
+    /// Lets go of what was mapped of its sidecar, where sidecars are not to stay in memory: after all
+    /// of it was read through [`Shard::index`].
+    pub(crate) fn forget(&self) {
+        if self.sidecars.is_some() {
+            self.facts.forget();
+        }
     }
 
     /// The tar's bytes, from the shelf of open shards.

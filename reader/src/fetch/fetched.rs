@@ -75,7 +75,7 @@ impl Fetched {
         for number in items {
             let item = &plan.items()[number];
             if let Err(error) = self.read_item(dataset, plan, run, item) {
-                let error = named(error, dataset, item);
+                let error = named(error, dataset, plan, item);
                 bad.push(Bad { slot: item.slot, ordinal: item.ordinal, error });
                 self.lost.push(number);
             }
@@ -139,7 +139,7 @@ impl Fetched {
             let Some(ext) = part.ext else { continue };
             let ext = wanted.ext(ext).as_bytes();
             match_checksum(self.bytes(part), part.checksum, ext, || self.check())
-                .map_err(|e| named(e.with_byte(part.at), dataset, item))?;
+                .map_err(|e| named(e.with_byte(part.at), dataset, plan, item))?;
         }
         Ok(())
     }
@@ -211,10 +211,7 @@ impl Fetched {
 }
 
 /// Adds path and key to what went wrong with an item.
-fn named(error: Error, dataset: &Dataset, item: &Item) -> Error {
-    let error = error.with_path(dataset.shard(item.shard).path());
-    match dataset.key(item.ordinal) {
-        Ok(key) => error.with_key(name::shown(key)),
-        Err(_) => error,
-    }
+fn named(error: Error, dataset: &Dataset, plan: &Plan, item: &Item) -> Error {
+    let path = dataset.shard(item.shard).path();
+    error.with_path(path).with_key(name::shown(plan.key(item)))
 }

@@ -5,8 +5,10 @@
 
 use std::ops::Range;
 
+use tarflume_formats::index::Found;
+
 use crate::dataset::Dataset;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::fetch::wanted::Wanted;
 
 /// A sample that is wanted: which place of the batch it will have.
@@ -72,6 +74,8 @@ pub struct Item {
     pub row: u64,
     /// Its parts, in [`Plan::parts`]: one for each need, in their order.
     pub parts: Range<usize>,
+    /// Its key, in the plan's keys.
+    key: Range<usize>,
     /// The first byte that is wanted of it.
     first: u64,
 }
@@ -109,7 +113,11 @@ pub struct Plan {
     reads: Vec<Read>,
     items: Vec<Item>,
     parts: Vec<PartRef>,
+    /// The samples' keys, one after the other.
+    keys: Vec<u8>,
     bad: Vec<Bad>,
+    /// The sample that was looked up last.
+    found: Found,
     /// Numbers of an item's parts, as they stand in the tar.
     order: Vec<usize>,
 }
@@ -124,7 +132,7 @@ impl Plan {
     /// is in [`Plan::bad`] and in no run.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`]: an ordinal is not in the data set.
+    /// [`crate::ErrorKind::Usage`]: an ordinal is not in the data set.
     pub fn fill(
         &mut self,
         dataset: &Dataset,
@@ -136,7 +144,9 @@ impl Plan {
         for &draw in draws {
             let (shard, row) = dataset.place_of(draw.ordinal)?;
             let parts = self.parts.len();
-            if let Err(error) = self.look_up(dataset, draw, (shard, row), wanted) {
+            let place = (shard, row);
+            let looked_up = dataset.shard(shard).look_up(row, &mut self.found);
+            if let Err(error) = looked_up.and_then(|()| self.take_in(draw, place, wanted)) {
                 self.parts.truncate(parts);
                 let error = error.with_path(dataset.shard(shard).path());
                 self.bad.push(Bad { slot: draw.slot, ordinal: draw.ordinal, error });
@@ -153,6 +163,7 @@ impl Plan {
         self.reads.clear();
         self.items.clear();
         self.parts.clear();
+        self.keys.clear();
         self.bad.clear();
     }
 
@@ -181,6 +192,11 @@ impl Plan {
         &self.parts[item.parts.clone()]
     }
 
+    /// The key of a sample.
+    pub fn key(&self, item: &Item) -> &[u8] {
+        &self.keys[item.key.clone()]
+    }
+
     /// The samples that could not be planned.
     pub fn bad(&self) -> &[Bad] {
         &self.bad
@@ -191,24 +207,20 @@ impl Plan {
         self.bad.drain(..)
     }
 
-    fn look_up(
+    /// Takes in what was looked up.
+    fn take_in(
         &mut self,
-        dataset: &Dataset,
         Draw { slot, ordinal }: Draw,
         (shard, row): (usize, u64),
         wanted: &Wanted,
     ) -> Result<()> {
-        let index = dataset.shard(shard).index()?;
-        let sample = index.sample(row)?.ok_or_else(|| {
-            let text = format!("the sidecar has no row {row}, which the manifest counts");
-            Error::new(ErrorKind::Stale, text)
-        })?;
+        let sample = &self.found;
         let start = self.parts.len();
         let mut first = None;
         for need in 0..wanted.len() {
-            let chosen = wanted.choose(need, &sample);
+            let chosen = wanted.choose(need, sample);
             let chosen =
-                chosen.map_err(|e| e.with_byte(sample.first).with_key(sample.shown_key()))?;
+                chosen.map_err(|e| e.with_byte(sample.first()).with_key(sample.shown_key()))?;
             self.parts.push(match chosen {
                 Some((ext, part)) => {
                     first = Some(first.map_or(part.offset, |at: u64| at.min(part.offset)));
@@ -218,9 +230,11 @@ impl Plan {
                 None => PartRef { ext: None, at: 0, length: 0, checksum: None, within: 0 },
             });
         }
-        index.intact()?; // extensions were compared in the map
-        let (parts, first) = (start..self.parts.len(), first.unwrap_or(sample.first));
-        self.items.push(Item { slot, ordinal, shard, row, parts, first });
+        let (parts, first) = (start..self.parts.len(), first.unwrap_or(sample.first()));
+        let key = self.keys.len();
+        self.keys.extend_from_slice(sample.key());
+        let key = key..self.keys.len();
+        self.items.push(Item { slot, ordinal, shard, row, parts, key, first });
         Ok(())
     }
 

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use tarflume_formats::index;
+use tarflume_formats::index::{Found, Part};
 
 use crate::error::{Error, ErrorKind, Result};
 
@@ -80,12 +80,11 @@ impl Wanted {
     pub(super) fn choose<'a>(
         &self,
         need: usize,
-        sample: &index::Sample<'a>,
-    ) -> Result<Option<(u32, index::Part<'a>)>> {
+        sample: &'a Found,
+    ) -> Result<Option<(u32, Part<'a>)>> {
         let Need { exts, required } = &self.needs[need];
-        let mut best: Option<(usize, index::Part<'a>)> = None;
+        let mut best: Option<(usize, Part<'a>)> = None;
         for part in sample.parts() {
-            let part = part?;
             let before = exts.start..best.as_ref().map_or(exts.end, |(number, _)| *number);
             let mut better =
                 before.filter(|&n| part.ext.eq_ignore_ascii_case(self.exts[n].as_bytes()));
@@ -101,9 +100,9 @@ impl Wanted {
         }
     }
 
-    fn missing(&self, need: usize, sample: &index::Sample<'_>) -> Error {
+    fn missing(&self, need: usize, sample: &Found) -> Error {
         let exts = self.exts[self.needs[need].exts.clone()].join("' or '");
-        let have = sample.parts().flatten().map(|part| tarflume_formats::name::shown(part.ext));
+        let have = sample.parts().map(|part| tarflume_formats::name::shown(part.ext));
         let have = have.collect::<Vec<_>>().join(", ");
         let text = format!("the sample has no part '{exts}'; it has: {have}");
         Error::new(ErrorKind::MissingPart, text)

@@ -90,8 +90,7 @@ impl IndexedFeed {
         self.keys.clear();
         self.keys.resize(desk.dealt.len(), 0);
         for item in desk.plan.items() {
-            // A key that can't be read makes its sample bad when it is written.
-            self.keys[item.slot] = with.dataset.key(item.ordinal).map_or(0, <[u8]>::len);
+            self.keys[item.slot] = desk.plan.key(item).len();
         }
         let least = match with.policy.on_bad {
             OnBad::Substitute => self.labour.middling(),

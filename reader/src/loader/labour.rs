@@ -178,7 +178,7 @@ impl IndexedLabour {
         scratch.was_refused(); // forgotten, whatever an earlier sample made of it
         let dataset = &self.with.dataset;
         fetched.verify(dataset, plan, item, wanted, self.with.policy.verify)?;
-        let name = dataset.key(item.ordinal)?;
+        let name = plan.key(item);
         let random = Key::new(self.seed, pass, b"sample  ").draw(item.ordinal);
         let parts = plan.parts_of(item);
         let part = |n: usize| {
@@ -191,9 +191,7 @@ impl IndexedLabour {
             let start = n.or(Some(0)).and_then(|n| parts.get(n)).map_or(0, |part| part.at);
             let path = dataset.shard(item.shard).path();
             error.in_part(start).with_path(path).with_key(name::shown(name))
-        })?;
-        let shard = dataset.shard(item.shard); // the key was copied from the map of its sidecar
-        shard.index()?.intact().map_err(|e| Error::from(e).with_path(shard.path()))
+        })
     }
 
     /// Says of an error which sample of a run it is about.
@@ -201,13 +199,9 @@ impl IndexedLabour {
         let run = &plan.runs()[run];
         let error = error.with_path(self.with.dataset.shard(run.shard).path());
         let item = plan.items().get(run.items.start);
-        match item.map(|item| (item, self.with.dataset.key(item.ordinal))) {
-            Some((item, Ok(key))) => {
-                let at = plan.parts_of(item).iter().find(|part| part.ext.is_some());
-                error.with_key(name::shown(key)).with_byte(at.map_or(0, |part| part.at))
-            }
-            _ => error,
-        }
+        let Some(item) = item else { return error };
+        let at = plan.parts_of(item).iter().find(|part| part.ext.is_some());
+        error.with_key(name::shown(plan.key(item))).with_byte(at.map_or(0, |part| part.at))
     }
 
     /// Does with a bad sample what the policy says.
@@ -239,10 +233,10 @@ impl IndexedLabour {
                 let draw = [Draw { slot: 0, ordinal }];
                 let planned = plan.fill(dataset, &draw, &recipe.wanted, Limits::default());
                 let (Ok(()), Some(item)) = (planned, plan.items().first()) else { continue };
-                let Ok(key) = dataset.key(ordinal) else { continue };
                 found += 1;
+                let key = plan.key(item).len();
                 for (column, sum) in sums.iter_mut().enumerate() {
-                    *sum += u128::from(self.room(&plan, item, column, key.len()));
+                    *sum += u128::from(self.room(&plan, item, column, key));
                 }
             }
             let each = |sum| u64::try_from(sum / found.max(1)).unwrap_or(u64::MAX);
@@ -297,9 +291,9 @@ impl IndexedLabour {
         hand: &mut Hand,
     ) -> Result<bool> {
         let Some(item) = spare.items().first() else { return Ok(false) };
-        let Ok(key) = self.with.dataset.key(item.ordinal) else { return Ok(false) };
+        let key = spare.key(item).len();
         let middling = self.middling().iter().enumerate();
-        let mut rooms = middling.map(|(n, &most)| (self.room(spare, item, n, key.len()), most));
+        let mut rooms = middling.map(|(n, &most)| (self.room(spare, item, n, key), most));
         if rooms.any(|(room, most)| room > most) {
             return Ok(false);
         }

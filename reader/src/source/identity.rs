@@ -41,7 +41,7 @@ impl Identity {
         match std::fs::metadata(path) {
             Ok(found) => Ok(Identity::from(&found)),
             Err(e) if e.kind() == io::ErrorKind::NotFound => {
-                let text = "the shard was removed while it was in use";
+                let text = "the file was removed while it was in use";
                 Err(Error::new(ErrorKind::Stale, text).with_path(path))
             }
             Err(e) => Err(refused(e, "look at", path)),
@@ -63,17 +63,17 @@ impl Identity {
             return Ok(());
         }
         let (kind, text) = if (self.device, self.inode) != (now.device, now.inode) {
-            let text = "another file bears the shard's name now: it was replaced while it was in \
+            let text = "another file bears its name now: it was replaced while it was in \
                         use; open the data set again";
             (ErrorKind::Stale, text.to_string())
         } else if now.length < self.length {
             let text = format!(
-                "the shard was cut while it was in use: it has {} bytes now and had {}",
+                "the file was cut while it was in use: it has {} bytes now and had {}",
                 now.length, self.length
             );
             (ErrorKind::Truncated, text)
         } else {
-            let text = "the shard was written to while it was in use; publish shards under a name \
+            let text = "the file was written to while it was in use; publish files under a name \
                         of their own and rename them";
             (ErrorKind::Stale, text.to_string())
         };

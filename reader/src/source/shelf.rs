@@ -74,6 +74,17 @@ impl Shelf {
     /// # Panics
     /// There is no such shard.
     pub fn get(&self, number: usize) -> Result<Arc<dyn Source>> {
+        self.get_known(number, None)
+    }
+
+    /// As [`Shelf::get`], where it is known which file it was before the shelf opened it at all.
+    ///
+    /// # Errors
+    /// As [`Shelf::get`].
+    ///
+    /// # Panics
+    /// As [`Shelf::get`].
+    pub fn get_known(&self, number: usize, was: Option<Identity>) -> Result<Arc<dyn Source>> {
         let slot = &self.slots[number];
         self.touch(slot);
         if let Some(source) = &*slot.source.read().unwrap_or_else(PoisonError::into_inner) {
@@ -84,7 +95,7 @@ impl Shelf {
             if let Some(source) = &*place {
                 return Ok(source.clone());
             }
-            let source = self.open(slot)?;
+            let source = self.open(slot, was)?;
             *place = Some(source.clone());
             source
         };
@@ -107,9 +118,9 @@ impl Shelf {
         }
     }
 
-    fn open(&self, slot: &Slot) -> Result<Arc<dyn Source>> {
+    fn open(&self, slot: &Slot, was: Option<Identity>) -> Result<Arc<dyn Source>> {
         let (source, identity) = self.opener.open(&slot.path)?;
-        slot.identity.get_or_init(|| identity).expect(&identity, &slot.path)?;
+        slot.identity.get_or_init(|| was.unwrap_or(identity)).expect(&identity, &slot.path)?;
         Ok(source)
     }
 

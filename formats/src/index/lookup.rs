@@ -1,0 +1,206 @@
+//! One row of a sidecar copied into memory of the caller's: out of the map, or by reads of the file.
+//!
+//! A lookup through the map leaves the pages around it in the process's memory, and lookups all over
+//! a large data set leave all of its sidecars there. A lookup by reads costs some calls of the system
+//! and leaves nothing. Both check the same things; who opens the file, and which way is taken, is
+//! decided elsewhere.
+
+use std::ops::Range;
+
+use super::body::{Body, Part};
+use super::layout as l;
+use super::view::Index;
+use crate::error::{Error, ErrorKind, Result};
+use crate::le::{u32_at, u64_at};
+use crate::name;
+
+/// A sample as its sidecar describes it, in memory of its own. Used again for row after row: once
+/// its vectors have grown, nothing is allocated.
+#[derive(Debug, Clone, Default)]
+pub struct Found {
+    first: u64,
+    key: Vec<u8>,
+    /// The extensions, one after the other.
+    exts: Vec<u8>,
+    parts: Vec<FoundPart>,
+    /// Records as they stand in the file.
+    records: Vec<u8>,
+}
+
+#[derive(Debug, Clone)]
+struct FoundPart {
+    ext: Range<usize>,
+    offset: u64,
+    length: u64,
+    checksum: Option<u32>,
+}
+
+impl Found {
+    /// Nothing yet.
+    pub fn new() -> Found {
+        Found::default()
+    }
+
+    /// The key.
+    pub fn key(&self) -> &[u8] {
+        &self.key
+    }
+
+    /// The key as text for messages.
+    pub fn shown_key(&self) -> String {
+        name::shown(&self.key)
+    }
+
+    /// Byte of the tar at which the sample's first header block begins.
+    pub fn first(&self) -> u64 {
+        self.first
+    }
+
+    /// The parts in the order of the tar.
+    pub fn parts(&self) -> impl ExactSizeIterator<Item = Part<'_>> {
+        self.parts.iter().map(|part| Part {
+            ext: &self.exts[part.ext.clone()],
+            offset: part.offset,
+            length: part.length,
+            checksum: part.checksum,
+        })
+    }
+
+    fn clear(&mut self) {
+        self.first = 0;
+        self.key.clear();
+        self.exts.clear();
+        self.parts.clear();
+    }
+}
+
+impl Index {
+    /// Copies the sample at `row` out of the map; false past the end.
+    ///
+    /// # Errors
+    /// As [`Index::sample`] and [`super::Sample::parts`].
+    pub fn look_up(&self, row: u64, found: &mut Found) -> Result<bool> {
+        let body = &self.body;
+        let there = self.gather(row, found, &mut |at, into: &mut [u8]| {
+            into.copy_from_slice(body.read(at, into.len())?);
+            Ok::<_, Error>(())
+        })?;
+        body.intact()?;
+        Ok(there)
+    }
+
+    /// As [`Index::look_up`], by `read`, which fills its second argument with the bytes of the
+    /// sidecar's file from its first one on, or fails: four reads a sample, and one more where parts
+    /// have checksums. No page of the map is touched.
+    ///
+    /// # Errors
+    /// As [`Index::look_up`]; what `read` gives.
+    pub fn look_up_by<E: From<Error>>(
+        &self,
+        row: u64,
+        read: impl Fn(u64, &mut [u8]) -> Result<(), E>,
+        found: &mut Found,
+    ) -> Result<bool, E> {
+        let body = &self.body;
+        self.gather(row, found, &mut |at, into: &mut [u8]| {
+            body.check_first(at, into.len(), |block| check_block(body, block, &read))?;
+            read(at as u64, into)
+        })
+    }
+
+    /// Collects what describes a sample; `get` fills bytes from a place of the file on, after their
+    /// blocks were checked.
+    fn gather<E: From<Error>>(
+        &self,
+        row: u64,
+        found: &mut Found,
+        get: &mut impl FnMut(usize, &mut [u8]) -> Result<(), E>,
+    ) -> Result<bool, E> {
+        found.clear();
+        if row >= self.samples() {
+            return Ok(false);
+        }
+        let mut rows = [0; 2 * l::ROW];
+        // There is a record behind the last row's; opening has checked how many there are.
+        get(self.body.sections.rows.start + row as usize * l::ROW, &mut rows)?;
+        let record = |at| (u64_at(&rows, at), u64_at(&rows, at + 8), u64_at(&rows, at + 16));
+        let (key, parts) = self.check_row(row, record(0), record(l::ROW))?;
+        found.first = record(0).0;
+        make_room(&mut found.key, key.len())?;
+        get(key.start, &mut found.key)?;
+        self.gather_parts(parts, found, get)?;
+        Ok(true)
+    }
+
+    fn gather_parts<E: From<Error>>(
+        &self,
+        parts: Range<u64>,
+        found: &mut Found,
+        get: &mut impl FnMut(usize, &mut [u8]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let Body { sections, .. } = &self.body;
+        // Opening has checked that each section has as many records as there are parts.
+        let (first, count) = (parts.start as usize, (parts.end - parts.start) as usize);
+        let sums = if sections.checksums.is_some() { 4 } else { 0 };
+        make_room(&mut found.records, count.saturating_mul(l::SPAN + 2 + sums))?;
+        let (spans, rest) = found.records.split_at_mut(count * l::SPAN);
+        let (ids, checksums) = rest.split_at_mut(count * 2);
+        get(sections.spans.start + first * l::SPAN, spans)?;
+        get(sections.ext_ids.start + first * 2, ids)?;
+        if let Some(section) = &sections.checksums {
+            get(section.start + first * 4, checksums)?;
+        }
+        let exts = self.exts(get)?;
+        for (n, part) in parts.enumerate() {
+            let (offset, length) = (u64_at(spans, n * l::SPAN), u64_at(spans, n * l::SPAN + 8));
+            self.body.check_span(part, offset, length)?;
+            let id = u16::from_le_bytes([ids[n * 2], ids[n * 2 + 1]]);
+            let start = found.exts.len();
+            found.exts.extend_from_slice(self.body.ext_of(exts, id)?);
+            let (ext, checksum) =
+                (start..found.exts.len(), (sums > 0).then(|| u32_at(checksums, n * 4)));
+            found.parts.push(FoundPart { ext, offset, length, checksum });
+        }
+        Ok(())
+    }
+
+    /// The section of extensions, which is short and needed by every lookup: got once and kept.
+    fn exts<E: From<Error>>(
+        &self,
+        get: &mut impl FnMut(usize, &mut [u8]) -> Result<(), E>,
+    ) -> Result<&[u8], E> {
+        if let Some(exts) = self.body.exts.get() {
+            return Ok(exts);
+        }
+        let section = &self.body.sections.exts;
+        let mut exts = Vec::new();
+        make_room(&mut exts, section.len())?;
+        get(section.start, &mut exts)?;
+        Ok(self.body.exts.get_or_init(|| exts.into()))
+    }
+}
+
+/// Reads a block and its checksum, and compares.
+#[cold]
+fn check_block<E: From<Error>>(
+    body: &Body,
+    block: usize,
+    read: &impl Fn(u64, &mut [u8]) -> Result<(), E>,
+) -> Result<(), E> {
+    let (mut want, mut bytes) = ([0; 4], vec![0; body.block(block).len()]);
+    read(body.sum_of(block) as u64, &mut want)?;
+    read(body.block(block).start as u64, &mut bytes)?;
+    Ok(body.compare(block, u32::from_le_bytes(want), &bytes)?)
+}
+
+/// Makes the vector `length` bytes long.
+fn make_room(bytes: &mut Vec<u8>, length: usize) -> Result<()> {
+    bytes.clear();
+    bytes.try_reserve(length).map_err(|_| {
+        let text =
+            format!("a sample of the sidecar takes {length} bytes, for which there is no memory");
+        Error::new(ErrorKind::Limit, text)
+    })?;
+    bytes.resize(length, 0);
+    Ok(())
+}

@@ -1,0 +1,37 @@
+//! Whether a data set's sidecars are mapped or read: decided here, and nowhere else.
+//!
+//! Lookups through maps cost some 0.2 us and processes share the pages; but an exact shuffle draws
+//! rows all over the data set, the system maps 64 KiB around each, and soon every page of every
+//! sidecar counts as memory of the processes. Lookups by reads cost some calls of the system and
+//! keep nothing: open files alone, of which a bounded number stands open.
+
+use std::sync::Arc;
+
+use rustix::process::{Resource, getrlimit};
+use tarflume_formats::shard::index_path;
+
+use crate::dataset::shard::Facts;
+use crate::source::open::SourceKind;
+use crate::source::shelf::Shelf;
+
+/// Sidecars of more bytes than this together are read and not mapped: 256 MiB, some 2.5 million
+/// samples. Below that all processes of a machine together hold no more than this, once.
+pub const MAPPED_SIDECARS: u64 = 256 << 20;
+
+/// A shelf for sidecars that are to be read; `None` if they are to be mapped.
+pub(crate) fn to_be_read(facts: &[Arc<Facts>], mapped: u64) -> Option<Shelf> {
+    let bytes = facts.iter().fold(0u64, |sum, facts| sum.saturating_add(facts.sidecar_bytes()));
+    if bytes <= mapped {
+        return None;
+    }
+    let paths = facts.iter().map(|facts| index_path(facts.path()));
+    Some(Shelf::new(Arc::new(SourceKind::File), paths, most_open()))
+}
+
+/// How many sidecars may stand open: a quarter of the files that this process may open, at most
+/// 4,096. Below that a shuffle all over more shards opens one for every lookup, which costs some
+/// microseconds.
+fn most_open() -> usize {
+    let files = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
+    (files / 4).clamp(1, 4096) as usize
+}
