@@ -2,7 +2,7 @@
 //! is worth reading over, and what checksums cost.
 //!
 //! `sources make DIR MIB` writes shards of samples with parts of 110 kB and 60 bytes, random bytes;
-//! `sources time DIR ROUNDS` prints tables. Every case reads the same bytes and adds them up, so that
+//! `sources time DIR ROUNDS` prints tables; `sources open NAME` times the opening of any data set. Every case reads the same bytes and adds them up, so that
 //! a map's pages are touched. Cold means that the shards' pages were given back to the system
 //! (`POSIX_FADV_DONTNEED`) before the case; rounds are interleaved, the median is printed.
 #![expect(clippy::print_stdout, reason = "a program that prints its measurements")]
@@ -42,7 +42,8 @@ fn main() -> Result<()> {
     match args.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["make", dir, mib] => make(Path::new(dir), mib.parse()?),
         ["time", dir, rounds] => time(Path::new(dir), rounds.parse()?),
-        _ => Err("usage: sources make DIR MIB | time DIR ROUNDS".into()),
+        ["open", name] => open(name),
+        _ => Err("usage: sources make DIR MIB | time DIR ROUNDS | open NAME".into()),
     }
 }
 
@@ -69,6 +70,28 @@ fn make(dir: &Path, mib: u64) -> Result<()> {
     let extensions = BTreeMap::from([("jpg".into(), samples), ("json".into(), samples)]);
     let manifest = Manifest::new("sources", None, extensions, entries);
     fs::write(dir.join(FILE_NAME), manifest.to_json())?;
+    Ok(())
+}
+
+/// Opens, finds the last sample, and opens every sidecar: 11 rounds.
+fn open(name: &str) -> Result<()> {
+    let mut ms = [const { Vec::new() }; 3];
+    for _ in 0..11 {
+        let start = Instant::now();
+        let dataset = Dataset::open(name)?;
+        black_box(dataset.fingerprint()?);
+        ms[0].push(start.elapsed().as_secs_f64() * 1e3);
+        let start = Instant::now();
+        black_box(dataset.key(dataset.len() - 1)?);
+        ms[1].push(start.elapsed().as_secs_f64() * 1e3);
+        let start = Instant::now();
+        dataset.open_all()?;
+        ms[2].push(start.elapsed().as_secs_f64() * 1e3);
+    }
+    for (what, ms) in ["open", "first key", "open_all"].iter().zip(&mut ms) {
+        ms.sort_by(f64::total_cmp);
+        println!("{what}: {:.2} ms ({:.2}-{:.2})", ms[5], ms[0], ms[10]);
+    }
     Ok(())
 }
 
@@ -203,31 +226,14 @@ fn give_back(dataset: &Dataset) -> Result<()> {
 fn time(dir: &Path, rounds: usize) -> Result<()> {
     let dataset = Dataset::open(PathBuf::from(dir))?;
     dataset.open_all()?;
-    let mut cases = Vec::new();
     let bytes = dataset.shard(0).index()?.tar().length;
-    let shards = dataset.shards().len().min(5);
+    let shards = dataset.shards().len().min(3);
     let runs = (0..shards).flat_map(|s| (0..bytes / RUN).map(move |r| (s, r * RUN, RUN)));
     let runs = Arc::new(runs.collect::<Vec<_>>());
-    let parts = random_parts(&dataset, 6000)?;
+    let parts = random_parts(&dataset, 3000)?;
+    let mut cases = Vec::new();
     for (pattern, reads) in [("runs of 1 MiB in order", runs), ("110 kB parts at random", parts)] {
-        for cold in [false, true] {
-            for threads in [1, 2] {
-                for kind in [SourceKind::File, SourceKind::Mapped] {
-                    for (random, advise) in
-                        [(false, false), (false, true), (true, false), (true, true)]
-                    {
-                        let temperature = if cold { "cold" } else { "warm" };
-                        let open = if random { "random" } else { "none" };
-                        let name = format!(
-                            "{pattern} | {temperature} | {threads} | {kind:?} | {open} | {advise}"
-                        );
-                        let (way, reads) = (Way { kind, random }, reads.clone());
-                        let seconds = Vec::new();
-                        cases.push(Case { name, way, reads, cold, advise, threads, seconds });
-                    }
-                }
-            }
-        }
+        cases_of(pattern, &reads, &mut cases);
     }
     for _ in 0..rounds {
         for case in &mut cases {
@@ -245,6 +251,24 @@ fn time(dir: &Path, rounds: usize) -> Result<()> {
     gaps(&dataset, rounds)?;
     checksums(&dataset, rounds)?;
     lookups(&dataset, rounds)
+}
+
+/// All ways to do these reads. Hints matter where a disk is read.
+fn cases_of(pattern: &str, reads: &Arc<Vec<(usize, u64, u64)>>, cases: &mut Vec<Case>) {
+    let hints =
+        [(false, false, false), (true, false, false), (true, false, true), (true, true, true)];
+    for (cold, random, advise) in hints {
+        for threads in [1, 2] {
+            for kind in [SourceKind::File, SourceKind::Mapped] {
+                let temperature = if cold { "cold" } else { "warm" };
+                let open = if random { "random" } else { "none" };
+                let name =
+                    format!("{pattern} | {temperature} | {threads} | {kind:?} | {open} | {advise}");
+                let (way, reads, seconds) = (Way { kind, random }, reads.clone(), Vec::new());
+                cases.push(Case { name, way, reads, cold, advise, threads, seconds });
+            }
+        }
+    }
 }
 
 fn rates(seconds: &mut [f64], amount: f64) -> String {

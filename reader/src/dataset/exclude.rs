@@ -62,7 +62,8 @@ impl Exclude {
 
     /// A list of keys, one a line; or JSON objects with `key` and perhaps `shard` (the path of its
     /// tar, or the end of that): a file whose first byte is `{` is such a report. Empty lines, and
-    /// objects without a key, say nothing.
+    /// objects without a key, say nothing. A key that is not UTF-8 stands escaped in a report, and is
+    /// then not found again: `exclude` says so.
     ///
     /// # Errors
     /// [`ErrorKind::WrongFormat`]: something in a report is no such object.

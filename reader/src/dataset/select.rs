@@ -30,7 +30,7 @@ impl<'a> Facts<'a> {
         self.sample.dimensions
     }
 
-    /// Extension and length in bytes of each part. A part that the sidecar lies about is left out.
+    /// Extension and length in bytes of each part.
     pub fn parts(&self) -> impl Iterator<Item = (&'a [u8], u64)> + use<'a> {
         self.sample.parts().flatten().map(|part| (part.ext, part.length))
     }
@@ -54,16 +54,20 @@ pub struct Excluded {
 }
 
 impl Dataset {
-    /// The ordinals, rising, of the samples that `keep` does not want. Every sidecar is read, no tar.
+    /// The ordinals, rising, of the samples that `keep` does not want. Every sidecar is read, no tar:
+    /// some 100 ns a sample.
     ///
     /// # Errors
     /// A sidecar that can't be opened, or is damaged.
     pub fn filter(&self, mut keep: impl FnMut(&Facts<'_>) -> bool) -> Result<Vec<u64>> {
         let mut left_out = Vec::new();
         self.each(|facts| {
+            // What the rule sees of the parts must be all of them.
+            facts.sample.parts().try_for_each(|part| part.map(|_| ()))?;
             if !keep(facts) {
                 left_out.push(facts.ordinal);
             }
+            Ok(())
         })?;
         Ok(left_out)
     }
@@ -127,24 +131,25 @@ impl Dataset {
     ) -> Result<()> {
         let lines = list.by_key();
         self.each(|facts| {
-            let Some(numbers) = lines.get(facts.key()) else { return };
-            let Some((shard, _)) = self.place(facts.ordinal) else { return };
+            let Some(numbers) = lines.get(facts.key()) else { return Ok(()) };
+            let Some((shard, _)) = self.place(facts.ordinal) else { return Ok(()) };
             for &number in numbers {
                 if list.lines()[number].may_stand_in(self.shard(shard).path()) {
                     found[number] = true;
                     ordinals.push(facts.ordinal);
                 }
             }
+            Ok(())
         })
     }
 
     /// Shows every sample.
-    fn each(&self, mut look: impl FnMut(&Facts<'_>)) -> Result<()> {
+    fn each(&self, mut look: impl FnMut(&Facts<'_>) -> Result<()>) -> Result<()> {
         for (shard, start) in self.shards().iter().zip(self.starts()) {
             let index = shard.index()?;
             for sample in index.iter() {
                 let sample = sample.map_err(Error::from)?;
-                look(&Facts { ordinal: start + sample.row, sample });
+                look(&Facts { ordinal: start + sample.row, sample })?;
             }
             index.intact()?; // what was looked at stands in the map
         }

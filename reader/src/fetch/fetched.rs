@@ -82,7 +82,8 @@ impl Fetched {
         }
     }
 
-    /// Asks the system to bring the bytes of run `run` into its cache; waits for nothing.
+    /// Asks the system to bring the bytes of run `run` into its cache; waits for nothing. To be called
+    /// some runs ahead: page faults alone read a cold disk in small pieces, one after the other.
     pub fn advise(dataset: &Dataset, plan: &Plan, run: usize) {
         let run = &plan.runs()[run];
         if let Ok(source) = dataset.shard(run.shard).source() {
@@ -119,7 +120,7 @@ impl Fetched {
         self.buffer.get(at..at + length).unwrap_or_default()
     }
 
-    /// Compares the parts of an item with their checksums, if `verify` picks it.
+    /// Compares the parts of an item that is here with their checksums, if `verify` picks it.
     ///
     /// # Errors
     /// [`ErrorKind::Damaged`], with path, byte, key and part; or what became of the shard.

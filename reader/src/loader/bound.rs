@@ -13,8 +13,8 @@ use crate::size::Size;
 
 /// Slabs beside those in preparation: one with the consumer, one on its way back.
 pub(crate) const SPARE_SLABS: u64 = 2;
-/// The longest read, where memory allows.
-const RUN: u64 = 1 << 20;
+/// The longest read, where memory allows: it is decoded or copied while it is in a core's cache.
+const RUN: u64 = 256 << 10;
 
 /// How a bound in bytes is shared out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -146,7 +146,7 @@ mod tests {
         let fixed = 38 << 20;
         let error = Shares::of(64 << 20, fixed, 4, 2).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Limit);
-        let kept = 2 * ((1 << 20) + 2 * Scratch::KEEP as u64);
+        let kept = 2 * (RUN + 2 * Scratch::KEEP as u64);
         assert!(
             Shares::of(kept + 6 * fixed, fixed, 4, 2).is_ok(),
             "what the error asks for is enough"

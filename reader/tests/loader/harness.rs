@@ -113,6 +113,15 @@ pub fn batches(loader: &Loader, epoch: u64) -> Result<Vec<Vec<u64>>> {
         .collect()
 }
 
+/// True once none of the loader's threads is left: one that was joined may be listed for a moment more.
+#[allow(dead_code)] // for targets that count threads
+pub fn threads_are_gone() -> bool {
+    (0..2000).any(|_| {
+        std::thread::sleep(std::time::Duration::from_micros(200));
+        threads() == 0
+    })
+}
+
 /// Threads of this process whose names are the loader's.
 pub fn threads() -> usize {
     let tasks = std::fs::read_dir("/proc/self/task").unwrap();

@@ -1,0 +1,192 @@
+//! How loaders end, and what user code may do to them: panic, hold on to everything, be slow.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use tarflume::column::{DType, Row, RowShape};
+use tarflume::decode::{Decode, Sample, Scratch};
+use tarflume::order::Shuffle;
+use tarflume::{Batch, ErrorKind, OnBad, Result};
+
+use crate::harness::{Shards, batches, is_true, key};
+
+/// A column that a function writes.
+pub struct Own<F>(pub RowShape, pub F);
+
+impl<F> Decode for Own<F>
+where
+    F: Fn(&Sample<'_>, Row<'_>) -> Result<()> + Send + Sync + 'static,
+{
+    fn parts(&self) -> Vec<String> {
+        vec!["bin".into()]
+    }
+
+    fn shape(&self) -> RowShape {
+        self.0.clone()
+    }
+
+    fn decode(&self, sample: &Sample<'_>, row: Row<'_>, _: &mut Scratch) -> Result<()> {
+        self.1(sample, row)
+    }
+}
+
+const NUMBER: RowShape = RowShape::Fixed(DType::U8, Vec::new());
+
+#[test]
+fn a_batch_outlives_its_loader_and_is_still_right() {
+    let shards = Shards::of(&[20]);
+    let loader = shards.loader().build().unwrap();
+    let mut epoch = loader.epoch(0);
+    let first = epoch.next().unwrap().unwrap();
+    let second = epoch.next().unwrap().unwrap();
+    drop(loader);
+    let third = epoch.next().unwrap().unwrap();
+    drop(epoch);
+    for (step, batch) in [first, second, third].iter().enumerate() {
+        is_true(batch);
+        assert_eq!(batch.step(), step as u64);
+    }
+}
+
+#[test]
+fn who_keeps_all_batches_keeps_them_unchanged() {
+    let shards = Shards::of(&[100, 100]);
+    let loader = shards.loader().shuffle(Shuffle::Full { seed: 1 }).memory("64MiB").threads(2);
+    let loader = loader.build().unwrap();
+    let all: Vec<Batch> = (0..3).flat_map(|n| loader.epoch(n)).map(Result::unwrap).collect();
+    assert_eq!(all.len(), 150);
+    batches(&loader, 3).unwrap(); // others are made meanwhile
+    all.iter().for_each(is_true);
+}
+
+#[test]
+fn loaders_and_epochs_at_once_do_not_disturb_each_other() {
+    let shards = Shards::of(&[40, 23]);
+    let full = |seed| shards.loader().shuffle(Shuffle::Full { seed });
+    let (one, two) = (full(1).build().unwrap(), full(2).threads(1).build().unwrap());
+    let expected = [batches(&one, 0), batches(&one, 5), batches(&two, 0)].map(Result::unwrap);
+    let mut running = [one.epoch(0), one.epoch(5), two.epoch(0)];
+    let mut came = [const { Vec::new() }; 3];
+    while came[0].len() < expected[0].len() {
+        for (epoch, came) in running.iter_mut().zip(&mut came) {
+            let batch = epoch.next().unwrap().unwrap();
+            is_true(&batch);
+            came.push(batch.ordinals().collect::<Vec<_>>());
+        }
+    }
+    assert_eq!(came, expected);
+    std::thread::scope(|scope| {
+        for n in 0..8 {
+            let (one, two, expected) = (&one, &two, &expected);
+            scope.spawn(move || match n % 2 {
+                0 => assert_eq!(batches(one, 5).unwrap(), expected[1]),
+                _ => assert_eq!(batches(two, 0).unwrap(), expected[2]),
+            });
+        }
+    });
+}
+
+#[test]
+fn no_more_is_prepared_than_was_asked_for() {
+    let shards = Shards::of(&[400]);
+    let decoded = Arc::new(AtomicUsize::new(0));
+    let count = decoded.clone();
+    let column = Own(NUMBER, move |_: &Sample<'_>, mut row: Row<'_>| {
+        count.fetch_add(1, Ordering::SeqCst);
+        row.put(&[7])
+    });
+    let loader = shards.loader().column("own", column).prefetch(3).threads(4).build().unwrap();
+    let mut epoch = loader.epoch(0);
+    for taken in 1..20 {
+        let batch = epoch.next().unwrap().unwrap();
+        std::thread::sleep(Duration::from_millis(5));
+        assert!(decoded.load(Ordering::SeqCst) <= 4 * (taken + 3));
+        drop(batch);
+    }
+}
+
+#[test]
+fn a_decoder_that_panics_is_an_error_and_no_end_of_the_loader() {
+    let shards = Shards::of(&[40]);
+    let build = |on_bad| {
+        let column = Own(NUMBER, |sample: &Sample<'_>, mut row: Row<'_>| {
+            assert!(sample.ordinal != 9, "nine is not to my taste");
+            row.put(&[1])
+        });
+        shards.loader().column("own", column).on_bad(on_bad).build().unwrap()
+    };
+    let loader = build(OnBad::Error);
+    for _ in 0..3 {
+        let mut epoch = loader.epoch(0);
+        epoch.next().unwrap().unwrap();
+        epoch.next().unwrap().unwrap();
+        let error = epoch.next().unwrap().unwrap_err();
+        assert_eq!((error.kind(), error.place().key.clone()), (ErrorKind::Panicked, Some(key(9))));
+        let text = error.to_string();
+        assert!(text.contains("column 'own'") && text.contains("not to my taste"), "{text}");
+        drop(epoch);
+        assert_eq!(loader.state().position(), 8);
+        loader.epoch(1).next().unwrap().unwrap(); // begins anew, and so does the state
+        drop(loader.epoch(0));
+    }
+    let skipping = build(OnBad::Skip);
+    assert_eq!(batches(&skipping, 0).unwrap().concat().len(), 39);
+}
+
+/// Panics when it is asked how much room a row needs.
+struct NoRoom;
+
+impl Decode for NoRoom {
+    fn parts(&self) -> Vec<String> {
+        vec!["bin".into()]
+    }
+
+    fn shape(&self) -> RowShape {
+        RowShape::Variable(DType::U8)
+    }
+
+    fn room(&self, _: &[u64]) -> u64 {
+        panic!("room for what?")
+    }
+
+    fn decode(&self, _: &Sample<'_>, _: Row<'_>, _: &mut Scratch) -> Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn other_user_code_that_panics_is_an_error_too() {
+    let shards = Shards::of(&[40]);
+    for on_bad in [OnBad::Error, OnBad::Substitute] {
+        let loader = shards.loader().column("own", NoRoom).on_bad(on_bad).build().unwrap();
+        let error = loader.epoch(0).next().unwrap().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Panicked, "{error}");
+        assert!(error.to_string().contains("room for what?"), "{error}");
+    }
+    let error = shards.loader().filter(|_| panic!("no opinion")).build().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Panicked);
+    assert!(error.to_string().contains("the filter panicked: no opinion"), "{error}");
+}
+
+#[test]
+fn a_variable_row_that_nobody_writes_is_empty() {
+    let shards = Shards::of(&[40]);
+    let own = Own(RowShape::Variable(DType::U8), |sample: &Sample<'_>, mut row: Row<'_>| {
+        match sample.ordinal % 2 {
+            0 => row.put(sample.part(0)),
+            _ => Ok(()),
+        }
+    });
+    let loader = shards.loader().column("own", own).build().unwrap();
+    for epoch in 0..3 {
+        for batch in loader.epoch(epoch).map(Result::unwrap) {
+            is_true(&batch);
+            let (own, bin) = (batch.column("own").unwrap(), batch.column("bin").unwrap());
+            for (row, ordinal) in batch.ordinals().enumerate() {
+                let expected = if ordinal % 2 == 0 { bin.row(row) } else { &[] };
+                assert!(own.row(row) == expected, "row {row}");
+            }
+        }
+    }
+}

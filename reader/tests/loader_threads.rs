@@ -1,0 +1,88 @@
+//! Loaders that are dropped at any moment, in any order: no thread is left, and nothing hangs.
+//!
+//! A test binary of its own, because it counts the threads of the process: one test.
+#![allow(missing_docs, unreachable_pub, dead_code, clippy::unwrap_used)]
+
+#[path = "loader/harness.rs"]
+mod harness;
+
+use std::time::{Duration, Instant};
+
+use harness::Shards;
+use tarflume::Loader;
+use tarflume::column::{DType, Row, RowShape};
+use tarflume::decode::{Decode, Sample, Scratch};
+use tarflume::order::Shuffle;
+use tarflume_fixtures::SplitMix64;
+
+/// Takes some time for each sample.
+struct Slow;
+
+impl Decode for Slow {
+    fn parts(&self) -> Vec<String> {
+        vec!["bin".into()]
+    }
+
+    fn shape(&self) -> RowShape {
+        RowShape::Fixed(DType::U8, vec![])
+    }
+
+    fn decode(
+        &self,
+        sample: &Sample<'_>,
+        mut row: Row<'_>,
+        _: &mut Scratch,
+    ) -> tarflume::Result<()> {
+        std::thread::sleep(Duration::from_micros(sample.ordinal % 7 * 40));
+        row.put(&[1])
+    }
+}
+
+/// Two loaders that share the pool, epochs and batches of both, and a random end.
+fn once(shards: &Shards, random: &mut SplitMix64) {
+    let build = |threads: u32| {
+        let loader = shards.loader().shuffle(Shuffle::Full { seed: threads.into() });
+        loader.column("slow", Slow).threads(threads as usize).build().unwrap()
+    };
+    let mut loaders: Vec<Loader> = vec![build(1 + random.below(3)), build(1 + random.below(3))];
+    let (mut epochs, mut batches) = (Vec::new(), Vec::new());
+    for _ in 0..random.below(12) {
+        match random.below(6) {
+            0 if !loaders.is_empty() => {
+                loaders.swap_remove(random.below(loaders.len() as u32) as usize);
+            }
+            1 if !epochs.is_empty() => {
+                epochs.swap_remove(random.below(epochs.len() as u32) as usize);
+            }
+            2 | 3 if !loaders.is_empty() => {
+                let loader = &loaders[random.below(loaders.len() as u32) as usize];
+                epochs.push(loader.epoch(random.below(3).into()));
+            }
+            _ => {
+                let some = random.below(epochs.len().max(1) as u32) as usize;
+                batches.extend(epochs.get_mut(some).and_then(Iterator::next).map(Result::unwrap));
+            }
+        }
+        std::thread::sleep(Duration::from_micros(random.below(300).into()));
+    }
+    match random.below(3) {
+        0 => drop((loaders, epochs)),
+        1 => drop((epochs, loaders)),
+        _ => drop((batches.split_off(batches.len() / 2), epochs, loaders)),
+    }
+    assert!(harness::threads_are_gone(), "everything but batches is dropped");
+    batches.iter().for_each(harness::is_true);
+}
+
+#[test]
+fn a_thousand_ends_leave_no_thread() {
+    let shards = Shards::of(&[13, 29]);
+    let mut random = SplitMix64::nth(1, 1);
+    let mut longest = Duration::ZERO;
+    for _ in 0..1000 {
+        let began = Instant::now();
+        once(&shards, &mut random);
+        longest = longest.max(began.elapsed());
+    }
+    assert!(longest < Duration::from_secs(10), "{longest:?} for one of them");
+}
