@@ -3,7 +3,6 @@
 use std::fs;
 
 use serde_json::Value;
-use tarflume_fixtures::Folder;
 
 use crate::harness::Place;
 
@@ -90,12 +89,12 @@ fn people_get_lines_and_tables() {
 #[test]
 fn a_data_set_smaller_than_a_batch_is_gone_through_again() {
     let place = photos(3);
-    let report = measured(&place, "shards --samples 1 --step-ms 1");
-    assert_eq!(report["raw"]["samples"], 256);
+    let report = measured(&place, "shards --samples 1 --batch 16 --step-ms 1");
+    assert_eq!(report["raw"]["samples"], 16);
     assert_eq!(report["accelerator"]["steps"], 1);
     let note = report["notes"][0].as_str().unwrap();
-    assert!(note.contains("3 samples, less than a batch of 256"), "{note}");
-    place.pack("bench shards --samples 1").succeeds().says("note: the data set has 3 samples");
+    assert!(note.contains("3 samples, less than a batch of 16"), "{note}");
+    place.pack("bench shards --samples 1 --batch 16").succeeds().says("note: the data set has 3 samples");
 }
 
 #[test]
@@ -108,9 +107,7 @@ fn every_order_and_way_of_reading_can_be_asked_for() {
         assert!(report["decoded"].is_null());
     }
     for way in ["file", "mapped"] {
-        let words =
-            "--samples 8 --batch 4 --verify sampled --memory 200MB --prefetch 1 --seconds 1";
-        let words = words.replace(" --seconds 1", "");
+        let words = "--samples 8 --batch 4 --verify sampled --memory 200MB --prefetch 1";
         measured(&place, &format!("shards/shard-000000.tar --source {way} {words}"));
     }
 }
@@ -130,8 +127,9 @@ fn what_is_no_image_is_not_decoded() {
 #[test]
 fn images_of_several_kinds_are_decoded_and_samples_without_one_left_out() {
     let place = Place::new();
-    Folder::new(7).pairs(27).mixed_kinds().write(&place.at("photos")).unwrap();
-    place.file("photos/zz.json", "{}").pack("build photos -o shards --require json").succeeds();
+    place.photos("photos", 26).file("photos/y.json", "{}").file("photos/z.json", "{}");
+    image::RgbImage::new(300, 200).save(place.at("photos/y.png")).unwrap();
+    place.pack("build photos -o shards --require json").succeeds();
     let report = measured(&place, "shards --samples 27 --batch 9");
     assert_eq!(report["samples"], 28);
     assert_eq!(report["decoded"]["samples"], 27);

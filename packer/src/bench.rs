@@ -41,23 +41,23 @@ fn measured(options: &Options) -> Result<Report, Failure> {
     let loader = taking::builder(dataset.clone(), options).build()?;
     let raw = taking::measure(&loader, options.until, opened, false)?;
     let (samples, parts) = (dataset.len(), dataset.extensions()?);
-    let images = if options.raw { Vec::new() } else { images::of(&parts, samples) };
+    let images = if options.raw { None } else { images::of(&parts, samples) };
     let mut report = Report {
         path: options.path.display().to_string(),
         samples,
         shards: dataset.shards().len() as u64,
         parts,
         threads: loader.stats().threads as u64,
-        notes: notes(options, samples, &images),
+        notes: notes(options, samples, images.is_some()),
         raw,
         decoded: None,
         accelerator: None,
     };
     drop(loader); // its slabs would stand beside those of the next
-    if !images.is_empty() {
+    if let Some(images) = &images {
         let opened = Instant::now();
         let builder = taking::builder(open(options)?, options);
-        let (builder, lacking) = taking::decoded(builder, &images);
+        let (builder, lacking) = taking::decoded(builder, images);
         report.decoded = Some(taking::measure(&builder.build()?, options.until, opened, true)?);
         if lacking > 0 {
             let lacking = units::counted(lacking, "sample has", "samples have");
@@ -66,8 +66,8 @@ fn measured(options: &Options) -> Result<Report, Failure> {
     }
     if let Some(step) = options.step {
         let mut builder = taking::builder(dataset, options);
-        if !images.is_empty() {
-            builder = taking::decoded(builder, &images).0;
+        if let Some(images) = &images {
+            builder = taking::decoded(builder, images).0;
         }
         report.accelerator = Some(accelerator::play(&builder.build()?, step, options.until)?);
     }
@@ -75,7 +75,7 @@ fn measured(options: &Options) -> Result<Report, Failure> {
 }
 
 /// What should be known before the numbers are read.
-fn notes(options: &Options, samples: u64, images: &[String]) -> Vec<String> {
+fn notes(options: &Options, samples: u64, images: bool) -> Vec<String> {
     let mut notes = Vec::new();
     if samples < options.batch {
         notes.push(format!(
@@ -84,7 +84,7 @@ fn notes(options: &Options, samples: u64, images: &[String]) -> Vec<String> {
             units::count(options.batch)
         ));
     }
-    if images.is_empty() && !options.raw {
+    if !images && !options.raw {
         notes.push("no part is an image: nothing is decoded".into());
     }
     notes

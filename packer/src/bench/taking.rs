@@ -6,6 +6,7 @@ use tarflume::decode::image::Image;
 use tarflume::decode::random_crop::RandomResizedCrop;
 use tarflume::{Batch, Dataset, Loader, LoaderBuilder, Result};
 
+use super::images::Images;
 use super::options::{Options, Until};
 use super::report::{Account, Rate};
 
@@ -29,13 +30,14 @@ pub(super) fn builder(dataset: Dataset, options: &Options) -> LoaderBuilder {
     }
 }
 
-/// With pictures of the extensions `exts` as a training on ImageNet has them: a random part, resized
+/// With pictures as a training on ImageNet has them: a random part, resized
 /// to 224 x 224, flipped every other time. Samples without a picture are left out if there are any;
 /// gives their number.
-pub(super) fn decoded(builder: LoaderBuilder, exts: &[String]) -> (LoaderBuilder, u64) {
+pub(super) fn decoded(builder: LoaderBuilder, images: &Images) -> (LoaderBuilder, u64) {
+    let exts = &images.exts;
     let crop = RandomResizedCrop::new(224).flip(0.5);
     let builder = builder.column("image", Image::new(exts.join(";"), crop));
-    if exts.len() < 2 {
+    if images.everywhere {
         return (builder, 0);
     }
     let mut lacking = 0;
