@@ -358,7 +358,7 @@ fn epoch(dataset: &Dataset, samples: u64, wanted: &Wanted, verify: Verify) -> Re
         for (number, run) in plan.runs().iter().enumerate() {
             fetched.read(dataset, &plan, number, &mut bad);
             for item in &plan.items()[run.items.clone()] {
-                fetched.verify(dataset, &plan, item, wanted, verify)?;
+                fetched.verify(dataset, &plan, item, wanted, (verify, 0))?;
                 for part in plan.parts_of(item) {
                     sum ^= added(fetched.bytes(part));
                 }

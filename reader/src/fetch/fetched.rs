@@ -24,11 +24,12 @@ pub enum Verify {
 }
 
 impl Verify {
-    /// True if the parts of the sample with this ordinal are compared.
-    pub fn picks(self, ordinal: u64) -> bool {
+    /// True if the parts of the sample with this ordinal are compared in this pass: every pass has
+    /// others.
+    pub fn picks(self, ordinal: u64, pass: u64) -> bool {
         match self {
             Verify::Off => false,
-            Verify::Sampled => spread(ordinal).is_multiple_of(64),
+            Verify::Sampled => spread(ordinal ^ spread(pass)).is_multiple_of(64),
             Verify::All => true,
         }
     }
@@ -130,9 +131,9 @@ impl Fetched {
         plan: &Plan,
         item: &Item,
         wanted: &Wanted,
-        verify: Verify,
+        (verify, pass): (Verify, u64),
     ) -> Result<()> {
-        if !verify.picks(item.ordinal) {
+        if !verify.picks(item.ordinal, pass) {
             return Ok(());
         }
         for part in plan.parts_of(item) {

@@ -177,7 +177,7 @@ impl IndexedLabour {
         let Recipe { wanted, .. } = &*self.with.recipe;
         scratch.was_refused(); // forgotten, whatever an earlier sample made of it
         let dataset = &self.with.dataset;
-        fetched.verify(dataset, plan, item, wanted, self.with.policy.verify)?;
+        fetched.verify(dataset, plan, item, wanted, (self.with.policy.verify, pass))?;
         let name = plan.key(item);
         let random = Key::new(self.seed, pass, b"sample  ").draw(item.ordinal);
         let parts = plan.parts_of(item);

@@ -34,7 +34,7 @@ fn outcome(dataset: &Dataset) -> (Vec<u64>, Vec<(u64, ErrorKind, String)>) {
         fetched.read(dataset, &plan, number, &mut bad);
         for at in run.items.clone().filter(|&at| fetched.has(at)) {
             let item = &plan.items()[at];
-            let verified = fetched.verify(dataset, &plan, item, &wanted, Verify::All);
+            let verified = fetched.verify(dataset, &plan, item, &wanted, (Verify::All, 0));
             match verified.and_then(|()| fetched.check()) {
                 Ok(()) => good.push(item.ordinal),
                 Err(e) => wrong.push((item.ordinal, e.kind(), e.to_string())),

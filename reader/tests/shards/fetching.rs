@@ -43,7 +43,7 @@ fn read(
         fetched.read(dataset, plan, number, &mut bad);
         for at in run.items.clone().filter(|&at| fetched.has(at)) {
             let item = &plan.items()[at];
-            fetched.verify(dataset, plan, item, wanted, Verify::All).unwrap();
+            fetched.verify(dataset, plan, item, wanted, (Verify::All, 0)).unwrap();
             let parts = plan.parts_of(item).iter();
             let parts = parts.map(|part| part.ext.map(|_| fetched.bytes(part).to_vec())).collect();
             assert!(slots[item.slot].replace(parts).is_none(), "a slot is filled once");
@@ -216,7 +216,7 @@ fn of_a_run_that_can_not_be_read_whole_only_what_is_hit_is_bad() {
 
 #[test]
 fn of_samples_one_in_sixty_four_is_verified() {
-    let picked = (0..64_000).filter(|&n| Verify::Sampled.picks(n)).count();
+    let picked = (0..64_000).filter(|&n| Verify::Sampled.picks(n, 1)).count();
     assert!((850..1150).contains(&picked), "{picked}");
-    assert!(Verify::All.picks(5) && !Verify::Off.picks(5));
+    assert!(Verify::All.picks(5, 1) && !Verify::Off.picks(5, 1));
 }
