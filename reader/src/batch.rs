@@ -48,6 +48,12 @@ pub(crate) struct Content {
     pub(crate) position: u64,
 }
 
+impl Content {
+    pub(crate) fn new(slab: Slab) -> Content {
+        Content { slab, facts: Vec::new(), bad: Vec::new(), epoch: 0, step: 0, position: 0 }
+    }
+}
+
 /// Where contents go when their batch is dropped: a shelf with room for a few.
 #[derive(Debug)]
 pub(crate) struct Shelf {

@@ -36,7 +36,8 @@
 //!    rows of npy files;
 //! 4. [`fetch`]: which reads a batch needs; [`decode`]: from parts to rows;
 //! 5. [`slab`], [`batch`]: the memory of a batch; `pool`: the threads of the process;
-//! 6. [`loader`]: all of it put together; [`stream`]: tars without a sidecar.
+//! 6. [`stream`]: samples of tars without a sidecar;
+//! 7. [`loader`]: all of it put together.
 #![deny(unsafe_code)]
 #![warn(missing_docs)]
 
@@ -66,7 +67,9 @@ pub use decode::json::Json;
 pub use decode::random_crop::RandomResizedCrop;
 pub use error::{Error, ErrorKind, Result};
 pub use fetch::fetched::Verify;
-pub use loader::{Epoch, Loader, LoaderBuilder, OnBad};
+pub use loader::{
+    Epoch, Loader, LoaderBuilder, OnBad, StreamEpoch, StreamLoader, StreamLoaderBuilder,
+};
 pub use order::{LoaderState, Remainder, Shuffle, Split};
 pub use size::Size;
 pub use source::open::SourceKind;

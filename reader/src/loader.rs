@@ -1,7 +1,8 @@
 //! `Loader`: batches of a data set, in an order that is pure arithmetic, made by all cores.
 //!
 //! Floors: `bound bad stats` (words) < `recipe` (columns) < `job` < `flow` (the line of batches) < `labour
-//! feed` (what is done in it) < `inner epoch` < `builder`, and this file above them.
+//! feed stream_labour stream_feed` (what is done in it) < `taking` (who takes them) < `inner epoch` <
+//! `builder` < `stream_loader` < `stream_builder`, and this file above them.
 
 mod bad;
 mod bound;
@@ -9,11 +10,17 @@ mod builder;
 mod epoch;
 mod feed;
 mod flow;
+mod gathered;
 mod inner;
 mod job;
 mod labour;
 mod recipe;
 mod stats;
+mod stream_builder;
+mod stream_feed;
+mod stream_labour;
+mod stream_loader;
+mod taking;
 
 use std::fmt;
 use std::io::Write;
@@ -24,12 +31,15 @@ pub use bad::{BadSample, OnBad};
 pub use builder::LoaderBuilder;
 pub use epoch::Epoch;
 pub use stats::{Bottleneck, StageStats, Stats};
+pub use stream_builder::StreamLoaderBuilder;
+pub use stream_loader::{StreamEpoch, StreamLoader};
 
 use self::inner::Inner;
 use crate::dataset::Dataset;
 use crate::dataset::pattern::Shards;
 use crate::error::{Error, ErrorKind, Result};
 use crate::order::{Ledger, LoaderState, Order};
+use crate::stream::Stream;
 
 /// Batches of a data set, epoch after epoch.
 ///
@@ -77,6 +87,12 @@ impl Loader {
     /// samples as all of them, unless [`LoaderBuilder::epoch_length`] says otherwise.
     pub fn mixture(parts: impl IntoIterator<Item = (Dataset, u64)>) -> LoaderBuilder {
         LoaderBuilder::mixture(parts.into_iter().collect())
+    }
+
+    /// A loader of tars without an index: the same columns, threads and batches from what arrives front
+    /// to back. What needs an index is refused by name; see [`crate::stream::Refusal`].
+    pub fn stream(stream: Stream) -> StreamLoaderBuilder {
+        StreamLoaderBuilder::new(stream)
     }
 
     /// The batches of epoch number `epoch`, from its beginning, or from where a resumed state was

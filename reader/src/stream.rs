@@ -43,6 +43,7 @@ use std::path::Path;
 pub use self::ahead::StreamStats;
 use self::ahead::{Ahead, Task};
 use self::list::Shard;
+pub(crate) use self::queue::Item;
 pub use self::queue::{Bell, Next};
 pub use self::refusal::{Refusal, Remedy};
 pub use self::sample::StreamSample;
@@ -59,7 +60,8 @@ pub struct Stream {
     shuffle: Shuffle,
     rank: u64,
     world: u64,
-    memory: u64,
+    /// `None`: nothing was said.
+    memory: Option<u64>,
 }
 
 impl Stream {
@@ -103,7 +105,7 @@ impl Stream {
 
     fn of(shards: Vec<Shard>) -> Stream {
         let shuffle = Shuffle::None;
-        Stream { shards, shuffle, rank: 0, world: 1, memory: shares::DEFAULT }
+        Stream { shards, shuffle, rank: 0, world: 1, memory: None }
     }
 
     /// How samples are mixed; not at all if nothing is said. Of `None`, `Shards` and `Buffer` a
@@ -127,7 +129,25 @@ impl Stream {
     /// next are the caller's own matter.
     #[must_use]
     pub fn memory(self, bytes: u64) -> Stream {
-        Stream { memory: bytes, ..self }
+        Stream { memory: Some(bytes), ..self }
+    }
+
+    /// What [`Stream::memory`] was told.
+    pub(crate) fn memory_said(&self) -> Option<u64> {
+        self.memory
+    }
+
+    /// The seed of its shuffle; 0 for none.
+    pub(crate) fn seed(&self) -> u64 {
+        self.shuffle.seed()
+    }
+
+    /// Whether an epoch could be begun; reads nothing.
+    ///
+    /// # Errors
+    /// Those of [`Stream::samples`].
+    pub(crate) fn check(&self) -> Result<()> {
+        self.task(0).map(drop)
     }
 
     /// Shards in all, of all ranks.
@@ -195,7 +215,7 @@ impl Stream {
         Ok(Task {
             shards: ours.map(|number| (number, self.shards[number].clone())).collect(),
             buffer,
-            shares: Shares::of(self.memory, buffer.is_some())?,
+            shares: Shares::of(self.memory.unwrap_or(shares::DEFAULT), buffer.is_some())?,
         })
     }
 }
@@ -219,7 +239,21 @@ impl Samples {
     /// The next sample if there is one now. What the caller holds counts as the stream's memory: if
     /// that is full, there is nothing new until samples are dropped.
     pub fn try_next(&mut self) -> Next {
+        match self.ahead.try_next() {
+            Next::Ready(item) => Next::Ready(item.into_result()),
+            Next::NotYet => Next::NotYet,
+            Next::End => Next::End,
+        }
+    }
+
+    /// The same, for a caller who must know whether the rest of a shard is lost.
+    pub(crate) fn try_item(&mut self) -> Next<Item> {
         self.ahead.try_next()
+    }
+
+    /// Bytes in the caller's hands, if they are what keeps the next sample away; and how many may be.
+    pub(crate) fn in_the_way(&self) -> Option<(u64, u64)> {
+        self.ahead.in_the_way()
     }
 
     /// What was done so far.

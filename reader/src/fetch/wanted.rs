@@ -82,12 +82,20 @@ impl Wanted {
         need: usize,
         sample: &'a Found,
     ) -> Result<Option<(u32, Part<'a>)>> {
+        self.pick(need, || sample.parts().map(|part| (part.ext, part)))
+    }
+
+    /// The same of a sample whose parts are these: the extension of each, and what stands for it.
+    pub(crate) fn pick<'a, T, P: Iterator<Item = (&'a [u8], T)>>(
+        &self,
+        need: usize,
+        parts: impl Fn() -> P,
+    ) -> Result<Option<(u32, T)>> {
         let Need { exts, required } = &self.needs[need];
-        let mut best: Option<(usize, Part<'a>)> = None;
-        for part in sample.parts() {
+        let mut best: Option<(usize, T)> = None;
+        for (ext, part) in parts() {
             let before = exts.start..best.as_ref().map_or(exts.end, |(number, _)| *number);
-            let mut better =
-                before.filter(|&n| part.ext.eq_ignore_ascii_case(self.exts[n].as_bytes()));
+            let mut better = before.filter(|&n| ext.eq_ignore_ascii_case(self.exts[n].as_bytes()));
             if let Some(number) = better.next() {
                 best = Some((number, part));
             }
@@ -95,14 +103,14 @@ impl Wanted {
         match best {
             // Extensions are counted from what a user wrote.
             Some((number, part)) => Ok(Some((number as u32, part))),
-            None if *required => Err(self.missing(need, sample)),
+            None if *required => Err(self.missing(need, parts().map(|(ext, _)| ext))),
             None => Ok(None),
         }
     }
 
-    fn missing(&self, need: usize, sample: &Found) -> Error {
+    fn missing<'a>(&self, need: usize, have: impl Iterator<Item = &'a [u8]>) -> Error {
         let exts = self.exts[self.needs[need].exts.clone()].join("' or '");
-        let have = sample.parts().map(|part| tarflume_formats::name::shown(part.ext));
+        let have = have.map(tarflume_formats::name::shown);
         let have = have.collect::<Vec<_>>().join(", ");
         let text = format!("the sample has no part '{exts}'; it has: {have}");
         Error::new(ErrorKind::MissingPart, text)

@@ -16,6 +16,9 @@ pub(crate) const SPARE_SLABS: u64 = 2;
 /// The longest read, where memory allows: it is decoded or copied while it is in a core's cache.
 const RUN: u64 = 256 << 10;
 
+/// The least that a stream can do with.
+const STREAM_LEAST: u64 = 16 << 20;
+
 /// How a bound in bytes is shared out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Shares {
@@ -44,8 +47,7 @@ impl Shares {
         let slabs = memory.saturating_sub(kept) / 2;
         let held = slabs.checked_div(fixed).unwrap_or(u64::MAX);
         if held < 1 + SPARE_SLABS || memory <= kept {
-            let least =
-                kept.saturating_add(fixed.max(1 << 20).saturating_mul(2 * (1 + SPARE_SLABS)));
+            let least = Shares::least(kept, fixed);
             let text = format!(
                 "{} are too little for {threads} threads and batches of {}: give .memory() at least {}, \
                  or take smaller batches",
@@ -60,6 +62,43 @@ impl Shares {
         let shares = depth + SPARE_SLABS;
         let variable = rest / 2 * depth / shares;
         Ok(Shares { depth: depth as usize, run, variable, decode: rest / 8 * 3, reads: rest / 8 })
+    }
+
+    /// Bytes with which batches of `fixed` bytes have room, where threads keep `kept`.
+    fn least(kept: u64, fixed: u64) -> u64 {
+        kept.saturating_add(fixed.max(1 << 20).saturating_mul(2 * (1 + SPARE_SLABS)))
+    }
+
+    /// Shares out `memory` bytes between a stream and the batches made of it: to the stream what it
+    /// was told to take, or else half. What is left is for [`Shares::of`].
+    ///
+    /// # Errors
+    /// [`ErrorKind::Limit`]: the batches have no room beside the stream; says how much is needed.
+    pub(crate) fn beside_stream(
+        (memory, said): (u64, Option<u64>),
+        fixed: u64,
+        depth: usize,
+        threads: usize,
+    ) -> Result<(u64, Shares)> {
+        let stream = said.unwrap_or(memory / 2);
+        let shares = Shares::of(memory.saturating_sub(stream), fixed, depth, threads);
+        if shares.is_ok() && stream >= STREAM_LEAST {
+            return shares.map(|shares| (stream, shares));
+        }
+        let least = Shares::least(threads as u64 * (RUN + 2 * Scratch::KEEP as u64), fixed);
+        let least = match said {
+            Some(stream) => least.saturating_add(stream.max(STREAM_LEAST)),
+            None => least.max(STREAM_LEAST).saturating_mul(2),
+        };
+        let text = format!(
+            "{} are too little for a stream of {}, {threads} threads and batches of {}: give .memory() at \
+             least {}, or take smaller batches",
+            Size::new(memory),
+            Size::new(stream),
+            Size::new(fixed),
+            Size::new(least)
+        );
+        Err(Error::new(ErrorKind::Limit, text))
     }
 }
 
@@ -151,6 +190,21 @@ mod tests {
             Shares::of(kept + 6 * fixed, fixed, 4, 2).is_ok(),
             "what the error asks for is enough"
         );
+    }
+
+    #[test]
+    fn stream_and_batches_stay_within_one_bound() {
+        let fixed = 38 << 20;
+        for said in [None, Some(STREAM_LEAST), Some(300 << 20)] {
+            let shares = |memory| Shares::beside_stream((memory, said), fixed, 4, 2);
+            let (stream, _) = shares(2 << 30).unwrap();
+            assert_eq!(stream, said.unwrap_or(1 << 30));
+            let error = shares(100 << 20).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Limit);
+            let size = error.text().split("at least ").nth(1).unwrap().split(',').next().unwrap();
+            let enough = size.parse::<Size>().unwrap().bytes();
+            assert!(shares(enough + (1 << 20)).is_ok(), "{error}");
+        }
     }
 
     #[test]

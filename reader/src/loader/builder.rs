@@ -30,11 +30,11 @@ use crate::size::Size;
 use crate::source::open::SourceKind;
 
 /// Batches in preparation at once, unless the user says otherwise.
-const PREFETCH: usize = 4;
+pub(super) const PREFETCH: usize = 4;
 /// The memory bound, unless the user says otherwise.
-const MEMORY: u64 = 2 << 30;
+pub(super) const MEMORY: u64 = 2 << 30;
 /// Bad samples that are put up with under `Skip` and `Substitute`, unless the user says otherwise.
-const BAD_BUDGET: u64 = 1000;
+pub(super) const BAD_BUDGET: u64 = 1000;
 
 /// How many rows a batch has.
 #[derive(Debug, Clone, Copy)]
@@ -352,7 +352,7 @@ fn rows(batch: BatchSize, world: u64) -> Result<u64> {
     }
 }
 
-fn threads(asked: Option<usize>) -> Result<usize> {
+pub(super) fn threads(asked: Option<usize>) -> Result<usize> {
     let cores = || std::thread::available_parallelism().map_or(1, usize::from);
     match asked.unwrap_or_else(cores) {
         0 => Err(Error::usage("a loader needs a thread: leave .threads() out for one a core")),

@@ -2,45 +2,34 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::Instant;
 
 use super::bad::BadSample;
-use super::flow::Flow;
 use super::inner::Inner;
+use super::taking::Taking;
 use crate::batch::{Batch, Content, RowState};
-use crate::error::{Error, Result};
-use crate::pool::Work;
+use crate::error::Result;
 
 /// The batches of one epoch, in order. Dropping it ends the work for it.
 pub struct Epoch {
     inner: Arc<Inner>,
-    line: Option<(Arc<Flow>, Arc<dyn Work>)>,
+    line: Taking,
     epoch: u64,
     steps: u64,
     taken: u64,
-    /// When the last batch was handed out.
-    since: Instant,
     /// True if it was begun at its beginning, and no row was good yet.
     all_bad: bool,
-    /// Why it could not be begun.
-    failed: Option<Error>,
     over: bool,
 }
 
 impl Epoch {
     pub(crate) fn begin(inner: Arc<Inner>, epoch: u64) -> Epoch {
         let begun = inner.pool.process().expect().and_then(|()| inner.begin(epoch));
-        let (line, steps, all_bad, failed) = match begun {
-            Ok((flow, steps, whole)) => {
-                let flow = Arc::new(flow);
-                let work: Arc<dyn Work> = flow.clone();
-                inner.pool.add(work.clone());
-                (Some((flow, work)), steps, whole, None)
-            }
-            Err(error) => (None, 0, false, Some(error)),
+        let (flow, steps, all_bad) = match begun {
+            Ok((flow, steps, whole)) => (Ok(flow), steps, whole),
+            Err(error) => (Err(error), 0, false),
         };
-        let (taken, since, over) = (0, Instant::now(), false);
-        Epoch { inner, line, epoch, steps, taken, since, all_bad, failed, over }
+        let line = Taking::begin(inner.pool.clone(), inner.meter.clone(), flow);
+        Epoch { inner, line, epoch, steps, taken: 0, all_bad, over: false }
     }
 
     /// Its number.
@@ -79,16 +68,6 @@ impl Epoch {
         self.inner.delivered(self.epoch, content.position, self.taken == self.steps);
         Ok(Batch::new(content, self.inner.names(), self.inner.shelf.clone()))
     }
-
-    /// Nothing more is prepared.
-    fn end(&mut self) {
-        let Some((flow, work)) = self.line.take() else { return };
-        // In a forked child nobody is left to work, and locks may be held for ever.
-        if self.inner.pool.process().expect().is_ok() {
-            flow.cancel();
-            self.inner.pool.remove(&work);
-        }
-    }
 }
 
 impl Iterator for Epoch {
@@ -100,25 +79,11 @@ impl Iterator for Epoch {
         if self.over {
             return None;
         }
-        let asked = Instant::now();
-        let meter = self.inner.meter.clone();
-        let own = asked - self.since;
-        let here = self.inner.pool.process().expect().err();
-        let next = match (&self.line, self.failed.take().or(here)) {
-            (Some((flow, _)), None) => flow.next(),
-            (_, failed) => failed.map(Err),
-        };
-        self.since = Instant::now();
-        let waited = self.since - asked;
-        meter.running.add(own + waited, 0, 0);
-        if next.is_some() {
-            meter.starved.add(waited, 1, 0);
-            meter.consumer.add(own, 1, 0);
-        }
+        let next = self.line.next();
         let next = next.map(|content| content.and_then(|content| self.took(content)));
         self.over = !matches!(next, Some(Ok(_)));
         if self.over {
-            self.end();
+            self.line.end();
         }
         next
     }
@@ -127,12 +92,6 @@ impl Iterator for Epoch {
         // An error may come instead of all of them, or of none.
         let most = if self.over { 0 } else { self.remaining().max(1) };
         (0, usize::try_from(most).ok())
-    }
-}
-
-impl Drop for Epoch {
-    fn drop(&mut self) {
-        self.end();
     }
 }
 

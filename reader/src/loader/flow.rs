@@ -148,6 +148,10 @@ impl Flow {
         let mut line = self.line();
         line.tasks.clear();
         line.pending = None;
+        let feed = line.feed.take();
+        drop(line);
+        // A stream's thread ends with its feed, and must not be waited for under the lock.
+        drop(feed);
         self.ready.notify_all();
     }
 
@@ -159,7 +163,8 @@ impl Flow {
             let mut job = Job::new(number, content, desk);
             feed.fill(&mut job).map(|fill| (job, fill))
         });
-        self.meter.plan.add(watch.stop(), 1, 0);
+        let planned = !matches!(filled, Ok((_, Fill::NotYet | Fill::End)));
+        self.meter.plan.add(watch.stop(), u64::from(planned), 0);
         let mut line = self.line();
         match filled {
             Ok((job, Fill::Tasks(tasks))) => {

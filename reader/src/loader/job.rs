@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use super::gathered::Gathered;
 use super::recipe::Recipe;
 use crate::batch::{Content, RowFacts, RowState};
 use crate::error::{Error, Result};
@@ -23,6 +24,8 @@ pub(crate) struct Desk {
     pub(crate) dealt: Vec<Dealt>,
     pub(crate) draws: Vec<Draw>,
     pub(crate) plan: Plan,
+    /// Samples of a stream; none where there is a plan.
+    pub(crate) gathered: Gathered,
     /// Samples that can't be read, as planning found.
     pub(crate) bad: Mutex<Vec<Bad>>,
     /// What became of each row: see [`Job::bad`].
@@ -56,23 +59,27 @@ impl Desk {
     /// Decides what every row may take; the sum. `least` is what rows have at least in each slab
     /// column: room for those that stand in for bad samples.
     pub(crate) fn measure(&mut self, recipe: &Recipe, keys: &[usize], least: &[u64]) -> u64 {
-        let rows = self.dealt.len();
-        self.rooms.clear();
-        self.rooms.resize(recipe.columns() * rows, 0);
-        let mut sum = 0u64;
-        for column in (0..recipe.columns()).filter(|&column| recipe.is_variable(column)) {
-            let rooms = &mut self.rooms[column * rows..][..rows];
-            for item in self.plan.items() {
-                let parts = self.plan.parts_of(item);
+        let plan = &self.plan;
+        measure(&mut self.rooms, (recipe, self.dealt.len()), least, |column, rooms| {
+            for item in plan.items() {
+                let parts = plan.parts_of(item);
                 let room = recipe.room(column, keys[item.slot], |n| parts[n].length);
                 rooms[item.slot] = usize::try_from(room).unwrap_or(usize::MAX);
             }
-            let least = least.get(column).map_or(0, |&n| usize::try_from(n).unwrap_or(usize::MAX));
-            rooms.iter_mut().for_each(|room| *room = (*room).max(least));
-            // Columns begin on a cache line, rows on a multiple of their elements.
-            sum = rooms.iter().fold(sum + 64, |sum, &room| sum.saturating_add(room as u64 + 7));
-        }
-        sum
+        })
+    }
+
+    /// The same for samples of a stream.
+    pub(crate) fn measure_gathered(&mut self, recipe: &Recipe) -> u64 {
+        let gathered = &self.gathered;
+        measure(&mut self.rooms, (recipe, self.dealt.len()), &[], |column, rooms| {
+            for (row, room) in rooms.iter_mut().enumerate() {
+                let Some(sample) = gathered.sample(row) else { continue };
+                let length = |n| gathered.part(&recipe.wanted, row, n).bytes.len() as u64;
+                let bytes = recipe.room(column, sample.key().len(), length);
+                *room = usize::try_from(bytes).unwrap_or(usize::MAX);
+            }
+        })
     }
 
     fn facts(&mut self, facts: &mut Vec<RowFacts>) {
@@ -87,6 +94,28 @@ impl Desk {
             RowFacts { planned, ordinal, state, padding: dealt.padding }
         }));
     }
+}
+
+/// Decides what every row may take in `rooms`; the sum. `write` says it of a column's rows, which have
+/// `least` at least.
+fn measure(
+    rooms: &mut Vec<usize>,
+    (recipe, rows): (&Recipe, usize),
+    least: &[u64],
+    write: impl Fn(usize, &mut [usize]),
+) -> u64 {
+    rooms.clear();
+    rooms.resize(recipe.columns() * rows, 0);
+    let mut sum = 0u64;
+    for column in (0..recipe.columns()).filter(|&column| recipe.is_variable(column)) {
+        let rooms = &mut rooms[column * rows..][..rows];
+        write(column, rooms);
+        let least = least.get(column).map_or(0, |&n| usize::try_from(n).unwrap_or(usize::MAX));
+        rooms.iter_mut().for_each(|room| *room = (*room).max(least));
+        // Columns begin on a cache line, rows on a multiple of their elements.
+        sum = rooms.iter().fold(sum + 64, |sum, &room| sum.saturating_add(room as u64 + 7));
+    }
+    sum
 }
 
 /// A batch that threads are working on.
@@ -124,8 +153,18 @@ impl Job {
         self.bad.lock().unwrap_or_else(PoisonError::into_inner).push((row, why));
     }
 
+    /// Makes room for the variable columns, as measured.
+    ///
+    /// # Errors
+    /// There is no memory for them.
+    pub(crate) fn make_room(&mut self) -> Result<()> {
+        let Job { content, desk, .. } = self;
+        content.slab.make_room(desk.dealt.len(), |column, row| desk.room(column, row))
+    }
+
     /// All rows are written: closes the batch, and hands the lists back.
     pub(crate) fn close(mut self) -> (Box<Desk>, Result<Box<Content>>) {
+        self.desk.gathered.clear();
         let failure = self.failure.into_inner().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, error)) = failure {
             return (self.desk, Err(error));

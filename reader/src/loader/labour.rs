@@ -315,21 +315,11 @@ impl IndexedLabour {
 
 impl Labour for IndexedLabour {
     fn content(&self) -> Result<Box<Content>> {
-        let slab = Slab::new(self.with.recipe.layout.clone())?;
-        Ok(Box::new(Content {
-            slab,
-            facts: Vec::new(),
-            bad: Vec::new(),
-            epoch: 0,
-            step: 0,
-            position: 0,
-        }))
+        Ok(Box::new(Content::new(Slab::new(self.with.recipe.layout.clone())?)))
     }
 
     fn make_room(&self, job: &mut Job) -> Result<()> {
-        let Job { content, desk, .. } = job;
-        let rows = desk.dealt.len();
-        content.slab.make_room(rows, |column, row| desk.room(column, row))
+        job.make_room()
     }
 
     fn task(&self, job: &Job, task: usize) {

@@ -32,6 +32,8 @@ impl Counter {
 #[derive(Debug)]
 pub(crate) struct Meter {
     threads: u64,
+    /// True if one thread of its own reads, front to back.
+    stream: bool,
     pub(crate) plan: Counter,
     pub(crate) read: Counter,
     pub(crate) decode: Counter,
@@ -51,6 +53,7 @@ impl Meter {
         let counter = Counter::default;
         Meter {
             threads: threads as u64,
+            stream: false,
             plan: counter(),
             read: counter(),
             decode: counter(),
@@ -60,6 +63,11 @@ impl Meter {
             full: counter(),
             running: counter(),
         }
+    }
+
+    /// The counters of a loader whose shards are streamed.
+    pub(crate) fn of_stream(threads: usize) -> Meter {
+        Meter { stream: true, ..Meter::new(threads) }
     }
 
     pub(crate) fn stats(&self) -> Stats {
@@ -73,8 +81,9 @@ impl Meter {
         };
         let none = Duration::ZERO;
         let threads = self.threads as u32;
-        let work = [&self.plan, &self.read, &self.decode, &self.batch];
+        let work = [&self.plan, &self.decode, &self.batch];
         let busy: Duration = work.iter().map(|c| c.busy()).sum();
+        let busy = busy + if self.stream { none } else { self.read.busy() };
         // A thread carries a sample from its bytes to its row: threads wait together, not by stage.
         let idle = (self.running.busy() * threads).saturating_sub(busy);
         let full = (self.full.busy() * threads).min(idle);
@@ -85,7 +94,12 @@ impl Meter {
             stage("batch", &self.batch, none, none),
             stage("consumer", &self.consumer, self.starved.busy(), none),
         ];
-        Stats { threads: self.threads as usize, running: self.running.busy(), stages }
+        Stats {
+            threads: self.threads as usize,
+            running: self.running.busy(),
+            stages,
+            stream: self.stream,
+        }
     }
 }
 
@@ -149,6 +163,7 @@ pub struct Stats {
     pub running: Duration,
     /// The stages, in the order in which a sample passes through them.
     pub stages: Vec<StageStats>,
+    stream: bool,
 }
 
 impl Stats {
@@ -176,6 +191,9 @@ impl Stats {
         let threads = self.threads as f64 * self.running.as_secs_f64();
         if self.starved() < 0.05 {
             Bottleneck::Consumer
+        } else if self.stream && share(read, self.running.as_secs_f64()) > 0.8 {
+            // Its one thread has no time left; whether decoders have, their own time says.
+            if share(decode, threads) > 0.8 { Bottleneck::Decode } else { Bottleneck::Storage }
         } else if share(read + decode, threads) < 0.4 {
             Bottleneck::Loader
         } else if read > decode {
@@ -194,6 +212,11 @@ impl Stats {
             Bottleneck::Unknown => "No batch was taken yet.".into(),
             Bottleneck::Consumer => format!(
                 "The consumer is what everything waits for: it waited for batches in {starved} of its time."
+            ),
+            Bottleneck::Storage if self.stream => format!(
+                "Storage is what everything waits for: the consumer waited {starved} of its time, and the \
+                 one thread that reads a stream was never idle. With an index (`pack index`) all threads \
+                 read."
             ),
             Bottleneck::Storage => format!(
                 "Storage is what everything waits for: the consumer waited {starved} of its time, and \

@@ -7,11 +7,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::list::Shard;
 use super::pool::Pool;
-use super::queue::{Bell, Next, Queue};
+use super::queue::{Bell, Item, Next, Queue};
 use super::raw::Raw;
 use super::reservoir::Reservoir;
 use super::sample::StreamSample;
@@ -49,6 +49,8 @@ pub struct StreamStats {
     pub bytes: u64,
     /// Errors given in a sample's or a shard's place.
     pub errors: u64,
+    /// Time in which the reading thread was there.
+    pub running: Duration,
     /// Time that the reading thread waited because what it had read was not taken.
     pub blocked: Duration,
     /// The most bytes that samples and free buffers ever took.
@@ -60,6 +62,7 @@ pub(super) struct Ahead {
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
     interruptible: bool,
+    began: Instant,
 }
 
 struct Shared {
@@ -74,6 +77,8 @@ struct Told {
     stats: StreamStats,
     notes: Vec<String>,
     finished: bool,
+    /// How long the thread was there, once it is gone.
+    ran: Option<Duration>,
 }
 
 impl Ahead {
@@ -92,11 +97,11 @@ impl Ahead {
         let thread = thread.spawn(move || read_guarded(&theirs, task)).map_err(|e| {
             Error::new(ErrorKind::Io, "cannot start the reading thread").with_source(e)
         })?;
-        Ok(Ahead { shared, thread: Some(thread), interruptible })
+        Ok(Ahead { shared, thread: Some(thread), interruptible, began: Instant::now() })
     }
 
-    /// The next sample, without waiting.
-    pub(super) fn try_next(&self) -> Next {
+    /// The next sample, or what stands in its place, without waiting.
+    pub(super) fn try_next(&self) -> Next<Item> {
         self.shared.queue.try_next()
     }
 
@@ -107,9 +112,18 @@ impl Ahead {
 
     /// What was done so far.
     pub(super) fn stats(&self) -> StreamStats {
-        let stats = self.shared.told().stats.clone();
+        let (stats, ran) = {
+            let told = self.shared.told();
+            (told.stats.clone(), told.ran)
+        };
+        let running = ran.unwrap_or_else(|| self.began.elapsed());
         let (blocked, peak) = (self.shared.queue.blocked(), self.shared.pool.peak());
-        StreamStats { blocked, peak, ..stats }
+        StreamStats { running, blocked, peak, ..stats }
+    }
+
+    /// Bytes in the caller's hands, if they are what keeps the next sample away; and how many may be.
+    pub(super) fn in_the_way(&self) -> Option<(u64, u64)> {
+        self.shared.pool.in_the_way().map(|bytes| (bytes, self.shared.pool.queue()))
     }
 
     /// What the caller should know and is no error.
@@ -150,11 +164,13 @@ impl Shared {
 
 /// Whatever happens, the queue ends, so that nobody waits for ever.
 fn read_guarded(shared: &Arc<Shared>, task: Task) {
+    let began = Instant::now();
     let done = catch_unwind(AssertUnwindSafe(|| Reading::new(shared, task).run()));
     if done.is_err() {
         let error = Error::new(ErrorKind::Panicked, "the thread that reads the stream panicked");
-        shared.queue.push(Err(error));
+        shared.queue.push(Item::Broken(error));
     }
+    shared.told().ran = Some(began.elapsed());
     shared.queue.end();
     shared.told().finished = true;
     shared.finished.notify_all();
@@ -182,7 +198,7 @@ impl<'a> Reading<'a> {
             }
         }
         while let Some(sample) = self.reservoir.as_mut().and_then(Reservoir::pop) {
-            if !self.shared.queue.push(Ok(sample)) {
+            if !self.shared.queue.push(Item::Sample(sample)) {
                 return;
             }
         }
@@ -192,8 +208,8 @@ impl<'a> Reading<'a> {
     fn shard(&mut self, number: u64, shard: &Shard) -> bool {
         let grouping = self.open(number, shard);
         let going = match grouping {
-            Ok(mut grouping) => self.samples(&mut grouping, shard),
-            Err(error) => self.error(error.with_path(&shard.name)),
+            Ok(mut grouping) => self.samples(&mut grouping, (number, shard)),
+            Err(error) => self.error(Item::Broken(error.with_path(&shard.name))),
         };
         self.shared.told().stats.shards += 1;
         going
@@ -206,12 +222,14 @@ impl<'a> Reading<'a> {
         Ok(Grouping::new(tar, name, number, pool, self.task.shares.sample))
     }
 
-    fn samples(&mut self, grouping: &mut Grouping, shard: &Shard) -> bool {
+    fn samples(&mut self, grouping: &mut Grouping, (number, shard): (u64, &Shard)) -> bool {
         loop {
             let going = match grouping.next() {
                 Ok(Some(Found::Sample(sample))) => self.sample(sample),
-                Ok(Some(Found::Bad(error))) => self.error(error),
-                Err(error) => return self.error(error),
+                Ok(Some(Found::Bad(row, error))) => {
+                    self.error(Item::Bad { shard_number: number, row, error })
+                }
+                Err(error) => return self.error(Item::Broken(error)),
                 Ok(None) => break,
             };
             if !going {
@@ -233,7 +251,7 @@ impl<'a> Reading<'a> {
             told.stats.bytes += sample.bytes();
         }
         let Some(reservoir) = &mut self.reservoir else {
-            return self.shared.queue.push(Ok(sample));
+            return self.shared.queue.push(Item::Sample(sample));
         };
         let cost = sample.cost();
         reservoir.push(sample, cost);
@@ -242,19 +260,19 @@ impl<'a> Reading<'a> {
             self.shared.note(shortened(held, &self.task));
         }
         while let Some(sample) = reservoir.over() {
-            if !self.shared.queue.push(Ok(sample)) {
+            if !self.shared.queue.push(Item::Sample(sample)) {
                 return false;
             }
         }
         true
     }
 
-    fn error(&self, error: Error) -> bool {
+    fn error(&self, error: Item) -> bool {
         if self.shared.queue.cancelled().load(Ordering::Acquire) {
             return false;
         }
         self.shared.told().stats.errors += 1;
-        self.shared.queue.push(Err(error))
+        self.shared.queue.push(error)
     }
 }
 

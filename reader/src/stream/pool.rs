@@ -13,7 +13,7 @@ const SLACK: usize = 1024;
 /// Names longer than that are not kept for the next sample.
 const KEEP: usize = 64 * 1024;
 /// What one part costs beside its data and name, in bytes: where it stands.
-const PART_COST: u64 = 32;
+const PART_COST: u64 = 40;
 
 /// Where a part stands in a [`Body`].
 #[derive(Debug, Clone, Copy)]
@@ -22,6 +22,8 @@ pub(super) struct Span {
     pub(super) ext: (usize, usize),
     /// Its bytes, in `data`.
     pub(super) data: (usize, usize),
+    /// Where they stand in the tar.
+    pub(super) at: u64,
 }
 
 /// The memory of one sample.
@@ -87,6 +89,8 @@ struct State {
     /// How many wait in the queue.
     queued: u64,
     hungry: bool,
+    /// Something waits to be admitted.
+    blocked: bool,
     cancelled: bool,
 }
 
@@ -148,9 +152,11 @@ impl Pool {
     }
 
     /// Waits until `cost` bytes more may stand in the queue; false if nobody wants them any more.
-    /// One sample may always stand there while the caller waits for it.
-    pub(super) fn admit(&self, cost: u64) -> bool {
+    /// One sample may always stand there while the caller waits for it. `starved` is called, without a
+    /// lock, before each wait in which nothing but what the caller holds is in the way.
+    pub(super) fn admit(&self, cost: u64, starved: impl Fn()) -> bool {
         let mut state = self.lock();
+        let mut told = false;
         loop {
             if state.cancelled {
                 return false;
@@ -159,8 +165,18 @@ impl Pool {
             if alone || state.out.saturating_add(cost) <= self.queue {
                 state.out += cost;
                 state.queued += 1;
+                state.blocked = false;
                 return true;
             }
+            state.blocked = true;
+            if state.queued == 0 && !told {
+                drop(state);
+                starved();
+                told = true;
+                state = self.lock();
+                continue;
+            }
+            told = false;
             state = self.room.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
     }
@@ -172,6 +188,17 @@ impl Pool {
         state.out = state.out.saturating_sub(discharged);
         drop(state);
         self.room.notify_all();
+    }
+
+    /// Bytes in the caller's hands, if they are what keeps the next sample away.
+    pub(super) fn in_the_way(&self) -> Option<u64> {
+        let state = self.lock();
+        (state.blocked && state.queued == 0).then_some(state.out)
+    }
+
+    /// Bytes that may be in the queue or with the caller.
+    pub(super) fn queue(&self) -> u64 {
+        self.queue
     }
 
     /// The caller waits for a sample, or does no longer.
@@ -255,18 +282,18 @@ mod tests {
     #[test]
     fn the_queue_waits_for_what_the_caller_holds_unless_the_caller_waits_for_it() {
         let pool = Pool::new(1000, 100);
-        assert!(pool.admit(60) && pool.admit(40));
+        assert!(pool.admit(60, || ()) && pool.admit(40, || ()));
         pool.leave(0);
         pool.leave(0);
         std::thread::scope(|scope| {
-            let waiting = scope.spawn(|| pool.admit(50));
+            let waiting = scope.spawn(|| pool.admit(50, || ()));
             pool.put(Body::default(), 60);
             assert!(waiting.join().unwrap());
             pool.leave(0);
-            let hungry = scope.spawn(|| pool.admit(5000));
+            let hungry = scope.spawn(|| pool.admit(5000, || ()));
             pool.set_hungry(true);
             assert!(hungry.join().unwrap());
-            let cancelled = scope.spawn(|| pool.admit(1));
+            let cancelled = scope.spawn(|| pool.admit(1, || ()));
             pool.cancel();
             assert!(!cancelled.join().unwrap());
         });

@@ -10,23 +10,52 @@ use std::time::{Duration, Instant};
 
 use super::pool::Pool;
 use super::sample::StreamSample;
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// What an error costs in the queue, in bytes, so that a million of them do not pile up.
 const ERROR_COST: u64 = 1024;
 
-/// Called, from the reading thread, whenever something new can be had, and at the end.
+/// Called, from the reading thread, whenever something new can be had, when only samples that the
+/// caller holds are in the way of the next, and at the end.
 pub type Bell = Arc<dyn Fn() + Send + Sync>;
 
 /// What a caller gets that does not wait.
 #[derive(Debug)]
-pub enum Next {
+pub enum Next<T = Result<StreamSample>> {
     /// A sample, or an error in its place.
-    Ready(Result<StreamSample>),
+    Ready(T),
     /// Nothing yet: the bell rings when there is.
     NotYet,
     /// Nothing any more.
     End,
+}
+
+/// What stands in an epoch's order.
+#[derive(Debug)]
+pub(crate) enum Item {
+    /// A sample.
+    Sample(StreamSample),
+    /// A sample that can't be taken; those behind it can.
+    Bad {
+        /// The shard's place in the stream's list.
+        shard_number: u64,
+        /// The sample's place in its shard.
+        row: u64,
+        /// Why.
+        error: Error,
+    },
+    /// What follows in this shard is lost.
+    Broken(Error),
+}
+
+impl Item {
+    /// The sample, or why there is none.
+    pub(super) fn into_result(self) -> Result<StreamSample> {
+        match self {
+            Item::Sample(sample) => Ok(sample),
+            Item::Bad { error, .. } | Item::Broken(error) => Err(error),
+        }
+    }
 }
 
 /// A queue of samples.
@@ -40,7 +69,7 @@ pub(super) struct Queue {
 
 #[derive(Default)]
 struct State {
-    waiting: VecDeque<Result<StreamSample>>,
+    waiting: VecDeque<Item>,
     ended: bool,
     /// Time that the reading thread waited for room.
     blocked: Duration,
@@ -59,13 +88,16 @@ impl Queue {
     }
 
     /// Puts one in, once there is room; false if the caller is gone.
-    pub(super) fn push(&self, mut item: Result<StreamSample>) -> bool {
-        let cost = item.as_ref().map_or(ERROR_COST, StreamSample::cost);
+    pub(super) fn push(&self, mut item: Item) -> bool {
+        let cost = match &item {
+            Item::Sample(sample) => sample.cost(),
+            _ => ERROR_COST,
+        };
         let before = Instant::now();
-        if !self.pool.admit(cost) {
+        if !self.pool.admit(cost, || self.ring()) {
             return false;
         }
-        if let Ok(sample) = &mut item {
+        if let Item::Sample(sample) = &mut item {
             sample.charged = cost;
         }
         let mut state = self.lock();
@@ -85,7 +117,7 @@ impl Queue {
     }
 
     /// The next one, without waiting.
-    pub(super) fn try_next(&self) -> Next {
+    pub(super) fn try_next(&self) -> Next<Item> {
         let mut state = self.lock();
         let next = state.waiting.pop_front();
         let ended = state.ended;
@@ -100,7 +132,7 @@ impl Queue {
     /// The next one; `None` at the end.
     pub(super) fn next(&self) -> Option<Result<StreamSample>> {
         match self.try_next() {
-            Next::Ready(item) => return Some(item),
+            Next::Ready(item) => return Some(item.into_result()),
             Next::End => return None,
             Next::NotYet => {}
         }
@@ -113,7 +145,7 @@ impl Queue {
         let next = state.waiting.pop_front();
         drop(state);
         self.pool.set_hungry(false);
-        next.map(|item| self.left(item))
+        next.map(|item| self.left(item).into_result())
     }
 
     /// The caller is gone: lets the reading thread stop, and gives back what waits.
@@ -129,8 +161,8 @@ impl Queue {
         self.lock().blocked
     }
 
-    fn left(&self, item: Result<StreamSample>) -> Result<StreamSample> {
-        self.pool.leave(if item.is_err() { ERROR_COST } else { 0 });
+    fn left(&self, item: Item) -> Item {
+        self.pool.leave(if matches!(item, Item::Sample(_)) { 0 } else { ERROR_COST });
         item
     }
 

@@ -61,6 +61,17 @@ impl StreamSample {
         self.parts().find(|(found, _)| *found == ext.as_bytes()).map(|(_, data)| data)
     }
 
+    /// The bytes of the `n`th part, and where they stand in the (unpacked) tar.
+    pub(crate) fn nth(&self, n: usize) -> (&[u8], u64) {
+        let span = &self.body.parts[n];
+        (&self.body.data[span.data.0..span.data.1], span.at)
+    }
+
+    /// Bytes of the stream's memory that it takes while the caller holds it.
+    pub(crate) fn charged(&self) -> u64 {
+        self.charged
+    }
+
     /// Bytes of all its parts.
     pub fn bytes(&self) -> u64 {
         self.body.used as u64

@@ -20,8 +20,8 @@ use crate::error::{Error, ErrorKind, Result};
 pub(super) enum Found {
     /// A sample.
     Sample(StreamSample),
-    /// A sample that can't be taken; those behind it can.
-    Bad(Error),
+    /// A sample that can't be taken, by its row; those behind it can.
+    Bad(u64, Error),
 }
 
 /// The samples of one shard.
@@ -95,7 +95,7 @@ impl Grouping {
                     self.bad = Some(key.to_vec());
                     self.row += 1;
                     self.pool.put(open.body, 0);
-                    return Ok(Some(Found::Bad(self.placed(bad, &member))));
+                    return Ok(Some(Found::Bad(self.row - 1, self.placed(bad, &member))));
                 }
                 Err(error) => {
                     self.open = Some(open);
@@ -154,7 +154,7 @@ impl Grouping {
         body.used = data.1;
         let start = body.names.len();
         body.names.extend_from_slice(ext);
-        body.parts.push(Span { ext: (start, start + ext.len()), data });
+        body.parts.push(Span { ext: (start, start + ext.len()), data, at: member.data });
         Ok(None)
     }
 

@@ -1,0 +1,100 @@
+//! A task of a batch of a stream: decodes samples, which are in memory already, into their rows.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::bad::OnBad;
+use super::flow::Labour;
+use super::gathered::of;
+use super::job::Job;
+use super::recipe::Recipe;
+use super::stats::{Meter, Watch};
+use crate::batch::Content;
+use crate::decode::{Memory, Scratch};
+use crate::error::{Error, Result};
+use crate::order::mix::Key;
+use crate::slab::Slab;
+
+/// Bits of a row in what stands for a sample's ordinal.
+const ROW_BITS: u32 = 40;
+
+/// What stands for the ordinal of a sample of a stream: its shard's place in the list, and its row in
+/// the lower 40 bits. One sample has one number in all epochs, and no two have the same.
+pub(crate) fn number(shard: u64, row: u64) -> u64 {
+    (shard << ROW_BITS) | (row & ((1 << ROW_BITS) - 1))
+}
+
+/// Does the tasks of batches that are made of streamed samples.
+pub(crate) struct StreamLabour {
+    pub(crate) recipe: Arc<Recipe>,
+    pub(crate) on_bad: OnBad,
+    pub(crate) seed: u64,
+    pub(crate) meter: Arc<Meter>,
+    pub(crate) threads: usize,
+    /// What decoders take from.
+    pub(crate) decode: Arc<dyn Memory>,
+    /// What threads keep from task to task.
+    pub(crate) hands: Mutex<Vec<Scratch>>,
+}
+
+impl StreamLabour {
+    /// Writes the sample of row `row`.
+    fn write(&self, job: &Job, row: usize, scratch: &mut Scratch) -> Result<()> {
+        let gathered = &job.desk.gathered;
+        let Some(sample) = gathered.sample(row) else { return Ok(()) };
+        scratch.was_refused(); // forgotten, whatever an earlier sample made of it
+        let (shard, number) = (sample.shard_number(), job.desk.dealt[row].ordinal);
+        let random = Key::new(self.seed, job.content.epoch, b"sample  ").sub(shard);
+        let random = random.draw(sample.row());
+        let part = |n: usize| {
+            let part = gathered.part(&self.recipe.wanted, row, n);
+            (part.ext, part.bytes)
+        };
+        let mut lent = job.content.slab.lend(row);
+        let facts = (sample.key(), number, random);
+        self.recipe.write(facts, part, &mut lent, scratch).map_err(|(n, error)| {
+            let at = n.and_then(|n| gathered.part(&self.recipe.wanted, row, n).at);
+            of(sample, error.in_part(at.unwrap_or(sample.first())), sample.first())
+        })
+    }
+
+    /// Does with a bad sample what the policy says.
+    pub(crate) fn bad(&self, job: &Job, row: usize, error: Error) {
+        match self.on_bad {
+            OnBad::Skip => job.bad(row, error, None),
+            // A substitute was refused when the loader was built.
+            OnBad::Error | OnBad::Substitute => job.fail(row, error),
+        }
+    }
+}
+
+impl Labour for StreamLabour {
+    fn content(&self) -> Result<Box<Content>> {
+        Ok(Box::new(Content::new(Slab::new(self.recipe.layout.clone())?)))
+    }
+
+    fn make_room(&self, job: &mut Job) -> Result<()> {
+        job.make_room()
+    }
+
+    fn task(&self, job: &Job, task: usize) {
+        let hand = self.hands.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let mut scratch = hand.unwrap_or_else(|| Scratch::with_memory(self.decode.clone()));
+        let watch = Watch::start();
+        let rows = job.desk.gathered.piece(task);
+        let mut samples = 0;
+        for row in rows {
+            samples += u64::from(job.desk.gathered.sample(row).is_some());
+            match self.write(job, row, &mut scratch) {
+                Err(error) if scratch.was_refused() => job.fail(row, error),
+                Err(error) => self.bad(job, row, error),
+                Ok(()) => {}
+            }
+        }
+        self.meter.decode.add(watch.stop(), samples, 0);
+        self.hands.lock().unwrap_or_else(PoisonError::into_inner).push(scratch);
+    }
+
+    fn threads(&self) -> usize {
+        self.threads
+    }
+}

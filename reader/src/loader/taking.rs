@@ -1,0 +1,77 @@
+//! `Taking`: the consumer's end of a line of batches, for as long as an epoch runs.
+//!
+//! Knows of the pool, of forks and of who waits for whom; nothing of what stands in a batch.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::flow::Flow;
+use super::stats::Meter;
+use crate::batch::Content;
+use crate::error::{Error, Result};
+use crate::pool::{Pool, Work};
+
+/// Takes the batches of a line. Dropping it ends the work for it.
+pub(crate) struct Taking {
+    pool: Arc<Pool>,
+    meter: Arc<Meter>,
+    line: Option<(Arc<Flow>, Arc<dyn Work>)>,
+    /// Why there is no line.
+    failed: Option<Error>,
+    /// When the last batch was handed out.
+    since: Instant,
+}
+
+impl Taking {
+    /// Has the pool work for this line; or there is none, and the first batch is why.
+    pub(crate) fn begin(pool: Arc<Pool>, meter: Arc<Meter>, flow: Result<Flow>) -> Taking {
+        let (line, failed) = match flow {
+            Ok(flow) => {
+                let flow = Arc::new(flow);
+                let work: Arc<dyn Work> = flow.clone();
+                pool.add(work.clone());
+                (Some((flow, work)), None)
+            }
+            Err(error) => (None, Some(error)),
+        };
+        Taking { pool, meter, line, failed, since: Instant::now() }
+    }
+
+    /// The next batch; waits for it. `None` after the last.
+    pub(crate) fn next(&mut self) -> Option<Result<Box<Content>>> {
+        let asked = Instant::now();
+        let own = asked - self.since;
+        let here = self.pool.process().expect().err();
+        let next = match (&self.line, self.failed.take().or(here)) {
+            (Some((flow, _)), None) => flow.next(),
+            (_, failed) => failed.map(Err),
+        };
+        self.since = Instant::now();
+        let waited = self.since - asked;
+        self.meter.running.add(own + waited, 0, 0);
+        if next.is_some() {
+            self.meter.starved.add(waited, 1, 0);
+            self.meter.consumer.add(own, 1, 0);
+        }
+        next
+    }
+
+    /// Nothing more is prepared.
+    pub(crate) fn end(&mut self) {
+        let Some((flow, work)) = self.line.take() else { return };
+        // In a forked child nobody is left to work, and locks may be held for ever.
+        if self.pool.process().expect().is_ok() {
+            flow.cancel();
+            self.pool.remove(&work);
+        } else {
+            // Nor can the threads be waited for that the line holds.
+            std::mem::forget(flow);
+        }
+    }
+}
+
+impl Drop for Taking {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
