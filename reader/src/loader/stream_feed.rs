@@ -152,13 +152,14 @@ impl StreamFeed {
     /// Why the batch can never become full: its own samples are in the way of the next.
     fn stuck(&self) -> Option<Error> {
         let (bytes, room) = self.samples.in_the_way()?;
-        if bytes != self.charged || bytes == 0 {
+        if bytes != self.charged {
             return None; // others are, and will be gone
         }
         let each = bytes / self.taken.rows().max(1) as u64;
         let text = format!(
             "{} samples take {}, and a batch of {} has no room in the {} that the stream's memory leaves \
-             for those in hand: give .memory() about {} more, or take smaller batches",
+             for those in hand: raise .memory(), that of the stream if it was told one, by about {}, or take \
+             smaller batches",
             self.taken.rows(),
             Size::new(bytes),
             self.rows,

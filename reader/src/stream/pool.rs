@@ -89,8 +89,8 @@ struct State {
     /// How many wait in the queue.
     queued: u64,
     hungry: bool,
-    /// Something waits to be admitted.
-    blocked: bool,
+    /// Bytes that wait to be admitted.
+    blocked: Option<u64>,
     cancelled: bool,
 }
 
@@ -165,10 +165,10 @@ impl Pool {
             if alone || state.out.saturating_add(cost) <= self.queue {
                 state.out += cost;
                 state.queued += 1;
-                state.blocked = false;
+                state.blocked = None;
                 return true;
             }
-            state.blocked = true;
+            state.blocked = Some(cost);
             if state.queued == 0 && !told {
                 drop(state);
                 starved();
@@ -193,7 +193,9 @@ impl Pool {
     /// Bytes in the caller's hands, if they are what keeps the next sample away.
     pub(super) fn in_the_way(&self) -> Option<u64> {
         let state = self.lock();
-        (state.blocked && state.queued == 0).then_some(state.out)
+        // Who waits may have room by now and not know it yet.
+        let in_vain = |cost| state.queued == 0 && state.out.saturating_add(cost) > self.queue;
+        state.blocked.filter(|&cost| state.out > 0 && in_vain(cost)).map(|_| state.out)
     }
 
     /// Bytes that may be in the queue or with the caller.
