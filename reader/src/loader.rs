@@ -79,8 +79,9 @@ impl Loader {
         LoaderBuilder::mixture(parts.into_iter().collect())
     }
 
-    /// The batches of epoch number `epoch`, from its beginning, or from where a resumed state was
-    /// taken if it is that epoch. An epoch that can't be begun gives its error as its only batch.
+    /// The batches of epoch number `epoch`, from its beginning; the first time, if a state was given
+    /// and it is that epoch's, from where it was taken. An epoch that can't be begun gives its error as
+    /// its only batch.
     pub fn epoch(&self, epoch: u64) -> Epoch {
         Epoch::begin(self.inner.clone(), epoch)
     }

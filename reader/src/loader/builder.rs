@@ -335,6 +335,7 @@ impl LoaderBuilder {
             shelf: Arc::new(Shelf::new(SPARE_SLABS as usize)),
             bad,
             progress: Mutex::new(progress),
+            resumed: Mutex::new(self.resume.is_some().then_some(progress)),
         };
         inner.steps(progress.position)?;
         Ok(super::Loader { inner: Arc::new(inner) })
