@@ -5,6 +5,7 @@ mod bad;
 mod columns;
 mod endings;
 mod harness;
+mod lies;
 mod orders;
 mod resume;
 mod shards;
