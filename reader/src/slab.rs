@@ -355,3 +355,6 @@ impl Drop for Lent<'_> {
         self.slab.lent_now.fetch_sub(1, Ordering::SeqCst);
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -314,3 +314,6 @@ pub(crate) fn caught<T>(whose: &str, what: impl FnOnce() -> Result<T>) -> Result
         Err(Error::new(ErrorKind::Panicked, format!("{whose} panicked: {words}")))
     })
 }
+
+#[cfg(test)]
+mod tests;
