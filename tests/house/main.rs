@@ -86,15 +86,28 @@ fn imports(file: &str, text: &str, modules: &BTreeSet<String>) -> BTreeSet<Strin
     let here = module(file);
     let code = text.split("#[cfg(test)]").next().unwrap();
     let mut found = BTreeSet::new();
+    let mut paths = inline_paths(code);
     for (start, _) in code.match_indices("use ") {
-        let statement = code[start + 4..].split(';').next().unwrap();
-        for path in expand(statement) {
-            let absolute = absolute(&path, &here);
-            let longest = prefixes(&absolute).find(|prefix| modules.contains(prefix));
-            found.extend(longest.filter(|module| *module != here));
-        }
+        paths.extend(expand(code[start + 4..].split(';').next().unwrap()));
+    }
+    for path in paths {
+        let absolute = absolute(&path, &here);
+        let longest = prefixes(&absolute).find(|prefix| modules.contains(prefix));
+        found.extend(longest.filter(|module| *module != here));
     }
     found
+}
+
+/// Paths that are written out where they are used: `crate::a::b(..)`, `super::c::D`.
+fn inline_paths(code: &str) -> Vec<String> {
+    let lines = code.lines().filter(|line| {
+        let line = line.trim_start();
+        !line.starts_with("//") && !line.starts_with("use ") && !line.contains("pub(in ")
+    });
+    let of = |c: char| c.is_alphanumeric() || "_:".contains(c);
+    let words = lines.flat_map(|line| line.split(move |c| !of(c)));
+    let ours = words.filter(|word| word.starts_with("crate::") || word.starts_with("super::"));
+    ours.map(|word| word.trim_end_matches(':').to_string()).collect()
 }
 
 /// `a::{b, c::{d, e}}` as `a::b`, `a::c::d`, `a::c::e`.

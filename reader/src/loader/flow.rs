@@ -5,14 +5,14 @@
 //! job, [`Labour`] does its tasks.
 
 use std::collections::VecDeque;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
+use super::caught::caught;
 use super::job::{Desk, Job};
 use super::stats::{Meter, Watch};
 use crate::batch::{Content, Shelf};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
 use crate::pool::{Bell, Work};
 
 /// What a feed has to say.
@@ -304,13 +304,4 @@ impl Work for Flow {
         }
         false
     }
-}
-
-/// Runs `what`; a panic in it becomes an error that says so of `whose`.
-pub(crate) fn caught<T>(whose: &str, what: impl FnOnce() -> Result<T>) -> Result<T> {
-    catch_unwind(AssertUnwindSafe(what)).unwrap_or_else(|panic| {
-        let words = panic.downcast_ref::<String>().map(String::as_str);
-        let words = words.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message");
-        Err(Error::new(ErrorKind::Panicked, format!("{whose} panicked: {words}")))
-    })
 }
