@@ -1,6 +1,6 @@
 //! `pack bench`: measures a data set on this machine.
 
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -181,6 +181,9 @@ impl Args {
 }
 
 pub(super) fn run(args: &Args) -> Outcome {
+    if args.samples.is_none() && io::stderr().is_terminal() {
+        eprintln!("measuring, {} s for each part", args.seconds.as_secs_f64());
+    }
     let report = bench::bench(&args.options())?;
     let mut to = out::stdout();
     let written = match args.format {
