@@ -1,11 +1,12 @@
 //! `Loader`: batches of a data set, in an order that is pure arithmetic, made by all cores.
 //!
-//! Floors: `bound bad stats` (words) < `recipe` (columns) < `job` < `flow` (the line of batches) < `labour
+//! Floors: `bound bad caught stats` (words) < `recipe` (columns) < `job` < `flow` (the line of batches) < `labour
 //! feed` (what is done in it) < `inner epoch` < `builder`, and this file above them.
 
 mod bad;
 mod bound;
 mod builder;
+mod caught;
 mod epoch;
 mod feed;
 mod flow;
@@ -153,6 +154,18 @@ impl Loader {
             })?;
         }
         Ok(tarflume_formats::publish::write_whole(path, &text)?)
+    }
+}
+
+impl LoaderBuilder {
+    /// The loader.
+    ///
+    /// # Errors
+    /// What can't be met is said here, before an image is read: shards that are missing or stale, parts
+    /// that no sample has, a batch larger than the data set or than memory, a state of another data
+    /// set or shuffle.
+    pub fn build(self) -> Result<Loader> {
+        Ok(Loader { inner: self.inner()? })
     }
 }
 
