@@ -8,6 +8,7 @@
 //! its share of the epoch and looks all of it up, as a loader does before it reads, and `draws` says
 //! how many these were, `lookup_us` what one of them took. It prints `ready`, and keeps what it has in
 //! memory until its input ends.
+#![allow(clippy::print_stdout, clippy::print_stderr)]
 
 use std::collections::HashMap;
 use std::io::{Read, Write, stdin, stdout};

@@ -3,6 +3,7 @@
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
+use crate::error::{Error, ErrorKind};
 use super::*;
 use crate::column::{DType, RowShape};
 use crate::loader::job::Dealt;
