@@ -1,6 +1,6 @@
 # The one rule book. `make demo` and `make test` do all the set-up they need.
 #
-#   make demo    builds, packs real photographs, verifies them, shows what a reader sees
+#   make demo    builds, packs real photographs, verifies them, shows what a reader sees, and how fast
 #   make test    every test, with the foreign tools that some of them need
 #   make check   everything that is a rule: lint + test + a smoke of the fuzzers
 #   make lint    rustfmt, clippy, docs, dependencies, the arrows of the house

@@ -70,7 +70,8 @@ fn an_accelerator_is_played() {
 #[test]
 fn people_get_lines_and_tables() {
     let place = photos(20);
-    let words = "bench shards --samples 16 --batch 8 --threads 2 --step-ms 1 --seed 3";
+    let words =
+        "bench shards --samples 16 --batch 8 --threads 2 --step-ms 1 --seed 3 --source file";
     let run = place.pack(words).succeeds();
     let lines: Vec<&str> = run.stdout.lines().collect();
     assert_eq!(lines[0], "shards: 20 samples in 2 shards (jpg 20, json 20)");
@@ -94,7 +95,10 @@ fn a_data_set_smaller_than_a_batch_is_gone_through_again() {
     assert_eq!(report["accelerator"]["steps"], 1);
     let note = report["notes"][0].as_str().unwrap();
     assert!(note.contains("3 samples, less than a batch of 16"), "{note}");
-    place.pack("bench shards --samples 1 --batch 16").succeeds().says("note: the data set has 3 samples");
+    place
+        .pack("bench shards --samples 1 --batch 16")
+        .succeeds()
+        .says("note: the data set has 3 samples");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Mean and spread of some rows of a large array, without reading the rest.
 //!
 //! `cargo run -p tarflume --example array -- embeddings.npy 0 1000000 5`
+#![allow(clippy::print_stdout, clippy::print_stderr)]
 #![expect(clippy::print_stdout, reason = "a program that prints what it finds")]
 
 use std::error::Error;

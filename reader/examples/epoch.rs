@@ -1,6 +1,7 @@
 //! The shortest complete user: one epoch of images and labels.
 //!
 //!     cargo run --release -p tarflume --example epoch -- shards/
+#![allow(clippy::print_stdout, clippy::print_stderr)]
 
 use tarflume::{Loader, RandomResizedCrop, ResizeCentreCrop, Shuffle, Split};
 

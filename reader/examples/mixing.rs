@@ -3,6 +3,7 @@
 //! One KEY=VALUE a line. `mixing time` takes a minute; `mixing score` goes over a data set of 765
 //! shards with 1000 classes; `mixing file PATH` scores an order that another program wrote (slots as
 //! little-endian u64); `mixing draw` gives points for a picture. bench/order/run.py calls them all.
+#![allow(clippy::print_stdout, clippy::print_stderr)]
 #![expect(clippy::print_stdout, reason = "a program that prints figures")]
 
 use std::error::Error;

@@ -1,6 +1,7 @@
 //! A decoder of one's own, in ten lines: the mean brightness of a picture.
 //!
 //!     cargo run --release -p tarflume --example own_decode -- shards/
+#![allow(clippy::print_stdout, clippy::print_stderr)]
 
 use tarflume::column::{DType, Row, RowShape};
 use tarflume::decode::{Decode, Sample, Scratch};

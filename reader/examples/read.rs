@@ -6,6 +6,7 @@
 //!
 //! Prints KEY=VALUE: seconds `s` from opening to the last batch, `samples`, `mb`, `ttfb` seconds to the
 //! first batch, `s4` and `n4` from the fourth batch on, then the statistics as comment lines.
+#![allow(clippy::print_stdout, clippy::print_stderr)]
 
 use std::collections::HashMap;
 use std::time::Instant;

@@ -5,6 +5,7 @@
 //! `sources time DIR ROUNDS` prints tables; `sources open NAME` times the opening of any data set. Every case reads the same bytes and adds them up, so that
 //! a map's pages are touched. Cold means that the shards' pages were given back to the system
 //! (`POSIX_FADV_DONTNEED`) before the case; rounds are interleaved, the median is printed.
+#![allow(clippy::print_stdout, clippy::print_stderr)]
 #![expect(clippy::print_stdout, reason = "a program that prints its measurements")]
 
 use std::collections::BTreeMap;

@@ -58,6 +58,7 @@ impl Content {
 #[derive(Debug)]
 pub(crate) struct Shelf {
     room: usize,
+    #[allow(clippy::vec_box)] // moved from thread to thread by pointer
     free: Mutex<Vec<Box<Content>>>,
 }
 

@@ -1,12 +1,13 @@
 //! `Loader`: batches of a data set, in an order that is pure arithmetic, made by all cores.
 //!
-//! Floors: `bound bad stats` (words) < `recipe` (columns) < `job` < `flow` (the line of batches) < `labour
-//! feed stream_labour stream_feed` (what is done in it) < `taking` (who takes them) < `inner epoch` <
-//! `builder` < `stream_loader` < `stream_builder`, and this file above them.
+//! Floors: `bound bad caught stats` (words) < `gathered` < `recipe` (columns) < `job` < `flow` (the line of
+//! batches) < `labour feed stream_labour stream_feed` (what is done in it) < `taking` (who takes them) <
+//! `inner epoch` < `builder` < `stream_loader` < `stream_builder`, and this file above them.
 
 mod bad;
 mod bound;
 mod builder;
+mod caught;
 mod epoch;
 mod feed;
 mod flow;
@@ -95,8 +96,9 @@ impl Loader {
         StreamLoaderBuilder::new(stream)
     }
 
-    /// The batches of epoch number `epoch`, from its beginning, or from where a resumed state was
-    /// taken if it is that epoch. An epoch that can't be begun gives its error as its only batch.
+    /// The batches of epoch number `epoch`, from its beginning; the first time, if a state was given
+    /// and it is that epoch's, from where it was taken. An epoch that can't be begun gives its error as
+    /// its only batch.
     pub fn epoch(&self, epoch: u64) -> Epoch {
         Epoch::begin(self.inner.clone(), epoch)
     }
@@ -168,6 +170,18 @@ impl Loader {
             })?;
         }
         Ok(tarflume_formats::publish::write_whole(path, &text)?)
+    }
+}
+
+impl LoaderBuilder {
+    /// The loader.
+    ///
+    /// # Errors
+    /// What can't be met is said here, before an image is read: shards that are missing or stale, parts
+    /// that no sample has, a batch larger than the data set or than memory, a state of another data
+    /// set or shuffle.
+    pub fn build(self) -> Result<Loader> {
+        Ok(Loader { inner: self.inner()? })
     }
 }
 

@@ -267,10 +267,8 @@ impl Slab {
         }
         // SAFETY: `&mut self` and nothing lent: nobody else can touch the block.
         let all = unsafe { self.fixed.write(start, bytes * rows) };
-        let mut to = 0;
-        for row in (0..rows).filter(|&row| keep(row)) {
+        for (to, row) in (0..rows).filter(|&row| keep(row)).enumerate() {
             all.copy_within(row * bytes..(row + 1) * bytes, to * bytes);
-            to += 1;
         }
     }
 
@@ -355,3 +353,6 @@ impl Drop for Lent<'_> {
         self.slab.lent_now.fetch_sub(1, Ordering::SeqCst);
     }
 }
+
+#[cfg(test)]
+mod tests;

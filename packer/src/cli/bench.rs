@@ -1,6 +1,6 @@
 //! `pack bench`: measures a data set on this machine.
 
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -75,7 +75,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "SIZE", default_value = "2GiB", value_parser = size::parse, help_heading = "Loader")]
     memory: u64,
     /// How shards are read
-    #[arg(long, value_enum, default_value_t = Way::File, help_heading = "Loader")]
+    #[arg(long, value_enum, default_value_t = Way::usual(), help_heading = "Loader")]
     source: Way,
     /// Of which parts checksums are compared: sampled is those of one sample in 64
     #[arg(long, value_enum, default_value_t = Asked::Off, help_heading = "Loader")]
@@ -97,6 +97,16 @@ enum Order {
 enum Way {
     File,
     Mapped,
+}
+
+impl Way {
+    /// What a loader does unless it is told otherwise.
+    fn usual() -> Way {
+        match SourceKind::default() {
+            SourceKind::File => Way::File,
+            SourceKind::Mapped => Way::Mapped,
+        }
+    }
 }
 
 /// The words of `--verify`.
@@ -171,6 +181,9 @@ impl Args {
 }
 
 pub(super) fn run(args: &Args) -> Outcome {
+    if args.samples.is_none() && io::stderr().is_terminal() {
+        eprintln!("measuring, {} s for each part", args.seconds.as_secs_f64());
+    }
     let report = bench::bench(&args.options())?;
     let mut to = out::stdout();
     let written = match args.format {

@@ -1,6 +1,6 @@
 //! `Listed`: samples that are left out by key, and which keys of the list were met.
 //!
-//! Keys only: how a list is written is the reader's to know (`tarflume::dataset::exclude`).
+//! Keys only: how a list is written is known to the reader crate's `dataset::exclude`.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};

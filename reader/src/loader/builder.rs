@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use super::bad::{BadList, OnBad};
 use super::bound::{MemoryShare, SPARE_SLABS, Shares};
-use super::flow::caught;
+use super::caught::caught;
 use super::inner::{Inner, Progress};
 use super::labour::{IndexedLabour, Materials, Policy};
 use super::recipe::Recipe;
@@ -277,13 +277,8 @@ impl LoaderBuilder {
 }
 
 impl LoaderBuilder {
-    /// The loader.
-    ///
-    /// # Errors
-    /// What can't be met is said here, before an image is read: shards that are missing or stale, parts
-    /// that no sample has, a batch larger than the data set or than memory, a state of another data
-    /// set or shuffle.
-    pub fn build(mut self) -> Result<super::Loader> {
+    /// What [`super::Loader`] stands before; see `build` there.
+    pub(super) fn inner(mut self) -> Result<Arc<Inner>> {
         let dataset = self.dataset?.with_source(self.source);
         self.shuffle.check()?;
         let world = self.split.world();
@@ -335,9 +330,10 @@ impl LoaderBuilder {
             shelf: Arc::new(Shelf::new(SPARE_SLABS as usize)),
             bad,
             progress: Mutex::new(progress),
+            resumed: Mutex::new(self.resume.is_some().then_some(progress)),
         };
         inner.steps(progress.position)?;
-        Ok(super::Loader { inner: Arc::new(inner) })
+        Ok(Arc::new(inner))
     }
 }
 

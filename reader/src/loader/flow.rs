@@ -5,14 +5,14 @@
 //! job, [`Labour`] does its tasks.
 
 use std::collections::VecDeque;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
+use super::caught::caught;
 use super::job::{Desk, Job};
 use super::stats::{Meter, Watch};
 use crate::batch::{Content, Shelf};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
 use crate::pool::{Bell, Work};
 
 /// What a feed has to say.
@@ -89,6 +89,7 @@ struct Line {
     variable: u64,
     sizes: VecDeque<u64>,
     working: usize,
+    #[allow(clippy::vec_box)] // moved from thread to thread by pointer
     desks: Vec<Box<Desk>>,
     /// Since when all threads wait for the consumer.
     full: Option<Watch>,
@@ -285,24 +286,25 @@ impl Work for Flow {
             return true;
         }
         let may_plan = !line.ended && line.pending.is_none();
-        if may_plan && line.batches.len() < self.room.depth {
-            if let Some(feed) = line.feed.take() {
-                let number = line.first + line.batches.len() as u64;
-                let desk = line.desks.pop().unwrap_or_default();
-                drop(line);
-                if self.plan(feed, number, desk) {
-                    return true;
-                }
-                line = self.line();
-            }
-        }
-        if line.working < self.labour.threads() {
-            if let Some((job, task)) = line.tasks.pop_front() {
-                line.working += 1;
-                drop(line);
-                self.work(job, task);
+        if may_plan
+            && line.batches.len() < self.room.depth
+            && let Some(feed) = line.feed.take()
+        {
+            let number = line.first + line.batches.len() as u64;
+            let desk = line.desks.pop().unwrap_or_default();
+            drop(line);
+            if self.plan(feed, number, desk) {
                 return true;
             }
+            line = self.line();
+        }
+        if line.working < self.labour.threads()
+            && let Some((job, task)) = line.tasks.pop_front()
+        {
+            line.working += 1;
+            drop(line);
+            self.work(job, task);
+            return true;
         }
         if line.full.is_none() && line.working == 0 && line.batches.len() >= self.room.depth {
             line.full = Some(Watch::start());
@@ -311,11 +313,5 @@ impl Work for Flow {
     }
 }
 
-/// Runs `what`; a panic in it becomes an error that says so of `whose`.
-pub(crate) fn caught<T>(whose: &str, what: impl FnOnce() -> Result<T>) -> Result<T> {
-    catch_unwind(AssertUnwindSafe(what)).unwrap_or_else(|panic| {
-        let words = panic.downcast_ref::<String>().map(String::as_str);
-        let words = words.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message");
-        Err(Error::new(ErrorKind::Panicked, format!("{whose} panicked: {words}")))
-    })
-}
+#[cfg(test)]
+mod tests;

@@ -36,6 +36,8 @@ pub(crate) struct Inner {
     pub(crate) shelf: Arc<Shelf>,
     pub(crate) bad: Arc<BadList>,
     pub(crate) progress: Mutex<Progress>,
+    /// Where the first epoch begins, if a state was given.
+    pub(crate) resumed: Mutex<Option<Progress>>,
     pub(crate) ledger: Mutex<Ledger>,
 }
 
@@ -58,13 +60,9 @@ impl Inner {
 
     /// The line of batches of an epoch, how many there will be, and whether that is all of it.
     pub(crate) fn begin(&self, epoch: u64) -> Result<(Flow, u64, bool)> {
-        let position = {
-            let mut progress = self.progress();
-            if progress.epoch != epoch {
-                *progress = Progress { epoch, position: 0 };
-            }
-            progress.position
-        };
+        let resumed = self.resumed.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let position = resumed.filter(|at| at.epoch == epoch).map_or(0, |at| at.position);
+        *self.progress() = Progress { epoch, position };
         let steps = self.steps(position)?;
         let cursor = self.share.order().cursor(epoch, steps.covered().start)?;
         let count = steps.count();

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::caught::caught;
 use crate::column::RowShape;
 use crate::decode::{Decode, Sample, Scratch};
 use crate::error::{Error, Result};
@@ -131,7 +132,7 @@ impl Recipe {
             }
             let parts = &parts[..column.needs.len()];
             let sample = Sample { key, ordinal, seed, parts };
-            let decoded = super::flow::caught("the decoder", || {
+            let decoded = caught("the decoder", || {
                 row.write(n + 1, |row| column.decode.decode(&sample, row, scratch))
             });
             scratch.release();

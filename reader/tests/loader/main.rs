@@ -2,7 +2,10 @@
 #![allow(missing_docs, unreachable_pub, clippy::unwrap_used, clippy::expect_used)]
 
 mod bad;
+mod columns;
 mod endings;
 mod harness;
+mod lies;
 mod orders;
 mod resume;
+mod shards;

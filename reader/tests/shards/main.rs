@@ -4,6 +4,7 @@
 mod faults;
 mod fetching;
 mod harness;
+mod lookups;
 mod naming;
 mod samples;
 mod selecting;

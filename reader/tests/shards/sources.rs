@@ -117,7 +117,7 @@ fn a_shard_that_changes_while_it_is_open_is_told() {
     let cases: [(Change, ErrorKind, &str); 6] = [
         (|path| cut(path, 20_000), ErrorKind::Truncated, "cut while it was in use"),
         (|path| cut(path, 0), ErrorKind::Truncated, "has 0 bytes now and had 50000"),
-        (replace, ErrorKind::Stale, "another file bears the shard's name"),
+        (replace, ErrorKind::Stale, "another file bears its name"),
         (overwrite, ErrorKind::Stale, "written to"),
         (|path| cut(path, 60_000), ErrorKind::Stale, "written to"),
         (|path| fs::remove_file(path).unwrap(), ErrorKind::Stale, "removed"),

@@ -72,7 +72,7 @@ fn a_caller_that_does_not_take_stops_the_reading() {
     let held: Vec<_> = epoch.by_ref().take(60).map(|s| s.unwrap()).collect();
     assert_eq!(held.len(), 60, "what the caller holds must not keep the next sample away");
     drop(held);
-    assert_eq!(epoch.by_ref().map(|s| s.unwrap()).count(), 940);
+    assert_eq!(epoch.by_ref().filter(|s| s.is_ok()).count(), 940);
 }
 
 #[test]

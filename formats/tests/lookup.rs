@@ -1,0 +1,170 @@
+//! Rows looked up out of the map and by reads: the same rows, the same damage noticed.
+#![allow(clippy::unwrap_used, reason = "a test that panics has failed")]
+
+use std::cell::Cell;
+use std::fs::{self, File};
+use std::os::unix::fs::FileExt;
+
+use proptest::collection::{btree_map, vec};
+use proptest::prelude::*;
+use tarflume_formats::error::{Error, ErrorKind, Result};
+use tarflume_formats::index::layout::{self as l, at};
+use tarflume_formats::index::{Found, Index, IndexBuilder, TarFacts};
+
+type Rows = Vec<(Vec<u8>, Vec<(String, u64)>)>;
+
+fn encode(rows: &Rows, sums: bool, dims: bool) -> Vec<u8> {
+    let (mut index, mut end) = (IndexBuilder::new(), 0);
+    for (key, parts) in rows {
+        index.sample(key, end);
+        for (ext, length) in parts {
+            let sum = sums.then_some(*length as u32 ^ 7);
+            index.part(ext.as_bytes(), end + 512, *length, sum).unwrap();
+            end += 512 + length.next_multiple_of(512);
+        }
+        if dims {
+            index.dimensions(3, 4);
+        }
+    }
+    index.encode(&TarFacts { length: end + 1024, digest: None }).unwrap()
+}
+
+fn many() -> Rows {
+    let parts = || vec![("jpg".to_string(), 110_000), ("json".to_string(), 300)];
+    (0..5000).map(|n| (format!("{n:08}").into_bytes(), parts())).collect()
+}
+
+/// A lookup by reads of these bytes.
+fn by_reads(index: &Index, bytes: &[u8], row: u64, found: &mut Found) -> Result<bool> {
+    let read = |at: u64, into: &mut [u8]| {
+        let lost = || Error::new(ErrorKind::Truncated, "past the end");
+        let from = bytes.get(at as usize..).and_then(|b| b.get(..into.len())).ok_or_else(lost)?;
+        into.copy_from_slice(from);
+        Ok::<_, Error>(())
+    };
+    index.look_up_by(row, read, found)
+}
+
+proptest! {
+    #[test]
+    fn all_ways_find_the_same(
+        mut rows in vec((vec(any::<u8>(), 0..12), btree_map("[a-z]{1,4}", 0u64..1 << 40, 0..4)), 0..60),
+        sums: bool, dims: bool, sorted: bool,
+    ) {
+        if sorted {
+            rows.sort();
+        }
+        let rows: Rows = rows.into_iter().map(|(k, p)| (k, p.into_iter().collect())).collect();
+        let bytes = encode(&rows, sums, dims);
+        let (mapped, read) =
+            (Index::from_bytes(bytes.clone()).unwrap(), Index::from_bytes(bytes.clone()).unwrap());
+        let (mut by_map, mut by_read) = (Found::new(), Found::new());
+        for row in (0..rows.len() as u64).rev() {
+            prop_assert!(mapped.look_up(row, &mut by_map).unwrap());
+            prop_assert!(by_reads(&read, &bytes, row, &mut by_read).unwrap());
+            let sample = mapped.sample(row).unwrap().unwrap();
+            let parts: Vec<_> = sample.parts().map(Result::unwrap).collect();
+            for found in [&by_map, &by_read] {
+                prop_assert_eq!((found.key(), found.first()), (sample.key, sample.first));
+                prop_assert_eq!(&found.parts().collect::<Vec<_>>(), &parts);
+                prop_assert_eq!(found.shown_key(), sample.shown_key());
+            }
+        }
+        let end = rows.len() as u64;
+        prop_assert!(!mapped.look_up(end, &mut by_map).unwrap());
+        prop_assert!(!by_reads(&read, &bytes, end, &mut by_read).unwrap());
+        prop_assert_eq!((by_map.key(), by_map.parts().len()), (&[][..], 0));
+    }
+}
+
+/// Every byte of the body that a lookup of all rows uses, changed: both ways notice, with the same words.
+#[test]
+fn both_ways_notice_the_same_damage() {
+    let rows = vec![
+        (b"b".to_vec(), vec![("jpg".to_string(), 5), ("json".to_string(), 6)]),
+        (b"a".to_vec(), vec![("cls".to_string(), 7)]),
+    ];
+    let whole = encode(&rows, true, true);
+    let body = u32::from_le_bytes(whole[at::BODY..][..4].try_into().unwrap()) as usize;
+    for place in body..whole.len() {
+        let mut bytes = whole.clone();
+        bytes[place] ^= 1;
+        let (mapped, read) =
+            (Index::from_bytes(bytes.clone()).unwrap(), Index::from_bytes(whole.clone()).unwrap());
+        let (mut found, mut other) = (Found::new(), Found::new());
+        let one = mapped.look_up(0, &mut found).unwrap_err();
+        let two = by_reads(&read, &bytes, 0, &mut other).unwrap_err();
+        assert_eq!(one.kind(), ErrorKind::Damaged, "byte {place}");
+        assert_eq!((one.text(), one.place().byte), (two.text(), two.place().byte));
+    }
+}
+
+#[test]
+fn damage_is_noticed_in_the_blocks_that_a_row_needs_and_in_no_other() {
+    let mut bytes = encode(&many(), true, true);
+    let body = u32::from_le_bytes(bytes[at::BODY..][..4].try_into().unwrap()) as usize;
+    let damaged = body + l::ROW * 2500;
+    bytes[damaged] ^= 1;
+    let index = Index::from_bytes(bytes.clone()).unwrap();
+    let mut found = Found::new();
+    assert!(by_reads(&index, &bytes, 0, &mut found).unwrap());
+    let error = by_reads(&index, &bytes, 2500, &mut found).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Damaged);
+    let block = body + (damaged - body) / l::CHECK_BLOCK * l::CHECK_BLOCK;
+    assert_eq!(error.place().byte, Some(block as u64));
+    assert_eq!(by_reads(&index, &bytes, 2500, &mut found).unwrap_err().kind(), ErrorKind::Damaged);
+}
+
+#[test]
+fn a_block_is_checked_once_and_then_a_lookup_takes_five_reads() {
+    let bytes = encode(&many(), true, true);
+    let index = Index::from_bytes(bytes.clone()).unwrap();
+    let (reads, most) = (Cell::new(0), Cell::new(0));
+    let read = |at: u64, into: &mut [u8]| {
+        reads.set(reads.get() + 1);
+        most.set(most.get().max(into.len()));
+        into.copy_from_slice(&bytes[at as usize..][..into.len()]);
+        Ok::<_, Error>(())
+    };
+    let mut found = Found::new();
+    index.look_up_by(2500, read, &mut found).unwrap();
+    assert_eq!(most.replace(0), l::CHECK_BLOCK);
+    reads.set(0);
+    index.look_up_by(2500, read, &mut found).unwrap();
+    assert_eq!(reads.get(), 5);
+    assert!(most.get() <= 2 * l::ROW);
+    assert_eq!(found.key(), b"00002500");
+}
+
+/// What a lookup needs is not in the file any more: an error and no zeros.
+#[test]
+fn a_file_that_is_cut_under_lookups_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.tar.index");
+    fs::write(&path, encode(&many(), true, true)).unwrap();
+    let (index, file) = (Index::open(&path).unwrap(), File::open(&path).unwrap());
+    let read = |at: u64, into: &mut [u8]| {
+        file.read_exact_at(into, at).map_err(|e| Error::io(e, "read", &path))
+    };
+    let mut found = Found::new();
+    assert!(index.look_up_by(4999, read, &mut found).unwrap());
+    File::options().write(true).open(&path).unwrap().set_len(8192).unwrap();
+    let error = index.look_up_by(4999, read, &mut found).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Truncated);
+}
+
+/// The pages of a map that a lookup has touched are let go, and come back as they were.
+#[test]
+fn a_map_is_forgotten_and_read_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.tar.index");
+    fs::write(&path, encode(&many(), true, true)).unwrap();
+    let index = Index::open(&path).unwrap();
+    index.check().unwrap();
+    index.forget();
+    index.check().unwrap();
+    let mut found = Found::new();
+    index.forget();
+    assert!(index.look_up(4999, &mut found).unwrap());
+    assert_eq!(found.key(), b"00004999");
+}

@@ -1,0 +1,109 @@
+//! Opens a very large data set, and plans an epoch of it in many threads and processes: for bench/scale.
+//!
+//!     scale open DIR
+//!     scale sit DIR --threads 16 --rank R --world 24
+//!
+//! `open` prints KEY=VALUE: `open_ms` to open the data set, `first_ordinal_us` from then to the first
+//! ordinal of a full shuffle, `samples`. `sit` prints these, too; then each thread of each rank draws
+//! its share of the epoch and looks all of it up, as a loader does before it reads, and `draws` says
+//! how many these were, `lookup_us` what one of them took. It prints `ready`, and keeps what it has in
+//! memory until its input ends.
+#![allow(clippy::print_stdout, clippy::print_stderr)]
+
+use std::collections::HashMap;
+use std::io::{Read, Write, stdin, stdout};
+use std::thread;
+use std::time::Instant;
+
+use tarflume::fetch::plan::{Draw, Limits, Plan};
+use tarflume::fetch::wanted::Wanted;
+use tarflume::order::{Contents, Fingerprint, Order, Remainder, Selection, Steps};
+use tarflume::{Dataset, Error, Result, Shuffle, Split};
+
+const BATCH: u64 = 256;
+
+fn main() {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let done = match words[..] {
+        ["open", dir] => open(dir).map(drop),
+        ["sit", dir, ref flags @ ..] => sit(dir, flags),
+        _ => Err(Error::usage("scale open DIR | sit DIR --threads N --rank R --world W")),
+    };
+    if let Err(error) = done {
+        eprintln!("{error}");
+        std::process::exit(1);
+    }
+}
+
+fn open(dir: &str) -> Result<(Dataset, Order)> {
+    let start = Instant::now();
+    let dataset = Dataset::open(dir)?;
+    println!("open_ms={:.3}", start.elapsed().as_secs_f64() * 1e3);
+    let start = Instant::now();
+    let print = Fingerprint::new(dataset.fingerprint()?.0);
+    let contents = Contents::new(print, dataset.counts().iter().copied())?;
+    let all = Selection::all(contents.samples());
+    let order = Order::new(contents.into(), all, Shuffle::Full { seed: 1 })?;
+    let first = order.ordinal(0, 0)?;
+    println!("first_ordinal_us={:.1}", start.elapsed().as_secs_f64() * 1e6);
+    first.ok_or_else(|| Error::usage("the data set has no samples"))?;
+    println!("samples={}", dataset.len());
+    Ok((dataset, order))
+}
+
+fn sit(dir: &str, flags: &[&str]) -> Result<()> {
+    let flags: HashMap<&str, &str> = flags.chunks_exact(2).map(|f| (f[0], f[1])).collect();
+    let number = |name: &str| -> Result<u64> {
+        let text = flags.get(name).copied().unwrap_or_default();
+        text.parse().map_err(|_| Error::usage(format!("{name} {text}: a number is wanted")))
+    };
+    let (threads, rank, world) = (number("--threads")?, number("--rank")?, number("--world")?);
+    let (dataset, order) = open(dir)?;
+    let start = Instant::now();
+    // Every thread takes the steps of a rank of its own, so that all together cover the epoch.
+    let draw = |thread| {
+        let split = Split::new(rank * threads + thread, world * threads)?;
+        plan(&dataset, &order, split)
+    };
+    let plans = thread::scope(|scope| {
+        let draw = &draw;
+        let running: Vec<_> = (0..threads).map(|n| scope.spawn(move || draw(n))).collect();
+        let join = |thread: thread::ScopedJoinHandle<'_, Result<(Plan, u64)>>| {
+            thread.join().unwrap_or_else(|_| Err(Error::usage("a thread panicked")))
+        };
+        running.into_iter().map(join).collect::<Result<Vec<_>>>()
+    })?;
+    let draws: u64 = plans.iter().map(|(_, draws)| draws).sum();
+    let seconds = start.elapsed().as_secs_f64();
+    println!("lookup_us={:.2}", seconds * 1e6 / draws as f64);
+    println!("draws={draws}\nready");
+    let wait = stdout().flush().and_then(|()| stdin().read_to_end(&mut Vec::new()));
+    wait.map(drop).map_err(|e| Error::usage(format!("cannot wait: {e}")))
+}
+
+/// Plans all batches of a share of the epoch; the last plan, and how many samples there were.
+fn plan(dataset: &Dataset, order: &Order, split: Split) -> Result<(Plan, u64)> {
+    let mut wanted = Wanted::new();
+    wanted.require("jpg")?;
+    wanted.require("json")?;
+    let steps = Steps::by_position(order.epoch_samples(), 0, BATCH, split, Remainder::Pad)?;
+    let mut cursor = order.cursor(0, 0)?;
+    let (mut plan, mut draws, mut sum) = (Plan::new(), Vec::new(), 0);
+    for step in 0..steps.count() {
+        draws.clear();
+        for (position, _) in steps.rows(step) {
+            if cursor.position() != position {
+                cursor.seek(position);
+            }
+            let Some(draw) = cursor.next() else { break };
+            draws.push(Draw { slot: draws.len(), ordinal: draw.ordinal });
+        }
+        plan.fill(dataset, &draws, &wanted, Limits::default())?;
+        if let Some(bad) = plan.take_bad().next() {
+            return Err(bad.error);
+        }
+        sum += draws.len() as u64;
+    }
+    Ok((plan, sum))
+}

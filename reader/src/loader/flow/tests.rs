@@ -1,0 +1,157 @@
+//! The line of batches with a feed and a labour that only pretend.
+
+use std::sync::atomic::AtomicU64;
+use std::time::Duration;
+
+use super::*;
+use crate::column::{DType, RowShape};
+use crate::error::{Error, ErrorKind};
+use crate::loader::job::Dealt;
+use crate::pool::Pool;
+use crate::slab::{Layout, Slab};
+
+/// Where something goes wrong, by number of the batch.
+#[derive(Default, Clone)]
+struct Faults {
+    fill: Option<u64>,
+    room: Option<u64>,
+    task: Option<u64>,
+}
+
+struct Numbers {
+    next: u64,
+    count: u64,
+    faults: Faults,
+    /// Batches that may be planned by now.
+    released: Arc<AtomicU64>,
+}
+
+impl Feed for Numbers {
+    fn fill(&mut self, job: &mut Job) -> Result<Fill> {
+        if self.next == self.count {
+            return Ok(Fill::End);
+        }
+        if self.next >= self.released.load(Ordering::SeqCst) {
+            return Ok(Fill::NotYet);
+        }
+        assert_ne!(self.faults.fill, Some(self.next), "no fill");
+        job.desk.dealt.clear();
+        job.desk.dealt.push(Dealt { ordinal: self.next, pass: 0, padding: false });
+        job.desk.reset_outcomes();
+        job.variable = self.next % 5;
+        self.next += 1;
+        Ok(Fill::Tasks((self.next % 4) as usize))
+    }
+}
+
+struct Pretend(Arc<Layout>, Faults);
+
+impl Labour for Pretend {
+    fn content(&self) -> Result<Box<Content>> {
+        let slab = Slab::new(self.0.clone())?;
+        let (facts, bad) = (Vec::new(), Vec::new());
+        Ok(Box::new(Content { slab, facts, bad, epoch: 0, step: 0, position: 0 }))
+    }
+
+    fn make_room(&self, job: &mut Job) -> Result<()> {
+        assert_ne!(self.1.room, Some(job.number), "no room");
+        job.content.slab.make_room(1, |_, _| 0)
+    }
+
+    fn task(&self, job: &Job, task: usize) {
+        assert_ne!(self.1.task, Some(job.number), "no task");
+        std::thread::sleep(Duration::from_micros((job.number * 7 + task as u64) % 5 * 50));
+    }
+
+    fn threads(&self) -> usize {
+        3
+    }
+}
+
+struct Running(Arc<Pool>, Arc<Flow>, Arc<dyn Work>, Arc<AtomicU64>);
+
+impl Running {
+    fn start(count: u64, released: u64, faults: Faults) -> Running {
+        let pool = Pool::of_process(3).unwrap();
+        let layout = Layout::new(vec![RowShape::Fixed(DType::U8, vec![])], 1).unwrap();
+        let released = Arc::new(AtomicU64::new(released));
+        let labour = Arc::new(Pretend(Arc::new(layout), faults.clone()));
+        let feed = Numbers { next: 0, count, faults, released: released.clone() };
+        let with = (Arc::new(Meter::new(3)), pool.bell(), Arc::new(Shelf::new(2)));
+        let flow = Flow::new(Box::new(feed), labour, with, Room { depth: 4, variable: 6 });
+        let flow = Arc::new(flow);
+        let work: Arc<dyn Work> = flow.clone();
+        pool.add(work.clone());
+        Running(pool, flow, work, released)
+    }
+
+    /// The planned ordinals until the end, and the error there.
+    fn all(&self) -> (Vec<u64>, Option<Error>) {
+        let mut came = Vec::new();
+        while let Some(batch) = self.1.next() {
+            match batch {
+                Ok(content) => came.extend(content.facts.iter().map(|row| row.planned)),
+                Err(error) => return (came, Some(error)),
+            }
+        }
+        (came, None)
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.1.cancel();
+        self.0.remove(&self.2);
+    }
+}
+
+#[test]
+fn batches_come_in_order_whoever_is_done_first() {
+    let running = Running::start(500, u64::MAX, Faults::default());
+    let (came, error) = running.all();
+    assert!(came.into_iter().eq(0..500));
+    assert!(error.is_none() && running.1.next().is_none());
+}
+
+#[test]
+fn a_panic_anywhere_is_an_error_in_its_place() {
+    for (faults, words) in [
+        (Faults { fill: Some(7), ..Faults::default() }, "no fill"),
+        (Faults { room: Some(7), ..Faults::default() }, "no room"),
+        (Faults { task: Some(6), ..Faults::default() }, "no task"),
+    ] {
+        for _ in 0..20 {
+            let place = faults.fill.or(faults.room).or(faults.task).unwrap();
+            let (came, error) = Running::start(50, u64::MAX, faults.clone()).all();
+            assert!(came.into_iter().eq(0..place), "{words}");
+            let error = error.unwrap();
+            assert_eq!(error.kind(), ErrorKind::Panicked);
+            assert!(error.text().contains(words), "{error}");
+        }
+    }
+}
+
+#[test]
+fn a_feed_that_has_nothing_yet_goes_on_when_the_bell_rings() {
+    let running = Running::start(60, 0, Faults::default());
+    for n in 0..60 {
+        running.3.store(n + 1, Ordering::SeqCst);
+        running.0.bell().ring();
+        let content = running.1.next().unwrap().unwrap();
+        assert_eq!(content.facts[0].planned, n);
+    }
+    running.0.bell().ring();
+    assert!(running.1.next().is_none());
+}
+
+#[test]
+fn who_waits_for_a_cancelled_line_is_told_that_it_ended() {
+    let running = Running::start(60, 3, Faults::default());
+    std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| running.all());
+        std::thread::sleep(Duration::from_millis(20));
+        running.1.cancel();
+        let (came, error) = waiting.join().unwrap();
+        assert!(came.len() <= 3 && error.is_none());
+    });
+}

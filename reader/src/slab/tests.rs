@@ -1,0 +1,109 @@
+//! The rules of a slab, and what sealing leaves of skipped rows.
+
+use super::*;
+use crate::column::DType;
+
+fn slab(rows: usize) -> Slab {
+    let shapes = vec![
+        RowShape::Variable(DType::U8),
+        RowShape::Fixed(DType::U16, vec![2]),
+        RowShape::Variable(DType::U64),
+    ];
+    Slab::new(Arc::new(Layout::new(shapes, rows).unwrap())).unwrap()
+}
+
+/// Fills row after row with its number: `row` bytes, two numbers, `row % 3` words.
+fn fill(slab: &mut Slab, rows: usize) {
+    slab.make_room(rows, |_, row| row * 8 + 3).unwrap();
+    for row in (0..rows).rev() {
+        let mut lent = slab.lend(row);
+        lent.write(0, |mut to| to.put(&vec![row as u8; row])).unwrap();
+        lent.write(1, |mut to| to.elements().map(|to| to.fill(row as u16))).unwrap();
+        let words = vec![row as u64; row % 3];
+        lent.write(2, |mut to| to.put(bytemuck::cast_slice(&words))).unwrap();
+    }
+}
+
+fn is_right(slab: &Slab, rows: &[usize]) {
+    assert_eq!(slab.rows(), rows.len());
+    let numbers: &[u16] = bytemuck::cast_slice(slab.column(1));
+    assert!(numbers.iter().copied().eq(rows.iter().flat_map(|&row| [row as u16; 2])));
+    for (column, length) in [(0, 1), (2, 8)] {
+        let (bytes, offsets) = (slab.column(column), slab.offsets(column).unwrap());
+        for (n, &row) in rows.iter().enumerate() {
+            let found = &bytes[offsets[n] - offsets[0]..offsets[n + 1] - offsets[0]];
+            let expected = if column == 0 { row } else { row % 3 * length };
+            assert_eq!(found.len(), expected, "row {row}");
+            assert!(found.chunks(length).all(|element| element[0] == row as u8));
+        }
+    }
+}
+
+#[test]
+fn sealing_closes_the_gaps_of_any_skipped_rows() {
+    for skipped in 0..1u32 << 6 {
+        let mut slab = slab(6);
+        for rows in [6, 3, 0, 5] {
+            fill(&mut slab, rows);
+            let keep = |row: usize| skipped >> row & 1 == 0;
+            slab.seal(keep);
+            is_right(&slab, &(0..rows).filter(|&row| keep(row)).collect::<Vec<_>>());
+        }
+    }
+}
+
+#[test]
+fn the_memory_grows_and_is_kept() {
+    let mut slab = slab(4);
+    slab.make_room(4, |_, _| 10_000).unwrap();
+    let grown = slab.bytes();
+    assert!(grown >= 80_000);
+    fill(&mut slab, 4);
+    slab.seal(|_| true);
+    is_right(&slab, &[0, 1, 2, 3]);
+    assert_eq!(slab.bytes(), grown);
+    let error = slab.make_room(4, |_, _| usize::MAX).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Limit);
+}
+
+#[test]
+#[should_panic(expected = "lent already")]
+fn a_row_is_lent_once() {
+    let mut slab = slab(2);
+    slab.make_room(2, |_, _| 0).unwrap();
+    let (_first, _second) = (slab.lend(1), slab.lend(1));
+}
+
+#[test]
+#[should_panic(expected = "lends no rows")]
+fn a_sealed_slab_lends_nothing() {
+    let mut slab = slab(2);
+    slab.make_room(2, |_, _| 0).unwrap();
+    slab.seal(|_| true);
+    slab.lend(0);
+}
+
+#[test]
+#[should_panic(expected = "before it is whole")]
+fn a_slab_that_is_filled_shows_nothing() {
+    let mut slab = slab(2);
+    slab.make_room(2, |_, _| 0).unwrap();
+    slab.column(1);
+}
+
+#[test]
+#[should_panic(expected = "still lent")]
+fn a_slab_with_lent_rows_is_not_sealed() {
+    let mut slab = slab(2);
+    slab.make_room(2, |_, _| 0).unwrap();
+    std::mem::forget(slab.lend(0));
+    slab.seal(|_| true);
+}
+
+#[test]
+fn what_cannot_be_addressed_is_refused() {
+    for shape in [vec![usize::MAX], vec![usize::MAX, 2], vec![1 << 40, 1 << 30]] {
+        let layout = Layout::new(vec![RowShape::Fixed(DType::U64, shape)], 1);
+        assert_eq!(layout.unwrap_err().kind(), ErrorKind::Limit);
+    }
+}

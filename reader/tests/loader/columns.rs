@@ -1,0 +1,227 @@
+//! All kinds of columns side by side, and the sentences that refuse what can't be.
+
+use half::f16;
+use tarflume::column::{DType, Row, RowShape};
+use tarflume::decode::Sample;
+use tarflume::decode::class::Class;
+use tarflume::decode::fixed_crop::Resize;
+use tarflume::decode::image::Image;
+use tarflume::decode::json::Json;
+use tarflume::decode::npy::Npy;
+use tarflume::decode::output::{Layout, Normalise};
+use tarflume::decode::raw::Raw;
+use tarflume::decode::sequence::Sequence;
+use tarflume::order::{Remainder, Shuffle, Split};
+use tarflume::{Batch, ErrorKind, Loader, LoaderBuilder, Result};
+use tarflume_fixtures::{Photo, PhotoKind};
+use tarflume_formats::npy::{Dtype, write_header};
+
+use crate::endings::Own;
+use crate::harness::{Shards, bin, key};
+
+const SAMPLES: u64 = 21;
+
+fn array(shape: &[u64], values: impl Iterator<Item = u16>) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    write_header(&mut bytes, Dtype { kind: 'u', size: 2, little: true }, false, shape).unwrap();
+    bytes.extend(values.flat_map(u16::to_le_bytes));
+    bytes
+}
+
+/// How many elements the variable columns of a sample have.
+fn length(ordinal: u64) -> u64 {
+    ordinal * 7 % 5
+}
+
+fn shards() -> Shards {
+    let shards = Shards { dir: tempfile::tempdir().unwrap() };
+    let sample = |o: u64| {
+        let photo = Photo::new(24 + o as u16, 30, PhotoKind::Yuv444);
+        let tokens: Vec<u64> = (0..length(o)).map(|n| o + n).collect();
+        let json = format!(r#"{{"name": "n{o}", "tokens": {tokens:?}, "weight": {o}.5}}"#);
+        let parts = vec![
+            ("bin", bin(o)),
+            ("cls", format!("{o}\n").into_bytes()),
+            ("fix.npy", array(&[2, 3], (0..6).map(|n| o as u16 + n))),
+            ("jpg", photo.encode(o).unwrap()),
+            ("json", json.into_bytes()),
+            ("txt", format!("Nummer {o}").into_bytes()),
+            ("var.npy", array(&[length(o)], (0..length(o)).map(|n| (o + n) as u16))),
+        ];
+        (key(o), parts)
+    };
+    shards.write(0, (0..SAMPLES).map(sample));
+    shards
+}
+
+fn all_kinds(shards: &Shards) -> LoaderBuilder {
+    let photo = || Image::new("jpg", Resize::exact((4, 6)));
+    let ordinal =
+        Own(RowShape::Fixed(DType::U64, vec![2]), |sample: &Sample<'_>, mut row: Row<'_>| {
+            row.elements()?.copy_from_slice(&[sample.ordinal, sample.part(0).len() as u64]);
+            Ok(())
+        });
+    Loader::builder(shards.path())
+        .image("jpg", Resize::exact((4, 6)))
+        .column("single", photo().layout(Layout::Chw).to_f32(Normalise::unit()))
+        .column("half", photo().to_f16(Normalise::unit()))
+        .label("cls", "")
+        .text("txt")
+        .bytes("bin")
+        .column("class", Class::new("cls").dtype(DType::U8))
+        .column("weight", Json::new("json", "/weight").dtype(DType::F32))
+        .column("name", Json::new("json", "/name").text())
+        .column("tokens", Json::new("json", "/tokens").dtype(DType::I32).variable())
+        .column("array", Npy::new("fix.npy", DType::U16).shape([2, 3]))
+        .column("ragged", Npy::new("var.npy", DType::U16))
+        .column("four", Sequence::new(Json::new("json", "/tokens").variable()).pad_to(4, -1))
+        .column("own", ordinal)
+        .batch(8)
+        .remainder(Remainder::Uneven)
+        .threads(3)
+}
+
+fn elements<T: tarflume::column::Element>(batch: &Batch, name: &str) -> Vec<T> {
+    batch.column(name).unwrap().elements::<T>().unwrap().to_vec()
+}
+
+fn each<T>(batch: &Batch, of: impl Fn(u64) -> Vec<T>) -> Vec<T> {
+    batch.ordinals().flat_map(of).collect()
+}
+
+fn tokens(ordinal: u64) -> impl Iterator<Item = u64> {
+    (0..length(ordinal)).map(move |n| ordinal + n)
+}
+
+fn is_whole(batch: &Batch) {
+    let rows = batch.len();
+    let shape = |name: &str| batch.column(name).unwrap().shape();
+    assert_eq!(shape("image"), [rows, 4, 6, 3]);
+    assert_eq!(shape("single"), [rows, 3, 4, 6]);
+    assert_eq!(shape("array"), [rows, 2, 3]);
+    assert_eq!(shape("label"), [rows]);
+    assert_eq!(shape("ragged"), [rows]);
+    assert_eq!(batch.column("half").unwrap().dtype(), DType::F16);
+
+    let bytes: Vec<u8> = elements(batch, "image");
+    let half: Vec<f16> = elements(batch, "half");
+    let near = |a: &u8, b: f32| (f32::from(*a) / 255.0 - b).abs() < 0.01;
+    assert!(bytes.iter().zip(&half).all(|(a, b)| near(a, b.to_f32())));
+    let single: Vec<f32> = elements(batch, "single");
+    let plane = |at: usize| (at / 72) * 72 + at % 3 * 24 + at % 72 / 3;
+    assert!(bytes.iter().enumerate().all(|(at, a)| near(a, single[plane(at)])));
+
+    assert_eq!(elements::<i64>(batch, "label"), each(batch, |o| vec![o as i64]));
+    assert_eq!(elements::<u8>(batch, "class"), each(batch, |o| vec![o as u8]));
+    assert_eq!(elements::<f32>(batch, "weight"), each(batch, |o| vec![o as f32 + 0.5]));
+    assert_eq!(elements::<u64>(batch, "own"), each(batch, |o| vec![o, bin(o).len() as u64]));
+    let six = |o: u64| (0..6).map(|n| o as u16 + n).collect();
+    assert_eq!(elements::<u16>(batch, "array"), each(batch, six));
+    let four = |o: u64| tokens(o).map(|n| n as i64).chain([-1; 4]).take(4).collect();
+    assert_eq!(elements::<i64>(batch, "four"), each(batch, four));
+
+    let padded = batch.column("tokens").unwrap().padded(-7i32).unwrap();
+    assert_eq!(padded.shape[0], rows);
+    for (row, o) in batch.ordinals().enumerate() {
+        let column = |name: &str| batch.column(name).unwrap();
+        assert_eq!(column("txt").row(row), format!("Nummer {o}").as_bytes());
+        assert_eq!(column("name").row(row), format!("n{o}").as_bytes());
+        assert!(column("bin").row(row) == bin(o));
+        let ragged: Vec<u16> = tokens(o).map(|n| n as u16).collect();
+        assert_eq!(column("ragged").row_elements::<u16>(row).unwrap(), ragged);
+        let filled = tokens(o).map(|n| n as i32).chain(std::iter::repeat(-7));
+        let line = &padded.values[row * padded.shape[1]..][..padded.shape[1]];
+        assert!(line.iter().copied().eq(filled.take(padded.shape[1])));
+        assert_eq!(padded.lengths[row] as u64, length(o));
+    }
+}
+
+#[test]
+fn all_kinds_of_columns_stand_side_by_side() {
+    let shards = shards();
+    for shuffle in [Shuffle::None, Shuffle::Full { seed: 3 }] {
+        let loader = all_kinds(&shards).shuffle(shuffle).build().unwrap();
+        let batches: Vec<_> = loader.epoch(0).map(Result::unwrap).collect();
+        assert_eq!(batches.iter().map(Batch::len).collect::<Vec<_>>(), [8, 8, 5]);
+        batches.iter().for_each(is_whole);
+    }
+}
+
+#[test]
+fn a_column_of_another_type_is_refused_by_name() {
+    let shards = shards();
+    let batch = all_kinds(&shards).build().unwrap().epoch(0).next().unwrap().unwrap();
+    let error = batch.column("label").unwrap().elements::<f32>().unwrap_err().to_string();
+    assert!(error.contains("'label'") && error.contains("I64"), "{error}");
+    let error = batch.column("lable").unwrap_err().to_string();
+    assert!(error.contains("'lable'") && error.contains("label, txt"), "{error}");
+}
+
+#[test]
+fn without_columns_all_parts_come_and_absent_ones_are_empty() {
+    let shards = Shards { dir: tempfile::tempdir().unwrap() };
+    let parts = |o: u64| match o % 3 {
+        0 => vec![("a", vec![1; 3])],
+        1 => vec![("b", vec![2; 5])],
+        _ => vec![("a", vec![3]), ("b", vec![])],
+    };
+    shards.write(0, (0..12).map(|o| (key(o), parts(o))));
+    let loader = Loader::builder(shards.path()).batch(4).build().unwrap();
+    for batch in loader.epoch(0).map(Result::unwrap) {
+        assert_eq!(batch.names().collect::<Vec<_>>(), ["a", "b"]);
+        for (row, o) in batch.ordinals().enumerate() {
+            for name in ["a", "b"] {
+                let found = parts(o).into_iter().find(|part| part.0 == name);
+                let expected = found.map(|part| part.1).unwrap_or_default();
+                assert_eq!(batch.column(name).unwrap().row(row), expected, "{o}");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_is_refused_in_one_sentence() {
+    let shards = shards();
+    let loader = || Loader::builder(shards.path());
+    let split = |rank, world| Split::new(rank, world).unwrap();
+    let missing = shards.path().join("no");
+    for (builder, words) in [
+        (loader().bytes("png"), "no sample has a part 'png'; the data set has: bin, cls"),
+        (loader().bytes("bin").text("bin"), "there are two columns 'bin'"),
+        (loader().column("key", Raw::new("bin")), "there are two columns 'key'"),
+        (loader().column("", Raw::new("bin")), "two columns ''"),
+        (loader().bytes(""), "two columns ''"),
+        (loader().column("x", Raw::new(";")), "no extension"),
+        (loader().batch(0), "at least one row"),
+        (loader().batch(SAMPLES + 1), "21"),
+        (loader().batch(u64::MAX), ".memory()"),
+        (loader().batch(1 << 50).remainder(Remainder::Uneven), ".memory()"),
+        (loader().batch(1 << 50).remainder(Remainder::Pad), ".memory()"),
+        (loader().column("x", Raw::new("bin").shape([usize::MAX, 4])), "can't be addressed"),
+        (loader().global_batch(10).split(split(0, 4)), "evenly"),
+        (loader().threads(0), "needs a thread"),
+        (loader().threads(100_000), "4,096 at most"),
+        (loader().memory("1MiB"), "give .memory() at least"),
+        (loader().memory("lots"), "no size 'lots'"),
+        (loader().image("jpg", Resize::exact(9000)).batch(20), "give .memory() at least"),
+        (loader().image("jpg", Resize::exact(0)), "column 'image'"),
+        (loader().column("x", Sequence::new(Raw::new("bin"))), "call pad_to"),
+        (loader().filter(|_| false), "none is selected"),
+        (loader().take(0), "none is selected"),
+        (loader().skip(SAMPLES), "none is selected"),
+        (loader().repeat(0), "an epoch of 0 samples"),
+        (loader().epoch_length(0), "an epoch of 0 samples"),
+        (loader().exclude(&missing), "exclude list"),
+        (Loader::builder(missing.as_path()), "no"),
+        (Loader::mixture([]), "no data set"),
+    ] {
+        let error = match builder.build() {
+            Ok(loader) => panic!("{words}: {loader:?}"),
+            Err(error) => error.to_string(),
+        };
+        assert!(error.contains(words), "expected: {words}\nfound: {error}");
+        assert!(!error.contains('\n') && error.len() < 400, "{error}");
+    }
+    let error = loader().bytes("png").build().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Usage);
+}
