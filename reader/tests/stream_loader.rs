@@ -199,7 +199,9 @@ fn with_bad(parts: &[(&'static str, Vec<u8>)]) -> Vec<u8> {
 }
 
 /// What can be wrong with a sample, the kind of its error, the byte in the shard, and what is said.
-fn wrongs() -> Vec<(Vec<(&'static str, Vec<u8>)>, ErrorKind, u64, &'static str)> {
+type Parts = Vec<(&'static str, Vec<u8>)>;
+
+fn wrongs() -> Vec<(Parts, ErrorKind, u64, &'static str)> {
     let lacking = vec![("png", b"x".to_vec())];
     let twice = vec![("txt", b"1".to_vec()), ("TXT", b"2".to_vec())];
     vec![
