@@ -30,9 +30,9 @@
 //!
 //! Floors, lower ones first; a file imports only from floors below its own:
 //!
-//! 1. [`error`], [`column`], [`size`], [`rank`]: words;
+//! 1. [`error`], [`mod@column`], [`size`], [`rank`]: words;
 //! 2. [`order`]: which sample comes when, pure, no I/O;
-//! 3. [`source`]: bytes of a shard; [`dataset`]: shards and their sidecars, opened, map-style; [`array`]:
+//! 3. [`source`]: bytes of a shard; [`dataset`]: shards and their sidecars, opened, map-style; [`mod@array`]:
 //!    rows of npy files;
 //! 4. [`fetch`]: which reads a batch needs; [`decode`]: from parts to rows;
 //! 5. [`slab`], [`batch`]: the memory of a batch; `pool`: the threads of the process;

@@ -17,7 +17,10 @@ use tarflume::stream::Stream;
 use tarflume::{Batch, CentreCrop, ErrorKind, Loader, LoaderState, OnBad, RandomResizedCrop};
 use tarflume::{Remainder, Result, Shuffle, Split, StreamLoader, StreamLoaderBuilder};
 
-/// Names, keys and all bytes of a batch.
+/// Extensions and bytes of a sample.
+type Parts = Vec<(&'static str, Vec<u8>)>;
+
+/// The key of each row, and the row's bytes in each column.
 type Plain = Vec<(Vec<u8>, Vec<Vec<u8>>)>;
 
 fn plain(batch: &Batch) -> Plain {
@@ -45,9 +48,7 @@ fn rows(loader: &StreamLoader, number: u64) -> Vec<(Vec<u8>, Vec<Vec<u8>>)> {
     epoch(loader, number).unwrap().concat()
 }
 
-fn tar_of(
-    samples: impl IntoIterator<Item = (&'static str, Vec<(&'static str, Vec<u8>)>)>,
-) -> Vec<u8> {
+fn tar_of(samples: impl IntoIterator<Item = (&'static str, Parts)>) -> Vec<u8> {
     let mut tar = tarflume_fixtures::TarBytes::new();
     for (key, parts) in samples {
         for (ext, bytes) in parts {
@@ -57,7 +58,7 @@ fn tar_of(
     tar.ended()
 }
 
-fn good(text: &str) -> Vec<(&'static str, Vec<u8>)> {
+fn good(text: &str) -> Parts {
     vec![("txt", text.as_bytes().to_vec())]
 }
 
@@ -199,8 +200,6 @@ fn with_bad(parts: &[(&'static str, Vec<u8>)]) -> Vec<u8> {
 }
 
 /// What can be wrong with a sample, the kind of its error, the byte in the shard, and what is said.
-type Parts = Vec<(&'static str, Vec<u8>)>;
-
 fn wrongs() -> Vec<(Parts, ErrorKind, u64, &'static str)> {
     let lacking = vec![("png", b"x".to_vec())];
     let twice = vec![("txt", b"1".to_vec()), ("TXT", b"2".to_vec())];
