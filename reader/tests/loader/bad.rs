@@ -84,7 +84,10 @@ fn an_error_comes_in_its_place_and_says_where_and_why() {
             assert!(byte > 0 && byte < tar.len(), "{error}");
             assert!(error.to_string().contains(words), "{error}");
             assert_eq!(loader.state().position(), 2, "the failed batch begins here");
-            assert_eq!(loader.epoch(0).next().unwrap().unwrap_err().kind(), kind);
+            let again = self::loader(&shards, OnBad::Error).skip(first - 3).batch(2);
+            let again = again.resume(loader.state()).build().unwrap();
+            assert_eq!(again.epoch(0).next().unwrap().unwrap_err().kind(), kind);
+            assert!(loader.epoch(0).next().unwrap().is_ok(), "an epoch begun again begins anew");
         }
     }
 }
