@@ -17,7 +17,7 @@ use std::time::Instant;
 
 use tarflume::fetch::plan::{Draw, Limits, Plan};
 use tarflume::fetch::wanted::Wanted;
-use tarflume::order::{Contents, Fingerprint, Order, Remainder, Selection, Steps};
+use tarflume::order::{Contents, Order, Remainder, Selection, Steps};
 use tarflume::{Dataset, Error, Result, Shuffle, Split};
 
 const BATCH: u64 = 256;
@@ -41,7 +41,7 @@ fn open(dir: &str) -> Result<(Dataset, Order)> {
     let dataset = Dataset::open(dir)?;
     println!("open_ms={:.3}", start.elapsed().as_secs_f64() * 1e3);
     let start = Instant::now();
-    let print = Fingerprint::new(dataset.fingerprint()?.0);
+    let print = dataset.fingerprint()?;
     let contents = Contents::new(print, dataset.counts().iter().copied())?;
     let all = Selection::all(contents.samples());
     let order = Order::new(contents.into(), all, Shuffle::Full { seed: 1 })?;

@@ -8,7 +8,7 @@
 pub mod braces;
 pub mod check;
 pub mod exclude;
-pub mod fingerprint;
+mod fingerprint;
 pub mod get;
 pub mod pattern;
 pub mod sample;
@@ -25,11 +25,11 @@ use tarflume_formats::dataset::{KeySearch, read_manifest};
 use tarflume_formats::name;
 use tarflume_formats::publish::folder_of;
 
-use crate::dataset::fingerprint::Fingerprint;
 use crate::dataset::pattern::{Listed, Shards};
 use crate::dataset::shard::{Facts, Shard};
 use crate::dataset::sidecars::{MAPPED_SIDECARS, to_be_read};
 use crate::error::{Error, ErrorKind, Result};
+use crate::order::Fingerprint;
 use crate::source::open::{Open, SourceKind};
 use crate::source::shelf::Shelf;
 
@@ -241,7 +241,7 @@ impl Dataset {
         if let Some(known) = self.0.fingerprint.get() {
             return Ok(*known);
         }
-        let made = Fingerprint::of(self.shards().iter().map(|shard| &**shard.facts()))?;
+        let made = fingerprint::of(self.shards().iter().map(|shard| &**shard.facts()))?;
         Ok(*self.0.fingerprint.get_or_init(|| made))
     }
 

@@ -8,6 +8,7 @@ mod bad;
 mod bound;
 mod builder;
 mod caught;
+mod chosen;
 mod epoch;
 mod feed;
 mod flow;

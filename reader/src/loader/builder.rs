@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use super::bad::{BadList, OnBad};
 use super::bound::{MemoryShare, SPARE_SLABS, Shares};
 use super::caught::caught;
+use super::chosen::{Chosen, EpochLength};
 use super::inner::{Inner, Progress};
 use super::labour::{IndexedLabour, Materials, Policy};
 use super::recipe::Recipe;
@@ -22,9 +23,7 @@ use crate::decode::raw::Raw;
 use crate::decode::text::Text;
 use crate::error::{Error, Result};
 use crate::fetch::fetched::Verify;
-use crate::order::{
-    Contents, Fingerprint, Ledger, LoaderState, Order, Remainder, Selection, Share, Shuffle, Split,
-};
+use crate::order::{Ledger, LoaderState, Remainder, Share, Shuffle, Split};
 use crate::pool::Pool;
 use crate::size::Size;
 use crate::source::open::SourceKind;
@@ -43,13 +42,6 @@ enum BatchSize {
     Rank(u64),
     /// On all ranks together.
     Job(u64),
-}
-
-/// How long an epoch is.
-#[derive(Debug, Clone, Copy)]
-enum EpochLength {
-    Passes(u64),
-    Samples(u64),
 }
 
 /// What a loader is to do; see [`super::Loader::builder`].
@@ -289,7 +281,7 @@ impl LoaderBuilder {
         let rows = usize::try_from(batch).unwrap_or(usize::MAX);
         let recipe = Arc::new(Recipe::new(self.columns, rows)?);
         known_parts(&dataset, &recipe)?;
-        let mut order = order(Taking {
+        let chosen = Chosen {
             dataset: &dataset,
             mixed: &self.mixed,
             reweighed: self.reweighed,
@@ -297,7 +289,8 @@ impl LoaderBuilder {
             range: self.range,
             shuffle: self.shuffle,
             epoch: self.epoch,
-        })?;
+        };
+        let mut order = chosen.order()?;
         let mut progress = Progress { epoch: 0, position: 0 };
         if let Some(state) = &self.resume {
             order = state.resume(&order, self.split)?;
@@ -381,64 +374,4 @@ fn known_parts(dataset: &Dataset, recipe: &Recipe) -> Result<()> {
         }
     }
     Ok(())
-}
-
-/// Which samples take part, and how.
-struct Taking<'a> {
-    dataset: &'a Dataset,
-    mixed: &'a [(Dataset, u64)],
-    reweighed: Vec<(u64, u64, Vec<u64>)>,
-    left_out: Vec<u64>,
-    range: (u64, Option<u64>),
-    shuffle: Shuffle,
-    epoch: EpochLength,
-}
-
-fn order(taking: Taking<'_>) -> Result<Order> {
-    let mut order = match taking.mixed {
-        [] => one(taking.dataset, taking.left_out, taking.range, taking.shuffle)?,
-        _ if taking.range != (0, None) => {
-            let text = "take and skip don't say of which data set of a mixture; use filter";
-            return Err(Error::usage(text));
-        }
-        mixed => {
-            let mut orders = Vec::new();
-            let mut first = 0;
-            for (dataset, weight) in mixed {
-                let range = first..first + dataset.len();
-                let own = taking.left_out.iter().filter(|o| range.contains(o)).map(|o| o - first);
-                let own = own.collect();
-                orders.push((one(dataset, own, (0, None), taking.shuffle)?, *weight));
-                first = range.end;
-            }
-            Order::mixture(orders)?
-        }
-    };
-    order = match taking.epoch {
-        EpochLength::Passes(1) => order,
-        EpochLength::Passes(passes) => order.repeat(passes)?,
-        EpochLength::Samples(samples) => order.epoch_length(samples)?,
-    };
-    for (epoch, position, weights) in taking.reweighed {
-        order = order.reweigh(epoch, position, weights)?;
-    }
-    Ok(order)
-}
-
-fn one(
-    dataset: &Dataset,
-    left_out: Vec<u64>,
-    (skip, take): (u64, Option<u64>),
-    shuffle: Shuffle,
-) -> Result<Order> {
-    let fingerprint = Fingerprint::new(dataset.fingerprint()?.0);
-    let contents = Arc::new(Contents::new(fingerprint, dataset.counts().iter().copied())?);
-    let mut selection = Selection::leave_out(contents.samples(), left_out)?;
-    if skip > 0 {
-        selection = selection.skip(skip)?;
-    }
-    if let Some(take) = take {
-        selection = selection.take(take)?;
-    }
-    Order::new(contents, selection, shuffle)
 }
