@@ -17,6 +17,7 @@ mod inner;
 mod job;
 mod labour;
 mod recipe;
+mod scout;
 mod stats;
 mod stream_builder;
 mod stream_feed;

@@ -10,6 +10,7 @@ use super::chosen::{Chosen, EpochLength};
 use super::inner::{Inner, Progress};
 use super::labour::{IndexedLabour, Materials, Policy};
 use super::recipe::Recipe;
+use super::scout::reach;
 use super::stats::Meter;
 use crate::batch::Shelf;
 use crate::dataset::Dataset;
@@ -317,6 +318,7 @@ impl LoaderBuilder {
             share,
             remainder: self.remainder,
             batch,
+            reach: reach(&self.shuffle),
             shares,
             pool: Pool::of_process(threads)?,
             meter,

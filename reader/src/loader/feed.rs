@@ -7,6 +7,7 @@ use super::bound::Shares;
 use super::flow::{Feed, Fill};
 use super::job::{Dealt, Desk, Job};
 use super::labour::IndexedLabour;
+use super::scout::Scout;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fetch::fetched::Fetched;
 use crate::fetch::plan::{Draw, Limits};
@@ -25,6 +26,7 @@ pub(crate) struct IndexedFeed {
     labour: Arc<IndexedLabour>,
     steps: Steps,
     cursor: Cursor,
+    scout: Option<Scout>,
     shares: Shares,
     epoch: u64,
     /// The next step.
@@ -40,13 +42,24 @@ pub(crate) struct IndexedFeed {
 impl IndexedFeed {
     pub(crate) fn new(
         labour: Arc<IndexedLabour>,
-        (steps, cursor): (Steps, Cursor),
+        (steps, cursor, scout): (Steps, Cursor, Option<Scout>),
         shares: Shares,
         epoch: u64,
     ) -> IndexedFeed {
         let checked = vec![false; labour.with.dataset.shards().len()];
         let (step, keys, batch_bytes) = (0, Vec::new(), 0);
-        IndexedFeed { labour, steps, cursor, shares, epoch, step, keys, batch_bytes, checked }
+        IndexedFeed {
+            labour,
+            steps,
+            cursor,
+            scout,
+            shares,
+            epoch,
+            step,
+            keys,
+            batch_bytes,
+            checked,
+        }
     }
 
     /// Deals the rows of the next step.
@@ -117,6 +130,10 @@ impl Feed for IndexedFeed {
     fn fill(&mut self, job: &mut Job) -> Result<Fill> {
         if self.step == self.steps.count() {
             return Ok(Fill::End);
+        }
+        if let Some(scout) = &mut self.scout {
+            let with = &self.labour.with;
+            scout.before(self.step, &with.dataset, &with.recipe.wanted);
         }
         let desk = &mut *job.desk;
         self.deal(desk)?;

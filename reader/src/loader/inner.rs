@@ -7,10 +7,11 @@ use super::bound::Shares;
 use super::feed::IndexedFeed;
 use super::flow::{Flow, Room};
 use super::labour::IndexedLabour;
+use super::scout::Scout;
 use super::stats::Meter;
 use crate::batch::{Names, Shelf};
 use crate::error::Result;
-use crate::order::{Ledger, LoaderState, Order, Remainder, Share, Steps};
+use crate::order::{By, Ledger, LoaderState, Order, Remainder, Share, Steps};
 use crate::pool::Pool;
 
 /// How far the whole job is.
@@ -30,6 +31,8 @@ pub(crate) struct Inner {
     pub(crate) share: Share,
     pub(crate) remainder: Remainder,
     pub(crate) batch: u64,
+    /// Samples that the shuffle deals together; see `scout`.
+    pub(crate) reach: u64,
     pub(crate) shares: Shares,
     pub(crate) pool: Arc<Pool>,
     pub(crate) meter: Arc<Meter>,
@@ -66,7 +69,13 @@ impl Inner {
         let steps = self.steps(position)?;
         let cursor = self.share.order().cursor(epoch, steps.covered().start)?;
         let count = steps.count();
-        let feed = IndexedFeed::new(self.labour.clone(), (steps, cursor), self.shares, epoch);
+        let split = self.share.split();
+        let ranks = if split.by() == By::Position { split.world() } else { 1 };
+        let ahead = self.share.order().cursor(epoch, steps.covered().start)?;
+        let samples = self.batch.saturating_mul(ranks);
+        let scout = Scout::new(self.reach, samples, steps.clone(), ahead);
+        let dealt = (steps, cursor, scout);
+        let feed = IndexedFeed::new(self.labour.clone(), dealt, self.shares, epoch);
         let room = Room { depth: self.shares.depth, variable: self.shares.variable };
         let with = (self.meter.clone(), self.pool.bell(), self.shelf.clone());
         Ok((Flow::new(Box::new(feed), self.labour.clone(), with, room), count, position == 0))
