@@ -6,7 +6,6 @@ use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::size::Size;
 
 /// One stage's counters.
 #[derive(Debug, Default)]
@@ -249,7 +248,7 @@ impl fmt::Display for Stats {
         for s in &self.stages {
             let (busy, input, output) =
                 (seconds(s.busy), seconds(s.waiting_input), seconds(s.waiting_output));
-            let bytes = Size::new(s.bytes).to_string();
+            let bytes = format!("{:.1} MB", s.bytes as f64 / 1e6);
             writeln!(f, "{:<8}{busy:>9}{input:>14}{output:>15}{:>12}{bytes:>14}", s.name, s.items)?;
         }
         write!(f, "{}", self.verdict())
