@@ -51,8 +51,16 @@ use crate::stream::Stream;
 ///
 /// # fn main() -> tarflume::Result<()> {
 /// # let dir = tempfile::tempdir().unwrap();
-/// # let shards = tarflume_fixtures::shards(dir.path());
-/// let loader = Loader::builder(&shards)
+/// # let mut shard = tarflume_formats::ShardWriter::create(dir.path(), "0.tar")?;
+/// # for n in 0..8u8 {
+/// #     shard.begin(&[b'a' + n]);
+/// #     shard.part(b"json", 2)?.copy_from_slice(b"{}");
+/// #     shard.commit(None)?;
+/// # }
+/// # let durability = tarflume_formats::shard::Durability::Cached;
+/// # shard.finish()?.publish(dir.path(), "0.tar", durability)?;
+/// # let shards = dir.path();
+/// let loader = Loader::builder(shards)
 ///     .shuffle(Shuffle::Full { seed: 42 })
 ///     .bytes("json")
 ///     .batch(4)

@@ -6,7 +6,6 @@ use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-
 /// One stage's counters.
 #[derive(Debug, Default)]
 pub(crate) struct Counter {

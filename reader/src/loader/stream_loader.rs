@@ -46,7 +46,15 @@ impl StreamInner {
 ///
 /// # fn main() -> tarflume::Result<()> {
 /// # let dir = tempfile::tempdir().unwrap();
-/// # let shards = tarflume_fixtures::shards(dir.path());
+/// # let mut shard = tarflume_formats::ShardWriter::create(dir.path(), "0.tar")?;
+/// # for n in 0..8u8 {
+/// #     shard.begin(&[b'a' + n]);
+/// #     shard.part(b"json", 2)?.copy_from_slice(b"{}");
+/// #     shard.commit(None)?;
+/// # }
+/// # let durability = tarflume_formats::shard::Durability::Cached;
+/// # shard.finish()?.publish(dir.path(), "0.tar", durability)?;
+/// # let shards = dir.path();
 /// # let shards = shards.display();
 /// let stream = Stream::open(format!("{shards}/*.tar"))?
 ///     .shuffle(Shuffle::Buffer { size: 1000, seed: 42 });
