@@ -12,12 +12,12 @@ fn main() -> tarflume::Result<()> {
         .split(Split::from_env()?)
         .image("jpg", RandomResizedCrop::new(224).flip(0.5))
         .label("json", "/class")
-        .batch(16)
+        .batch(4)
         .build()?;
     let validate = Loader::builder(&shards)
         .image("jpg", ResizeCentreCrop::new(256, 224))
         .label("json", "/class")
-        .batch(16)
+        .batch(4)
         .remainder(tarflume::Remainder::Uneven)
         .build()?;
     for loader in [&train, &validate] {
