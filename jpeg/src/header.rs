@@ -13,7 +13,7 @@ mod whole;
 pub(crate) use self::components::{Component, Components, MCU_BLOCKS};
 pub(crate) use self::markers::{EOI, Walk};
 pub(crate) use self::tables::{HuffmanSpec, NATURAL};
-pub(crate) use self::whole::{scan_end, whole};
+pub(crate) use self::whole::whole;
 
 use self::frame::Frame;
 use self::markers::{APP0, APP1, APP14, DHT, DQT, DRI, SOI, SOS, is_frame};

@@ -96,9 +96,7 @@ impl Scanner {
             let result = match self.go_on(lane, &picture) {
                 Ok(false) => continue,
                 Ok(true) => self.write(lane, &picture),
-                Err(stop) => {
-                    Err(self.notes[lane].strand.error(&picture, &self.lanes[lane], stop))
-                }
+                Err(stop) => Err(self.notes[lane].strand.error(&picture, &self.lanes[lane], stop)),
             };
             done(number, result.map(|()| self.blob.as_slice()));
             live -= 1;

@@ -77,11 +77,7 @@ impl Strand {
     }
 
     /// Begins the row under way.
-    pub(crate) fn begin_row(
-        &mut self,
-        picture: &Picture<'_>,
-        lane: &mut Lane,
-    ) -> Result<(), Stop> {
+    pub(crate) fn begin_row(&mut self, picture: &Picture<'_>, lane: &mut Lane) -> Result<(), Stop> {
         self.column = self.columns.start;
         if let Some(points) = &picture.points {
             let from = points.place(self.row, self.columns.start);

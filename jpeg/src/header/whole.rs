@@ -43,7 +43,7 @@ pub(crate) fn whole(bytes: &[u8]) -> Result<usize> {
 }
 
 /// Where the entropy-coded data that begin at `start` end.
-pub(crate) fn scan_end(bytes: &[u8], start: usize) -> Result<usize> {
+fn scan_end(bytes: &[u8], start: usize) -> Result<usize> {
     for found in memchr_iter(0xff, &bytes[start..]) {
         let at = start + found;
         match bytes.get(at + 1) {
