@@ -32,17 +32,18 @@ pub(super) fn to_8x8<L: Lanes>(lanes: L, blocks: &mut Blocks<'_>) {
         }
         let handful = Handful::from(lanes, blocks, n);
         n += handful.count;
-        let top = dequantised(lanes, blocks, handful, 0);
+        let row = |row| dequantised(lanes, blocks, handful, row);
+        let top = row(0);
         if may_wrap(lanes, top) {
             portable::idct::to_8x8(&mut handful.alone(blocks));
             continue;
         }
         let rows = if handful.last < CORNER {
-            let rows = [1, 2, 3].map(|row| dequantised(lanes, blocks, handful, row));
+            let rows = [top, row(1), row(2), row(3)];
             handful.clear(blocks, 32);
-            corner(lanes, [top, rows[0], rows[1], rows[2]])
+            corner(lanes, rows)
         } else {
-            let rows = std::array::from_fn(|row| dequantised(lanes, blocks, handful, row));
+            let rows = [top, row(1), row(2), row(3), row(4), row(5), row(6), row(7)];
             handful.clear(blocks, 64);
             full(lanes, rows)
         };
@@ -105,26 +106,65 @@ fn corner<L: Lanes>(lanes: L, c: [L::V; 4]) -> [L::V; 4] {
     // Lower halves only. Columns 1 and 2 change places, so that neighbours are the pairs of pass 2.
     let c20 = lanes.swap_middle_32(lanes.zip_low_16(c[0], c[2]));
     let c31 = lanes.swap_middle_32(lanes.zip_low_16(c[1], c[3]));
-    let half = lanes.all_32(1 << (FIRST - 1));
-    let even = CORNER_EVEN.map(|[a, b]| lanes.add_32(dot(lanes, c20, a, b), half));
-    let odd = CORNER_ODD.map(|[a, b]| dot(lanes, c31, a, b));
+    let [r0, r1, r2, r3, r4, r5, r6, r7] = corner_sums::<L, FIRST>(lanes, c20, c31);
     // Rows y and y + 4 in a group.
-    let sum = |i: usize| lanes.right_32::<FIRST>(lanes.add_32(even[i], odd[i]));
-    let difference = |i: usize| lanes.right_32::<FIRST>(lanes.sub_32(even[i], odd[i]));
     let rows = [
-        lanes.narrow_32(sum(0), difference(3)),
-        lanes.narrow_32(sum(1), difference(2)),
-        lanes.narrow_32(sum(2), difference(1)),
-        lanes.narrow_32(sum(3), difference(0)),
+        lanes.narrow_32(r0, r4),
+        lanes.narrow_32(r1, r5),
+        lanes.narrow_32(r2, r6),
+        lanes.narrow_32(r3, r7),
     ];
     let low = [lanes.zip_low_32(rows[0], rows[1]), lanes.zip_low_32(rows[2], rows[3])];
     let high = [lanes.zip_high_32(rows[0], rows[1]), lanes.zip_high_32(rows[2], rows[3])];
     let c20 = [lanes.zip_low_64(low[0], low[1]), lanes.zip_low_64(high[0], high[1])];
     let c31 = [lanes.zip_high_64(low[0], low[1]), lanes.zip_high_64(high[0], high[1])];
-    let half = lanes.all_32(1 << (SECOND - 1));
-    let even = CORNER_EVEN.map(|[a, b]| adds(lanes, dots(lanes, c20, a, b), [half; 2]));
-    let odd = CORNER_ODD.map(|[a, b]| dots(lanes, c31, a, b));
-    samples(lanes, outputs::<L, SECOND>(lanes, even, odd))
+    let upper = corner_sums::<L, SECOND>(lanes, c20[0], c31[0]);
+    let lower = corner_sums::<L, SECOND>(lanes, c20[1], c31[1]);
+    samples(
+        lanes,
+        [
+            lanes.narrow_32(upper[0], lower[0]),
+            lanes.narrow_32(upper[1], lower[1]),
+            lanes.narrow_32(upper[2], lower[2]),
+            lanes.narrow_32(upper[3], lower[3]),
+            lanes.narrow_32(upper[4], lower[4]),
+            lanes.narrow_32(upper[5], lower[5]),
+            lanes.narrow_32(upper[6], lower[6]),
+            lanes.narrow_32(upper[7], lower[7]),
+        ],
+    )
+}
+
+/// Outputs 0 to 7 of lines that have coefficients 0 and 2, 1 and 3 only, without `BITS` bits.
+#[inline(always)]
+fn corner_sums<L: Lanes, const BITS: i32>(lanes: L, c20: L::V, c31: L::V) -> [L::V; 8] {
+    let half = lanes.all_32(1 << (BITS - 1));
+    let (e0, o0) = corner_halves(lanes, c20, c31, half, 0);
+    let (e1, o1) = corner_halves(lanes, c20, c31, half, 1);
+    let (e2, o2) = corner_halves(lanes, c20, c31, half, 2);
+    let (e3, o3) = corner_halves(lanes, c20, c31, half, 3);
+    [
+        lanes.right_32::<BITS>(lanes.add_32(e0, o0)),
+        lanes.right_32::<BITS>(lanes.add_32(e1, o1)),
+        lanes.right_32::<BITS>(lanes.add_32(e2, o2)),
+        lanes.right_32::<BITS>(lanes.add_32(e3, o3)),
+        lanes.right_32::<BITS>(lanes.sub_32(e3, o3)),
+        lanes.right_32::<BITS>(lanes.sub_32(e2, o2)),
+        lanes.right_32::<BITS>(lanes.sub_32(e1, o1)),
+        lanes.right_32::<BITS>(lanes.sub_32(e0, o0)),
+    ]
+}
+
+#[inline(always)]
+fn corner_halves<L: Lanes>(
+    lanes: L,
+    c20: L::V,
+    c31: L::V,
+    half: L::V,
+    output: usize,
+) -> (L::V, L::V) {
+    let ([a, b], [c, d]) = (CORNER_EVEN[output], CORNER_ODD[output]);
+    (lanes.add_32(dot(lanes, c20, a, b), half), dot(lanes, c31, c, d))
 }
 
 /// Factors of coefficients 0 and 2 in the even halves of outputs 0 to 3, if 4 and 6 are 0.
@@ -150,52 +190,71 @@ fn outputs<L: Lanes, const BITS: i32>(
     even: [Wide<L>; 4],
     odd: [Wide<L>; 4],
 ) -> [L::V; 8] {
-    let narrow = |[low, high]: Wide<L>| {
-        lanes.narrow_32(lanes.right_32::<BITS>(low), lanes.right_32::<BITS>(high))
-    };
-    let sum = |i: usize| narrow(adds(lanes, even[i], odd[i]));
-    let difference = |i: usize| narrow(subs(lanes, even[i], odd[i]));
-    let (first, second) = ([0, 1, 2, 3].map(sum), [3, 2, 1, 0].map(difference));
-    std::array::from_fn(|i| if i < 4 { first[i] } else { second[i - 4] })
+    [
+        narrow::<L, BITS>(lanes, adds(lanes, even[0], odd[0])),
+        narrow::<L, BITS>(lanes, adds(lanes, even[1], odd[1])),
+        narrow::<L, BITS>(lanes, adds(lanes, even[2], odd[2])),
+        narrow::<L, BITS>(lanes, adds(lanes, even[3], odd[3])),
+        narrow::<L, BITS>(lanes, subs(lanes, even[3], odd[3])),
+        narrow::<L, BITS>(lanes, subs(lanes, even[2], odd[2])),
+        narrow::<L, BITS>(lanes, subs(lanes, even[1], odd[1])),
+        narrow::<L, BITS>(lanes, subs(lanes, even[0], odd[0])),
+    ]
+}
+
+#[inline(always)]
+fn narrow<L: Lanes, const BITS: i32>(lanes: L, [low, high]: Wide<L>) -> L::V {
+    lanes.narrow_32(lanes.right_32::<BITS>(low), lanes.right_32::<BITS>(high))
 }
 
 /// Rows of eight numbers of 16 bits to columns.
 #[inline(always)]
 fn transposed<L: Lanes>(lanes: L, v: [L::V; 8]) -> [L::V; 8] {
-    let zip_16 = |a, b| [lanes.zip_low_16(a, b), lanes.zip_high_16(a, b)];
-    let zip_32 = |a, b| [lanes.zip_low_32(a, b), lanes.zip_high_32(a, b)];
-    let zip_64 = |a, b| [lanes.zip_low_64(a, b), lanes.zip_high_64(a, b)];
-    let (v01, v23) = (zip_16(v[0], v[1]), zip_16(v[2], v[3]));
-    let (v45, v67) = (zip_16(v[4], v[5]), zip_16(v[6], v[7]));
-    let (low, high) = (zip_32(v01[0], v23[0]), zip_32(v01[1], v23[1]));
-    let (low_2, high_2) = (zip_32(v45[0], v67[0]), zip_32(v45[1], v67[1]));
-    let (c01, c23) = (zip_64(low[0], low_2[0]), zip_64(low[1], low_2[1]));
-    let (c45, c67) = (zip_64(high[0], high_2[0]), zip_64(high[1], high_2[1]));
-    [c01[0], c01[1], c23[0], c23[1], c45[0], c45[1], c67[0], c67[1]]
+    let (a01, b01) = (lanes.zip_low_16(v[0], v[1]), lanes.zip_high_16(v[0], v[1]));
+    let (a23, b23) = (lanes.zip_low_16(v[2], v[3]), lanes.zip_high_16(v[2], v[3]));
+    let (a45, b45) = (lanes.zip_low_16(v[4], v[5]), lanes.zip_high_16(v[4], v[5]));
+    let (a67, b67) = (lanes.zip_low_16(v[6], v[7]), lanes.zip_high_16(v[6], v[7]));
+    let (c01, c23) = (lanes.zip_low_32(a01, a23), lanes.zip_high_32(a01, a23));
+    let (c45, c67) = (lanes.zip_low_32(b01, b23), lanes.zip_high_32(b01, b23));
+    let (d01, d23) = (lanes.zip_low_32(a45, a67), lanes.zip_high_32(a45, a67));
+    let (d45, d67) = (lanes.zip_low_32(b45, b67), lanes.zip_high_32(b45, b67));
+    [
+        lanes.zip_low_64(c01, d01),
+        lanes.zip_high_64(c01, d01),
+        lanes.zip_low_64(c23, d23),
+        lanes.zip_high_64(c23, d23),
+        lanes.zip_low_64(c45, d45),
+        lanes.zip_high_64(c45, d45),
+        lanes.zip_low_64(c67, d67),
+        lanes.zip_high_64(c67, d67),
+    ]
 }
 
 /// Columns of eight numbers around 0 to eight rows of samples, two a vector.
 #[inline(always)]
 fn samples<L: Lanes>(lanes: L, c: [L::V; 8]) -> [L::V; 4] {
-    let columns = |i: usize| lanes.narrow_16(c[i], c[i + 4]);
-    let (c04, c15, c26, c37) = (columns(0), columns(1), columns(2), columns(3));
+    let (c04, c15) = (lanes.narrow_16(c[0], c[4]), lanes.narrow_16(c[1], c[5]));
+    let (c26, c37) = (lanes.narrow_16(c[2], c[6]), lanes.narrow_16(c[3], c[7]));
     let (c01, c45) = (lanes.zip_low_8(c04, c15), lanes.zip_high_8(c04, c15));
     let (c23, c67) = (lanes.zip_low_8(c26, c37), lanes.zip_high_8(c26, c37));
     let upper = (lanes.zip_low_16(c01, c23), lanes.zip_low_16(c45, c67));
     let lower = (lanes.zip_high_16(c01, c23), lanes.zip_high_16(c45, c67));
-    let rows = [
-        lanes.zip_low_32(upper.0, upper.1),
-        lanes.zip_high_32(upper.0, upper.1),
-        lanes.zip_low_32(lower.0, lower.1),
-        lanes.zip_high_32(lower.0, lower.1),
-    ];
-    rows.map(|row| lanes.xor(row, lanes.bytes(&[0x80; 16])))
+    let middle = lanes.bytes(&[0x80; 16]);
+    [
+        lanes.xor(lanes.zip_low_32(upper.0, upper.1), middle),
+        lanes.xor(lanes.zip_high_32(upper.0, upper.1), middle),
+        lanes.xor(lanes.zip_low_32(lower.0, lower.1), middle),
+        lanes.xor(lanes.zip_high_32(lower.0, lower.1), middle),
+    ]
 }
 
 /// Coefficients with `FACTOR_BITS` behind the point, and half of what `BITS` bits can hold.
 #[inline(always)]
 fn rounding<L: Lanes, const BITS: i32>(lanes: L, c: L::V) -> Wide<L> {
     let (zero, half) = (lanes.all_16(0), lanes.all_32(1 << (BITS - 1)));
-    pairs(lanes, zero, c)
-        .map(|wide| lanes.add_32(lanes.right_32::<{ 16 - FACTOR_BITS }>(wide), half))
+    let [low, high] = pairs(lanes, zero, c);
+    [
+        lanes.add_32(lanes.right_32::<{ 16 - FACTOR_BITS }>(low), half),
+        lanes.add_32(lanes.right_32::<{ 16 - FACTOR_BITS }>(high), half),
+    ]
 }
