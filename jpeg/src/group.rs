@@ -7,13 +7,13 @@
 use std::mem;
 
 use crate::entropy::{Lane, Lockstep, MOST_LANES};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::foreign;
 use crate::job::{Job, Report, Use};
 use crate::points::EntryPoints;
 use crate::simd::Simd;
 use crate::slot::Slot;
-use crate::strand::{Picture, Stop, Strand};
+use crate::strand::{Picture, Strand};
 
 /// What a decoder works with, kept from call to call.
 #[derive(Debug)]
@@ -148,11 +148,13 @@ impl<'h, 'j, 'a, F: FnMut(usize, Result<Report>)> Group<'h, 'j, 'a, F> {
         let mut strand = Strand::new(&picture, rows, &from.layout.columns);
         lane.set_components(&picture.header.components, &from.tables);
         lane.set_room(strand.columns.len() * from.layout.blocks);
-        strand.start(&picture, lane);
-        let begun = strand.begin_row(&picture, lane);
+        let begun = strand.start(&picture, lane).and_then(|()| {
+            let walked = strand.begin_row(&picture, lane);
+            walked.map_err(|stop| strand.error(&picture, lane, stop))
+        });
         self.strands[number] = (slot, strand);
-        if let Err(stop) = begun {
-            self.fail(number, &picture, stop);
+        if let Err(error) = begun {
+            self.fail(number, error);
         }
     }
 
@@ -189,17 +191,17 @@ impl<'h, 'j, 'a, F: FnMut(usize, Result<Report>)> Group<'h, 'j, 'a, F> {
         }
         self.strands[number].1 = strand;
         if let Err(stop) = whole {
-            self.fail(number, &picture, stop);
+            let error = self.strands[number].1.error(&picture, &self.hands.lanes[number], stop);
+            self.fail(number, error);
         }
     }
 
     /// A lane can't go on: its picture ends, or begins again without entry points.
-    fn fail(&mut self, number: usize, picture: &Picture<'a>, stop: Stop) {
-        let (slot, strand) = &self.strands[number];
-        let lane = &mut self.hands.lanes[number];
-        self.hands.slots[*slot].error = Some(strand.error(picture, lane, stop));
-        lane.wipe();
-        if let Some(work) = &mut self.works[*slot] {
+    fn fail(&mut self, number: usize, error: Error) {
+        let slot = self.strands[number].0;
+        self.hands.slots[slot].error = Some(error);
+        self.hands.lanes[number].wipe();
+        if let Some(work) = &mut self.works[slot] {
             work.row = work.end;
         }
         self.retire(number);
