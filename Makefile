@@ -75,7 +75,7 @@ $(VENV)/ready: tests/requirements.txt
 	$(PYTHON) -m pip install --quiet --disable-pip-version-check -r tests/requirements.txt
 	touch $@
 
-# GNU tar and bsdtar read it, too.
+# GNU tar and bsdtar read it, too; libjpeg-turbo is the oracle of jpeg/.
 tools:
 	bash tests/tools.sh
 

@@ -1,12 +1,16 @@
 #!/usr/bin/env bash
-# Makes sure that the foreign tools are there with which tests read our shards: GNU tar, bsdtar and
-# b3sum. Installs Debian's packages where it may, and says what to install where it may not.
+# Makes sure that the foreign tools are there: GNU tar, bsdtar and b3sum, with which tests read our
+# shards, a C compiler and libjpeg-turbo's headers, with which they compile an oracle for jpeg/.
+# Installs Debian's packages where it may, and says what to install where it may not.
 set -euo pipefail
-declare -A package=([tar]=tar [bsdtar]=libarchive-tools [b3sum]=b3sum)
+declare -A package=([tar]=tar [bsdtar]=libarchive-tools [b3sum]=b3sum [cc]=gcc)
 missing=()
 for tool in "${!package[@]}"; do
     command -v "$tool" >/dev/null || missing+=("${package[$tool]}")
 done
+# A header is no command: ask the compiler, which knows where to look.
+printf '#include <stdio.h>\n#include <jpeglib.h>\n' | cc -fsyntax-only -x c - 2>/dev/null ||
+    missing+=(libc6-dev libjpeg-dev)
 [ ${#missing[@]} -eq 0 ] && exit 0
 if command -v apt-get >/dev/null && [ "$(id -u)" = 0 ]; then
     export DEBIAN_FRONTEND=noninteractive

@@ -1,0 +1,164 @@
+//! libjpeg-turbo as an oracle and as a maker of JPEGs: a small C program, compiled on first use, one
+//! process a [`Turbo`].
+//!
+//! It is the rival's code that answers, never ours; what it is asked is in `turbo/turbo.c`.
+
+mod compiled;
+mod recipe;
+
+use std::io::{BufReader, BufWriter, Read, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+use crate::picture::Picture;
+
+pub(crate) use recipe::{Recipe, Scans, Space};
+
+const DECODE: u32 = 1;
+const ENCODE: u32 = 2;
+const COEFFICIENTS: u32 = 3;
+
+/// The colour that is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Colour {
+    Grey,
+    Rgb,
+}
+
+/// What libjpeg-turbo made of a JPEG.
+pub(crate) struct Decoded {
+    pub(crate) picture: Picture,
+    /// How often it found damage and went on.
+    pub(crate) warnings: u32,
+    /// The first of these warnings, or nothing.
+    pub(crate) warning: String,
+}
+
+/// The quantised coefficients of one component.
+pub(crate) struct Plane {
+    /// Blocks that hold pixels of the image: across, down.
+    pub(crate) blocks: (usize, usize),
+    /// The same up to whole MCUs: what interleaved scans hold.
+    pub(crate) padded: (usize, usize),
+    /// Horizontal and vertical sampling factor.
+    pub(crate) sampling: (u32, u32),
+    /// In natural order.
+    pub(crate) quantisers: [u32; 64],
+    /// Row by row of the padded size, in natural order, not dequantised.
+    pub(crate) coefficients: Vec<[i16; 64]>,
+}
+
+/// A running libjpeg-turbo. Made in milliseconds, ended when dropped.
+pub(crate) struct Turbo {
+    child: Child,
+    to: Option<BufWriter<ChildStdin>>,
+    from: BufReader<ChildStdout>,
+}
+
+impl Turbo {
+    /// Starts one; panics with what is missing where it can't be compiled.
+    pub(crate) fn new() -> Turbo {
+        let mut command = Command::new(compiled::path());
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let to = child.stdin.take().map(BufWriter::new);
+        let from = BufReader::new(child.stdout.take().unwrap());
+        Turbo { child, to, from }
+    }
+
+    /// The whole image at 1/`scale` of its size (1, 2, 4 or 8), with libjpeg-turbo's defaults: the
+    /// accurate integer IDCT and fancy upsampling. CMYK is an error, as is all that libjpeg-turbo
+    /// can't read.
+    pub(crate) fn decode(
+        &mut self,
+        jpeg: &[u8],
+        scale: u32,
+        colour: Colour,
+    ) -> Result<Decoded, String> {
+        let components = if colour == Colour::Grey { 1 } else { 3 };
+        self.ask(&[DECODE, scale, components, jpeg.len() as u32], &[jpeg])?;
+        let [width, height, channels, warnings] = [(); 4].map(|()| self.number());
+        let warning = self.text();
+        let bytes = self.bytes((width * height * channels) as usize);
+        let (width, height) = (width as usize, height as usize);
+        let picture = Picture { width, height, channels: channels as usize, bytes };
+        Ok(Decoded { picture, warnings, warning })
+    }
+
+    /// The picture as a JPEG; an error says why libjpeg-turbo can't write it so.
+    pub(crate) fn try_encode(
+        &mut self,
+        picture: &Picture,
+        recipe: &Recipe,
+    ) -> Result<Vec<u8>, String> {
+        let mut fields = vec![ENCODE];
+        fields.extend(recipe.fields(picture));
+        fields.push(recipe.extra.len() as u32);
+        self.ask(&fields, &[&recipe.extra, &picture.bytes])?;
+        let length = self.number() as usize;
+        Ok(self.bytes(length))
+    }
+
+    /// The picture as a JPEG.
+    pub(crate) fn encode(&mut self, picture: &Picture, recipe: &Recipe) -> Vec<u8> {
+        self.try_encode(picture, recipe).unwrap_or_else(|why| panic!("{recipe:?}: {why}"))
+    }
+
+    /// The coefficients of each component.
+    pub(crate) fn coefficients(&mut self, jpeg: &[u8]) -> Result<Vec<Plane>, String> {
+        self.ask(&[COEFFICIENTS, jpeg.len() as u32], &[jpeg])?;
+        let components = self.number();
+        Ok((0..components).map(|_| self.plane()).collect())
+    }
+
+    fn plane(&mut self) -> Plane {
+        let [across, down, wide, high, h, v] = [(); 6].map(|()| self.number());
+        let quantisers = [(); 64].map(|()| self.number());
+        let padded = (wide as usize, high as usize);
+        let bytes = self.bytes(padded.0 * padded.1 * 128);
+        let (values, _) = bytes.as_chunks::<2>();
+        let values: Vec<i16> = values.iter().map(|b| i16::from_le_bytes(*b)).collect();
+        let coefficients = values.as_chunks::<64>().0.to_vec();
+        let blocks = (across as usize, down as usize);
+        Plane { blocks, padded, sampling: (h, v), quantisers, coefficients }
+    }
+
+    /// Sends a request; whether it was granted.
+    fn ask(&mut self, fields: &[u32], then: &[&[u8]]) -> Result<(), String> {
+        let to = self.to.as_mut().unwrap();
+        for field in fields {
+            to.write_all(&field.to_le_bytes()).unwrap();
+        }
+        for bytes in then {
+            to.write_all(bytes).unwrap();
+        }
+        to.flush().unwrap();
+        match self.number() {
+            0 => Ok(()),
+            _ => Err(self.text()),
+        }
+    }
+
+    fn number(&mut self) -> u32 {
+        let mut bytes = [0; 4];
+        self.from.read_exact(&mut bytes).unwrap();
+        u32::from_le_bytes(bytes)
+    }
+
+    fn bytes(&mut self, length: usize) -> Vec<u8> {
+        let mut bytes = vec![0; length];
+        self.from.read_exact(&mut bytes).unwrap();
+        bytes
+    }
+
+    fn text(&mut self) -> String {
+        let length = self.number() as usize;
+        String::from_utf8_lossy(&self.bytes(length)).into_owned()
+    }
+}
+
+impl Drop for Turbo {
+    fn drop(&mut self) {
+        self.to = None; // The end of its stdin is what it ends at.
+        self.child.wait().unwrap();
+    }
+}

@@ -1,0 +1,127 @@
+//! How a JPEG is to be written: words for what libjpeg-turbo's encoder can do.
+//!
+//! Words only; `turbo.c` does what they say.
+
+use crate::picture::Picture;
+
+const PROGRESSIVE: u32 = 1;
+const OPTIMISED: u32 = 2;
+const ARITHMETIC: u32 = 4;
+const RGB: u32 = 8;
+const NO_JFIF: u32 = 16;
+const ADOBE: u32 = 32;
+const THREE_TABLES: u32 = 64;
+const WIDE_TABLES: u32 = 128;
+
+/// The colours that a JPEG of three components stores, and how it says so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Space {
+    /// YCbCr, said by a JFIF segment.
+    Jfif,
+    /// YCbCr, said by an Adobe segment alone (transform 1).
+    AdobeYcc,
+    /// YCbCr, not said at all: components 1, 2, 3.
+    Unsaid,
+    /// RGB, said by an Adobe segment (transform 0); components R, G, B.
+    AdobeRgb,
+    /// RGB, said by the component names R, G, B alone.
+    NamedRgb,
+}
+
+/// Which components share a scan of a sequential JPEG.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Scans {
+    /// One scan of all.
+    Interleaved = 0,
+    /// A scan for each.
+    OneEach = 1,
+    /// The first by itself, the others together.
+    LumaThenChroma = 2,
+}
+
+/// How a picture is to be encoded; made by struct update from [`Recipe::default`].
+#[derive(Clone, Debug)]
+pub(crate) struct Recipe {
+    /// 1 to 100.
+    pub(crate) quality: u32,
+    /// Horizontal and vertical sampling factor of the first component, 1 to 4 each.
+    pub(crate) luma: (u32, u32),
+    /// The same of the other components.
+    pub(crate) chroma: (u32, u32),
+    /// MCUs between restart markers; 0 for none.
+    pub(crate) restart: u32,
+    pub(crate) space: Space,
+    pub(crate) scans: Scans,
+    pub(crate) progressive: bool,
+    /// Huffman tables made for this image instead of the standard's.
+    pub(crate) optimised: bool,
+    pub(crate) arithmetic: bool,
+    /// A quantisation table of its own for the last component, too.
+    pub(crate) three_tables: bool,
+    /// Quantisers above 255 at low qualities: extended sequential, tables of 16 bits.
+    pub(crate) wide_tables: bool,
+    /// Whole marker segments (FF, kind, length, bytes), written after the JFIF segment.
+    pub(crate) extra: Vec<u8>,
+}
+
+impl Default for Recipe {
+    /// 4:4:4, quality 85, baseline.
+    fn default() -> Recipe {
+        Recipe {
+            quality: 85,
+            luma: (1, 1),
+            chroma: (1, 1),
+            restart: 0,
+            space: Space::Jfif,
+            scans: Scans::Interleaved,
+            progressive: false,
+            optimised: false,
+            arithmetic: false,
+            three_tables: false,
+            wide_tables: false,
+            extra: Vec::new(),
+        }
+    }
+}
+
+impl Recipe {
+    /// The default with such sampling factors of the first component; `(2, 2)` is 4:2:0.
+    pub(crate) fn sampled(luma: (u32, u32)) -> Recipe {
+        Recipe { luma, ..Recipe::default() }
+    }
+
+    /// An APP1 segment of EXIF whose only tag is this orientation.
+    pub(crate) fn with_orientation(self, orientation: u8) -> Recipe {
+        let mut extra = self.extra;
+        extra.extend_from_slice(b"\xFF\xE1\0\x22Exif\0\0MM\0\x2A\0\0\0\x08\0\x01");
+        extra.extend_from_slice(b"\x01\x12\0\x03\0\0\0\x01\0");
+        extra.extend_from_slice(&[orientation, 0, 0, 0, 0, 0, 0]);
+        Recipe { extra, ..self }
+    }
+
+    /// The numbers of `struct recipe` of `turbo.c`.
+    pub(super) fn fields(&self, picture: &Picture) -> Vec<u32> {
+        let flag = |on, bits| if on { bits } else { 0 };
+        let space = match self.space {
+            Space::Jfif => 0,
+            Space::AdobeYcc => NO_JFIF | ADOBE,
+            Space::Unsaid => NO_JFIF,
+            Space::AdobeRgb => RGB,
+            Space::NamedRgb => RGB | NO_JFIF,
+        };
+        let flags = space
+            | flag(self.progressive, PROGRESSIVE)
+            | flag(self.optimised, OPTIMISED)
+            | flag(self.arithmetic, ARITHMETIC)
+            | flag(self.three_tables, THREE_TABLES)
+            | flag(self.wide_tables, WIDE_TABLES);
+        let [width, height, channels] =
+            [picture.width, picture.height, picture.channels].map(|n| n as u32);
+        let (luma, chroma) = (self.luma, self.chroma);
+        let sampling = [luma.0, luma.1, chroma.0, chroma.1];
+        let mut fields = vec![width, height, channels, self.quality];
+        fields.extend(sampling);
+        fields.extend([self.restart, self.scans as u32, flags]);
+        fields
+    }
+}
