@@ -42,6 +42,11 @@ impl Decoder {
         Group::new(&mut self.0, jobs.into_iter(), done).run();
     }
 
+    /// Gives back buffers of more than `bytes` bytes, which one huge picture made so large.
+    pub fn drop_large(&mut self, bytes: usize) {
+        self.0.drop_large(bytes);
+    }
+
     /// The most streams that are decoded in turn, 1 to 4; 4 unless said. For measurements.
     pub fn set_streams(&mut self, streams: usize) {
         self.0.set_streams(streams);

@@ -42,6 +42,11 @@ impl Hands {
     pub(crate) fn set_streams(&mut self, streams: usize) {
         self.streams = streams.clamp(1, MOST_LANES);
     }
+
+    pub(crate) fn drop_large(&mut self, bytes: usize) {
+        self.lanes.iter_mut().for_each(|lane| lane.drop_large(bytes));
+        self.slots.iter_mut().for_each(|slot| slot.drop_large(bytes));
+    }
 }
 
 /// A picture that is dealt out.

@@ -54,6 +54,14 @@ impl Planes {
         Ok(())
     }
 
+    pub(crate) fn drop_large(&mut self, bytes: usize) {
+        for plane in &mut self.0 {
+            if plane.samples.capacity() > bytes {
+                plane.samples = Vec::new();
+            }
+        }
+    }
+
     /// Makes the samples of the row of MCUs `row` from its coefficients, which begin with the MCU of
     /// column `first`; all of them are zeros afterwards.
     pub(crate) fn put(

@@ -64,6 +64,10 @@ impl Slot {
         Ok(())
     }
 
+    pub(crate) fn drop_large(&mut self, bytes: usize) {
+        self.planes.drop_large(bytes);
+    }
+
     /// Forgets the rows: they come again.
     pub(crate) fn reset(&mut self) {
         self.error = None;

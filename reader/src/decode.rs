@@ -4,6 +4,7 @@
 //! lines. Nothing here reads files, starts threads or knows of batches.
 
 pub mod class;
+mod drawing;
 pub mod fixed_crop;
 mod formats;
 pub mod geometry;
@@ -12,9 +13,9 @@ mod jpeg;
 pub mod json;
 mod json_scan;
 mod json_value;
-mod markers;
 pub mod npy;
 pub mod number;
+mod opened;
 pub mod output;
 pub mod pixels;
 pub mod random;
@@ -83,6 +84,18 @@ pub trait Decode: Send + Sync + 'static {
     /// The most bytes a variable row may take, from the length of each needed part in bytes.
     fn room(&self, lengths: &[u64]) -> u64 {
         lengths.iter().sum()
+    }
+
+    /// How many samples it would rather see at once; see [`Decode::prepare`].
+    fn group(&self) -> usize {
+        1
+    }
+
+    /// Samples whose rows are asked for next, in this order and with the same scratch: what is done
+    /// for several at once may be kept there until then. The rows must not depend on it. An error, or
+    /// a sample that can't be prepared, is told by [`Decode::decode`].
+    fn prepare(&self, samples: &[Sample<'_>], scratch: &mut Scratch) {
+        let _ = (samples, scratch);
     }
 
     /// Writes the row. What it writes may depend on the sample, random numbers of [`Sample::seed`] and

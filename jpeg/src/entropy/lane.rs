@@ -82,9 +82,18 @@ impl Lane {
         }
     }
 
+    pub(crate) fn drop_large(&mut self, bytes: usize) {
+        if self.data.bytes.capacity() > bytes {
+            self.data = Unstuffed::default();
+        }
+        if self.coefficients.capacity() * 128 > bytes {
+            (self.coefficients, self.last) = (Vec::new(), Vec::new());
+        }
+    }
+
     /// Forgets the blocks of a leg that nobody wants.
     pub(crate) fn wipe(&mut self) {
-        self.coefficients[..self.state.blocks].fill([0; 64]);
+        self.coefficients.iter_mut().take(self.state.blocks).for_each(|block| *block = [0; 64]);
     }
 
     /// Puts the lane at a bit of its data, in front of an MCU.

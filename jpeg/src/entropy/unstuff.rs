@@ -20,7 +20,7 @@ pub(crate) struct Unstuffed {
 impl Unstuffed {
     /// Bytes of data.
     pub(crate) fn len(&self) -> usize {
-        self.bytes.len() - PADDING
+        self.bytes.len().saturating_sub(PADDING)
     }
 }
 

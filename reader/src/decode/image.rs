@@ -8,9 +8,9 @@ use std::sync::Arc;
 
 use fast_image_resize::Resizer;
 
-use super::formats::Other;
-use super::geometry::{Extent, Size, Transform};
-use super::jpeg::Jpeg;
+use super::drawing::{Drawing, Drawn, GROUP, Owner};
+use super::geometry::{Extent, Placement, Size, Transform};
+use super::opened::{Opened, Source, What};
 use super::output::{Elements, Layout, Normalise, Picture};
 use super::pixels::{Channels, Pixels, make_room};
 use super::random::Random;
@@ -46,6 +46,7 @@ pub struct Image {
     elements: Elements,
     orientation: bool,
     most_pixels: u64,
+    reducing_gap: Option<f64>,
     stream: u64,
 }
 
@@ -65,6 +66,7 @@ impl Image {
             elements: Elements::Bytes,
             orientation: true,
             most_pixels: Image::MOST_PIXELS,
+            reducing_gap: Some(2.0),
             stream: 0,
         }
     }
@@ -118,6 +120,16 @@ impl Image {
         self
     }
 
+    /// JPEGs that become much smaller are decoded at 1/2, 1/4 or 1/8 of their size, as long as what
+    /// is left is at least `gap` times the output in both directions; `None`: never. Pillow's
+    /// `reducing_gap`: at 2, the default, hardly to be told from resizing all of it; at 1 the fastest,
+    /// and softer. Only for filters that smooth.
+    #[must_use]
+    pub fn reducing_gap(mut self, gap: Option<f64>) -> Self {
+        self.reducing_gap = gap;
+        self
+    }
+
     /// Which of a sample's streams of random numbers is used. Columns with the same number (0 unless
     /// said) get the same crop, as a picture and its mask must; another number gives a second view.
     #[must_use]
@@ -132,13 +144,10 @@ impl Image {
         ImageSizes(self.clone())
     }
 
-    fn open<'a>(&self, bytes: &'a [u8]) -> Result<Source<'a>> {
-        let source = if bytes.starts_with(&[0xff, 0xd8]) {
-            Source::Jpeg(Jpeg::open(bytes)?)
-        } else {
-            // A decoder's own buffers: as much as the largest picture takes.
-            Source::Other(Other::open(bytes, self.most_pixels.saturating_mul(8))?)
-        };
+    fn source<'a>(&self, sample: &Sample<'a>) -> Result<Source<'a>> {
+        // A decoder's own buffers: as much as the largest picture takes.
+        let memory = self.most_pixels.saturating_mul(8);
+        let source = Source::open(sample.part(0), None, memory)?;
         let size = source.size();
         if size.pixels() > self.most_pixels {
             let text = format!(
@@ -151,45 +160,97 @@ impl Image {
         Ok(source)
     }
 
-    fn run(
-        &self,
-        sample: &Sample<'_>,
-        mut row: Row<'_>,
-        scratch: &mut Scratch,
-        kept: &mut Kept,
-    ) -> Result<()> {
-        let source = self.open(sample.part(0))?;
+    /// What the transform makes of a picture: how it lies, and where it goes.
+    fn placed(&self, sample: &Sample<'_>, source: &Source<'_>) -> Result<(Turn, Size, Placement)> {
         let turn = if self.orientation { source.turn() } else { Turn::default() };
         let upright = turn.size(source.size());
-        let placement =
-            self.transform.place(upright, &mut Random::stream(sample.seed, self.stream))?;
+        let mut random = Random::stream(sample.seed, self.stream);
+        Ok((turn, upright, self.transform.place(upright, &mut random)?))
+    }
+
+    fn open<'a>(&self, sample: &Sample<'a>) -> Result<Opened<'a>> {
+        let source = self.source(sample)?;
+        let (turn, upright, placement) = self.placed(sample, &source)?;
         placement.check(upright)?;
         self.check_size(placement.size)?;
         let stored = turn.stored(placement, upright);
-        scratch.reserve(source.memory())?;
-        source.decode(self.channels, stored.cut.top + stored.cut.size.height, kept)?;
+        let gap = self.reducing_gap.filter(|_| self.filter.smooths());
+        Opened::new(source, stored, turn.and_flip(placement.flip), gap)
+    }
 
+    fn owner(&self, sample: &Sample<'_>) -> Owner {
+        let column = std::ptr::from_ref(self).addr();
+        Owner { column, ordinal: sample.ordinal, seed: sample.seed }
+    }
+
+    fn run(
+        &self,
+        sample: &Sample<'_>,
+        row: Row<'_>,
+        scratch: &mut Scratch,
+        kept: &mut Kept,
+    ) -> Result<()> {
+        let Kept { drawing, finish } = kept;
+        if let Some(ahead) = drawing.take(self.owner(sample)) {
+            let (drawn, pixels) = ahead?;
+            return self.write(drawn, pixels, row, finish);
+        }
+        let opened = self.open(sample)?;
+        scratch.reserve(opened.memory)?;
+        let (drawn, pixels) = drawing.draw(opened, self.channels)?;
+        self.write(drawn, pixels, row, finish)
+    }
+
+    /// Resizes decoded pixels and writes them into a row.
+    fn write(
+        &self,
+        drawn: Drawn,
+        pixels: &Pixels,
+        mut row: Row<'_>,
+        finish: &mut Finish,
+    ) -> Result<()> {
+        let Drawn { placement, turn } = drawn;
+        // As the output lies before it is turned.
+        let size = if turn.transpose { placement.size.transposed() } else { placement.size };
         let mut picture = Picture {
             bytes: &[],
-            channels: kept.pixels.channels,
-            size: placement.size,
-            turn: turn.and_flip(placement.flip),
+            channels: pixels.channels,
+            size,
+            turn,
             wanted: self.channels.count(),
             layout: self.layout,
         };
         let bytes = placement.size.pixels() as usize * picture.channels;
-        let (resizer, pixels) = (&mut kept.resizer, &kept.pixels);
         if picture.is_ready() && self.elements == Elements::Bytes {
             let room = row.bytes().len();
             let out = row.bytes().get_mut(..bytes).ok_or_else(|| no_room(bytes, room))?;
-            resize(resizer, pixels, &stored, self.filter, out)?;
+            resize(&mut finish.resizer, pixels, &placement, self.filter, out)?;
             row.set_used(bytes);
             return Ok(());
         }
-        make_room(&mut kept.resized, bytes)?;
-        resize(resizer, pixels, &stored, self.filter, &mut kept.resized)?;
-        picture.bytes = &kept.resized;
-        picture.write(self.elements, &mut row, &mut kept.line)
+        make_room(&mut finish.resized, bytes)?;
+        resize(&mut finish.resizer, pixels, &placement, self.filter, &mut finish.resized)?;
+        picture.bytes = &finish.resized;
+        picture.write(self.elements, &mut row, &mut finish.line)
+    }
+
+    /// Decodes JPEGs of moderate size together.
+    fn run_ahead(&self, samples: &[Sample<'_>], scratch: &mut Scratch, kept: &mut Kept) {
+        let (mut group, mut memory) = ([const { None }; GROUP], 0);
+        for (place, sample) in group.iter_mut().zip(samples) {
+            // What can't be opened is told when its turn comes.
+            let Ok(opened) = self.open(sample) else { continue };
+            let fits = memory + opened.memory <= Scratch::KEEP as u64;
+            if fits && matches!(opened.what, What::Jpeg(..)) {
+                memory += opened.memory;
+                *place = Some((self.owner(sample), opened));
+            }
+        }
+        if scratch.reserve(memory).is_ok() {
+            let column = std::ptr::from_ref(self).addr();
+            kept.drawing.draw_ahead(column, &group, self.channels);
+        }
+        scratch.release();
     }
 
     /// A user's own transform must keep to its extent.
@@ -250,6 +311,16 @@ impl Decode for Image {
         pixels.saturating_mul(each as u64)
     }
 
+    fn group(&self) -> usize {
+        GROUP
+    }
+
+    fn prepare(&self, samples: &[Sample<'_>], scratch: &mut Scratch) {
+        let mut kept = mem::take(scratch.get::<Kept>());
+        self.run_ahead(samples, scratch, &mut kept);
+        *scratch.get() = kept;
+    }
+
     fn decode(&self, sample: &Sample<'_>, row: Row<'_>, scratch: &mut Scratch) -> Result<()> {
         let mut kept = mem::take(scratch.get::<Kept>());
         let result = self.run(sample, row, scratch, &mut kept);
@@ -277,56 +348,22 @@ impl Decode for ImageSizes {
     }
 
     fn decode(&self, sample: &Sample<'_>, mut row: Row<'_>, _: &mut Scratch) -> Result<()> {
-        let source = self.0.open(sample.part(0))?;
-        let turn = if self.0.orientation { source.turn() } else { Turn::default() };
-        let mut random = Random::stream(sample.seed, self.0.stream);
-        let size = self.0.transform.place(turn.size(source.size()), &mut random)?.size;
+        let source = self.0.source(sample)?;
+        let (_, _, Placement { size, .. }) = self.0.placed(sample, &source)?;
         row.put(bytemuck::bytes_of(&[size.height, size.width]))
-    }
-}
-
-/// A picture whose header was read.
-enum Source<'a> {
-    Jpeg(Jpeg<'a>),
-    Other(Other<'a>),
-}
-
-impl Source<'_> {
-    fn size(&self) -> Size {
-        match self {
-            Source::Jpeg(jpeg) => jpeg.structure.size,
-            Source::Other(other) => other.size,
-        }
-    }
-
-    fn turn(&self) -> Turn {
-        match self {
-            Source::Jpeg(jpeg) => jpeg.structure.orientation.map(Turn::of).unwrap_or_default(),
-            Source::Other(other) => other.turn,
-        }
-    }
-
-    fn memory(&self) -> u64 {
-        match self {
-            Source::Jpeg(jpeg) => jpeg.memory(),
-            Source::Other(other) => other.memory(),
-        }
-    }
-
-    /// Decodes at least the first `rows` rows.
-    fn decode(self, wanted: Channels, rows: u32, kept: &mut Kept) -> Result<()> {
-        match self {
-            Source::Jpeg(jpeg) => jpeg.decode(wanted, rows, &mut kept.input, &mut kept.pixels),
-            Source::Other(other) => other.decode(wanted, &mut kept.pixels),
-        }
     }
 }
 
 /// What a thread keeps between pictures.
 #[derive(Default)]
 struct Kept {
-    input: Vec<u8>,
-    pixels: Pixels,
+    drawing: Drawing,
+    finish: Finish,
+}
+
+/// What pixels are finished with.
+#[derive(Default)]
+struct Finish {
     resized: Vec<u8>,
     line: Vec<u8>,
     resizer: Resizer,
@@ -334,13 +371,15 @@ struct Kept {
 
 impl Kept {
     fn drop_large(&mut self) {
-        for buffer in [&mut self.input, &mut self.pixels.bytes, &mut self.resized, &mut self.line] {
+        self.drawing.drop_large();
+        let Finish { resized, line, resizer } = &mut self.finish;
+        for buffer in [resized, line] {
             if buffer.capacity() > Scratch::KEEP {
                 *buffer = Vec::new();
             }
         }
-        if self.resizer.size_of_internal_buffers() > Scratch::KEEP {
-            self.resizer.reset_internal_buffers();
+        if resizer.size_of_internal_buffers() > Scratch::KEEP {
+            resizer.reset_internal_buffers();
         }
     }
 }

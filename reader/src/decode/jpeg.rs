@@ -1,124 +1,136 @@
-//! JPEG to pixels by `zune-jpeg`, strictly: no painting over, no copy of the pixels.
+//! JPEGs: which blocks a placement needs, at which scale, and the job for the decoder.
 //!
-//! Only the rows of blocks down to the last row that is needed are decoded. Structure is checked
-//! first, by `markers`, over the whole file.
+//! Decoding itself is in `tarflume-jpeg`.
 
-use zune_core::bytestream::ZCursor;
-use zune_core::colorspace::ColorSpace;
-use zune_core::options::DecoderOptions;
-use zune_jpeg::JpegDecoder;
+use tarflume_jpeg::{Colour, Header, Job, Region, Scale};
 
-use super::geometry::Size;
-use super::markers::{self, Structure};
-use super::pixels::{Channels, Pixels, luma};
+use super::geometry::{Area, Cut, Placement, Size};
+use super::pixels::{Channels, Pixels};
+use super::turn::Turn;
 use crate::error::{Error, ErrorKind, Result};
 
-/// A JPEG whose structure is whole.
+/// A JPEG whose header was read.
 #[derive(Debug)]
 pub(super) struct Jpeg<'a> {
     bytes: &'a [u8],
-    pub(super) structure: Structure,
+    header: Header,
+    entry_points: Option<&'a [u8]>,
+}
+
+/// The part of a JPEG that is decoded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct View {
+    pub(super) scale: Scale,
+    pub(super) region: Region,
 }
 
 impl<'a> Jpeg<'a> {
     /// # Errors
-    /// It was cut or damaged, or is coded in a way that is not decoded here.
-    pub(super) fn open(bytes: &'a [u8]) -> Result<Jpeg<'a>> {
-        Ok(Jpeg { bytes, structure: markers::walk(bytes)? })
+    /// Its header was cut or damaged.
+    pub(super) fn open(bytes: &'a [u8], entry_points: Option<&'a [u8]>) -> Result<Jpeg<'a>> {
+        let header = Header::parse(bytes).map_err(told)?;
+        Ok(Jpeg { bytes, header, entry_points })
     }
 
-    /// The most memory that decoding takes, in bytes: the pixels, the input, and all coefficients
-    /// where they must be kept.
-    pub(super) fn memory(&self) -> u64 {
-        let Structure { size, components, .. } = self.structure;
-        // Blocks reach over the edge by up to 31 pixels.
-        let padded = (u64::from(size.width) + 31) * (u64::from(size.height) + 31);
-        let coefficients = if self.by_bands() { 0 } else { 2 * padded * u64::from(components) };
-        let rows = 64 * (u64::from(size.width) + 31) * 8;
-        size.pixels() * u64::from(components) + coefficients + rows + self.bytes.len() as u64
+    /// Stored size, before any turn.
+    pub(super) fn size(&self) -> Size {
+        Size::new(self.header.width(), self.header.height())
     }
 
-    /// Whether pixels come out band by band, from the top.
-    fn by_bands(&self) -> bool {
-        !self.structure.progressive && self.structure.scans == 1
+    /// How it lies, if it says so.
+    pub(super) fn turn(&self) -> Turn {
+        self.header.orientation().map(Turn::of_exif).unwrap_or_default()
     }
 
-    /// Decodes at least the first `rows` rows into `pixels`, with 1 channel if that is all there is
-    /// or all that is wanted, 3 otherwise. `input` is a kept buffer.
+    /// What must be decoded for a placement on the stored picture, if the pixels that are left must
+    /// be `gap` times those of the output in both directions; none: at full scale.
+    pub(super) fn view(&self, placement: &Placement, gap: Option<f64>) -> View {
+        let Placement { cut, size, .. } = *placement;
+        let least = |output: u32, gap: f64| (f64::from(output) * gap).ceil() as u32;
+        let scale = gap.map_or(Scale::Full, |gap| {
+            let from = (cut.size.width, cut.size.height);
+            Scale::at_least(from, (least(size.width, gap), least(size.height, gap)))
+        });
+        let (width, height) = scale.of(self.header.width(), self.header.height());
+        let across = 1u32 << scale as u32;
+        let span = |from: u32, length: u32, all: u32| {
+            let first = from / across;
+            (first, (from + length).div_ceil(across).min(all) - first)
+        };
+        let (left, columns) = span(cut.left, cut.size.width, width);
+        let (top, rows) = span(cut.top, cut.size.height, height);
+        View { scale, region: Region { left, top, width: columns, height: rows } }
+    }
+
+    /// The most memory that decoding takes beside the JPEG, in bytes.
     ///
     /// # Errors
-    /// The data are damaged.
-    pub(super) fn decode(
-        &self,
+    /// The view is not within the picture.
+    pub(super) fn memory(&self, view: &View) -> Result<u64> {
+        let View { scale, region } = *view;
+        let pixels = u64::from(region.width) * u64::from(region.height) * 3;
+        let beside = self.header.memory(self.bytes.len(), scale, Some(region)).map_err(told)?;
+        Ok(pixels + beside)
+    }
+
+    /// The job of decoding a view, for which room is made in `pixels`.
+    ///
+    /// # Errors
+    /// There is no memory.
+    pub(super) fn job<'b>(
+        &'b self,
+        view: &View,
         wanted: Channels,
-        rows: u32,
-        input: &mut Vec<u8>,
-        pixels: &mut Pixels,
-    ) -> Result<()> {
-        let mut size = self.structure.size;
-        let mut bytes = self.bytes;
-        // One band more: colour is interpolated between a band's last row and the next one.
-        let enough = (u64::from(rows).div_ceil(self.structure.band.into()) + 1)
-            * u64::from(self.structure.band);
-        if self.by_bands() && enough < size.height.into() {
-            size.height = enough as u32;
-            input.clear();
-            input.extend_from_slice(bytes);
-            let height = [(enough >> 8) as u8, enough as u8];
-            input[self.structure.height_at..][..2].copy_from_slice(&height);
-            bytes = input;
-        }
-        let one = self.structure.components == 1
-            || (wanted == Channels::Grey && self.structure.components == 3);
-        pixels.set(size, if one { 1 } else { 3 })?;
-        let last_row = pixels.bytes.len() / size.height as usize * (size.height as usize - 1);
-        // Data that end early can leave rows unwritten without a word; they would show an earlier
-        // picture. Rows are written from the top, so the last one tells; two marks, because one
-        // might be the picture's own colour.
-        for mark in [0xaa, 0x55] {
-            pixels.bytes[last_row..].fill(mark);
-            run(bytes, size, one, &mut pixels.bytes)?;
-            if pixels.bytes[last_row..].iter().any(|&byte| byte != mark) {
-                if wanted == Channels::Grey && !one {
-                    to_grey(pixels);
-                }
-                return Ok(());
-            }
-        }
-        let text = "bad JPEG: its data end before the last row of pixels";
-        Err(Error::new(ErrorKind::Decode, text))
+        pixels: &'b mut Pixels,
+    ) -> Result<Job<'b>> {
+        let grey = self.header.channels() == 1 || wanted == Channels::Grey;
+        let colour = if grey { Colour::Grey } else { Colour::Rgb };
+        let View { scale, region } = *view;
+        pixels.set(Size::new(region.width, region.height), colour.bytes())?;
+        Ok(Job {
+            bytes: self.bytes,
+            header: &self.header,
+            entry_points: self.entry_points,
+            region: Some(region),
+            scale,
+            colour,
+            stride: region.width as usize * colour.bytes(),
+            output: &mut pixels.bytes,
+        })
     }
 }
 
-fn run(bytes: &[u8], size: Size, one: bool, pixels: &mut [u8]) -> Result<()> {
-    let side = usize::from(u16::MAX);
-    let space = if one { ColorSpace::Luma } else { ColorSpace::RGB };
-    let options = DecoderOptions::default()
-        .set_strict_mode(true)
-        .set_max_width(side)
-        .set_max_height(side)
-        .jpeg_set_out_colorspace(space);
-    let mut decoder = JpegDecoder::new_with_options(ZCursor::new(bytes), options);
-    let told = |e| Error::new(ErrorKind::Decode, format!("bad JPEG: it can't be decoded: {e:?}"));
-    decoder.decode_headers().map_err(told)?;
-    let (width, height) = (size.width as usize, size.height as usize);
-    if decoder.dimensions() != Some((width, height))
-        || decoder.output_buffer_size() != Some(pixels.len())
-    {
-        let found = decoder.output_buffer_size();
-        let text = format!("bad JPEG: a picture of {size} with {found:?} bytes is not understood");
-        return Err(Error::new(ErrorKind::Decode, text));
+impl View {
+    /// A placement on the stored picture as one on the pixels of this view.
+    pub(super) fn place(&self, placement: &Placement) -> Placement {
+        let Region { left, top, width, height } = self.region;
+        let shrink = 1.0 / f64::from(1u32 << self.scale as u32);
+        let Area { left: x, top: y, width: across, height: down } = placement.area;
+        Placement {
+            cut: Cut::whole(Size::new(width, height)),
+            area: Area {
+                left: x * shrink - f64::from(left),
+                top: y * shrink - f64::from(top),
+                width: across * shrink,
+                height: down * shrink,
+            },
+            ..*placement
+        }
     }
-    decoder.decode_into(pixels).map_err(told)
 }
 
-/// From three channels to one, in place.
-fn to_grey(pixels: &mut Pixels) {
-    for at in 0..pixels.bytes.len() / 3 {
-        let [red, green, blue] = [0, 1, 2].map(|c| pixels.bytes[at * 3 + c]);
-        pixels.bytes[at] = luma(red, green, blue);
-    }
-    pixels.channels = 1;
+/// An error of the decoder in this crate's words.
+pub(super) fn told(error: tarflume_jpeg::Error) -> Error {
+    let kind = match error.kind() {
+        tarflume_jpeg::ErrorKind::Limit => ErrorKind::Limit,
+        _ => ErrorKind::Decode,
+    };
+    let place = match (error.byte(), error.mcu_row()) {
+        (Some(byte), Some(row)) => format!(" at byte {byte} of the part, MCU row {row}"),
+        (Some(byte), None) => format!(" at byte {byte} of the part"),
+        (None, _) => String::new(),
+    };
+    Error::new(kind, format!("bad JPEG{place}: {}", error.text()))
 }
 
 #[cfg(test)]

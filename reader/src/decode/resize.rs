@@ -35,6 +35,11 @@ pub enum Filter {
 }
 
 impl Filter {
+    /// Whether every pixel counts, however much smaller the output is.
+    pub(super) fn smooths(self) -> bool {
+        matches!(self, Filter::Bilinear | Filter::Bicubic | Filter::Lanczos)
+    }
+
     fn algorithm(self) -> ResizeAlg {
         match self {
             Filter::Bilinear => ResizeAlg::Convolution(FilterType::Bilinear),

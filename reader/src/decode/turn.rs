@@ -35,6 +35,11 @@ impl Turn {
         }
     }
 
+    /// The turn of an EXIF orientation, 1 to 8; others turn nothing.
+    pub(super) fn of_exif(orientation: u8) -> Turn {
+        Orientation::from_exif(orientation).map(Turn::of).unwrap_or_default()
+    }
+
     /// The size of the upright picture from that of the stored one; and the other way round.
     pub(super) fn size(self, size: Size) -> Size {
         if self.transpose { size.transposed() } else { size }
