@@ -78,8 +78,8 @@ fn pass<L: Lanes, const BITS: i32>(lanes: L, c: [L::V; 8]) -> [L::V; 8] {
         dots(lanes, turned, C_0_541, C_0_541 - C_1_847),
     ];
     let even = [
-        rounding::<L, BITS>(lanes, lanes.add_16(c[0], c[4])),
-        rounding::<L, BITS>(lanes, lanes.sub_16(c[0], c[4])),
+        shifted_up::<L, BITS>(lanes, lanes.add_16(c[0], c[4])),
+        shifted_up::<L, BITS>(lanes, lanes.sub_16(c[0], c[4])),
     ];
     let even = [
         adds(lanes, even[0], turned[0]),
@@ -250,11 +250,12 @@ fn samples<L: Lanes>(lanes: L, c: [L::V; 8]) -> [L::V; 4] {
 
 /// Coefficients with `FACTOR_BITS` behind the point, and half of what `BITS` bits can hold.
 #[inline(always)]
-fn rounding<L: Lanes, const BITS: i32>(lanes: L, c: L::V) -> Wide<L> {
-    let (zero, half) = (lanes.all_16(0), lanes.all_32(1 << (BITS - 1)));
-    let [low, high] = pairs(lanes, zero, c);
-    [
-        lanes.add_32(lanes.right_32::<{ 16 - FACTOR_BITS }>(low), half),
-        lanes.add_32(lanes.right_32::<{ 16 - FACTOR_BITS }>(high), half),
-    ]
+fn shifted_up<L: Lanes, const BITS: i32>(lanes: L, c: L::V) -> Wide<L> {
+    const DOWN: i32 = 16 - FACTOR_BITS;
+    let half = 1 << (BITS - 1);
+    // The half fits behind the coefficient before pass 2, not after.
+    let below = if half >> FACTOR_BITS == 0 { (half << DOWN) as i16 } else { 0 };
+    let [low, high] = pairs(lanes, lanes.all_16(below), c);
+    let wide = [lanes.right_32::<DOWN>(low), lanes.right_32::<DOWN>(high)];
+    if below == 0 { adds(lanes, wide, [lanes.all_32(half); 2]) } else { wide }
 }
