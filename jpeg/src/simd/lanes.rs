@@ -63,8 +63,7 @@ pub(super) trait Lanes: Copy {
     fn right_32<const BITS: i32>(self, a: Self::V) -> Self::V;
     /// Sums of 32 bits of products of neighbouring 16 bits, signed.
     fn dot(self, a: Self::V, b: Self::V) -> Self::V;
-    /// Sums of 16 bits of products of neighbouring 8 bits; `a` unsigned, `b` signed. Must not
-    /// leave 16 bits.
+    /// Sums of 16 bits of products of neighbouring 8 bits, of which those of `b` are below 64.
     fn dot_8(self, a: Self::V, b: Self::V) -> Self::V;
     /// `(a + b + 1) / 2`, unsigned 8 bits.
     fn mean_up(self, a: Self::V, b: Self::V) -> Self::V;
