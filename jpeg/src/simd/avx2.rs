@@ -13,7 +13,7 @@ use std::arch::x86_64::*;
 
 use super::lanes::{Lanes, samples_needed};
 use super::run::{Blocks, Simd};
-use super::{colour, idct, portable, reduced, upsample};
+use super::{colour, idct, portable, reduced, sse41, upsample};
 
 /// The table, if the processor has AVX2.
 pub(super) fn simd() -> Option<&'static Simd> {
@@ -93,6 +93,11 @@ macro_rules! fills {
 impl Lanes for Avx2 {
     type V = __m256i;
     const GROUPS: usize = 2;
+
+    #[inline(always)]
+    fn shorter(self) -> &'static Simd {
+        sse41::simd().unwrap_or(&portable::SIMD)
+    }
 
     #[inline(always)]
     fn load(self, from: &[u8]) -> __m256i {

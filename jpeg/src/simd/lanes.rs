@@ -7,12 +7,17 @@
 //! Every method and every function that calls one is inlined, so that all of a kernel is compiled
 //! for the processor that its outermost function names.
 
+use super::run::Simd;
+
 /// The instructions of a processor that is there. Numbers in names are bits; all wrap unless said.
 pub(super) trait Lanes: Copy {
     /// `GROUPS` times 16 bytes.
     type V: Copy;
     const GROUPS: usize;
     const BYTES: usize = 16 * Self::GROUPS;
+
+    /// The set for lines that are shorter than a vector.
+    fn shorter(self) -> &'static Simd;
 
     /// The first `BYTES`.
     fn load(self, from: &[u8]) -> Self::V;

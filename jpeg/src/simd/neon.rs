@@ -124,6 +124,11 @@ impl Lanes for Neon {
     const GROUPS: usize = 1;
 
     #[inline(always)]
+    fn shorter(self) -> &'static Simd {
+        &portable::SIMD
+    }
+
+    #[inline(always)]
     fn load(self, from: &[u8]) -> V {
         let from = from[..16].as_ptr();
         // SAFETY: 16 bytes were just sliced.

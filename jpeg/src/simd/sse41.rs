@@ -97,6 +97,11 @@ impl Lanes for Sse41 {
     const GROUPS: usize = 1;
 
     #[inline(always)]
+    fn shorter(self) -> &'static Simd {
+        &portable::SIMD
+    }
+
+    #[inline(always)]
     fn load(self, from: &[u8]) -> __m128i {
         let from = from[..16].as_ptr();
         // SAFETY: 16 bytes were just sliced.
