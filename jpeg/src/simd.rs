@@ -13,10 +13,14 @@ mod cosines;
 mod groups;
 mod idct;
 mod lanes;
+#[cfg(target_arch = "aarch64")]
+mod neon;
 mod pairs;
 mod portable;
 mod reduced;
 mod run;
+#[cfg(target_arch = "x86_64")]
+mod sse41;
 #[cfg(test)]
 mod tests;
 mod upsample;
@@ -34,7 +38,9 @@ impl Simd {
     pub(crate) fn all() -> Vec<&'static Simd> {
         let mut sets = vec![&portable::SIMD];
         #[cfg(target_arch = "x86_64")]
-        sets.extend(avx2::simd());
+        sets.extend([sse41::simd(), avx2::simd()].into_iter().flatten());
+        #[cfg(target_arch = "aarch64")]
+        sets.extend(neon::simd());
         sets
     }
 }

@@ -13,7 +13,7 @@ use std::arch::x86_64::*;
 
 use super::lanes::{Lanes, samples_needed};
 use super::run::{Blocks, Simd};
-use super::{colour, idct, portable, reduced, upsample};
+use super::{colour, idct, portable, reduced, sse41, upsample};
 
 /// The table, if the processor has AVX2.
 pub(super) fn simd() -> Option<&'static Simd> {
@@ -95,6 +95,11 @@ impl Lanes for Avx2 {
     const GROUPS: usize = 2;
 
     #[inline(always)]
+    fn shorter(self) -> &'static Simd {
+        sse41::simd().unwrap_or(&portable::SIMD)
+    }
+
+    #[inline(always)]
     fn load(self, from: &[u8]) -> __m256i {
         let from = from[..32].as_ptr();
         // SAFETY: 32 bytes were just sliced.
@@ -136,17 +141,16 @@ impl Lanes for Avx2 {
     #[inline(always)]
     fn store_8x8(self, rows: [__m256i; 4], to: &mut [u8], stride: usize, across: usize) {
         assert!(to.len() >= samples_needed(8, 2, stride, across));
+        let to = to.as_mut_ptr();
         for (i, rows) in rows.into_iter().enumerate() {
             let (a, b) = self.split(rows);
             for (v, at) in [(a, 2 * i * stride), (b, 2 * i * stride + across)] {
-                let low = to[at..][..8].as_mut_ptr();
-                // SAFETY: 8 bytes were just sliced.
-                unsafe { _mm_storel_epi64(low.cast(), v) };
-                let high = to[at + stride..][..8].as_mut_ptr();
+                // SAFETY: 8 bytes, which end where the 2 i-th row of the block does, or before.
+                unsafe { _mm_storel_epi64(to.wrapping_add(at).cast(), v) };
                 // SAFETY: there is an `Avx2`.
                 let v = unsafe { _mm_castsi128_pd(v) };
-                // SAFETY: 8 bytes were just sliced.
-                unsafe { _mm_storeh_pd(high.cast(), v) };
+                // SAFETY: the same of the next row, at most the block's last, as was asserted.
+                unsafe { _mm_storeh_pd(to.wrapping_add(at + stride).cast(), v) };
             }
         }
     }

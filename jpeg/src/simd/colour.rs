@@ -1,10 +1,9 @@
 //! Colour conversion in vectors. As `portable::lines`, exact for every colour.
 //!
-//! Lines shorter than a vector go to the portable kernels; the last vector of a line overlaps the
+//! Lines shorter than a vector go to the set with shorter ones; the last vector of a line overlaps the
 //! one before it.
 
 use super::lanes::{Lanes, NONE};
-use super::portable::lines;
 use super::upsample::starts;
 
 /// Factors of whole numbers of 16 bits: what is left of 1.402 without 1, in 2^-15. The rounding of
@@ -24,7 +23,7 @@ type Rgb<L> = [<L as Lanes>::V; 3];
 pub(super) fn ycc_rgb<L: Lanes>(lanes: L, y: &[u8], cb: &[u8], cr: &[u8], out: &mut [u8]) {
     let n = y.len();
     if n < L::BYTES {
-        return lines::ycc_rgb(y, cb, cr, out);
+        return (lanes.shorter().ycc_rgb)(y, cb, cr, out);
     }
     let (cb, cr, out) = (&cb[..n], &cr[..n], &mut out[..3 * n]);
     let zero = lanes.all_16(0);
@@ -105,7 +104,7 @@ const THIRD: [[u8; 16]; 2] = tables(2);
 pub(super) fn grey_rgb<L: Lanes>(lanes: L, grey: &[u8], out: &mut [u8]) {
     let n = grey.len();
     if n < L::BYTES {
-        return lines::grey_rgb(grey, out);
+        return (lanes.shorter().grey_rgb)(grey, out);
     }
     let out = &mut out[..3 * n];
     for at in starts(n, L::BYTES) {

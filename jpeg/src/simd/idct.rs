@@ -9,16 +9,13 @@ use super::cosines::{
 };
 use super::groups::Handful;
 use super::lanes::Lanes;
-use super::pairs::{Wide, adds, dequantised, dot, dots, may_wrap, pairs, subs};
+use super::pairs::{CORNER, Wide, adds, dequantised, dot, dots, may_wrap, pairs, subs};
 use super::portable;
 use super::run::Blocks;
 
 /// Shifts behind the two passes.
 const FIRST: i32 = FACTOR_BITS - BETWEEN_BITS;
 const SECOND: i32 = FACTOR_BITS + BETWEEN_BITS + EIGHTH_BITS;
-
-/// Below this number a coefficient lies in the first four rows and columns.
-const CORNER: u8 = 10;
 
 #[inline(always)]
 pub(super) fn to_8x8<L: Lanes>(lanes: L, blocks: &mut Blocks<'_>) {
@@ -32,20 +29,24 @@ pub(super) fn to_8x8<L: Lanes>(lanes: L, blocks: &mut Blocks<'_>) {
         }
         let handful = Handful::from(lanes, blocks, n);
         n += handful.count;
-        let row = |row| dequantised(lanes, blocks, handful, row);
-        let top = row(0);
-        if may_wrap(lanes, top) {
+        let c0 = dequantised(lanes, blocks, handful, 0);
+        if may_wrap(lanes, c0) {
             portable::idct::to_8x8(&mut handful.alone(blocks));
             continue;
         }
+        let c1 = dequantised(lanes, blocks, handful, 1);
+        let c2 = dequantised(lanes, blocks, handful, 2);
+        let c3 = dequantised(lanes, blocks, handful, 3);
         let rows = if handful.last < CORNER {
-            let rows = [top, row(1), row(2), row(3)];
             handful.clear(blocks, 32);
-            corner(lanes, rows)
+            corner(lanes, [c0, c1, c2, c3])
         } else {
-            let rows = [top, row(1), row(2), row(3), row(4), row(5), row(6), row(7)];
+            let c4 = dequantised(lanes, blocks, handful, 4);
+            let c5 = dequantised(lanes, blocks, handful, 5);
+            let c6 = dequantised(lanes, blocks, handful, 6);
+            let c7 = dequantised(lanes, blocks, handful, 7);
             handful.clear(blocks, 64);
-            full(lanes, rows)
+            full(lanes, [c0, c1, c2, c3, c4, c5, c6, c7])
         };
         lanes.store_8x8(rows, &mut blocks.out[handful.at..], blocks.stride, handful.across);
     }
@@ -78,8 +79,8 @@ fn pass<L: Lanes, const BITS: i32>(lanes: L, c: [L::V; 8]) -> [L::V; 8] {
         dots(lanes, turned, C_0_541, C_0_541 - C_1_847),
     ];
     let even = [
-        rounding::<L, BITS>(lanes, lanes.add_16(c[0], c[4])),
-        rounding::<L, BITS>(lanes, lanes.sub_16(c[0], c[4])),
+        shifted_up::<L, BITS>(lanes, lanes.add_16(c[0], c[4])),
+        shifted_up::<L, BITS>(lanes, lanes.sub_16(c[0], c[4])),
     ];
     let even = [
         adds(lanes, even[0], turned[0]),
@@ -250,11 +251,12 @@ fn samples<L: Lanes>(lanes: L, c: [L::V; 8]) -> [L::V; 4] {
 
 /// Coefficients with `FACTOR_BITS` behind the point, and half of what `BITS` bits can hold.
 #[inline(always)]
-fn rounding<L: Lanes, const BITS: i32>(lanes: L, c: L::V) -> Wide<L> {
-    let (zero, half) = (lanes.all_16(0), lanes.all_32(1 << (BITS - 1)));
-    let [low, high] = pairs(lanes, zero, c);
-    [
-        lanes.add_32(lanes.right_32::<{ 16 - FACTOR_BITS }>(low), half),
-        lanes.add_32(lanes.right_32::<{ 16 - FACTOR_BITS }>(high), half),
-    ]
+fn shifted_up<L: Lanes, const BITS: i32>(lanes: L, c: L::V) -> Wide<L> {
+    const DOWN: i32 = 16 - FACTOR_BITS;
+    let half = 1 << (BITS - 1);
+    // The half fits behind the coefficient before pass 2, not after.
+    let below = if half >> FACTOR_BITS == 0 { (half << DOWN) as i16 } else { 0 };
+    let [low, high] = pairs(lanes, lanes.all_16(below), c);
+    let wide = [lanes.right_32::<DOWN>(low), lanes.right_32::<DOWN>(high)];
+    if below == 0 { adds(lanes, wide, [lanes.all_32(half); 2]) } else { wide }
 }

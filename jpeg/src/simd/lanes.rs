@@ -7,12 +7,17 @@
 //! Every method and every function that calls one is inlined, so that all of a kernel is compiled
 //! for the processor that its outermost function names.
 
+use super::run::Simd;
+
 /// The instructions of a processor that is there. Numbers in names are bits; all wrap unless said.
 pub(super) trait Lanes: Copy {
     /// `GROUPS` times 16 bytes.
     type V: Copy;
     const GROUPS: usize;
     const BYTES: usize = 16 * Self::GROUPS;
+
+    /// The set for lines that are shorter than a vector.
+    fn shorter(self) -> &'static Simd;
 
     /// The first `BYTES`.
     fn load(self, from: &[u8]) -> Self::V;
@@ -63,8 +68,7 @@ pub(super) trait Lanes: Copy {
     fn right_32<const BITS: i32>(self, a: Self::V) -> Self::V;
     /// Sums of 32 bits of products of neighbouring 16 bits, signed.
     fn dot(self, a: Self::V, b: Self::V) -> Self::V;
-    /// Sums of 16 bits of products of neighbouring 8 bits; `a` unsigned, `b` signed. Must not
-    /// leave 16 bits.
+    /// Sums of 16 bits of products of neighbouring 8 bits, of which those of `b` are below 64.
     fn dot_8(self, a: Self::V, b: Self::V) -> Self::V;
     /// `(a + b + 1) / 2`, unsigned 8 bits.
     fn mean_up(self, a: Self::V, b: Self::V) -> Self::V;

@@ -8,6 +8,9 @@ use super::run::Blocks;
 /// One line of numbers of 32 bits: the lower and the upper halves of groups.
 pub(super) type Wide<L> = [<L as Lanes>::V; 2];
 
+/// Below this number a coefficient lies in the first four rows and columns.
+pub(super) const CORNER: u8 = 10;
+
 #[inline(always)]
 pub(super) fn dequantised<L: Lanes>(
     lanes: L,

@@ -9,9 +9,16 @@ use super::cosines::{
 };
 use super::groups::Handful;
 use super::lanes::Lanes;
-use super::pairs::{Wide, adds, dequantised, dot, dots, may_wrap, pairs, subs};
+use super::pairs::{CORNER, Wide, adds, dequantised, dot, dots, may_wrap, pairs, subs};
 use super::portable;
 use super::run::Blocks;
+
+/// Shifts behind the two passes to 4x4.
+const FIRST_4: i32 = FACTOR_BITS - BETWEEN_BITS + 1;
+const SECOND_4: i32 = FACTOR_BITS + BETWEEN_BITS + EIGHTH_BITS + 1;
+
+/// Transposes 4x4 bytes.
+const TURNED: [u8; 16] = [0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15];
 
 #[inline(always)]
 pub(super) fn to_4x4<L: Lanes>(lanes: L, blocks: &mut Blocks<'_>) {
@@ -29,30 +36,69 @@ pub(super) fn to_4x4<L: Lanes>(lanes: L, blocks: &mut Blocks<'_>) {
         }
         let handful = Handful::from(lanes, blocks, n);
         n += handful.count;
-        let row = |row| dequantised(lanes, blocks, handful, row);
-        let top = row(0);
-        if may_wrap(lanes, top) {
+        let c0 = dequantised(lanes, blocks, handful, 0);
+        if may_wrap(lanes, c0) {
             portable::reduced::to_4x4(&mut handful.alone(blocks));
             continue;
         }
-        let rows = [top, row(1), row(2), row(3), row(5), row(6), row(7)];
-        handful.clear(blocks, 64);
-        let samples = samples_4x4(lanes, rows);
+        let c1 = dequantised(lanes, blocks, handful, 1);
+        let c2 = dequantised(lanes, blocks, handful, 2);
+        let c3 = dequantised(lanes, blocks, handful, 3);
+        let samples = if handful.last < CORNER {
+            handful.clear(blocks, 32);
+            corner_4x4(lanes, [c0, c1, c2, c3])
+        } else {
+            let c5 = dequantised(lanes, blocks, handful, 5);
+            let c6 = dequantised(lanes, blocks, handful, 6);
+            let c7 = dequantised(lanes, blocks, handful, 7);
+            handful.clear(blocks, 64);
+            samples_4x4(lanes, [c0, c1, c2, c3, c5, c6, c7])
+        };
         lanes.store_4x4(samples, &mut blocks.out[at..], blocks.stride, handful.across);
     }
+}
+
+/// From rows of the upper left 4x4 coefficients; all others are 0.
+#[inline(always)]
+fn corner_4x4<L: Lanes>(lanes: L, c: [L::V; 4]) -> L::V {
+    // Lower halves only. Columns 1 and 2 change places, so that neighbours are the pairs of pass 2.
+    let c02 = lanes.swap_middle_32(lanes.zip_low_16(c[0], c[2]));
+    let c13 = lanes.swap_middle_32(lanes.zip_low_16(c[1], c[3]));
+    let r = corner_sums_4::<L, FIRST_4>(lanes, c02, c13);
+    let (r02, r13) = (lanes.narrow_32(r[0], r[2]), lanes.narrow_32(r[1], r[3]));
+    let (r01, r23) = (lanes.zip_low_32(r02, r13), lanes.zip_high_32(r02, r13));
+    let (c02, c13) = (lanes.zip_low_64(r01, r23), lanes.zip_high_64(r01, r23));
+    let x = corner_sums_4::<L, SECOND_4>(lanes, c02, c13);
+    let columns = lanes.narrow_16(lanes.narrow_32(x[0], x[1]), lanes.narrow_32(x[2], x[3]));
+    lanes.xor(lanes.shuffle(columns, &TURNED), lanes.bytes(&[0x80; 16]))
+}
+
+#[inline(always)]
+fn corner_sums_4<L: Lanes, const BITS: i32>(lanes: L, c02: L::V, c13: L::V) -> [L::V; 4] {
+    const ONE: i16 = 1 << (FACTOR_BITS + 1);
+    let half = lanes.all_32(1 << (BITS - 1));
+    let even = [
+        lanes.add_32(dot(lanes, c02, ONE, C_1_847), half),
+        lanes.add_32(dot(lanes, c02, ONE, -C_1_847), half),
+    ];
+    let odd = [dot(lanes, c13, C_2_562, C_0_899), dot(lanes, c13, C_1_061, -C_2_172)];
+    [
+        lanes.right_32::<BITS>(lanes.add_32(even[0], odd[0])),
+        lanes.right_32::<BITS>(lanes.add_32(even[1], odd[1])),
+        lanes.right_32::<BITS>(lanes.sub_32(even[1], odd[1])),
+        lanes.right_32::<BITS>(lanes.sub_32(even[0], odd[0])),
+    ]
 }
 
 /// From all rows but 4.
 #[inline(always)]
 fn samples_4x4<L: Lanes>(lanes: L, [c0, c1, c2, c3, c5, c6, c7]: [L::V; 7]) -> L::V {
-    const FIRST: i32 = FACTOR_BITS - BETWEEN_BITS + 1;
-    const SECOND: i32 = FACTOR_BITS + BETWEEN_BITS + EIGHTH_BITS + 1;
     let (c13, c57, c26) = (pairs(lanes, c1, c3), pairs(lanes, c5, c7), pairs(lanes, c2, c6));
-    let (zero, half) = (lanes.all_16(0), lanes.all_32(1 << (FIRST - 1)));
+    let (zero, half) = (lanes.all_16(0), lanes.all_32(1 << (FIRST_4 - 1)));
     let low = lanes.zip_low_16(zero, c0);
-    let low = sums_4::<L, FIRST>(lanes, low, half, c13[0], c57[0], c26[0]);
+    let low = sums_4::<L, FIRST_4>(lanes, low, half, c13[0], c57[0], c26[0]);
     let high = lanes.zip_high_16(zero, c0);
-    let high = sums_4::<L, FIRST>(lanes, high, half, c13[1], c57[1], c26[1]);
+    let high = sums_4::<L, FIRST_4>(lanes, high, half, c13[1], c57[1], c26[1]);
     let r0 = lanes.narrow_32(low[0], high[0]);
     let r1 = lanes.narrow_32(low[1], high[1]);
     let r2 = lanes.narrow_32(low[2], high[2]);
@@ -66,10 +112,10 @@ fn samples_4x4<L: Lanes>(lanes: L, [c0, c1, c2, c3, c5, c6, c7]: [L::V; 7]) -> L
     let c13 = lanes.zip_high_16(c01, c23);
     let c57 = lanes.zip_high_16(c45, c67);
     let c26 = lanes.zip_low_16(c23, c67);
-    let (c0, half) = (lanes.zip_low_16(zero, c01), lanes.all_32(1 << (SECOND - 1)));
-    let x = sums_4::<L, SECOND>(lanes, c0, half, c13, c57, c26);
+    let (c0, half) = (lanes.zip_low_16(zero, c01), lanes.all_32(1 << (SECOND_4 - 1)));
+    let x = sums_4::<L, SECOND_4>(lanes, c0, half, c13, c57, c26);
     let columns = lanes.narrow_16(lanes.narrow_32(x[0], x[1]), lanes.narrow_32(x[2], x[3]));
-    let rows = lanes.shuffle(columns, &[0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15]);
+    let rows = lanes.shuffle(columns, &TURNED);
     lanes.xor(rows, lanes.bytes(&[0x80; 16]))
 }
 
@@ -113,10 +159,13 @@ pub(super) fn to_2x2<L: Lanes>(lanes: L, blocks: &mut Blocks<'_>) {
         }
         let handful = Handful::from(lanes, blocks, n);
         n += handful.count;
-        let row = |row| dequantised(lanes, blocks, handful, row);
-        let rows = [row(0), row(1), row(3), row(5), row(7)];
+        let c0 = dequantised(lanes, blocks, handful, 0);
+        let c1 = dequantised(lanes, blocks, handful, 1);
+        let c3 = dequantised(lanes, blocks, handful, 3);
+        let c5 = dequantised(lanes, blocks, handful, 5);
+        let c7 = dequantised(lanes, blocks, handful, 7);
         handful.clear(blocks, 64);
-        let samples = samples_2x2(lanes, rows);
+        let samples = samples_2x2(lanes, [c0, c1, c3, c5, c7]);
         lanes.store_2x2(samples, &mut blocks.out[at..], blocks.stride, handful.across);
     }
 }

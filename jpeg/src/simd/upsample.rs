@@ -1,10 +1,9 @@
 //! Upsampling in vectors. As `portable::lines`; see there for the filter.
 //!
-//! Lines shorter than a vector go to the portable kernels; the last vector of a line overlaps the
+//! Lines shorter than a vector go to the set with shorter ones; the last vector of a line overlaps the
 //! one before it.
 
 use super::lanes::Lanes;
-use super::portable::lines;
 
 /// Where the vectors of a line of `n` samples begin.
 #[inline(always)]
@@ -17,7 +16,7 @@ pub(super) fn starts(n: usize, length: usize) -> impl Iterator<Item = usize> {
 pub(super) fn h2v1<L: Lanes>(lanes: L, line: &[u8], out: &mut [u8]) {
     let n = line.len().saturating_sub(2);
     if n < L::BYTES {
-        return lines::h2v1(line, out);
+        return (lanes.shorter().h2v1)(line, out);
     }
     let out = &mut out[..2 * n];
     for at in starts(n, L::BYTES) {
@@ -35,7 +34,7 @@ pub(super) fn h2v1<L: Lanes>(lanes: L, line: &[u8], out: &mut [u8]) {
 pub(super) fn h2v2<L: Lanes>(lanes: L, near: &[u8], far: &[u8], out: &mut [u8]) {
     let n = near.len().saturating_sub(2);
     if n < L::BYTES {
-        return lines::h2v2(near, far, out);
+        return (lanes.shorter().h2v2)(near, far, out);
     }
     let (far, out) = (&far[..n + 2], &mut out[..2 * n]);
     for at in starts(n, L::BYTES) {
@@ -74,7 +73,7 @@ fn mixed<L: Lanes>(lanes: L, left: L::V, middle: L::V, right: L::V) -> L::V {
 pub(super) fn h1v2<L: Lanes>(lanes: L, near: &[u8], far: &[u8], bias: u8, out: &mut [u8]) {
     let n = near.len();
     if n < L::BYTES || !(1..=2).contains(&bias) {
-        return lines::h1v2(near, far, bias, out);
+        return (lanes.shorter().h1v2)(near, far, bias, out);
     }
     let (far, out) = (&far[..n], &mut out[..n]);
     for at in starts(n, L::BYTES) {

@@ -16,24 +16,35 @@ pub(in crate::simd) fn to_8x8(blocks: &mut Blocks<'_>) {
     each(blocks, samples);
 }
 
+/// One block's samples, row by row.
+pub(super) type Samples<const N: usize> = fn(&[i16; 64], &[u16; 64]) -> [[u8; N]; N];
+
 /// Writes `samples` of each block meant, and leaves zeros in it.
-pub(super) fn each<const N: usize>(
-    blocks: &mut Blocks<'_>,
-    samples: fn(&[i16; 64], &[u16; 64]) -> [[u8; N]; N],
-) {
+pub(super) fn each<const N: usize>(blocks: &mut Blocks<'_>, samples: Samples<N>) {
     for n in 0..blocks.count {
-        let block = &mut blocks.coefficients[n * blocks.step];
-        let rows = samples(block, blocks.quant);
-        *block = [0; 64];
-        for (y, row) in rows.iter().enumerate() {
-            let at = n * blocks.across + y * blocks.stride;
-            blocks.out[at..at + N].copy_from_slice(row);
-        }
+        one(blocks, n * blocks.step, n * blocks.across, samples);
     }
 }
 
-/// The samples of one block, row by row.
+/// Writes `samples` of the block that lies at `block` to what begins at `at`, and leaves zeros in it.
+pub(super) fn one<const N: usize>(
+    blocks: &mut Blocks<'_>,
+    block: usize,
+    at: usize,
+    samples: Samples<N>,
+) {
+    let block = &mut blocks.coefficients[block];
+    let rows = samples(block, blocks.quant);
+    *block = [0; 64];
+    for (y, row) in rows.iter().enumerate() {
+        blocks.out[at + y * blocks.stride..][..N].copy_from_slice(row);
+    }
+}
+
 fn samples(block: &[i16; 64], quant: &[u16; 64]) -> [[u8; 8]; 8] {
+    if block[1..].iter().all(|&c| c == 0) {
+        return [[flat(block[0], quant[0]); 8]; 8];
+    }
     let between = columns(block, quant);
     let mut out = [[0; 8]; 8];
     for (out, row) in out.iter_mut().zip(&between) {

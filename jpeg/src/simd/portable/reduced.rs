@@ -28,11 +28,7 @@ pub(in crate::simd) fn to_1x1(blocks: &mut Blocks<'_>) {
     for n in 0..blocks.count {
         let block = &mut blocks.coefficients[n * blocks.step];
         blocks.out[n * blocks.across] = mean(i32::from(block[0]) * quant);
-        if blocks.last[n * blocks.step] == 0 {
-            block[0] = 0;
-        } else {
-            *block = [0; 64];
-        }
+        *block = [0; 64];
     }
 }
 

@@ -1,0 +1,257 @@
+//! The kernels for SSE4.1: vectors of one group. Its newest instructions: one of SSE4.1 tests bits, one
+//! blends; `pshufb` is of SSSE3, all others of SSE2.
+//!
+//! What holds, and why:
+//! - [`Sse41`] is made in functions of this file that the compiler lets run with SSE4.1 only: there its
+//!   methods may use all instructions of SSE4.1 and of the sets below it;
+//! - those functions are called through the table alone, and [`simd`] hands the table out only after
+//!   the processor has said that it has SSE4.1;
+//! - a vector is loaded from or stored to a slice or an array just taken that is at least as long
+//!   as what the instruction touches; none needs to be aligned.
+#![allow(unsafe_code)]
+
+use std::arch::x86_64::*;
+
+use super::lanes::{Lanes, samples_needed};
+use super::run::{Blocks, Simd};
+use super::{colour, idct, portable, reduced, upsample};
+
+/// The table, if the processor has SSE4.1 and SSSE3, which the compiler takes for a part of it.
+pub(super) fn simd() -> Option<&'static Simd> {
+    let there = is_x86_feature_detected!("ssse3") && is_x86_feature_detected!("sse4.1");
+    there.then_some(&SIMD)
+}
+
+static SIMD: Simd = Simd {
+    name: "sse4.1",
+    idct: [to_8x8, to_4x4, to_2x2, portable::reduced::to_1x1],
+    h2v1,
+    h2v2,
+    h1v2,
+    ycc_rgb,
+    grey_rgb,
+};
+
+/// A function of the table that runs a kernel.
+macro_rules! entry {
+    ($name:ident = $kernel:path, ($($arg:ident: $type:ty),*)) => {
+        fn $name($($arg: $type),*) {
+            #[target_feature(enable = "sse4.1")]
+            fn inner($($arg: $type),*) {
+                $kernel(Sse41(()), $($arg),*);
+            }
+            // SAFETY: the table was handed out, so the processor has SSE4.1.
+            unsafe { inner($($arg),*) }
+        }
+    };
+}
+
+entry!(to_8x8 = idct::to_8x8, (blocks: &mut Blocks<'_>));
+entry!(to_4x4 = reduced::to_4x4, (blocks: &mut Blocks<'_>));
+entry!(to_2x2 = reduced::to_2x2, (blocks: &mut Blocks<'_>));
+entry!(h2v1 = upsample::h2v1, (line: &[u8], out: &mut [u8]));
+entry!(h2v2 = upsample::h2v2, (near: &[u8], far: &[u8], out: &mut [u8]));
+entry!(h1v2 = upsample::h1v2, (near: &[u8], far: &[u8], bias: u8, out: &mut [u8]));
+entry!(ycc_rgb = colour::ycc_rgb, (y: &[u8], cb: &[u8], cr: &[u8], out: &mut [u8]));
+entry!(grey_rgb = colour::grey_rgb, (grey: &[u8], out: &mut [u8]));
+
+/// A processor that has SSE4.1.
+#[derive(Clone, Copy)]
+struct Sse41(());
+
+/// Methods that are one instruction.
+macro_rules! instructions {
+    ($($name:ident = $instruction:ident($($arg:ident),*);)*) => {$(
+        #[inline(always)]
+        fn $name(self, $($arg: __m128i),*) -> __m128i {
+            // SAFETY: there is an `Sse41`, so the processor has SSE4.1.
+            unsafe { $instruction($($arg),*) }
+        }
+    )*};
+}
+
+/// Methods that are one instruction with a number in it.
+macro_rules! shifts {
+    ($($name:ident = $instruction:ident;)*) => {$(
+        #[inline(always)]
+        fn $name<const BITS: i32>(self, a: __m128i) -> __m128i {
+            // SAFETY: as above.
+            unsafe { $instruction::<BITS>(a) }
+        }
+    )*};
+}
+
+/// Methods that fill a vector with a number.
+macro_rules! fills {
+    ($($name:ident = $instruction:ident($type:ty);)*) => {$(
+        #[inline(always)]
+        fn $name(self, value: $type) -> __m128i {
+            // SAFETY: as above.
+            unsafe { $instruction(value) }
+        }
+    )*};
+}
+
+impl Lanes for Sse41 {
+    type V = __m128i;
+    const GROUPS: usize = 1;
+
+    #[inline(always)]
+    fn shorter(self) -> &'static Simd {
+        &portable::SIMD
+    }
+
+    #[inline(always)]
+    fn load(self, from: &[u8]) -> __m128i {
+        let from = from[..16].as_ptr();
+        // SAFETY: 16 bytes were just sliced.
+        unsafe { _mm_loadu_si128(from.cast()) }
+    }
+
+    #[inline(always)]
+    fn store(self, v: __m128i, to: &mut [u8]) {
+        let to = to[..16].as_mut_ptr();
+        // SAFETY: 16 bytes were just sliced.
+        unsafe { _mm_storeu_si128(to.cast(), v) }
+    }
+
+    #[inline(always)]
+    fn store_zipped(self, low: __m128i, high: __m128i, to: &mut [u8]) {
+        self.store(low, to);
+        self.store(high, &mut to[16..]);
+    }
+
+    #[inline(always)]
+    fn store_three(self, v: [__m128i; 3], to: &mut [u8]) {
+        for (i, v) in v.into_iter().enumerate() {
+            self.store(v, &mut to[16 * i..]);
+        }
+    }
+
+    #[inline(always)]
+    fn row(self, blocks: &[[i16; 64]], first: usize, _step: usize, row: usize) -> __m128i {
+        self.eight(&blocks[first].as_chunks().0[row])
+    }
+
+    #[inline(always)]
+    fn store_8x8(self, rows: [__m128i; 4], to: &mut [u8], stride: usize, _across: usize) {
+        assert!(to.len() >= samples_needed(8, 1, stride, 0));
+        let to = to.as_mut_ptr();
+        for (i, rows) in rows.into_iter().enumerate() {
+            let at = 2 * i * stride;
+            // SAFETY: 8 bytes, which end where the 2 i-th row of the block does.
+            unsafe { _mm_storel_epi64(to.wrapping_add(at).cast(), rows) };
+            // SAFETY: there is an `Sse41`.
+            let rows = unsafe { _mm_castsi128_pd(rows) };
+            // SAFETY: the same of the next row, at most the block's last, as was asserted.
+            unsafe { _mm_storeh_pd(to.wrapping_add(at + stride).cast(), rows) };
+        }
+    }
+
+    #[inline(always)]
+    fn store_4x4(self, v: __m128i, to: &mut [u8], stride: usize, _across: usize) {
+        assert!(to.len() >= samples_needed(4, 1, stride, 0));
+        let mut rows = [0; 16];
+        self.store(v, &mut rows);
+        for (y, row) in rows.as_chunks::<4>().0.iter().enumerate() {
+            to[y * stride..][..4].copy_from_slice(row);
+        }
+    }
+
+    #[inline(always)]
+    fn store_2x2(self, v: __m128i, to: &mut [u8], stride: usize, _across: usize) {
+        assert!(to.len() >= samples_needed(2, 1, stride, 0));
+        let mut rows = [0; 16];
+        self.store(v, &mut rows);
+        to[..2].copy_from_slice(&rows[..2]);
+        to[stride..][..2].copy_from_slice(&rows[2..4]);
+    }
+
+    #[inline(always)]
+    fn bytes(self, group: &[u8; 16]) -> __m128i {
+        // SAFETY: the array is 16 bytes long.
+        unsafe { _mm_loadu_si128(group.as_ptr().cast()) }
+    }
+
+    #[inline(always)]
+    fn eight(self, group: &[i16; 8]) -> __m128i {
+        // SAFETY: the array is 16 bytes long.
+        unsafe { _mm_loadu_si128(group.as_ptr().cast()) }
+    }
+
+    #[inline(always)]
+    fn pair_16(self, even: i16, odd: i16) -> __m128i {
+        self.all_32(i32::from(even) & 0xffff | i32::from(odd) << 16)
+    }
+
+    #[inline(always)]
+    fn any(self, a: __m128i, mask: __m128i) -> bool {
+        // SAFETY: there is an `Sse41`.
+        unsafe { _mm_testz_si128(a, mask) == 0 }
+    }
+
+    #[inline(always)]
+    fn mean_down(self, a: __m128i, b: __m128i) -> __m128i {
+        let differ = self.and(self.xor(a, b), self.bytes(&[1; 16]));
+        let up = self.mean_up(a, b);
+        // SAFETY: there is an `Sse41`.
+        unsafe { _mm_sub_epi8(up, differ) }
+    }
+
+    #[inline(always)]
+    fn swap_middle_32(self, a: __m128i) -> __m128i {
+        // SAFETY: there is an `Sse41`.
+        unsafe { _mm_shuffle_epi32::<0b11_01_10_00>(a) }
+    }
+
+    #[inline(always)]
+    fn blend_32(self, a: __m128i, b: __m128i) -> __m128i {
+        // SAFETY: there is an `Sse41`.
+        unsafe { _mm_blend_epi16::<0b0011_0011>(a, b) }
+    }
+
+    #[inline(always)]
+    fn shuffle(self, a: __m128i, table: &[u8; 16]) -> __m128i {
+        let table = self.bytes(table);
+        // SAFETY: there is an `Sse41`.
+        unsafe { _mm_shuffle_epi8(a, table) }
+    }
+
+    fills! {
+        all_16 = _mm_set1_epi16(i16);
+        all_32 = _mm_set1_epi32(i32);
+    }
+
+    shifts! {
+        left_16 = _mm_slli_epi16;
+        right_16 = _mm_srli_epi16;
+        left_32 = _mm_slli_epi32;
+        right_32 = _mm_srai_epi32;
+    }
+
+    instructions! {
+        or = _mm_or_si128(a, b);
+        and = _mm_and_si128(a, b);
+        xor = _mm_xor_si128(a, b);
+        add_16 = _mm_add_epi16(a, b);
+        sub_16 = _mm_sub_epi16(a, b);
+        mul_16 = _mm_mullo_epi16(a, b);
+        mul_round_16 = _mm_mulhrs_epi16(a, b);
+        add_32 = _mm_add_epi32(a, b);
+        sub_32 = _mm_sub_epi32(a, b);
+        dot = _mm_madd_epi16(a, b);
+        dot_8 = _mm_maddubs_epi16(a, b);
+        mean_up = _mm_avg_epu8(a, b);
+        narrow_32 = _mm_packs_epi32(a, b);
+        narrow_16 = _mm_packs_epi16(a, b);
+        narrow_to_unsigned = _mm_packus_epi16(a, b);
+        zip_low_8 = _mm_unpacklo_epi8(a, b);
+        zip_high_8 = _mm_unpackhi_epi8(a, b);
+        zip_low_16 = _mm_unpacklo_epi16(a, b);
+        zip_high_16 = _mm_unpackhi_epi16(a, b);
+        zip_low_32 = _mm_unpacklo_epi32(a, b);
+        zip_high_32 = _mm_unpackhi_epi32(a, b);
+        zip_low_64 = _mm_unpacklo_epi64(a, b);
+        zip_high_64 = _mm_unpackhi_epi64(a, b);
+    }
+}
