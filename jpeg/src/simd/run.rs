@@ -1,7 +1,7 @@
 //! The interface of kernels: a table of functions, and what the inverse DCT is handed.
 
-/// A set of kernels. Lines are slices of samples; every function panics if they are shorter than it
-/// says, and reads and writes nothing else.
+/// A set of kernels. Lines are slices of samples. The first one says how many they are; every function
+/// panics if another is shorter than that asks for, and reads and writes nothing behind.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Simd {
     /// For messages and tests: `avx2`, `sse4.1`, `neon`, `portable`.

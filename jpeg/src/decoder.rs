@@ -1,0 +1,44 @@
+//! `Decoder`: the door to pictures, one by one or in groups.
+
+use crate::error::Result;
+use crate::group::{Group, Hands};
+use crate::job::{Job, Report};
+
+/// Decodes JPEGs. What it needs for one picture is kept for the next; a thread should keep one.
+#[derive(Debug, Default)]
+pub struct Decoder(Hands);
+
+impl Decoder {
+    /// A decoder that uses what this processor has.
+    pub fn new() -> Decoder {
+        Decoder::default()
+    }
+
+    /// Decodes one picture.
+    ///
+    /// # Errors
+    /// As [`Decoder::decode_group`] tells them.
+    pub fn decode(&mut self, job: Job<'_>) -> Result<Report> {
+        let mut result = Ok(Report::default());
+        self.decode_group(&mut [job], |_, found| result = found);
+        result
+    }
+
+    /// Decodes several pictures at once, in this thread: while one stream waits for its tables, others
+    /// go on. `done` is told of each, by its number, in any order. A picture that can't be decoded has
+    /// no effect on the others; its own output is then of no use.
+    ///
+    /// The errors that `done` is told:
+    /// - [`crate::ErrorKind::Damaged`]: byte and row of MCUs are named;
+    /// - [`crate::ErrorKind::Unsupported`]: no decoder here knows this kind;
+    /// - [`crate::ErrorKind::Limit`]: there is no memory for it;
+    /// - [`crate::ErrorKind::Usage`]: the region is not within the picture, or the output too small.
+    pub fn decode_group(&mut self, jobs: &mut [Job<'_>], done: impl FnMut(usize, Result<Report>)) {
+        Group::new(&mut self.0, jobs, done).run();
+    }
+
+    /// The most streams that are decoded in turn, 1 to 4; 4 unless said. For measurements.
+    pub fn set_streams(&mut self, streams: usize) {
+        self.0.set_streams(streams);
+    }
+}

@@ -1,0 +1,188 @@
+//! Huffman tables as the decoder looks them up: by the next ten bits, which tell run, size and length
+//! of nearly every symbol and the sign of its value.
+//!
+//! Every photograph brings tables of its own, so building one must cost next to nothing: an entry holds
+//! no value, only what is to be added to the bits that follow the code, and each code fills two runs of
+//! equal entries.
+
+use crate::error::{Error, Result};
+use crate::header::{Header, HuffmanSpec};
+
+/// Bits that a table is looked up by.
+pub(crate) const LOOK: u32 = 10;
+const ENTRIES: usize = 1 << LOOK;
+
+/// The entries of a table, by the next [`LOOK`] bits.
+///
+/// | bits | what |
+/// |---|---|
+/// | 0..8 | 64 less the bits of code and value together |
+/// | 8..16 | bits of the value |
+/// | 16..24 | places to move on in the zigzag: run + 1; [`END`] or [`RARE`] |
+/// | 32..64 | what is added to the value's bits, signed |
+pub(crate) type Entries = [u64; ENTRIES];
+
+/// A move of more than a block: the block has ended.
+pub(crate) const END: u64 = 128;
+/// The entry does not tell: [`Table::rare`] does. No bits are taken.
+pub(crate) const RARE: u64 = 192;
+const ASK: u64 = RARE << 16 | 64;
+
+/// The most bits of a value: T.81, tables F.1 and F.2, for samples of 8 bits.
+const MOST_DC: u32 = 11;
+const MOST_AC: u32 = 10;
+
+/// A table, for DC or AC coefficients.
+#[derive(Debug, Clone)]
+pub(crate) struct Table {
+    pub(crate) entries: Entries,
+    /// For each length, the code behind its last one, moved to the left end of 16 bits.
+    ends: [u32; 17],
+    /// For each length, what leads from a code to its symbol's place.
+    places: [i32; 17],
+    symbols: [u8; 256],
+}
+
+/// A symbol that the entries don't tell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Rare {
+    /// Zeros before the value.
+    pub(crate) run: u32,
+    /// Bits of the value.
+    pub(crate) size: u32,
+    /// Bits of the code.
+    pub(crate) length: u32,
+}
+
+/// What a table's symbols mean.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Dc,
+    Ac,
+}
+
+impl Default for Table {
+    fn default() -> Table {
+        Table { entries: [ASK; ENTRIES], ends: [0; 17], places: [0; 17], symbols: [0; 256] }
+    }
+}
+
+impl Table {
+    /// Fills the table from the `counts` of codes of each length and the `symbols`, those of the
+    /// shortest codes first (T.81, annex C).
+    fn fill(&mut self, kind: Kind, counts: &[u8; 16], symbols: &[u8], at: usize) -> Result<()> {
+        self.symbols[..symbols.len()].copy_from_slice(symbols);
+        self.entries.fill(ASK);
+        let (mut code, mut next, mut from) = (0u32, 0usize, 0usize);
+        for (length, &codes) in (1..=16u32).zip(counts) {
+            self.places[length as usize] = next as i32 - code as i32;
+            let end = next + usize::from(codes);
+            if code + u32::from(codes) > 1 << length {
+                let text = format!("a Huffman table has too many codes of {length} bits");
+                return Err(Error::damaged(at, text));
+            }
+            if length <= LOOK {
+                let span = ENTRIES >> length;
+                for &symbol in &symbols[next..end] {
+                    enter(kind, &mut self.entries[from..from + span], symbol, length);
+                    from += span;
+                }
+            }
+            code += u32::from(codes);
+            self.ends[length as usize] = code << (16 - length);
+            code <<= 1;
+            next = end;
+        }
+        Ok(())
+    }
+
+    /// The symbol whose code `window` begins with; none if no code begins so, or a symbol that is told
+    /// by the entries.
+    fn symbol(&self, window: u64) -> Option<(u8, u32)> {
+        let bits = (window >> 48) as u32;
+        // Shorter codes are rare here only because their symbols can't be.
+        let length = (LOOK as usize..=16).find(|&length| bits < self.ends[length])?;
+        if bits < self.ends[LOOK as usize - 1] {
+            return None;
+        }
+        let place = self.places[length] + (bits >> (16 - length)) as i32;
+        Some((*self.symbols.get(usize::try_from(place).ok()?)?, length as u32))
+    }
+
+    /// The DC symbol at the start of `window`; none if there is none.
+    #[cold]
+    pub(crate) fn rare_dc(&self, window: u64) -> Option<Rare> {
+        let (size, length) = self.symbol(window)?;
+        let size = u32::from(size);
+        (size <= MOST_DC).then_some(Rare { run: 0, size, length })
+    }
+
+    /// The AC symbol at the start of `window`; none if there is none.
+    #[cold]
+    pub(crate) fn rare_ac(&self, window: u64) -> Option<Rare> {
+        let (symbol, length) = self.symbol(window)?;
+        let (run, size) = (u32::from(symbol >> 4), u32::from(symbol & 15));
+        let known = size <= MOST_AC && (size > 0 || run == 0 || run == 15);
+        known.then_some(Rare { run, size, length })
+    }
+}
+
+/// Fills the entries of one code of `length` bits.
+fn enter(kind: Kind, entries: &mut [u64], symbol: u8, length: u32) {
+    let (moves, size) = match (kind, symbol) {
+        (Kind::Dc, _) => (0, u32::from(symbol)),
+        (Kind::Ac, 0) => (END, 0),
+        (Kind::Ac, _) => (u64::from(symbol >> 4) + 1, u32::from(symbol & 15)),
+    };
+    let unknown = match kind {
+        Kind::Dc => size > MOST_DC,
+        Kind::Ac => size > MOST_AC || (size == 0 && moves != END && moves != 16),
+    };
+    // Of a code as long as the look-up the sign is not seen.
+    if unknown || (size > 0 && length == LOOK) {
+        return;
+    }
+    let entry = u64::from(64 - length - size) | u64::from(size) << 8 | moves << 16;
+    let negative = 1 - (1i64 << size); // of values whose first bit is 0
+    let (low, high) = entries.split_at_mut(if size > 0 { entries.len() / 2 } else { 0 });
+    low.fill(entry | (negative as u64) << 32);
+    high.fill(entry);
+}
+
+/// All tables of a picture, by number.
+#[derive(Debug, Default)]
+pub(crate) struct Tables {
+    pub(crate) dc: [Table; 4],
+    pub(crate) ac: [Table; 4],
+}
+
+impl Tables {
+    /// Builds those that the components of `header` use; `bytes` are the JPEG's.
+    ///
+    /// # Errors
+    /// The codes of one can't be.
+    pub(crate) fn build(&mut self, header: &Header, bytes: &[u8]) -> Result<()> {
+        let (mut dc, mut ac) = ([false; 4], [false; 4]);
+        for component in header.components.iter() {
+            let (d, a) = (component.dc, component.ac);
+            if !std::mem::replace(&mut dc[d], true) {
+                build(Kind::Dc, &mut self.dc[d], header.tables.dc[d], bytes)?;
+            }
+            if !std::mem::replace(&mut ac[a], true) {
+                build(Kind::Ac, &mut self.ac[a], header.tables.ac[a], bytes)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn build(kind: Kind, table: &mut Table, spec: Option<HuffmanSpec>, bytes: &[u8]) -> Result<()> {
+    let found = spec.and_then(|spec| {
+        let (counts, symbols) = bytes.get(spec.at..)?.split_first_chunk::<16>()?;
+        Some((counts, symbols.get(..spec.codes)?, spec.at))
+    });
+    let Some((counts, symbols, at)) = found else {
+        return Err(Error::damaged(0, "a Huffman table is missing"));
+    };
+    table.fill(kind, counts, symbols, at)
+}

@@ -1,0 +1,91 @@
+//! The steps inside blocks, for one to four lanes in turn, and which set of instructions they take.
+
+use super::lane::{Hot, Lane, PLACES, entry_value, window};
+
+/// The most lanes that are decoded in turn. More need more registers than there are, and gain nothing.
+pub(crate) const MOST_LANES: usize = 4;
+
+/// Two symbols of one lane, both from one window of 57 bits: no symbol that the table tells has more
+/// than 20. False if the lane stops.
+#[inline(always)]
+fn step(lane: &mut Hot<'_>) -> bool {
+    let Some(mut bits) = window(lane.data, lane.bit) else { return lane.cut() };
+    let entry = lane.ac[(bits >> 54) as usize];
+    symbol(lane, entry, bits);
+    if lane.k >= 63 {
+        return lane.turn(entry);
+    }
+    bits <<= 64 - (entry & 127);
+    let entry = lane.ac[(bits >> 54) as usize];
+    symbol(lane, entry, bits);
+    if lane.k >= 63 { lane.turn(entry) } else { true }
+}
+
+/// Stores what the entry tells, and moves on.
+#[inline(always)]
+fn symbol(lane: &mut Hot<'_>, entry: u64, bits: u64) {
+    lane.k += (entry >> 16) as usize & 0xff;
+    lane.block[usize::from(PLACES[lane.k & 255]) & 63] = entry_value(entry, bits) as i16;
+    lane.bit += 64 - (entry & 127) as usize;
+}
+
+/// The loop for lanes that are named one by one: in an array, the compiler keeps them in memory.
+macro_rules! rounds {
+    ($name:ident, $count:literal, $($lane:ident $number:literal),+) => {
+        /// Steps in turn until one lane stops: which.
+        #[inline(always)]
+        pub(super) fn $name(lanes: [&mut Lane; $count]) -> usize {
+            let [$($lane),+] = lanes;
+            $(let mut $lane = $lane.hot();)+
+            let stopped = loop {
+                $(if !step(&mut $lane) { break $number; })+
+            };
+            $($lane.park();)+
+            stopped
+        }
+    };
+}
+
+rounds!(rounds1, 1, a 0);
+rounds!(rounds2, 2, a 0, b 1);
+rounds!(rounds3, 3, a 0, b 1, c 2);
+rounds!(rounds4, 4, a 0, b 1, c 2, d 3);
+
+/// The steps, in the instructions that this processor has.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Lockstep {
+    pub(super) one: fn([&mut Lane; 1]) -> usize,
+    pub(super) two: fn([&mut Lane; 2]) -> usize,
+    pub(super) three: fn([&mut Lane; 3]) -> usize,
+    pub(super) four: fn([&mut Lane; 4]) -> usize,
+}
+
+impl Lockstep {
+    /// Every processor has these.
+    pub(crate) const PORTABLE: Lockstep = Lockstep {
+        one: |lanes| rounds1(lanes),
+        two: |lanes| rounds2(lanes),
+        three: |lanes| rounds3(lanes),
+        four: |lanes| rounds4(lanes),
+    };
+
+    /// The fastest that this processor has.
+    pub(crate) fn best() -> Lockstep {
+        #[cfg(target_arch = "x86_64")]
+        if let Some(fast) = super::fast::lockstep() {
+            return fast;
+        }
+        Lockstep::PORTABLE
+    }
+
+    /// Takes the lanes, each begun, through their blocks until one stops: which.
+    pub(crate) fn run(&self, lanes: &mut [Lane]) -> usize {
+        match lanes {
+            [a, b, c, d, ..] => (self.four)([a, b, c, d]),
+            [a, b, c] => (self.three)([a, b, c]),
+            [a, b] => (self.two)([a, b]),
+            [a] => (self.one)([a]),
+            [] => 0,
+        }
+    }
+}

@@ -1,0 +1,246 @@
+//! One call of a decoder: deals rows of pictures to lanes, looks at each lane that stops, and tells
+//! what became of each job.
+//!
+//! How rows are walked is in `strand`, how they become pixels in `slot`; here is only who does what
+//! next, and what ends with whom.
+
+use std::mem;
+
+use crate::entropy::{Lane, Lockstep, MOST_LANES};
+use crate::error::Result;
+use crate::foreign;
+use crate::job::{Job, Report, Use};
+use crate::points::EntryPoints;
+use crate::simd::Simd;
+use crate::slot::Slot;
+use crate::strand::{Picture, Stop, Strand};
+
+/// What a decoder works with, kept from call to call.
+#[derive(Debug)]
+pub(crate) struct Hands {
+    lanes: [Lane; MOST_LANES],
+    slots: [Slot; MOST_LANES],
+    lockstep: Lockstep,
+    simd: &'static Simd,
+    /// Lanes that are used.
+    streams: usize,
+}
+
+impl Default for Hands {
+    fn default() -> Hands {
+        Hands {
+            lanes: Default::default(),
+            slots: Default::default(),
+            lockstep: Lockstep::best(),
+            simd: Simd::best(),
+            streams: MOST_LANES,
+        }
+    }
+}
+
+impl Hands {
+    pub(crate) fn set_streams(&mut self, streams: usize) {
+        self.streams = streams.clamp(1, MOST_LANES);
+    }
+}
+
+/// A picture that is dealt out.
+#[derive(Debug, Clone, Copy)]
+struct Work<'a> {
+    job: usize,
+    points: Option<EntryPoints<'a>>,
+    /// The first row that no lane has, and the one behind the last.
+    row: u32,
+    end: u32,
+    /// Lanes that are to share the rows left.
+    pieces: u32,
+    /// Lanes at work on it.
+    lanes: usize,
+}
+
+/// One call of [`crate::Decoder::decode_group`].
+pub(crate) struct Group<'h, 'j, 'a, F> {
+    hands: &'h mut Hands,
+    jobs: &'j mut [Job<'a>],
+    done: F,
+    /// The job that is opened next.
+    next: usize,
+    /// What the slots are at.
+    works: [Option<Work<'a>>; MOST_LANES],
+    /// Slot and walk of the lanes at work, which are the first `live`.
+    strands: [(usize, Strand); MOST_LANES],
+    live: usize,
+}
+
+impl<'h, 'j, 'a, F: FnMut(usize, Result<Report>)> Group<'h, 'j, 'a, F> {
+    pub(crate) fn new(hands: &'h mut Hands, jobs: &'j mut [Job<'a>], done: F) -> Self {
+        let (works, strands) = ([None; MOST_LANES], Default::default());
+        Group { hands, jobs, done, next: 0, works, strands, live: 0 }
+    }
+
+    pub(crate) fn run(&mut self) {
+        loop {
+            while self.live < self.hands.streams && self.deal() {}
+            if self.live == 0 {
+                return;
+            }
+            let stopped = self.hands.lockstep.run(&mut self.hands.lanes[..self.live]);
+            self.settle(stopped);
+        }
+    }
+
+    /// Gives the next lane some rows; false if there are none.
+    fn deal(&mut self) -> bool {
+        loop {
+            let open = |work: &Option<Work<'_>>| work.is_some_and(|work| work.row < work.end);
+            if let Some(slot) = self.works.iter().position(open) {
+                self.begin(slot);
+                return true;
+            }
+            if self.next == self.jobs.len() {
+                return false;
+            }
+            self.next += 1;
+            self.open(self.next - 1);
+        }
+    }
+
+    /// Opens a job in a slot; or has it done elsewhere.
+    fn open(&mut self, number: usize) {
+        let job = &mut self.jobs[number];
+        if job.header.foreign().is_some() {
+            let result = foreign::decode(job);
+            return (self.done)(number, result);
+        }
+        // Each slot in use has a lane at work or rows to be dealt, and there are as many as lanes.
+        let Some(free) = self.works.iter().position(Option::is_none) else { return };
+        let slot = &mut self.hands.slots[free];
+        if let Err(error) = slot.open(job) {
+            return (self.done)(number, Err(error));
+        }
+        let points = job.entry_points.and_then(|blob| EntryPoints::read(blob).ok());
+        let (mcus, header) = (slot.layout.mcus, job.header);
+        let fits = |points: &EntryPoints<'_>| {
+            points.are_of(mcus, header.components.count(), header.data) && points.fit(job.bytes)
+        };
+        let points = points.filter(fits);
+        slot.report.entry_points = match (job.entry_points, points) {
+            (None, _) => Use::Absent,
+            (Some(_), None) => Use::Refused,
+            (Some(_), Some(_)) => Use::Used,
+        };
+        self.works[free] = Some(Work::of(number, slot, points, self.hands.streams));
+    }
+
+    /// Gives the first free lane a share of the rows of a slot.
+    fn begin(&mut self, slot: usize) {
+        let Some(work) = &mut self.works[slot] else { return };
+        let share = (work.end - work.row).div_ceil(work.pieces.max(1));
+        let rows = work.row..work.row + share;
+        work.row += share;
+        work.pieces = work.pieces.saturating_sub(1);
+        work.lanes += 1;
+        let work = *work;
+        let number = self.live;
+        self.live += 1;
+        let picture = self.picture(&work, slot);
+        let (lane, from) = (&mut self.hands.lanes[number], &self.hands.slots[slot]);
+        let mut strand = Strand::new(&picture, rows, &from.layout.columns);
+        lane.set_components(&picture.header.components, &from.tables);
+        lane.set_room(strand.columns.len() * from.layout.blocks);
+        strand.start(&picture, lane);
+        let begun = strand.begin_row(&picture, lane);
+        self.strands[number] = (slot, strand);
+        if let Err(stop) = begun {
+            self.fail(number, &picture, stop);
+        }
+    }
+
+    fn picture(&self, work: &Work<'a>, slot: usize) -> Picture<'a> {
+        let job = &self.jobs[work.job];
+        let mcus = self.hands.slots[slot].layout.mcus;
+        Picture { bytes: job.bytes, header: job.header, mcus, points: work.points }
+    }
+
+    /// Looks at a lane that stopped.
+    fn settle(&mut self, number: usize) {
+        let (slot, strand) = (self.strands[number].0, &mut self.strands[number].1);
+        let Some(work) = self.works[slot] else { return };
+        let mut strand = mem::take(strand);
+        let picture = self.picture(&work, slot);
+        if self.hands.slots[slot].error.is_some() {
+            // Another lane of the picture failed: nothing is made of this one's rows.
+            self.hands.lanes[number].wipe();
+            return self.retire(number);
+        }
+        let lane = &mut self.hands.lanes[number];
+        let mut whole = strand.go_on(&picture, lane);
+        if whole == Ok(true) {
+            let from = &mut self.hands.slots[slot];
+            let blocks = strand.columns.len() * from.layout.blocks;
+            let place = (strand.row, strand.columns.start);
+            let data = (&mut lane.coefficients[..blocks], &lane.last[..blocks]);
+            from.put(self.hands.simd, &mut self.jobs[work.job], place, data);
+            strand.row += 1;
+            if strand.row == strand.end {
+                return self.retire(number);
+            }
+            whole = strand.begin_row(&picture, lane).map(|()| false);
+        }
+        self.strands[number].1 = strand;
+        if let Err(stop) = whole {
+            self.fail(number, &picture, stop);
+        }
+    }
+
+    /// A lane can't go on: its picture ends, or begins again without entry points.
+    fn fail(&mut self, number: usize, picture: &Picture<'a>, stop: Stop) {
+        let (slot, strand) = &self.strands[number];
+        let lane = &mut self.hands.lanes[number];
+        self.hands.slots[*slot].error = Some(strand.error(picture, lane, stop));
+        lane.wipe();
+        if let Some(work) = &mut self.works[*slot] {
+            work.row = work.end;
+        }
+        self.retire(number);
+    }
+
+    /// A lane has nothing to do; perhaps it was its picture's last one.
+    fn retire(&mut self, number: usize) {
+        let slot = self.strands[number].0;
+        self.live -= 1;
+        self.hands.lanes[number].tables = None;
+        self.hands.lanes.swap(number, self.live);
+        self.strands.swap(number, self.live);
+        let Some(work) = &mut self.works[slot] else { return };
+        work.lanes -= 1;
+        if work.lanes > 0 || work.row < work.end {
+            return;
+        }
+        let from = &mut self.hands.slots[slot];
+        if from.error.is_some() && work.points.is_some() {
+            // The entry points may have led astray: the codes alone decide.
+            from.reset();
+            from.report.entry_points = Use::Refused;
+            *work = Work::of(work.job, from, None, 1);
+            return;
+        }
+        let result = match from.error.take() {
+            Some(error) => Err(error),
+            None => Ok(from.report),
+        };
+        let job = work.job;
+        self.works[slot] = None;
+        (self.done)(job, result);
+    }
+}
+
+impl<'a> Work<'a> {
+    /// All of a picture, to be dealt out.
+    fn of(job: usize, slot: &Slot, points: Option<EntryPoints<'a>>, streams: usize) -> Work<'a> {
+        let rows = &slot.layout.rows;
+        // Without entry points the walk is from the first row on, by one lane.
+        let (row, pieces) = if points.is_some() { (rows.start, streams) } else { (0, 1) };
+        Work { job, points, row, end: rows.end, pieces: pieces as u32, lanes: 0 }
+    }
+}

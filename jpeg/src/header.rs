@@ -1,0 +1,167 @@
+//! `Header`: all that stands before the first entropy-coded byte (ITU-T T.81, annex B).
+//!
+//! The chooser between what is decoded here and what is not. No entropy-coded byte is looked at.
+
+mod components;
+mod exif;
+mod frame;
+mod markers;
+mod scan;
+mod tables;
+mod whole;
+
+pub(crate) use self::components::{Component, Components, MCU_BLOCKS};
+pub(crate) use self::markers::{EOI, Walk};
+pub(crate) use self::tables::{HuffmanSpec, NATURAL};
+pub(crate) use self::whole::{scan_end, whole};
+
+use self::frame::Frame;
+use self::markers::{APP0, APP1, APP14, DHT, DQT, DRI, SOI, SOS, is_frame};
+use self::tables::Tables;
+use crate::error::{Error, Result};
+
+/// What a JPEG says of itself before its pixels begin.
+#[derive(Debug, Clone)]
+pub struct Header {
+    pub(crate) width: u32,
+    pub(crate) height: u32,
+    pub(crate) components: Components,
+    pub(crate) tables: Tables,
+    /// MCUs between restart markers; 0 if there are none.
+    pub(crate) restart: u32,
+    /// The first entropy-coded byte.
+    pub(crate) data: usize,
+    /// Whether three components are luma and two of colour, or red, green and blue.
+    pub(crate) ycc: bool,
+    orientation: Option<u8>,
+    channels: u8,
+    progressive: bool,
+    /// Why it is not decoded here, in words; none if it is.
+    foreign: Option<&'static str>,
+}
+
+/// Marks that say how three components are to be understood.
+#[derive(Debug, Default)]
+struct Marks {
+    jfif: bool,
+    adobe: Option<u8>,
+    orientation: Option<u8>,
+    restart: u32,
+}
+
+impl Header {
+    /// Reads the segments up to the first scan.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Damaged`]: no JPEG, cut, or its segments contradict each other; the byte
+    /// is named.
+    pub fn parse(bytes: &[u8]) -> Result<Header> {
+        let mut walk = Walk::start(bytes)?;
+        let (mut marks, mut tables) = (Marks::default(), Tables::default());
+        let mut frame: Option<Frame> = None;
+        loop {
+            let (marker, at) = walk.marker()?;
+            if matches!(marker, EOI | SOI | 0x01 | 0xd0..=0xd7) {
+                let text = format!("marker ff{marker:02x} before the first scan");
+                return Err(Error::damaged(at, text));
+            }
+            let start = walk.at() + 2;
+            let segment = walk.segment(at)?;
+            match marker {
+                SOS => {
+                    let missing = || Error::damaged(at, "a scan begins before the frame header");
+                    let frame = frame.as_ref().ok_or_else(missing)?;
+                    return Header::of(frame, segment, (at, walk.at()), tables, &marks);
+                }
+                DQT => tables.quantisation(segment, at)?,
+                DHT => tables.huffman(bytes, start, segment.len(), at)?,
+                DRI => marks.restart = scan::restart(segment, at)?,
+                APP0 if segment.starts_with(b"JFIF\0") => marks.jfif = true,
+                APP1 if marks.orientation.is_none() => {
+                    marks.orientation = segment.strip_prefix(b"Exif\0\0").and_then(exif::turn);
+                }
+                APP14 if segment.starts_with(b"Adobe") && segment.len() >= 12 => {
+                    marks.adobe = Some(segment[11]);
+                }
+                marker if is_frame(marker) => match frame {
+                    Some(_) => return Err(Error::damaged(at, "a second frame header")),
+                    None => frame = Some(Frame::read(marker, segment, at)?),
+                },
+                _ => {}
+            }
+        }
+    }
+
+    fn of(
+        frame: &Frame,
+        segment: &[u8],
+        (at, data): (usize, usize),
+        tables: Tables,
+        marks: &Marks,
+    ) -> Result<Header> {
+        let scan = scan::Scan::read(segment, at)?;
+        let (components, mut foreign) = Components::of(frame, &scan);
+        if foreign.is_none() {
+            foreign = tables.check(&components, at)?;
+        }
+        Ok(Header {
+            width: frame.width,
+            height: frame.height,
+            tables,
+            restart: marks.restart,
+            data,
+            ycc: match (marks.jfif, marks.adobe) {
+                (true, _) => true,
+                (false, Some(transform)) => transform != 0,
+                (false, None) => frame.ids() != *b"RGB",
+            },
+            orientation: marks.orientation,
+            channels: frame.channels(),
+            progressive: frame.is_progressive(),
+            components,
+            foreign,
+        })
+    }
+
+    /// MCUs across and down.
+    pub(crate) fn mcus(&self) -> (u32, u32) {
+        let (h, v) = self.components.most();
+        (self.width.div_ceil(8 * h), self.height.div_ceil(8 * v))
+    }
+
+    /// Columns, as stored: before any turn.
+    pub fn width(&self) -> u32 {
+        self.width
+    }
+
+    /// Rows, as stored.
+    pub fn height(&self) -> u32 {
+        self.height
+    }
+
+    /// Colour components: 1, 3 or 4.
+    pub fn channels(&self) -> u8 {
+        self.channels
+    }
+
+    /// Whether it is coded in several passes over the picture.
+    pub fn is_progressive(&self) -> bool {
+        self.progressive
+    }
+
+    /// The EXIF orientation, 1 to 8, if it says so. Pixels are decoded as they are stored.
+    pub fn orientation(&self) -> Option<u8> {
+        self.orientation
+    }
+
+    /// Whether a picture of this kind is decoded by anybody here, so that an error means damage.
+    pub(crate) fn is_known(&self) -> bool {
+        self.progressive || self.channels == 4 || self.foreign.is_none()
+    }
+
+    /// None if it is decoded here; else why another decoder does it, in words: such pictures have no
+    /// entry points, and are decoded whole.
+    pub fn foreign(&self) -> Option<&'static str> {
+        self.foreign
+    }
+}

@@ -1,0 +1,92 @@
+//! Components: how the blocks of a picture lie in an MCU, and which tables they need.
+
+use super::frame::Frame;
+use super::scan::Scan;
+
+/// The most components of any JPEG that is a picture.
+pub(super) const MOST: usize = 4;
+
+/// One component of a picture that is decoded here.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Component {
+    /// Blocks of an MCU, across and down: 1, 2 or 4.
+    pub(crate) h: u32,
+    pub(crate) v: u32,
+    /// Numbers of its tables.
+    pub(crate) quant: usize,
+    pub(crate) dc: usize,
+    pub(crate) ac: usize,
+}
+
+/// The components of a picture: one or three.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Components {
+    all: [Component; 3],
+    count: usize,
+}
+
+impl Components {
+    /// From the headers; and why the picture is not decoded here, if it is not.
+    pub(super) fn of(frame: &Frame, scan: &Scan) -> (Components, Option<&'static str>) {
+        let none = Components::default();
+        if let Some(why) = frame.foreign() {
+            return (none, Some(why));
+        }
+        if scan.count != frame.count || !scan.complete {
+            return (none, Some("its components come in scans of their own"));
+        }
+        let mut found = Components { all: Default::default(), count: frame.count };
+        let parts = frame.parts.iter().zip(&scan.parts).take(frame.count);
+        for (component, (part, &(id, dc, ac))) in found.all.iter_mut().zip(parts) {
+            if part.id != id || dc > 3 || ac > 3 {
+                return (none, Some("its scan names components in another order"));
+            }
+            *component = Component {
+                h: u32::from(part.h),
+                v: u32::from(part.v),
+                quant: usize::from(part.quant),
+                dc: usize::from(dc),
+                ac: usize::from(ac),
+            };
+        }
+        if found.count == 1 {
+            // A component alone is not interleaved: its MCU is one block, whatever its factors.
+            (found.all[0].h, found.all[0].v) = (1, 1);
+        }
+        (found, (!found.are_known()).then_some("its components are sampled in an unusual way"))
+    }
+
+    /// Whether the first component has the full resolution, the others that or half of it, or a
+    /// quarter across; and no MCU has more than ten blocks, as the standard demands.
+    fn are_known(&self) -> bool {
+        let (h, v) = (self.all[0].h, self.all[0].v);
+        let fits = |c: &Component| {
+            h.is_multiple_of(c.h)
+                && v.is_multiple_of(c.v)
+                && matches!(h / c.h, 1 | 2 | 4)
+                && matches!(v / c.v, 1 | 2 | 4)
+        };
+        self.iter().all(fits) && self.blocks() <= MCU_BLOCKS
+    }
+
+    pub(crate) fn iter(&self) -> impl ExactSizeIterator<Item = &Component> {
+        self.all[..self.count].iter()
+    }
+
+    pub(crate) fn count(&self) -> usize {
+        self.count
+    }
+
+    /// Blocks of an MCU.
+    pub(crate) fn blocks(&self) -> usize {
+        self.iter().map(|c| (c.h * c.v) as usize).sum()
+    }
+
+    /// Blocks of the first component in an MCU, across and down: no other has more.
+    pub(crate) fn most(&self) -> (u32, u32) {
+        (self.all[0].h.max(1), self.all[0].v.max(1))
+    }
+}
+
+/// The most blocks of an MCU (T.81, B.2.3).
+pub(crate) const MCU_BLOCKS: usize = 10;

@@ -1,0 +1,81 @@
+//! The frame header: size, precision, components.
+
+use super::components::MOST;
+use crate::error::{Error, Result};
+
+/// A frame header, as it stands there.
+#[derive(Debug)]
+pub(super) struct Frame {
+    pub(super) marker: u8,
+    pub(super) precision: u8,
+    pub(super) width: u32,
+    pub(super) height: u32,
+    pub(super) count: usize,
+    pub(super) parts: [Part; MOST],
+}
+
+/// A component, as the frame header describes it.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Part {
+    pub(super) id: u8,
+    /// Sampling factors, 1 to 4.
+    pub(super) h: u8,
+    pub(super) v: u8,
+    pub(super) quant: u8,
+}
+
+impl Frame {
+    pub(super) fn read(marker: u8, segment: &[u8], at: usize) -> Result<Frame> {
+        let short = || Error::damaged(at, "the frame header is too short");
+        let (fixed, rest) = segment.split_first_chunk::<6>().ok_or_else(short)?;
+        let count = usize::from(fixed[5]);
+        let rest = rest.get(..3 * count).ok_or_else(short)?;
+        let number = |i: usize| u32::from(u16::from_be_bytes([fixed[i], fixed[i + 1]]));
+        let (height, width) = (number(1), number(3));
+        if width == 0 || !matches!(count, 1 | 3 | 4) {
+            let text = format!("{width} columns of {count} components are no picture");
+            return Err(Error::damaged(at, text));
+        }
+        if height == 0 {
+            let text = "the header gives no height: pictures whose height follows behind the first \
+                        scan are not decoded";
+            return Err(Error::damaged(at, text));
+        }
+        let mut parts = [Part::default(); MOST];
+        for (part, bytes) in parts.iter_mut().zip(rest.chunks_exact(3)) {
+            let (h, v) = (bytes[1] >> 4, bytes[1] & 15);
+            if !(1..=4).contains(&h) || !(1..=4).contains(&v) || bytes[2] > 3 {
+                let text = format!("component {} has impossible factors {h}x{v}", bytes[0]);
+                return Err(Error::damaged(at, text));
+            }
+            *part = Part { id: bytes[0], h, v, quant: bytes[2] };
+        }
+        Ok(Frame { marker, precision: fixed[0], width, height, count, parts })
+    }
+
+    /// The identifiers of the first three components.
+    pub(super) fn ids(&self) -> [u8; 3] {
+        [self.parts[0].id, self.parts[1].id, self.parts[2].id]
+    }
+
+    pub(super) fn channels(&self) -> u8 {
+        self.count as u8
+    }
+
+    pub(super) fn is_progressive(&self) -> bool {
+        matches!(self.marker, 0xc2 | 0xc6 | 0xca | 0xce)
+    }
+
+    /// Why frames of this kind are not decoded here.
+    pub(super) fn foreign(&self) -> Option<&'static str> {
+        match self.marker {
+            0xc0 | 0xc1 if self.precision != 8 => Some("its samples have more than 8 bits"),
+            0xc0 | 0xc1 if self.count == 4 => Some("it has four components"),
+            0xc0 | 0xc1 => None,
+            0xc2 => Some("it is progressive"),
+            0xc3 | 0xc7 | 0xcb | 0xcf => Some("it is lossless"),
+            0xc9 | 0xca => Some("it is coded arithmetically"),
+            _ => Some("it is hierarchical"),
+        }
+    }
+}

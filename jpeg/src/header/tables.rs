@@ -1,0 +1,132 @@
+//! Quantisation and Huffman tables, as the segments give them.
+
+use super::components::Components;
+use crate::error::{Error, Result};
+
+/// From a coefficient's place in the zigzag to its place in the block, row by row.
+pub(crate) const NATURAL: [u8; 64] = natural();
+
+const fn natural() -> [u8; 64] {
+    let mut order = [0; 64];
+    let (mut row, mut column) = (0i32, 0i32);
+    let mut n = 0;
+    while n < 64 {
+        order[n] = (8 * row + column) as u8;
+        let up = (row + column) % 2 == 0;
+        let (down, right) = if up { (-1, 1) } else { (1, -1) };
+        if up && column == 7 || !up && row == 7 {
+            if up { row += 1 } else { column += 1 }
+        } else if up && row == 0 {
+            column += 1;
+        } else if !up && column == 0 {
+            row += 1;
+        } else {
+            row += down;
+            column += right;
+        }
+        n += 1;
+    }
+    order
+}
+
+/// Where a Huffman table stands in the bytes of the JPEG.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct HuffmanSpec {
+    /// The first of the 16 bytes that say how many codes have 1, 2, ... 16 bits; the codes' symbols
+    /// follow.
+    pub(crate) at: usize,
+    /// Codes in all: 256 at most.
+    pub(crate) codes: usize,
+}
+
+/// The tables of a picture, by number.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Tables {
+    /// Divisors in natural order.
+    pub(crate) quant: [Option<[u16; 64]>; 4],
+    pub(crate) dc: [Option<HuffmanSpec>; 4],
+    pub(crate) ac: [Option<HuffmanSpec>; 4],
+}
+
+impl Tables {
+    pub(super) fn quantisation(&mut self, mut segment: &[u8], at: usize) -> Result<()> {
+        while let Some((&kind, rest)) = segment.split_first() {
+            let (wide, number) = (kind >> 4, usize::from(kind & 15));
+            let length = if wide == 0 { 64 } else { 128 };
+            if wide > 1 || number > 3 || rest.len() < length {
+                return Err(Error::damaged(at, "a quantisation table is cut or has no number"));
+            }
+            let mut table = [0u16; 64];
+            for (i, &place) in NATURAL.iter().enumerate() {
+                table[usize::from(place)] = match wide {
+                    0 => u16::from(rest[i]),
+                    _ => u16::from_be_bytes([rest[2 * i], rest[2 * i + 1]]),
+                };
+            }
+            self.quant[number] = Some(table);
+            segment = &rest[length..];
+        }
+        Ok(())
+    }
+
+    /// The tables of a segment whose content is `length` bytes from `start`.
+    pub(super) fn huffman(
+        &mut self,
+        bytes: &[u8],
+        mut start: usize,
+        length: usize,
+        at: usize,
+    ) -> Result<()> {
+        let end = start + length;
+        while start < end {
+            let cut = || Error::damaged(at, "a Huffman table is cut");
+            let (&kind, rest) = bytes[start..end].split_first().ok_or_else(cut)?;
+            let counts = rest.get(..16).ok_or_else(cut)?;
+            let codes = counts.iter().map(|&n| usize::from(n)).sum();
+            let number = usize::from(kind & 15);
+            if kind >> 4 > 1 || number > 3 || codes > 256 {
+                return Err(Error::damaged(at, "a Huffman table has no number, or too many codes"));
+            }
+            if rest.len() < 16 + codes {
+                return Err(cut());
+            }
+            let tables = if kind >> 4 == 0 { &mut self.dc } else { &mut self.ac };
+            tables[number] = Some(HuffmanSpec { at: start + 1, codes });
+            start += 17 + codes;
+        }
+        Ok(())
+    }
+
+    /// Whether all that the components need is there; else why another decoder must do it.
+    pub(super) fn check(
+        &self,
+        components: &Components,
+        at: usize,
+    ) -> Result<Option<&'static str>> {
+        for component in components.iter() {
+            if self.quant[component.quant].is_none() {
+                let text = format!("quantisation table {} was never given", component.quant);
+                return Err(Error::damaged(at, text));
+            }
+            if self.dc[component.dc].is_none() || self.ac[component.ac].is_none() {
+                return Ok(Some("its Huffman tables are not in the file"));
+            }
+        }
+        Ok(None)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_zigzag_visits_every_place_once_as_the_standard_draws_it() {
+        let mut seen = [false; 64];
+        NATURAL.iter().for_each(|&n| seen[usize::from(n)] = true);
+        assert!(seen.iter().all(|&s| s));
+        assert_eq!(NATURAL[..10], [0, 1, 8, 16, 9, 2, 3, 10, 17, 24]);
+        assert_eq!(NATURAL[54..], [39, 46, 53, 60, 61, 54, 47, 55, 62, 63]);
+        assert_eq!(NATURAL[27..36], [6, 7, 14, 21, 28, 35, 42, 49, 56]);
+    }
+}

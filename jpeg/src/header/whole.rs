@@ -1,0 +1,61 @@
+//! Is a JPEG whole? A walk over all segments and scans up to the end of the image.
+//!
+//! No code is decoded: it passes over entropy-coded data at memory speed, and names the byte.
+
+use memchr::memchr_iter;
+
+use super::markers::{EOI, SOI, SOS, Walk, is_frame};
+use crate::error::{Error, Result};
+
+/// Where the image ends. What stands behind it is common (previews, a camera's notes) and not looked
+/// at.
+///
+/// # Errors
+/// It was cut, or a marker stands where none can.
+pub(crate) fn whole(bytes: &[u8]) -> Result<usize> {
+    let mut walk = Walk::start(bytes)?;
+    let (mut frames, mut scans) = (0, 0);
+    loop {
+        let (marker, at) = walk.marker()?;
+        match marker {
+            EOI if scans > 0 => return Ok(walk.at()),
+            EOI => return Err(Error::damaged(at, "the image ends before its first scan")),
+            SOI | 0x01 | 0xd0..=0xd7 => {
+                return Err(Error::damaged(at, format!("marker ff{marker:02x} can't stand here")));
+            }
+            _ => {}
+        }
+        walk.segment(at)?;
+        if is_frame(marker) {
+            frames += 1;
+            if frames > 1 {
+                return Err(Error::damaged(at, "a second frame header"));
+            }
+        }
+        if marker == SOS {
+            if frames == 0 {
+                return Err(Error::damaged(at, "a scan begins before the frame header"));
+            }
+            scans += 1;
+            walk = Walk::from(bytes, scan_end(bytes, walk.at())?);
+        }
+    }
+}
+
+/// Where the entropy-coded data that begin at `start` end.
+pub(crate) fn scan_end(bytes: &[u8], start: usize) -> Result<usize> {
+    for found in memchr_iter(0xff, &bytes[start..]) {
+        let at = start + found;
+        match bytes.get(at + 1) {
+            Some(0 | 0xff | 0xd0..=0xd7) => {}
+            Some(marker @ (0x01..=0xbf | &SOI)) => {
+                let text = format!("marker ff{marker:02x} inside a scan: the data are damaged");
+                return Err(Error::damaged(at, text));
+            }
+            Some(_) => return Ok(at),
+            None => break,
+        }
+    }
+    let text = "the file ends inside a scan, before its end-of-image marker: it was cut";
+    Err(Error::damaged(bytes.len(), text))
+}

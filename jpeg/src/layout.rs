@@ -1,0 +1,179 @@
+//! `Layout`: which blocks of a picture a region needs, and how each component's samples lie.
+//!
+//! Pure arithmetic from header, scale and region. The rules by which chroma is scaled and upsampled
+//! are libjpeg's (its `jdmaster` and `jdsample`), for the pixels must be the same.
+
+use std::ops::Range;
+
+use crate::error::Result;
+use crate::extent::{Region, Scale};
+use crate::header::{Component, Header};
+
+/// How a component's samples become one for each pixel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Upsampling {
+    /// There is one for each pixel.
+    #[default]
+    None,
+    /// Two columns from one, weighted 3 to 1 with the neighbour.
+    FancyAcross,
+    /// Two rows from one, weighted alike.
+    FancyDown,
+    /// Both.
+    FancyBoth,
+    /// Each sample so many times, across and down.
+    Repeat(u32, u32),
+}
+
+impl Upsampling {
+    fn of(across: u32, down: u32, width: u32, fancy: bool) -> Upsampling {
+        match (across, down) {
+            (1, 1) => Upsampling::None,
+            (2, 1) if fancy && width > 2 => Upsampling::FancyAcross,
+            (1, 2) if fancy => Upsampling::FancyDown,
+            (2, 2) if fancy && width > 2 => Upsampling::FancyBoth,
+            (across, down) => Upsampling::Repeat(across, down),
+        }
+    }
+
+    /// Pixels of a sample, across and down.
+    pub(crate) fn factors(self) -> (u32, u32) {
+        match self {
+            Upsampling::None => (1, 1),
+            Upsampling::FancyAcross => (2, 1),
+            Upsampling::FancyDown => (1, 2),
+            Upsampling::FancyBoth => (2, 2),
+            Upsampling::Repeat(across, down) => (across, down),
+        }
+    }
+
+    pub(crate) fn looks_aside(self) -> bool {
+        matches!(self, Upsampling::FancyAcross | Upsampling::FancyBoth)
+    }
+
+    /// Whether a pixel depends on a second row of samples.
+    pub(crate) fn looks_down(self) -> bool {
+        matches!(self, Upsampling::FancyDown | Upsampling::FancyBoth)
+    }
+}
+
+/// One component at the scale asked for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Part {
+    /// Blocks of an MCU, across and down.
+    pub(crate) h: u32,
+    pub(crate) v: u32,
+    /// Samples of a block, across and down: 8, 4, 2 or 1.
+    pub(crate) block: u32,
+    /// Samples of the whole picture.
+    pub(crate) width: u32,
+    pub(crate) height: u32,
+    pub(crate) upsampling: Upsampling,
+    /// Number of its quantisation table.
+    pub(crate) quant: usize,
+}
+
+/// What is to be decoded, and how it lies.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Layout {
+    pub(crate) parts: [Part; 3],
+    pub(crate) count: usize,
+    pub(crate) region: Option<Region>,
+    /// MCUs of the whole picture, across and down.
+    pub(crate) mcus: (u32, u32),
+    /// Columns and rows of MCUs that the region needs.
+    pub(crate) columns: Range<u32>,
+    pub(crate) rows: Range<u32>,
+    /// Blocks of an MCU.
+    pub(crate) blocks: usize,
+    /// Rows of pixels of an MCU.
+    pub(crate) lines: u32,
+    /// Whether rows of pixels depend on the row of MCUs above and below.
+    pub(crate) looks_down: bool,
+}
+
+impl Layout {
+    /// # Errors
+    /// The region is not within the picture.
+    pub(crate) fn of(header: &Header, scale: Scale, region: Option<Region>) -> Result<Layout> {
+        let size = scale.of(header.width, header.height);
+        let region = region.unwrap_or(Region::whole(size));
+        region.check(size)?;
+        let (h, v) = header.components.most();
+        let mut layout = Layout {
+            count: header.components.count(),
+            region: Some(region),
+            mcus: header.mcus(),
+            blocks: header.components.blocks(),
+            lines: v * scale.block(),
+            ..Layout::default()
+        };
+        for (part, component) in layout.parts.iter_mut().zip(header.components.iter()) {
+            *part = Part::of(header, component, scale, (h, v));
+        }
+        let looks_down = layout.parts().any(|part| part.upsampling.looks_down());
+        layout.looks_down = looks_down;
+        let need = |part: &Part, across: bool| part.mcus_for(&region, across);
+        layout.columns = layout.union(|part| need(part, true));
+        layout.rows = layout.union(|part| need(part, false));
+        Ok(layout)
+    }
+
+    pub(crate) fn parts(&self) -> impl Iterator<Item = &Part> {
+        self.parts[..self.count].iter()
+    }
+
+    fn union(&self, of: impl Fn(&Part) -> Range<u32>) -> Range<u32> {
+        let join = |a: Range<u32>, b: Range<u32>| a.start.min(b.start)..a.end.max(b.end);
+        self.parts().map(of).reduce(join).unwrap_or_default()
+    }
+}
+
+impl Part {
+    fn of(header: &Header, component: &Component, scale: Scale, (h, v): (u32, u32)) -> Part {
+        let least = scale.block();
+        let mut block = least;
+        // What the inverse DCT can enlarge need not be upsampled.
+        while block < 8
+            && (h * least).is_multiple_of(component.h * block * 2)
+            && (v * least).is_multiple_of(component.v * block * 2)
+        {
+            block *= 2;
+        }
+        let samples = |pixels: u32, own: u32, most: u32| {
+            let (all, each) = (u64::from(pixels) * u64::from(own * block), u64::from(most * 8));
+            all.div_ceil(each) as u32
+        };
+        let width = samples(header.width, component.h, h);
+        let (across, down) = (h * least / (component.h * block), v * least / (component.v * block));
+        Part {
+            h: component.h,
+            v: component.v,
+            block,
+            width,
+            height: samples(header.height, component.v, v),
+            upsampling: Upsampling::of(across, down, width, least > 1),
+            quant: component.quant,
+        }
+    }
+
+    /// The samples, across or down, that pixels `from..to` depend on.
+    fn samples_for(&self, from: u32, to: u32, across: bool) -> Range<u32> {
+        let (factors, all) = (self.upsampling.factors(), (self.width, self.height));
+        let (each, most, looks) = match across {
+            true => (factors.0, all.0, self.upsampling.looks_aside()),
+            false => (factors.1, all.1, self.upsampling.looks_down()),
+        };
+        let beyond = u32::from(looks);
+        (from / each).saturating_sub(beyond)..((to - 1) / each + 1 + beyond).min(most)
+    }
+
+    fn mcus_for(&self, region: &Region, across: bool) -> Range<u32> {
+        let (from, length, each) = match across {
+            true => (region.left, region.width, self.h * self.block),
+            false => (region.top, region.height, self.v * self.block),
+        };
+        let samples = self.samples_for(from, from + length, across);
+        samples.start / each..samples.end.div_ceil(each)
+    }
+}

@@ -1,0 +1,130 @@
+//! From samples to rows of pixels: upsampling and colour.
+
+use crate::extent::Region;
+use crate::layout::{Layout, Part, Upsampling};
+use crate::planes::Planes;
+use crate::simd::Simd;
+
+/// What a pixel is made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Colour {
+    /// Three bytes: red, green, blue.
+    #[default]
+    Rgb,
+    /// One byte. Of a picture stored as luma and colour it is the luma, as libjpeg gives it.
+    Grey,
+}
+
+impl Colour {
+    /// Bytes of a pixel.
+    pub fn bytes(self) -> usize {
+        match self {
+            Colour::Rgb => 3,
+            Colour::Grey => 1,
+        }
+    }
+}
+
+/// Lines that components are upsampled to; kept from picture to picture.
+#[derive(Debug, Default)]
+pub(crate) struct Lines([Vec<u8>; 3]);
+
+/// What the rows of pixels are to be.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Wanted {
+    pub(crate) colour: Colour,
+    /// Whether three components are luma and colour.
+    pub(crate) ycc: bool,
+}
+
+impl Lines {
+    /// Writes row `y` of the picture, within its region, to `out`.
+    pub(crate) fn write(
+        &mut self,
+        simd: &Simd,
+        (layout, planes): (&Layout, &Planes),
+        wanted: Wanted,
+        (region, y): (&Region, u32),
+        out: &mut [u8],
+    ) {
+        let grey = layout.count == 1 || (wanted.colour == Colour::Grey && wanted.ycc);
+        let needed = if grey { 1 } else { 3 };
+        for (n, part) in layout.parts().enumerate().take(needed) {
+            fill(&mut self.0[n], simd, planes, (n, part), (region, y));
+        }
+        let width = region.width as usize;
+        let line = |n: usize| self.0[n].as_slice();
+        let direct = |n: usize| &planes.line(n, y, region.left)[1..=width];
+        let samples = |n: usize| match layout.parts[n].upsampling {
+            Upsampling::None => direct(n),
+            upsampling => {
+                let skip = (region.left % upsampling.factors().0) as usize;
+                &line(n)[skip..skip + width]
+            }
+        };
+        match (grey, wanted.colour) {
+            (true, Colour::Grey) => out.copy_from_slice(samples(0)),
+            (true, Colour::Rgb) => (simd.grey_rgb)(samples(0), out),
+            (false, Colour::Rgb) if wanted.ycc => {
+                (simd.ycc_rgb)(samples(0), samples(1), samples(2), out);
+            }
+            (false, Colour::Rgb) => interleave(samples(0), samples(1), samples(2), out),
+            (false, Colour::Grey) => luma(samples(0), samples(1), samples(2), out),
+        }
+    }
+}
+
+/// Upsamples what row `y` needs of a component, from the sample on in which the region begins.
+fn fill(
+    line: &mut Vec<u8>,
+    simd: &Simd,
+    planes: &Planes,
+    (n, part): (usize, &Part),
+    (region, y): (&Region, u32),
+) {
+    let (across, down) = part.upsampling.factors();
+    if part.upsampling == Upsampling::None {
+        return;
+    }
+    let first = region.left / across;
+    let count = ((region.left + region.width).div_ceil(across) - first) as usize;
+    let pixels = count * across as usize;
+    if line.len() < pixels {
+        line.resize(pixels, 0);
+    }
+    let out = &mut line[..pixels];
+    let near = y / down;
+    // Upper pixels look up, lower ones down; beyond the picture its own edge is seen.
+    let far = if y % 2 == 0 { near.saturating_sub(1) } else { (near + 1).min(part.height - 1) };
+    let row = |y: u32| planes.line(n, y, first);
+    match part.upsampling {
+        Upsampling::FancyAcross => (simd.h2v1)(&row(near)[..count + 2], out),
+        Upsampling::FancyBoth => (simd.h2v2)(&row(near)[..count + 2], &row(far)[..count + 2], out),
+        Upsampling::FancyDown => {
+            let bias = if y % 2 == 0 { 1 } else { 2 };
+            (simd.h1v2)(&row(near)[1..=count], &row(far)[1..=count], bias, out);
+        }
+        Upsampling::Repeat(..) | Upsampling::None => {
+            let samples = &row(near)[1..=count];
+            for (pixels, &sample) in out.chunks_exact_mut(across as usize).zip(samples) {
+                pixels.fill(sample);
+            }
+        }
+    }
+}
+
+fn interleave(red: &[u8], green: &[u8], blue: &[u8], out: &mut [u8]) {
+    let samples = red.iter().zip(green).zip(blue);
+    for (pixel, ((&r, &g), &b)) in out.chunks_exact_mut(3).zip(samples) {
+        pixel.copy_from_slice(&[r, g, b]);
+    }
+}
+
+/// The luma of stored red, green and blue (ITU-R BT.601, 16 bits of precision).
+pub(crate) fn luma(red: &[u8], green: &[u8], blue: &[u8], out: &mut [u8]) {
+    let samples = red.iter().zip(green).zip(blue);
+    for (grey, ((&r, &g), &b)) in out.iter_mut().zip(samples) {
+        let sum = u32::from(r) * 19595 + u32::from(g) * 38470 + u32::from(b) * 7471;
+        *grey = ((sum + 0x8000) >> 16) as u8;
+    }
+}

@@ -1,0 +1,138 @@
+//! `Planes`: the samples of a region's components, from inverse DCT to upsampling.
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::layout::{Layout, Part};
+use crate::simd::{Blocks, Simd};
+
+/// Samples before and behind each row, for neighbours and whole vectors.
+const MARGIN: usize = 16;
+
+/// The samples of one component that a region needs.
+#[derive(Debug, Default)]
+struct Plane {
+    samples: Vec<u8>,
+    stride: usize,
+    /// The picture's column and row of the first sample behind the margin.
+    left: usize,
+    top: usize,
+    /// Columns of samples.
+    columns: usize,
+}
+
+/// The samples of all components; memory is kept from picture to picture.
+#[derive(Debug, Default)]
+pub(crate) struct Planes([Plane; 3]);
+
+impl Planes {
+    /// Bytes that a region needs here.
+    pub(crate) fn bytes(layout: &Layout) -> u64 {
+        let plane = |part: &Part| {
+            let across = u64::from(layout.columns.end - layout.columns.start);
+            let down = u64::from(layout.rows.end - layout.rows.start);
+            let block = u64::from(part.block);
+            let stride = across * u64::from(part.h) * block + 2 * MARGIN as u64;
+            stride * down * u64::from(part.v) * block
+        };
+        layout.parts().map(plane).sum()
+    }
+
+    /// Makes room for a region.
+    ///
+    /// # Errors
+    /// There is no more memory.
+    pub(crate) fn set(&mut self, layout: &Layout) -> Result<()> {
+        for (plane, part) in self.0.iter_mut().zip(layout.parts()) {
+            let across = (part.h * part.block) as usize;
+            let down = (part.v * part.block) as usize;
+            plane.columns = (layout.columns.end - layout.columns.start) as usize * across;
+            plane.left = layout.columns.start as usize * across;
+            plane.top = layout.rows.start as usize * down;
+            plane.stride = plane.columns + 2 * MARGIN;
+            let rows = (layout.rows.end - layout.rows.start) as usize * down;
+            room(&mut plane.samples, plane.stride * rows)?;
+        }
+        Ok(())
+    }
+
+    /// Makes the samples of the row of MCUs `row` from its coefficients, which begin with the MCU of
+    /// column `first`; all of them are zeros afterwards.
+    pub(crate) fn put(
+        &mut self,
+        simd: &Simd,
+        layout: &Layout,
+        quant: &[Option<[u16; 64]>; 4],
+        (row, first): (u32, u32),
+        (coefficients, last): (&mut [[i16; 64]], &[u8]),
+    ) {
+        let skipped = (layout.columns.start - first) as usize * layout.blocks;
+        let mcus = (layout.columns.end - layout.columns.start) as usize;
+        let (before, rest) = coefficients.split_at_mut(skipped);
+        let (meant, behind) = rest.split_at_mut(mcus * layout.blocks);
+        before.fill([0; 64]);
+        behind.fill([0; 64]);
+        let last = &last[skipped..];
+        let mut number = 0;
+        for (plane, part) in self.0.iter_mut().zip(layout.parts()) {
+            let Some(quant) = &quant[part.quant] else { continue };
+            let size = part.block as usize;
+            let idct = simd.idct[part.block.leading_zeros() as usize - 28];
+            let top = (row - layout.rows.start) as usize * part.v as usize * size;
+            for y in 0..part.v as usize {
+                for x in 0..part.h as usize {
+                    let at = (top + y * size) * plane.stride + MARGIN + x * size;
+                    idct(&mut Blocks {
+                        coefficients: &mut meant[number..],
+                        last: &last[number..],
+                        step: layout.blocks,
+                        count: mcus,
+                        quant,
+                        out: &mut plane.samples[at..],
+                        stride: plane.stride,
+                        across: part.h as usize * size,
+                    });
+                    number += 1;
+                }
+            }
+            plane.repeat_edges(part, top, part.v as usize * size);
+        }
+    }
+
+    /// Samples of component `n`, row `y` of the picture, from column `x` on, and one sample before it.
+    pub(crate) fn line(&self, n: usize, y: u32, x: u32) -> &[u8] {
+        let plane = &self.0[n];
+        let start = (y as usize - plane.top) * plane.stride + MARGIN - 1;
+        let row = &plane.samples[start..start + plane.columns + 1 + MARGIN];
+        &row[x as usize - plane.left..]
+    }
+}
+
+impl Plane {
+    /// Writes the neighbours that the picture's first and last columns lack.
+    fn repeat_edges(&mut self, part: &Part, top: usize, rows: usize) {
+        if !part.upsampling.looks_aside() {
+            return;
+        }
+        let width = part.width as usize;
+        for row in self.samples[top * self.stride..].chunks_exact_mut(self.stride).take(rows) {
+            if self.left == 0 {
+                row[MARGIN - 1] = row[MARGIN];
+            }
+            if let Some(behind) = (width - self.left.min(width)).checked_sub(1).filter(|_| width <= self.left + self.columns) {
+                row[MARGIN + behind + 1] = row[MARGIN + behind];
+            }
+        }
+    }
+}
+
+/// Makes `buffer` at least `bytes` long; what it held is of no use.
+fn room(buffer: &mut Vec<u8>, bytes: usize) -> Result<()> {
+    if buffer.len() >= bytes {
+        return Ok(());
+    }
+    buffer.clear();
+    buffer.try_reserve_exact(bytes).map_err(|_| {
+        Error::new(ErrorKind::Limit, format!("no memory for {bytes} bytes of samples"))
+    })?;
+    buffer.resize(bytes, 0);
+    Ok(())
+}

@@ -1,0 +1,147 @@
+//! `EntryPoints`: places inside the entropy-coded data of a JPEG from which decoding can start.
+//!
+//! A blob beside the image, bound to it by length and checksum; a place is found without unpacking the
+//! others. Its layout is in FORMAT.md. How it is made stands in `scanner`.
+
+mod bits;
+mod blob;
+mod encode;
+
+pub(crate) use self::encode::encode;
+
+use self::bits::take;
+use self::blob::{FIXED, Fixed, VERSION};
+use crate::checksum::crc32c;
+use crate::error::{Error, ErrorKind, Result};
+use crate::position::Position;
+
+/// MCUs of a row from which on it has more than one place: half of them are skipped at most.
+const WIDE: u32 = 48;
+
+/// How many MCUs of a row of `columns` stand between two places.
+pub(crate) fn step(columns: u32) -> u32 {
+    if columns < WIDE { columns.max(1) } else { columns.div_ceil(columns.div_ceil(WIDE / 3 * 2)) }
+}
+
+/// Places from which the decoding of one JPEG can start: one for each row of MCUs, more where rows are
+/// wide.
+#[derive(Debug, Clone, Copy)]
+pub struct EntryPoints<'a> {
+    fixed: Fixed,
+    /// The places, bit by bit.
+    places: &'a [u8],
+}
+
+impl<'a> EntryPoints<'a> {
+    /// Understands a blob, as [`crate::Scanner::scan`] makes it.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Damaged`]: it is none, or was changed.
+    pub fn read(blob: &'a [u8]) -> Result<EntryPoints<'a>> {
+        let bad = |what: &str| {
+            let text = format!("these are no entry points: {what}; index the shard again");
+            Err(Error::new(ErrorKind::Damaged, text))
+        };
+        let Some((first, places)) = blob.split_first_chunk::<FIXED>() else {
+            return bad("they are too short");
+        };
+        let (fixed, sum) = Fixed::read(first);
+        if fixed.version != VERSION {
+            return bad("their version is not known");
+        }
+        if sum != crc32c(&[&fixed.bytes(0), places]) {
+            return bad("their checksum does not fit");
+        }
+        let known = fixed.step > 0 && fixed.widths.iter().all(|&width| width <= 32);
+        if !known || places.len() != (fixed.count as usize * fixed.width()).div_ceil(8) {
+            return bad("their length does not fit");
+        }
+        Ok(EntryPoints { fixed, places })
+    }
+
+    /// Whether they were made from these bytes: length and checksum are compared.
+    pub fn fit(&self, image: &[u8]) -> bool {
+        self.fixed.length as usize == image.len() && self.fixed.image == crc32c(&[image])
+    }
+
+    /// Whether they are of a picture of so many MCUs and components, whose data begin at `data`.
+    pub(crate) fn are_of(&self, (columns, rows): (u32, u32), components: usize, data: usize) -> bool {
+        let fixed = &self.fixed;
+        let (step, each) = (u32::from(fixed.step), u32::from(fixed.each));
+        usize::from(fixed.components) == components
+            && u32::from(fixed.rows) == rows
+            && each == columns.div_ceil(step)
+            && fixed.data as usize == data
+    }
+
+    /// MCUs of a row between two places.
+    pub(crate) fn step(&self) -> u32 {
+        u32::from(self.fixed.step)
+    }
+
+    /// The place in front of MCU `column` of row `row`, a multiple of the step; at the row's end that
+    /// of the next row.
+    pub(crate) fn place(&self, row: u32, column: u32) -> Position {
+        let each = u32::from(self.fixed.each);
+        let number = row * each + column.div_ceil(self.step()).min(each);
+        let mut at = number as usize * self.fixed.width();
+        let mut next = |width: u32| {
+            let found = take(self.places, at, width);
+            at += width as usize;
+            found
+        };
+        let [byte, widths @ ..] = self.fixed.widths.map(u32::from);
+        let byte = self.fixed.line(number) + i64::from(self.fixed.base) + i64::from(next(byte));
+        let bit = next(3);
+        let mut predictors = [0; 3];
+        for ((found, width), base) in predictors.iter_mut().zip(widths).zip(self.fixed.bases) {
+            *found = (next(width) as i32).wrapping_add(i32::from(base));
+        }
+        Position { byte: usize::try_from(byte).unwrap_or(usize::MAX), bit, predictors }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn places(count: usize) -> Vec<Position> {
+        let place = |n: usize| Position {
+            byte: 600 + n * n * 3,
+            bit: (n * 5 % 8) as u32,
+            predictors: [n as i32 * 17 - 400, -(n as i32), 3],
+        };
+        (0..count).map(place).collect()
+    }
+
+    #[test]
+    fn places_come_back_and_any_change_is_noticed() {
+        let image = [7; 30_000];
+        let (rows, each, step) = (11, 4, 16);
+        let all = places(45);
+        let mut blob = Vec::new();
+        encode(&image, 3, (rows, each, step), &all, &mut blob);
+        let points = EntryPoints::read(&blob).unwrap();
+        assert!(points.fit(&image) && !points.fit(&image[1..]) && !points.fit(&[8; 30_000]));
+        assert!(points.are_of((64, 11), 3, 600) && !points.are_of((65, 11), 3, 600));
+        for row in 0..rows {
+            for place in 0..each {
+                let found = points.place(row, place * step);
+                assert_eq!(found, all[(row * each + place) as usize]);
+            }
+            assert_eq!(points.place(row, 64), all[(row as usize + 1) * 4]);
+        }
+        for at in 0..blob.len() {
+            let mut changed = blob.clone();
+            changed[at] ^= 0x10;
+            EntryPoints::read(&changed).unwrap_err();
+            EntryPoints::read(&blob[..at]).unwrap_err();
+        }
+    }
+
+    #[test]
+    fn wide_rows_have_more_places_and_no_step_is_beyond_the_row() {
+        assert_eq!([0, 1, 47, 48, 63, 64, 65, 250].map(step), [1, 1, 47, 24, 32, 32, 22, 32]);
+        assert!((1..9000).all(|columns| step(columns) <= columns));
+    }
+}

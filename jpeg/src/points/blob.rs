@@ -1,0 +1,89 @@
+//! The fixed part of the blob, byte by byte as FORMAT.md says.
+
+/// Bytes of the fixed part.
+pub(super) const FIXED: usize = 42;
+pub(super) const VERSION: u8 = 1;
+
+/// The fixed part.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Fixed {
+    pub(super) version: u8,
+    pub(super) components: u8,
+    /// Rows of MCUs.
+    pub(super) rows: u16,
+    /// Places of a row.
+    pub(super) each: u16,
+    /// MCUs between two of them.
+    pub(super) step: u16,
+    /// Bytes of the image.
+    pub(super) length: u32,
+    /// crc32c of the image.
+    pub(super) image: u32,
+    /// The first entropy-coded byte.
+    pub(super) data: u32,
+    /// Bytes from there to the last place.
+    pub(super) span: u32,
+    /// What is added to each byte number, and to each predictor.
+    pub(super) base: i32,
+    pub(super) bases: [i16; 3],
+    /// Bits of a byte number and of the predictors.
+    pub(super) widths: [u8; 4],
+    /// Places in all, the end among them; not stored, for it follows from the others.
+    pub(super) count: u32,
+}
+
+impl Fixed {
+    /// Understands the first bytes of a blob, and its checksum.
+    pub(super) fn read(bytes: &[u8; FIXED]) -> (Fixed, u32) {
+        let half = |at: usize| u16::from_le_bytes([bytes[at], bytes[at + 1]]);
+        let word = |at: usize| u32::from(half(at)) | u32::from(half(at + 2)) << 16;
+        let fixed = Fixed {
+            version: bytes[0],
+            components: bytes[1],
+            rows: half(2),
+            each: half(4),
+            step: half(6),
+            length: word(8),
+            image: word(12),
+            data: word(20),
+            span: word(24),
+            base: word(28) as i32,
+            bases: [32, 34, 36].map(|at| half(at) as i16),
+            widths: [bytes[38], bytes[39], bytes[40], bytes[41]],
+            count: u32::from(half(2)) * u32::from(half(4)) + 1,
+        };
+        (fixed, word(16))
+    }
+
+    /// Its bytes, with the blob's checksum.
+    pub(super) fn bytes(&self, sum: u32) -> [u8; FIXED] {
+        let mut bytes = [0; FIXED];
+        (bytes[0], bytes[1]) = (self.version, self.components);
+        let mut put = |at: usize, field: &[u8]| bytes[at..at + field.len()].copy_from_slice(field);
+        put(2, &self.rows.to_le_bytes());
+        put(4, &self.each.to_le_bytes());
+        put(6, &self.step.to_le_bytes());
+        put(8, &self.length.to_le_bytes());
+        put(12, &self.image.to_le_bytes());
+        put(16, &sum.to_le_bytes());
+        put(20, &self.data.to_le_bytes());
+        put(24, &self.span.to_le_bytes());
+        put(28, &self.base.to_le_bytes());
+        for (n, base) in self.bases.iter().enumerate() {
+            put(32 + 2 * n, &base.to_le_bytes());
+        }
+        put(38, &self.widths);
+        bytes
+    }
+
+    /// The byte at which place `n` would stand if all rows were equally long.
+    pub(super) fn line(&self, n: u32) -> i64 {
+        let steps = u64::from(self.count.max(2) - 1);
+        i64::from(self.data) + (u64::from(n) * u64::from(self.span) / steps) as i64
+    }
+
+    /// Bits of a place.
+    pub(super) fn width(&self) -> usize {
+        3 + self.widths.iter().map(|&w| usize::from(w)).sum::<usize>()
+    }
+}

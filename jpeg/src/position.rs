@@ -1,0 +1,89 @@
+//! Places in the entropy-coded data of a JPEG, between two MCUs.
+
+use memchr::memchr;
+
+/// A place between two MCUs, and all that is needed to go on from there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Position {
+    /// The byte of the JPEG in which the next bit stands.
+    pub(crate) byte: usize,
+    /// Bits of it that are taken, 0 to 7.
+    pub(crate) bit: u32,
+    /// The DC of each component's last block.
+    pub(crate) predictors: [i32; 3],
+}
+
+/// Finds bytes of the file from their number among the unstuffed ones; forwards only.
+#[derive(Debug)]
+pub(crate) struct Cursor<'a> {
+    input: &'a [u8],
+    /// A byte of the file, and the number of unstuffed ones before it.
+    at: usize,
+    taken: usize,
+}
+
+impl<'a> Cursor<'a> {
+    /// At `start`, where unstuffing began.
+    pub(crate) fn new(input: &'a [u8], start: usize) -> Cursor<'a> {
+        Cursor::from(input, (start, 0))
+    }
+
+    /// At a byte of the file whose number among the unstuffed ones is known.
+    pub(crate) fn from(input: &'a [u8], (at, taken): (usize, usize)) -> Cursor<'a> {
+        Cursor { input, at, taken }
+    }
+
+    /// The byte of the file that is unstuffed byte `wanted`; the end of the data if there is none.
+    pub(crate) fn find(&mut self, wanted: usize) -> usize {
+        loop {
+            let rest = &self.input[self.at..];
+            let ahead = (wanted - self.taken.min(wanted)).min(rest.len());
+            let plain = memchr(0xff, &rest[..ahead]).unwrap_or(ahead);
+            (self.at, self.taken) = (self.at + plain, self.taken + plain);
+            match self.input[self.at..] {
+                // Markers and fill bytes are passed over even in front of the byte that is wanted.
+                [0xff, 0xd0..=0xd7, ..] => self.at += 2,
+                [0xff, 0xff, ..] => self.at += 1,
+                [0xff, 0, ..] if self.taken < wanted => {
+                    (self.at, self.taken) = (self.at + 2, self.taken + 1);
+                }
+                _ => return self.at,
+            }
+        }
+    }
+}
+
+/// Where data end that go on to `position`: the byte behind the last one of which bits are taken.
+pub(crate) fn end_of(bytes: &[u8], position: &Position) -> usize {
+    let stuffed = usize::from(bytes.get(position.byte) == Some(&0xff));
+    match position.bit {
+        0 => position.byte.min(bytes.len()),
+        _ => (position.byte + 1 + stuffed).min(bytes.len()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::entropy::{Unstuffed, unstuff};
+
+    #[test]
+    fn bytes_are_found_again_in_the_input() {
+        let input: Vec<u8> = [7, 0xff, 0, 8, 9, 0xff, 0xd0, 10, 0xff, 0, 0xff, 0, 11].repeat(5);
+        let mut found = Unstuffed::default();
+        unstuff(&input, 0, input.len(), &mut found);
+        let mut cursor = Cursor::new(&input, 0);
+        for (n, &byte) in found.bytes[..found.len()].iter().enumerate() {
+            assert_eq!(input[cursor.find(n)], byte, "byte {n}");
+            assert_eq!(Cursor::new(&input, 0).find(n), cursor.find(n), "from the start");
+        }
+        assert_eq!(cursor.find(found.len()), input.len());
+    }
+
+    #[test]
+    fn the_end_takes_the_byte_whose_bits_are_taken_and_its_stuffing() {
+        let bytes = [1, 0xff, 0, 2];
+        let end = |byte, bit| end_of(&bytes, &Position { byte, bit, predictors: [0; 3] });
+        assert_eq!([end(0, 0), end(0, 3), end(1, 0), end(1, 5), end(3, 1)], [0, 1, 1, 3, 4]);
+    }
+}

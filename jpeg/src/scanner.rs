@@ -1,0 +1,212 @@
+//! `Scanner`: reads every Huffman code of a JPEG, notes where decoding can start, and so proves that
+//! the entropy-coded data are whole.
+//!
+//! No pixel is made. What is noted goes into a blob, see `points`.
+
+use std::sync::Arc;
+
+use crate::entropy::{Lane, Lockstep, MOST_LANES, Tables};
+use crate::error::{Error, ErrorKind, Result};
+use crate::header::{EOI, Header, Walk};
+use crate::points::{encode, step};
+use crate::position::{Cursor, Position};
+use crate::strand::{Picture, Stop, Strand};
+
+/// Whole bytes that may be left behind the last block: some cameras fill up to a word.
+const SPARE: usize = 8;
+
+/// Makes entry points. What it needs for one picture is kept for the next; a thread should keep one.
+#[derive(Debug)]
+pub struct Scanner {
+    lanes: [Lane; MOST_LANES],
+    notes: [Notes; MOST_LANES],
+    lockstep: Lockstep,
+    blob: Vec<u8>,
+}
+
+/// What a lane finds.
+#[derive(Debug, Default)]
+struct Notes {
+    tables: Arc<Tables>,
+    places: Vec<Position>,
+    strand: Strand,
+    /// Of the pictures, the lane's.
+    number: usize,
+    /// MCUs between two places.
+    step: u32,
+    /// The byte of the last place, and its number among the unstuffed ones.
+    last: (usize, usize),
+}
+
+impl Default for Scanner {
+    fn default() -> Scanner {
+        Scanner {
+            lanes: Default::default(),
+            notes: Default::default(),
+            lockstep: Lockstep::best(),
+            blob: Vec::new(),
+        }
+    }
+}
+
+impl Scanner {
+    /// A scanner that uses what this processor has.
+    pub fn new() -> Scanner {
+        Scanner::default()
+    }
+
+    /// Appends the entry points of a JPEG to `out`.
+    ///
+    /// # Errors
+    /// As [`Scanner::scan_group`] tells them.
+    pub fn scan(&mut self, bytes: &[u8], header: &Header, out: &mut Vec<u8>) -> Result<()> {
+        let mut result = Ok(());
+        self.scan_group(&[(bytes, header)], |_, found| {
+            result = found.map(|blob| out.extend_from_slice(blob));
+        });
+        result
+    }
+
+    /// Scans several JPEGs at once, in this thread, and tells `done` of each, by its number, in any
+    /// order: its entry points.
+    ///
+    /// The errors that `done` is told:
+    /// - [`ErrorKind::Damaged`]: the data are not whole; byte and row of MCUs are named;
+    /// - [`ErrorKind::Unsupported`]: pictures of this kind have no entry points ([`Header::foreign`]).
+    pub fn scan_group(
+        &mut self,
+        pictures: &[(&[u8], &Header)],
+        mut done: impl FnMut(usize, Result<&[u8]>),
+    ) {
+        let (mut live, mut next) = (0, 0);
+        loop {
+            while live < MOST_LANES && next < pictures.len() {
+                match self.begin(live, next, &picture_of(pictures[next])) {
+                    Ok(()) => live += 1,
+                    Err(error) => done(next, Err(error)),
+                }
+                next += 1;
+            }
+            if live == 0 {
+                return;
+            }
+            let lane = self.lockstep.run(&mut self.lanes[..live]);
+            let number = self.notes[lane].number;
+            let picture = picture_of(pictures[number]);
+            let result = match self.go_on(lane, &picture) {
+                Ok(false) => continue,
+                Ok(true) => self.write(lane, &picture),
+                Err(stop) => {
+                    Err(self.notes[lane].strand.error(&picture, &self.lanes[lane], stop))
+                }
+            };
+            done(number, result.map(|()| self.blob.as_slice()));
+            live -= 1;
+            self.lanes[lane].tables = None;
+            self.lanes.swap(lane, live);
+            self.notes.swap(lane, live);
+        }
+    }
+
+    fn begin(&mut self, lane: usize, number: usize, picture: &Picture<'_>) -> Result<()> {
+        let header = picture.header;
+        if let Some(why) = header.foreign() {
+            return Err(Error::new(ErrorKind::Unsupported, format!("no entry points: {why}")));
+        }
+        if u32::try_from(picture.bytes.len()).is_err() {
+            return Err(Error::new(ErrorKind::Limit, "no entry points beyond 4 GiB"));
+        }
+        let (lane, notes) = (&mut self.lanes[lane], &mut self.notes[lane]);
+        if Arc::get_mut(&mut notes.tables).is_none() {
+            notes.tables = Arc::default();
+        }
+        if let Some(tables) = Arc::get_mut(&mut notes.tables) {
+            tables.build(header, picture.bytes)?;
+        }
+        (notes.number, notes.step) = (number, step(picture.mcus.0));
+        notes.places.clear();
+        notes.last = (header.data, 0);
+        lane.set_components(&header.components, &notes.tables);
+        lane.set_room(notes.step as usize * header.components.blocks());
+        notes.strand = Strand::new(picture, 0..picture.mcus.1, &(0..0));
+        notes.strand.start(picture, lane);
+        notes.leg(picture, lane, 0).map_err(|stop| notes.strand.error(picture, lane, stop))
+    }
+
+    /// A lane stopped: whether its picture is at its end.
+    fn go_on(&mut self, lane: usize, picture: &Picture<'_>) -> std::result::Result<bool, Stop> {
+        let (lane, notes) = (&mut self.lanes[lane], &mut self.notes[lane]);
+        if !notes.strand.go_on(picture, lane)? {
+            return Ok(false);
+        }
+        let mut column = notes.strand.columns.end;
+        if column == picture.mcus.0 {
+            column = 0;
+            notes.strand.row += 1;
+            if notes.strand.row == picture.mcus.1 {
+                return Ok(true);
+            }
+        }
+        notes.leg(picture, lane, column).map(|()| false)
+    }
+
+    /// The last block is decoded: nothing else may follow but the end of the image.
+    fn write(&mut self, lane: usize, picture: &Picture<'_>) -> Result<()> {
+        let (lane, notes) = (&self.lanes[lane], &mut self.notes[lane]);
+        let data = &lane.data;
+        let left = data.len() - lane.bit().div_ceil(8).min(data.len());
+        if left > SPARE || notes.strand.markers() != data.restarts.len() {
+            let mut cursor = Cursor::new(picture.bytes, picture.header.data);
+            let byte = cursor.find(lane.bit().div_ceil(8));
+            let text = format!("{left} bytes are left behind the last block: the data are damaged");
+            return Err(Error::damaged(byte, text));
+        }
+        let mut walk = Walk::from(picture.bytes, data.end);
+        loop {
+            let (marker, at) = walk.marker()?;
+            match marker {
+                EOI => break,
+                0x01..=0xbf | 0xd0..=0xd8 | 0xda => {
+                    let text = format!("marker ff{marker:02x} stands where the image should end");
+                    return Err(Error::damaged(at, text));
+                }
+                _ => walk.segment(at)?,
+            };
+        }
+        let end = notes.place(picture, lane);
+        notes.places.push(end);
+        self.blob.clear();
+        let (columns, rows) = picture.mcus;
+        let count = picture.header.components.count();
+        let grid = (rows, columns.div_ceil(notes.step), notes.step);
+        encode(picture.bytes, count, grid, &notes.places, &mut self.blob);
+        Ok(())
+    }
+}
+
+impl Notes {
+    /// Notes the place in front of MCU `column`, and begins the leg up to the next one.
+    fn leg(
+        &mut self,
+        picture: &Picture<'_>,
+        lane: &mut Lane,
+        column: u32,
+    ) -> std::result::Result<(), Stop> {
+        let place = self.place(picture, lane);
+        self.places.push(place);
+        self.strand.columns = column..(column + self.step).min(picture.mcus.0);
+        self.strand.begin_row(picture, lane)
+    }
+
+    /// Where the lane stands, found from the last place on.
+    fn place(&mut self, picture: &Picture<'_>, lane: &Lane) -> Position {
+        let (bit, predictors) = (lane.bit(), lane.predictors());
+        let byte = Cursor::from(picture.bytes, self.last).find(bit >> 3);
+        self.last = (byte, bit >> 3);
+        Position { byte, bit: (bit & 7) as u32, predictors }
+    }
+}
+
+fn picture_of<'a>((bytes, header): (&'a [u8], &'a Header)) -> Picture<'a> {
+    Picture { bytes, header, mcus: header.mcus(), points: None }
+}

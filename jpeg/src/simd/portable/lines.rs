@@ -1,0 +1,53 @@
+//! Upsampling and colour of whole lines, in plain Rust. Lines may have any length.
+//!
+//! Upsampling is the triangle filter that libjpeg calls fancy: a new sample is 3/4 of the nearer old
+//! one and 1/4 of the farther one. Where two results are equally near, rounding goes up and down by
+//! turns. Colour is that of JFIF (ITU-R BT.601, all 256 values) with factors of 16 bits.
+
+/// See [`crate::simd::run::Simd::h2v1`].
+pub(in crate::simd) fn h2v1(line: &[u8], out: &mut [u8]) {
+    let n = line.len().saturating_sub(2);
+    for (old, new) in line.windows(3).zip(out[..2 * n].as_chunks_mut::<2>().0) {
+        let [left, middle, right] = [old[0], old[1], old[2]].map(u16::from);
+        *new = [((3 * middle + left + 1) >> 2) as u8, ((3 * middle + right + 2) >> 2) as u8];
+    }
+}
+
+/// See [`crate::simd::run::Simd::h2v2`].
+pub(in crate::simd) fn h2v2(near: &[u8], far: &[u8], out: &mut [u8]) {
+    let n = near.len().saturating_sub(2);
+    let old = near.windows(3).zip(far[..near.len()].windows(3));
+    for ((near, far), new) in old.zip(out[..2 * n].as_chunks_mut::<2>().0) {
+        let [left, middle, right] =
+            std::array::from_fn(|i| 3 * u16::from(near[i]) + u16::from(far[i]));
+        *new = [((3 * middle + left + 8) >> 4) as u8, ((3 * middle + right + 7) >> 4) as u8];
+    }
+}
+
+/// See [`crate::simd::run::Simd::h1v2`].
+pub(in crate::simd) fn h1v2(near: &[u8], far: &[u8], bias: u8, out: &mut [u8]) {
+    let n = near.len();
+    for ((near, far), new) in near.iter().zip(&far[..n]).zip(&mut out[..n]) {
+        *new = ((3 * u16::from(*near) + u16::from(*far) + u16::from(bias)) >> 2) as u8;
+    }
+}
+
+/// See [`crate::simd::run::Simd::ycc_rgb`].
+pub(in crate::simd) fn ycc_rgb(y: &[u8], cb: &[u8], cr: &[u8], out: &mut [u8]) {
+    let n = y.len();
+    let colours = y.iter().zip(&cb[..n]).zip(&cr[..n]);
+    for (((y, cb), cr), new) in colours.zip(out[..3 * n].as_chunks_mut::<3>().0) {
+        let (y, cb, cr) = (i32::from(*y), i32::from(*cb) - 128, i32::from(*cr) - 128);
+        let red = y + ((91881 * cr + 32768) >> 16);
+        let green = y + ((-22554 * cb - 46802 * cr + 32768) >> 16);
+        let blue = y + ((116_130 * cb + 32768) >> 16);
+        *new = [red, green, blue].map(|value| value.clamp(0, 255) as u8);
+    }
+}
+
+/// See [`crate::simd::run::Simd::grey_rgb`].
+pub(in crate::simd) fn grey_rgb(grey: &[u8], out: &mut [u8]) {
+    for (grey, new) in grey.iter().zip(out[..3 * grey.len()].as_chunks_mut::<3>().0) {
+        *new = [*grey; 3];
+    }
+}

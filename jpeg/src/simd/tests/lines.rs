@@ -1,0 +1,168 @@
+//! Lines: against formulas written sample by sample, at all lengths, with nothing touched beside.
+
+use super::blocks::Numbers;
+use crate::simd::Simd;
+
+/// Lengths at which vectors of 16, 32 and 64 bytes begin, end and overlap.
+const LENGTHS: std::ops::Range<usize> = 0..200;
+
+/// Runs a kernel on an `out` that lies between other bytes; those must stay.
+fn within(length: usize, kernel: impl FnOnce(&mut [u8])) -> Vec<u8> {
+    let mut out = vec![0x5a; length + 128];
+    kernel(&mut out[64..64 + length]);
+    assert!(out[..64].iter().chain(&out[64 + length..]).all(|&b| b == 0x5a), "written beside");
+    out[64..64 + length].to_vec()
+}
+
+fn extremes(numbers: &mut Numbers, n: usize) -> Vec<u8> {
+    match numbers.below(4) {
+        0 => vec![0; n],
+        1 => vec![255; n],
+        2 => numbers.bytes(n).iter().map(|b| if b % 2 == 0 { 0 } else { 255 }).collect(),
+        _ => numbers.bytes(n),
+    }
+}
+
+#[test]
+fn columns_are_doubled() {
+    let mut numbers = Numbers::new(1);
+    for n in LENGTHS.chain([1000]) {
+        let line = extremes(&mut numbers, n + 2);
+        let at = |i: usize| u32::from(line[i]);
+        let even = |i| (3 * at(i + 1) + at(i) + 1) / 4;
+        let odd = |i| (3 * at(i + 1) + at(i + 2) + 2) / 4;
+        let want: Vec<_> = (0..n).flat_map(|i| [even(i) as u8, odd(i) as u8]).collect();
+        for set in Simd::all() {
+            let got = within(2 * n, |out| (set.h2v1)(&line, out));
+            assert_eq!(got, want, "{}, {n} samples", set.name);
+        }
+    }
+}
+
+#[test]
+fn columns_and_rows_are_doubled() {
+    let mut numbers = Numbers::new(2);
+    for n in LENGTHS.chain([1000]) {
+        let (near, far) = (extremes(&mut numbers, n + 2), extremes(&mut numbers, n + 2));
+        let at = |i: usize| 3 * u32::from(near[i]) + u32::from(far[i]);
+        let even = |i| (3 * at(i + 1) + at(i) + 8) / 16;
+        let odd = |i| (3 * at(i + 1) + at(i + 2) + 7) / 16;
+        let want: Vec<_> = (0..n).flat_map(|i| [even(i) as u8, odd(i) as u8]).collect();
+        for set in Simd::all() {
+            let got = within(2 * n, |out| (set.h2v2)(&near, &far, out));
+            assert_eq!(got, want, "{}, {n} samples", set.name);
+        }
+    }
+}
+
+#[test]
+fn rows_are_doubled() {
+    let mut numbers = Numbers::new(3);
+    for n in LENGTHS.chain([1000]) {
+        let (near, far) = (extremes(&mut numbers, n), extremes(&mut numbers, n));
+        for bias in [1, 2] {
+            let mean = |i: usize| (3 * u32::from(near[i]) + u32::from(far[i]) + bias) / 4;
+            let want: Vec<_> = (0..n).map(|i| mean(i) as u8).collect();
+            for set in Simd::all() {
+                let got = within(n, |out| (set.h1v2)(&near, &far, bias as u8, out));
+                assert_eq!(got, want, "{}, {n} samples", set.name);
+            }
+        }
+    }
+}
+
+fn colour(y: u8, cb: u8, cr: u8) -> [u8; 3] {
+    let (y, cb, cr) = (i64::from(y), i64::from(cb) - 128, i64::from(cr) - 128);
+    let red = y + (91881 * cr + 32768).div_euclid(65536);
+    let green = y + (-22554 * cb - 46802 * cr + 32768).div_euclid(65536);
+    let blue = y + (116_130 * cb + 32768).div_euclid(65536);
+    [red, green, blue].map(|value| value.clamp(0, 255) as u8)
+}
+
+#[test]
+fn every_pair_of_chroma_gives_its_colour() {
+    let cr: Vec<_> = (0..=255).collect();
+    for cb in 0..=255 {
+        for y in [0, 77, 128, 255] {
+            let (y, cb) = ([y; 256], [cb; 256]);
+            let want: Vec<_> = (0..256).flat_map(|i| colour(y[i], cb[i], cr[i])).collect();
+            for set in Simd::all() {
+                let mut got = vec![0; 3 * 256];
+                (set.ycc_rgb)(&y, &cb, &cr, &mut got);
+                assert!(got == want, "{}: y {}, cb {}", set.name, y[0], cb[0]);
+            }
+        }
+    }
+}
+
+/// All 2^24 colours. A minute in a debug build, hence not run with the others.
+#[test]
+#[ignore = "a minute in a debug build"]
+fn every_colour_is_exact() {
+    let cr: Vec<_> = (0..=255).collect();
+    for (y, cb) in (0..=255).flat_map(|y| (0..=255).map(move |cb| (y, cb))) {
+        let want: Vec<_> = (0..=255).flat_map(|cr| colour(y, cb, cr)).collect();
+        for set in Simd::all() {
+            let mut got = vec![0; 3 * 256];
+            (set.ycc_rgb)(&[y; 256], &[cb; 256], &cr, &mut got);
+            assert!(got == want, "{}: y {y}, cb {cb}", set.name);
+        }
+    }
+}
+
+#[test]
+fn colour_lines_of_every_length() {
+    let mut numbers = Numbers::new(4);
+    for n in LENGTHS.chain([1000]) {
+        let [y, cb, cr] = std::array::from_fn(|_| extremes(&mut numbers, n));
+        let want: Vec<_> = (0..n).flat_map(|i| colour(y[i], cb[i], cr[i])).collect();
+        let grey: Vec<_> = y.iter().flat_map(|&y| [y; 3]).collect();
+        for set in Simd::all() {
+            let got = within(3 * n, |out| (set.ycc_rgb)(&y, &cb, &cr, out));
+            assert_eq!(got, want, "{}, {n} samples", set.name);
+            let got = within(3 * n, |out| (set.grey_rgb)(&y, out));
+            assert_eq!(got, grey, "{}, {n} samples", set.name);
+        }
+    }
+}
+
+#[test]
+fn the_first_line_says_how_many() {
+    let long = [9; 300];
+    for set in Simd::all() {
+        let mut out = [1; 900];
+        (set.ycc_rgb)(&long[..50], &long, &long, &mut out);
+        (set.h2v2)(&long[..52], &long, &mut out);
+        (set.h2v1)(&long[..52], &mut out);
+        (set.h1v2)(&long[..50], &long, 1, &mut out);
+        (set.grey_rgb)(&long[..50], &mut out);
+        assert!(out[150..].iter().all(|&b| b == 1), "{}", set.name);
+        (set.h2v1)(&[], &mut []);
+        (set.h2v2)(&[1], &[1], &mut []);
+    }
+}
+
+/// Each of these is one sample too short, in some vector's way.
+#[test]
+fn short_lines_are_noticed() {
+    let long = [9u8; 300];
+    for set in Simd::all() {
+        let attempt = |kernel: &dyn Fn(&mut [u8])| {
+            let mut out = [0; 900];
+            let failed =
+                std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| kernel(&mut out)));
+            assert!(failed.is_err(), "{}", set.name);
+        };
+        for n in [1, 16, 31, 32, 33, 100] {
+            attempt(&|out| (set.h2v1)(&long[..n + 2], &mut out[..2 * n - 1]));
+            attempt(&|out| (set.h2v2)(&long[..n + 2], &long[..n + 1], out));
+            attempt(&|out| (set.h2v2)(&long[..n + 2], &long, &mut out[..2 * n - 1]));
+            attempt(&|out| (set.h1v2)(&long[..n], &long[..n - 1], 1, out));
+            attempt(&|out| (set.h1v2)(&long[..n], &long, 1, &mut out[..n - 1]));
+            attempt(&|out| (set.ycc_rgb)(&long[..n], &long[..n - 1], &long, out));
+            attempt(&|out| (set.ycc_rgb)(&long[..n], &long, &long[..n - 1], out));
+            attempt(&|out| (set.ycc_rgb)(&long[..n], &long, &long, &mut out[..3 * n - 1]));
+            attempt(&|out| (set.grey_rgb)(&long[..n], &mut out[..3 * n - 1]));
+        }
+    }
+}

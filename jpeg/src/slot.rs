@@ -1,0 +1,124 @@
+//! `Slot`: a picture under way, from rows of coefficients to rows of pixels.
+//!
+//! Rows of MCUs may come in any order; a row of pixels is written as soon as the samples that it
+//! depends on are there, while they are in the cache. Knows nothing of lanes and bits.
+
+use std::sync::Arc;
+
+use crate::entropy::Tables;
+use crate::error::{Error, Result};
+use crate::job::{Job, Report};
+use crate::layout::Layout;
+use crate::lines::{Lines, Wanted};
+use crate::planes::Planes;
+use crate::simd::Simd;
+
+/// How far a row of MCUs is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Row {
+    #[default]
+    Missing,
+    /// Its samples are there.
+    There,
+    /// Its pixels are written.
+    Written,
+}
+
+/// A picture under way.
+#[derive(Debug, Default)]
+pub(crate) struct Slot {
+    pub(crate) layout: Layout,
+    pub(crate) tables: Arc<Tables>,
+    pub(crate) report: Report,
+    /// What ended it before its time.
+    pub(crate) error: Option<Error>,
+    planes: Planes,
+    lines: Lines,
+    /// The rows of the layout.
+    rows: Vec<Row>,
+}
+
+impl Slot {
+    /// Makes ready for a picture.
+    ///
+    /// # Errors
+    /// The job can't be, its Huffman tables are damaged, or there is no memory.
+    pub(crate) fn open(&mut self, job: &Job<'_>) -> Result<()> {
+        job.check()?;
+        self.layout = Layout::of(job.header, job.scale, job.region)?;
+        // Lanes have given their share back when a slot is free; if not, this one makes its own.
+        let tables = match Arc::get_mut(&mut self.tables) {
+            Some(tables) => tables,
+            None => {
+                self.tables = Arc::default();
+                #[allow(clippy::expect_used)] // nobody else knows of it
+                Arc::get_mut(&mut self.tables).expect("tables of its own")
+            }
+        };
+        tables.build(job.header, job.bytes)?;
+        self.planes.set(&self.layout)?;
+        let (columns, rows) = self.layout.mcus;
+        let all = u64::from(columns) * u64::from(rows) * self.layout.blocks as u64;
+        self.report = Report { blocks: all, ..Report::default() };
+        self.reset();
+        Ok(())
+    }
+
+    /// Forgets the rows: they come again.
+    pub(crate) fn reset(&mut self) {
+        self.error = None;
+        self.rows.clear();
+        self.rows.resize(self.layout.rows.len(), Row::Missing);
+    }
+
+    /// Takes a row of MCUs: its coefficients, from the MCU in column `first` on, become zeros again.
+    pub(crate) fn put(
+        &mut self,
+        simd: &Simd,
+        job: &mut Job<'_>,
+        (row, first): (u32, u32),
+        (coefficients, last): (&mut [[i16; 64]], &[u8]),
+    ) {
+        self.report.decoded += coefficients.len() as u64;
+        if !self.layout.rows.contains(&row) {
+            coefficients.fill([0; 64]);
+            return;
+        }
+        self.report.drawn += (self.layout.columns.len() * self.layout.blocks) as u64;
+        let quant = &job.header.tables.quant;
+        self.planes.put(simd, &self.layout, quant, (row, first), (coefficients, last));
+        let number = (row - self.layout.rows.start) as usize;
+        self.rows[number] = Row::There;
+        for near in number.saturating_sub(1)..(number + 2).min(self.rows.len()) {
+            if self.is_ready(near) {
+                self.write(simd, job, near);
+                self.rows[near] = Row::Written;
+            }
+        }
+    }
+
+    /// Whether all is there that the pixels of a row depend on.
+    fn is_ready(&self, number: usize) -> bool {
+        let near = match self.layout.looks_down {
+            true => number.saturating_sub(1)..(number + 2).min(self.rows.len()),
+            false => number..number + 1,
+        };
+        self.rows[number] == Row::There && !self.rows[near].contains(&Row::Missing)
+    }
+
+    /// Writes the pixels of a row of MCUs that lie in the region.
+    fn write(&mut self, simd: &Simd, job: &mut Job<'_>, number: usize) {
+        let region = job.area();
+        let lines = self.layout.lines;
+        let top = (self.layout.rows.start + number as u32) * lines;
+        let from = top.max(region.top);
+        let to = (top + lines).min(region.top + region.height);
+        let wanted = Wanted { colour: job.colour, ycc: job.header.ycc };
+        let bytes = region.width as usize * job.colour.bytes();
+        for y in from..to {
+            let at = (y - region.top) as usize * job.stride;
+            let out = &mut job.output[at..at + bytes];
+            self.lines.write(simd, (&self.layout, &self.planes), wanted, (&region, y), out);
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! `Strand`: one lane's walk over rows of MCUs of one picture.
+//!
+//! Where a row's data begin and must end, restart markers, and what went wrong in words. Knows
+//! nothing of samples and pixels.
+
+use std::ops::Range;
+
+use crate::entropy::{Fault, Lane, unstuff};
+use crate::error::Error;
+use crate::header::Header;
+use crate::points::EntryPoints;
+use crate::position::{Cursor, Position, end_of};
+
+/// The picture that a strand is of.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Picture<'a> {
+    pub(crate) bytes: &'a [u8],
+    pub(crate) header: &'a Header,
+    /// MCUs across and down.
+    pub(crate) mcus: (u32, u32),
+    /// Where rows can start; none if the walk is from the first row on.
+    pub(crate) points: Option<EntryPoints<'a>>,
+}
+
+/// Why a strand can't go on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stop {
+    /// The codes are wrong.
+    Fault(Fault),
+    /// No restart marker, or another one than this.
+    Restart(u8),
+    /// A row does not end where the next entry point is.
+    Disagrees,
+}
+
+/// A lane's walk.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Strand {
+    /// The row under way, and the one behind the last.
+    pub(crate) row: u32,
+    pub(crate) end: u32,
+    /// The MCUs that are decoded of each row.
+    pub(crate) columns: Range<u32>,
+    /// The next MCU of the row under way.
+    column: u32,
+    /// The byte of the picture where the lane's data begin.
+    origin: usize,
+    /// MCUs up to the next restart marker, and its number among those of the lane's data.
+    until: u32,
+    marker: usize,
+    /// Where the row must end: bits of the data, predictors.
+    target: Option<(usize, [i32; 3])>,
+}
+
+impl Strand {
+    /// A walk over `rows`, of which `columns` are wanted.
+    pub(crate) fn new(picture: &Picture<'_>, rows: Range<u32>, columns: &Range<u32>) -> Strand {
+        let columns = match picture.points {
+            Some(points) => {
+                let step = points.step();
+                let end = columns.end.div_ceil(step) * step;
+                columns.start / step * step..end.min(picture.mcus.0)
+            }
+            None => 0..picture.mcus.0,
+        };
+        Strand { row: rows.start, end: rows.end, columns, ..Strand::default() }
+    }
+
+    /// Goes to where the walk begins, if it is the picture's start.
+    pub(crate) fn start(&mut self, picture: &Picture<'_>, lane: &mut Lane) {
+        if picture.points.is_none() {
+            self.origin = picture.header.data;
+            unstuff(picture.bytes, self.origin, picture.bytes.len(), &mut lane.data);
+            lane.seek(0, [0; 3]);
+            (self.until, self.marker) = (picture.header.restart, 0);
+        }
+    }
+
+    /// Begins the row under way.
+    pub(crate) fn begin_row(
+        &mut self,
+        picture: &Picture<'_>,
+        lane: &mut Lane,
+    ) -> Result<(), Stop> {
+        self.column = self.columns.start;
+        if let Some(points) = &picture.points {
+            let from = points.place(self.row, self.columns.start);
+            let to = points.place(self.row, self.columns.end);
+            self.enter(picture, lane, (from, to))?;
+        }
+        self.leg(picture, lane)
+    }
+
+    /// Takes the data between two entry points.
+    fn enter(
+        &mut self,
+        picture: &Picture<'_>,
+        lane: &mut Lane,
+        (from, to): (Position, Position),
+    ) -> Result<(), Stop> {
+        let end = end_of(picture.bytes, &to);
+        if from.byte < picture.header.data || from.byte > end {
+            return Err(Stop::Disagrees);
+        }
+        self.origin = from.byte;
+        unstuff(picture.bytes, from.byte, end, &mut lane.data);
+        lane.seek(from.bit as usize, from.predictors);
+        let bits = 8 * lane.data.len();
+        let target = if to.bit == 0 { bits } else { (bits + to.bit as usize).wrapping_sub(8) };
+        self.target = Some((target, to.predictors));
+        let number = u64::from(self.row) * u64::from(picture.mcus.0) + u64::from(self.column);
+        let interval = picture.header.restart;
+        if interval > 0 {
+            self.until = interval - (number % u64::from(interval)) as u32;
+        }
+        self.marker = 0;
+        Ok(())
+    }
+
+    /// Begins a leg: up to the row's end or the next restart marker.
+    fn leg(&mut self, picture: &Picture<'_>, lane: &mut Lane) -> Result<(), Stop> {
+        let blocks = picture.header.components.blocks();
+        let mcus = self.ahead(picture) as usize;
+        let first = (self.column - self.columns.start) as usize * blocks;
+        lane.begin(first, mcus * blocks).map_err(Stop::Fault)
+    }
+
+    /// MCUs of the leg under way.
+    fn ahead(&self, picture: &Picture<'_>) -> u32 {
+        let left = self.columns.end - self.column;
+        if picture.header.restart > 0 { left.min(self.until) } else { left }
+    }
+
+    /// After the lane stopped: whether the row is whole. If not, the next leg of it has begun.
+    pub(crate) fn go_on(&mut self, picture: &Picture<'_>, lane: &mut Lane) -> Result<bool, Stop> {
+        if let Some(fault) = lane.fault() {
+            return Err(Stop::Fault(fault));
+        }
+        let mcus = self.ahead(picture);
+        self.column += mcus;
+        if picture.header.restart > 0 {
+            self.until -= mcus;
+            let last = (self.column, self.row + 1) == picture.mcus;
+            if self.until == 0 && !last {
+                self.restart(picture, lane)?;
+            }
+        }
+        if self.column < self.columns.end {
+            return self.leg(picture, lane).map(|()| false);
+        }
+        match self.target {
+            Some(target) if target != (lane.bit(), lane.predictors()) => Err(Stop::Disagrees),
+            _ => Ok(true),
+        }
+    }
+
+    /// Passes a restart marker.
+    fn restart(&mut self, picture: &Picture<'_>, lane: &mut Lane) -> Result<(), Stop> {
+        let number = u64::from(self.row) * u64::from(picture.mcus.0) + u64::from(self.column);
+        let wanted = ((number / u64::from(picture.header.restart) - 1) & 7) as u8;
+        let byte = lane.bit().div_ceil(8);
+        if lane.data.restarts.get(self.marker) != Some(&(byte, wanted)) {
+            return Err(Stop::Restart(wanted));
+        }
+        self.marker += 1;
+        self.until = picture.header.restart;
+        lane.seek(8 * byte, [0; 3]);
+        Ok(())
+    }
+
+    /// Restart markers of the lane's data that were passed.
+    pub(crate) fn markers(&self) -> usize {
+        self.marker
+    }
+
+    /// The error of a stop.
+    pub(crate) fn error(&self, picture: &Picture<'_>, lane: &Lane, stop: Stop) -> Error {
+        let byte = Cursor::new(picture.bytes, self.origin).find(lane.bit() >> 3);
+        let text = match stop {
+            Stop::Fault(Fault::NoCode) => "no Huffman code begins with the bits here".into(),
+            Stop::Fault(Fault::TooLong) => "a block has more than 64 coefficients".into(),
+            Stop::Fault(Fault::Cut) => match picture.bytes.get(byte..byte + 2) {
+                Some([0xff, marker]) => {
+                    format!("marker ff{marker:02x} stands where more entropy-coded data should")
+                }
+                _ => "the data end here, before the picture does: the file was cut".into(),
+            },
+            Stop::Restart(wanted) => {
+                format!("restart marker ffd{wanted} should stand here: the data are damaged")
+            }
+            Stop::Disagrees => "a row does not end where its entry points say".into(),
+        };
+        Error::damaged(byte, text).in_row(self.row)
+    }
+}
