@@ -20,12 +20,13 @@ impl Decoder {
     /// As [`Decoder::decode_group`] tells them.
     pub fn decode(&mut self, job: Job<'_>) -> Result<Report> {
         let mut result = Ok(Report::default());
-        self.decode_group(&mut [job], |_, found| result = found);
+        self.decode_group([job], |_, found| result = found);
         result
     }
 
     /// Decodes several pictures at once, in this thread: while one stream waits for its tables, others
-    /// go on. `done` is told of each, by its number, in any order. A picture that can't be decoded has
+    /// go on. Jobs are taken as streams become free; four or more keep all busy to the end but for the
+    /// last. `done` is told of each, by its number, in any order. A picture that can't be decoded has
     /// no effect on the others; its own output is then of no use.
     ///
     /// The errors that `done` is told:
@@ -33,8 +34,12 @@ impl Decoder {
     /// - [`crate::ErrorKind::Unsupported`]: no decoder here knows this kind;
     /// - [`crate::ErrorKind::Limit`]: there is no memory for it;
     /// - [`crate::ErrorKind::Usage`]: the region is not within the picture, or the output too small.
-    pub fn decode_group(&mut self, jobs: &mut [Job<'_>], done: impl FnMut(usize, Result<Report>)) {
-        Group::new(&mut self.0, jobs, done).run();
+    pub fn decode_group<'a>(
+        &mut self,
+        jobs: impl IntoIterator<Item = Job<'a>>,
+        done: impl FnMut(usize, Result<Report>),
+    ) {
+        Group::new(&mut self.0, jobs.into_iter(), done).run();
     }
 
     /// The most streams that are decoded in turn, 1 to 4; 4 unless said. For measurements.

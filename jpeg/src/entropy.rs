@@ -14,4 +14,4 @@ mod unstuff;
 pub(crate) use self::huffman::Tables;
 pub(crate) use self::lane::{Fault, Lane};
 pub(crate) use self::lockstep::{Lockstep, MOST_LANES};
-pub(crate) use self::unstuff::{Unstuffed, unstuff};
+pub(crate) use self::unstuff::unstuff;

@@ -63,7 +63,10 @@ fn run(
     let told = |e| {
         let why = job.header.foreign().unwrap_or_default();
         let text = format!("{why}, and can't be decoded: {e:?}");
-        Error::new(if job.header.is_known() { ErrorKind::Damaged } else { ErrorKind::Unsupported }, text)
+        Error::new(
+            if job.header.is_known() { ErrorKind::Damaged } else { ErrorKind::Unsupported },
+            text,
+        )
     };
     decoder.decode_headers().map_err(told)?;
     if decoder.dimensions() != Some((width, height))

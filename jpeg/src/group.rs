@@ -7,13 +7,13 @@
 use std::mem;
 
 use crate::entropy::{Lane, Lockstep, MOST_LANES};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::foreign;
 use crate::job::{Job, Report, Use};
 use crate::points::EntryPoints;
 use crate::simd::Simd;
 use crate::slot::Slot;
-use crate::strand::{Picture, Stop, Strand};
+use crate::strand::{Picture, Strand};
 
 /// What a decoder works with, kept from call to call.
 #[derive(Debug)]
@@ -45,9 +45,10 @@ impl Hands {
 }
 
 /// A picture that is dealt out.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 struct Work<'a> {
-    job: usize,
+    job: Job<'a>,
+    number: usize,
     points: Option<EntryPoints<'a>>,
     /// The first row that no lane has, and the one behind the last.
     row: u32,
@@ -59,12 +60,12 @@ struct Work<'a> {
 }
 
 /// One call of [`crate::Decoder::decode_group`].
-pub(crate) struct Group<'h, 'j, 'a, F> {
+pub(crate) struct Group<'h, 'a, I, F> {
     hands: &'h mut Hands,
-    jobs: &'j mut [Job<'a>],
+    jobs: I,
     done: F,
-    /// The job that is opened next.
-    next: usize,
+    /// Jobs taken so far.
+    taken: usize,
     /// What the slots are at.
     works: [Option<Work<'a>>; MOST_LANES],
     /// Slot and walk of the lanes at work, which are the first `live`.
@@ -72,10 +73,14 @@ pub(crate) struct Group<'h, 'j, 'a, F> {
     live: usize,
 }
 
-impl<'h, 'j, 'a, F: FnMut(usize, Result<Report>)> Group<'h, 'j, 'a, F> {
-    pub(crate) fn new(hands: &'h mut Hands, jobs: &'j mut [Job<'a>], done: F) -> Self {
-        let (works, strands) = ([None; MOST_LANES], Default::default());
-        Group { hands, jobs, done, next: 0, works, strands, live: 0 }
+impl<'h, 'a, I, F> Group<'h, 'a, I, F>
+where
+    I: Iterator<Item = Job<'a>>,
+    F: FnMut(usize, Result<Report>),
+{
+    pub(crate) fn new(hands: &'h mut Hands, jobs: I, done: F) -> Self {
+        let (works, strands) = (Default::default(), Default::default());
+        Group { hands, jobs, done, taken: 0, works, strands, live: 0 }
     }
 
     pub(crate) fn run(&mut self) {
@@ -92,30 +97,27 @@ impl<'h, 'j, 'a, F: FnMut(usize, Result<Report>)> Group<'h, 'j, 'a, F> {
     /// Gives the next lane some rows; false if there are none.
     fn deal(&mut self) -> bool {
         loop {
-            let open = |work: &Option<Work<'_>>| work.is_some_and(|work| work.row < work.end);
+            let open = |work: &Option<Work<'_>>| work.as_ref().is_some_and(Work::is_open);
             if let Some(slot) = self.works.iter().position(open) {
                 self.begin(slot);
                 return true;
             }
-            if self.next == self.jobs.len() {
-                return false;
-            }
-            self.next += 1;
-            self.open(self.next - 1);
+            let Some(job) = self.jobs.next() else { return false };
+            self.taken += 1;
+            self.open(self.taken - 1, job);
         }
     }
 
     /// Opens a job in a slot; or has it done elsewhere.
-    fn open(&mut self, number: usize) {
-        let job = &mut self.jobs[number];
+    fn open(&mut self, number: usize, mut job: Job<'a>) {
         if job.header.foreign().is_some() {
-            let result = foreign::decode(job);
+            let result = foreign::decode(&mut job);
             return (self.done)(number, result);
         }
         // Each slot in use has a lane at work or rows to be dealt, and there are as many as lanes.
         let Some(free) = self.works.iter().position(Option::is_none) else { return };
         let slot = &mut self.hands.slots[free];
-        if let Err(error) = slot.open(job) {
+        if let Err(error) = slot.open(&job) {
             return (self.done)(number, Err(error));
         }
         let points = job.entry_points.and_then(|blob| EntryPoints::read(blob).ok());
@@ -129,7 +131,7 @@ impl<'h, 'j, 'a, F: FnMut(usize, Result<Report>)> Group<'h, 'j, 'a, F> {
             (Some(_), None) => Use::Refused,
             (Some(_), Some(_)) => Use::Used,
         };
-        self.works[free] = Some(Work::of(number, slot, points, self.hands.streams));
+        self.works[free] = Some(Work::of((number, job), slot, points, self.hands.streams));
     }
 
     /// Gives the first free lane a share of the rows of a slot.
@@ -140,34 +142,29 @@ impl<'h, 'j, 'a, F: FnMut(usize, Result<Report>)> Group<'h, 'j, 'a, F> {
         work.row += share;
         work.pieces = work.pieces.saturating_sub(1);
         work.lanes += 1;
-        let work = *work;
         let number = self.live;
         self.live += 1;
-        let picture = self.picture(&work, slot);
         let (lane, from) = (&mut self.hands.lanes[number], &self.hands.slots[slot]);
+        let picture = work.picture(from);
         let mut strand = Strand::new(&picture, rows, &from.layout.columns);
         lane.set_components(&picture.header.components, &from.tables);
         lane.set_room(strand.columns.len() * from.layout.blocks);
-        strand.start(&picture, lane);
-        let begun = strand.begin_row(&picture, lane);
+        let begun = strand.start(&picture, lane).and_then(|()| {
+            let walked = strand.begin_row(&picture, lane);
+            walked.map_err(|stop| strand.error(&picture, lane, stop))
+        });
         self.strands[number] = (slot, strand);
-        if let Err(stop) = begun {
-            self.fail(number, &picture, stop);
+        if let Err(error) = begun {
+            self.fail(number, error);
         }
-    }
-
-    fn picture(&self, work: &Work<'a>, slot: usize) -> Picture<'a> {
-        let job = &self.jobs[work.job];
-        let mcus = self.hands.slots[slot].layout.mcus;
-        Picture { bytes: job.bytes, header: job.header, mcus, points: work.points }
     }
 
     /// Looks at a lane that stopped.
     fn settle(&mut self, number: usize) {
         let (slot, strand) = (self.strands[number].0, &mut self.strands[number].1);
-        let Some(work) = self.works[slot] else { return };
+        let Some(work) = &mut self.works[slot] else { return };
         let mut strand = mem::take(strand);
-        let picture = self.picture(&work, slot);
+        let picture = work.picture(&self.hands.slots[slot]);
         if self.hands.slots[slot].error.is_some() {
             // Another lane of the picture failed: nothing is made of this one's rows.
             self.hands.lanes[number].wipe();
@@ -180,7 +177,7 @@ impl<'h, 'j, 'a, F: FnMut(usize, Result<Report>)> Group<'h, 'j, 'a, F> {
             let blocks = strand.columns.len() * from.layout.blocks;
             let place = (strand.row, strand.columns.start);
             let data = (&mut lane.coefficients[..blocks], &lane.last[..blocks]);
-            from.put(self.hands.simd, &mut self.jobs[work.job], place, data);
+            from.put(self.hands.simd, &mut work.job, place, data);
             strand.row += 1;
             if strand.row == strand.end {
                 return self.retire(number);
@@ -189,17 +186,17 @@ impl<'h, 'j, 'a, F: FnMut(usize, Result<Report>)> Group<'h, 'j, 'a, F> {
         }
         self.strands[number].1 = strand;
         if let Err(stop) = whole {
-            self.fail(number, &picture, stop);
+            let error = self.strands[number].1.error(&picture, &self.hands.lanes[number], stop);
+            self.fail(number, error);
         }
     }
 
     /// A lane can't go on: its picture ends, or begins again without entry points.
-    fn fail(&mut self, number: usize, picture: &Picture<'a>, stop: Stop) {
-        let (slot, strand) = &self.strands[number];
-        let lane = &mut self.hands.lanes[number];
-        self.hands.slots[*slot].error = Some(strand.error(picture, lane, stop));
-        lane.wipe();
-        if let Some(work) = &mut self.works[*slot] {
+    fn fail(&mut self, number: usize, error: Error) {
+        let slot = self.strands[number].0;
+        self.hands.slots[slot].error = Some(error);
+        self.hands.lanes[number].wipe();
+        if let Some(work) = &mut self.works[slot] {
             work.row = work.end;
         }
         self.retire(number);
@@ -222,25 +219,55 @@ impl<'h, 'j, 'a, F: FnMut(usize, Result<Report>)> Group<'h, 'j, 'a, F> {
             // The entry points may have led astray: the codes alone decide.
             from.reset();
             from.report.entry_points = Use::Refused;
-            *work = Work::of(work.job, from, None, 1);
+            work.begin_again(from);
             return;
         }
         let result = match from.error.take() {
             Some(error) => Err(error),
             None => Ok(from.report),
         };
-        let job = work.job;
+        let number = work.number;
         self.works[slot] = None;
-        (self.done)(job, result);
+        (self.done)(number, result);
     }
 }
 
 impl<'a> Work<'a> {
     /// All of a picture, to be dealt out.
-    fn of(job: usize, slot: &Slot, points: Option<EntryPoints<'a>>, streams: usize) -> Work<'a> {
+    fn of(
+        (number, job): (usize, Job<'a>),
+        slot: &Slot,
+        points: Option<EntryPoints<'a>>,
+        streams: usize,
+    ) -> Work<'a> {
         let rows = &slot.layout.rows;
-        // Without entry points the walk is from the first row on, by one lane.
-        let (row, pieces) = if points.is_some() { (rows.start, streams) } else { (0, 1) };
-        Work { job, points, row, end: rows.end, pieces: pieces as u32, lanes: 0 }
+        let mut work = Work {
+            job,
+            number,
+            points,
+            row: rows.start,
+            end: rows.end,
+            pieces: streams as u32,
+            lanes: 0,
+        };
+        if points.is_none() {
+            work.begin_again(slot);
+        }
+        work
+    }
+
+    /// Without entry points the walk is from the first row on, by one lane.
+    fn begin_again(&mut self, slot: &Slot) {
+        (self.points, self.pieces) = (None, 1);
+        (self.row, self.end) = (0, slot.layout.rows.end);
+    }
+
+    fn is_open(&self) -> bool {
+        self.row < self.end
+    }
+
+    fn picture(&self, slot: &Slot) -> Picture<'a> {
+        let (bytes, header) = (self.job.bytes, self.job.header);
+        Picture { bytes, header, mcus: slot.layout.mcus, points: self.points }
     }
 }

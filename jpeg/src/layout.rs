@@ -78,7 +78,6 @@ pub(crate) struct Part {
 pub(crate) struct Layout {
     pub(crate) parts: [Part; 3],
     pub(crate) count: usize,
-    pub(crate) region: Option<Region>,
     /// MCUs of the whole picture, across and down.
     pub(crate) mcus: (u32, u32),
     /// Columns and rows of MCUs that the region needs.
@@ -102,7 +101,6 @@ impl Layout {
         let (h, v) = header.components.most();
         let mut layout = Layout {
             count: header.components.count(),
-            region: Some(region),
             mcus: header.mcus(),
             blocks: header.components.blocks(),
             lines: v * scale.block(),

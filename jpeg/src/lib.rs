@@ -14,6 +14,7 @@ mod header;
 mod job;
 mod layout;
 mod lines;
+mod memory;
 mod planes;
 mod points;
 mod position;

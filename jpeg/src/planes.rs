@@ -117,7 +117,10 @@ impl Plane {
             if self.left == 0 {
                 row[MARGIN - 1] = row[MARGIN];
             }
-            if let Some(behind) = (width - self.left.min(width)).checked_sub(1).filter(|_| width <= self.left + self.columns) {
+            if let Some(behind) = (width - self.left.min(width))
+                .checked_sub(1)
+                .filter(|_| width <= self.left + self.columns)
+            {
                 row[MARGIN + behind + 1] = row[MARGIN + behind];
             }
         }

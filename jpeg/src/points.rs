@@ -65,7 +65,12 @@ impl<'a> EntryPoints<'a> {
     }
 
     /// Whether they are of a picture of so many MCUs and components, whose data begin at `data`.
-    pub(crate) fn are_of(&self, (columns, rows): (u32, u32), components: usize, data: usize) -> bool {
+    pub(crate) fn are_of(
+        &self,
+        (columns, rows): (u32, u32),
+        components: usize,
+        data: usize,
+    ) -> bool {
         let fixed = &self.fixed;
         let (step, each) = (u32::from(fixed.step), u32::from(fixed.each));
         usize::from(fixed.components) == components

@@ -65,12 +65,12 @@ pub(crate) fn end_of(bytes: &[u8], position: &Position) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::entropy::{Unstuffed, unstuff};
+    use crate::entropy::{Lane, unstuff};
 
     #[test]
     fn bytes_are_found_again_in_the_input() {
         let input: Vec<u8> = [7, 0xff, 0, 8, 9, 0xff, 0xd0, 10, 0xff, 0, 0xff, 0, 11].repeat(5);
-        let mut found = Unstuffed::default();
+        let mut found = Lane::default().data;
         unstuff(&input, 0, input.len(), &mut found);
         let mut cursor = Cursor::new(&input, 0);
         for (n, &byte) in found.bytes[..found.len()].iter().enumerate() {

@@ -7,10 +7,10 @@ use std::sync::Arc;
 
 use crate::entropy::{Lane, Lockstep, MOST_LANES, Tables};
 use crate::error::{Error, ErrorKind, Result};
-use crate::header::{EOI, Header, Walk};
+use crate::header::Header;
 use crate::points::{encode, step};
 use crate::position::{Cursor, Position};
-use crate::strand::{Picture, Stop, Strand};
+use crate::strand::{Picture, Strand, Walked};
 
 /// Whole bytes that may be left behind the last block: some cameras fill up to a word.
 const SPARE: usize = 8;
@@ -96,9 +96,7 @@ impl Scanner {
             let result = match self.go_on(lane, &picture) {
                 Ok(false) => continue,
                 Ok(true) => self.write(lane, &picture),
-                Err(stop) => {
-                    Err(self.notes[lane].strand.error(&picture, &self.lanes[lane], stop))
-                }
+                Err(stop) => Err(self.notes[lane].strand.error(&picture, &self.lanes[lane], stop)),
             };
             done(number, result.map(|()| self.blob.as_slice()));
             live -= 1;
@@ -129,12 +127,12 @@ impl Scanner {
         lane.set_components(&header.components, &notes.tables);
         lane.set_room(notes.step as usize * header.components.blocks());
         notes.strand = Strand::new(picture, 0..picture.mcus.1, &(0..0));
-        notes.strand.start(picture, lane);
+        notes.strand.start(picture, lane)?;
         notes.leg(picture, lane, 0).map_err(|stop| notes.strand.error(picture, lane, stop))
     }
 
     /// A lane stopped: whether its picture is at its end.
-    fn go_on(&mut self, lane: usize, picture: &Picture<'_>) -> std::result::Result<bool, Stop> {
+    fn go_on(&mut self, lane: usize, picture: &Picture<'_>) -> Walked<bool> {
         let (lane, notes) = (&mut self.lanes[lane], &mut self.notes[lane]);
         if !notes.strand.go_on(picture, lane)? {
             return Ok(false);
@@ -161,18 +159,6 @@ impl Scanner {
             let text = format!("{left} bytes are left behind the last block: the data are damaged");
             return Err(Error::damaged(byte, text));
         }
-        let mut walk = Walk::from(picture.bytes, data.end);
-        loop {
-            let (marker, at) = walk.marker()?;
-            match marker {
-                EOI => break,
-                0x01..=0xbf | 0xd0..=0xd8 | 0xda => {
-                    let text = format!("marker ff{marker:02x} stands where the image should end");
-                    return Err(Error::damaged(at, text));
-                }
-                _ => walk.segment(at)?,
-            };
-        }
         let end = notes.place(picture, lane);
         notes.places.push(end);
         self.blob.clear();
@@ -186,12 +172,7 @@ impl Scanner {
 
 impl Notes {
     /// Notes the place in front of MCU `column`, and begins the leg up to the next one.
-    fn leg(
-        &mut self,
-        picture: &Picture<'_>,
-        lane: &mut Lane,
-        column: u32,
-    ) -> std::result::Result<(), Stop> {
+    fn leg(&mut self, picture: &Picture<'_>, lane: &mut Lane, column: u32) -> Walked<()> {
         let place = self.place(picture, lane);
         self.places.push(place);
         self.strand.columns = column..(column + self.step).min(picture.mcus.0);

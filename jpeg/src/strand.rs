@@ -6,8 +6,8 @@
 use std::ops::Range;
 
 use crate::entropy::{Fault, Lane, unstuff};
-use crate::error::Error;
-use crate::header::Header;
+use crate::error::{Error, Result};
+use crate::header::{Header, finish};
 use crate::points::EntryPoints;
 use crate::position::{Cursor, Position, end_of};
 
@@ -32,6 +32,9 @@ pub(crate) enum Stop {
     /// A row does not end where the next entry point is.
     Disagrees,
 }
+
+/// What became of a piece of a walk.
+pub(crate) type Walked<T> = std::result::Result<T, Stop>;
 
 /// A lane's walk.
 #[derive(Debug, Clone, Default)]
@@ -67,21 +70,22 @@ impl Strand {
     }
 
     /// Goes to where the walk begins, if it is the picture's start.
-    pub(crate) fn start(&mut self, picture: &Picture<'_>, lane: &mut Lane) {
-        if picture.points.is_none() {
-            self.origin = picture.header.data;
-            unstuff(picture.bytes, self.origin, picture.bytes.len(), &mut lane.data);
-            lane.seek(0, [0; 3]);
-            (self.until, self.marker) = (picture.header.restart, 0);
+    ///
+    /// # Errors
+    /// The data are not followed by the end of the image.
+    pub(crate) fn start(&mut self, picture: &Picture<'_>, lane: &mut Lane) -> Result<()> {
+        if picture.points.is_some() {
+            return Ok(()); // They were made from these bytes, whole.
         }
+        self.origin = picture.header.data;
+        unstuff(picture.bytes, self.origin, picture.bytes.len(), &mut lane.data);
+        lane.seek(0, [0; 3]);
+        (self.until, self.marker) = (picture.header.restart, 0);
+        finish(picture.bytes, lane.data.end)
     }
 
     /// Begins the row under way.
-    pub(crate) fn begin_row(
-        &mut self,
-        picture: &Picture<'_>,
-        lane: &mut Lane,
-    ) -> Result<(), Stop> {
+    pub(crate) fn begin_row(&mut self, picture: &Picture<'_>, lane: &mut Lane) -> Walked<()> {
         self.column = self.columns.start;
         if let Some(points) = &picture.points {
             let from = points.place(self.row, self.columns.start);
@@ -97,7 +101,7 @@ impl Strand {
         picture: &Picture<'_>,
         lane: &mut Lane,
         (from, to): (Position, Position),
-    ) -> Result<(), Stop> {
+    ) -> Walked<()> {
         let end = end_of(picture.bytes, &to);
         if from.byte < picture.header.data || from.byte > end {
             return Err(Stop::Disagrees);
@@ -118,7 +122,7 @@ impl Strand {
     }
 
     /// Begins a leg: up to the row's end or the next restart marker.
-    fn leg(&mut self, picture: &Picture<'_>, lane: &mut Lane) -> Result<(), Stop> {
+    fn leg(&mut self, picture: &Picture<'_>, lane: &mut Lane) -> Walked<()> {
         let blocks = picture.header.components.blocks();
         let mcus = self.ahead(picture) as usize;
         let first = (self.column - self.columns.start) as usize * blocks;
@@ -132,7 +136,7 @@ impl Strand {
     }
 
     /// After the lane stopped: whether the row is whole. If not, the next leg of it has begun.
-    pub(crate) fn go_on(&mut self, picture: &Picture<'_>, lane: &mut Lane) -> Result<bool, Stop> {
+    pub(crate) fn go_on(&mut self, picture: &Picture<'_>, lane: &mut Lane) -> Walked<bool> {
         if let Some(fault) = lane.fault() {
             return Err(Stop::Fault(fault));
         }
@@ -155,7 +159,7 @@ impl Strand {
     }
 
     /// Passes a restart marker.
-    fn restart(&mut self, picture: &Picture<'_>, lane: &mut Lane) -> Result<(), Stop> {
+    fn restart(&mut self, picture: &Picture<'_>, lane: &mut Lane) -> Walked<()> {
         let number = u64::from(self.row) * u64::from(picture.mcus.0) + u64::from(self.column);
         let wanted = ((number / u64::from(picture.header.restart) - 1) & 7) as u8;
         let byte = lane.bit().div_ceil(8);

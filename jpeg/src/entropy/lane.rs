@@ -321,7 +321,11 @@ impl Hot<'_> {
         let Some(window) = window(self.data, self.bit) else {
             return stop(&mut self.cold, Fault::Cut);
         };
-        let place = if self.cold.state.place == 0 { self.cold.pattern.count } else { self.cold.state.place };
+        let place = if self.cold.state.place == 0 {
+            self.cold.pattern.count
+        } else {
+            self.cold.state.place
+        };
         let table = &self.cold.tables.ac[self.cold.pattern.ac(place - 1)];
         let Some(rare) = table.rare_ac(window) else {
             return stop(&mut self.cold, Fault::NoCode);

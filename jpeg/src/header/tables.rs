@@ -98,11 +98,7 @@ impl Tables {
     }
 
     /// Whether all that the components need is there; else why another decoder must do it.
-    pub(super) fn check(
-        &self,
-        components: &Components,
-        at: usize,
-    ) -> Result<Option<&'static str>> {
+    pub(super) fn check(&self, components: &Components, at: usize) -> Result<Option<&'static str>> {
         for component in components.iter() {
             if self.quant[component.quant].is_none() {
                 let text = format!("quantisation table {} was never given", component.quant);

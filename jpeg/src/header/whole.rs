@@ -42,8 +42,27 @@ pub(crate) fn whole(bytes: &[u8]) -> Result<usize> {
     }
 }
 
+/// Walks from the end of the only scan to the end of the image.
+///
+/// # Errors
+/// It was cut, or something stands there that can't.
+pub(crate) fn finish(bytes: &[u8], scan_end: usize) -> Result<()> {
+    let mut walk = Walk::from(bytes, scan_end);
+    loop {
+        let (marker, at) = walk.marker()?;
+        match marker {
+            EOI => return Ok(()),
+            0x01..=0xbf | 0xd0..=0xd8 | SOS => {
+                let text = format!("marker ff{marker:02x} stands where the image should end");
+                return Err(Error::damaged(at, text));
+            }
+            _ => walk.segment(at)?,
+        };
+    }
+}
+
 /// Where the entropy-coded data that begin at `start` end.
-pub(crate) fn scan_end(bytes: &[u8], start: usize) -> Result<usize> {
+fn scan_end(bytes: &[u8], start: usize) -> Result<usize> {
     for found in memchr_iter(0xff, &bytes[start..]) {
         let at = start + found;
         match bytes.get(at + 1) {

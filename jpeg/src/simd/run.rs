@@ -16,10 +16,13 @@ pub(crate) struct Simd {
     /// One of two rows: `(near, far, bias, out)`, n samples each; bias 1 for the upper, 2 for the lower.
     pub(crate) h1v2: fn(&[u8], &[u8], u8, &mut [u8]),
     /// `(y, cb, cr, out)`: n samples each, 3 n bytes of red, green, blue.
-    pub(crate) ycc_rgb: fn(&[u8], &[u8], &[u8], &mut [u8]),
+    pub(crate) ycc_rgb: Colour,
     /// `(grey, out)`: n samples, 3 n bytes.
     pub(crate) grey_rgb: fn(&[u8], &mut [u8]),
 }
+
+/// See [`Simd::ycc_rgb`].
+pub(crate) type Colour = fn(&[u8], &[u8], &[u8], &mut [u8]);
 
 /// Blocks of one component that lie beside each other in the picture.
 #[derive(Debug)]

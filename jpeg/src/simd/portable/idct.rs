@@ -11,8 +11,8 @@ use crate::simd::cosines::{
 };
 use crate::simd::run::Blocks;
 
-/// See [`super::super::run::Simd::idct`].
-pub(super) fn to_8x8(blocks: &mut Blocks<'_>) {
+/// See [`crate::simd::run::Simd::idct`].
+pub(in crate::simd) fn to_8x8(blocks: &mut Blocks<'_>) {
     each(blocks, samples);
 }
 
@@ -33,7 +33,7 @@ pub(super) fn each<const N: usize>(
 }
 
 /// The samples of one block, row by row.
-pub(in crate::simd) fn samples(block: &[i16; 64], quant: &[u16; 64]) -> [[u8; 8]; 8] {
+fn samples(block: &[i16; 64], quant: &[u16; 64]) -> [[u8; 8]; 8] {
     let between = columns(block, quant);
     let mut out = [[0; 8]; 8];
     for (out, row) in out.iter_mut().zip(&between) {
@@ -41,6 +41,12 @@ pub(in crate::simd) fn samples(block: &[i16; 64], quant: &[u16; 64]) -> [[u8; 8]
         *out = sums.map(|sum| sample(round(sum, FACTOR_BITS + BETWEEN_BITS + EIGHTH_BITS)));
     }
     out
+}
+
+/// The sample of a block of one coefficient.
+pub(in crate::simd) fn flat(coefficient: i16, quant: u16) -> u8 {
+    let value = dequantised(coefficient, quant) << BETWEEN_BITS;
+    sample(round(value.into(), BETWEEN_BITS + EIGHTH_BITS))
 }
 
 fn columns(block: &[i16; 64], quant: &[u16; 64]) -> [[i16; 8]; 8] {

@@ -13,7 +13,7 @@ use crate::simd::cosines::{
 use crate::simd::run::Blocks;
 
 /// See [`crate::simd::run::Simd::idct`].
-pub(super) fn to_4x4(blocks: &mut Blocks<'_>) {
+pub(in crate::simd) fn to_4x4(blocks: &mut Blocks<'_>) {
     each(blocks, samples_4x4);
 }
 
@@ -43,7 +43,7 @@ fn mean(eightfold: i32) -> u8 {
     sample(mean << SPARE_BITS >> SPARE_BITS)
 }
 
-pub(in crate::simd) fn samples_4x4(block: &[i16; 64], quant: &[u16; 64]) -> [[u8; 4]; 4] {
+fn samples_4x4(block: &[i16; 64], quant: &[u16; 64]) -> [[u8; 4]; 4] {
     let value = |i: usize| dequantised(block[i], quant[i]);
     let mut between = [[0; 8]; 4];
     if (8..64).all(|i| i / 8 == 4 || block[i] == 0) {
@@ -73,7 +73,13 @@ fn sums_4(c: [i16; 8]) -> [i32; 4] {
     [even.0 + inner, even.1 + outer, even.1 - outer, even.0 - inner].map(|sum| sum.0)
 }
 
-pub(in crate::simd) fn samples_2x2(block: &[i16; 64], quant: &[u16; 64]) -> [[u8; 2]; 2] {
+/// The sample of a block of one coefficient.
+pub(in crate::simd) fn flat_2x2(coefficient: i16, quant: u16) -> u8 {
+    let value = i32::from(dequantised(coefficient, quant)) << BETWEEN_BITS;
+    sample(round(value << (FACTOR_BITS + 2), FACTOR_BITS + BETWEEN_BITS + EIGHTH_BITS + 2))
+}
+
+fn samples_2x2(block: &[i16; 64], quant: &[u16; 64]) -> [[u8; 2]; 2] {
     const COLUMNS: [usize; 5] = [0, 1, 3, 5, 7];
     let value = |i: usize| dequantised(block[i], quant[i]);
     let mut between = [[0; 5]; 2];

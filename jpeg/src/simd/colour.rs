@@ -1,0 +1,131 @@
+//! Colour conversion in vectors. As `portable::lines`, exact for every colour.
+//!
+//! Lines shorter than a vector go to the portable kernels; the last vector of a line overlaps the
+//! one before it.
+
+use super::lanes::{Lanes, NONE};
+use super::portable::lines;
+use super::upsample::starts;
+
+/// Factors of whole numbers of 16 bits: what is left of 1.402 without 1, in 2^-15. The rounding of
+/// its last bit changes nothing for chroma of 8 bits (a test goes through them all).
+const RED_CR: i16 = 13173;
+/// 1.772 without 2, in 2^-15.
+const BLUE_CB: i16 = -7471;
+/// -0.34414, in 2^-16.
+const GREEN_CB: i16 = -22554;
+/// -0.71414 and 1, in 2^-16.
+const GREEN_CR: i16 = (65536 - 46802) as i16;
+
+/// Red, green and blue of half a group each, unbounded, in 16 bits.
+type Rgb<L> = [<L as Lanes>::V; 3];
+
+#[inline(always)]
+pub(super) fn ycc_rgb<L: Lanes>(lanes: L, y: &[u8], cb: &[u8], cr: &[u8], out: &mut [u8]) {
+    let n = y.len();
+    if n < L::BYTES {
+        return lines::ycc_rgb(y, cb, cr, out);
+    }
+    let (cb, cr, out) = (&cb[..n], &cr[..n], &mut out[..3 * n]);
+    let zero = lanes.all_16(0);
+    for at in starts(n, L::BYTES) {
+        let (y, cb, cr) = (lanes.load(&y[at..]), lanes.load(&cb[at..]), lanes.load(&cr[at..]));
+        let low = rgb(
+            lanes,
+            lanes.zip_low_8(y, zero),
+            lanes.zip_low_8(cb, zero),
+            lanes.zip_low_8(cr, zero),
+        );
+        let high = rgb(
+            lanes,
+            lanes.zip_high_8(y, zero),
+            lanes.zip_high_8(cb, zero),
+            lanes.zip_high_8(cr, zero),
+        );
+        lanes.store_three(triples(lanes, low, high), &mut out[3 * at..][..3 * L::BYTES]);
+    }
+}
+
+#[inline(always)]
+fn rgb<L: Lanes>(lanes: L, y: L::V, cb: L::V, cr: L::V) -> Rgb<L> {
+    let middle = lanes.all_16(128);
+    let (cb, cr) = (lanes.sub_16(cb, middle), lanes.sub_16(cr, middle));
+    let red = lanes.add_16(cr, lanes.mul_round_16(cr, lanes.all_16(RED_CR)));
+    let blue = lanes.add_16(lanes.add_16(cb, cb), lanes.mul_round_16(cb, lanes.all_16(BLUE_CB)));
+    let low = green(lanes, lanes.zip_low_16(cb, cr));
+    let high = green(lanes, lanes.zip_high_16(cb, cr));
+    let green = lanes.sub_16(lanes.narrow_32(low, high), cr);
+    [lanes.add_16(y, red), lanes.add_16(y, green), lanes.add_16(y, blue)]
+}
+
+/// What pairs of chroma add to green, but for -1 times the second.
+#[inline(always)]
+fn green<L: Lanes>(lanes: L, chroma: L::V) -> L::V {
+    let sum = lanes.dot(chroma, lanes.pair_16(GREEN_CB, GREEN_CR));
+    lanes.right_32::<16>(lanes.add_32(sum, lanes.all_32(1 << 15)))
+}
+
+/// Bytes in the order of the picture: each group's 16 pixels, 16 bytes a vector.
+#[inline(always)]
+fn triples<L: Lanes>(lanes: L, low: Rgb<L>, high: Rgb<L>) -> [L::V; 3] {
+    // Groups of 8 red and 8 green; the middle one of pixels 8-11 and 4-7.
+    let first = lanes.narrow_to_unsigned(low[0], low[1]);
+    let third = lanes.narrow_to_unsigned(high[0], high[1]);
+    let second = lanes.blend_32(first, third);
+    let blue = lanes.narrow_to_unsigned(low[2], high[2]);
+    [
+        lanes.or(lanes.shuffle(first, &FIRST[0]), lanes.shuffle(blue, &FIRST[1])),
+        lanes.or(lanes.shuffle(second, &SECOND[0]), lanes.shuffle(blue, &SECOND[1])),
+        lanes.or(lanes.shuffle(third, &THIRD[0]), lanes.shuffle(blue, &THIRD[1])),
+    ]
+}
+
+/// Tables of red with green, and of blue, for 16 of the 48 bytes of 16 pixels. `red(p)` is where a
+/// pixel's red lies; its green lies 8 further.
+const fn tables(third: usize) -> [[u8; 16]; 2] {
+    let mut tables = [[NONE; 16]; 2];
+    let mut i = 0;
+    while i < 16 {
+        let (pixel, channel) = ((16 * third + i) / 3, (16 * third + i) % 3);
+        if channel == 2 {
+            tables[1][i] = pixel as u8;
+        } else {
+            tables[0][i] = (pixel % 8 + 8 * channel) as u8;
+        }
+        i += 1;
+    }
+    tables
+}
+
+const FIRST: [[u8; 16]; 2] = tables(0);
+const SECOND: [[u8; 16]; 2] = tables(1);
+const THIRD: [[u8; 16]; 2] = tables(2);
+
+#[inline(always)]
+pub(super) fn grey_rgb<L: Lanes>(lanes: L, grey: &[u8], out: &mut [u8]) {
+    let n = grey.len();
+    if n < L::BYTES {
+        return lines::grey_rgb(grey, out);
+    }
+    let out = &mut out[..3 * n];
+    for at in starts(n, L::BYTES) {
+        let grey = lanes.load(&grey[at..]);
+        let v = [
+            lanes.shuffle(grey, &GREY[0]),
+            lanes.shuffle(grey, &GREY[1]),
+            lanes.shuffle(grey, &GREY[2]),
+        ];
+        lanes.store_three(v, &mut out[3 * at..][..3 * L::BYTES]);
+    }
+}
+
+/// Every byte three times.
+const GREY: [[u8; 16]; 3] = {
+    let mut tables = [[0; 16]; 3];
+    let mut i = 0;
+    while i < 48 {
+        tables[i / 16][i % 16] = (i / 3) as u8;
+        i += 1;
+    }
+    tables
+};

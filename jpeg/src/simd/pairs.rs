@@ -1,0 +1,54 @@
+//! Steps that all inverse DCTs take in vectors: coefficients by rows, products of pairs, wide sums.
+
+use super::cosines::BETWEEN_BITS;
+use super::groups::Handful;
+use super::lanes::Lanes;
+use super::run::Blocks;
+
+/// One line of numbers of 32 bits: the lower and the upper halves of groups.
+pub(super) type Wide<L> = [<L as Lanes>::V; 2];
+
+#[inline(always)]
+pub(super) fn dequantised<L: Lanes>(
+    lanes: L,
+    blocks: &Blocks<'_>,
+    handful: Handful,
+    row: usize,
+) -> L::V {
+    let quant = blocks.quant.as_chunks::<8>().0[row].map(u16::cast_signed);
+    let row = lanes.row(blocks.coefficients, handful.first, handful.step, row);
+    lanes.mul_16(row, lanes.eight(&quant))
+}
+
+/// Whether the top row has values that wrap if there are no others, and saturate if there are.
+#[inline(always)]
+pub(super) fn may_wrap<L: Lanes>(lanes: L, top: L::V) -> bool {
+    const LEAST: i16 = i16::MIN >> BETWEEN_BITS;
+    let above = lanes.sub_16(top, lanes.all_16(LEAST));
+    lanes.any(above, lanes.all_16(!(-2 * LEAST - 1)))
+}
+
+#[inline(always)]
+pub(super) fn pairs<L: Lanes>(lanes: L, a: L::V, b: L::V) -> Wide<L> {
+    [lanes.zip_low_16(a, b), lanes.zip_high_16(a, b)]
+}
+
+#[inline(always)]
+pub(super) fn dot<L: Lanes>(lanes: L, pairs: L::V, first: i16, second: i16) -> L::V {
+    lanes.dot(pairs, lanes.pair_16(first, second))
+}
+
+#[inline(always)]
+pub(super) fn dots<L: Lanes>(lanes: L, pairs: Wide<L>, first: i16, second: i16) -> Wide<L> {
+    [dot(lanes, pairs[0], first, second), dot(lanes, pairs[1], first, second)]
+}
+
+#[inline(always)]
+pub(super) fn adds<L: Lanes>(lanes: L, a: Wide<L>, b: Wide<L>) -> Wide<L> {
+    [lanes.add_32(a[0], b[0]), lanes.add_32(a[1], b[1])]
+}
+
+#[inline(always)]
+pub(super) fn subs<L: Lanes>(lanes: L, a: Wide<L>, b: Wide<L>) -> Wide<L> {
+    [lanes.sub_32(a[0], b[0]), lanes.sub_32(a[1], b[1])]
+}

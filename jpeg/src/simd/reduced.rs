@@ -1,0 +1,165 @@
+//! Inverse DCTs of 8x8 coefficients to 4x4 and 2x2 samples in vectors, a block a group.
+//!
+//! As `portable::reduced`, with sums of products by pairs; see there for the source and for what
+//! wraps where.
+
+use super::cosines::{
+    BETWEEN_BITS, C_0_211, C_0_509, C_0_601, C_0_720, C_0_765, C_0_850, C_0_899, C_1_061, C_1_272,
+    C_1_451, C_1_847, C_2_172, C_2_562, C_3_624, EIGHTH_BITS, FACTOR_BITS,
+};
+use super::groups::Handful;
+use super::lanes::Lanes;
+use super::pairs::{Wide, adds, dequantised, dot, dots, may_wrap, pairs, subs};
+use super::portable;
+use super::run::Blocks;
+
+#[inline(always)]
+pub(super) fn to_4x4<L: Lanes>(lanes: L, blocks: &mut Blocks<'_>) {
+    let mut n = 0;
+    while n < blocks.count {
+        let (first, at) = (n * blocks.step, n * blocks.across);
+        if blocks.last[first] == 0 {
+            let coefficient = std::mem::take(&mut blocks.coefficients[first][0]);
+            let sample = portable::idct::flat(coefficient, blocks.quant[0]);
+            for y in 0..4 {
+                blocks.out[at + y * blocks.stride..][..4].copy_from_slice(&[sample; 4]);
+            }
+            n += 1;
+            continue;
+        }
+        let handful = Handful::from(lanes, blocks, n);
+        n += handful.count;
+        let row = |row| dequantised(lanes, blocks, handful, row);
+        let top = row(0);
+        if may_wrap(lanes, top) {
+            portable::reduced::to_4x4(&mut handful.alone(blocks));
+            continue;
+        }
+        let rows = [top, row(1), row(2), row(3), row(5), row(6), row(7)];
+        handful.clear(blocks, 64);
+        let samples = samples_4x4(lanes, rows);
+        lanes.store_4x4(samples, &mut blocks.out[at..], blocks.stride, handful.across);
+    }
+}
+
+/// From all rows but 4.
+#[inline(always)]
+fn samples_4x4<L: Lanes>(lanes: L, [c0, c1, c2, c3, c5, c6, c7]: [L::V; 7]) -> L::V {
+    const FIRST: i32 = FACTOR_BITS - BETWEEN_BITS + 1;
+    const SECOND: i32 = FACTOR_BITS + BETWEEN_BITS + EIGHTH_BITS + 1;
+    let (c13, c57, c26) = (pairs(lanes, c1, c3), pairs(lanes, c5, c7), pairs(lanes, c2, c6));
+    let (zero, half) = (lanes.all_16(0), lanes.all_32(1 << (FIRST - 1)));
+    let low = lanes.zip_low_16(zero, c0);
+    let low = sums_4::<L, FIRST>(lanes, low, half, c13[0], c57[0], c26[0]);
+    let high = lanes.zip_high_16(zero, c0);
+    let high = sums_4::<L, FIRST>(lanes, high, half, c13[1], c57[1], c26[1]);
+    let r0 = lanes.narrow_32(low[0], high[0]);
+    let r1 = lanes.narrow_32(low[1], high[1]);
+    let r2 = lanes.narrow_32(low[2], high[2]);
+    let r3 = lanes.narrow_32(low[3], high[3]);
+
+    let (r01, r23) = (pairs(lanes, r0, r1), pairs(lanes, r2, r3));
+    let c01 = lanes.zip_low_32(r01[0], r23[0]);
+    let c23 = lanes.zip_high_32(r01[0], r23[0]);
+    let c45 = lanes.zip_low_32(r01[1], r23[1]);
+    let c67 = lanes.zip_high_32(r01[1], r23[1]);
+    let c13 = lanes.zip_high_16(c01, c23);
+    let c57 = lanes.zip_high_16(c45, c67);
+    let c26 = lanes.zip_low_16(c23, c67);
+    let (c0, half) = (lanes.zip_low_16(zero, c01), lanes.all_32(1 << (SECOND - 1)));
+    let x = sums_4::<L, SECOND>(lanes, c0, half, c13, c57, c26);
+    let columns = lanes.narrow_16(lanes.narrow_32(x[0], x[1]), lanes.narrow_32(x[2], x[3]));
+    let rows = lanes.shuffle(columns, &[0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15]);
+    lanes.xor(rows, lanes.bytes(&[0x80; 16]))
+}
+
+/// Four outputs of lines whose coefficients come in pairs, `c0` as upper halves of 32 bits.
+#[inline(always)]
+fn sums_4<L: Lanes, const BITS: i32>(
+    lanes: L,
+    c0: L::V,
+    half: L::V,
+    c13: L::V,
+    c57: L::V,
+    c26: L::V,
+) -> [L::V; 4] {
+    let even = lanes.add_32(lanes.right_32::<{ 16 - FACTOR_BITS - 1 }>(c0), half);
+    let turned = dot(lanes, c26, C_1_847, -C_0_765);
+    let even = [lanes.add_32(even, turned), lanes.sub_32(even, turned)];
+    let inner = [dot(lanes, c13, C_2_562, C_0_899), dot(lanes, c57, -C_0_601, -C_0_509)];
+    let outer = [dot(lanes, c13, C_1_061, -C_2_172), dot(lanes, c57, C_1_451, -C_0_211)];
+    let inner = lanes.add_32(inner[0], inner[1]);
+    let outer = lanes.add_32(outer[0], outer[1]);
+    [
+        lanes.right_32::<BITS>(lanes.add_32(even[0], inner)),
+        lanes.right_32::<BITS>(lanes.add_32(even[1], outer)),
+        lanes.right_32::<BITS>(lanes.sub_32(even[1], outer)),
+        lanes.right_32::<BITS>(lanes.sub_32(even[0], inner)),
+    ]
+}
+
+#[inline(always)]
+pub(super) fn to_2x2<L: Lanes>(lanes: L, blocks: &mut Blocks<'_>) {
+    let mut n = 0;
+    while n < blocks.count {
+        let (first, at) = (n * blocks.step, n * blocks.across);
+        if blocks.last[first] == 0 {
+            let coefficient = std::mem::take(&mut blocks.coefficients[first][0]);
+            let sample = portable::reduced::flat_2x2(coefficient, blocks.quant[0]);
+            blocks.out[at..][..2].copy_from_slice(&[sample; 2]);
+            blocks.out[at + blocks.stride..][..2].copy_from_slice(&[sample; 2]);
+            n += 1;
+            continue;
+        }
+        let handful = Handful::from(lanes, blocks, n);
+        n += handful.count;
+        let row = |row| dequantised(lanes, blocks, handful, row);
+        let rows = [row(0), row(1), row(3), row(5), row(7)];
+        handful.clear(blocks, 64);
+        let samples = samples_2x2(lanes, rows);
+        lanes.store_2x2(samples, &mut blocks.out[at..], blocks.stride, handful.across);
+    }
+}
+
+/// From rows 0, 1, 3, 5 and 7.
+#[inline(always)]
+fn samples_2x2<L: Lanes>(lanes: L, [c0, c1, c3, c5, c7]: [L::V; 5]) -> L::V {
+    const FIRST: i32 = FACTOR_BITS - BETWEEN_BITS + 2;
+    const SECOND: i32 = FACTOR_BITS + BETWEEN_BITS + EIGHTH_BITS + 2;
+    /// Of columns 0 to 7: those that are even have no part in the odd half.
+    const ODD: [i16; 8] = [0, C_3_624, 0, -C_1_272, 0, C_0_850, 0, -C_0_720];
+    let odd = adds(
+        lanes,
+        dots(lanes, pairs(lanes, c1, c3), C_3_624, -C_1_272),
+        dots(lanes, pairs(lanes, c5, c7), C_0_850, -C_0_720),
+    );
+    let (half, c0) = (lanes.all_32(1 << (FIRST - 1)), pairs(lanes, lanes.all_16(0), c0));
+    let even = [
+        lanes.add_32(lanes.right_32::<{ 16 - FACTOR_BITS - 2 }>(c0[0]), half),
+        lanes.add_32(lanes.right_32::<{ 16 - FACTOR_BITS - 2 }>(c0[1]), half),
+    ];
+    let upper = shifted::<L, FIRST>(lanes, adds(lanes, even, odd));
+    let lower = shifted::<L, FIRST>(lanes, subs(lanes, even, odd));
+
+    // Four sums of a row's products, added crosswise: the first two numbers are those of both rows.
+    let products = [
+        lanes.dot(lanes.narrow_32(upper[0], upper[1]), lanes.eight(&ODD)),
+        lanes.dot(lanes.narrow_32(lower[0], lower[1]), lanes.eight(&ODD)),
+    ];
+    let odd = lanes.add_32(
+        lanes.zip_low_32(products[0], products[1]),
+        lanes.zip_high_32(products[0], products[1]),
+    );
+    let odd = lanes.add_32(odd, lanes.zip_high_64(odd, odd));
+    let even = lanes.left_32::<{ FACTOR_BITS + 2 }>(lanes.zip_low_32(upper[0], lower[0]));
+    let even = lanes.add_32(even, lanes.all_32(1 << (SECOND - 1)));
+    let x = lanes.zip_low_32(lanes.add_32(even, odd), lanes.sub_32(even, odd));
+    let x = lanes.right_32::<SECOND>(x);
+    let x = lanes.narrow_32(x, x);
+    lanes.xor(lanes.narrow_16(x, x), lanes.bytes(&[0x80; 16]))
+}
+
+#[inline(always)]
+fn shifted<L: Lanes, const BITS: i32>(lanes: L, wide: Wide<L>) -> Wide<L> {
+    [lanes.right_32::<BITS>(wide[0]), lanes.right_32::<BITS>(wide[1])]
+}
