@@ -2,7 +2,7 @@
 
 use std::fmt::Debug;
 
-use tarflume_jpeg::{Colour, Region, Scale};
+use tarflume_jpeg::{Colour, Region, Scale, Use};
 
 use crate::ours::{Ask, Ours};
 use crate::picture::Picture;
@@ -62,10 +62,12 @@ impl Beside {
             let [left, top, width, height] = [r.left, r.top, r.width, r.height].map(|n| n as usize);
             whole.crop(left, top, width, height)
         };
-        let difference = match (self.ours.decode(jpeg, ask), ask.region) {
+        let used = if ask.points.is_some() { Use::Used } else { Use::Absent };
+        let difference = match (self.ours.report(jpeg, ask), ask.region) {
             (Err(error), _) => Some(error.to_string()),
-            (Ok(picture), None) => picture.difference(whole),
-            (Ok(picture), Some(region)) => picture.difference(&window(region)),
+            (Ok((_, report)), _) if report.entry_points != used => Some(format!("{report:?}")),
+            (Ok((picture, _)), None) => picture.difference(whole),
+            (Ok((picture, _)), Some(region)) => picture.difference(&window(region)),
         };
         let Some(difference) = difference else { return };
         let points = if ask.points.is_some() { ", entry points" } else { "" };

@@ -73,20 +73,22 @@ fn groups(size: usize, count: u64) {
             .collect();
         let mut rooms: Vec<Room> =
             chosen.iter().map(|(n, ask)| Room::new(&headers[*n], ask)).collect();
-        let mut jobs: Vec<_> = (chosen.iter().zip(&mut rooms))
+        let jobs: Vec<_> = (chosen.iter().zip(&mut rooms))
             .map(|((n, ask), room)| job(&members[*n].jpeg, &headers[*n], *ask, room))
             .collect();
         let mut told = vec![0; size];
-        beside.ours.decoder.decode_group(&mut jobs, |n, result| {
+        beside.ours.decoder.decode_group(jobs, |n, result| {
             told[n] += 1;
             result.unwrap();
         });
-        drop(jobs);
         assert_eq!(told, vec![1; size], "each job is told of once");
         for ((n, ask), room) in chosen.iter().zip(&rooms) {
             let alone = beside.ours.decode(&members[*n].jpeg, *ask).unwrap();
             if let Some(difference) = room.picture().difference(&alone) {
-                beside.tell(format!("{:?} in group {number} {ask:?}: {difference}", members[*n].what));
+                beside.tell(format!(
+                    "{:?} in group {number} {ask:?}: {difference}",
+                    members[*n].what
+                ));
             }
             if members[*n].what.2.progressive {
                 continue; // decoded by another library, with pixels of its own
@@ -113,7 +115,7 @@ fn groups_of_forty() {
 #[test]
 fn an_empty_group_is_done_at_once() {
     let mut beside = Beside::new();
-    beside.ours.decoder.decode_group(&mut [], |_, _| panic!("there is nobody to tell of"));
+    beside.ours.decoder.decode_group([], |_, _| panic!("there is nobody to tell of"));
 }
 
 #[test]
@@ -134,13 +136,12 @@ fn one_damaged_member_harms_nobody_else() {
             .collect();
         jobs.insert(2, job(&torn, &torn_header, ask, &mut torn_room));
         let mut failed = Vec::new();
-        beside.ours.decoder.decode_group(&mut jobs, |n, result| {
+        beside.ours.decoder.decode_group(jobs, |n, result| {
             if let Err(error) = result {
                 assert!(error.byte().is_some_and(|byte| byte <= torn.len() as u64), "{error}");
                 failed.push(n);
             }
         });
-        drop(jobs);
         assert_eq!(failed, [2], "cut at {cut}");
         for (n, room) in rest.iter().zip(&rooms) {
             let whole = beside.right(&members[*n].jpeg, Scale::Full, Colour::Rgb);

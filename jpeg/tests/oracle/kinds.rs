@@ -32,18 +32,8 @@ const SAMPLINGS: [[(u32, u32); 2]; 16] = [
 const QUALITIES: [u32; 9] = [1, 5, 25, 50, 75, 85, 92, 97, 100];
 
 /// Sizes at which MCUs of 8, 16 and 32 pixels begin, end and have neighbours.
-const SIZES: [(usize, usize); 10] = [
-    (1, 1),
-    (2, 3),
-    (8, 8),
-    (9, 7),
-    (16, 17),
-    (33, 15),
-    (31, 33),
-    (47, 50),
-    (64, 65),
-    (70, 41),
-];
+const SIZES: [(usize, usize); 10] =
+    [(1, 1), (2, 3), (8, 8), (9, 7), (16, 17), (33, 15), (31, 33), (47, 50), (64, 65), (70, 41)];
 
 /// All sizes and motifs by these recipes, at every scale.
 fn all(recipes: &[Recipe], channels: usize) {
@@ -82,19 +72,16 @@ fn qualities_and_tables() {
 #[test]
 fn restart_intervals() {
     let intervals = [1, 2, 3, 4, 5, 7, 9, 16, 1000];
-    let of = |restart| {
-        [(1, 1), (2, 2), (2, 1)].map(|luma| Recipe { restart, ..Recipe::sampled(luma) })
-    };
+    let of =
+        |restart| [(1, 1), (2, 2), (2, 1)].map(|luma| Recipe { restart, ..Recipe::sampled(luma) });
     all(&intervals.map(of).concat(), 3);
 }
 
 #[test]
 fn colour_spaces() {
-    let spaces =
-        [Space::Jfif, Space::AdobeYcc, Space::Unsaid, Space::AdobeRgb, Space::NamedRgb];
-    let of = |space| {
-        [(1, 1), (2, 2)].map(|luma| Recipe { space, quality: 95, ..Recipe::sampled(luma) })
-    };
+    let spaces = [Space::Jfif, Space::AdobeYcc, Space::Unsaid, Space::AdobeRgb, Space::NamedRgb];
+    let of =
+        |space| [(1, 1), (2, 2)].map(|luma| Recipe { space, quality: 95, ..Recipe::sampled(luma) });
     all(&spaces.map(of).concat(), 3);
 }
 

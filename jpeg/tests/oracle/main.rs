@@ -6,7 +6,7 @@
 //! - `itself`: the oracle does what is asked of it;
 //! - `ours`: the crate, asked as users ask; `beside`: both asked for the same, and what differs;
 //! - `sizes`, `kinds`: whole pictures; `regions`: parts of them; `groups`: several at once;
-//! - `photographs`: real ones; `elsewhere`: kinds that another library decodes.
+//! - `photographs`: real ones; `oddities`: files changed by hand; `elsewhere`: kinds that another library decodes.
 //!
 //! Needs `cc` and libjpeg's headers (Debian: gcc libjpeg-dev), as `make test` installs them. Nothing
 //! of the product depends on either.
@@ -17,6 +17,7 @@ mod elsewhere;
 mod groups;
 mod itself;
 mod kinds;
+mod oddities;
 mod ours;
 mod photographs;
 mod picture;

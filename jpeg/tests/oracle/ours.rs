@@ -77,11 +77,7 @@ impl Ours {
     }
 
     /// The picture, and what the decoder says of its work.
-    pub(crate) fn report(
-        &mut self,
-        jpeg: &[u8],
-        ask: Ask<'_>,
-    ) -> Result<(Picture, Report), Error> {
+    pub(crate) fn report(&mut self, jpeg: &[u8], ask: Ask<'_>) -> Result<(Picture, Report), Error> {
         let header = Header::parse(jpeg)?;
         let mut room = Room::new(&header, &ask);
         let report = self.decoder.decode(job(jpeg, &header, ask, &mut room))?;
