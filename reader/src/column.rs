@@ -3,6 +3,7 @@
 //! No memory is owned here; see `slab` for where rows stand.
 
 use bytemuck::AnyBitPattern;
+use tarflume_formats::npy::Dtype;
 
 use crate::error::{Error, ErrorKind, Result};
 
@@ -44,6 +45,25 @@ impl DType {
             DType::U32 | DType::I32 | DType::F32 => 4,
             DType::U64 | DType::I64 | DType::F64 => 8,
         }
+    }
+
+    /// What a type of NumPy's is here, whatever the order of its bytes; `None` if it is none of these.
+    pub(crate) fn of_npy(dtype: Dtype) -> Option<DType> {
+        Some(match (dtype.kind, dtype.size) {
+            ('b', 1) => DType::Bool,
+            ('u', 1) => DType::U8,
+            ('i', 1) => DType::I8,
+            ('u', 2) => DType::U16,
+            ('i', 2) => DType::I16,
+            ('u', 4) => DType::U32,
+            ('i', 4) => DType::I32,
+            ('u', 8) => DType::U64,
+            ('i', 8) => DType::I64,
+            ('f', 2) => DType::F16,
+            ('f', 4) => DType::F32,
+            ('f', 8) => DType::F64,
+            _ => return None,
+        })
     }
 }
 

@@ -33,13 +33,15 @@ use crate::order::Fingerprint;
 use crate::source::open::{Open, SourceKind};
 use crate::source::shelf::Shelf;
 
-/// How shards are read unless something else is asked for. Measured (`examples/sources.rs`): a map is
-/// the faster way where pages are in memory, and as fast as `pread` where they come from a disk, if
-/// what will be wanted is advised ahead; without that, page faults at random places are far slower.
+/// How a data set opens its tars unless something else is asked for: as maps, because
+/// [`Dataset::get`] then lends views and copies nothing. A loader sets [`SourceKind::File`] instead, see
+/// `LoaderBuilder::source`. Measured (`examples/sources.rs`): a map is the faster way where pages are in
+/// memory, and as fast as `pread` where they come from a disk, if what will be wanted is advised ahead;
+/// without that, page faults at random places are far slower.
 pub const DEFAULT_SOURCE: SourceKind = SourceKind::Mapped;
 
 /// A data set: samples by ordinal, from one shard or thousands. A clone is a pointer; all threads
-/// may use it at once. Tars and small sidecars are mapped, so processes of one machine share their
+/// may use it at once. Unless asked for otherwise, tars and small sidecars are mapped, so processes of one machine share their
 /// memory; of large sidecars ([`sidecars::MAPPED_SIDECARS`]) nothing stays in memory.
 #[derive(Debug, Clone)]
 pub struct Dataset(Arc<Inner>);

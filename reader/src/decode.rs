@@ -174,9 +174,10 @@ impl Scratch {
         }
     }
 
-    /// True if a reservation was refused since this was asked: then it is the bound that a sample
+    /// True if a reservation was refused since this was asked last: then it is the bound that a sample
     /// can't be decoded in, and no fault of the sample.
-    pub(crate) fn was_refused(&mut self) -> bool {
+    #[must_use]
+    pub(crate) fn take_refusal(&mut self) -> bool {
         std::mem::take(&mut self.refused)
     }
 

@@ -209,6 +209,14 @@ impl Slab {
         self.fixed.length + self.tail.length
     }
 
+    /// Bytes of all columns that hold something: the rows that count.
+    ///
+    /// # Panics
+    /// The slab is not sealed: a mistake in this crate.
+    pub fn used_bytes(&self) -> usize {
+        (0..self.layout.shapes.len()).map(|column| self.column(column).len()).sum()
+    }
+
     /// Begins a new batch of `rows` rows: from sealed to filling. `room(column, row)` says how many bytes
     /// a row of a variable column may take; the memory grows if it must and is kept.
     ///

@@ -1,13 +1,18 @@
 //! A loader in a forked child: it says that it can't work there, and a new one works.
 //!
 //! A test binary of its own, because it forks: one test.
-#![allow(missing_docs, unreachable_pub, dead_code, clippy::unwrap_used)]
+#![allow(missing_docs, unreachable_pub, clippy::unwrap_used)]
 
 #[path = "loader/harness.rs"]
 mod harness;
+#[path = "loader/thread_count.rs"]
+mod thread_count;
+#[path = "loader/truth.rs"]
+mod truth;
 
-use harness::{Shards, batches};
+use harness::Shards;
 use tarflume::Loader;
+use truth::batches;
 
 unsafe extern "C" {
     fn fork() -> i32;
@@ -25,7 +30,7 @@ fn child(shards: &Shards, loader: Loader, mut epoch: tarflume::Epoch) -> bool {
     let new = shards.loader().build().unwrap();
     let works = batches(&new, 0).is_ok_and(|batches| batches.len() == 10);
     drop((loader, new));
-    said && works && harness::threads_are_gone()
+    said && works && thread_count::threads_are_gone()
 }
 
 #[test]
@@ -52,7 +57,7 @@ fn a_forked_child_is_told_to_make_a_loader_of_its_own() {
         // SAFETY: the status is this function's own.
         assert_eq!(unsafe { waitpid(process, &raw mut status, 0) }, process);
         assert_eq!(status, 0, "the child's exit status");
-        harness::is_true(&batch);
+        truth::is_true(&batch);
         assert_eq!(epoch.map(Result::unwrap).count(), 9, "the parent's loader works on");
     }
 }

@@ -1,7 +1,7 @@
 //! What a loader takes from the allocator: bytes within its bound, and nothing for a single sample.
 //!
 //! A test binary of its own, because it counts for the whole process; its tests take turns.
-#![allow(missing_docs, unreachable_pub, dead_code, clippy::unwrap_used)]
+#![allow(missing_docs, unreachable_pub, clippy::unwrap_used)]
 
 #[path = "loader/harness.rs"]
 mod harness;

@@ -1,10 +1,14 @@
 //! Loaders that are dropped at any moment, in any order: no thread is left, and nothing hangs.
 //!
 //! A test binary of its own, because it counts the threads of the process: one test.
-#![allow(missing_docs, unreachable_pub, dead_code, clippy::unwrap_used)]
+#![allow(missing_docs, unreachable_pub, clippy::unwrap_used)]
 
 #[path = "loader/harness.rs"]
 mod harness;
+#[path = "loader/thread_count.rs"]
+mod thread_count;
+#[path = "loader/truth.rs"]
+mod truth;
 
 use std::time::{Duration, Instant};
 
@@ -70,8 +74,8 @@ fn once(shards: &Shards, random: &mut SplitMix64) {
         1 => drop((epochs, loaders)),
         _ => drop((batches.split_off(batches.len() / 2), epochs, loaders)),
     }
-    assert!(harness::threads_are_gone(), "everything but batches is dropped");
-    batches.iter().for_each(harness::is_true);
+    assert!(thread_count::threads_are_gone(), "everything but batches is dropped");
+    batches.iter().for_each(truth::is_true);
 }
 
 #[test]
@@ -84,5 +88,7 @@ fn a_thousand_ends_leave_no_thread() {
         once(&shards, &mut random);
         longest = longest.max(began.elapsed());
     }
+    let loader = shards.loader().build().unwrap();
+    assert_eq!(truth::batches(&loader, 0).unwrap().concat().len(), 40, "ten batches of four");
     assert!(longest < Duration::from_secs(10), "{longest:?} for one of them");
 }

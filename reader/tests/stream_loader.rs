@@ -2,9 +2,10 @@
 //! do wrong: stalls, cuts, too little memory, promises that need an index.
 #![allow(missing_docs, unreachable_pub, clippy::unwrap_used, clippy::expect_used)]
 
-#[allow(dead_code)]
 #[path = "loader/harness.rs"]
 mod harness;
+#[path = "loader/photos.rs"]
+mod photos;
 
 use std::fs;
 use std::io::{Cursor, Write};
@@ -131,6 +132,10 @@ fn gzip_zstd_and_a_pipe_give_the_same() {
     assert_eq!(stats.stage("read").unwrap().items, 50);
     assert_eq!(stats.stage("decode").unwrap().items, 50);
     assert_eq!(stats.stage("plan").unwrap().items, 8);
+    let written =
+        |(key, row): &(Vec<u8>, Vec<Vec<u8>>)| key.len() + row.iter().map(Vec::len).sum::<usize>();
+    let bytes: usize = expected.iter().map(written).sum();
+    assert_eq!(stats.stage("batch").unwrap().bytes, bytes as u64);
 }
 
 #[test]

@@ -92,22 +92,13 @@ fn known(dtype: Dtype) -> Result<DType> {
     if !dtype.little {
         return refuse("they are big-endian: save a.astype(a.dtype.newbyteorder('<'))");
     }
-    Ok(match (dtype.kind, dtype.size) {
-        ('b', 1) => DType::Bool,
-        ('u', 1) => DType::U8,
-        ('i', 1) => DType::I8,
-        ('u', 2) => DType::U16,
-        ('i', 2) => DType::I16,
-        ('u', 4) => DType::U32,
-        ('i', 4) => DType::I32,
-        ('u', 8) => DType::U64,
-        ('i', 8) => DType::I64,
-        ('f', 2) => DType::F16,
-        ('f', 4) => DType::F32,
-        ('f', 8) => DType::F64,
-        ('c', 8) => return refuse("save a.view('<f4')"),
-        ('c', 16) => return refuse("save a.view('<f8')"),
-        ('f', _) => return refuse("save a.astype('<f8')"),
-        _ => return refuse("save numbers, or bytes as a.view('u1')"),
-    })
+    if let Some(known) = DType::of_npy(dtype) {
+        return Ok(known);
+    }
+    match (dtype.kind, dtype.size) {
+        ('c', 8) => refuse("save a.view('<f4')"),
+        ('c', 16) => refuse("save a.view('<f8')"),
+        ('f', _) => refuse("save a.astype('<f8')"),
+        _ => refuse("save numbers, or bytes as a.view('u1')"),
+    }
 }

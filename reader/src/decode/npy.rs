@@ -3,7 +3,7 @@
 //! The head is read by `formats`; here it is compared with what the column was promised. Nothing is
 //! converted but the order of bytes.
 
-use tarflume_formats::npy::{Dtype, Header};
+use tarflume_formats::npy::Header;
 
 use super::{Decode, Sample, Scratch};
 use crate::column::{DType, Row, RowShape};
@@ -52,7 +52,7 @@ impl Npy {
     }
 
     fn check(&self, head: &Header, bytes: &[u8]) -> Result<()> {
-        if dtype_of(head.dtype) != Some(self.dtype) {
+        if DType::of_npy(head.dtype) != Some(self.dtype) {
             return Err(fault(format!("{:?} is expected, it is {}", self.dtype, head.dtype)));
         }
         let dims = if self.fixed { Some(head.shape()) } else { head.shape().get(1..) };
@@ -86,25 +86,6 @@ impl Npy {
         let dims: Vec<String> = self.dims.iter().map(|dim| format!(", {dim}")).collect();
         format!("[any{}]", dims.concat())
     }
-}
-
-/// What a type of NumPy's is here.
-fn dtype_of(dtype: Dtype) -> Option<DType> {
-    Some(match (dtype.kind, dtype.size) {
-        ('u', 1) => DType::U8,
-        ('i', 1) => DType::I8,
-        ('u', 2) => DType::U16,
-        ('i', 2) => DType::I16,
-        ('u', 4) => DType::U32,
-        ('i', 4) => DType::I32,
-        ('u', 8) => DType::U64,
-        ('i', 8) => DType::I64,
-        ('f', 2) => DType::F16,
-        ('f', 4) => DType::F32,
-        ('f', 8) => DType::F64,
-        ('b', 1) => DType::Bool,
-        _ => return None,
-    })
 }
 
 fn fault(text: String) -> Error {
@@ -143,7 +124,7 @@ impl Decode for Npy {
 
 #[cfg(test)]
 mod tests {
-    use tarflume_formats::npy::write_header;
+    use tarflume_formats::npy::{Dtype, write_header};
 
     use super::*;
 

@@ -64,6 +64,25 @@ impl Shares {
         Ok(Shares { depth: depth as usize, run, variable, decode: rest / 8 * 3, reads: rest / 8 })
     }
 
+    /// Lets a batch through whose variable columns take `bytes`, if they have room. Of `times` bytes
+    /// more in `.memory()` about one is for them.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Limit`]: they have not; says which batch of which epoch, and what would help.
+    pub(crate) fn allow(&self, bytes: u64, (epoch, step): (u64, u64), times: u64) -> Result<u64> {
+        if bytes <= self.variable {
+            return Ok(bytes);
+        }
+        let text = format!(
+            "the parts of batch {step} of epoch {epoch} take {}, and the memory bound leaves {} for \
+             them: give .memory() about {} more, or take smaller batches",
+            Size::new(bytes),
+            Size::new(self.variable),
+            Size::new((bytes - self.variable).saturating_mul(times))
+        );
+        Err(Error::new(ErrorKind::Limit, text))
+    }
+
     /// Bytes with which batches of `fixed` bytes have room, where threads keep `kept`.
     fn least(kept: u64, fixed: u64) -> u64 {
         kept.saturating_add(fixed.max(1 << 20).saturating_mul(2 * (1 + SPARE_SLABS)))

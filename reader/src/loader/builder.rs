@@ -237,7 +237,8 @@ impl LoaderBuilder {
         self
     }
 
-    /// How shards are read.
+    /// How shards are read; by default [`SourceKind::File`], whatever a given data set was opened with:
+    /// memory is then what was promised, and a shard that is cut is an error code.
     pub fn source(mut self, source: SourceKind) -> Self {
         self.source = source;
         self

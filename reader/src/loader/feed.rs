@@ -8,11 +8,10 @@ use super::flow::{Feed, Fill};
 use super::job::{Dealt, Desk, Job};
 use super::labour::IndexedLabour;
 use super::scout::Scout;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::fetch::fetched::Fetched;
 use crate::fetch::plan::{Draw, Limits};
 use crate::order::{Cursor, Steps};
-use crate::size::Size;
 
 /// Parts that lie no more than this many bytes apart are read at once: a read costs as much as copying
 /// some thousand bytes. Much more, and asking for the JSON alone would read small images, too.
@@ -31,8 +30,6 @@ pub(crate) struct IndexedFeed {
     epoch: u64,
     /// The next step.
     step: u64,
-    /// Lengths of the keys of a batch, by row.
-    keys: Vec<usize>,
     /// Bytes that the last batch reads.
     batch_bytes: u64,
     /// Shards that were asked in this epoch whether they still are what was opened.
@@ -47,19 +44,8 @@ impl IndexedFeed {
         epoch: u64,
     ) -> IndexedFeed {
         let checked = vec![false; labour.with.dataset.shards().len()];
-        let (step, keys, batch_bytes) = (0, Vec::new(), 0);
-        IndexedFeed {
-            labour,
-            steps,
-            cursor,
-            scout,
-            shares,
-            epoch,
-            step,
-            keys,
-            batch_bytes,
-            checked,
-        }
+        let (step, batch_bytes) = (0, 0);
+        IndexedFeed { labour, steps, cursor, scout, shares, epoch, step, batch_bytes, checked }
     }
 
     /// Deals the rows of the next step.
@@ -97,32 +83,14 @@ impl IndexedFeed {
     }
 
     /// How much memory the job's variable columns take.
-    fn measure(&mut self, job: &mut Job) -> Result<u64> {
+    fn measure(&self, job: &mut Job) -> Result<u64> {
         let with = &self.labour.with;
-        let desk = &mut *job.desk;
-        self.keys.clear();
-        self.keys.resize(desk.dealt.len(), 0);
-        for item in desk.plan.items() {
-            self.keys[item.slot] = desk.plan.key(item).len();
-        }
         let least = match with.policy.on_bad {
             OnBad::Substitute => self.labour.middling(),
             OnBad::Error | OnBad::Skip => &[],
         };
-        let bytes = desk.measure(&with.recipe, &self.keys, least);
-        if bytes <= self.shares.variable {
-            return Ok(bytes);
-        }
-        let text = format!(
-            "the parts of batch {} of epoch {} take {}, and the memory bound leaves {} for them: give \
-             .memory() about {} more, or take smaller batches",
-            self.step,
-            self.epoch,
-            Size::new(bytes),
-            Size::new(self.shares.variable),
-            Size::new((bytes - self.shares.variable).saturating_mul(4))
-        );
-        Err(Error::new(ErrorKind::Limit, text))
+        let bytes = job.desk.measure(&with.recipe, least);
+        self.shares.allow(bytes, (self.epoch, self.step), 4)
     }
 }
 

@@ -14,6 +14,7 @@ use super::stats::{Meter, Watch};
 use crate::batch::{Content, Shelf};
 use crate::error::Result;
 use crate::pool::{Bell, Work};
+use crate::slab::{Layout, Slab};
 
 /// What a feed has to say.
 pub(crate) enum Fill {
@@ -36,18 +37,6 @@ pub(crate) trait Feed: Send {
 
 /// How a job is done.
 pub(crate) trait Labour: Send + Sync {
-    /// A new content for a job.
-    ///
-    /// # Errors
-    /// There is no memory for it.
-    fn content(&self) -> Result<Box<Content>>;
-
-    /// Makes room for the variable columns.
-    ///
-    /// # Errors
-    /// There is no memory for them.
-    fn make_room(&self, job: &mut Job) -> Result<()>;
-
     /// Does task `task`. What goes wrong is told to the job.
     fn task(&self, job: &Job, task: usize);
 
@@ -56,8 +45,10 @@ pub(crate) trait Labour: Send + Sync {
 }
 
 /// How many batches stand in the line, and how large they may be.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct Room {
+    /// Where the columns of each stand.
+    pub(crate) layout: Arc<Layout>,
     pub(crate) depth: usize,
     pub(crate) variable: u64,
 }
@@ -156,11 +147,15 @@ impl Flow {
         self.ready.notify_all();
     }
 
+    fn content(&self) -> Result<Box<Content>> {
+        Ok(Box::new(Content::new(Slab::new(self.room.layout.clone())?)))
+    }
+
     /// Plans one batch with the feed that the line gave away.
     fn plan(&self, mut feed: Box<dyn Feed>, number: u64, desk: Box<Desk>) -> bool {
         let watch = Watch::start();
         let filled = caught("planning", || {
-            let content = self.shelf.take().map_or_else(|| self.labour.content(), Ok)?;
+            let content = self.shelf.take().map_or_else(|| self.content(), Ok)?;
             let mut job = Job::new(number, content, desk);
             feed.fill(&mut job).map(|fill| (job, fill))
         });
@@ -192,7 +187,7 @@ impl Flow {
 
     /// Puts a job into the line; there is room for it.
     fn admit(&self, mut job: Job, tasks: usize) {
-        let made = caught("making room", || self.labour.make_room(&mut job));
+        let made = caught("making room", || job.make_room());
         let mut line = self.line();
         let at = (job.number - line.first) as usize;
         match made {
@@ -225,7 +220,7 @@ impl Flow {
             Ok(closed) => closed,
             Err(error) => (Box::default(), Err(error)),
         };
-        let bytes = batch.as_ref().map_or(0, |content| content.slab.bytes() as u64);
+        let bytes = batch.as_ref().map_or(0, |content| content.slab.used_bytes() as u64);
         self.meter.batch.add(watch.stop(), 1, bytes);
         let mut line = self.line();
         line.desks.push(desk);
@@ -261,10 +256,10 @@ impl Line {
         }
     }
 
-    /// Takes the pending job out, if it has room now.
-    fn with_room(&mut self, room: Room) -> Option<(Job, usize)> {
+    /// Takes the pending job out, if it has room now among `variable` bytes.
+    fn with_room(&mut self, variable: u64) -> Option<(Job, usize)> {
         let size = self.pending.as_ref()?.0.variable;
-        if !self.batches.is_empty() && self.variable + size > room.variable {
+        if !self.batches.is_empty() && self.variable + size > variable {
             return None;
         }
         self.variable += size;
@@ -280,7 +275,7 @@ impl Work for Flow {
             return false;
         }
         let mut line = self.line();
-        if let Some((job, tasks)) = line.with_room(self.room) {
+        if let Some((job, tasks)) = line.with_room(self.room.variable) {
             drop(line);
             self.admit(job, tasks);
             return true;

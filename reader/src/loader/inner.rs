@@ -76,7 +76,9 @@ impl Inner {
         let scout = Scout::new(self.reach, samples, steps.clone(), ahead);
         let dealt = (steps, cursor, scout);
         let feed = IndexedFeed::new(self.labour.clone(), dealt, self.shares, epoch);
-        let room = Room { depth: self.shares.depth, variable: self.shares.variable };
+        let layout = self.labour.with.recipe.layout.clone();
+        let Shares { depth, variable, .. } = self.shares;
+        let room = Room { layout, depth, variable };
         let with = (self.meter.clone(), self.pool.bell(), self.shelf.clone());
         Ok((Flow::new(Box::new(feed), self.labour.clone(), with, room), count, position == 0))
     }

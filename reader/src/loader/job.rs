@@ -58,12 +58,13 @@ impl Desk {
 
     /// Decides what every row may take; the sum. `least` is what rows have at least in each slab
     /// column: room for those that stand in for bad samples.
-    pub(crate) fn measure(&mut self, recipe: &Recipe, keys: &[usize], least: &[u64]) -> u64 {
+    pub(crate) fn measure(&mut self, recipe: &Recipe, least: &[u64]) -> u64 {
         let plan = &self.plan;
         measure(&mut self.rooms, (recipe, self.dealt.len()), least, |column, rooms| {
             for item in plan.items() {
                 let parts = plan.parts_of(item);
-                let room = recipe.room(column, keys[item.slot], |n| parts[n].length);
+                let key = plan.key(item).len();
+                let room = recipe.room(column, key, |n| parts[n].length);
                 rooms[item.slot] = usize::try_from(room).unwrap_or(usize::MAX);
             }
         })

@@ -9,7 +9,6 @@ use super::flow::Labour;
 use super::job::{Dealt, Job};
 use super::recipe::Recipe;
 use super::stats::{Meter, Watch};
-use crate::batch::Content;
 use crate::dataset::Dataset;
 use crate::decode::{Memory, Scratch};
 use crate::error::{Error, Result};
@@ -17,7 +16,6 @@ use crate::fetch::fetched::{Fetched, Verify};
 use crate::fetch::plan::{Bad, Draw, Item, Limits, PartRef, Plan};
 use crate::order::Order;
 use crate::order::mix::{Key, below};
-use crate::slab::Slab;
 
 /// Substitutes that are tried before the sample is an error after all.
 const TRIES: u64 = 16;
@@ -111,7 +109,7 @@ impl IndexedLabour {
                     let to = (job, item.slot, pass);
                     match this.write((plan, item), to, fetched, scratch) {
                         // What comes must not depend on the bound: no policy helps here.
-                        Err(error) if scratch.was_refused() => job.fail(item.slot, error),
+                        Err(error) if scratch.take_refusal() => job.fail(item.slot, error),
                         Err(error) => {
                             let (slot, ordinal) = (item.slot, item.ordinal);
                             failed.push(Bad { slot, ordinal, error });
@@ -175,7 +173,7 @@ impl IndexedLabour {
         scratch: &mut Scratch,
     ) -> Result<()> {
         let Recipe { wanted, .. } = &*self.with.recipe;
-        scratch.was_refused(); // forgotten, whatever an earlier sample made of it
+        _ = scratch.take_refusal(); // forgotten, whatever an earlier sample made of it
         let dataset = &self.with.dataset;
         fetched.verify(dataset, plan, item, wanted, (self.with.policy.verify, pass))?;
         let name = plan.key(item);
@@ -302,7 +300,7 @@ impl IndexedLabour {
             if fetched.has(0) {
                 let to = (job, slot, pass);
                 written = Some(this.write((spare, item), to, fetched, scratch));
-                refused = scratch.was_refused();
+                refused = scratch.take_refusal();
             }
         };
         self.read((spare, 0), hand, write, &mut failed)?;
@@ -314,14 +312,6 @@ impl IndexedLabour {
 }
 
 impl Labour for IndexedLabour {
-    fn content(&self) -> Result<Box<Content>> {
-        Ok(Box::new(Content::new(Slab::new(self.with.recipe.layout.clone())?)))
-    }
-
-    fn make_room(&self, job: &mut Job) -> Result<()> {
-        job.make_room()
-    }
-
     fn task(&self, job: &Job, task: usize) {
         let mut hand = self.hand();
         match task.checked_sub(job.desk.plan.runs().len()) {

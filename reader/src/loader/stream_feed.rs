@@ -184,19 +184,7 @@ impl StreamFeed {
     /// How much memory the job's variable columns take.
     fn measure(&self, job: &mut Job) -> Result<u64> {
         let bytes = job.desk.measure_gathered(&self.labour.recipe);
-        if bytes <= self.shares.variable {
-            return Ok(bytes);
-        }
-        let text = format!(
-            "the parts of batch {} of epoch {} take {}, and the memory bound leaves {} for them: give \
-             .memory() about {} more, or take smaller batches",
-            self.step,
-            self.epoch,
-            Size::new(bytes),
-            Size::new(self.shares.variable),
-            Size::new((bytes - self.shares.variable).saturating_mul(8))
-        );
-        Err(Error::new(ErrorKind::Limit, text))
+        self.shares.allow(bytes, (self.epoch, self.step), 8)
     }
 }
 

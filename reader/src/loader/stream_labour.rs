@@ -8,11 +8,9 @@ use super::gathered::of;
 use super::job::Job;
 use super::recipe::Recipe;
 use super::stats::{Meter, Watch};
-use crate::batch::Content;
 use crate::decode::{Memory, Scratch};
 use crate::error::{Error, Result};
 use crate::order::mix::Key;
-use crate::slab::Slab;
 
 /// Bits of a row in what stands for a sample's ordinal.
 const ROW_BITS: u32 = 40;
@@ -41,7 +39,7 @@ impl StreamLabour {
     fn write(&self, job: &Job, row: usize, scratch: &mut Scratch) -> Result<()> {
         let gathered = &job.desk.gathered;
         let Some(sample) = gathered.sample(row) else { return Ok(()) };
-        scratch.was_refused(); // forgotten, whatever an earlier sample made of it
+        _ = scratch.take_refusal(); // forgotten, whatever an earlier sample made of it
         let (shard, number) = (sample.shard_number(), job.desk.dealt[row].ordinal);
         let random = Key::new(self.seed, job.content.epoch, b"sample  ").sub(shard);
         let random = random.draw(sample.row());
@@ -68,14 +66,6 @@ impl StreamLabour {
 }
 
 impl Labour for StreamLabour {
-    fn content(&self) -> Result<Box<Content>> {
-        Ok(Box::new(Content::new(Slab::new(self.recipe.layout.clone())?)))
-    }
-
-    fn make_room(&self, job: &mut Job) -> Result<()> {
-        job.make_room()
-    }
-
     fn task(&self, job: &Job, task: usize) {
         let hand = self.hands.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let mut scratch = hand.unwrap_or_else(|| Scratch::with_memory(self.decode.clone()));
@@ -85,7 +75,7 @@ impl Labour for StreamLabour {
         for row in rows {
             samples += u64::from(job.desk.gathered.sample(row).is_some());
             match self.write(job, row, &mut scratch) {
-                Err(error) if scratch.was_refused() => job.fail(row, error),
+                Err(error) if scratch.take_refusal() => job.fail(row, error),
                 Err(error) => self.bad(job, row, error),
                 Ok(()) => {}
             }

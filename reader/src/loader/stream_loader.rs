@@ -33,7 +33,9 @@ impl StreamInner {
         self.pool.process().expect()?;
         let with = (self.pool.bell(), self.notes.clone());
         let feed = StreamFeed::new((&self.stream, epoch), self.labour.clone(), with, self.shares)?;
-        let room = Room { depth: self.shares.depth, variable: self.shares.variable };
+        let layout = self.labour.recipe.layout.clone();
+        let Shares { depth, variable, .. } = self.shares;
+        let room = Room { layout, depth, variable };
         let with = (self.meter.clone(), self.pool.bell(), self.shelf.clone());
         Ok(Flow::new(Box::new(feed), self.labour.clone(), with, room))
     }

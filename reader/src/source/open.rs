@@ -20,7 +20,8 @@ pub trait Open: fmt::Debug + Send + Sync {
     fn open(&self, path: &Path) -> Result<(Arc<dyn Source>, Identity)>;
 }
 
-/// The two ways to read a file.
+/// The two ways to read a file. The default is that of loaders; a data set that is opened for its own
+/// sake maps ([`crate::dataset::DEFAULT_SOURCE`]).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum SourceKind {
     /// `pread` into a buffer: one copy, no page faults.

@@ -8,8 +8,9 @@ use tarflume::fetch::fetched::Verify;
 use tarflume::order::{Ledger, Remainder, Shuffle, Split};
 use tarflume::{Batch, Error, ErrorKind, Loader, LoaderBuilder, OnBad};
 
-use crate::harness::{Shards, batches, bin, is_true, json, key, parts};
+use crate::harness::{Shards, bin, json, key, parts};
 use crate::orders::sum;
+use crate::truth::{batches, is_true};
 
 const SAMPLES: u64 = 60;
 /// Ordinals of the samples with damaged JSON, without text, and with a flipped bit in `bin`.

@@ -9,7 +9,8 @@ use tarflume::decode::{Decode, Sample, Scratch};
 use tarflume::order::Shuffle;
 use tarflume::{Batch, ErrorKind, OnBad, Result};
 
-use crate::harness::{Shards, batches, is_true, key};
+use crate::harness::{Shards, key};
+use crate::truth::{batches, is_true};
 
 /// A column that a function writes.
 pub struct Own<F>(pub RowShape, pub F);

@@ -7,5 +7,7 @@ mod endings;
 mod harness;
 mod lies;
 mod orders;
+mod photos;
 mod resume;
 mod shards;
+mod truth;

@@ -3,7 +3,8 @@
 use tarflume::order::{Ledger, Remainder, Shuffle, Split};
 use tarflume::source::open::SourceKind;
 
-use crate::harness::{Shards, batches};
+use crate::harness::Shards;
+use crate::truth::batches;
 
 const COUNTS: [u64; 5] = [7, 0, 23, 1, 12];
 const SAMPLES: u64 = 43;

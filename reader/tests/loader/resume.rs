@@ -4,8 +4,9 @@
 use tarflume::order::{LoaderState, Remainder, Shuffle, Split};
 use tarflume::{ErrorKind, Loader};
 
-use crate::harness::{Shards, batches};
+use crate::harness::Shards;
 use crate::orders::sum;
+use crate::truth::batches;
 
 const COUNTS: [u64; 3] = [11, 30, 9];
 
