@@ -4,10 +4,11 @@
 //!
 //! - `work`: images to be decoded, and what a competitor is; `photos`, `crops`: which images, which
 //!   windows of them;
-//! - `shim`, `turbo`: the rival libjpeg-turbo; `pure`: those in Rust; `resize`: for all the same;
+//! - `shim`, `turbo`: the rival libjpeg-turbo; `pure`: those in Rust; `ours`; `resize`: for all the same;
 //! - `tables`: who competes where; `rounds`: measuring; `quality`: are the pixels right; `report`.
 
 mod crops;
+mod ours;
 mod photos;
 mod pure;
 mod quality;
@@ -160,12 +161,14 @@ fn describe(sets: &[Data], (progressive, unreadable): (usize, usize)) {
     for data in sets {
         let megapixels: f64 = data.photos.iter().map(|p| p.room() as f64 / 3e6).sum();
         println!(
-            "- {}: {} files, {:.1} MB, mean {:.0} kpx, {} images a pass",
+            "- {}: {} files, {:.1} MB, mean {:.0} kpx, {} images a pass, entry points of {} bytes a file",
             data.name,
             data.photos.len(),
             data.photos.iter().map(|p| p.jpeg.len()).sum::<usize>() as f64 / 1e6,
             megapixels * 1000.0 / data.photos.len() as f64,
-            data.items.len()
+            data.items.len(),
+            data.photos.iter().flat_map(|p| &p.points).map(Vec::len).sum::<usize>()
+                / data.photos.len()
         );
     }
     println!(

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::crops;
+use crate::ours;
 use crate::shim::{self, Turbo};
 use crate::work::{Data, Item, Photo};
 
@@ -35,7 +36,7 @@ pub(crate) fn load(paths: &[PathBuf], most: usize) -> Result<Found, String> {
         match turbo.header(&jpeg) {
             Ok(header) if header.progressive => found.progressive += 1,
             Ok(header) => {
-                let photo = Photo { jpeg, width: header.width, height: header.height };
+                let photo = photo(jpeg, header.width, header.height);
                 let mut pixels = vec![0; photo.room()];
                 match turbo.full(&photo.jpeg, &mut pixels) {
                     Ok(()) => found.photos.push(photo),
@@ -49,6 +50,11 @@ pub(crate) fn load(paths: &[PathBuf], most: usize) -> Result<Found, String> {
         return Err("no JPEGs in these files and folders".into());
     }
     Ok(found)
+}
+
+fn photo(jpeg: Vec<u8>, width: u32, height: u32) -> Photo {
+    let points = ours::points(&jpeg);
+    Photo { jpeg, width, height, points }
 }
 
 fn gather(path: &Path, files: &mut Vec<PathBuf>) -> Result<(), String> {
@@ -89,7 +95,7 @@ pub(crate) fn mosaics(photos: &[Photo], count: usize) -> Result<Vec<Photo>, Stri
             top += row.max(1);
         }
         let jpeg = shim::encode_420(&canvas, width, height, quality);
-        made.push(Photo { jpeg, width, height });
+        made.push(photo(jpeg, width, height));
     }
     Ok(made)
 }

@@ -10,6 +10,8 @@ pub(crate) struct Photo {
     pub(crate) jpeg: Vec<u8>,
     pub(crate) width: u32,
     pub(crate) height: u32,
+    /// Its entry points, as a sidecar holds them.
+    pub(crate) points: Option<Vec<u8>>,
 }
 
 impl Photo {
