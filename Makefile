@@ -67,6 +67,7 @@ bench:
 	python3 bench/read/run.py --append
 	python3 bench/scale/run.py --append
 	python3 bench/order/run.py --append
+	python3 bench/jpeg/run.py --append
 
 # Python webdataset reads what we wrote, in tests.
 venv: $(VENV)/ready

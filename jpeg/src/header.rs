@@ -76,7 +76,7 @@ impl Header {
                 DQT => tables.quantisation(segment, at)?,
                 DHT => tables.huffman(bytes, start, segment.len(), at)?,
                 DRI => marks.restart = scan::restart(segment, at)?,
-                APP0 if segment.starts_with(b"JFIF\0") => marks.jfif = true,
+                APP0 if segment.starts_with(b"JFIF\0") && segment.len() >= 14 => marks.jfif = true,
                 APP1 if marks.orientation.is_none() => {
                     marks.orientation = segment.strip_prefix(b"Exif\0\0").and_then(exif::turn);
                 }

@@ -3,13 +3,25 @@
 //! - `turbo`: libjpeg-turbo as an oracle (it decodes, and hands out coefficients) and as a maker of
 //!   JPEGs of every kind; `picture`: what they show;
 //! - `segments`: what stands in a JPEG before its first scan, taken apart;
-//! - `itself`: the oracle does what is asked of it.
+//! - `itself`: the oracle does what is asked of it;
+//! - `ours`: the crate, asked as users ask; `beside`: both asked for the same, and what differs;
+//! - `sizes`, `kinds`: whole pictures; `regions`: parts of them; `groups`: several at once;
+//! - `photographs`: real ones; `oddities`: files changed by hand; `elsewhere`: kinds that another library decodes.
 //!
 //! Needs `cc` and libjpeg's headers (Debian: gcc libjpeg-dev), as `make test` installs them. Nothing
 //! of the product depends on either.
 #![allow(clippy::unwrap_used)]
 
+mod beside;
+mod elsewhere;
+mod groups;
 mod itself;
+mod kinds;
+mod oddities;
+mod ours;
+mod photographs;
 mod picture;
+mod regions;
 mod segments;
+mod sizes;
 mod turbo;

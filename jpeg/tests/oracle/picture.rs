@@ -2,6 +2,8 @@
 //!
 //! It may not read files or the clock.
 
+use std::fmt;
+
 use tarflume_fixtures::SplitMix64;
 
 /// Rows of pixels without gaps; 1 (grey), 3 (RGB) or 4 (CMYK) channels.
@@ -11,6 +13,13 @@ pub(crate) struct Picture {
     pub(crate) height: usize,
     pub(crate) channels: usize,
     pub(crate) bytes: Vec<u8>,
+}
+
+/// Its size alone: bytes say nothing in a message.
+impl fmt::Debug for Picture {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}x{}x{}", self.width, self.height, self.channels)
+    }
 }
 
 /// What is painted.

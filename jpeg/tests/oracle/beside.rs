@@ -1,0 +1,99 @@
+//! The crate beside libjpeg-turbo: asks both for the same and keeps a list of what differs.
+
+use std::fmt::Debug;
+
+use tarflume_jpeg::{Colour, Region, Scale, Use};
+
+use crate::ours::{Ask, Ours};
+use crate::picture::Picture;
+use crate::turbo::{self, Recipe, Turbo};
+
+/// Differences that are told at most.
+const TOLD: usize = 8;
+
+/// Both decoders, and what was found so far.
+pub(crate) struct Beside {
+    pub(crate) turbo: Turbo,
+    pub(crate) ours: Ours,
+    compared: usize,
+    found: Vec<String>,
+    more: usize,
+}
+
+impl Beside {
+    pub(crate) fn new() -> Beside {
+        let (turbo, ours) = (Turbo::new(), Ours::default());
+        Beside { turbo, ours, compared: 0, found: Vec::new(), more: 0 }
+    }
+
+    pub(crate) fn encode(&mut self, picture: &Picture, recipe: &Recipe) -> Vec<u8> {
+        self.turbo.encode(picture, recipe)
+    }
+
+    /// What libjpeg-turbo makes of a good JPEG.
+    pub(crate) fn right(&mut self, jpeg: &[u8], scale: Scale, colour: Colour) -> Picture {
+        let colour = match colour {
+            Colour::Rgb => turbo::Colour::Rgb,
+            Colour::Grey => turbo::Colour::Grey,
+        };
+        let decoded = self.turbo.decode(jpeg, 1 << scale as u32, colour).unwrap();
+        assert_eq!(decoded.warning, "", "the oracle finds no fault with its own JPEGs");
+        decoded.picture
+    }
+
+    /// The whole picture must be libjpeg-turbo's, byte for byte.
+    pub(crate) fn whole(&mut self, jpeg: &[u8], scale: Scale, colour: Colour, what: &dyn Debug) {
+        let right = self.right(jpeg, scale, colour);
+        self.ask(jpeg, Ask { scale, colour, ..Ask::default() }, &right, what);
+    }
+
+    /// At every scale in colour, and in grey as stored.
+    pub(crate) fn scales(&mut self, jpeg: &[u8], what: &dyn Debug) {
+        for scale in Scale::ALL {
+            self.whole(jpeg, scale, Colour::Rgb, what);
+        }
+        self.whole(jpeg, Scale::Full, Colour::Grey, what);
+    }
+
+    /// What is asked for must be this picture, or this window of it.
+    pub(crate) fn ask(&mut self, jpeg: &[u8], ask: Ask<'_>, whole: &Picture, what: &dyn Debug) {
+        self.compared += 1;
+        let window = |r: Region| {
+            let [left, top, width, height] = [r.left, r.top, r.width, r.height].map(|n| n as usize);
+            whole.crop(left, top, width, height)
+        };
+        let used = if ask.points.is_some() { Use::Used } else { Use::Absent };
+        let difference = match (self.ours.report(jpeg, ask), ask.region) {
+            (Err(error), _) => Some(error.to_string()),
+            (Ok((_, report)), _) if report.entry_points != used => Some(format!("{report:?}")),
+            (Ok((picture, _)), None) => picture.difference(whole),
+            (Ok((picture, _)), Some(region)) => picture.difference(&window(region)),
+        };
+        let Some(difference) = difference else { return };
+        let points = if ask.points.is_some() { ", entry points" } else { "" };
+        let Ask { scale, colour, region, .. } = ask;
+        let region = region.map(|r| format!(" {r}")).unwrap_or_default();
+        self.tell(format!("{scale:?} {colour:?}{region}{points} of {what:?}: {difference}"));
+    }
+
+    /// Something differs.
+    pub(crate) fn tell(&mut self, found: String) {
+        if self.found.len() < TOLD {
+            self.found.push(found);
+        } else {
+            self.more += 1;
+        }
+    }
+
+    /// The end of a test: panics with what was found.
+    pub(crate) fn verdict(self) {
+        assert!(self.compared > 0, "nothing was compared");
+        assert!(
+            self.found.is_empty(),
+            "of {} pictures {} differ from libjpeg-turbo's:\n{}",
+            self.compared,
+            self.found.len() + self.more,
+            self.found.join("\n")
+        );
+    }
+}

@@ -1,0 +1,79 @@
+//! JPEGs that another library decodes behind the same interface: nearly libjpeg-turbo's pixels, or an
+//! error that says why not, and never a panic.
+
+use tarflume_jpeg::{Colour, ErrorKind, Header, Region, Scale};
+
+use crate::beside::Beside;
+use crate::ours::{Ask, Ours};
+use crate::picture::{Motif, Picture};
+use crate::turbo::{Recipe, Scans, Turbo};
+
+/// The largest difference to libjpeg-turbo's pixels where chroma is not upsampled: another inverse DCT
+/// and another rounding of colours.
+const NEAR: u8 = 6;
+
+fn scene(channels: usize) -> Picture {
+    Picture::new(53, 38, channels, Motif::Scene, 11)
+}
+
+fn largest(a: &Picture, b: &Picture) -> u8 {
+    assert_eq!((a.width, a.height, a.channels), (b.width, b.height, b.channels));
+    a.bytes.iter().zip(&b.bytes).map(|(a, b)| a.abs_diff(*b)).max().unwrap()
+}
+
+#[test]
+fn progressive_ones_and_those_of_several_scans_are_nearly_the_same() {
+    let mut beside = Beside::new();
+    let plain = Recipe::default;
+    let recipes = [
+        Recipe { progressive: true, ..plain() },
+        Recipe { progressive: true, restart: 3, ..plain() },
+        Recipe { scans: Scans::OneEach, ..plain() },
+        Recipe { scans: Scans::LumaThenChroma, ..plain() },
+    ];
+    for recipe in recipes {
+        for channels in [1, 3] {
+            if channels == 1 && recipe.scans != Scans::Interleaved {
+                continue;
+            }
+            let jpeg = beside.encode(&scene(channels), &recipe);
+            assert!(Header::parse(&jpeg).unwrap().foreign().is_some());
+            let right = beside.right(&jpeg, Scale::Full, Colour::Rgb);
+            let ours = beside.ours.decode(&jpeg, Ask::default()).unwrap();
+            assert!(largest(&ours, &right) <= NEAR, "{recipe:?}: {}", largest(&ours, &right));
+            let region = Region { left: 9, top: 8, width: 30, height: 7 };
+            let ask = Ask { region: Some(region), ..Ask::default() };
+            let part = beside.ours.decode(&jpeg, ask).unwrap();
+            assert_eq!(part.difference(&ours.crop(9, 8, 30, 7)), None);
+            assert_eq!(beside.ours.points(&jpeg).unwrap_err().kind(), ErrorKind::Unsupported);
+        }
+    }
+}
+
+#[test]
+fn progressive_ones_have_all_scales() {
+    let mut beside = Beside::new();
+    let jpeg = beside.encode(&scene(3), &Recipe { progressive: true, ..Recipe::default() });
+    for (scale, size) in Scale::ALL.into_iter().zip([(53, 38), (27, 19), (14, 10), (7, 5)]) {
+        let picture = beside.ours.decode(&jpeg, Ask { scale, ..Ask::default() }).unwrap();
+        assert_eq!((picture.width, picture.height), size);
+    }
+}
+
+#[test]
+fn cmyk_is_decoded_as_rgb() {
+    let mut turbo = Turbo::new();
+    let jpeg = turbo.encode(&scene(4), &Recipe::default());
+    let mut ours = Ours::default();
+    let picture = ours.decode(&jpeg, Ask::default()).unwrap();
+    assert_eq!((picture.width, picture.height, picture.channels), (53, 38, 3));
+}
+
+#[test]
+fn what_nobody_decodes_is_refused_with_a_reason() {
+    let mut turbo = Turbo::new();
+    let jpeg = turbo.encode(&scene(3), &Recipe { arithmetic: true, ..Recipe::default() });
+    let error = Ours::default().decode(&jpeg, Ask::default()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unsupported);
+    assert!(error.to_string().contains("arithmetic"), "{error}");
+}

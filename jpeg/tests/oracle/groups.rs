@@ -1,0 +1,151 @@
+//! Groups: whatever stands beside a picture and in whichever order, its pixels are those that it has
+//! alone, and those are libjpeg-turbo's.
+
+use tarflume_fixtures::SplitMix64;
+use tarflume_jpeg::{Colour, Header, Region, Scale};
+
+use crate::beside::Beside;
+use crate::ours::{Ask, Room, job};
+use crate::picture::{Motif, Picture};
+use crate::turbo::{Recipe, Space};
+
+/// A JPEG, its entry points if it has any, and what it is.
+struct Member {
+    jpeg: Vec<u8>,
+    points: Option<Vec<u8>>,
+    what: (usize, usize, Recipe),
+}
+
+/// Pictures of all kinds, from one block to some hundred: some end while others have hardly begun.
+fn members(beside: &mut Beside) -> Vec<Member> {
+    let sizes = [(1, 1), (200, 9), (8, 120), (64, 64), (33, 31), (150, 140), (17, 90), (7, 7)];
+    let lumas = [(2, 2), (1, 1), (2, 1), (1, 2), (4, 1)];
+    let mut found = Vec::new();
+    for (n, (width, height)) in sizes.into_iter().cycle().take(29).enumerate() {
+        let channels = if n % 7 == 3 { 1 } else { 3 };
+        let recipe = Recipe {
+            quality: [30, 75, 95][n % 3],
+            restart: [0, 0, 3, 0, 1][n % 5],
+            optimised: n % 2 == 0,
+            progressive: n % 11 == 10,
+            space: if n % 13 == 5 { Space::AdobeRgb } else { Space::Jfif },
+            ..Recipe::sampled(lumas[n % 5])
+        };
+        let picture = Picture::new(width, height, channels, Motif::ALL[n % 4], n as u64);
+        let jpeg = beside.encode(&picture, &recipe);
+        let points = beside.ours.points(&jpeg).ok();
+        assert_eq!(points.is_none(), recipe.progressive);
+        found.push(Member { jpeg, points, what: (width, height, recipe) });
+    }
+    found
+}
+
+/// What is asked of member `n` in its turn.
+fn ask<'m>(rng: &mut SplitMix64, header: &Header, member: &'m Member) -> Ask<'m> {
+    let scale = Scale::ALL[rng.below(4) as usize];
+    let colour = if rng.below(4) == 0 { Colour::Grey } else { Colour::Rgb };
+    let (width, height) = scale.of(header.width(), header.height());
+    let (left, top) = (rng.below(width), rng.below(height));
+    let region = Region {
+        left,
+        top,
+        width: rng.between(1, width - left),
+        height: rng.between(1, height - top),
+    };
+    let region = (rng.below(3) > 0).then_some(region);
+    let points = member.points.as_deref().filter(|_| rng.below(2) == 0);
+    Ask { scale, colour, region, points }
+}
+
+/// Draws groups of `size` members and compares each result with what the member gives alone.
+fn groups(size: usize, count: u64) {
+    let mut beside = Beside::new();
+    let members = members(&mut beside);
+    let headers: Vec<Header> = members.iter().map(|m| Header::parse(&m.jpeg).unwrap()).collect();
+    for number in 0..count {
+        let mut rng = SplitMix64::nth(size as u64, number);
+        beside.ours.decoder.set_streams(1 + number as usize % 4);
+        let chosen: Vec<(usize, Ask<'_>)> = (0..size)
+            .map(|_| {
+                let n = rng.below(members.len() as u32) as usize;
+                (n, ask(&mut rng, &headers[n], &members[n]))
+            })
+            .collect();
+        let mut rooms: Vec<Room> =
+            chosen.iter().map(|(n, ask)| Room::new(&headers[*n], ask)).collect();
+        let jobs: Vec<_> = (chosen.iter().zip(&mut rooms))
+            .map(|((n, ask), room)| job(&members[*n].jpeg, &headers[*n], *ask, room))
+            .collect();
+        let mut told = vec![0; size];
+        beside.ours.decoder.decode_group(jobs, |n, result| {
+            told[n] += 1;
+            result.unwrap();
+        });
+        assert_eq!(told, vec![1; size], "each job is told of once");
+        for ((n, ask), room) in chosen.iter().zip(&rooms) {
+            let alone = beside.ours.decode(&members[*n].jpeg, *ask).unwrap();
+            if let Some(difference) = room.picture().difference(&alone) {
+                beside.tell(format!(
+                    "{:?} in group {number} {ask:?}: {difference}",
+                    members[*n].what
+                ));
+            }
+            if members[*n].what.2.progressive {
+                continue; // decoded by another library, with pixels of its own
+            }
+            let whole = beside.right(&members[*n].jpeg, ask.scale, ask.colour);
+            beside.ask(&members[*n].jpeg, *ask, &whole, &members[*n].what);
+        }
+    }
+    beside.verdict();
+}
+
+#[test]
+fn groups_of_one_to_five() {
+    for size in 1..=5 {
+        groups(size, 12);
+    }
+}
+
+#[test]
+fn groups_of_forty() {
+    groups(40, 6);
+}
+
+#[test]
+fn an_empty_group_is_done_at_once() {
+    let mut beside = Beside::new();
+    beside.ours.decoder.decode_group([], |_, _| panic!("there is nobody to tell of"));
+}
+
+#[test]
+fn one_damaged_member_harms_nobody_else() {
+    let mut beside = Beside::new();
+    let members = members(&mut beside);
+    let (bad, rest) = (&members[5].jpeg, [0, 3, 4, 6, 8]);
+    for cut in (200..bad.len()).step_by(bad.len() / 23) {
+        let torn = [&bad[..cut], b"\xFF\xD9"].concat();
+        let Ok(torn_header) = Header::parse(&torn) else { continue };
+        let headers: Vec<Header> =
+            rest.iter().map(|&n| Header::parse(&members[n].jpeg).unwrap()).collect();
+        let ask = Ask::default();
+        let mut rooms: Vec<Room> = headers.iter().map(|h| Room::new(h, &ask)).collect();
+        let mut torn_room = Room::new(&torn_header, &ask);
+        let mut jobs: Vec<_> = (rest.iter().zip(&headers).zip(&mut rooms))
+            .map(|((&n, header), room)| job(&members[n].jpeg, header, ask, room))
+            .collect();
+        jobs.insert(2, job(&torn, &torn_header, ask, &mut torn_room));
+        let mut failed = Vec::new();
+        beside.ours.decoder.decode_group(jobs, |n, result| {
+            if let Err(error) = result {
+                assert!(error.byte().is_some_and(|byte| byte <= torn.len() as u64), "{error}");
+                failed.push(n);
+            }
+        });
+        assert_eq!(failed, [2], "cut at {cut}");
+        for (n, room) in rest.iter().zip(&rooms) {
+            let whole = beside.right(&members[*n].jpeg, Scale::Full, Colour::Rgb);
+            assert_eq!(room.picture().difference(&whole), None);
+        }
+    }
+}

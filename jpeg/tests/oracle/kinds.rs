@@ -1,0 +1,167 @@
+//! JPEGs of every kind that is decoded here: one axis after the other, then drawn at random over all
+//! axes and all sizes, so that each pair of choices meets many times.
+
+use tarflume_fixtures::SplitMix64;
+use tarflume_jpeg::{Colour, Header, Scale};
+
+use crate::beside::Beside;
+use crate::picture::{Motif, Picture};
+use crate::turbo::{Recipe, Space};
+
+/// Sampling factors of the first and of the other components that libjpeg-turbo writes and reads, with
+/// at most ten blocks to an MCU.
+const SAMPLINGS: [[(u32, u32); 2]; 16] = [
+    [(1, 1), (1, 1)],
+    [(2, 1), (1, 1)],
+    [(1, 2), (1, 1)],
+    [(2, 2), (1, 1)],
+    [(4, 1), (1, 1)],
+    [(1, 4), (1, 1)],
+    [(4, 2), (1, 1)],
+    [(2, 4), (1, 1)],
+    [(2, 2), (1, 2)],
+    [(2, 2), (2, 1)],
+    [(1, 2), (1, 2)],
+    [(2, 1), (2, 1)],
+    [(4, 1), (2, 1)],
+    [(1, 4), (1, 2)],
+    [(2, 4), (1, 1)],
+    [(4, 1), (1, 1)],
+];
+
+const QUALITIES: [u32; 9] = [1, 5, 25, 50, 75, 85, 92, 97, 100];
+
+/// Sizes at which MCUs of 8, 16 and 32 pixels begin, end and have neighbours.
+const SIZES: [(usize, usize); 10] =
+    [(1, 1), (2, 3), (8, 8), (9, 7), (16, 17), (33, 15), (31, 33), (47, 50), (64, 65), (70, 41)];
+
+/// All sizes and motifs by these recipes, at every scale.
+fn all(recipes: &[Recipe], channels: usize) {
+    let mut beside = Beside::new();
+    for (n, recipe) in recipes.iter().enumerate() {
+        for (i, (width, height)) in SIZES.into_iter().enumerate() {
+            let motif = Motif::ALL[(n + i) % 4];
+            let picture = Picture::new(width, height, channels, motif, 7);
+            let jpeg = beside.encode(&picture, recipe);
+            let header = Header::parse(&jpeg).unwrap();
+            assert_eq!(header.foreign(), None, "{recipe:?}");
+            beside.scales(&jpeg, &(width, height, motif, recipe));
+        }
+    }
+    beside.verdict();
+}
+
+#[test]
+fn samplings() {
+    let of = |[luma, chroma]: [(u32, u32); 2]| Recipe { luma, chroma, ..Recipe::default() };
+    all(&SAMPLINGS.map(of), 3);
+}
+
+#[test]
+fn qualities_and_tables() {
+    let mut recipes = Vec::new();
+    for quality in QUALITIES {
+        let recipe = Recipe { quality, ..Recipe::sampled((2, 2)) };
+        recipes.push(Recipe { optimised: true, ..recipe.clone() });
+        recipes.push(Recipe { three_tables: true, ..recipe.clone() });
+        recipes.push(Recipe { wide_tables: true, ..recipe });
+    }
+    all(&recipes, 3);
+}
+
+#[test]
+fn restart_intervals() {
+    let intervals = [1, 2, 3, 4, 5, 7, 9, 16, 1000];
+    let of =
+        |restart| [(1, 1), (2, 2), (2, 1)].map(|luma| Recipe { restart, ..Recipe::sampled(luma) });
+    all(&intervals.map(of).concat(), 3);
+}
+
+#[test]
+fn colour_spaces() {
+    let spaces = [Space::Jfif, Space::AdobeYcc, Space::Unsaid, Space::AdobeRgb, Space::NamedRgb];
+    let of =
+        |space| [(1, 1), (2, 2)].map(|luma| Recipe { space, quality: 95, ..Recipe::sampled(luma) });
+    all(&spaces.map(of).concat(), 3);
+}
+
+#[test]
+fn grey_with_whatever_factors() {
+    let of = |luma| [0, 3].map(|restart| Recipe { restart, ..Recipe::sampled(luma) });
+    all(&[(1, 1), (2, 2), (2, 1), (4, 4)].map(of).concat(), 1);
+}
+
+#[test]
+fn orientation_is_told_and_not_applied_and_trailing_bytes_do_no_harm() {
+    let mut beside = Beside::new();
+    for orientation in 1..=8 {
+        let picture = Picture::new(37, 21, 3, Motif::Scene, orientation.into());
+        let recipe = Recipe::sampled((2, 2)).with_orientation(orientation);
+        let mut jpeg = beside.encode(&picture, &recipe);
+        assert_eq!(Header::parse(&jpeg).unwrap().orientation(), Some(orientation));
+        beside.scales(&jpeg, &orientation);
+        for trail in [&b"\0"[..], b"garbage", b"\xFF", b"\xFF\xD9", b"\xFF\xD8\xFF\xE0"] {
+            let end = jpeg.len();
+            jpeg.extend_from_slice(trail);
+            beside.scales(&jpeg, &(orientation, trail));
+            jpeg.truncate(end);
+        }
+    }
+    beside.verdict();
+}
+
+/// A recipe, a size and a motif: number `n` of those drawn from all.
+fn drawn(n: u64) -> (Picture, Recipe) {
+    let mut rng = SplitMix64::nth(4, n);
+    let mut of = |count: u32| rng.below(count) as usize;
+    let sampling = SAMPLINGS[of(16)];
+    let channels = if of(8) == 0 { 1 } else { 3 };
+    let recipe = Recipe {
+        quality: QUALITIES[of(9)],
+        luma: sampling[0],
+        chroma: sampling[1],
+        restart: [0, 0, 0, 1, 2, 3, 6, 11][of(8)],
+        space: match of(5) {
+            0 => Space::AdobeYcc,
+            1 => Space::Unsaid,
+            2 if channels == 3 => Space::AdobeRgb,
+            _ => Space::Jfif,
+        },
+        optimised: of(2) == 0,
+        three_tables: of(4) == 0,
+        wide_tables: of(6) == 0,
+        ..Recipe::default()
+    };
+    let motif = Motif::ALL[of(4)];
+    let (width, height) = (1 + of(70), 1 + of(70));
+    (Picture::new(width, height, channels, motif, n), recipe)
+}
+
+/// Some hundred of them, each at two scales and in one of both colours.
+fn draw(numbers: std::ops::Range<u64>) {
+    let mut beside = Beside::new();
+    for n in numbers {
+        let (picture, recipe) = drawn(n);
+        let jpeg = beside.encode(&picture, &recipe);
+        let colour = if n % 4 == 0 { Colour::Grey } else { Colour::Rgb };
+        let what = (n, picture.width, picture.height, recipe);
+        beside.whole(&jpeg, Scale::Full, colour, &what);
+        beside.whole(&jpeg, Scale::ALL[(n % 4) as usize], Colour::Rgb, &what);
+    }
+    beside.verdict();
+}
+
+#[test]
+fn drawn_at_random_first_thousand() {
+    draw(0..1000);
+}
+
+#[test]
+fn drawn_at_random_second_thousand() {
+    draw(1000..2000);
+}
+
+#[test]
+fn drawn_at_random_third_thousand() {
+    draw(2000..3000);
+}

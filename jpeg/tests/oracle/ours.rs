@@ -1,0 +1,94 @@
+//! The crate, asked as its users ask it: every answer a picture, every byte beside it left alone.
+
+use tarflume_jpeg::{Colour, Decoder, Error, Header, Job, Region, Report, Scale, Scanner};
+
+use crate::picture::Picture;
+
+/// What the bytes of the output are before; between rows they must stay so.
+const UNTOUCHED: u8 = 0xA5;
+/// Bytes between rows of the output.
+const GAP: usize = 5;
+
+/// What of a JPEG is asked for. The default is all of it, in colour.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Ask<'a> {
+    pub(crate) scale: Scale,
+    pub(crate) colour: Colour,
+    pub(crate) region: Option<Region>,
+    pub(crate) points: Option<&'a [u8]>,
+}
+
+/// A picture under way: room for its pixels, with gaps between the rows.
+pub(crate) struct Room {
+    size: (u32, u32),
+    channels: usize,
+    pub(crate) stride: usize,
+    pub(crate) bytes: Vec<u8>,
+}
+
+impl Room {
+    pub(crate) fn new(header: &Header, ask: &Ask<'_>) -> Room {
+        let whole = ask.scale.of(header.width(), header.height());
+        let size = ask.region.map_or(whole, |r| (r.width, r.height));
+        let channels = ask.colour.bytes();
+        let stride = size.0 as usize * channels + GAP;
+        Room { size, channels, stride, bytes: vec![UNTOUCHED; stride * size.1 as usize] }
+    }
+
+    /// The picture, once its gaps have been looked at.
+    pub(crate) fn picture(&self) -> Picture {
+        let (width, height) = (self.size.0 as usize, self.size.1 as usize);
+        let mut bytes = Vec::with_capacity(width * height * self.channels);
+        for row in self.bytes.chunks_exact(self.stride) {
+            let (pixels, gap) = row.split_at(width * self.channels);
+            assert_eq!(gap, [UNTOUCHED; GAP], "bytes between rows were written");
+            bytes.extend_from_slice(pixels);
+        }
+        Picture { width, height, channels: self.channels, bytes }
+    }
+}
+
+/// A job for these bytes.
+pub(crate) fn job<'a>(
+    bytes: &'a [u8],
+    header: &'a Header,
+    ask: Ask<'a>,
+    room: &'a mut Room,
+) -> Job<'a> {
+    let mut job = Job::new(bytes, header, &mut room.bytes);
+    job.entry_points = ask.points;
+    job.region = ask.region;
+    job.scale = ask.scale;
+    job.colour = ask.colour;
+    job.stride = room.stride;
+    job
+}
+
+/// A decoder and a scanner, kept from JPEG to JPEG as users keep them.
+#[derive(Default)]
+pub(crate) struct Ours {
+    pub(crate) decoder: Decoder,
+    scanner: Scanner,
+}
+
+impl Ours {
+    pub(crate) fn decode(&mut self, jpeg: &[u8], ask: Ask<'_>) -> Result<Picture, Error> {
+        self.report(jpeg, ask).map(|(picture, _)| picture)
+    }
+
+    /// The picture, and what the decoder says of its work.
+    pub(crate) fn report(&mut self, jpeg: &[u8], ask: Ask<'_>) -> Result<(Picture, Report), Error> {
+        let header = Header::parse(jpeg)?;
+        let mut room = Room::new(&header, &ask);
+        let report = self.decoder.decode(job(jpeg, &header, ask, &mut room))?;
+        Ok((room.picture(), report))
+    }
+
+    /// The entry points of a JPEG.
+    pub(crate) fn points(&mut self, jpeg: &[u8]) -> Result<Vec<u8>, Error> {
+        let header = Header::parse(jpeg)?;
+        let mut points = Vec::new();
+        self.scanner.scan(jpeg, &header, &mut points)?;
+        Ok(points)
+    }
+}

@@ -1,0 +1,65 @@
+//! Real photographs: those that the fixtures bring along, and a folder of more where it is there.
+
+use std::fs;
+use std::path::Path;
+
+use tarflume_fixtures::{PHOTOS, SplitMix64};
+use tarflume_jpeg::{Colour, Header, Region, Scale};
+
+use crate::beside::Beside;
+use crate::ours::Ask;
+
+/// Photographs beside the project, which no test may need.
+const MORE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../shared/data/photos");
+/// So many of these at most, at equal distances.
+const MOST: usize = 60;
+
+/// All scales, grey, and regions with and without entry points.
+fn look_at(beside: &mut Beside, name: &str, jpeg: &[u8]) {
+    let header = Header::parse(jpeg).unwrap();
+    if header.foreign().is_some() {
+        return;
+    }
+    let points = beside.ours.points(jpeg).unwrap();
+    beside.whole(jpeg, Scale::Full, Colour::Grey, &name);
+    for scale in Scale::ALL {
+        let right = beside.right(jpeg, scale, Colour::Rgb);
+        beside.ask(jpeg, Ask { scale, ..Ask::default() }, &right, &name);
+        let mut rng = SplitMix64::nth(jpeg.len() as u64, scale as u64);
+        let (width, height) = scale.of(header.width(), header.height());
+        for n in 0..4 {
+            let (left, top) = (rng.below(width), rng.below(height));
+            let region = Region {
+                left,
+                top,
+                width: rng.between(1, width - left),
+                height: rng.between(1, height - top),
+            };
+            let points = (n % 2 == 0).then_some(&points[..]);
+            let ask = Ask { scale, colour: Colour::Rgb, region: Some(region), points };
+            beside.ask(jpeg, ask, &right, &name);
+        }
+    }
+}
+
+#[test]
+fn the_photographs_of_the_fixtures() {
+    let mut beside = Beside::new();
+    for photo in PHOTOS {
+        look_at(&mut beside, photo.key, photo.jpeg);
+    }
+    beside.verdict();
+}
+
+#[test]
+fn more_photographs_where_there_are_any() {
+    let Ok(folder) = fs::read_dir(Path::new(MORE)) else { return };
+    let mut files: Vec<_> = folder.map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    let mut beside = Beside::new();
+    for file in files.iter().step_by(files.len().div_ceil(MOST)) {
+        let name = file.file_name().unwrap().to_string_lossy().into_owned();
+        look_at(&mut beside, &name, &fs::read(file).unwrap());
+    }
+    beside.verdict();
+}

@@ -1,0 +1,148 @@
+//! Regions: the same pixels as the window of the whole picture, with entry points and without.
+//!
+//! The whole picture comes from libjpeg-turbo; its own crops are not asked for.
+
+use tarflume_jpeg::{Colour, Region, Report, Scale, Use};
+
+use crate::beside::Beside;
+use crate::ours::Ask;
+use crate::picture::{Motif, Picture};
+use crate::turbo::Recipe;
+
+/// Every window of a picture.
+fn every(width: u32, height: u32) -> impl Iterator<Item = Region> {
+    let spans = |all: u32| (0..all).flat_map(move |from| (1..=all - from).map(move |n| (from, n)));
+    spans(height).flat_map(move |(top, height)| {
+        spans(width).map(move |(left, width)| Region { left, top, width, height })
+    })
+}
+
+/// Every place and width beside a few rows, and every place and height beside a few columns: regions
+/// are cut in each direction by itself.
+fn bands(width: u32, height: u32) -> impl Iterator<Item = Region> {
+    let few = |all: u32| [(0, all), (all / 2, 1), (all / 3, all / 2), (all - 1, 1), (0, 1)];
+    every(width, height).filter(move |r| {
+        few(height).contains(&(r.top, r.height)) || few(width).contains(&(r.left, r.width))
+    })
+}
+
+/// These regions of one JPEG at one scale; entry points and colours in turn.
+fn regions(
+    beside: &mut Beside,
+    jpeg: &[u8],
+    scale: Scale,
+    of: &[Region],
+    what: &dyn std::fmt::Debug,
+) {
+    let points = beside.ours.points(jpeg).unwrap();
+    let whole = [Colour::Rgb, Colour::Grey].map(|colour| beside.right(jpeg, scale, colour));
+    for (n, &region) in of.iter().enumerate() {
+        let grey = n % 5 == 0;
+        let colour = if grey { Colour::Grey } else { Colour::Rgb };
+        let points = (n % 3 != 0).then_some(&points[..]);
+        let ask = Ask { scale, colour, region: Some(region), points };
+        beside.ask(jpeg, ask, &whole[usize::from(grey)], what);
+    }
+}
+
+/// All regions of one small picture.
+fn exhaustive(luma: (u32, u32), width: usize, height: usize, scale: Scale) {
+    let mut beside = Beside::new();
+    let picture = Picture::new(width, height, 3, Motif::Noise, 3);
+    let jpeg = beside.encode(&picture, &Recipe::sampled(luma));
+    let (w, h) = scale.of(width as u32, height as u32);
+    regions(&mut beside, &jpeg, scale, &every(w, h).collect::<Vec<_>>(), &luma);
+    beside.verdict();
+}
+
+#[test]
+fn all_regions_of_420() {
+    exhaustive((2, 2), 19, 18, Scale::Full);
+}
+
+#[test]
+fn all_regions_of_420_at_a_half() {
+    exhaustive((2, 2), 35, 37, Scale::Half);
+}
+
+#[test]
+fn all_regions_of_420_at_a_quarter() {
+    exhaustive((2, 2), 67, 66, Scale::Quarter);
+}
+
+#[test]
+fn all_regions_of_444() {
+    exhaustive((1, 1), 18, 17, Scale::Full);
+}
+
+#[test]
+fn all_regions_of_422() {
+    exhaustive((2, 1), 18, 17, Scale::Full);
+}
+
+#[test]
+fn all_regions_of_440() {
+    exhaustive((1, 2), 17, 18, Scale::Full);
+}
+
+#[test]
+fn bands_of_every_sampling_at_every_scale() {
+    let mut beside = Beside::new();
+    let samplings = [(1, 1), (2, 1), (1, 2), (2, 2), (4, 1), (1, 4), (4, 2), (2, 4)];
+    for (n, luma) in samplings.into_iter().enumerate() {
+        for scale in Scale::ALL {
+            let side = [27, 39, 70, 118][scale as usize];
+            let picture = Picture::new(side, side - 5, 3, Motif::Noise, n as u64);
+            let restart = [0, 0, 3, 1][n % 4];
+            let jpeg = beside.encode(&picture, &Recipe { restart, ..Recipe::sampled(luma) });
+            let (w, h) = scale.of(side as u32, side as u32 - 5);
+            let few: Vec<Region> = bands(w, h).skip(n).step_by(3).collect();
+            regions(&mut beside, &jpeg, scale, &few, &(luma, restart));
+        }
+    }
+    beside.verdict();
+}
+
+#[test]
+fn wide_pictures_have_entry_points_within_rows() {
+    let mut beside = Beside::new();
+    for (luma, restart) in [((1, 1), 0), ((2, 2), 0), ((2, 1), 0), ((1, 1), 37), ((2, 2), 50)] {
+        let picture = Picture::new(1300, 40, 3, Motif::Scene, 9);
+        let recipe = Recipe { restart, quality: 60, ..Recipe::sampled(luma) };
+        let jpeg = beside.encode(&picture, &recipe);
+        let edges = [0, 1, 255, 256, 257, 500, 511, 512, 513, 777, 1023, 1024, 1025, 1298];
+        let wide = |left: u32| [1, 3, 100, 300].map(|n| (left, n.min(1300 - left)));
+        let few: Vec<Region> = edges
+            .into_iter()
+            .flat_map(wide)
+            .flat_map(|(left, width)| {
+                let rows = [(0, 40), (17, 6)];
+                rows.map(|(top, height)| Region { left, top, width, height })
+            })
+            .collect();
+        regions(&mut beside, &jpeg, Scale::Full, &few, &(luma, restart));
+    }
+    beside.verdict();
+}
+
+#[test]
+fn less_is_decoded_where_less_is_asked_for() {
+    let mut beside = Beside::new();
+    let picture = Picture::new(640, 480, 3, Motif::Scene, 2);
+    let jpeg = beside.encode(&picture, &Recipe::sampled((2, 2)));
+    let points = beside.ours.points(&jpeg).unwrap();
+    let region = Some(Region { left: 300, top: 200, width: 60, height: 60 });
+    let mut report = |points, region| {
+        let ask = Ask { region, points, ..Ask::default() };
+        beside.ours.report(&jpeg, ask).unwrap().1
+    };
+    let whole = report(None, None);
+    assert_eq!(whole.blocks, 40 * 30 * 6);
+    let all = Report { decoded: whole.blocks, drawn: whole.blocks, ..whole };
+    assert_eq!(whole, all);
+    let without = report(None, region);
+    let with = report(Some(&points), region);
+    assert_eq!((without.entry_points, with.entry_points), (Use::Absent, Use::Used));
+    assert!(without.drawn < whole.drawn / 10 && with.drawn == without.drawn);
+    assert!(without.decoded < whole.decoded && with.decoded < without.decoded / 2);
+}
