@@ -47,6 +47,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         put("index", name, &[0], &small_index(keys)?)?;
         put("index", &format!("{name}-summed"), &[1], &small_index(keys)?)?;
     }
+    put("index", "points", &[0], &with_points()?)?;
     for (name, fortran, shape) in [("matrix", false, &[3, 2][..]), ("scalar", true, &[])] {
         let mut head = Vec::new();
         let dtype = npy::Dtype { kind: 'f', size: 4, little: true };
@@ -55,6 +56,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         put("npy", &format!("{name}-text"), &[1], &head[10..])?;
     }
     put("index", "made", &[2], &[3, 6, 9, 7, 7, 1, 40, 3, 2, 1, 0, 1, 1, 1, 2, 2, 1, 1])?;
+    put("index", "made-points", &[2], &[1, 2, 3, 7, 16, 1, 40, 0, 2, 1, 0, 5, 1, 1, 2, 9])?;
     put("plan", "whole", &[0], &small_plan()?)?;
     // root, common, length, source, key as source, parts, ext, size, stamp
     put("plan", "chunk", &[9], b"\x00\x00\x03a/1\x00\x01\x00\x05TIME\x01\x02\x012\x00\x00")?;
@@ -82,6 +84,15 @@ fn small_index(keys: [&str; 2]) -> Result<Vec<u8>, Box<dyn Error>> {
         index.dimensions(640, 480);
     }
     Ok(index.encode(&TarFacts { length: 5120, digest: Some(blake3::hash(b"tar")) })?)
+}
+
+fn with_points() -> Result<Vec<u8>, Box<dyn Error>> {
+    let mut index = IndexBuilder::new();
+    index.sample(b"a", 0);
+    index.part(b"jpg", 512, 5, Some(crc32c(b"hello")))?;
+    index.entry_points(b"entry points");
+    index.part(b"json", 1536, 2, Some(crc32c(b"{}")))?;
+    Ok(index.encode(&TarFacts { length: 3072, digest: None })?)
 }
 
 fn small_plan() -> Result<Vec<u8>, Box<dyn Error>> {

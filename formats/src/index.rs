@@ -1,9 +1,11 @@
 //! The sidecar `NAME.tar.index`: where every sample and part of a shard stands.
 //!
 //! [`build`] collects rows and encodes them, [`view`] reads an encoded file, usually mapped;
-//! [`lookup`] copies one row out, by the map or by reads; [`layout`] holds the numbers both share. FORMAT.md is the specification. No file is read or
-//! written here but by [`Index::open`].
+//! [`lookup`] copies one row out, by the map or by reads; `points` does the same for the entry points
+//! of a part; [`layout`] holds the numbers both share. FORMAT.md is the specification. No file is read
+//! or written here but by [`Index::open`].
 
+mod blobs;
 mod body;
 pub mod build;
 mod check;
@@ -11,6 +13,7 @@ mod counts;
 mod head;
 pub mod layout;
 pub mod lookup;
+mod points;
 pub mod sample;
 pub mod view;
 

@@ -8,6 +8,7 @@
 mod written;
 
 use std::io::{Seek, SeekFrom, Write};
+use std::ops::Range;
 use std::path::Path;
 
 use crate::checksum::{Crc, crc32c};
@@ -45,6 +46,8 @@ struct OpenSample {
     key: Vec<u8>,
     first: u64,
     parts: Vec<OpenPart>,
+    /// Entry points of its parts, one after the other.
+    points: Vec<u8>,
     /// The hasher as it was at `first`, kept once bytes of the sample have left the buffer.
     rollback: Option<Box<blake3::Hasher>>,
 }
@@ -56,6 +59,8 @@ struct OpenPart {
     length: u64,
     /// Known already for streamed parts.
     checksum: Option<u32>,
+    /// Where its entry points stand among the sample's.
+    points: Range<usize>,
 }
 
 impl ShardWriter {
@@ -83,6 +88,7 @@ impl ShardWriter {
         self.sample.key.extend_from_slice(key);
         self.sample.first = self.position();
         self.sample.parts.clear();
+        self.sample.points.clear();
         self.sample.rollback = None;
     }
 
@@ -141,6 +147,18 @@ impl ShardWriter {
         Ok(())
     }
 
+    /// Gives the part that was added last its entry points, which go into the sidecar; it must be a JPEG.
+    /// No bytes are none.
+    pub fn entry_points(&mut self, points: &[u8]) {
+        let OpenSample { parts, points: all, .. } = &mut self.sample;
+        debug_assert!(!parts.is_empty(), "entry_points() before part()");
+        if let Some(part) = parts.last_mut() {
+            all.truncate(part.points.start);
+            all.extend_from_slice(points);
+            part.points.end = all.len();
+        }
+    }
+
     /// Ends the sample; `dimensions` are width and height of its first image in pixels.
     ///
     /// # Errors
@@ -150,6 +168,9 @@ impl ShardWriter {
         self.index.sample(&self.sample.key, self.sample.first);
         for part in &self.sample.parts {
             self.index.part(&part.ext, part.offset, part.length, part.checksum)?;
+            if !part.points.is_empty() {
+                self.index.entry_points(&self.sample.points[part.points.clone()]);
+            }
         }
         if let Some((width, height)) = dimensions {
             self.index.dimensions(width, height);
@@ -177,6 +198,7 @@ impl ShardWriter {
             None => self.filled = (self.sample.first - self.written) as usize,
         }
         self.sample.parts.clear();
+        self.sample.points.clear();
         Ok(())
     }
 
@@ -234,7 +256,9 @@ impl ShardWriter {
         self.buffer[self.filled..end].copy_from_slice(&self.header);
         self.filled = end;
         let offset = self.position();
-        self.sample.parts.push(OpenPart { ext: ext.to_vec(), offset, length, checksum: None });
+        let points = self.sample.points.len()..self.sample.points.len();
+        let ext = ext.to_vec();
+        self.sample.parts.push(OpenPart { ext, offset, length, checksum: None, points });
         Ok(())
     }
 

@@ -54,6 +54,47 @@ fn the_worked_example_is_what_is_written() {
 }
 
 #[test]
+fn the_example_of_entry_points_is_what_is_written() {
+    let mut index = IndexBuilder::new();
+    index.sample(b"a", 0);
+    for (n, points) in [&b""[..], b"12345", b""].into_iter().enumerate() {
+        index.part(format!("{n}").as_bytes(), n as u64 * 1024 + 512, 1, None).unwrap();
+        index.entry_points(points);
+    }
+    let bytes = index.encode(&TarFacts { length: 4096, digest: None }).unwrap();
+    let starts: String = FORMAT
+        .lines()
+        .find(|line| line.len() == 50 && line.starts_with("00 00 00 00  "))
+        .unwrap()
+        .split_whitespace()
+        .collect();
+    let starts: Vec<_> = (0..16).map(|n| u8::from_str_radix(&starts[2 * n..][..2], 16)).collect();
+    let starts = starts.into_iter().collect::<Result<Vec<_>, _>>().unwrap();
+    assert!(bytes.windows(64).any(|window| window[..16] == starts && window[16..] == [0; 48]));
+    assert_eq!(Index::from_bytes(bytes).unwrap().entry_points(1).unwrap(), Some(&b"12345"[..]));
+}
+
+#[test]
+fn every_section_is_explained() {
+    use tarflume_formats::index::layout as l;
+    for name in [
+        l::ROWS,
+        l::SPANS,
+        l::EXT_IDS,
+        l::EXTS,
+        l::KEYS,
+        l::CHECKSUMS,
+        l::DIMS,
+        l::KEY_ORDER,
+        l::POINT_STARTS,
+        l::POINTS,
+    ] {
+        let line = format!("| `{}` | ", std::str::from_utf8(&name).unwrap());
+        assert!(FORMAT.contains(&line), "{line}");
+    }
+}
+
+#[test]
 fn the_worked_example_opens() {
     let index = Index::from_bytes(example()).unwrap();
     index.check().unwrap();

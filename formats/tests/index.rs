@@ -8,7 +8,8 @@ use tarflume_formats::error::ErrorKind;
 use tarflume_formats::index::layout::{self as l, at};
 use tarflume_formats::index::{Index, IndexBuilder, TarFacts};
 
-/// A sample as the tests think of it: key, parts (extension, length), width and height.
+/// A sample as the tests think of it: key, parts (extension, length), width and height. A part of
+/// whose length 3 leaves 1 has entry points.
 #[derive(Debug, Clone)]
 struct Plain {
     key: Vec<u8>,
@@ -26,6 +27,7 @@ fn encode(samples: &[Plain], sums: bool) -> Vec<u8> {
             index
                 .part(ext.as_bytes(), offset, *length, sums.then_some(*length as u32 ^ 7))
                 .unwrap();
+            index.entry_points(&points(*length).unwrap_or_default());
             end = offset + length.next_multiple_of(512);
         }
         if let Some((width, height)) = sample.dims {
@@ -36,11 +38,17 @@ fn encode(samples: &[Plain], sums: bool) -> Vec<u8> {
     index.encode(&TarFacts { length: end + 1024, digest }).unwrap()
 }
 
+fn points(length: u64) -> Option<Vec<u8>> {
+    let bytes = || (0..length % 300 + 1).map(|n| (n.wrapping_mul(length) >> 3) as u8);
+    (length % 3 == 1).then(|| bytes().collect())
+}
+
 fn assert_same(samples: &[Plain], sums: bool) {
     let index = Index::from_bytes(encode(samples, sums)).unwrap();
     index.check().unwrap();
     assert_eq!(index.samples(), samples.len() as u64);
     assert_eq!(index.tar().digest, sums.then(|| blake3::hash(b"tar")));
+    let mut counted = (0, 0);
     for (row, (read, plain)) in index.iter().zip(samples).enumerate() {
         let read = read.unwrap();
         assert_eq!((read.row, read.key), (row as u64, &plain.key[..]));
@@ -54,11 +62,17 @@ fn assert_same(samples: &[Plain], sums: bool) {
             assert_eq!(part.offset, end + 512);
             end = part.end();
             assert_eq!(read.part(part.ext).unwrap(), Some(*part));
+            let points = points(*length);
+            assert_eq!(index.entry_points(part.number).unwrap(), points.as_deref());
+            let bytes = points.map_or(0, |points| points.len() as u64);
+            counted = (counted.0 + u64::from(bytes > 0), counted.1 + bytes);
         }
         assert_eq!(read.end().unwrap(), end);
         let first = samples.iter().position(|s| s.key == plain.key).unwrap();
         assert_eq!(index.find(&plain.key).unwrap(), Some(first as u64));
     }
+    assert_eq!(index.count_entry_points().unwrap(), counted);
+    assert_eq!(index.has_entry_points(), counted.0 > 0);
     assert!(index.sample(samples.len() as u64).unwrap().is_none());
     assert_eq!(index.find(b"no such key").unwrap(), None);
 }
@@ -74,7 +88,8 @@ fn pair(key: &str) -> Plain {
 
 /// Rows in another order than keys, so that every section is there.
 fn small() -> Vec<u8> {
-    encode(&[pair("b"), pair("a/2"), pair("a/1")], true)
+    let with_points = plain("a/2", &[("jpg", 100_000), ("json", 300)], Some((400, 300)));
+    encode(&[pair("b"), with_points, pair("a/1")], true)
 }
 
 fn anything() -> impl Strategy<Value = Plain> {
@@ -240,6 +255,67 @@ fn a_section_stands_once() {
 }
 
 #[test]
+fn of_the_sections_of_entry_points_there_are_both_or_none() {
+    let whole = small();
+    let lines = [line_of(&whole, &l::POINT_STARTS), line_of(&whole, &l::POINTS)];
+    for line in lines {
+        let mut bytes = whole.clone();
+        lie(&mut bytes, |b, _| b[line..line + 4].copy_from_slice(b"zzzz"));
+        assert_eq!(Index::from_bytes(bytes).unwrap_err().kind(), ErrorKind::Damaged);
+    }
+    // What a program sees that does not know them.
+    let mut bytes = whole;
+    lie(&mut bytes, |b, _| {
+        b[lines[0]..][..4].copy_from_slice(b"zzzy");
+        b[lines[1]..][..4].copy_from_slice(b"zzzz");
+    });
+    let index = Index::from_bytes(bytes).unwrap();
+    index.check().unwrap();
+    assert!(!index.has_entry_points());
+    assert_eq!(index.entry_points(2).unwrap(), None);
+}
+
+#[test]
+fn wrong_entry_points_are_told_with_path_and_byte_and_spoil_nothing_else() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a.tar.index");
+    let opened = |bytes: &[u8]| {
+        std::fs::write(&path, bytes).unwrap();
+        Index::open(&path).unwrap()
+    };
+    let whole = small();
+    let start = |name: &[u8]| {
+        let line = line_of(&whole, name);
+        u64::from_le_bytes(whole[line + 8..line + 16].try_into().unwrap()) as usize
+    };
+    let starts = start(&l::POINT_STARTS);
+    let mut bytes = whole.clone();
+    lie(&mut bytes, |b, _| b[starts + 3 * 4 + 3] = 0xff); // where those of part 2 end
+    let index = opened(&bytes);
+    let error = index.entry_points(2).unwrap_err();
+    assert_eq!((error.kind(), error.place().byte), (ErrorKind::Damaged, Some(starts as u64 + 8)));
+    assert_eq!(error.place().path.as_deref(), Some(&*path));
+    assert_eq!(index.entry_points(1).unwrap(), None);
+    assert_eq!(index.sample(1).unwrap().unwrap().parts().count(), 2);
+    let error = index.entry_points(6).unwrap_err();
+    assert!(error.text().contains("no part 6"), "{error}");
+
+    // Entry points that fill more than a block: a damaged one spoils those that need it.
+    let many: Vec<_> =
+        (0..200).map(|n| plain(&format!("{n:03}"), &[("jpg", 1300)], None)).collect();
+    let mut bytes = encode(&many, true);
+    let last = bytes.len() - 64;
+    bytes[last] ^= 1;
+    let index = opened(&bytes);
+    assert_eq!(index.entry_points(0).unwrap(), points(1300).as_deref());
+    let error = index.entry_points(199).unwrap_err();
+    assert_eq!((error.kind(), error.place().path.as_deref()), (ErrorKind::Damaged, Some(&*path)));
+    let block = error.place().byte.unwrap() as usize;
+    assert!((last - l::CHECK_BLOCK..=last).contains(&block));
+    assert!(index.sample(199).unwrap().is_some());
+}
+
+#[test]
 fn newer_versions_and_flags_are_refused() {
     for field in [at::VERSION, at::FLAGS] {
         let mut bytes = small();
@@ -256,7 +332,7 @@ fn lies_with_right_checksums_are_found_by_check() {
         let line = line_of(b, name);
         u64::from_le_bytes(b[line + 8..line + 16].try_into().unwrap()) as usize
     };
-    let cases: [(&[u8], Change); 8] = [
+    let cases: [(&[u8], Change); 11] = [
         (&l::ROWS, |b, s| b[s + 24 + 1] = 1), // row 1 begins inside row 0
         (&l::ROWS, |b, s| b[s + 8] = 1),      // the first key begins late
         (&l::ROWS, |b, s| b[s + 24 + 8] = 200), // a key ends before it begins
@@ -265,6 +341,9 @@ fn lies_with_right_checksums_are_found_by_check() {
         (&l::SPANS, |b, s| b[s + 15] = 0xff), // a part ends past the end
         (&l::EXT_IDS, |b, s| b[s] = 9),       // no such extension
         (&l::KEY_ORDER, |b, s| b[s] = b[s + 4]), // a row stands twice in the order
+        (&l::POINT_STARTS, |b, s| b[s] = 1),  // a byte of the entry points is nobody's
+        (&l::POINT_STARTS, |b, s| b[s + 6 * 4] -= 1), // the last one, too
+        (&l::POINT_STARTS, |b, s| b[s + 3 * 4 + 3] = 0xff), // they end past their section
     ];
     for (i, (section, change)) in cases.into_iter().enumerate() {
         let mut bytes = small();

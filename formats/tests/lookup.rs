@@ -7,6 +7,7 @@ use std::os::unix::fs::FileExt;
 
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
+use tarflume_formats::checksum::crc32c;
 use tarflume_formats::error::{Error, ErrorKind, Result};
 use tarflume_formats::index::layout::{self as l, at};
 use tarflume_formats::index::{Found, Index, IndexBuilder, TarFacts};
@@ -20,6 +21,7 @@ fn encode(rows: &Rows, sums: bool, dims: bool) -> Vec<u8> {
         for (ext, length) in parts {
             let sum = sums.then_some(*length as u32 ^ 7);
             index.part(ext.as_bytes(), end + 512, *length, sum).unwrap();
+            index.entry_points(&vec![*length as u8; (length % 5) as usize]);
             end += 512 + length.next_multiple_of(512);
         }
         if dims {
@@ -34,15 +36,32 @@ fn many() -> Rows {
     (0..5000).map(|n| (format!("{n:08}").into_bytes(), parts())).collect()
 }
 
-/// A lookup by reads of these bytes.
-fn by_reads(index: &Index, bytes: &[u8], row: u64, found: &mut Found) -> Result<bool> {
-    let read = |at: u64, into: &mut [u8]| {
+fn reader(bytes: &[u8]) -> impl Fn(u64, &mut [u8]) -> Result<()> {
+    |at: u64, into: &mut [u8]| {
         let lost = || Error::new(ErrorKind::Truncated, "past the end");
         let from = bytes.get(at as usize..).and_then(|b| b.get(..into.len())).ok_or_else(lost)?;
         into.copy_from_slice(from);
-        Ok::<_, Error>(())
-    };
-    index.look_up_by(row, read, found)
+        Ok(())
+    }
+}
+
+/// A lookup by reads of these bytes.
+fn by_reads(index: &Index, bytes: &[u8], row: u64, found: &mut Found) -> Result<bool> {
+    index.look_up_by(row, reader(bytes), found)
+}
+
+/// Entry points copied behind some bytes, in all ways; at most so many.
+fn copied(index: &Index, bytes: &[u8], part: u64, most: u64) -> [Result<Option<Vec<u8>>>; 2] {
+    let (mut one, mut two) = (b"before".to_vec(), b"before".to_vec());
+    let by_map = index.copy_entry_points(part, most, &mut one);
+    let by_read = index.copy_entry_points_by(part, most, reader(bytes), &mut two);
+    [(by_map, one), (by_read, two)].map(|(there, into)| {
+        let new = into.strip_prefix(b"before").unwrap().to_vec();
+        there.map(|there| {
+            assert!(there || new.is_empty());
+            there.then_some(new)
+        })
+    })
 }
 
 proptest! {
@@ -68,6 +87,14 @@ proptest! {
                 prop_assert_eq!((found.key(), found.first()), (sample.key, sample.first));
                 prop_assert_eq!(&found.parts().collect::<Vec<_>>(), &parts);
                 prop_assert_eq!(found.shown_key(), sample.shown_key());
+            }
+            for part in parts {
+                let lent = mapped.entry_points(part.number).unwrap();
+                prop_assert_eq!(lent.map_or(0, <[u8]>::len) as u64, part.length % 5);
+                for copied in copied(&read, &bytes, part.number, 3) {
+                    let short = lent.filter(|lent| lent.len() <= 3);
+                    prop_assert_eq!(copied.unwrap(), short.map(<[u8]>::to_vec));
+                }
             }
         }
         let end = rows.len() as u64;
@@ -96,6 +123,34 @@ fn both_ways_notice_the_same_damage() {
         let two = by_reads(&read, &bytes, 0, &mut other).unwrap_err();
         assert_eq!(one.kind(), ErrorKind::Damaged, "byte {place}");
         assert_eq!((one.text(), one.place().byte), (two.text(), two.place().byte));
+        let (mapped, read) =
+            (Index::from_bytes(bytes.clone()).unwrap(), Index::from_bytes(whole.clone()).unwrap());
+        let mut points = Vec::new();
+        let one = mapped.copy_entry_points(1, 9, &mut points).unwrap_err();
+        let two = read.copy_entry_points_by(1, 9, reader(&bytes), &mut points).unwrap_err();
+        assert_eq!((one.text(), one.place().byte), (two.text(), two.place().byte));
+    }
+}
+
+/// Every way to entry points that lie.
+#[test]
+fn both_ways_notice_the_same_lie() {
+    let rows = vec![(b"a".to_vec(), vec![("jpg".to_string(), 9), ("json".to_string(), 6)])];
+    let mut bytes = encode(&rows, true, false);
+    let name = bytes.windows(4).position(|w| w == l::POINT_STARTS).unwrap();
+    let starts = u64::from_le_bytes(bytes[name + 8..][..8].try_into().unwrap()) as usize;
+    bytes[starts + 4 + 1] = 7;
+    let body = u32::from_le_bytes(bytes[at::BODY..][..4].try_into().unwrap()) as usize;
+    let sections = u32::from_le_bytes(bytes[at::SECTIONS..][..4].try_into().unwrap()) as usize;
+    let sum = crc32c(&bytes[body..]).to_le_bytes();
+    bytes[l::FIXED + sections * l::SECTION..][..4].copy_from_slice(&sum);
+    bytes[at::CHECKSUM..][..4].fill(0);
+    let sum = crc32c(&bytes[..body]).to_le_bytes();
+    bytes[at::CHECKSUM..][..4].copy_from_slice(&sum);
+    let index = Index::from_bytes(bytes.clone()).unwrap();
+    for wrong in copied(&index, &bytes, 0, u64::MAX) {
+        let error = wrong.unwrap_err();
+        assert_eq!((error.kind(), error.place().byte), (ErrorKind::Damaged, Some(starts as u64)));
     }
 }
 

@@ -239,6 +239,44 @@ fn a_part_that_can_not_be_filled_can_be_abandoned() {
     assert_eq!((index.find(b"b").unwrap(), index.find(b"c").unwrap()), (None, Some(1)));
 }
 
+/// Entry points stay with their part, however it was written, and go with an abandoned sample.
+#[test]
+fn entry_points_stand_at_the_parts_that_they_were_given_to() {
+    let (large, photo) = (data(700_000), data(3_000));
+    let mut shard = Shard::new();
+    shard.sample("a", &[("txt", b"one", Buffer)]);
+    shard.begin("bad", &[("jpg", &photo, Buffer)]);
+    shard.writer.entry_points(b"gone");
+    shard.part("mp4", &large, Stream);
+    shard.writer.abandon().unwrap();
+    shard.begin("b", &[("jpg", &photo, Buffer)]);
+    shard.writer.entry_points(b"not these");
+    shard.writer.entry_points(b"of the jpg");
+    shard.part("left.jpg", &large, Stream);
+    shard.writer.entry_points(b"of the other");
+    shard.part("txt", b"two", Buffer);
+    shard.writer.commit(None).unwrap();
+    shard.sample("c", &[("jpg", &photo, Buffer)]);
+    let with = shard.publish();
+    let index = with.assert_sound();
+    let points = |part| index.entry_points(part).unwrap().unwrap_or_default();
+    let all: Vec<_> = (0..index.parts()).map(points).collect();
+    assert_eq!(all, [&b""[..], b"of the jpg", b"of the other", b"", b""]);
+
+    let mut shard = Shard::new();
+    shard.sample("a", &[("txt", b"one", Buffer)]);
+    shard.begin(
+        "b",
+        &[("jpg", &photo, Buffer), ("left.jpg", &large, Stream), ("txt", b"two", Buffer)],
+    );
+    shard.writer.commit(None).unwrap();
+    shard.sample("c", &[("jpg", &photo, Buffer)]);
+    let without = shard.publish();
+    assert!(with.tar == without.tar);
+    assert!(!without.assert_sound().has_entry_points());
+    assert!(without.index.len() < with.index.len());
+}
+
 #[test]
 fn a_committed_sample_can_not_be_abandoned() {
     let mut shard = Shard::new();

@@ -19,7 +19,7 @@ fuzz_target!(|input: &[u8]| {
 fn look_at(bytes: Vec<u8>) {
     let Ok(index) = Index::from_bytes(bytes) else { return };
     let whole = index.check().is_ok();
-    let mut parts = 0;
+    let (mut parts, mut points) = (0, 0);
     for row in 0..index.samples() {
         let Ok(Some(sample)) = index.sample(row) else {
             assert!(!whole, "row {row} can't be read, but check() found nothing");
@@ -32,6 +32,7 @@ fn look_at(bytes: Vec<u8>) {
                 Ok(part) => assert!(part.end() <= index.tar().length),
                 Err(_) => assert!(!whole),
             }
+            points += entry_points(&index, parts - 1, whole);
         }
         let _ = (sample.part(b"jpg"), sample.end(), sample.shown_key());
         if row % 7 == 0 {
@@ -44,8 +45,24 @@ fn look_at(bytes: Vec<u8>) {
         }
     }
     assert!(!whole || parts == index.parts(), "parts are missed or counted twice");
+    let counted = index.count_entry_points();
+    assert!(!whole || counted.expect("whole").1 == points, "entry points are missed or counted twice");
     let _ = (index.find(b""), index.find(b"\xff\xff"), index.sample(u64::MAX));
     let _ = index.check_tar_length(index.tar().length);
+}
+
+/// Bytes of a part's entry points: those that are lent are those that are copied.
+fn entry_points(index: &Index, part: u64, whole: bool) -> u64 {
+    let mut copied = Vec::new();
+    let there = index.copy_entry_points(part, u64::MAX, &mut copied);
+    match (index.entry_points(part), there) {
+        (Ok(lent), Ok(there)) => {
+            assert_eq!((lent.unwrap_or_default(), lent.is_some()), (&copied[..], there));
+            copied.len() as u64
+        }
+        (Err(_), Err(_)) if !whole => 0,
+        _ => panic!("part {part} is lent and not copied, or check() found nothing"),
+    }
 }
 
 /// Puts right magic, version, byte order, length and all checksums; the rest is the input's.
@@ -95,14 +112,13 @@ fn with_table(input: &[u8]) -> Vec<u8> {
         (l::EXTS, 8 + exts),
     ];
     for (bit, section) in [
-        (l::CHECKSUMS, parts * 4),
-        (l::DIMS, samples * l::DIM),
-        (l::KEY_ORDER, samples * 4),
-        (*b"new?", 9),
-    ]
-    .into_iter()
-    .enumerate()
-    {
+        (0, (l::CHECKSUMS, parts * 4)),
+        (1, (l::DIMS, samples * l::DIM)),
+        (2, (l::KEY_ORDER, samples * 4)),
+        (3, (*b"new?", 9)),
+        (4, (l::POINT_STARTS, (parts + 1) * l::POINT_START)),
+        (4, (l::POINTS, keys * 16)),
+    ] {
         if optional >> bit & 1 == 1 {
             sections.push(section);
         }
@@ -122,6 +138,15 @@ fn with_table(input: &[u8]) -> Vec<u8> {
         // Numbers in a row come from single bytes, summed up: so they rise, mostly by little.
         match (name, next() % 4) {
             (_, 3) => bytes.extend(std::iter::repeat_with(&mut next).take(*length)),
+            (&l::POINT_STARTS, _) => {
+                // Mostly from the first to the last byte of the entry points.
+                let mut sum = 0;
+                for i in 0..=parts {
+                    sum = if i == parts { keys as u32 * 16 } else { sum };
+                    bytes.extend_from_slice(&sum.to_le_bytes());
+                    sum += u32::from(next() % 32);
+                }
+            }
             (&l::ROWS | &l::SPANS | &l::EXTS, scale) => {
                 let wide = if *name == l::EXTS { 4 } else { 8 };
                 let mut sums = [0u64; 3];

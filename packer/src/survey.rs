@@ -30,6 +30,9 @@ pub struct Survey {
     /// The images whose dimensions are known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub images: Option<Images>,
+    /// JPEG parts that have entry points.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub entry_points: Option<ExtSum>,
     /// The key of the first sample.
     pub first_key: Option<String>,
     /// The key of the last sample.
@@ -45,7 +48,7 @@ pub struct Survey {
     pub plan: Option<String>,
 }
 
-/// The parts of one extension.
+/// Some parts: those of one extension; for entry points, the bytes of these.
 #[derive(Debug, Default, Clone, Copy, Serialize)]
 pub struct ExtSum {
     /// How many.
@@ -102,6 +105,11 @@ pub fn survey(listing: &Listing) -> Result<Survey> {
             survey.sidecar_bytes += shard.index.length();
         }
         survey.sizes(shard);
+        let (parts, bytes) = shard.index.count_entry_points()?;
+        if parts > 0 {
+            let sum = survey.entry_points.get_or_insert_default();
+            (sum.parts, sum.bytes) = (sum.parts + parts, sum.bytes + bytes);
+        }
         rows(&shard.index, &mut survey.extensions, &mut widths, &mut heights)?;
     }
     survey.images = images(&widths, &heights);
@@ -193,7 +201,11 @@ fn spread(histogram: &Histogram) -> Option<Spread> {
 
 #[cfg(test)]
 mod tests {
+    use tarflume_formats::ShardWriter;
+    use tarflume_formats::shard::Durability;
+
     use super::*;
+    use crate::listing;
 
     #[test]
     fn the_median_is_the_one_in_the_middle() {
@@ -205,5 +217,30 @@ mod tests {
             assert_eq!(spread(&histogram).unwrap().median, want, "{values:?}");
         }
         assert!(spread(&Histogram::new()).is_none());
+    }
+
+    #[test]
+    fn entry_points_are_counted_over_all_shards() {
+        let dir = tempfile::tempdir().unwrap();
+        let shard = |name: &str, points: [&[u8]; 3]| {
+            let mut shard = ShardWriter::create(dir.path(), name).unwrap();
+            for (key, points) in [b"a", b"b", b"c"].into_iter().zip(points) {
+                shard.begin(key);
+                shard.part(b"jpg", 1).unwrap().fill(0);
+                shard.entry_points(points);
+                shard.commit(None).unwrap();
+            }
+            shard.finish().unwrap().publish(dir.path(), name, Durability::Cached).unwrap();
+            listing::open(&dir.path().join(name)).unwrap().shards
+        };
+        let mut shards = shard("0.tar", [b"one", b"", b"three"]);
+        shards.extend(shard("1.tar", [b"", b"", b""]));
+        shards.extend(shard("2.tar", [b"", b"12345", b""]));
+        let found = survey(&Listing { manifest: None, shards }).unwrap();
+        let sum = found.entry_points.unwrap();
+        assert_eq!((sum.parts, sum.bytes), (3, 13));
+        let shards = shard("3.tar", [b"", b"", b""]);
+        let found = survey(&Listing { manifest: None, shards }).unwrap();
+        assert!(found.entry_points.is_none());
     }
 }

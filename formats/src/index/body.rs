@@ -18,6 +18,8 @@ use crate::map::Mapped;
 /// One part of a sample.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Part<'a> {
+    /// Its number in the shard: see [`super::Index::entry_points`].
+    pub number: u64,
     /// Its extension, in the mapped sidecar: see [`super::Index::intact`].
     pub ext: &'a [u8],
     /// Byte of the tar at which its data begins.
@@ -75,7 +77,7 @@ impl Body {
             None => None,
         };
         let id = u16::from_le_bytes(self.number(&self.sections.ext_ids, part)?);
-        let part = Part { ext: self.ext(id)?, offset, length, checksum };
+        let part = Part { number: part, ext: self.ext(id)?, offset, length, checksum };
         self.intact()?;
         Ok(part)
     }
@@ -139,9 +141,27 @@ impl Body {
         Ok(&self.bytes[start..start + length])
     }
 
+    /// Copies bytes of the body out of the map, after their blocks were checked.
+    pub(super) fn copy(&self, start: usize, into: &mut [u8]) -> Result<()> {
+        into.copy_from_slice(self.read(start, into.len())?);
+        Ok(())
+    }
+
+    /// As [`Body::copy`], by `read`, which fills its second argument with the bytes of the file from its
+    /// first one on. No page of the map is touched.
+    pub(super) fn copy_by<E: From<Error>>(
+        &self,
+        start: usize,
+        into: &mut [u8],
+        read: &impl Fn(u64, &mut [u8]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        self.check_first(start, into.len(), |block| self.check_block_by(block, read))?;
+        read(start as u64, into)
+    }
+
     /// Has every block of these bytes checked that was not before.
     #[inline]
-    pub(super) fn check_first<E>(
+    fn check_first<E>(
         &self,
         start: usize,
         length: usize,
@@ -169,19 +189,32 @@ impl Body {
         self.compare(block, want, &self.bytes[self.block(block)])
     }
 
+    /// Reads a block and its checksum, and compares.
+    #[cold]
+    fn check_block_by<E: From<Error>>(
+        &self,
+        block: usize,
+        read: &impl Fn(u64, &mut [u8]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let (mut want, mut bytes) = ([0; 4], vec![0; self.block(block).len()]);
+        read(self.sum_of(block) as u64, &mut want)?;
+        read(self.block(block).start as u64, &mut bytes)?;
+        Ok(self.compare(block, u32::from_le_bytes(want), &bytes)?)
+    }
+
     /// Where this block of the body stands in the file.
-    pub(super) fn block(&self, block: usize) -> Range<usize> {
+    fn block(&self, block: usize) -> Range<usize> {
         let start = self.start + block * l::CHECK_BLOCK;
         start..(start + l::CHECK_BLOCK).min(self.bytes.len())
     }
 
     /// Where the checksum of this block stands in the file.
-    pub(super) fn sum_of(&self, block: usize) -> usize {
+    fn sum_of(&self, block: usize) -> usize {
         self.sums + block * 4
     }
 
     /// The block's bytes must have the checksum that the head lists.
-    pub(super) fn compare(&self, block: usize, want: u32, bytes: &[u8]) -> Result<()> {
+    fn compare(&self, block: usize, want: u32, bytes: &[u8]) -> Result<()> {
         let found = crc32c(bytes);
         if want == found {
             return Ok(());
@@ -208,4 +241,16 @@ impl Body {
             None => error,
         }
     }
+}
+
+/// Makes the vector `more` bytes longer than `keep`, and keeps so many of those that it has.
+pub(super) fn make_room(bytes: &mut Vec<u8>, keep: usize, more: usize) -> Result<()> {
+    bytes.truncate(keep);
+    bytes.try_reserve(more).map_err(|_| {
+        let text =
+            format!("a sample of the sidecar takes {more} bytes, for which there is no memory");
+        Error::new(ErrorKind::Limit, text)
+    })?;
+    bytes.resize(keep + more, 0);
+    Ok(())
 }

@@ -4,6 +4,7 @@
 
 use std::collections::HashMap;
 
+use super::blobs::Blobs;
 use super::layout::{self as l, SectionName, at};
 use crate::checksum::{Digest, crc32c};
 use crate::error::{Error, ErrorKind, Result};
@@ -18,7 +19,7 @@ pub struct TarFacts {
     pub digest: Option<Digest>,
 }
 
-/// The rows of one shard, growing. Memory: 80 bytes a two-part sample, and its key.
+/// The rows of one shard, growing. Memory: 80 bytes a two-part sample, its key, and its entry points.
 #[derive(Debug, Default)]
 pub struct IndexBuilder {
     rows: Vec<[u64; 3]>,
@@ -29,6 +30,7 @@ pub struct IndexBuilder {
     exts: Vec<Vec<u8>>,
     ext_numbers: HashMap<Vec<u8>, u16>,
     dims: Vec<[u32; 2]>,
+    points: Blobs,
 }
 
 impl IndexBuilder {
@@ -76,6 +78,15 @@ impl IndexBuilder {
     pub fn dimensions(&mut self, width: u32, height: u32) {
         if let Some(dims) = self.dims.last_mut() {
             *dims = [width, height];
+        }
+    }
+
+    /// Sets the entry points of the newest part, a JPEG; no bytes are none. What would stand behind the
+    /// first 4 GiB of a shard's entry points is left out.
+    pub fn entry_points(&mut self, points: &[u8]) {
+        debug_assert!(!self.spans.is_empty(), "entry_points() before part()");
+        if let Some(part) = self.spans.len().checked_sub(1) {
+            self.points.put(part, points, l::MAX_POINTS);
         }
     }
 
@@ -131,6 +142,9 @@ impl IndexBuilder {
         }
         if let Some(order) = order {
             sections.push((l::KEY_ORDER, flat(order.iter().map(|n| n.to_le_bytes()))));
+        }
+        if let Some((starts, points)) = self.points.sections(self.spans.len()) {
+            sections.extend([(l::POINT_STARTS, starts), (l::POINTS, points)]);
         }
         Ok(assemble(facts, samples, parts, &sections))
     }

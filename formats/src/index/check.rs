@@ -7,7 +7,8 @@ use super::view::Index;
 use crate::error::Result;
 
 impl Index {
-    /// Reads the whole sidecar: every checksum, every row, the order of keys.
+    /// Reads the whole sidecar: every checksum, every row, the order of keys, where entry points
+    /// stand.
     ///
     /// # Errors
     /// The first thing found wrong.
@@ -18,7 +19,8 @@ impl Index {
         for sample in self.iter() {
             end = self.check_sample(&sample?, end)?;
         }
-        self.check_order()
+        self.check_order()?;
+        self.check_points()
     }
 
     /// The rows' first and last record must take in all keys and parts.

@@ -23,6 +23,8 @@ pub(super) struct Sections {
     pub(super) checksums: Option<Range<usize>>,
     pub(super) dims: Option<Range<usize>>,
     pub(super) order: Option<Range<usize>>,
+    /// Where entry points begin, and they themselves.
+    pub(super) points: Option<(Range<usize>, Range<usize>)>,
 }
 
 /// The whole head, or as much of it as is needed to refuse it: from the first bytes of a sidecar
@@ -110,6 +112,7 @@ impl Head {
 
     pub(super) fn sections(&self, bytes: &[u8]) -> Result<Sections> {
         let mut found = Sections::default();
+        let (mut starts, mut points) = (None, None);
         let name = |line: usize| &bytes[l::FIXED + line * l::SECTION..][..4];
         for number in 0..self.sections {
             if (0..number).any(|before| name(before) == name(number)) {
@@ -132,6 +135,8 @@ impl Head {
                 name if name == l::CHECKSUMS => found.checksums = Some(range),
                 name if name == l::DIMS => found.dims = Some(range),
                 name if name == l::KEY_ORDER => found.order = Some(range),
+                name if name == l::POINT_STARTS => starts = Some(range),
+                name if name == l::POINTS => points = Some(range),
                 name if u32_at(bytes, line + 4) & l::SECTION_REQUIRED != 0 => {
                     let text =
                         format!("the sidecar needs section '{}', unknown here", name::shown(name));
@@ -140,6 +145,10 @@ impl Head {
                 _ => {} // a later version's section: not for us
             }
         }
+        if starts.is_some() != points.is_some() {
+            return Err(damaged_head("of the two sections of entry points one is missing"));
+        }
+        found.points = starts.zip(points);
         self.check_lengths(&found)?;
         Ok(found)
     }
@@ -159,7 +168,10 @@ impl Head {
             && found.exts.len() >= 8
             && optional(&found.checksums, parts, 4)
             && optional(&found.dims, samples, l::DIM)
-            && optional(&found.order, samples, 4);
+            && optional(&found.order, samples, 4)
+            && found.points.as_ref().is_none_or(|(starts, _)| {
+                expect(starts.len(), self.parts.checked_add(1), l::POINT_START)
+            });
         if right {
             Ok(())
         } else {

@@ -72,6 +72,11 @@ pub const EXTS: SectionName = *b"exts";
 pub const DIMS: SectionName = *b"dims";
 /// One `u32` a sample: the rows in the order of their keys. Absent if rows are in that order.
 pub const KEY_ORDER: SectionName = *b"ordr";
+/// One `u32` a part, and one more: where its entry points begin in `jpgb`, and where they end. There if
+/// some part has any.
+pub const POINT_STARTS: SectionName = *b"jpgs";
+/// The entry points of JPEG parts, one after the other. There if `jpgs` is.
+pub const POINTS: SectionName = *b"jpgb";
 
 /// Bytes of one record of `rows`.
 pub const ROW: usize = 24;
@@ -79,6 +84,10 @@ pub const ROW: usize = 24;
 pub const SPAN: usize = 16;
 /// Bytes of one record of `dims`.
 pub const DIM: usize = 8;
+/// Bytes of one record of `jpgs`.
+pub const POINT_START: usize = 4;
+/// Bytes of `jpgb` at most.
+pub const MAX_POINTS: u32 = u32::MAX;
 
 /// Rounds up to the alignment of sections.
 pub const fn aligned(n: usize) -> usize {

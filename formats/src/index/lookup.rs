@@ -7,10 +7,10 @@
 
 use std::ops::Range;
 
-use super::body::{Body, Part};
+use super::body::{Body, Part, make_room};
 use super::layout as l;
 use super::view::Index;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::le::{u32_at, u64_at};
 use crate::name;
 
@@ -29,6 +29,7 @@ pub struct Found {
 
 #[derive(Debug, Clone)]
 struct FoundPart {
+    number: u64,
     ext: Range<usize>,
     offset: u64,
     length: u64,
@@ -59,6 +60,7 @@ impl Found {
     /// The parts in the order of the tar.
     pub fn parts(&self) -> impl ExactSizeIterator<Item = Part<'_>> {
         self.parts.iter().map(|part| Part {
+            number: part.number,
             ext: &self.exts[part.ext.clone()],
             offset: part.offset,
             length: part.length,
@@ -81,10 +83,7 @@ impl Index {
     /// As [`Index::sample`] and [`super::Sample::parts`].
     pub fn look_up(&self, row: u64, found: &mut Found) -> Result<bool> {
         let body = &self.body;
-        let there = self.gather(row, found, &mut |at, into: &mut [u8]| {
-            into.copy_from_slice(body.read(at, into.len())?);
-            Ok::<_, Error>(())
-        })?;
+        let there = self.gather(row, found, &mut |at, into: &mut [u8]| body.copy(at, into))?;
         body.intact()?;
         Ok(there)
     }
@@ -101,11 +100,7 @@ impl Index {
         read: impl Fn(u64, &mut [u8]) -> Result<(), E>,
         found: &mut Found,
     ) -> Result<bool, E> {
-        let body = &self.body;
-        self.gather(row, found, &mut |at, into: &mut [u8]| {
-            body.check_first(at, into.len(), |block| check_block(body, block, &read))?;
-            read(at as u64, into)
-        })
+        self.gather(row, found, &mut |at, into: &mut [u8]| self.body.copy_by(at, into, &read))
     }
 
     /// Collects what describes a sample; `get` fills bytes from a place of the file on, after their
@@ -126,7 +121,7 @@ impl Index {
         let record = |at| (u64_at(&rows, at), u64_at(&rows, at + 8), u64_at(&rows, at + 16));
         let (key, parts) = self.check_row(row, record(0), record(l::ROW))?;
         found.first = record(0).0;
-        make_room(&mut found.key, key.len())?;
+        make_room(&mut found.key, 0, key.len())?;
         get(key.start, &mut found.key)?;
         self.gather_parts(parts, found, get)?;
         Ok(true)
@@ -142,7 +137,7 @@ impl Index {
         // Opening has checked that each section has as many records as there are parts.
         let (first, count) = (parts.start as usize, (parts.end - parts.start) as usize);
         let sums = if sections.checksums.is_some() { 4 } else { 0 };
-        make_room(&mut found.records, count.saturating_mul(l::SPAN + 2 + sums))?;
+        make_room(&mut found.records, 0, count.saturating_mul(l::SPAN + 2 + sums))?;
         let (spans, rest) = found.records.split_at_mut(count * l::SPAN);
         let (ids, checksums) = rest.split_at_mut(count * 2);
         get(sections.spans.start + first * l::SPAN, spans)?;
@@ -159,7 +154,7 @@ impl Index {
             found.exts.extend_from_slice(self.body.ext_of(exts, id)?);
             let (ext, checksum) =
                 (start..found.exts.len(), (sums > 0).then(|| u32_at(checksums, n * 4)));
-            found.parts.push(FoundPart { ext, offset, length, checksum });
+            found.parts.push(FoundPart { number: part, ext, offset, length, checksum });
         }
         Ok(())
     }
@@ -174,33 +169,8 @@ impl Index {
         }
         let section = &self.body.sections.exts;
         let mut exts = Vec::new();
-        make_room(&mut exts, section.len())?;
+        make_room(&mut exts, 0, section.len())?;
         get(section.start, &mut exts)?;
         Ok(self.body.exts.get_or_init(|| exts.into()))
     }
-}
-
-/// Reads a block and its checksum, and compares.
-#[cold]
-fn check_block<E: From<Error>>(
-    body: &Body,
-    block: usize,
-    read: &impl Fn(u64, &mut [u8]) -> Result<(), E>,
-) -> Result<(), E> {
-    let (mut want, mut bytes) = ([0; 4], vec![0; body.block(block).len()]);
-    read(body.sum_of(block) as u64, &mut want)?;
-    read(body.block(block).start as u64, &mut bytes)?;
-    Ok(body.compare(block, u32::from_le_bytes(want), &bytes)?)
-}
-
-/// Makes the vector `length` bytes long.
-fn make_room(bytes: &mut Vec<u8>, length: usize) -> Result<()> {
-    bytes.clear();
-    bytes.try_reserve(length).map_err(|_| {
-        let text =
-            format!("a sample of the sidecar takes {length} bytes, for which there is no memory");
-        Error::new(ErrorKind::Limit, text)
-    })?;
-    bytes.resize(length, 0);
-    Ok(())
 }

@@ -64,6 +64,10 @@ fn text(to: &mut impl Write, survey: &Survey) -> io::Result<()> {
         line("  width", spread(&images.width))?;
         line("  height", spread(&images.height))?;
     }
+    if let Some(points) = &survey.entry_points {
+        let parts = units::counted(points.parts, "part", "parts");
+        line("JPEG entry points:", format!(" {parts}, {}", units::bytes(points.bytes)))?;
+    }
     if let Some((first, last)) = survey.first_key.as_ref().zip(survey.last_key.as_ref()) {
         line("keys", format!("{first} to {last}"))?;
     }
@@ -111,4 +115,24 @@ fn sidecars(survey: &Survey) -> String {
 fn spread(spread: &Spread) -> String {
     let Spread { min, median, max } = spread;
     format!("{} to {}, median {}", units::count(*min), units::count(*max), units::count(*median))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::survey::ExtSum;
+
+    #[test]
+    fn entry_points_are_told_where_there_are_any() {
+        let told = |survey: &Survey| {
+            let mut to = Vec::new();
+            text(&mut to, survey).unwrap();
+            String::from_utf8(to).unwrap()
+        };
+        let mut survey = Survey::default();
+        assert!(!told(&survey).contains("entry points"));
+        survey.entry_points = Some(ExtSum { parts: 1200, bytes: 400_000 });
+        let line = format!("JPEG entry points: 1,200 parts, {}\n", units::bytes(400_000));
+        assert!(told(&survey).contains(&line), "{}", told(&survey));
+    }
 }

@@ -123,15 +123,22 @@ struct JsonPart {
     length: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     crc32c: Option<String>,
+    /// Bytes of its entry points.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    entry_points: Option<u64>,
 }
 
 fn json(line: &mut Vec<u8>, shard: &Shard, sample: &Sample<'_>) -> Line {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    let part = |part: Part<'_>| JsonPart {
-        ext: text(part.ext),
-        offset: part.offset,
-        length: part.length,
-        crc32c: part.checksum.map(|sum| format!("{sum:08x}")),
+    let part = |part: Part<'_>| -> Result<JsonPart, Error> {
+        let points = shard.index.entry_points(part.number)?;
+        Ok(JsonPart {
+            ext: text(part.ext),
+            offset: part.offset,
+            length: part.length,
+            crc32c: part.checksum.map(|sum| format!("{sum:08x}")),
+            entry_points: points.map(|points| points.len() as u64),
+        })
     };
     let sample = JsonSample {
         key: text(sample.key),
@@ -140,10 +147,37 @@ fn json(line: &mut Vec<u8>, shard: &Shard, sample: &Sample<'_>) -> Line {
         byte: sample.first,
         width: sample.dimensions.map(|d| d.0),
         height: sample.dimensions.map(|d| d.1),
-        parts: sample.parts().map(|p| p.map(part)).collect::<Result<_, _>>()?,
+        parts: sample.parts().map(|p| p.and_then(part)).collect::<Result<_, _>>()?,
     };
     let written = serde_json::to_writer(&mut *line, &sample);
     debug_assert!(written.is_ok());
     line.push(b'\n');
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use tarflume_formats::ShardWriter;
+    use tarflume_formats::shard::Durability;
+
+    use super::*;
+
+    #[test]
+    fn json_says_how_many_bytes_of_entry_points_a_part_has() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut shard = ShardWriter::create(dir.path(), "0.tar").unwrap();
+        shard.begin(b"a");
+        shard.part(b"jpg", 1).unwrap().fill(0);
+        shard.entry_points(b"points");
+        shard.part(b"json", 1).unwrap().fill(0);
+        shard.commit(None).unwrap();
+        shard.finish().unwrap().publish(dir.path(), "0.tar", Durability::Cached).unwrap();
+        let listing = listing::open(&dir.path().join("0.tar")).unwrap();
+        let shard = &listing.shards[0];
+        let mut line = Vec::new();
+        json(&mut line, shard, &shard.index.sample(0).unwrap().unwrap()).unwrap();
+        let found: serde_json::Value = serde_json::from_slice(&line).unwrap();
+        assert_eq!(found["parts"][0]["entry_points"], 6);
+        assert!(found["parts"][1].get("entry_points").is_none());
+    }
 }

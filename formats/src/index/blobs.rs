@@ -1,0 +1,70 @@
+//! Blobs that some parts have, growing: how they stand in a sidecar, one after the other.
+//!
+//! Knows nothing of what a blob says.
+
+/// Blobs by part.
+#[derive(Debug, Default)]
+pub(super) struct Blobs {
+    /// Where the blob of each part ends; parts behind the newest blob are not listed yet.
+    ends: Vec<u32>,
+    bytes: Vec<u8>,
+}
+
+impl Blobs {
+    fn end(&self) -> u32 {
+        self.ends.last().copied().unwrap_or(0)
+    }
+
+    /// Gives part number `part` this blob, in place of the one that it may have; parts come in their
+    /// order. One that would end behind `most` bytes, `u32::MAX` at most, is left out.
+    pub(super) fn put(&mut self, part: usize, blob: &[u8], most: u32) {
+        self.ends.truncate(part);
+        let start = self.end();
+        self.bytes.truncate(start as usize);
+        self.ends.resize(part, start);
+        let end = u32::try_from(blob.len()).ok().and_then(|length| start.checked_add(length));
+        if let Some(end) = end.filter(|&end| end <= most) {
+            self.bytes.extend_from_slice(blob);
+            self.ends.push(end);
+        }
+    }
+
+    /// `parts + 1` starts, and the blobs; `None` if no part has one.
+    pub(super) fn sections(mut self, parts: usize) -> Option<(Vec<u8>, Vec<u8>)> {
+        if self.bytes.is_empty() {
+            return None;
+        }
+        self.ends.resize(parts, self.end());
+        let starts = [0].into_iter().chain(self.ends);
+        Some((starts.flat_map(u32::to_le_bytes).collect(), self.bytes))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The blobs of five parts: what is put, by part.
+    fn blobs(put: &[(usize, &[u8])], most: u32) -> Option<Vec<Vec<u8>>> {
+        let mut blobs = Blobs::default();
+        put.iter().for_each(|(part, blob)| blobs.put(*part, blob, most));
+        let (starts, bytes) = blobs.sections(5)?;
+        let starts: Vec<_> = starts.chunks(4).map(|n| crate::le::u32_at(n, 0) as usize).collect();
+        assert_eq!((starts.len(), starts[0], starts[5]), (6, 0, bytes.len()));
+        Some(starts.windows(2).map(|pair| bytes[pair[0]..pair[1]].to_vec()).collect())
+    }
+
+    #[test]
+    fn blobs_stand_at_their_parts_and_a_later_one_replaces() {
+        let found = blobs(&[(1, b"one"), (1, b"two"), (3, b""), (4, b"three")], 100).unwrap();
+        assert_eq!(found, [&b""[..], b"two", b"", b"", b"three"]);
+        assert_eq!(blobs(&[(1, b"gone"), (1, b"")], 100), None);
+        assert_eq!(blobs(&[], 100), None);
+    }
+
+    #[test]
+    fn what_has_no_room_is_left_out_and_the_next_may_fit() {
+        let found = blobs(&[(0, b"12345"), (1, b"123456"), (2, b"12345"), (3, b"1")], 10).unwrap();
+        assert_eq!(found, [&b"12345"[..], b"", b"12345", b"", b""]);
+    }
+}
