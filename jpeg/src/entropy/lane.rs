@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use super::huffman::{END, Entries, RARE, Tables};
+use super::huffman::{END, Entries, LOOK, RARE, Tables};
 use super::unstuff::Unstuffed;
 use crate::header::{Components, MCU_BLOCKS, NATURAL};
 
@@ -258,7 +258,7 @@ impl<'a> Cold<'a> {
         self.state.place = if next >= self.pattern.count { 0 } else { next };
         let Some(window) = window(data, bit) else { return self.fail(Fault::Cut) };
         let table = &self.tables.dc[usize::from(dc) & 3];
-        let entry = table.entries[(window >> 54) as usize];
+        let entry = table.entries[(window >> (64 - LOOK)) as usize];
         let (difference, bits) = if entry & 64 == 0 {
             (entry_value(entry, window), 64 - (entry & 63) as usize)
         } else {

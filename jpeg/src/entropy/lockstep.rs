@@ -1,5 +1,6 @@
 //! The steps inside blocks, for one to four lanes in turn, and which set of instructions they take.
 
+use super::huffman::LOOK;
 use super::lane::{Hot, Lane, PLACES, entry_value, window};
 
 /// The most lanes that are decoded in turn. More need more registers than there are, and gain nothing.
@@ -10,13 +11,13 @@ pub(crate) const MOST_LANES: usize = 4;
 #[inline(always)]
 fn step(lane: &mut Hot<'_>) -> bool {
     let Some(mut bits) = window(lane.data, lane.bit) else { return lane.cut() };
-    let entry = lane.ac[(bits >> 54) as usize];
+    let entry = lane.ac[(bits >> (64 - LOOK)) as usize];
     symbol(lane, entry, bits);
     if lane.k >= 63 {
         return lane.turn(entry);
     }
     bits <<= 64 - (entry & 127);
-    let entry = lane.ac[(bits >> 54) as usize];
+    let entry = lane.ac[(bits >> (64 - LOOK)) as usize];
     symbol(lane, entry, bits);
     if lane.k >= 63 { lane.turn(entry) } else { true }
 }
