@@ -65,11 +65,12 @@ impl IndexedFeed {
         Ok(())
     }
 
-    /// How long reads may be: so that every thread has some of a batch, four pieces each if it is
+    /// How much entry points may take, and how long reads may be: so that every thread has some of a batch, four pieces each if it is
     /// large enough.
     fn limits(&self) -> Limits {
         let piece = self.batch_bytes / (4 * self.labour.with.threads as u64);
-        Limits { run: self.shares.run.min(piece.max(SHORT)), gap: GAP }
+        let run = self.shares.run.min(piece.max(SHORT));
+        Limits { run, gap: GAP, entry_points: self.shares.entry_points }
     }
 
     /// Asks each shard once an epoch whether it still is what was opened.

@@ -7,7 +7,7 @@ use tarflume_formats::name;
 use super::bad::OnBad;
 use super::flow::Labour;
 use super::job::{Dealt, Job};
-use super::recipe::Recipe;
+use super::recipe::{Given, Recipe};
 use super::stats::{Meter, Watch};
 use crate::dataset::Dataset;
 use crate::decode::{Memory, Scratch};
@@ -23,6 +23,14 @@ const TRIES: u64 = 16;
 const PROBES: u64 = 64;
 /// Bytes that it may have beyond that.
 const MARGIN: u64 = 64;
+
+/// Bytes of entry points that it brings at most: every thread keeps so many.
+const SPARE_POINTS: u64 = 64 << 10;
+
+/// Limits of a plan of one sample.
+fn alone(entry_points: u64) -> Limits {
+    Limits { entry_points, ..Limits::default() }
+}
 
 /// What is done about bad samples, and which are noticed.
 #[derive(Debug, Clone, Copy, Default)]
@@ -181,7 +189,8 @@ impl IndexedLabour {
         let parts = plan.parts_of(item);
         let part = |n: usize| {
             let part: &PartRef = &parts[n];
-            (part.ext.map_or("", |ext| wanted.ext(ext)), fetched.bytes(part))
+            let ext = part.ext.map_or("", |ext| wanted.ext(ext));
+            Given { ext, bytes: fetched.bytes(part), entry_points: plan.entry_points(part) }
         };
         let facts = (name, item.ordinal, random);
         let mut lent = job.content.slab.lend(row);
@@ -229,7 +238,7 @@ impl IndexedLabour {
                 let place = (place / u128::from(PROBES)) as u64;
                 let Ok(Some(ordinal)) = order.ordinal(0, place) else { continue };
                 let draw = [Draw { slot: 0, ordinal }];
-                let planned = plan.fill(dataset, &draw, &recipe.wanted, Limits::default());
+                let planned = plan.fill(dataset, &draw, &recipe.wanted, alone(0));
                 let (Ok(()), Some(item)) = (planned, plan.items().first()) else { continue };
                 found += 1;
                 let key = plan.key(item).len();
@@ -271,7 +280,7 @@ impl IndexedLabour {
             let Some(ordinal) = order.ordinal(0, place)? else { continue };
             let mut spare = std::mem::take(&mut hand.spare);
             let draw = [Draw { slot, ordinal }];
-            let planned = spare.fill(dataset, &draw, &recipe.wanted, Limits::default());
+            let planned = spare.fill(dataset, &draw, &recipe.wanted, alone(SPARE_POINTS));
             let written = planned.and_then(|()| self.instead(job, (&spare, slot, pass), hand));
             hand.spare = spare;
             if written? {

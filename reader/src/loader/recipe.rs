@@ -20,6 +20,16 @@ pub(crate) struct ColumnRecipe {
     pub(crate) decode: Arc<dyn Decode>,
     /// Which of the wanted parts it needs.
     needs: Vec<usize>,
+    /// True if it wants their entry points.
+    points: bool,
+}
+
+/// A part as it is handed to a column: of one that isn't there no bytes under an empty extension.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Given<'a> {
+    pub(crate) ext: &'a str,
+    pub(crate) bytes: &'a [u8],
+    pub(crate) entry_points: Option<&'a [u8]>,
 }
 
 /// What is made of every sample of a loader.
@@ -68,7 +78,8 @@ impl Recipe {
             });
             let needs = needs.collect();
             names.push(name.clone());
-            recipes.push(ColumnRecipe { name, decode, needs });
+            let points = decode.wants_entry_points();
+            recipes.push(ColumnRecipe { name, decode, needs, points });
         }
         let key = RowShape::Variable(crate::column::DType::U8);
         let shapes = [key].into_iter().chain(recipes.iter().map(|column| column.decode.shape()));
@@ -80,6 +91,9 @@ impl Recipe {
             } else {
                 wanted.require(ext)?
             };
+        }
+        for column in recipes.iter().filter(|column| column.points) {
+            column.needs.iter().for_each(|&need| wanted.with_entry_points(need));
         }
         Ok(Recipe { recipes, wanted, layout, names: names.into() })
     }
@@ -112,26 +126,28 @@ impl Recipe {
         column.decode.room(&lengths[..column.needs.len()])
     }
 
-    /// Writes a sample into its row: every column from its parts. `part(n)` is the extension and the
-    /// bytes of the `n`th wanted part.
+    /// Writes a sample into its row: every column from its parts. `part(n)` is the `n`th wanted
+    /// part.
     ///
     /// # Errors
     /// What a decoder says, and the number of the wanted part it says it of.
     pub(crate) fn write<'a>(
         &self,
         (key, ordinal, seed): (&'a [u8], u64, u64),
-        part: impl Fn(usize) -> (&'a str, &'a [u8]),
+        part: impl Fn(usize) -> Given<'a>,
         row: &mut Lent<'_>,
         scratch: &mut Scratch,
     ) -> Result<(), (Option<usize>, Error)> {
         row.write(0, |mut row| row.put(key)).map_err(|e| (None, e))?;
         for (n, column) in self.recipes.iter().enumerate() {
-            let mut parts = [("", &[][..]); MAX_PARTS];
-            for (to, &need) in parts.iter_mut().zip(&column.needs) {
-                *to = part(need);
+            let (mut parts, mut points) = ([("", &[][..]); MAX_PARTS], [None; MAX_PARTS]);
+            for (n, &need) in column.needs.iter().enumerate() {
+                let Given { ext, bytes, entry_points } = part(need);
+                (parts[n], points[n]) = ((ext, bytes), entry_points);
             }
             let parts = &parts[..column.needs.len()];
-            let sample = Sample { key, ordinal, seed, parts };
+            let entry_points = if column.points { &points[..parts.len()] } else { &[] };
+            let sample = Sample { key, ordinal, seed, parts, entry_points };
             let decoded = caught("the decoder", || {
                 row.write(n + 1, |row| column.decode.decode(&sample, row, scratch))
             });

@@ -6,7 +6,7 @@ use super::bad::OnBad;
 use super::flow::Labour;
 use super::gathered::of;
 use super::job::Job;
-use super::recipe::Recipe;
+use super::recipe::{Given, Recipe};
 use super::stats::{Meter, Watch};
 use crate::decode::{Memory, Scratch};
 use crate::error::{Error, Result};
@@ -45,7 +45,7 @@ impl StreamLabour {
         let random = random.draw(sample.row());
         let part = |n: usize| {
             let part = gathered.part(&self.recipe.wanted, row, n);
-            (part.ext, part.bytes)
+            Given { ext: part.ext, bytes: part.bytes, entry_points: None }
         };
         let mut lent = job.content.slab.lend(row);
         let facts = (sample.key(), number, random);
