@@ -6,7 +6,7 @@
 
 use std::mem;
 
-use crate::entropy::{Lane, Lockstep, MOST_LANES};
+use crate::entropy::{Lane, Lockstep, MOST_LANES, lockstep};
 use crate::error::{Error, Result};
 use crate::foreign;
 use crate::job::{Job, Report, Use};
@@ -31,7 +31,7 @@ impl Default for Hands {
         Hands {
             lanes: Default::default(),
             slots: Default::default(),
-            lockstep: Lockstep::best(),
+            lockstep: lockstep(),
             simd: Simd::best(),
             streams: MOST_LANES,
         }

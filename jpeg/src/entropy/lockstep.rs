@@ -1,4 +1,4 @@
-//! The steps inside blocks, for one to four lanes in turn, and which set of instructions they take.
+//! The steps inside blocks, for one to four lanes in turn.
 
 use super::huffman::LOOK;
 use super::lane::{Hot, Lane, PLACES, entry_value, window};
@@ -69,15 +69,6 @@ impl Lockstep {
         three: |lanes| rounds3(lanes),
         four: |lanes| rounds4(lanes),
     };
-
-    /// The fastest that this processor has.
-    pub(crate) fn best() -> Lockstep {
-        #[cfg(target_arch = "x86_64")]
-        if let Some(fast) = super::fast::lockstep() {
-            return fast;
-        }
-        Lockstep::PORTABLE
-    }
 
     /// Takes the lanes, each begun, through their blocks until one stops: which.
     pub(crate) fn run(&self, lanes: &mut [Lane]) -> usize {

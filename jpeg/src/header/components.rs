@@ -3,9 +3,6 @@
 use super::frame::Frame;
 use super::scan::Scan;
 
-/// The most components of any JPEG that is a picture.
-pub(super) const MOST: usize = 4;
-
 /// One component of a picture that is decoded here.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Component {

@@ -1,7 +1,9 @@
 //! The frame header: size, precision, components.
 
-use super::components::MOST;
 use crate::error::{Error, Result};
+
+/// The most components of any JPEG that is a picture.
+pub(super) const MOST: usize = 4;
 
 /// A frame header, as it stands there.
 #[derive(Debug)]

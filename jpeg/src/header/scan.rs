@@ -1,6 +1,6 @@
 //! The scan header, and the restart interval.
 
-use super::components::MOST;
+use super::frame::MOST;
 use crate::error::{Error, Result};
 
 /// A scan header, as it stands there.

@@ -147,7 +147,7 @@ impl Image {
     fn source<'a>(&self, sample: &Sample<'a>) -> Result<Source<'a>> {
         // A decoder's own buffers: as much as the largest picture takes.
         let memory = self.most_pixels.saturating_mul(8);
-        let source = Source::open(sample.part(0), None, memory)?;
+        let source = Source::open(sample.part(0), sample.entry_points(0), memory)?;
         let size = source.size();
         if size.pixels() > self.most_pixels {
             let text = format!(
@@ -309,6 +309,10 @@ impl Decode for Image {
         };
         let each = self.channels.count() * self.elements.dtype().size();
         pixels.saturating_mul(each as u64)
+    }
+
+    fn wants_entry_points(&self) -> bool {
+        true
     }
 
     fn group(&self) -> usize {
