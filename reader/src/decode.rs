@@ -3,6 +3,7 @@
 //! The trait and what it is handed. Implementations stand in the files below; a user's own takes ten
 //! lines. Nothing here reads files, starts threads or knows of batches.
 
+pub mod blocks;
 pub mod class;
 mod drawing;
 pub mod fixed_crop;
@@ -30,6 +31,7 @@ use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
+use self::blocks::Blocks;
 use crate::column::{Row, RowShape};
 use crate::error::Result;
 
@@ -169,6 +171,8 @@ pub struct Scratch {
     memory: Option<Arc<dyn Memory>>,
     reserved: u64,
     refused: bool,
+    /// What was spared of JPEGs since it was asked.
+    pub(crate) blocks: Blocks,
 }
 
 impl Scratch {

@@ -152,6 +152,7 @@ impl IndexedLabour {
         }
         let count = runs.map(|run| plan.runs()[run].items.len() as u64).sum();
         self.with.meter.decode.add(watch.stop(), count, 0);
+        self.with.meter.count(std::mem::take(&mut scratch.blocks));
     }
 
     /// Writes a few samples, which decoders see together beforehand.

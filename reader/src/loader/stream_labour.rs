@@ -107,6 +107,7 @@ impl Labour for StreamLabour {
             }
         }
         self.meter.decode.add(watch.stop(), samples, 0);
+        self.meter.count(std::mem::take(&mut scratch.blocks));
         self.hands.lock().unwrap_or_else(PoisonError::into_inner).push(scratch);
     }
 
