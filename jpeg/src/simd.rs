@@ -8,6 +8,8 @@ pub(crate) use self::run::{Blocks, Simd};
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
 mod colour;
 mod cosines;
 mod groups;
@@ -38,7 +40,7 @@ impl Simd {
     pub(crate) fn all() -> Vec<&'static Simd> {
         let mut sets = vec![&portable::SIMD];
         #[cfg(target_arch = "x86_64")]
-        sets.extend([sse41::simd(), avx2::simd()].into_iter().flatten());
+        sets.extend([sse41::simd(), avx2::simd(), avx512::simd()].into_iter().flatten());
         #[cfg(target_arch = "aarch64")]
         sets.extend(neon::simd());
         sets
