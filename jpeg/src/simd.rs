@@ -4,6 +4,8 @@
 //! or Huffman codes; each set gives the same bytes as the portable one, for every input.
 #![allow(dead_code, unused_imports)]
 
+use std::sync::OnceLock;
+
 pub(crate) use self::run::{Blocks, Simd};
 
 #[cfg(target_arch = "x86_64")]
@@ -23,11 +25,7 @@ mod reduced;
 mod run;
 #[cfg(target_arch = "x86_64")]
 mod sse41;
-#[cfg(test)]
-mod tests;
 mod upsample;
-
-use std::sync::OnceLock;
 
 impl Simd {
     /// The best set that runs here.
@@ -46,3 +44,6 @@ impl Simd {
         sets
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,7 +2,7 @@
 //!
 //! Kernels are written once, over this trait, in safe code; a set is the trait's implementation by
 //! one processor's instructions. Nothing here knows what is computed. No operation moves anything
-//! between groups, but `store_zipped`.
+//! between groups, but stores do.
 //!
 //! Every method and every function that calls one is inlined, so that all of a kernel is compiled
 //! for the processor that its outermost function names.
@@ -120,4 +120,12 @@ pub(super) const MOST_GROUPS: usize = 4;
 pub(super) fn samples_needed(side: usize, groups: usize, stride: usize, across: usize) -> usize {
     let last_row = stride.saturating_mul(side - 1);
     across.saturating_mul(groups - 1).saturating_add(last_row).saturating_add(side)
+}
+
+/// Where the vectors of a line of `n` samples begin: the last one ends with the line, and overlaps the
+/// one before it.
+#[inline(always)]
+pub(super) fn starts(n: usize, length: usize) -> impl Iterator<Item = usize> {
+    let last = n.saturating_sub(length);
+    (0..n.div_ceil(length)).map(move |i| (i * length).min(last))
 }
