@@ -43,6 +43,10 @@ impl Hands {
         self.streams = streams.clamp(1, MOST_LANES);
     }
 
+    pub(crate) fn kernels(&self) -> &'static str {
+        self.simd.name
+    }
+
     pub(crate) fn drop_large(&mut self, bytes: usize) {
         self.lanes.iter_mut().for_each(|lane| lane.drop_large(bytes));
         self.slots.iter_mut().for_each(|slot| slot.drop_large(bytes));

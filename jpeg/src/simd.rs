@@ -2,7 +2,6 @@
 //!
 //! The chooser and the interface that every set of kernels keeps. No kernel knows of images, planes
 //! or Huffman codes; each set gives the same bytes as the portable one, for every input.
-#![allow(dead_code, unused_imports)]
 
 use std::sync::OnceLock;
 
