@@ -2,8 +2,9 @@
 //!
 //! Lookups through maps cost some 0.2 us and processes share the pages; but an exact shuffle draws
 //! rows all over the data set, the system maps 64 KiB around each, and soon every page of every
-//! sidecar counts as memory of the processes. Lookups by reads cost five calls of the system, two more
-//! where entry points are wanted, 3 to 6 us, and keep nothing: open files alone, of which a bounded number stands open.
+//! sidecar counts as memory of the processes. Lookups by reads cost five calls of the system, 3 to 6
+//! us (two calls more where entry points are wanted), and keep nothing: open files alone, of which a
+//! bounded number stands open.
 //!
 //! Measured with 796 MB of sidecars and 24 processes of 16 threads (bench/scale): PSS together 862 MB
 //! through maps, 89 MB by reads. To let go of pages again and again would not do: a lookup touches
