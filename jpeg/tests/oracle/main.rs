@@ -6,6 +6,7 @@
 //! - `itself`: the oracle does what is asked of it;
 //! - `ours`: the crate, asked as users ask; `beside`: both asked for the same, and what differs;
 //! - `sizes`, `kinds`: whole pictures; `regions`: parts of them; `groups`: several at once;
+//! - `points`: entry points of something else;
 //! - `photographs`: real ones; `oddities`: files changed by hand; `elsewhere`: kinds that another library decodes.
 //!
 //! Needs `cc` and libjpeg's headers (Debian: gcc libjpeg-dev), as `make test` installs them. Nothing
@@ -21,6 +22,7 @@ mod oddities;
 mod ours;
 mod photographs;
 mod picture;
+mod points;
 mod regions;
 mod segments;
 mod sizes;
