@@ -8,6 +8,7 @@ mod harness;
 mod lies;
 mod orders;
 mod photos;
+mod pictures;
 mod points;
 mod resume;
 mod shards;
