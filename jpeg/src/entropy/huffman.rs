@@ -17,16 +17,16 @@ const ENTRIES: usize = 1 << LOOK;
 /// | bits | what |
 /// |---|---|
 /// | 0..8 | 64 less the bits of code and value together |
-/// | 8..16 | bits of the value |
-/// | 16..24 | places to move on in the zigzag: run + 1; [`END`] or [`RARE`] |
-/// | 32..64 | what is added to the value's bits, signed |
+/// | 8..16 | places to move on in the zigzag: run + 1; [`END`] or [`RARE`] |
+/// | 16..32 | ones for the bits of the value |
+/// | 32..48 | what is added to the value's bits, signed |
 pub(crate) type Entries = [u64; ENTRIES];
 
 /// A move of more than a block: the block has ended.
 pub(crate) const END: u64 = 128;
 /// The entry does not tell: [`Table::rare`] does. No bits are taken.
 pub(crate) const RARE: u64 = 192;
-const ASK: u64 = RARE << 16 | 64;
+const ASK: u64 = RARE << 8 | 64;
 
 /// The most bits of a value: T.81, tables F.1 and F.2, for samples of 8 bits.
 const MOST_DC: u32 = 11;
@@ -142,10 +142,10 @@ fn enter(kind: Kind, entries: &mut [u64], symbol: u8, length: u32) {
     if unknown || (size > 0 && length == LOOK) {
         return;
     }
-    let entry = u64::from(64 - length - size) | u64::from(size) << 8 | moves << 16;
-    let negative = 1 - (1i64 << size); // of values whose first bit is 0
+    let entry = u64::from(64 - length - size) | moves << 8 | ((1 << size) - 1) << 16;
+    let negative = 1 - (1i32 << size); // of values whose first bit is 0
     let (low, high) = entries.split_at_mut(if size > 0 { entries.len() / 2 } else { 0 });
-    low.fill(entry | (negative as u64) << 32);
+    low.fill(entry | u64::from(negative as u16) << 32);
     high.fill(entry);
 }
 

@@ -238,9 +238,9 @@ fn value(window: u64, length: u32, size: u32) -> i32 {
 
 /// What the entry says that follows the code, from the window it was looked up with.
 #[inline(always)]
-pub(super) fn entry_value(entry: u64, window: u64) -> i32 {
-    let mask = (1u64 << ((entry >> 8) & 63)) - 1;
-    ((window >> (entry & 63)) & mask) as i32 + (entry >> 32) as i32
+pub(super) fn entry_value(entry: u64, window: u64) -> i16 {
+    let bits = (window >> (entry & 63)) as u16 & (entry >> 16) as u16;
+    bits.wrapping_add((entry >> 32) as u16) as i16
 }
 
 impl<'a> Cold<'a> {
@@ -260,7 +260,7 @@ impl<'a> Cold<'a> {
         let table = &self.tables.dc[usize::from(dc) & 3];
         let entry = table.entries[(window >> (64 - LOOK)) as usize];
         let (difference, bits) = if entry & 64 == 0 {
-            (entry_value(entry, window), 64 - (entry & 63) as usize)
+            (entry_value(entry, window).into(), 64 - (entry & 63) as usize)
         } else {
             let Some(rare) = table.rare_dc(window) else { return self.fail(Fault::NoCode) };
             (value(window, rare.length, rare.size), (rare.length + rare.size) as usize)
@@ -283,7 +283,7 @@ impl Hot<'_> {
     /// to the next block, or in this one. False if the lane stops.
     #[inline(always)]
     pub(super) fn turn(&mut self, entry: u64) -> bool {
-        let moves = (entry >> 16) & 0xff;
+        let moves = (entry >> 8) & 0xff;
         let last = if moves == END {
             self.k - END as usize
         } else if self.k == 63 {

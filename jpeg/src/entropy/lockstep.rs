@@ -16,7 +16,7 @@ fn step(lane: &mut Hot<'_>) -> bool {
     if lane.k >= 63 {
         return lane.turn(entry);
     }
-    bits <<= 64 - (entry & 127);
+    bits <<= 64 - (entry & 0xff);
     let entry = lane.ac[(bits >> (64 - LOOK)) as usize];
     symbol(lane, entry, bits);
     if lane.k >= 63 { lane.turn(entry) } else { true }
@@ -25,9 +25,9 @@ fn step(lane: &mut Hot<'_>) -> bool {
 /// Stores what the entry tells, and moves on.
 #[inline(always)]
 fn symbol(lane: &mut Hot<'_>, entry: u64, bits: u64) {
-    lane.k += (entry >> 16) as usize & 0xff;
-    lane.block[usize::from(PLACES[lane.k & 255]) & 63] = entry_value(entry, bits) as i16;
-    lane.bit += 64 - (entry & 127) as usize;
+    lane.k += (entry >> 8) as usize & 0xff;
+    lane.block[usize::from(PLACES[lane.k & 255]) & 63] = entry_value(entry, bits);
+    lane.bit += 64 - (entry & 0xff) as usize;
 }
 
 /// The loop for lanes that are named one by one: in an array, the compiler keeps them in memory.
