@@ -123,7 +123,7 @@ impl Image {
     /// JPEGs that become much smaller are decoded at 1/2, 1/4 or 1/8 of their size, as long as what
     /// is left is at least `gap` times the output in both directions; `None`: never. Pillow's
     /// `reducing_gap`: at 2, the default, hardly to be told from resizing all of it; at 1 the fastest,
-    /// and softer. Only for filters that smooth.
+    /// and softer. Never with [`Filter::Nearest`].
     #[must_use]
     pub fn reducing_gap(mut self, gap: Option<f64>) -> Self {
         self.reducing_gap = gap;
@@ -174,7 +174,7 @@ impl Image {
         placement.check(upright)?;
         self.check_size(placement.size)?;
         let stored = turn.stored(placement, upright);
-        let gap = self.reducing_gap.filter(|_| self.filter.smooths());
+        let gap = self.reducing_gap.filter(|_| self.filter.mixes());
         Opened::new(source, stored, turn.and_flip(placement.flip), gap)
     }
 
