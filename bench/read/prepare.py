@@ -3,6 +3,7 @@
 Everything is made once; a file NAME.done beside it says that it is whole and of which photographs.
 """
 import json
+import os
 import pathlib
 import shutil
 import subprocess

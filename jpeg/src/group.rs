@@ -62,8 +62,8 @@ struct Work<'a> {
     /// The first row that no lane has, and the one behind the last.
     row: u32,
     end: u32,
-    /// Lanes that are to share the rows left.
-    pieces: u32,
+    /// Rows that a lane is dealt at once.
+    share: u32,
     /// Lanes at work on it.
     lanes: usize,
 }
@@ -140,16 +140,14 @@ where
             (Some(_), None) => Use::Refused,
             (Some(_), Some(_)) => Use::Used,
         };
-        self.works[free] = Some(Work::of((number, job), slot, points, self.hands.streams));
+        self.works[free] = Some(Work::of((number, job), slot, points));
     }
 
     /// Gives the first free lane a share of the rows of a slot.
     fn begin(&mut self, slot: usize) {
         let Some(work) = &mut self.works[slot] else { return };
-        let share = (work.end - work.row).div_ceil(work.pieces.max(1));
-        let rows = work.row..work.row + share;
-        work.row += share;
-        work.pieces = work.pieces.saturating_sub(1);
+        let rows = work.row..work.row.saturating_add(work.share).min(work.end);
+        work.row = rows.end;
         work.lanes += 1;
         let number = self.live;
         self.live += 1;
@@ -243,22 +241,11 @@ where
 
 impl<'a> Work<'a> {
     /// All of a picture, to be dealt out.
-    fn of(
-        (number, job): (usize, Job<'a>),
-        slot: &Slot,
-        points: Option<EntryPoints<'a>>,
-        streams: usize,
-    ) -> Work<'a> {
+    fn of((number, job): (usize, Job<'a>), slot: &Slot, points: Option<EntryPoints<'a>>) -> Self {
         let rows = &slot.layout.rows;
-        let mut work = Work {
-            job,
-            number,
-            points,
-            row: rows.start,
-            end: rows.end,
-            pieces: streams as u32,
-            lanes: 0,
-        };
+        // Each row can be entered: dealt one by one, all lanes are busy to the end.
+        let (row, end, share) = (rows.start, rows.end, 1);
+        let mut work = Work { job, number, points, row, end, share, lanes: 0 };
         if points.is_none() {
             work.begin_again(slot);
         }
@@ -267,7 +254,7 @@ impl<'a> Work<'a> {
 
     /// Without entry points the walk is from the first row on, by one lane.
     fn begin_again(&mut self, slot: &Slot) {
-        (self.points, self.pieces) = (None, 1);
+        (self.points, self.share) = (None, u32::MAX);
         (self.row, self.end) = (0, slot.layout.rows.end);
     }
 
