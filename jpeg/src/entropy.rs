@@ -12,7 +12,7 @@ mod lane;
 mod lockstep;
 mod unstuff;
 
-pub(crate) use self::best::lockstep;
+pub(crate) use self::best::{lockstep, scan_lockstep};
 pub(crate) use self::huffman::Tables;
 pub(crate) use self::lane::{Fault, Lane};
 pub(crate) use self::lockstep::{Lockstep, MOST_LANES};

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use crate::entropy::{Lane, Lockstep, MOST_LANES, Tables, lockstep};
+use crate::entropy::{Lane, Lockstep, MOST_LANES, Tables, scan_lockstep};
 use crate::error::{Error, ErrorKind, Result};
 use crate::header::Header;
 use crate::points::{encode, step};
@@ -43,7 +43,7 @@ impl Default for Scanner {
         Scanner {
             lanes: Default::default(),
             notes: Default::default(),
-            lockstep: lockstep(),
+            lockstep: scan_lockstep(),
             blob: Vec::new(),
         }
     }

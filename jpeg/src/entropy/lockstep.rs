@@ -9,24 +9,26 @@ pub(crate) const MOST_LANES: usize = 4;
 /// Two symbols of one lane, both from one window of 57 bits: no symbol that the table tells has more
 /// than 20. False if the lane stops.
 #[inline(always)]
-fn step(lane: &mut Hot<'_>) -> bool {
+fn step<const KEEP: bool>(lane: &mut Hot<'_>) -> bool {
     let Some(mut bits) = window(lane.data, lane.bit) else { return lane.cut() };
     let entry = lane.ac[(bits >> (64 - LOOK)) as usize];
-    symbol(lane, entry, bits);
+    symbol::<KEEP>(lane, entry, bits);
     if lane.k >= 63 {
         return lane.turn(entry);
     }
     bits <<= 64 - (entry & 0xff);
     let entry = lane.ac[(bits >> (64 - LOOK)) as usize];
-    symbol(lane, entry, bits);
+    symbol::<KEEP>(lane, entry, bits);
     if lane.k >= 63 { lane.turn(entry) } else { true }
 }
 
-/// Stores what the entry tells, and moves on.
+/// Stores what the entry tells, if it is to be kept, and moves on.
 #[inline(always)]
-fn symbol(lane: &mut Hot<'_>, entry: u64, bits: u64) {
+fn symbol<const KEEP: bool>(lane: &mut Hot<'_>, entry: u64, bits: u64) {
     lane.k += (entry >> 8) as usize & 0xff;
-    lane.block[usize::from(PLACES[lane.k & 255]) & 63] = entry_value(entry, bits);
+    if KEEP {
+        lane.block[usize::from(PLACES[lane.k & 255]) & 63] = entry_value(entry, bits);
+    }
     lane.bit += 64 - (entry & 0xff) as usize;
 }
 
@@ -35,11 +37,11 @@ macro_rules! rounds {
     ($name:ident, $count:literal, $($lane:ident $number:literal),+) => {
         /// Steps in turn until one lane stops: which.
         #[inline(always)]
-        pub(super) fn $name(lanes: [&mut Lane; $count]) -> usize {
+        pub(super) fn $name<const KEEP: bool>(lanes: [&mut Lane; $count]) -> usize {
             let [$($lane),+] = lanes;
             $(let mut $lane = $lane.hot();)+
             let stopped = loop {
-                $(if !step(&mut $lane) { break $number; })+
+                $(if !step::<KEEP>(&mut $lane) { break $number; })+
             };
             $($lane.park();)+
             stopped
@@ -63,11 +65,19 @@ pub(crate) struct Lockstep {
 
 impl Lockstep {
     /// Every processor has these.
-    pub(crate) const PORTABLE: Lockstep = Lockstep {
-        one: |lanes| rounds1(lanes),
-        two: |lanes| rounds2(lanes),
-        three: |lanes| rounds3(lanes),
-        four: |lanes| rounds4(lanes),
+    pub(super) const PORTABLE: Lockstep = Lockstep {
+        one: |lanes| rounds1::<true>(lanes),
+        two: |lanes| rounds2::<true>(lanes),
+        three: |lanes| rounds3::<true>(lanes),
+        four: |lanes| rounds4::<true>(lanes),
+    };
+
+    /// The same without storing most coefficients: for who looks at places alone.
+    pub(super) const PORTABLE_SCAN: Lockstep = Lockstep {
+        one: |lanes| rounds1::<false>(lanes),
+        two: |lanes| rounds2::<false>(lanes),
+        three: |lanes| rounds3::<false>(lanes),
+        four: |lanes| rounds4::<false>(lanes),
     };
 
     /// Takes the lanes, each begun, through their blocks until one stops: which.
