@@ -15,8 +15,10 @@ export ASAN_OPTIONS=quarantine_size_mb=8:${ASAN_OPTIONS:-}
 for target in "$@"; do
     corpus=fuzz/corpus/$target seeds=fuzz/seeds/$target
     mkdir -p "$corpus" "$seeds"
+    dictionary=()
+    [[ $target != jpeg_* ]] || dictionary=(-dict=fuzz/jpeg.dict)
     echo "fuzz $target: $seconds s"
     cargo fuzz run --sanitizer "$sanitizer" "$target" "$corpus" "$seeds" -- \
         -max_total_time="$seconds" -timeout=10 -rss_limit_mb=256 -malloc_limit_mb=256 \
-        -max_len=16384 -print_final_stats=1 -verbosity=0
+        -max_len=16384 -print_final_stats=1 -verbosity=0 "${dictionary[@]}"
 done

@@ -4,7 +4,9 @@
 //! Its pixels may differ from libjpeg-turbo's by a few steps, and smaller scales are averaged from
 //! full-size pixels.
 
-use zune_core::bytestream::ZCursor;
+use std::io::Cursor;
+
+use zune_core::bytestream::{ZByteReaderTrait, ZCursor};
 use zune_core::colorspace::ColorSpace;
 use zune_core::options::DecoderOptions;
 use zune_jpeg::JpegDecoder;
@@ -21,6 +23,7 @@ use crate::lines::{Colour, luma};
 pub(crate) fn decode(job: &mut Job<'_>) -> Result<Report> {
     job.check()?;
     whole(job.bytes)?;
+    job.header.check_blocks(job.bytes)?;
     let (width, height) = (job.header.width as usize, job.header.height as usize);
     let grey = job.colour == Colour::Grey && job.header.ycc && job.header.channels() != 4;
     let channels = if grey || job.header.channels() == 1 { 1 } else { 3 };
@@ -37,7 +40,9 @@ pub(crate) fn decode(job: &mut Job<'_>) -> Result<Report> {
     for mark in [0xaa, 0x55] {
         pixels.clear();
         pixels.resize(bytes, mark);
-        run(job, (width, height), channels, &mut pixels)?;
+        if let Err(error) = run(job, ZCursor::new(job.bytes), channels, &mut pixels) {
+            return Err(placed(job, channels, &mut pixels, error));
+        }
         if pixels[last_row..].iter().any(|&byte| byte != mark) {
             cut(job, &pixels, channels);
             return Ok(Report::default());
@@ -46,12 +51,23 @@ pub(crate) fn decode(job: &mut Job<'_>) -> Result<Report> {
     Err(Error::damaged(job.bytes.len(), "the data end before the last row of pixels"))
 }
 
+/// The error with the byte up to which the data were read: another run finds it, for the quicker
+/// reader keeps it to itself.
+fn placed(job: &Job<'_>, channels: usize, pixels: &mut [u8], error: Error) -> Error {
+    let mut reader = Cursor::new(job.bytes);
+    match run(job, &mut reader, channels, pixels) {
+        Err(_) => error.at((reader.position() as usize).min(job.bytes.len())),
+        Ok(()) => error,
+    }
+}
+
 fn run(
     job: &Job<'_>,
-    (width, height): (usize, usize),
+    reader: impl ZByteReaderTrait,
     channels: usize,
     pixels: &mut [u8],
 ) -> Result<()> {
+    let (width, height) = (job.header.width as usize, job.header.height as usize);
     let side = usize::from(u16::MAX);
     let space = if channels == 1 { ColorSpace::Luma } else { ColorSpace::RGB };
     let options = DecoderOptions::default()
@@ -59,7 +75,7 @@ fn run(
         .set_max_width(side)
         .set_max_height(side)
         .jpeg_set_out_colorspace(space);
-    let mut decoder = JpegDecoder::new_with_options(ZCursor::new(job.bytes), options);
+    let mut decoder = JpegDecoder::new_with_options(reader, options);
     let told = |e| {
         let why = job.header.foreign().unwrap_or_default();
         let text = format!("{why}, and can't be decoded: {e:?}");

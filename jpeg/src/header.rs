@@ -3,6 +3,7 @@
 //! The chooser between what is decoded here and what is not. No entropy-coded byte is looked at.
 
 mod components;
+mod enough;
 mod exif;
 mod frame;
 mod markers;
@@ -18,7 +19,7 @@ pub(crate) use self::whole::{finish, whole};
 use self::frame::Frame;
 use self::markers::{APP0, APP1, APP14, DHT, DQT, DRI, EOI, SOI, SOS, Walk, is_frame};
 use self::tables::Tables;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 
 /// What a JPEG says of itself before its pixels begin.
 #[derive(Debug, Clone)]
@@ -36,6 +37,8 @@ pub struct Header {
     orientation: Option<u8>,
     channels: u8,
     progressive: bool,
+    /// Blocks of all components.
+    blocks: u64,
     /// Why it is not decoded here, in words; none if it is.
     foreign: Option<&'static str>,
 }
@@ -118,9 +121,19 @@ impl Header {
             orientation: marks.orientation,
             channels: frame.channels(),
             progressive: frame.is_progressive(),
+            blocks: frame.blocks(),
             components,
             foreign,
         })
+    }
+
+    /// # Errors
+    /// [`ErrorKind::Usage`]: these bytes are too few; it was made of others.
+    pub(crate) fn check_bytes(&self, bytes: &[u8]) -> Result<()> {
+        if self.data <= bytes.len() {
+            return Ok(());
+        }
+        Err(Error::new(ErrorKind::Usage, "the header is not of these bytes"))
     }
 
     /// MCUs across and down.

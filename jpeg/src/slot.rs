@@ -46,6 +46,8 @@ impl Slot {
     pub(crate) fn open(&mut self, job: &Job<'_>) -> Result<()> {
         job.check()?;
         self.layout = Layout::of(job.header, job.scale, job.region)?;
+        let each = u64::from(self.layout.mcus.0) * self.layout.blocks as u64;
+        job.header.check_rows(job.bytes, self.layout.rows.end, each)?;
         // Lanes have given their share back when a slot is free; if not, this one makes its own.
         let tables = match Arc::get_mut(&mut self.tables) {
             Some(tables) => tables,
@@ -57,9 +59,8 @@ impl Slot {
         };
         tables.build(job.header, job.bytes)?;
         self.planes.set(&self.layout)?;
-        let (columns, rows) = self.layout.mcus;
-        let all = u64::from(columns) * u64::from(rows) * self.layout.blocks as u64;
-        self.report = Report { blocks: all, ..Report::default() };
+        let blocks = u64::from(self.layout.mcus.1) * each;
+        self.report = Report { blocks, ..Report::default() };
         self.reset();
         Ok(())
     }

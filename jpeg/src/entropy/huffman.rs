@@ -5,7 +5,7 @@
 //! no value, only what is to be added to the bits that follow the code, and each code fills two runs of
 //! equal entries.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::header::{Header, HuffmanSpec};
 
 /// Bits that a table is looked up by.
@@ -77,7 +77,8 @@ impl Table {
         for (length, &codes) in (1..=16u32).zip(counts) {
             self.places[length as usize] = next as i32 - code as i32;
             let end = next + usize::from(codes);
-            if code + u32::from(codes) > 1 << length {
+            // No code is all ones, as T.81 wants it; libjpeg-turbo takes no such table, either.
+            if codes > 0 && code + u32::from(codes) >= 1 << length {
                 let text = format!("a Huffman table has too many codes of {length} bits");
                 return Err(Error::damaged(at, text));
             }
@@ -179,10 +180,14 @@ impl Tables {
 fn build(kind: Kind, table: &mut Table, spec: Option<HuffmanSpec>, bytes: &[u8]) -> Result<()> {
     let found = spec.and_then(|spec| {
         let (counts, symbols) = bytes.get(spec.at..)?.split_first_chunk::<16>()?;
-        Some((counts, symbols.get(..spec.codes)?, spec.at))
+        let all = counts.iter().map(|&n| usize::from(n)).sum::<usize>() == spec.codes;
+        Some((counts, symbols.get(..spec.codes).filter(|_| all)?, spec.at))
     });
     let Some((counts, symbols, at)) = found else {
-        return Err(Error::damaged(0, "a Huffman table is missing"));
+        return Err(Error::new(ErrorKind::Usage, "the header is not of these bytes"));
     };
+    if kind == Kind::Dc && symbols.iter().any(|&size| size > 15) {
+        return Err(Error::damaged(at, "a Huffman table of DC has symbols that are none"));
+    }
     table.fill(kind, counts, symbols, at)
 }

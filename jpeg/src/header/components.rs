@@ -29,7 +29,7 @@ impl Components {
         if let Some(why) = frame.foreign() {
             return (none, Some(why));
         }
-        if scan.count != frame.count || !scan.complete {
+        if scan.count != frame.count {
             return (none, Some("its components come in scans of their own"));
         }
         let mut found = Components { all: Default::default(), count: frame.count };

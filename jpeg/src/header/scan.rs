@@ -9,8 +9,6 @@ pub(super) struct Scan {
     pub(super) count: usize,
     /// Component, number of its DC table, number of its AC table.
     pub(super) parts: [(u8, u8, u8); MOST],
-    /// Whether all coefficients come at once, at full precision.
-    pub(super) complete: bool,
 }
 
 impl Scan {
@@ -23,10 +21,9 @@ impl Scan {
         for (part, bytes) in parts.iter_mut().zip(segment[1..].chunks_exact(2)).take(count) {
             *part = (bytes[0], bytes[1] >> 4, bytes[1] & 15);
         }
-        // First and last coefficient, bits already sent and bits sent now. Sequential decoders pass
-        // over them; so does everybody.
-        let complete = segment[1 + 2 * count] == 0;
-        Ok(Scan { count, parts, complete })
+        // First and last coefficient, bits already sent and bits sent now stand here, too. Sequential
+        // decoders pass over them; so does everybody.
+        Ok(Scan { count, parts })
     }
 }
 

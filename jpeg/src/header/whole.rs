@@ -56,6 +56,7 @@ pub(crate) fn finish(bytes: &[u8], scan_end: usize) -> Result<()> {
                 let text = format!("marker ff{marker:02x} stands where the image should end");
                 return Err(Error::damaged(at, text));
             }
+            frame if is_frame(frame) => return Err(Error::damaged(at, "a second frame header")),
             _ => walk.segment(at)?,
         };
     }
