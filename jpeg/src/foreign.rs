@@ -5,6 +5,7 @@
 //! full-size pixels.
 
 use std::io::Cursor;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use zune_core::bytestream::{ZByteReaderTrait, ZCursor};
 use zune_core::colorspace::ColorSpace;
@@ -61,7 +62,27 @@ fn placed(job: &Job<'_>, channels: usize, pixels: &mut [u8], error: Error) -> Er
     }
 }
 
+/// Has the other library decode. It is known to panic at some damage: that is an error, too, here.
 fn run(
+    job: &Job<'_>,
+    reader: impl ZByteReaderTrait,
+    channels: usize,
+    pixels: &mut [u8],
+) -> Result<()> {
+    // Nothing that it leaves half done is looked at: the pixels are thrown away.
+    let all = AssertUnwindSafe(|| hand_over(job, reader, channels, pixels));
+    catch_unwind(all).unwrap_or_else(|_| Err(refused(job, "its decoder gave up")))
+}
+
+/// The error of a picture that the other library can't decode.
+fn refused(job: &Job<'_>, what: &str) -> Error {
+    let known = job.header.is_known();
+    let kind = if known { ErrorKind::Damaged } else { ErrorKind::Unsupported };
+    let why = job.header.foreign().unwrap_or_default();
+    Error::new(kind, format!("{why}, and can't be decoded: {what}"))
+}
+
+fn hand_over(
     job: &Job<'_>,
     reader: impl ZByteReaderTrait,
     channels: usize,
@@ -76,14 +97,7 @@ fn run(
         .set_max_height(side)
         .jpeg_set_out_colorspace(space);
     let mut decoder = JpegDecoder::new_with_options(reader, options);
-    let told = |e| {
-        let why = job.header.foreign().unwrap_or_default();
-        let text = format!("{why}, and can't be decoded: {e:?}");
-        Error::new(
-            if job.header.is_known() { ErrorKind::Damaged } else { ErrorKind::Unsupported },
-            text,
-        )
-    };
+    let told = |e| refused(job, &format!("{e:?}"));
     decoder.decode_headers().map_err(told)?;
     if decoder.dimensions() != Some((width, height))
         || decoder.output_buffer_size() != Some(pixels.len())

@@ -17,7 +17,7 @@ pub(crate) use self::tables::{HuffmanSpec, NATURAL};
 pub(crate) use self::whole::{finish, whole};
 
 use self::frame::Frame;
-use self::markers::{APP0, APP1, APP14, DHT, DQT, DRI, EOI, SOI, SOS, Walk, is_frame};
+use self::markers::{APP0, APP1, APP14, DHT, DQT, DRI, SOS, Walk, is_frame, is_segment};
 use self::tables::Tables;
 use crate::error::{Error, ErrorKind, Result};
 
@@ -64,8 +64,8 @@ impl Header {
         let mut frame: Option<Frame> = None;
         loop {
             let (marker, at) = walk.marker()?;
-            if matches!(marker, EOI | SOI | 0x01 | 0xd0..=0xd7) {
-                let text = format!("marker ff{marker:02x} before the first scan");
+            if !is_segment(marker) {
+                let text = format!("marker ff{marker:02x} can't stand before the first scan");
                 return Err(Error::damaged(at, text));
             }
             let start = walk.at() + 2;

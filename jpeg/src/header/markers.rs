@@ -17,6 +17,12 @@ pub(crate) fn is_frame(marker: u8) -> bool {
     matches!(marker, 0xc0..=0xcf) && !matches!(marker, 0xc4 | 0xc8 | 0xcc)
 }
 
+/// Whether a segment with this marker may stand in a JPEG: tables, headers, notes. What is left is
+/// reserved, or belongs to other formats; libjpeg-turbo refuses it, too.
+pub(crate) fn is_segment(marker: u8) -> bool {
+    is_frame(marker) || matches!(marker, DHT | 0xcc | SOS..=DRI | 0xe0..=0xef | 0xfe)
+}
+
 /// A place in the bytes, between segments.
 #[derive(Debug)]
 pub(crate) struct Walk<'a> {

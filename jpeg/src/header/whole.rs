@@ -4,7 +4,7 @@
 
 use memchr::memchr_iter;
 
-use super::markers::{EOI, SOI, SOS, Walk, is_frame};
+use super::markers::{EOI, SOI, SOS, Walk, is_frame, is_segment};
 use crate::error::{Error, Result};
 
 /// Where the image ends. What stands behind it is common (previews, a camera's notes) and not looked
@@ -20,7 +20,7 @@ pub(crate) fn whole(bytes: &[u8]) -> Result<usize> {
         match marker {
             EOI if scans > 0 => return Ok(walk.at()),
             EOI => return Err(Error::damaged(at, "the image ends before its first scan")),
-            SOI | 0x01 | 0xd0..=0xd7 => {
+            other if !is_segment(other) => {
                 return Err(Error::damaged(at, format!("marker ff{marker:02x} can't stand here")));
             }
             _ => {}
@@ -52,11 +52,12 @@ pub(crate) fn finish(bytes: &[u8], scan_end: usize) -> Result<()> {
         let (marker, at) = walk.marker()?;
         match marker {
             EOI => return Ok(()),
-            0x01..=0xbf | 0xd0..=0xd8 | SOS => {
+            SOS => return Err(Error::damaged(at, "a second scan of the same components")),
+            frame if is_frame(frame) => return Err(Error::damaged(at, "a second frame header")),
+            other if !is_segment(other) => {
                 let text = format!("marker ff{marker:02x} stands where the image should end");
                 return Err(Error::damaged(at, text));
             }
-            frame if is_frame(frame) => return Err(Error::damaged(at, "a second frame header")),
             _ => walk.segment(at)?,
         };
     }

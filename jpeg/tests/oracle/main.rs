@@ -6,7 +6,7 @@
 //! - `itself`: the oracle does what is asked of it;
 //! - `ours`: the crate, asked as users ask; `beside`: both asked for the same, and what differs;
 //! - `sizes`, `kinds`: whole pictures; `regions`: parts of them; `groups`: several at once;
-//! - `points`: entry points of something else;
+//! - `points`: entry points of something else; `damage`: what was cut or changed;
 //! - `photographs`: real ones; `oddities`: files changed by hand; `elsewhere`: kinds that another library decodes.
 //!
 //! Needs `cc` and libjpeg's headers (Debian: gcc libjpeg-dev), as `make test` installs them. Nothing
@@ -14,6 +14,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod beside;
+mod damage;
 mod elsewhere;
 mod groups;
 mod itself;
