@@ -89,7 +89,8 @@ fn wrong(ours: &mut Ours, turbo: &mut Turbo, jpeg: &[u8], what: &str) -> Option<
         (Err(error), Ok(_)) => return Some(format!("scanned, not decoded: {error}")),
     };
     if let Ok(blob) = &blob {
-        let (same, report) = ours.report(jpeg, Ask { points: Some(blob), ..Ask::default() }).unwrap();
+        let (same, report) =
+            ours.report(jpeg, Ask { points: Some(blob), ..Ask::default() }).unwrap();
         assert_eq!((same.difference(&picture), report.entry_points), (None, Use::Used), "{what}");
     }
     if Header::parse(jpeg).unwrap().foreign().is_some() {
