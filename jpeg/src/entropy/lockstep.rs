@@ -6,15 +6,28 @@ use super::lane::{Hot, Lane, PLACES, entry_value, window};
 /// The most lanes that are decoded in turn. More need more registers than there are, and gain nothing.
 pub(crate) const MOST_LANES: usize = 4;
 
+/// Bits of a window that must not be taken if a third symbol is to come from it.
+const ROOM: usize = 57 - 20;
+
 /// Two symbols of one lane, both from one window of 57 bits: no symbol that the table tells has more
-/// than 20. False if the lane stops.
+/// than 20; with `MORE` a third one, where there is room. False if the lane stops.
 #[inline(always)]
-fn step<const KEEP: bool>(lane: &mut Hot<'_>) -> bool {
-    let Some(mut bits) = window(lane.data, lane.bit) else { return lane.cut() };
+fn step<const KEEP: bool, const MORE: bool>(lane: &mut Hot<'_>) -> bool {
+    let first = lane.bit;
+    let Some(mut bits) = window(lane.data, first) else { return lane.cut() };
     let entry = lane.ac[(bits >> (64 - LOOK)) as usize];
     symbol::<KEEP>(lane, entry, bits);
     if lane.k >= 63 {
         return lane.turn(entry);
+    }
+    bits <<= 64 - (entry & 0xff);
+    let entry = lane.ac[(bits >> (64 - LOOK)) as usize];
+    symbol::<KEEP>(lane, entry, bits);
+    if lane.k >= 63 {
+        return lane.turn(entry);
+    }
+    if !MORE || lane.bit - first > ROOM {
+        return true;
     }
     bits <<= 64 - (entry & 0xff);
     let entry = lane.ac[(bits >> (64 - LOOK)) as usize];
@@ -34,14 +47,14 @@ fn symbol<const KEEP: bool>(lane: &mut Hot<'_>, entry: u64, bits: u64) {
 
 /// The loop for lanes that are named one by one: in an array, the compiler keeps them in memory.
 macro_rules! rounds {
-    ($name:ident, $count:literal, $($lane:ident $number:literal),+) => {
+    ($name:ident, $count:literal, $more:literal, $($lane:ident $number:literal),+) => {
         /// Steps in turn until one lane stops: which.
         #[inline(always)]
         pub(super) fn $name<const KEEP: bool>(lanes: [&mut Lane; $count]) -> usize {
             let [$($lane),+] = lanes;
             $(let mut $lane = $lane.hot();)+
             let stopped = loop {
-                $(if !step::<KEEP>(&mut $lane) { break $number; })+
+                $(if !step::<KEEP, $more>(&mut $lane) { break $number; })+
             };
             $($lane.park();)+
             stopped
@@ -49,10 +62,11 @@ macro_rules! rounds {
     };
 }
 
-rounds!(rounds1, 1, a 0);
-rounds!(rounds2, 2, a 0, b 1);
-rounds!(rounds3, 3, a 0, b 1, c 2);
-rounds!(rounds4, 4, a 0, b 1, c 2, d 3);
+// A lane alone waits for its window: a third symbol shares the wait. Four don't, and gain nothing.
+rounds!(rounds1, 1, true, a 0);
+rounds!(rounds2, 2, true, a 0, b 1);
+rounds!(rounds3, 3, false, a 0, b 1, c 2);
+rounds!(rounds4, 4, false, a 0, b 1, c 2, d 3);
 
 /// The steps, in the instructions that this processor has.
 #[derive(Debug, Clone, Copy)]

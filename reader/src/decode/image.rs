@@ -240,8 +240,9 @@ impl Image {
         for (place, sample) in group.iter_mut().zip(samples) {
             // What can't be opened is told when its turn comes.
             let Ok(opened) = self.open(sample) else { continue };
-            let fits = memory + opened.memory <= Scratch::KEEP as u64;
-            if fits && matches!(opened.what, What::Jpeg(..)) {
+            // One with entry points is as many streams by itself, and is resized while it is in the cache.
+            let gains = matches!(&opened.what, What::Jpeg(jpeg, _) if !jpeg.has_entry_points());
+            if gains && memory + opened.memory <= Scratch::KEEP as u64 {
                 memory += opened.memory;
                 *place = Some((self.owner(sample), opened));
             }
