@@ -177,10 +177,7 @@ impl Scanner {
 impl Notes {
     /// Notes the place in front of MCU `column`, and begins the leg up to the next one.
     fn leg(&mut self, picture: &Picture<'_>, lane: &mut Lane, column: u32) -> Walked<()> {
-        let place = match self.places.is_empty() {
-            true => Position { byte: picture.header.data, ..Position::default() },
-            false => self.place(picture, lane),
-        };
+        let place = self.place(picture, lane);
         self.places.push(place);
         self.strand.columns = column..(column + self.step).min(picture.mcus.0);
         self.strand.begin_row(picture, lane)

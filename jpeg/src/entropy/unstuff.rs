@@ -53,11 +53,11 @@ pub(crate) fn unstuff(input: &[u8], range: Range<usize>, restarts: u64, to: &mut
                 to.restarts.push((to.bytes.len(), marker & 7));
                 at += found + 2;
             }
-            Some(0xff) => {
+            Some(0xff) if !stuffed(&rest[found..]) => {
                 to.bytes.extend_from_slice(&rest[..found]);
-                at += found + 1; // a fill byte
+                at += found + fill(&rest[found..]);
             }
-            // Another marker, or half of one at the very end.
+            // Another marker, half of one at the very end, or nothing that can be.
             _ => {
                 to.bytes.extend_from_slice(&rest[..found]);
                 to.end = at + found;
@@ -66,6 +66,17 @@ pub(crate) fn unstuff(input: &[u8], range: Range<usize>, restarts: u64, to: &mut
         }
     }
     to.bytes.extend_from_slice(&[0; PADDING]);
+}
+
+/// Fill bytes that `bytes` begin with: all ff but the last one.
+fn fill(bytes: &[u8]) -> usize {
+    bytes.iter().take_while(|&&byte| byte == 0xff).count().saturating_sub(1)
+}
+
+/// Whether the fill bytes that `bytes` begin with stand in front of data, not of a marker: nothing may
+/// fill there (T.81, B.1.1.2); libjpeg-turbo passes over it, but mixes up coefficients.
+fn stuffed(bytes: &[u8]) -> bool {
+    bytes.get(fill(bytes) + 1) == Some(&0)
 }
 
 #[cfg(test)]
@@ -84,6 +95,13 @@ mod tests {
         assert_eq!(found.bytes[..found.len()], [1, 0xff, 2, 3, 4]);
         assert_eq!(found.restarts, [(3, 3), (4, 4)]);
         assert_eq!(found.end, 11);
+    }
+
+    #[test]
+    fn nothing_fills_in_front_of_data() {
+        for (end, input) in [(1, &[1, 0xff, 0xff, 0, 2][..]), (0, &[0xff, 0xff, 0xff, 0])] {
+            assert_eq!((taken(input).end, taken(input).len()), (end, end));
+        }
     }
 
     #[test]

@@ -6,13 +6,14 @@ use tarflume_jpeg::{Error, ErrorKind, Header, Scale, Use};
 
 use crate::ours::{Ask, Ours};
 use crate::picture::{Motif, Picture};
-use crate::segments::segments;
 use crate::turbo::{Colour, Recipe, Space, Turbo};
 
-/// Bits that are turned of each kind of picture, one a time.
-const TURNED: u64 = 10_000;
+/// Bits that a kind of picture has at least: a hundred thousand in all.
+const LEAST: usize = 10_000;
+/// Scrambled files of each kind.
+const SCRAMBLED: u64 = 5_000;
 /// Findings that are told at most.
-const TOLD: usize = 4000;
+const TOLD: usize = 8;
 
 /// Small pictures of all kinds: every byte of them matters.
 fn kinds() -> Vec<Vec<u8>> {
@@ -21,16 +22,16 @@ fn kinds() -> Vec<Vec<u8>> {
     let plain = |restart| Recipe { restart, ..Recipe::default() };
     let optimised = |recipe| Recipe { optimised: true, ..recipe };
     let recipes = [
-        (24, 17, 3, plain(0)),
+        (40, 27, 3, plain(0)),
         (40, 33, 3, sampled((2, 2))),
-        (33, 9, 3, optimised(sampled((2, 1)))),
-        (17, 31, 3, Recipe { restart: 1, ..sampled((1, 2)) }),
-        (70, 12, 3, Recipe { restart: 3, ..sampled((4, 1)) }),
-        (25, 19, 1, plain(0)),
-        (41, 28, 1, optimised(plain(5))),
-        (30, 18, 3, Recipe { space: Space::AdobeRgb, quality: 95, ..plain(2) }),
-        (35, 40, 3, Recipe { restart: 300, quality: 30, ..optimised(sampled((2, 2))) }),
-        (24, 16, 3, Recipe { progressive: true, ..sampled((2, 2)) }),
+        (73, 33, 3, optimised(sampled((2, 1)))),
+        (25, 45, 3, Recipe { restart: 1, ..sampled((1, 2)) }),
+        (100, 19, 3, Recipe { restart: 3, ..sampled((4, 1)) }),
+        (57, 43, 1, Recipe { quality: 93, ..plain(0) }),
+        (75, 67, 1, optimised(plain(5))),
+        (34, 18, 3, Recipe { space: Space::AdobeRgb, quality: 95, ..plain(2) }),
+        (70, 59, 3, Recipe { restart: 300, quality: 70, ..optimised(sampled((2, 2))) }),
+        (64, 56, 3, Recipe { progressive: true, ..sampled((2, 2)) }),
     ];
     let jpegs = recipes.into_iter().zip(1..).map(|((width, height, channels, recipe), seed)| {
         turbo.encode(&Picture::new(width, height, channels, Motif::Scene, seed), &recipe)
@@ -66,13 +67,6 @@ fn every_cut_is_noticed() {
     }
 }
 
-/// What stands where, so that half of what is turned is in the header.
-fn place(rng: &mut SplitMix64, jpeg: &[u8], data: usize) -> (usize, u8) {
-    let range = if rng.below(2) == 0 { 2..data } else { data..jpeg.len() };
-    let byte = range.start + rng.below(range.len() as u32) as usize;
-    (byte, 1 << rng.below(8))
-}
-
 /// One changed JPEG; what is wrong with what is made of it, if anything is.
 fn wrong(ours: &mut Ours, turbo: &mut Turbo, jpeg: &[u8], what: &str) -> Option<String> {
     let blob = ours.points(jpeg);
@@ -105,37 +99,88 @@ fn wrong(ours: &mut Ours, turbo: &mut Turbo, jpeg: &[u8], what: &str) -> Option<
     }
 }
 
-fn turned(kind: usize) {
-    let (mut ours, mut turbo) = (Ours::default(), Turbo::new());
-    let jpeg = &kinds()[kind];
-    let scan = segments(jpeg).into_iter().find(|s| s.marker == 0xda).unwrap();
-    let data = scan.at + scan.body.len();
-    let mut found = Vec::new();
-    for number in 0..TURNED {
-        let mut rng = SplitMix64::nth(kind as u64, number);
-        let (byte, bit) = place(&mut rng, jpeg, data);
-        let mut changed = jpeg.clone();
-        changed[byte] ^= bit;
-        let what = format!("kind {kind}, bit {bit:#x} of byte {byte} (data from {data})");
-        found.extend(wrong(&mut ours, &mut turbo, &changed, &what).map(|why| what + ": " + &why));
-    }
-    found.sort();
-    found.dedup();
-    let told = found[..found.len().min(TOLD)].join("\n");
-    assert!(found.is_empty(), "{} of {TURNED}:\n{told}", found.len());
+/// Changed versions of one JPEG, and what was found wrong with them.
+struct Changes {
+    ours: Ours,
+    turbo: Turbo,
+    jpeg: Vec<u8>,
+    tried: usize,
+    found: Vec<String>,
 }
 
-macro_rules! turned {
+impl Changes {
+    fn of(kind: usize) -> Changes {
+        let jpeg = kinds().swap_remove(kind);
+        Changes { ours: Ours::default(), turbo: Turbo::new(), jpeg, tried: 0, found: Vec::new() }
+    }
+
+    fn try_one(&mut self, changed: &[u8], what: &str) {
+        self.tried += 1;
+        let why = wrong(&mut self.ours, &mut self.turbo, changed, what);
+        self.found.extend(why.map(|why| format!("{what}: {why}")));
+    }
+
+    fn verdict(self) {
+        let told = self.found[..self.found.len().min(TOLD)].join("\n");
+        assert!(self.found.is_empty(), "{} of {}:\n{told}", self.found.len(), self.tried);
+    }
+}
+
+/// Every bit of the file but those of its first two bytes, one a time.
+fn bits(kind: usize) {
+    let mut changes = Changes::of(kind);
+    let mut jpeg = changes.jpeg.clone();
+    for at in 2..jpeg.len() {
+        for bit in 0..8 {
+            jpeg[at] ^= 1 << bit;
+            changes.try_one(&jpeg, &format!("bit {bit} of byte {at} of kind {kind}"));
+            jpeg[at] ^= 1 << bit;
+        }
+    }
+    assert!(changes.tried >= LEAST, "{} are too few", changes.tried);
+    changes.verdict();
+}
+
+/// Some bytes at once: written over, with what confuses most, left out, doubled, or moved.
+fn bytes(kind: usize) {
+    const TELLING: [u8; 12] = [0, 1, 0x7f, 0x80, 0xfe, 0xff, 0xd0, 0xd1, 0xd7, 0xd9, 0xda, 0x11];
+    let mut changes = Changes::of(kind);
+    for number in 0..SCRAMBLED {
+        let mut rng = SplitMix64::nth(kind as u64, number);
+        let mut jpeg = changes.jpeg.clone();
+        for _ in 0..rng.between(1, 4) {
+            let at = 2 + rng.below(jpeg.len() as u32 - 2) as usize;
+            let length = (1 + rng.below(3) as usize).min(jpeg.len() - at);
+            match rng.below(6) {
+                0 => drop(jpeg.drain(at..at + length)),
+                1 => drop(jpeg.splice(at..at, jpeg[at..at + length].to_vec())),
+                2 => jpeg[at..].rotate_left(length),
+                3 => jpeg[at] = rng.next_u64() as u8,
+                _ => jpeg[at] = TELLING[rng.below(TELLING.len() as u32) as usize],
+            }
+        }
+        changes.try_one(&jpeg, &format!("scrambled kind {kind} number {number}"));
+    }
+    changes.verdict();
+}
+
+macro_rules! kinds {
     ($($name:ident $kind:literal),* $(,)?) => {$(
-        #[test]
-        fn $name() {
-            turned($kind);
+        mod $name {
+            #[test]
+            fn every_bit_is_turned() {
+                super::bits($kind);
+            }
+
+            #[test]
+            fn bytes_are_scrambled() {
+                super::bytes($kind);
+            }
         }
     )*};
 }
 
-turned!(
-    bits_of_444 0, bits_of_420 1, bits_of_422 2, bits_of_440_with_restarts 3,
-    bits_of_411_with_restarts 4, bits_of_grey 5, bits_of_grey_with_restarts 6,
-    bits_of_rgb_with_restarts 7, bits_of_420_with_a_useless_interval 8, bits_of_progressive 9,
+kinds!(
+    ycc_444 0, ycc_420 1, ycc_422 2, ycc_440_with_restarts 3, ycc_411_with_restarts 4, grey 5,
+    grey_with_restarts 6, rgb_with_restarts 7, ycc_420_with_a_useless_interval 8, progressive 9,
 );
