@@ -104,6 +104,26 @@ fn whole(width: u16, height: u16, restart: u16, components: u8) -> Vec<u8> {
     jpeg
 }
 
+/// A flat picture whose components are sampled as `factors` say (across << 4 | down), in one scan: all
+/// there is, or the first pass of a progressive one.
+fn sampled(sof: u8, (width, height): (u16, u16), factors: &[u8]) -> Vec<u8> {
+    let mut jpeg = flat(sof, width, height, 0, factors.len() as u8);
+    let frame = jpeg.windows(2).position(|w| w == [0xff, sof]).unwrap() + 10;
+    factors.iter().enumerate().for_each(|(n, &factor)| jpeg[frame + 3 * n + 1] = factor);
+    let most = |of: fn(u8) -> u8| u64::from(factors.iter().map(|&f| of(f)).max().unwrap());
+    let across = u64::from(width).div_ceil(8 * most(|f| f >> 4));
+    let down = u64::from(height).div_ceil(8 * most(|f| f & 15));
+    let blocks: u64 = factors.iter().map(|&f| u64::from(f >> 4) * u64::from(f & 15)).sum();
+    let bits = if sof == 0xc2 { 1 } else { 2 } * blocks * across * down;
+    if sof == 0xc2 {
+        let end = jpeg.len() - 2;
+        jpeg[end] = 0; // the first pass is of DC alone
+    }
+    jpeg.resize(jpeg.len() + bits.div_ceil(8) as usize, 0);
+    jpeg.extend([0xff, 0xd9]);
+    jpeg
+}
+
 /// JPEGs of all kinds, some with an absurd number of restart markers.
 fn jpegs() -> Vec<Vec<u8>> {
     use PhotoKind::{Cmyk, Grey, Progressive, Yuv420, Yuv422, Yuv444};
@@ -165,6 +185,28 @@ fn one_picture_takes_what_was_said() {
             assert!(taken <= said + ONCE, "{what}: {taken} bytes instead of {said}");
         });
     }
+}
+
+#[test]
+fn the_oddest_samplings_take_what_was_said() {
+    let all = |n: u8| [0x11, 0x21, 0x12, 0x22, 0x41, 0x14, 0x42, 0x44, 0x31, 0x33][usize::from(n)];
+    let mut decoded = 0;
+    for number in 0..1000u32 {
+        let digit = |n: u32| all((number / 10u32.pow(n) % 10) as u8);
+        let (a, b, c) = (digit(0), digit(1), digit(2));
+        for factors in [&[a, b, c][..], &[a, b, c, a], &[a, b, b, c]] {
+            let size = [(300, 40), (33, 500), (1500, 9)][number as usize % 3];
+            let jpeg = sampled([0xc0, 0xc2][number as usize / 3 % 2], size, factors);
+            let header = Header::parse(&jpeg).unwrap();
+            let said = header.memory(jpeg.len(), Scale::Full, None).unwrap();
+            let (_, mut output) = room(&header, Scale::Full, None);
+            let job = Job::new(&jpeg, &header, &mut output);
+            let (taken, result) = peak(|| Decoder::new().decode(job));
+            assert!(taken <= said + ONCE, "{factors:x?} {size:?}: {taken} instead of {said}");
+            decoded += u32::from(result.is_ok());
+        }
+    }
+    assert!(decoded > 500, "{decoded} were decoded");
 }
 
 #[test]
