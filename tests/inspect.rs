@@ -97,7 +97,7 @@ fn an_index_made_anew_is_the_one_that_was_packed() {
     for shard in ["out/shard-000000.tar.index", "out/shard-000001.tar.index", "out/dataset.json"] {
         fs::remove_file(place.at(shard)).unwrap();
     }
-    place.pack("index out").succeeds().says("written: 2 shards, 20 samples");
+    place.pack("index --entry-points out").succeeds().says("written: 2 shards, 20 samples");
     let after = place.tree("out");
     for name in ["shard-000000.tar.index", "shard-000001.tar.index"] {
         assert_eq!(before[name], after[name], "{name}");

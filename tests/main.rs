@@ -11,6 +11,7 @@
 //! - `hard_times`: full disks, disks that can't be written, sources that move under our feet;
 //! - `inspect`: `index`, `info`, `ls`, `cat`, `unpack`; `verify`: data sets damaged in every way;
 //!   `lies`: tars that were never what they say;
+//! - `entry_points`: where decoding of JPEGs can start, in sidecars;
 //! - `bench`: what is measured of a data set; `exclude`: samples that a list of keys leaves out.
 //!
 //! Nothing here looks into the crates: what is asserted is what a user or another program sees. (One
@@ -19,6 +20,7 @@
 
 mod bench;
 mod build;
+mod entry_points;
 mod exclude;
 mod foreign;
 mod hard_times;

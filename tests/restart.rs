@@ -135,6 +135,7 @@ fn other_options_are_refused_by_name() {
         ("--shard-samples 4 --shuffle 1", "--shuffle"),
         ("--shard-samples 4 --prefix other", "--prefix"),
         ("--shard-samples 4 --check decode", "--check"),
+        ("--shard-samples 4 --no-entry-points", "--no-entry-points"),
         ("--shard-samples 4 --names replace", "--names"),
         ("--shard-samples 4 --limit 19", "--limit"),
         ("--shard-samples 4 --require jpg", "--require"),

@@ -37,6 +37,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         plan: digest.to_hex().to_string(),
         shard: 0,
         entry: entry.clone(),
+        entry_points: false,
         extensions: BTreeMap::from([("jpg".into(), 2)]),
         problems: vec![serde_json::json!({"kind": "orphan"})],
     };

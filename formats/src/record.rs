@@ -18,6 +18,9 @@ pub struct ShardRecord {
     pub shard: u64,
     /// As it will stand in the manifest.
     pub entry: ShardEntry,
+    /// Whether its JPEGs were given entry points; left out if not.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub entry_points: bool,
     /// Parts by extension.
     pub extensions: BTreeMap<String, u64>,
     /// What was wrong and was left out, one JSON object each, in the order of the plan.

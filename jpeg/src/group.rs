@@ -113,8 +113,10 @@ where
     /// Gives the next lane some rows; false if there are none.
     fn deal(&mut self) -> bool {
         loop {
-            let open = |work: &Option<Work<'_>>| work.as_ref().is_some_and(Work::is_open);
-            if let Some(slot) = self.works.iter().position(open) {
+            let open = |(work, slot): (&Option<Work<'_>>, &Slot)| {
+                work.as_ref().is_some_and(|work| work.row < work.end && slot.has_room(work.row))
+            };
+            if let Some(slot) = self.works.iter().zip(&self.hands.slots).position(open) {
                 self.begin(slot);
                 return true;
             }
@@ -130,7 +132,7 @@ where
             let result = foreign::decode(&mut job);
             return (self.done)(number, result);
         }
-        // Each slot in use has a lane at work or rows to be dealt, and there are as many as lanes.
+        // Each slot in use has a lane at work or rows that can be dealt, and there are as many as lanes.
         let Some(free) = self.works.iter().position(Option::is_none) else { return };
         let slot = &mut self.hands.slots[free];
         if let Err(error) = slot.open(&job) {
@@ -263,10 +265,6 @@ impl<'a> Work<'a> {
     fn begin_again(&mut self, slot: &Slot) {
         (self.points, self.share) = (None, u32::MAX);
         (self.row, self.end) = (0, slot.layout.rows.end);
-    }
-
-    fn is_open(&self) -> bool {
-        self.row < self.end
     }
 
     fn picture(&self, slot: &Slot) -> Picture<'a> {

@@ -14,7 +14,8 @@ mod whole;
 pub(crate) use self::components::{Component, Components, MCU_BLOCKS};
 
 pub(crate) use self::tables::{HuffmanSpec, NATURAL};
-pub(crate) use self::whole::{finish, whole};
+pub(crate) use self::whole::finish;
+pub use self::whole::whole;
 
 use self::frame::Frame;
 use self::markers::{APP0, APP1, APP14, DAC, DHT, DQT, DRI, SOS, Walk, is_frame, is_segment};

@@ -57,7 +57,7 @@ mod strand;
 pub use crate::decoder::Decoder;
 pub use crate::error::{Error, ErrorKind, Result};
 pub use crate::extent::{Region, Scale};
-pub use crate::header::Header;
+pub use crate::header::{Header, whole};
 pub use crate::job::{Job, Report, Use};
 pub use crate::lines::Colour;
 pub use crate::points::EntryPoints;

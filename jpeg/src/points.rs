@@ -59,6 +59,11 @@ impl<'a> EntryPoints<'a> {
         Ok(EntryPoints { fixed, places })
     }
 
+    /// Bytes of the JPEG that they were made from, and the crc32c of these.
+    pub fn made_from(&self) -> (u64, u32) {
+        (u64::from(self.fixed.length), self.fixed.image)
+    }
+
     /// Whether they were made from these bytes: length and checksum are compared.
     pub fn fit(&self, image: &[u8]) -> bool {
         self.fixed.length as usize == image.len() && self.fixed.image == crc32c(&[image])
@@ -129,6 +134,7 @@ mod tests {
         encode(&image, 3, (rows, each, step), &all, &mut blob);
         let points = EntryPoints::read(&blob).unwrap();
         assert!(points.fit(&image) && !points.fit(&image[1..]) && !points.fit(&[8; 30_000]));
+        assert_eq!(points.made_from(), (30_000, crc32c(&[&image])));
         assert!(points.are_of((64, 11), 3, 600) && !points.are_of((65, 11), 3, 600));
         for row in 0..rows {
             for place in 0..each {

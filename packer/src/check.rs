@@ -1,14 +1,17 @@
 //! Is a part's content whole? One module a kind of content, one result for all.
 //!
-//! Pure: bytes in, finding out. Until the project has a JPEG decoder of its own, libraries decode.
+//! Pure: bytes in, finding out.
 
-mod entropy;
 mod fault;
 mod image;
 mod jpeg;
 mod json;
+mod tray;
+
+use tarflume_jpeg::Header;
 
 pub use self::fault::{CheckLevel, Dimensions, Fault};
+pub use self::tray::{TRAY, Tray};
 
 /// What an extension says about content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,6 +28,22 @@ pub enum Content {
 
 /// Extensions that count as an image where `image` is required.
 pub const IMAGE_EXTS: [&str; 8] = ["jpg", "jpeg", "png", "webp", "gif", "bmp", "tif", "tiff"];
+
+/// What a check found out about a part.
+#[derive(Debug)]
+pub struct Found {
+    /// Width and height, if it is an image.
+    pub dimensions: Option<Dimensions>,
+    /// The header of a JPEG whose Huffman codes a [`Tray`] can read; nobody has yet.
+    pub codes: Option<Header>,
+}
+
+impl Found {
+    fn jpeg(header: Header) -> Found {
+        let dimensions = Some((header.width(), header.height()));
+        Found { dimensions, codes: header.foreign().is_none().then_some(header) }
+    }
+}
 
 impl Content {
     /// What an extension promises, by its last component: `seg.png` is a PNG.
@@ -43,27 +62,21 @@ impl Content {
         matches!(self, Content::Jpeg | Content::Image)
     }
 
-    /// Looks at `bytes` and gives the dimensions if they are an image's.
+    /// Looks at `bytes` as closely as `level` says, but for the Huffman codes of sequential JPEGs:
+    /// whoever wants these read puts the JPEG on a [`Tray`].
     ///
     /// # Errors
     /// The first fault found.
-    pub fn check(self, bytes: &[u8], level: CheckLevel) -> Result<Option<Dimensions>, Fault> {
-        match (self, level) {
-            (Content::Other, _) => Ok(None),
-            (Content::Json, CheckLevel::None) => Ok(None),
-            (Content::Json, _) => json::check(bytes).map(|()| None),
-            (Content::Jpeg | Content::Image, CheckLevel::None) => Ok(self.dimensions(bytes)),
-            (Content::Jpeg, _) => {
-                let dimensions = jpeg::check(bytes)?;
-                if level == CheckLevel::Decode {
-                    entropy::check(bytes)?;
-                    image::decode_jpeg(bytes, dimensions)?;
-                }
-                Ok(Some(dimensions))
-            }
-            (Content::Image, CheckLevel::Structure) => image::header(bytes).map(Some),
-            (Content::Image, CheckLevel::Decode) => image::decode(bytes).map(Some),
-        }
+    pub fn check(self, bytes: &[u8], level: CheckLevel) -> Result<Found, Fault> {
+        let dimensions = match (self, level) {
+            (Content::Other, _) | (Content::Json, CheckLevel::None) => None,
+            (Content::Json, _) => json::check(bytes).map(|()| None)?,
+            (Content::Jpeg | Content::Image, CheckLevel::None) => self.dimensions(bytes),
+            (Content::Jpeg, _) => return jpeg::look(bytes, level).map(Found::jpeg),
+            (Content::Image, CheckLevel::Structure) => image::header(bytes).map(Some)?,
+            (Content::Image, CheckLevel::Decode) => image::decode(bytes).map(Some)?,
+        };
+        Ok(Found { dimensions, codes: None })
     }
 
     /// The dimensions of an image, if its header can be read; nothing else is checked.

@@ -13,6 +13,7 @@ use tarflume_formats::record::ShardRecord;
 use tarflume_formats::shard::index_path;
 use tarflume_formats::{Index, Manifest};
 
+use crate::check::Content;
 use crate::failure::Failure;
 use crate::planning::TOOL;
 use crate::staging::Staging;
@@ -32,8 +33,8 @@ pub struct Progress {
 pub fn progress(staging: &Staging, foot: &PlanFoot) -> Progress {
     let mut progress =
         Progress { total: foot.shards.len(), missing: Vec::new(), records: Vec::new() };
-    for (number, shard) in foot.shards.iter().enumerate() {
-        match staging.finished(&foot.content, number, shard) {
+    for number in 0..foot.shards.len() {
+        match staging.finished(foot, number) {
             Some(record) => progress.records.push(record),
             None => progress.missing.push(number),
         }
@@ -51,6 +52,23 @@ pub fn published(staging: &Staging) -> Result<Option<Manifest>, Failure> {
         return Ok(None);
     }
     Ok(Some(read_manifest(&path)?))
+}
+
+/// True if JPEGs of this data set have no entry points, none of them: those of some kinds never have.
+///
+/// # Errors
+/// A sidecar can't be opened.
+pub fn lacks_entry_points(staging: &Staging, manifest: &Manifest) -> Result<bool, Failure> {
+    let is_jpeg = |ext: &String| Content::of(ext.as_bytes()) == Content::Jpeg;
+    if !manifest.extensions.keys().any(is_jpeg) {
+        return Ok(false);
+    }
+    for shard in &manifest.shards {
+        if Index::open(&index_path(&staging.out().join(&shard.name)))?.has_entry_points() {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// Publishes: moves shards out of the working folder, writes problems and manifest, sweeps.

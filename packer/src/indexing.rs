@@ -1,13 +1,15 @@
 //! Makes sidecar and manifest for tars that others made.
 //!
 //! A shard that is damaged or ambiguous is refused by itself and the others go on, but a folder with
-//! a refused shard gets no manifest. Nothing that exists is replaced unless `force` says so, and
-//! nothing is printed here.
+//! a refused shard gets no manifest. Nothing that exists is replaced unless `force` says so, but for
+//! sidecars that are right and are to get entry points. Nothing is printed here.
 //!
-//! [`rows`] groups members into samples, [`shard`] makes one sidecar, [`probe`] asks by a few
-//! headers whether a sidecar belongs to its tar, [`folder`] makes the manifest.
+//! [`rows`] groups members into samples, [`making`] reads a tar into a sidecar, [`shard`] decides
+//! which sidecar stays, [`probe`] asks by a few headers whether one belongs to its tar, [`folder`] makes
+//! the manifest.
 
 pub mod folder;
+pub mod making;
 pub mod options;
 pub mod probe;
 pub mod rows;
@@ -49,7 +51,7 @@ pub fn index(
         Indexed { tar, result }
     })?;
     tars.extend(refused);
-    let manifest = is_folder.then(|| folder::publish_manifest(path, &tars, options.force));
+    let manifest = is_folder.then(|| folder::publish_manifest(path, &tars, options));
     Ok(Done { tars, manifest })
 }
 

@@ -16,7 +16,7 @@ use tarflume_formats::shard::index_path;
 use tarflume_formats::{Index, dataset, name};
 
 use crate::failure::Failure;
-use crate::indexing::{Options, is_folder, shard};
+use crate::indexing::{Options, is_folder, making};
 
 /// Bytes of a part read at a time.
 const PIECE: u64 = 256 * 1024;
@@ -69,9 +69,14 @@ fn open_tar(tar: &Path) -> Result<Shard, Failure> {
         index.check_tar_length(found.len())?;
         return Ok(Shard { tar: tar.into(), index, has_sidecar: true });
     }
-    let options =
-        Options { reading: Reading::Headers, force: false, allow_missing_end: true, jobs: 1 };
-    let read = shard::read_tar(tar, &options, &|_| {})?;
+    let options = Options {
+        reading: Reading::Headers,
+        entry_points: false,
+        force: false,
+        allow_missing_end: true,
+        jobs: 1,
+    };
+    let read = making::read_tar(tar, &options, &|_| {})?;
     Ok(Shard { tar: tar.into(), index: Index::from_bytes(read.bytes)?, has_sidecar: false })
 }
 

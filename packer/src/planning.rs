@@ -162,14 +162,24 @@ impl<'a> Dealt<'a> {
     }
 }
 
+/// What stands in a plan beside the samples, their order and the problems.
+#[derive(Debug, Clone, Copy)]
+pub struct Terms<'a> {
+    /// The source folders.
+    pub roots: &'a [PathBuf],
+    /// What shapes the shards.
+    pub shape: &'a Shape,
+    /// Whether sidecars get JPEG entry points.
+    pub entry_points: bool,
+}
+
 /// Writes the plan to a temporary file beside `target`, and gives both back.
 ///
 /// # Errors
 /// The operating system's refusal to write.
 pub fn write_plan(
     dealt: &Dealt<'_>,
-    roots: &[PathBuf],
-    shape: &Shape,
+    terms: Terms<'_>,
     problems: Vec<serde_json::Value>,
     target: &Path,
 ) -> Result<(TempFile, PlanFoot)> {
@@ -177,7 +187,7 @@ pub fn write_plan(
     let name = target.file_name().unwrap_or_default().to_string_lossy();
     let mut temp = TempFile::create(folder, &name)?;
     let out = BufWriter::with_capacity(1 << 20, &mut temp.file);
-    let foot = encode_plan(dealt, roots, shape, problems, out)?;
+    let foot = encode_plan(dealt, terms, problems, out)?;
     Ok((temp, foot))
 }
 
@@ -187,17 +197,17 @@ pub fn write_plan(
 /// What `out` gives.
 pub fn encode_plan<W: Write>(
     dealt: &Dealt<'_>,
-    roots: &[PathBuf],
-    shape: &Shape,
+    terms: Terms<'_>,
     problems: Vec<serde_json::Value>,
     out: W,
 ) -> Result<PlanFoot> {
     let (exts, numbers) = sorted_exts(&dealt.scan.exts);
     let mut writer = PlanWriter::new(out, exts)
         .map_err(|e| tarflume_formats::Error::io(e, "write", "the plan"))?;
-    stream_shards(dealt, shape, &numbers, &mut writer)?;
-    let roots = roots.iter().map(|r| r.to_string_lossy().into_owned()).collect();
-    let options = serde_json::to_value(shape).unwrap_or_default(); // strings and numbers only
+    writer.set_entry_points(terms.entry_points);
+    stream_shards(dealt, terms.shape, &numbers, &mut writer)?;
+    let roots = terms.roots.iter().map(|r| r.to_string_lossy().into_owned()).collect();
+    let options = serde_json::to_value(terms.shape).unwrap_or_default(); // strings and numbers only
     let (_, foot) = writer.finish(TOOL.into(), roots, options, problems)?;
     Ok(foot)
 }

@@ -11,7 +11,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::finalize::{published, write_problems};
 use crate::interrupt;
-use crate::planning::{Dealt, Shape, encode_plan, write_plan};
+use crate::planning::{Dealt, Shape, Terms, encode_plan, write_plan};
 use crate::problem::Problem;
 use crate::quarantine::{Policy, set_aside};
 use crate::scan::listed::Absent;
@@ -30,6 +30,8 @@ pub struct Request {
     pub scan: ScanOptions,
     /// What shapes the shards.
     pub shape: Shape,
+    /// Whether sidecars get JPEG entry points.
+    pub entry_points: bool,
     /// What is done about problems.
     pub policy: Policy,
     /// Threads.
@@ -59,7 +61,12 @@ pub struct Scanned {
 #[derive(Debug)]
 pub enum Prepared {
     /// This very data set was published before.
-    Published(Manifest),
+    Published {
+        /// Its manifest.
+        manifest: Manifest,
+        /// Entry points were asked for, and it has none.
+        lacks_entry_points: bool,
+    },
     /// There are problems, and the policy is to fail.
     Refused(Scanned),
     /// There is a plan; shards of an earlier attempt may be finished.
@@ -154,13 +161,14 @@ fn plan(request: &Request, staging: &Staging, scan: &Scan) -> Result<Prepared, F
         return Err(no_samples(request, &scanned));
     }
     check_shards(request, scanned.samples)?;
+    let Request { roots, shape, .. } = request;
+    let terms = Terms { roots, shape, entry_points: request.entry_points };
     if request.dry_run {
-        let foot = encode_plan(&dealt, &request.roots, &request.shape, values, std::io::sink())?;
+        let foot = encode_plan(&dealt, terms, values, std::io::sink())?;
         return Ok(Prepared::Dry(foot, scanned));
     }
     let lock = staging.lock()?;
-    let (temp, foot) =
-        write_plan(&dealt, &request.roots, &request.shape, values, &staging.plan_path())?;
+    let (temp, foot) = write_plan(&dealt, terms, values, &staging.plan_path())?;
     if let Some(manifest) = published(staging)? {
         drop(temp);
         return same_as_published(request, staging, manifest, &foot, scan.newest);
@@ -227,7 +235,9 @@ fn same_as_published(
             request.out.display()
         )));
     }
-    Ok(Prepared::Published(manifest))
+    let lacks_entry_points =
+        request.entry_points && crate::finalize::lacks_entry_points(staging, &manifest)?;
+    Ok(Prepared::Published { manifest, lacks_entry_points })
 }
 
 /// When the manifest was written, in nanoseconds since 1970.
@@ -306,6 +316,10 @@ fn difference(old: &Plan, new: &Plan) -> Result<Option<String>, Failure> {
         let is = b.get(option).cloned().unwrap_or_default();
         let flag = crate::planning::flag_of(option);
         return Ok(Some(format!("{flag} was {} and is {}", said(was), said(&is))));
+    }
+    if a.entry_points != b.entry_points {
+        let given = |foot: &PlanFoot| if foot.entry_points { "not given" } else { "given" };
+        return Ok(Some(format!("--no-entry-points was {} and is {}", given(a), given(b))));
     }
     if a.tool != b.tool {
         return Ok(Some(format!("it was planned by {}, this is {}", a.tool, b.tool)));

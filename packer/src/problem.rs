@@ -64,6 +64,8 @@ pub enum ProblemKind {
     StaleIndex,
     /// The sidecar's own bytes are damaged.
     DamagedIndex,
+    /// Entry points in the sidecar are not those of the JPEG that they stand for.
+    BadEntryPoints,
     /// There is no manifest, or no shard that it lists.
     MissingShard,
     /// The manifest describes other shards.
@@ -163,4 +165,32 @@ pub fn counts<'a>(problems: impl IntoIterator<Item = &'a Problem>) -> BTreeMap<P
         *counts.entry(problem.kind).or_insert(0) += 1;
     }
     counts
+}
+
+/// Problems listed for one shard, and for one set, at most; the rest is counted.
+pub const LISTED_MAX: usize = 100_000;
+
+/// Problems up to a number, and a count of the rest: a hopeless shard can't fill the memory with them.
+#[derive(Debug, Default)]
+pub struct Problems {
+    /// Those that are listed.
+    pub listed: Vec<Problem>,
+    /// How many are not.
+    pub unlisted: u64,
+}
+
+impl Problems {
+    /// Adds one.
+    pub fn push(&mut self, problem: Problem) {
+        if self.listed.len() < LISTED_MAX {
+            self.listed.push(problem);
+        } else {
+            self.unlisted += 1;
+        }
+    }
+
+    /// True if there is none.
+    pub fn is_empty(&self) -> bool {
+        self.listed.is_empty()
+    }
 }

@@ -4,8 +4,10 @@
 //! number of threads, machines and attempts gives the same. Packing and publishing are different
 //! threads: while one shard is synced to disk, the next is packed.
 
+mod ahead;
 mod folders;
 pub mod options;
+mod part;
 mod sample;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -18,9 +20,10 @@ use tarflume_formats::record::ShardRecord;
 use tarflume_formats::shard::WrittenShard;
 use tarflume_formats::{Plan, ShardWriter};
 
-use self::folders::Folders;
+use self::ahead::Ahead;
 use self::options::RunOptions;
-use self::sample::Refused;
+use self::part::{Parts, Refused};
+use self::sample::Packing;
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::problem::Problem;
@@ -161,7 +164,7 @@ impl Job<'_> {
     fn pack(&self, number: usize, send: &SyncSender<Finished>) -> Result<(), Failure> {
         let foot = self.plan.foot();
         let shard = &foot.shards[number];
-        if let Some(record) = self.staging.finished(&foot.content, number, shard) {
+        if let Some(record) = self.staging.finished(foot, number) {
             self.counter.bytes.fetch_add(shard.source_bytes, Ordering::Relaxed);
             self.counter.samples.fetch_add(record.entry.samples, Ordering::Relaxed);
             let problems = record.problems.into_iter();
@@ -175,26 +178,31 @@ impl Job<'_> {
         }
         let mut writer = ShardWriter::create(&self.staging.shards(), &shard.name)?;
         let mut samples = self.plan.samples(number);
-        let mut planned = PlannedSample::default();
-        let mut folders = Folders::new(&self.options.roots);
+        let mut parts = Parts::new(foot, &self.options.roots, &self.options.checks);
+        let mut ahead = Ahead::default();
         let mut problems = Vec::new();
-        while samples.next_into(&mut planned)? {
-            if self.stopped() {
-                return Ok(()); // the temporary file goes with the writer
+        loop {
+            let taken = ahead.take(&mut samples, &mut parts)?;
+            if taken == 0 {
+                break;
             }
-            let packed =
-                sample::pack(&mut writer, foot, &mut folders, &planned, &self.options.checks);
-            match packed {
-                Ok(bytes) => {
-                    self.counter.bytes.fetch_add(bytes, Ordering::Relaxed);
-                    self.counter.samples.fetch_add(1, Ordering::Relaxed);
+            for n in 0..taken {
+                if self.stopped() {
+                    return Ok(()); // the temporary file goes with the writer
                 }
-                Err(Refused::Failure(failure)) => return Err(failure),
-                Err(Refused::Problem(problem)) => {
-                    self.counter.problems.fetch_add(1, Ordering::Relaxed);
-                    self.quarantine(&planned, &problem)?;
-                    problems.push(*problem);
+                let planned = ahead.sample(n);
+                let (writer, parts, ahead_of) = (&mut writer, &mut parts, &mut ahead);
+                let packing = Packing { writer, parts, ahead: ahead_of };
+                match sample::pack(packing, n, &planned) {
+                    Ok(bytes) => self.count(bytes),
+                    Err(Refused::Failure(failure)) => return Err(failure),
+                    Err(Refused::Problem(problem)) => {
+                        self.counter.problems.fetch_add(1, Ordering::Relaxed);
+                        self.quarantine(&planned, &problem)?;
+                        problems.push(*problem);
+                    }
                 }
+                ahead.give_back(n, planned);
             }
         }
         if self.options.policy == Policy::Fail && !problems.is_empty() {
@@ -207,12 +215,18 @@ impl Job<'_> {
         Ok(())
     }
 
+    /// A sample of so many bytes is packed.
+    fn count(&self, bytes: u64) {
+        self.counter.bytes.fetch_add(bytes, Ordering::Relaxed);
+        self.counter.samples.fetch_add(1, Ordering::Relaxed);
+    }
+
     fn quarantine(&self, sample: &PlannedSample, problem: &Problem) -> Result<(), Failure> {
         if self.options.policy != Policy::Quarantine {
             return Ok(());
         }
         let roots = &self.options.roots;
-        let files = sample::files(self.plan.foot(), roots, sample);
+        let files = part::files(self.plan.foot(), roots, sample);
         set_aside(&self.staging.quarantine(), &roots[sample.root as usize], &files, problem)
     }
 
@@ -238,6 +252,7 @@ impl Job<'_> {
             plan: foot.content.clone(),
             shard: number as u64,
             entry,
+            entry_points: foot.entry_points,
             extensions,
             problems: problems.iter().map(Problem::to_value).collect(),
         };

@@ -18,7 +18,7 @@ use std::time::{Duration, SystemTime};
 
 use rustix::fs::FlockOperation;
 use tarflume_formats::manifest;
-use tarflume_formats::plan::PlannedShard;
+use tarflume_formats::plan::PlanFoot;
 use tarflume_formats::publish::{TEMP_SUFFIX, write_whole};
 use tarflume_formats::record::ShardRecord;
 use tarflume_formats::shard::index_path;
@@ -135,14 +135,16 @@ impl Staging {
         self.shards().join(format!("{name}.record"))
     }
 
-    /// The record of a shard that is finished and whole; `None` if it must be packed (again).
+    /// The record of a shard of the plan that is finished and whole; `None` if it must be packed (again).
     ///
-    /// Asked are: plan, name, lengths, and that the sidecar belongs to a tar of that length.
-    pub fn finished(&self, plan: &str, number: usize, shard: &PlannedShard) -> Option<ShardRecord> {
+    /// Asked are: plan, whether it has entry points, name, lengths, and that the sidecar belongs to a tar of that length.
+    pub fn finished(&self, plan: &PlanFoot, number: usize) -> Option<ShardRecord> {
+        let shard = plan.shards.get(number)?;
         let bytes = fs::read(self.record_path(&shard.name)).ok()?;
         let record = ShardRecord::from_json(&bytes).ok()?;
         let entry = &record.entry;
-        if record.plan != plan || record.shard != number as u64 || entry.name != shard.name {
+        let same_plan = record.plan == plan.content && record.entry_points == plan.entry_points;
+        if !same_plan || record.shard != number as u64 || entry.name != shard.name {
             return None;
         }
         // `finalize` may have been ended while it moved shards out.

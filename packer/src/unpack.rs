@@ -114,7 +114,9 @@ fn one(shard: &Shard, out: &Path, on_bytes: &(dyn Fn(u64) + Sync)) -> Result<Unp
 impl Unpacking<'_> {
     fn member(&mut self, member: &Member) -> Result<(), Failure> {
         let checksum = match (&mut self.cursor, part_of(member)) {
-            (Some(cursor), Some((key, ext))) => cursor.meet(member, key, &ext)?,
+            (Some(cursor), Some((key, ext))) => {
+                cursor.meet(member, key, &ext)?.and_then(|part| part.checksum)
+            }
             _ => None,
         };
         let path = plain(&member.name);

@@ -1,7 +1,8 @@
 //! Is a data set whole? Finds everything that is wrong with it, and goes on after each problem.
 //!
 //! [`sets`] says what belongs together, [`shard`] proves one tar and its sidecar (quickly, or by one
-//! [`pass`] over all its bytes, with [`cursor`] holding the sidecar's rows against the tar's members),
+//! [`pass`] over all its bytes, with [`cursor`] holding the sidecar's rows against the tar's members, and
+//! [`points`] its entry points against the JPEGs),
 //! [`across`] looks at all keys and parts of a set. [`kinds`] turns errors into problems. Nothing is
 //! written and nothing is printed.
 
@@ -10,7 +11,7 @@ pub mod cursor;
 pub mod kinds;
 pub mod options;
 pub mod pass;
-pub mod problems;
+pub mod points;
 pub mod sets;
 pub mod shard;
 
@@ -21,8 +22,7 @@ use serde::Serialize;
 
 use crate::failure::Failure;
 use crate::indexing::in_parallel;
-use crate::problem::{Problem, ProblemKind, counts};
-use problems::Problems;
+use crate::problem::{Problem, ProblemKind, Problems, counts};
 use sets::{Set, Target};
 use shard::Proved;
 

@@ -85,14 +85,28 @@ impl IndexBuilder {
     /// first 4 GiB of a shard's entry points is left out.
     pub fn entry_points(&mut self, points: &[u8]) {
         debug_assert!(!self.spans.is_empty(), "entry_points() before part()");
-        if let Some(part) = self.spans.len().checked_sub(1) {
-            self.points.put(part, points, l::MAX_POINTS);
+        if let Some(part) = self.parts().checked_sub(1) {
+            self.entry_points_of(part, points);
+        }
+    }
+
+    /// As [`IndexBuilder::entry_points`], of part number `part` so far. They come in the order of parts:
+    /// those of later ones are forgotten.
+    pub fn entry_points_of(&mut self, part: u64, points: &[u8]) {
+        debug_assert!(part < self.parts(), "entry_points_of() before part()");
+        if part < self.parts() {
+            self.points.put(part as usize, points, l::MAX_POINTS);
         }
     }
 
     /// Samples so far.
     pub fn samples(&self) -> u64 {
         self.rows.len() as u64
+    }
+
+    /// Parts so far.
+    pub fn parts(&self) -> u64 {
+        self.spans.len() as u64
     }
 
     /// How many parts have each extension, by extension.

@@ -63,6 +63,9 @@ pub struct PlanFoot {
     pub roots: Vec<String>,
     /// The options that shape the shards, as the packer wrote them.
     pub options: serde_json::Value,
+    /// Whether sidecars get JPEG entry points; left out if not. No tar depends on it, and no hash.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub entry_points: bool,
     /// Extensions, numbered by their place.
     pub exts: Vec<PlannedExt>,
     /// Samples in all shards.

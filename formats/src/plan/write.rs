@@ -18,6 +18,7 @@ pub struct PlanWriter<W> {
     out: W,
     written: u64,
     exts: Vec<PlannedExt>,
+    entry_points: bool,
     shards: Vec<PlannedShard>,
     shard: Option<OpenShard>,
     compressor: zstd::bulk::Compressor<'static>,
@@ -50,6 +51,7 @@ impl<W: Write> PlanWriter<W> {
             out,
             written: MAGIC.len() as u64,
             exts,
+            entry_points: false,
             shards: Vec::new(),
             shard: None,
             compressor: zstd::bulk::Compressor::new(LEVEL)?,
@@ -57,6 +59,11 @@ impl<W: Write> PlanWriter<W> {
             canonical: Vec::with_capacity(CHUNK * 2),
             last_source: Vec::new(),
         })
+    }
+
+    /// Says whether sidecars get JPEG entry points; they do not unless it is said.
+    pub fn set_entry_points(&mut self, wanted: bool) {
+        self.entry_points = wanted;
     }
 
     /// Begins the next shard.
@@ -141,6 +148,7 @@ impl<W: Write> PlanWriter<W> {
             content: content_hash(&options, &self.shards),
             roots,
             options,
+            entry_points: self.entry_points,
             exts: self.exts,
             samples: self.shards.iter().map(|s| s.samples).sum(),
             bytes: self.shards.iter().map(|s| s.bytes).sum(),

@@ -7,12 +7,14 @@ use memchr::memchr_iter;
 use super::markers::{EOI, SOI, SOS, Walk, is_frame, is_segment};
 use crate::error::{Error, Result};
 
-/// Where the image ends. What stands behind it is common (previews, a camera's notes) and not looked
-/// at.
+/// Walks over all segments and scans of a JPEG of any kind, and gives the byte behind the end of the
+/// image. No Huffman code is read. What stands behind the end is common (previews, a camera's notes)
+/// and not looked at.
 ///
 /// # Errors
-/// It was cut, or a marker stands where none can.
-pub(crate) fn whole(bytes: &[u8]) -> Result<usize> {
+/// [`crate::ErrorKind::Damaged`]: it is no JPEG, was cut, or a marker stands where none can; the byte is
+/// named.
+pub fn whole(bytes: &[u8]) -> Result<usize> {
     let mut walk = Walk::start(bytes)?;
     let (mut frames, mut scans) = (0, 0);
     loop {

@@ -9,7 +9,7 @@ pub enum CheckLevel {
     None,
     /// JPEG markers, dimensions and end of image; headers of other images; JSON objects.
     Structure,
-    /// As `structure`, and every image decoded to pixels.
+    /// As `structure`, and every Huffman code of sequential JPEGs read, every other image decoded.
     Decode,
 }
 
@@ -23,6 +23,9 @@ pub struct Fault {
     /// One line.
     pub reason: String,
 }
+
+/// The largest picture that is decoded, in pixels: with four bytes each, 1 GiB.
+pub(super) const MAX_PIXELS: u64 = 1 << 28;
 
 /// Width and height in pixels.
 pub type Dimensions = (u32, u32);

@@ -10,11 +10,13 @@ use crate::exit::Exit;
 use crate::failure::{Failure, Outcome};
 use crate::indexing::shard::Made;
 use crate::indexing::{self, Done, Indexed, Options};
+use crate::problem::Problems;
 use crate::units;
 
 const AFTER: &str = "\
 Examples:
   pack index imagenet-wds/                   every *.tar of the folder: sidecars, then dataset.json
+  pack index --entry-points imagenet-wds/    JPEG entry points, too: training decodes faster
   pack index --headers laion/                fast: no digests, checksums or image dimensions
   pack index --force cc3m-00007.tar          make one sidecar anew after the tar was replaced
 
@@ -23,7 +25,13 @@ last slash, and members of one sample are neighbours. Directories, links and fil
 are passed over, as WebDataset does. A tar that is cut, damaged or ambiguous (the same part twice in
 a sample) is refused, gets no sidecar, and its folder no manifest; the other tars go on.
 
+--entry-points reads every Huffman code of the JPEGs, takes about as long as decoding them, and makes
+sidecars anew that have none yet; a JPEG that is damaged is told, and gets none.
+
 Exit codes: 0 done   2 nothing to index   65 a tar was refused   75 try again";
+
+/// Damaged JPEGs of a shard that are told one by one.
+const SHOWN: usize = 20;
 
 /// Makes sidecar and manifest for tars that others made
 #[derive(Debug, clap::Args)]
@@ -35,6 +43,9 @@ pub(super) struct Args {
     /// Read headers alone: no digests, no checksums, no image dimensions
     #[arg(long)]
     headers: bool,
+    /// Add the places inside JPEGs from which decoding can start, also to sidecars that exist
+    #[arg(long, conflicts_with = "headers")]
+    entry_points: bool,
     /// Replace sidecars and manifests that exist
     #[arg(long)]
     force: bool,
@@ -52,6 +63,7 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args) -> Outcome {
     let options = Options {
         reading: if args.headers { Reading::Headers } else { Reading::Everything },
+        entry_points: args.entry_points,
         force: args.force,
         allow_missing_end: args.allow_missing_end,
         jobs: args.jobs.unwrap_or_else(out::processors),
@@ -75,6 +87,7 @@ fn print(done: &Done, quiet: bool) -> Outcome {
                 for warning in &made.warnings {
                     eprintln!("warning: {}: {warning}", tar.display());
                 }
+                damaged(&made.damaged);
                 if !quiet {
                     out::printed(writeln!(to, "{}: {}", tar.display(), line(made)))?;
                 }
@@ -102,6 +115,18 @@ fn print(done: &Done, quiet: bool) -> Outcome {
     Ok(exit)
 }
 
+/// JPEGs that got no entry points: the first of them one by one.
+fn damaged(found: &Problems) {
+    for problem in found.listed.iter().take(SHOWN) {
+        eprintln!("warning: {problem}");
+    }
+    let more = found.listed.len().saturating_sub(SHOWN) as u64 + found.unlisted;
+    if more > 0 {
+        let more = units::counted(more, "JPEG is damaged", "JPEGs are damaged");
+        eprintln!("warning: {more}, too; `pack verify --level decode` lists them");
+    }
+}
+
 fn line(made: &Made) -> String {
     let exts: Vec<String> =
         made.extensions.iter().map(|(ext, n)| format!("{ext} {}", units::count(*n))).collect();
@@ -121,6 +146,10 @@ fn line(made: &Made) -> String {
         if n > 0 {
             line.push_str(&format!("; {} passed over", units::counted(n, one, many)));
         }
+    }
+    if made.entry_points > 0 {
+        let parts = units::counted(made.entry_points, "JPEG", "JPEGs");
+        line.push_str(&format!("; entry points of {parts}"));
     }
     line
 }

@@ -32,7 +32,12 @@ pub(super) fn run(args: &Args) -> Outcome {
     let show = args.source.show;
     let counter = ScanCounter::default();
     match progress::during_scan(show.mode(), &counter, || prepare(&request, &counter))? {
-        Prepared::Published(manifest) => summary::already_published(&request.out, &manifest, show),
+        Prepared::Published { manifest, lacks_entry_points } => {
+            summary::already_published(&request.out, &manifest, show);
+            if lacks_entry_points {
+                summary::lacks_entry_points(&request.out, show);
+            }
+        }
         Prepared::Refused(scanned) => {
             summary::refused_scan(&request.out, &scanned, show);
             return Ok(Exit::Problems);

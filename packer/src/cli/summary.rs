@@ -42,6 +42,17 @@ pub(super) fn already_published(out: &Path, manifest: &Manifest, show: ShowArgs)
     );
 }
 
+/// A data set that was published without the entry points that are asked for now.
+pub(super) fn lacks_entry_points(out: &Path, show: ShowArgs) {
+    if !show.quiet && !show.is_json() {
+        eprintln!(
+            "notice: its sidecars have no entry points of JPEGs; add them with `pack index \
+             --entry-points {}`",
+            out.display()
+        );
+    }
+}
+
 /// On stderr: the first problems one by one, then how many of which kind; or all as JSON events.
 fn problems(list: &[Problem], file: Option<&Path>, show: ShowArgs) {
     if show.is_json() {

@@ -9,6 +9,7 @@ use tarflume_formats::dataset::read_manifest;
 use tarflume_formats::manifest::{FILE_NAME, Manifest, ShardEntry};
 use tarflume_formats::publish::write_whole;
 
+use super::options::Options;
 use super::shard::Indexed;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -75,24 +76,27 @@ fn refuse(tar: PathBuf) -> Indexed {
 /// Writes the folder's manifest, if all its tars have a sidecar.
 ///
 /// # Errors
-/// A tar has none; a manifest that says something else is there and `force` is not set; the
-/// operating system's refusal to write.
+/// A tar has none; a manifest of other tars is there and `force` is not set, or one of other sidecars
+/// and these were not made anew for their entry points; the operating system's refusal to write.
 pub fn publish_manifest(
     folder: &Path,
     tars: &[Indexed],
-    force: bool,
+    options: &Options,
 ) -> Result<MadeManifest, Failure> {
     let path = folder.join(FILE_NAME);
-    let manifest = manifest_of(tars).map_err(|failure| Failure {
+    let mut manifest = manifest_of(tars).map_err(|failure| Failure {
         text: format!("{}: not written: {failure}", path.display()),
         ..failure
     })?;
-    if let Ok(found) = read_manifest(&path)
-        && same(&found, &manifest)
-    {
+    let found = read_manifest(&path).ok();
+    if let Some(found) = found.clone().filter(|found| same(found, &manifest)) {
         return Ok(MadeManifest { path, manifest: found, kept: true });
     }
-    if path.exists() && !force {
+    // The same tars are still those of the plan by which they were packed.
+    let found = found.filter(|found| same_tars(found, &manifest));
+    let added = options.entry_points && found.is_some();
+    manifest.plan = found.and_then(|found| found.plan);
+    if path.exists() && !options.force && !added {
         let text = format!(
             "{}: this manifest does not describe the tars that are here; replace it with --force",
             path.display()
@@ -138,4 +142,13 @@ fn is_bad<T>(result: &Result<T, Failure>) -> bool {
 /// True if two manifests differ in nothing but who wrote them.
 fn same(found: &Manifest, made: &Manifest) -> bool {
     found.shards == made.shards && found.extensions == made.extensions
+}
+
+/// True if two manifests differ in nothing but their sidecars, and that one knows digests.
+fn same_tars(found: &Manifest, made: &Manifest) -> bool {
+    let same = |(found, made): (&ShardEntry, &ShardEntry)| {
+        let known = found.blake3.is_none() || found.blake3 == made.blake3;
+        (&found.name, found.samples, found.bytes) == (&made.name, made.samples, made.bytes) && known
+    };
+    found.shards.len() == made.shards.len() && found.shards.iter().zip(&made.shards).all(same)
 }

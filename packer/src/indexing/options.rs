@@ -7,6 +7,8 @@ use tarflume_formats::reading::Reading;
 pub struct Options {
     /// By headers alone (no digests, checksums or dimensions), or every byte.
     pub reading: Reading,
+    /// Gives JPEGs entry points, and sidecars that have none are made anew; needs every byte.
+    pub entry_points: bool,
     /// Replaces sidecars and manifests that exist.
     pub force: bool,
     /// Takes a tar whose end marker is missing for whole, with a warning.

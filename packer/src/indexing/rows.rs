@@ -103,6 +103,16 @@ impl Rows {
         self.has_dimensions = true;
     }
 
+    /// Parts so far: the number of the next one.
+    pub fn parts(&self) -> u64 {
+        self.builder.parts()
+    }
+
+    /// Sets the entry points of part number `part`; they come in the order of parts.
+    pub fn entry_points(&mut self, part: u64, points: &[u8]) {
+        self.builder.entry_points_of(part, points);
+    }
+
     /// The key of the sample that came last.
     pub fn open_key(&self) -> Option<&[u8]> {
         self.open.as_deref()

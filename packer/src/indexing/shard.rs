@@ -1,27 +1,21 @@
-//! One tar's sidecar: read the tar, refuse what readers would disagree about, publish.
+//! One tar's sidecar: kept if it is right, else made and published.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use tarflume_formats::checksum::crc32c;
-use tarflume_formats::error::{Error, ErrorKind, Result};
+use tarflume_formats::error::Result;
 use tarflume_formats::manifest::ShardEntry;
 use tarflume_formats::publish::write_whole;
 use tarflume_formats::reading::{Reading, TarReader};
 use tarflume_formats::shard::index_path;
-use tarflume_formats::tar::Member;
 use tarflume_formats::{Index, name};
 
+use super::making::read_tar;
 use super::options::Options;
 use super::probe;
-use super::rows::{Rows, Skipped, part_of};
-use crate::check::{Content, Dimensions};
+use super::rows::Skipped;
 use crate::failure::Failure;
-
-/// Parts up to this length are looked at whole; longer ones in pieces.
-const WHOLE: u64 = 64 * 1024 * 1024;
-/// How many bytes are done before it is told.
-const TELL: u64 = 4 * 1024 * 1024;
+use crate::problem::Problems;
 
 /// What became of one tar.
 #[derive(Debug)]
@@ -45,6 +39,10 @@ pub struct Made {
     pub kept: bool,
     /// What a reader should know, one line each.
     pub warnings: Vec<String>,
+    /// Parts that have entry points.
+    pub entry_points: u64,
+    /// JPEGs that got no entry points because they are damaged.
+    pub damaged: Problems,
 }
 
 /// Makes the sidecar of the tar at `tar`, or finds that it has a good one.
@@ -59,22 +57,33 @@ pub fn index_tar(
 ) -> Result<Made, Failure> {
     let sidecar = index_path(tar);
     if !options.force && sidecar.exists() {
-        return keep(tar, options).map_err(|e| {
+        let kept = keep(tar, options).map_err(|e| {
             let exit = Failure::from(e);
             let text = format!("{exit}; if the tar is right, replace its sidecar with --force");
             Failure { text, ..exit }
-        });
+        })?;
+        // It is this tar's, so nothing is lost where another with entry points takes its place.
+        if !options.entry_points || kept.entry_points > 0 {
+            return Ok(kept);
+        }
     }
     let read = read_tar(tar, options, on_bytes)?;
+    let mut warnings = read.warnings;
+    if !options.entry_points && Index::open(&sidecar).is_ok_and(|old| old.has_entry_points()) {
+        let text =
+            "the sidecar that is replaced had entry points; say --entry-points to have them again";
+        warnings.push(text.into());
+    }
     write_whole(&sidecar, &read.bytes)?;
     let index = Index::open(&sidecar)?;
-    let warnings = read.warnings;
     Ok(Made {
         entry: entry(tar, &index),
         extensions: read.extensions,
         skipped: read.skipped,
         kept: false,
         warnings,
+        entry_points: index.count_entry_points()?.0,
+        damaged: read.damaged,
     })
 }
 
@@ -94,7 +103,15 @@ fn keep(tar: &Path, options: &Options) -> Result<Made> {
         warnings.push(text.into());
     }
     let (entry, extensions) = (entry(tar, &index), ext_counts(&index)?);
-    Ok(Made { entry, extensions, skipped: Skipped::default(), kept: true, warnings })
+    Ok(Made {
+        entry,
+        extensions,
+        skipped: Skipped::default(),
+        kept: true,
+        warnings,
+        entry_points: index.count_entry_points()?.0,
+        damaged: Problems::default(),
+    })
 }
 
 /// How the manifest lists a tar that has this sidecar.
@@ -122,103 +139,4 @@ pub fn ext_counts(index: &Index) -> Result<BTreeMap<String, u64>> {
         }
     }
     Ok(counts.into_iter().map(|(ext, n)| (name::shown(ext), n)).collect())
-}
-
-/// A sidecar in memory, and what was seen on the way.
-#[derive(Debug)]
-pub struct Read {
-    /// The sidecar's bytes.
-    pub bytes: Vec<u8>,
-    /// Parts by extension.
-    pub extensions: BTreeMap<String, u64>,
-    /// Members that belong to no sample.
-    pub skipped: Skipped,
-    /// What a reader should know, one line each.
-    pub warnings: Vec<String>,
-}
-
-/// Reads a tar and makes its sidecar in memory.
-///
-/// # Errors
-/// The tar is damaged, ambiguous, compressed or without samples.
-pub fn read_tar(tar: &Path, options: &Options, on_bytes: &(dyn Fn(u64) + Sync)) -> Result<Read> {
-    let mut reader = TarReader::open(tar, options.reading)?;
-    let mut rows = Rows::new();
-    let mut warnings = Vec::new();
-    let mut told = 0;
-    loop {
-        match reader.next_member() {
-            Ok(Some(member)) => {
-                add(&mut reader, &mut rows, &member, options.reading)
-                    .map_err(|e| at(e, tar, &member))?;
-                let end = member.end().min(reader.length());
-                if end - told >= TELL {
-                    on_bytes(end - told);
-                    told = end;
-                }
-            }
-            Ok(None) => break,
-            Err(error) if error.kind() == ErrorKind::MissingEnd && options.allow_missing_end => {
-                warnings.push(format!("the end marker is missing: {error}"));
-                break;
-            }
-            Err(error) => return Err(error),
-        }
-    }
-    if let Some(end) = reader.end()
-        && !reader.only_zeros_from(end)?
-    {
-        warnings.push(format!(
-            "byte {end}: the end marker stands here, but more than zeros follows it, which no \
-             reader sees; were two tars joined?"
-        ));
-    }
-    on_bytes(reader.length().saturating_sub(told));
-    finish(tar, reader, rows, warnings)
-}
-
-fn finish(tar: &Path, reader: TarReader, rows: Rows, warnings: Vec<String>) -> Result<Read> {
-    if rows.samples() == 0 {
-        let text = "there is no sample in this tar: no file of it has a name like key.ext";
-        return Err(Error::new(ErrorKind::WrongFormat, text).with_path(tar));
-    }
-    let facts = reader.finish()?;
-    let (extensions, skipped) = (rows.ext_counts(), rows.skipped());
-    let bytes = rows.encode(&facts).map_err(|e| e.with_path(tar))?;
-    Ok(Read { bytes, extensions, skipped, warnings })
-}
-
-fn add(reader: &mut TarReader, rows: &mut Rows, member: &Member, reading: Reading) -> Result<()> {
-    let Some((key, ext)) = part_of(member) else {
-        rows.skip(member);
-        return Ok(());
-    };
-    if reading == Reading::Headers {
-        return rows.part(member, key, &ext, None);
-    }
-    let content = if rows.wants_dimensions(key) { Content::of(&ext) } else { Content::Other };
-    let (checksum, dimensions) = look(reader, member, content)?;
-    rows.part(member, key, &ext, Some(checksum))?;
-    if let Some(dimensions) = dimensions {
-        rows.dimensions(dimensions);
-    }
-    Ok(())
-}
-
-/// Checksum of a part, and its dimensions if it is an image.
-fn look(
-    reader: &mut TarReader,
-    member: &Member,
-    content: Content,
-) -> Result<(u32, Option<Dimensions>)> {
-    if member.size > WHOLE {
-        return Ok((reader.checksum(member)?, None));
-    }
-    let data = reader.data(member)?;
-    let dimensions = if content.is_image() { content.dimensions(data) } else { None };
-    Ok((crc32c(data), dimensions))
-}
-
-fn at(error: Error, tar: &Path, member: &Member) -> Error {
-    error.with_path(tar).with_byte(member.first).with_key(name::shown(&member.name))
 }

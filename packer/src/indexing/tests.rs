@@ -12,8 +12,13 @@ use super::*;
 use crate::check::Content;
 use crate::exit::Exit;
 
-const EVERYTHING: Options =
-    Options { reading: Reading::Everything, force: false, allow_missing_end: false, jobs: 2 };
+const EVERYTHING: Options = Options {
+    reading: Reading::Everything,
+    entry_points: false,
+    force: false,
+    allow_missing_end: false,
+    jobs: 2,
+};
 
 fn run(path: &Path, options: &Options) -> Done {
     index(path, options, &|_| {}).unwrap()

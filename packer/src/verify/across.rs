@@ -11,10 +11,9 @@ use tarflume_formats::{Index, name};
 
 use super::kinds;
 use super::options::{Level, Options};
-use super::problems::Problems;
 use crate::check::{Content, IMAGE_EXTS};
 use crate::collide::{self, Clash, Keys, Pair};
-use crate::problem::{Problem, ProblemKind};
+use crate::problem::{Problem, ProblemKind, Problems};
 
 /// The word that stands for any image in `--require`.
 const IMAGE: &str = "image";

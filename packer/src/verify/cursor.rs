@@ -82,12 +82,12 @@ impl<'a> Cursor<'a> {
         Ok(())
     }
 
-    /// Holds a part of the tar against the sidecar's next one, and moves past that. The checksum that
-    /// the sidecar states is given back if both describe the same bytes.
+    /// Holds a part of the tar against the sidecar's next one, and moves past that, which is given back
+    /// if both describe the same bytes.
     ///
     /// # Errors
     /// A damaged sidecar.
-    pub fn meet(&mut self, member: &Member, key: &[u8], ext: &[u8]) -> Result<Option<u32>> {
+    pub fn meet(&mut self, member: &Member, key: &[u8], ext: &[u8]) -> Result<Option<Part<'a>>> {
         if self.is_other_tar() {
             return Ok(None);
         }
@@ -103,7 +103,15 @@ impl<'a> Cursor<'a> {
         if part.offset <= member.data {
             self.advance()?;
         }
-        Ok(if same { part.checksum } else { None })
+        Ok(same.then_some(part))
+    }
+
+    /// The entry points that the sidecar has for a part.
+    ///
+    /// # Errors
+    /// A damaged sidecar.
+    pub fn entry_points(&self, part: &Part<'a>) -> Result<Option<&'a [u8]>> {
+        self.index.entry_points(part.number)
     }
 
     fn differ(&mut self, member: &Member, key: &[u8], listed: String) {

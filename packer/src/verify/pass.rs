@@ -7,7 +7,7 @@ use std::path::Path;
 
 use tarflume_formats::checksum::crc32c;
 use tarflume_formats::error::{Error, ErrorKind, Result};
-use tarflume_formats::index::TarFacts;
+use tarflume_formats::index::{Part, TarFacts};
 use tarflume_formats::reading::{Reading, TarReader};
 use tarflume_formats::tar::{Member, MemberKind};
 use tarflume_formats::{Index, name};
@@ -15,10 +15,10 @@ use tarflume_formats::{Index, name};
 use super::cursor::{Cursor, Listed};
 use super::kinds;
 use super::options::Level;
-use super::problems::Problems;
+use super::points::{Jpegs, Wrong, misfit};
 use crate::check::{CheckLevel, Content};
 use crate::indexing::rows::{Rows, part_of};
-use crate::problem::{Problem, ProblemKind};
+use crate::problem::{Problem, ProblemKind, Problems};
 
 /// Parts up to this length are looked at whole; longer ones in pieces.
 const WHOLE: u64 = 256 * 1024 * 1024;
@@ -49,6 +49,7 @@ struct Pass<'a> {
     decode: bool,
     rows: Rows,
     problems: Problems,
+    jpegs: Jpegs<'a>,
     on_bytes: &'a (dyn Fn(u64) + Sync),
     told: u64,
 }
@@ -72,6 +73,7 @@ pub fn over(
         decode: level == Level::Decode,
         rows: Rows::new(),
         problems: Problems::default(),
+        jpegs: Jpegs::default(),
         on_bytes,
         told: 0,
     };
@@ -119,14 +121,20 @@ impl<'a> Pass<'a> {
         if let Some(why) = bad_name(&member.name) {
             self.push(ProblemKind::BadName, member.first, key, why);
         }
-        let content = if self.decode { Content::of(&ext) } else { Content::Other };
-        let checksum = self.look(member, key, content)?;
-        let expected = match &mut self.cursor {
+        let listed = match &mut self.cursor {
             Some(cursor) => cursor.meet(member, key, &ext)?,
             None => None,
         };
-        if let Some(expected) = expected.filter(|&expected| expected != checksum) {
-            self.push(ProblemKind::Checksum, member.data, key, &differs(&ext, checksum, expected));
+        let checksum = match member.size > WHOLE {
+            true => self.reader.checksum(member)?,
+            false => crc32c(self.reader.data(member)?),
+        };
+        let points = match listed {
+            Some(part) => self.compare(&part, key, checksum)?,
+            None => None,
+        };
+        if self.decode && member.size <= WHOLE {
+            self.decode(member, key, Content::of(&ext), points)?;
         }
         match self.rows.part(member, key, &ext, Some(checksum)) {
             Err(error) if error.kind() == ErrorKind::Repeated => {
@@ -137,19 +145,43 @@ impl<'a> Pass<'a> {
         }
     }
 
-    /// Checksum of a part; its content is decoded if it is to be.
-    fn look(&mut self, member: &Member, key: &[u8], content: Content) -> Result<u32> {
-        if member.size > WHOLE {
-            return self.reader.checksum(member);
+    /// Holds a part's bytes against what the sidecar says of them: the entry points, if they fit.
+    fn compare(&mut self, part: &Part<'a>, key: &[u8], found: u32) -> Result<Option<&'a [u8]>> {
+        if let Some(expected) = part.checksum.filter(|&expected| expected != found) {
+            let text = differs(part.ext, found, expected);
+            self.push(ProblemKind::Checksum, part.offset, key, &text);
+            return Ok(None); // of other bytes, nothing else is to be expected
         }
+        let points = self.cursor.as_ref().map(|cursor| cursor.entry_points(part)).transpose()?;
+        let Some(points) = points.flatten() else { return Ok(None) };
+        let why = match Content::of(part.ext) {
+            Content::Jpeg => misfit(points, part.length, Some(found)),
+            _ => Some("a part that is no JPEG has entry points".into()),
+        };
+        let Some(why) = why else { return Ok(Some(points)) };
+        self.wrong(Wrong::points(part.offset, key, &why));
+        Ok(None)
+    }
+
+    /// Decodes a part, as far as that can be done at once.
+    fn decode(
+        &mut self,
+        member: &Member,
+        key: &[u8],
+        content: Content,
+        points: Option<&'a [u8]>,
+    ) -> Result<()> {
         let data = self.reader.data(member)?;
-        let checksum = crc32c(data);
-        if content != Content::Other
-            && let Err(fault) = content.check(data, CheckLevel::Decode)
-        {
-            self.push(fault.kind, member.data + fault.byte, key, &fault.reason);
-        }
-        Ok(checksum)
+        let wrong = match content.check(data, CheckLevel::Decode).map(|found| found.codes) {
+            Ok(Some(header)) => self.jpegs.take((data, header), (member.data, key), points),
+            Ok(None) if points.is_some() => {
+                vec![Wrong::points(member.data, key, "a JPEG of this kind has no entry points")]
+            }
+            Ok(None) => Vec::new(),
+            Err(fault) => vec![Wrong::jpeg(member.data, key, fault)],
+        };
+        wrong.into_iter().for_each(|wrong| self.wrong(wrong));
+        Ok(())
     }
 
     /// A link or device with the name of a part is lost to all readers.
@@ -254,6 +286,11 @@ impl<'a> Pass<'a> {
     }
 
     fn finish(mut self, ended: bool) -> Passed {
+        self.jpegs.settle().into_iter().for_each(|wrong| self.wrong(wrong));
+        if self.decode {
+            // What was found of JPEGs that waited for others was told late.
+            self.problems.listed.sort_by_key(|problem| problem.byte.unwrap_or(u64::MAX));
+        }
         if ended && let Some(end) = self.reader.end() {
             match self.reader.only_zeros_from(end) {
                 Ok(true) => {}
@@ -284,6 +321,10 @@ impl<'a> Pass<'a> {
 
     fn report(&mut self, error: &Error) {
         self.problems.push(kinds::in_tar(error));
+    }
+
+    fn wrong(&mut self, wrong: Wrong) {
+        self.problems.push(wrong.in_shard(&self.tar.display().to_string()));
     }
 
     fn push(&mut self, kind: ProblemKind, byte: u64, key: &[u8], reason: &str) {

@@ -12,10 +12,10 @@ use tarflume_formats::shard::index_path;
 use super::kinds;
 use super::options::Level;
 use super::pass::{self, Passed};
-use super::problems::Problems;
+use super::points;
 use super::sets::Target;
 use crate::indexing::probe;
-use crate::problem::{Problem, ProblemKind};
+use crate::problem::{Problem, ProblemKind, Problems};
 
 /// What was found out about a shard.
 #[derive(Debug)]
@@ -102,8 +102,9 @@ fn quick(
     } else {
         push_stale_length(&index, proved.bytes, &mut proved.problems);
     }
-    // A sidecar that describes another tar says nothing about the manifest.
+    // A sidecar that describes another tar says nothing about the manifest, nor of its parts.
     if proved.problems.listed[told..].iter().all(|p| p.kind != ProblemKind::StaleIndex) {
+        points::quick(&tar.display().to_string(), &index, &mut proved.problems)?;
         listed(tar, entry, &index, proved);
     }
     proved.index = Some(index);

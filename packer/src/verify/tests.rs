@@ -36,6 +36,7 @@ fn set() -> tempfile::TempDir {
 fn index(dir: &Path) {
     let options = indexing::Options {
         reading: Reading::Everything,
+        entry_points: false,
         force: true,
         allow_missing_end: true,
         jobs: 1,

@@ -72,8 +72,11 @@ fn columns(loader: LoaderBuilder, batch: u64) -> LoaderBuilder {
         .on_bad(OnBad::Skip)
 }
 
+/// The ordinal of a sample, and what stands in its two columns.
+type Pictures = (u64, Vec<u8>, Vec<u8>);
+
 /// The rows of an epoch by ordinal, and what was spared.
-fn epoch(loader: &Loader) -> (Vec<(u64, Vec<u8>, Vec<u8>)>, Blocks) {
+fn epoch(loader: &Loader) -> (Vec<Pictures>, Blocks) {
     let mut found = Vec::new();
     for batch in loader.epoch(0) {
         let batch = batch.unwrap();

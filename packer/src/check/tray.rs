@@ -1,0 +1,210 @@
+//! `Tray`: JPEGs whose Huffman codes are read together, several at once in one thread.
+//!
+//! Reading every code proves that a sequential JPEG is whole, which no walk over its markers can, and
+//! gives its entry points.
+
+use std::ops::Range;
+
+use tarflume_jpeg::{Header, Scanner};
+
+use super::fault::Fault;
+use super::jpeg::fault;
+
+/// Bytes after which a tray is full: some dozens of photographs, so that the last ones, which are read
+/// alone, cost little.
+pub const TRAY: usize = 4 << 20;
+/// Room that is kept for the next JPEGs.
+const KEPT: usize = 2 * TRAY;
+
+/// Bytes of parts, and the JPEGs among them whose codes are to be read.
+#[derive(Debug, Default)]
+pub struct Tray {
+    scanner: Scanner,
+    bytes: Vec<u8>,
+    filled: usize,
+    jpegs: Vec<(Range<usize>, Header)>,
+    blobs: Vec<u8>,
+    found: Vec<Result<Range<usize>, Fault>>,
+    /// Entry points of a JPEG that was read alone.
+    alone: Vec<u8>,
+}
+
+impl Tray {
+    /// Room for the next `length` bytes; what is in it is undefined.
+    pub fn room(&mut self, length: usize) -> Range<usize> {
+        let room = self.filled..self.filled + length;
+        if self.bytes.len() < room.end {
+            self.bytes.resize(room.end, 0);
+        }
+        self.filled = room.end;
+        room
+    }
+
+    /// The bytes of a room.
+    pub fn bytes(&self, room: Range<usize>) -> &[u8] {
+        &self.bytes[room]
+    }
+
+    /// The bytes of a room, to be filled.
+    pub fn fill(&mut self, room: Range<usize>) -> &mut [u8] {
+        &mut self.bytes[room]
+    }
+
+    /// Adds the JPEG of a room to those whose codes will be read: its number among them.
+    pub fn add(&mut self, room: Range<usize>, header: Header) -> usize {
+        self.jpegs.push((room, header));
+        self.jpegs.len() - 1
+    }
+
+    /// Puts a copy of a JPEG on it, and gives its number.
+    pub fn put(&mut self, bytes: &[u8], header: Header) -> usize {
+        let room = self.room(bytes.len());
+        self.fill(room.clone()).copy_from_slice(bytes);
+        self.add(room, header)
+    }
+
+    /// True if it is time to read.
+    pub fn is_full(&self) -> bool {
+        self.filled >= TRAY
+    }
+
+    /// JPEGs on it.
+    pub fn len(&self) -> usize {
+        self.jpegs.len()
+    }
+
+    /// True if no JPEG is on it.
+    pub fn is_empty(&self) -> bool {
+        self.jpegs.is_empty()
+    }
+
+    /// Reads all codes of all JPEGs on it.
+    pub fn read(&mut self) {
+        let Tray { scanner, bytes, jpegs, blobs, found, .. } = self;
+        blobs.clear();
+        found.clear();
+        found.resize(jpegs.len(), Ok(0..0));
+        let group: Vec<(&[u8], &Header)> =
+            jpegs.iter().map(|(room, header)| (&bytes[room.clone()], header)).collect();
+        scanner.scan_group(&group, |number, result| {
+            found[number] = match result {
+                Ok(blob) => {
+                    let start = blobs.len();
+                    blobs.extend_from_slice(blob);
+                    Ok(start..blobs.len())
+                }
+                Err(error) => Err(fault(&error)),
+            };
+        });
+    }
+
+    /// After [`Tray::read`]: the entry points of a JPEG, by its number.
+    ///
+    /// # Errors
+    /// What is wrong with it: a code that is none, data that end before the last block or go on
+    /// behind it.
+    pub fn entry_points(&self, number: usize) -> Result<&[u8], Fault> {
+        match self.found.get(number) {
+            Some(Ok(blob)) => Ok(&self.blobs[blob.clone()]),
+            Some(Err(fault)) => Err(fault.clone()),
+            None => Ok(&[]),
+        }
+    }
+
+    /// Reads the codes of one JPEG that is not on the tray, and gives its entry points.
+    ///
+    /// # Errors
+    /// As [`Tray::entry_points`].
+    pub fn read_one(&mut self, bytes: &[u8], header: &Header) -> Result<&[u8], Fault> {
+        self.alone.clear();
+        let read = self.scanner.scan(bytes, header, &mut self.alone);
+        read.map(|()| self.alone.as_slice()).map_err(|e| fault(&e))
+    }
+
+    /// Takes everything off.
+    pub fn clear(&mut self) {
+        self.filled = 0;
+        self.jpegs.clear();
+        self.found.clear();
+        if self.bytes.len() > KEPT {
+            self.bytes = Vec::new();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tarflume_fixtures::{PHOTOS, Photo, PhotoKind};
+    use tarflume_jpeg::EntryPoints;
+
+    use super::*;
+
+    /// The faults of JPEGs read together; none for those that are whole.
+    fn read(jpegs: &[Vec<u8>]) -> Vec<Option<Fault>> {
+        let mut tray = Tray::default();
+        for bytes in jpegs {
+            tray.put(bytes, Header::parse(bytes).unwrap());
+        }
+        tray.read();
+        let found = (0..tray.len()).map(|n| {
+            let points = tray.entry_points(n).map(<[u8]>::to_vec);
+            let header = Header::parse(&jpegs[n]).unwrap();
+            let alone = Tray::default().read_one(&jpegs[n], &header).map(<[u8]>::to_vec);
+            assert_eq!(points, alone, "together as alone");
+            if let Ok(points) = &points {
+                assert!(EntryPoints::read(points).unwrap().fit(&jpegs[n]));
+            }
+            points.err()
+        });
+        found.collect()
+    }
+
+    #[test]
+    fn whole_photographs_of_every_kind_and_size_pass() {
+        let mut jpegs: Vec<_> = PHOTOS.iter().map(|photo| photo.jpeg.to_vec()).collect();
+        for kind in PhotoKind::ALL {
+            for (width, height) in [(1, 1), (8, 8), (17, 9), (97, 61), (320, 240)] {
+                jpegs.push(Photo::new(width, height, kind).encode(7).unwrap());
+            }
+        }
+        jpegs.retain(|bytes| Header::parse(bytes).unwrap().foreign().is_none());
+        assert!(jpegs.len() > 12 * 5, "all but the progressive ones and those of four components");
+        assert_eq!(read(&jpegs), vec![None; jpegs.len()]);
+    }
+
+    #[test]
+    fn scan_data_that_are_missing_or_too_many_are_told() {
+        for kind in [PhotoKind::Yuv444, PhotoKind::Yuv420, PhotoKind::Yuv422, PhotoKind::Grey] {
+            let whole = Photo::new(320, 240, kind).encode(7).unwrap();
+            let end = whole.len() - 2;
+            for cut in [end / 2, end - end / 10] {
+                let mut bytes = whole.clone();
+                bytes.drain(cut..end);
+                let found = read(&[bytes]).remove(0).unwrap();
+                let reason = "ffd9 stands where more entropy-coded data should";
+                assert!(found.reason.contains(reason), "{kind:?}: {found:?}");
+                assert!(found.byte.abs_diff(cut as u64) < 16, "{kind:?}: {found:?}");
+            }
+            let mut bytes = whole.clone();
+            bytes.splice(end..end, [0x55; 100]);
+            let found = read(&[bytes]).remove(0).unwrap();
+            assert!(found.reason.contains("left behind"), "{kind:?}: {found:?}");
+        }
+    }
+
+    #[test]
+    fn most_damage_is_told() {
+        let whole = Photo::new(320, 240, PhotoKind::Yuv420).encode(7).unwrap();
+        let places = (whole.len() / 4..whole.len() - 16).step_by(whole.len() / 64);
+        let damaged: Vec<_> = places
+            .map(|place| {
+                let mut bytes = whole.clone();
+                bytes[place..place + 8].fill(0xfe);
+                bytes
+            })
+            .collect();
+        let told = read(&damaged).iter().filter(|fault| fault.is_some()).count();
+        // Huffman codes fall into step again: some damage leaves the count of blocks right.
+        assert!(told >= 31, "{told} of {}", damaged.len());
+    }
+}

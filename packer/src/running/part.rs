@@ -1,0 +1,179 @@
+//! Reads the files of samples into places they are given, and looks at them there.
+//!
+//! Knows neither shards nor their order: whether a file may stay, and what is wrong with it.
+
+use std::path::PathBuf;
+
+use tarflume_formats::name;
+use tarflume_formats::plan::{PlanFoot, PlannedExt, PlannedPart, PlannedSample};
+
+use super::folders::Folders;
+use super::options::Checks;
+use crate::check::{CheckLevel, Content, Fault, Found};
+use crate::failure::Failure;
+use crate::problem::{Problem, ProblemKind};
+use crate::source::{PlannedFile, ReadFault, part_path, shown_path};
+
+/// Why a sample is not in its shard.
+pub(super) enum Refused {
+    /// Something is wrong with its files.
+    Problem(Box<Problem>),
+    /// The machine failed.
+    Failure(Failure),
+}
+
+impl From<tarflume_formats::Error> for Refused {
+    fn from(error: tarflume_formats::Error) -> Refused {
+        Refused::Failure(error.into())
+    }
+}
+
+/// Paths of all files of a sample.
+pub(super) fn files(foot: &PlanFoot, roots: &[PathBuf], sample: &PlannedSample) -> Vec<PathBuf> {
+    let root = &roots[sample.root as usize];
+    let ext = |number: u16| foot.exts[number as usize].source.as_bytes();
+    sample.parts.iter().map(|p| part_path(root, &sample.source, ext(p.ext))).collect()
+}
+
+/// Reads parts for one thread.
+#[derive(Debug)]
+pub(super) struct Parts<'a> {
+    foot: &'a PlanFoot,
+    folders: Folders<'a>,
+    checks: &'a Checks,
+}
+
+impl<'a> Parts<'a> {
+    /// The files of this plan, under these folders.
+    pub(super) fn new(foot: &'a PlanFoot, roots: &'a [PathBuf], checks: &'a Checks) -> Parts<'a> {
+        Parts { foot, folders: Folders::new(roots), checks }
+    }
+
+    /// True if the Huffman codes of JPEGs are to be read.
+    pub(super) fn reads_codes(&self) -> bool {
+        match self.checks.level {
+            CheckLevel::None => false,
+            CheckLevel::Structure => self.foot.entry_points,
+            CheckLevel::Decode => true,
+        }
+    }
+
+    /// True if sidecars get entry points.
+    pub(super) fn notes_entry_points(&self) -> bool {
+        self.foot.entry_points
+    }
+
+    fn ext(&self, part: &PlannedPart) -> &'a PlannedExt {
+        &self.foot.exts[part.ext as usize]
+    }
+
+    /// A part's extension in the shard.
+    pub(super) fn shard_ext(&self, part: &PlannedPart) -> &'a [u8] {
+        self.ext(part).shard.as_bytes()
+    }
+
+    /// What its extension promises.
+    pub(super) fn content(&self, part: &PlannedPart) -> Content {
+        Content::of(self.shard_ext(part))
+    }
+
+    /// True if its content is looked at, for which it must stand in memory whole.
+    pub(super) fn is_looked_at(&self, part: &PlannedPart) -> bool {
+        self.content(part) != Content::Other && self.checks.level != CheckLevel::None
+    }
+
+    /// Opens its file.
+    pub(super) fn open(
+        &mut self,
+        sample: &PlannedSample,
+        part: &PlannedPart,
+    ) -> Result<PlannedFile, Refused> {
+        let opened = self.folders.open(sample.root, &sample.source, &self.ext(part).source);
+        let stamp = self.checks.times.then_some(part.stamp);
+        match opened {
+            Ok(file) => Ok(PlannedFile::new(file, part.size, stamp)),
+            Err(error) => Err(self.refused(sample, part, ReadFault::Refused(error))),
+        }
+    }
+
+    /// Reads all of a part into `space`, which has its planned size, and looks at it.
+    pub(super) fn read(
+        &mut self,
+        sample: &PlannedSample,
+        part: &PlannedPart,
+        space: &mut [u8],
+    ) -> Result<Found, Refused> {
+        let mut file = self.open(sample, part)?;
+        file.fill(space).map_err(|fault| self.refused(sample, part, fault))?;
+        let found = self.content(part).check(space, self.checks.level);
+        let found = found.map_err(|fault| self.fault(sample, part, fault))?;
+        file.check().map_err(|fault| self.refused(sample, part, fault))?;
+        Ok(found)
+    }
+
+    /// The refusal of a part whose content is at fault.
+    pub(super) fn fault(
+        &self,
+        sample: &PlannedSample,
+        part: &PlannedPart,
+        fault: Fault,
+    ) -> Refused {
+        self.problem(sample, part, fault.kind, Some(fault.byte), fault.reason)
+    }
+
+    /// A part that can't be looked at because it does not fit into memory.
+    pub(super) fn too_large(&self, sample: &PlannedSample, part: &PlannedPart) -> Refused {
+        let reason = format!("{} bytes are too many to be checked; say --check none", part.size);
+        let kind = match self.content(part) {
+            Content::Json => ProblemKind::BadJson,
+            _ => ProblemKind::BadImage,
+        };
+        self.problem(sample, part, kind, None, reason)
+    }
+
+    fn path(&self, sample: &PlannedSample, part: &PlannedPart) -> PathBuf {
+        self.folders.path(sample.root, &sample.source, &self.ext(part).source)
+    }
+
+    fn problem(
+        &self,
+        sample: &PlannedSample,
+        part: &PlannedPart,
+        kind: ProblemKind,
+        byte: Option<u64>,
+        reason: String,
+    ) -> Refused {
+        let path = shown_path(&self.path(sample, part));
+        let problem = Problem::new(kind, path, reason).at(byte).of(name::shown(&sample.key));
+        Refused::Problem(Box::new(problem))
+    }
+
+    /// A file that changed or can't be read is a problem; a machine that can't read now is a failure.
+    pub(super) fn refused(
+        &self,
+        sample: &PlannedSample,
+        part: &PlannedPart,
+        fault: ReadFault,
+    ) -> Refused {
+        use std::io::ErrorKind as K;
+        let told = |kind, reason: String| self.problem(sample, part, kind, None, reason);
+        let failed = |e, doing| Refused::Failure(Failure::io(e, doing, self.path(sample, part)));
+        match fault {
+            ReadFault::Changed(reason) => told(ProblemKind::Changed, reason),
+            ReadFault::Refused(e) => match e.kind() {
+                K::NotFound | K::NotADirectory => {
+                    told(ProblemKind::Changed, "it is gone since it was planned".into())
+                }
+                K::StaleNetworkFileHandle
+                | K::TimedOut
+                | K::NetworkDown
+                | K::HostUnreachable
+                | K::OutOfMemory => failed(e, "read"),
+                _ if matches!(e.raw_os_error(), Some(23 | 24)) => {
+                    failed(e, "open (too many open files)")
+                }
+                _ => told(ProblemKind::Unreadable, e.to_string()),
+            },
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! Entry points in a sidecar, held against the JPEGs that they stand for; and the Huffman codes of
+//! JPEGs, read some dozens at a time.
+
+use tarflume_formats::error::Result;
+use tarflume_formats::{Index, name};
+use tarflume_jpeg::{EntryPoints, Header};
+
+use crate::check::{Fault, TRAY, Tray};
+use crate::problem::{Problem, ProblemKind, Problems};
+
+/// Something wrong with a JPEG or its entry points.
+#[derive(Debug)]
+pub struct Wrong {
+    /// What kind.
+    pub kind: ProblemKind,
+    /// Byte of the tar.
+    pub byte: u64,
+    /// The sample's key.
+    pub key: Vec<u8>,
+    /// What is wrong and what to do.
+    pub reason: String,
+}
+
+impl Wrong {
+    /// Entry points that are not those of the part whose data begin at `byte`.
+    pub fn points(byte: u64, key: &[u8], what: &str) -> Wrong {
+        let reason =
+            format!("{what}; index the shard again with `pack index --entry-points --force`");
+        Wrong { kind: ProblemKind::BadEntryPoints, byte, key: key.to_vec(), reason }
+    }
+
+    /// A JPEG at fault, whose data begin at `byte`.
+    pub fn jpeg(byte: u64, key: &[u8], fault: Fault) -> Wrong {
+        let byte = byte + fault.byte;
+        Wrong { kind: fault.kind, byte, key: key.to_vec(), reason: fault.reason }
+    }
+
+    /// The problem that it is in this shard.
+    pub fn in_shard(self, path: &str) -> Problem {
+        Problem::new(self.kind, path, self.reason).at(self.byte).of(name::shown(&self.key))
+    }
+}
+
+/// Why these can't be the entry points of a part of so many bytes and, if it is known, this checksum.
+pub fn misfit(points: &[u8], length: u64, checksum: Option<u32>) -> Option<String> {
+    let made_from = match EntryPoints::read(points) {
+        Ok(points) => points.made_from(),
+        Err(_) => return Some("the bytes that should be this part's entry points are none".into()),
+    };
+    if made_from.0 != length {
+        let text = format!(
+            "the entry points of this part are of a JPEG of {} bytes, and it has {length}",
+            made_from.0
+        );
+        return Some(text);
+    }
+    let differs = checksum.is_some_and(|checksum| checksum != made_from.1);
+    differs.then(|| "the entry points of this part are those of another JPEG".into())
+}
+
+/// Finds entry points that can't be right, by the sidecar alone.
+///
+/// # Errors
+/// A damaged sidecar.
+pub fn quick(path: &str, index: &Index, problems: &mut Problems) -> Result<()> {
+    if !index.has_entry_points() {
+        return Ok(());
+    }
+    for sample in index.iter() {
+        let sample = sample?;
+        for part in sample.parts() {
+            let part = part?;
+            let Some(points) = index.entry_points(part.number)? else { continue };
+            if let Some(why) = misfit(points, part.length, part.checksum) {
+                problems.push(Wrong::points(part.offset, sample.key, &why).in_shard(path));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// JPEGs that wait until their codes are read.
+#[derive(Debug, Default)]
+pub struct Jpegs<'a> {
+    tray: Tray,
+    waiting: Vec<Waiting<'a>>,
+    /// What was found since it was asked for last.
+    wrong: Vec<Wrong>,
+}
+
+#[derive(Debug)]
+struct Waiting<'a> {
+    at: u64,
+    key: Vec<u8>,
+    points: Option<&'a [u8]>,
+}
+
+impl<'a> Jpegs<'a> {
+    /// Takes a JPEG whose data begin at byte `at` of the tar, with the entry points that the sidecar has
+    /// for it. Gives what is known to be wrong by now, about this one or earlier ones.
+    pub fn take(
+        &mut self,
+        (data, header): (&[u8], Header),
+        (at, key): (u64, &[u8]),
+        points: Option<&'a [u8]>,
+    ) -> Vec<Wrong> {
+        let jpeg = Waiting { at, key: key.to_vec(), points };
+        if data.len() > TRAY {
+            let read = self.tray.read_one(data, &header);
+            self.wrong.extend(compared(jpeg, read));
+        } else {
+            self.tray.put(data, header);
+            self.waiting.push(jpeg);
+        }
+        if self.tray.is_full() { self.settle() } else { std::mem::take(&mut self.wrong) }
+    }
+
+    /// Reads the codes of all that wait: what is wrong.
+    pub fn settle(&mut self) -> Vec<Wrong> {
+        self.tray.read();
+        for (number, jpeg) in self.waiting.drain(..).enumerate() {
+            self.wrong.extend(compared(jpeg, self.tray.entry_points(number)));
+        }
+        self.tray.clear();
+        std::mem::take(&mut self.wrong)
+    }
+}
+
+/// What is wrong with a JPEG whose codes were read, or with the entry points that it has.
+fn compared(jpeg: Waiting<'_>, read: std::result::Result<&[u8], Fault>) -> Option<Wrong> {
+    let Waiting { at, key, points } = jpeg;
+    match read {
+        Err(fault) => Some(Wrong::jpeg(at, &key, fault)),
+        Ok(found) if points.is_some_and(|points| points != found) => {
+            let text = "the entry points of this part were made from it, and lead to wrong places";
+            Some(Wrong::points(at, &key, text))
+        }
+        Ok(_) => None,
+    }
+}
