@@ -74,6 +74,31 @@ fn intervals_of_every_length_with_entry_points() {
     beside.verdict();
 }
 
+/// One lane is at it while the others are through all rows that have room beside it.
+#[test]
+fn one_row_takes_longer_than_all_others() {
+    let mut beside = Beside::new();
+    for luma in [(1, 1), (2, 2), (1, 2)] {
+        for heavy in [0, 1, 3, 17, 24] {
+            let mut picture = Picture::new(150, 400, 3, Motif::Flat, 1);
+            let noise = Picture::new(150, 16, 3, Motif::Noise, 2);
+            let from = heavy * 16 * 150 * 3;
+            picture.bytes[from..from + noise.bytes.len()].copy_from_slice(&noise.bytes);
+            let recipe = Recipe { quality: 99, ..Recipe::sampled(luma) };
+            let jpeg = beside.encode(&picture, &recipe);
+            let points = beside.ours.points(&jpeg).unwrap();
+            let whole = beside.right(&jpeg, Scale::Full, Colour::Rgb);
+            let part = Some(Region { left: 20, top: 5, width: 100, height: 390 });
+            for (streams, region) in (1..=4).flat_map(|n| [(n, None), (n, part)]) {
+                beside.ours.decoder.set_streams(streams);
+                let ask = Ask { region, points: Some(&points), ..Ask::default() };
+                beside.ask(&jpeg, ask, &whole, &(luma, heavy, streams));
+            }
+        }
+    }
+    beside.verdict();
+}
+
 #[test]
 fn steps_and_regions_beyond_all_measure_are_the_callers_mistake() {
     let jpeg = jpeg(20, 20, &Recipe::default());
