@@ -1,5 +1,7 @@
 //! Pictures of kinds that are not decoded here: progressive, four components, unusual sampling. They
-//! go to `zune-jpeg`, whole, and strictly: nothing is painted over.
+//! go to `zune-jpeg`, whole, and told to be strict. A cut is always noticed; but damage inside a scan
+//! that it does not notice is shown as it shows it. Where it panics, that is an error here, if panics
+//! unwind; the process's panic hook still prints them.
 //!
 //! Its pixels may differ from libjpeg-turbo's by a few steps, and smaller scales are averaged from
 //! full-size pixels.

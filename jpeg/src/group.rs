@@ -24,6 +24,8 @@ pub(crate) struct Hands {
     simd: &'static Simd,
     /// Lanes that are used.
     streams: usize,
+    /// A call is under way; or was left by a panic of the caller's.
+    busy: bool,
 }
 
 impl Default for Hands {
@@ -34,6 +36,7 @@ impl Default for Hands {
             lockstep: lockstep(),
             simd: Simd::best(),
             streams: MOST_LANES,
+            busy: false,
         }
     }
 }
@@ -93,9 +96,13 @@ where
     }
 
     pub(crate) fn run(&mut self) {
+        if mem::replace(&mut self.hands.busy, true) {
+            self.hands.lanes.iter_mut().for_each(Lane::clean);
+        }
         loop {
             while self.live < self.hands.streams && self.deal() {}
             if self.live == 0 {
+                self.hands.busy = false;
                 return;
             }
             let stopped = self.hands.lockstep.run(&mut self.hands.lanes[..self.live]);

@@ -18,7 +18,7 @@ pub(crate) use self::whole::finish;
 pub use self::whole::whole;
 
 use self::frame::Frame;
-use self::markers::{APP0, APP1, APP14, DHT, DQT, DRI, SOS, Walk, is_frame, is_segment};
+use self::markers::{APP0, APP1, APP14, DAC, DHT, DQT, DRI, SOS, Walk, is_frame, is_segment};
 use self::tables::Tables;
 use crate::error::{Error, ErrorKind, Result};
 
@@ -79,6 +79,7 @@ impl Header {
                 }
                 DQT => tables.quantisation(segment, at)?,
                 DHT => tables.huffman(bytes, start, segment.len(), at)?,
+                DAC => scan::conditioning(segment, at)?,
                 DRI => marks.restart = scan::restart(segment, at)?,
                 APP0 if segment.starts_with(b"JFIF\0") && segment.len() >= 14 => marks.jfif = true,
                 APP1 if marks.orientation.is_none() => {

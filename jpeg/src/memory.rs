@@ -28,7 +28,7 @@ impl Header {
         // A place of 16 bytes for each restart marker.
         let mcus = u64::from(layout.mcus.0) * u64::from(layout.mcus.1);
         let restarts = mcus.checked_div(u64::from(self.restart)).unwrap_or(0);
-        let data = bytes as u64 + 16 * restarts.min(bytes as u64 / 2);
+        let data = bytes as u64 * 9 / 8 + 16 * restarts.min(bytes as u64 / 2);
         Ok(Planes::bytes(&layout) + MOST_LANES as u64 * row + lines + data)
     }
 }

@@ -78,7 +78,7 @@ mod tests {
     fn bytes_are_found_again_in_the_input() {
         let input: Vec<u8> = [7, 0xff, 0, 8, 9, 0xff, 0xd0, 10, 0xff, 0, 0xff, 0, 11].repeat(5);
         let mut found = Lane::default().data;
-        unstuff(&input, 0..input.len(), 9, &mut found);
+        unstuff(&input, 0..input.len(), 9, &mut found).unwrap();
         let mut cursor = Cursor::new(&input, 0);
         for (n, &byte) in found.bytes[..found.len()].iter().enumerate() {
             assert_eq!(input[cursor.find(n)], byte, "byte {n}");

@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use crate::entropy::{Fault, Lane, unstuff};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::header::{Header, finish};
 use crate::points::EntryPoints;
 use crate::position::{Cursor, Position, end_of, is_inside};
@@ -87,14 +87,17 @@ impl Strand {
     /// Goes to where the walk begins, if it is the picture's start.
     ///
     /// # Errors
-    /// The data are not followed by the end of the image.
+    /// The data are not followed by the end of the image, or there is no memory for them.
     pub(crate) fn start(&mut self, picture: &Picture<'_>, lane: &mut Lane) -> Result<()> {
         if picture.points.is_some() {
             return Ok(()); // They were made from these bytes, whole.
         }
         self.origin = picture.header.data;
         let range = self.origin..picture.bytes.len();
-        unstuff(picture.bytes, range, picture.restarts(), &mut lane.data);
+        let unstuffed = unstuff(picture.bytes, range, picture.restarts(), &mut lane.data);
+        unstuffed.map_err(|_| {
+            Error::new(ErrorKind::Limit, "no memory for the entropy-coded data once more")
+        })?;
         lane.seek(0, [0; 3]);
         (self.until, self.marker) = (picture.header.restart, 0);
         finish(picture.bytes, lane.data.end)
@@ -124,7 +127,9 @@ impl Strand {
             return Err(Stop::Disagrees);
         }
         self.origin = from.byte;
-        unstuff(picture.bytes, from.byte..end, picture.restarts(), &mut lane.data);
+        // Where there is no memory for a row, the whole picture will be told so.
+        let unstuffed = unstuff(picture.bytes, from.byte..end, picture.restarts(), &mut lane.data);
+        unstuffed.map_err(|_| Stop::Disagrees)?;
         lane.seek(from.bit as usize, from.predictors);
         let bits = 8 * lane.data.len();
         let target = if to.bit == 0 { bits } else { (bits + to.bit as usize).wrapping_sub(8) };

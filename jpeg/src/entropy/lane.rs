@@ -77,6 +77,8 @@ impl Lane {
     /// Makes room for legs of up to `blocks` blocks.
     pub(crate) fn set_room(&mut self, blocks: usize) {
         if self.coefficients.len() < blocks {
+            self.coefficients.reserve_exact(blocks - self.coefficients.len());
+            self.last.reserve_exact(blocks - self.last.len());
             self.coefficients.resize(blocks, [0; 64]);
             self.last.resize(blocks, 0);
         }
@@ -94,6 +96,12 @@ impl Lane {
     /// Forgets the blocks of a leg that nobody wants.
     pub(crate) fn wipe(&mut self) {
         self.coefficients.iter_mut().take(self.state.blocks).for_each(|block| *block = [0; 64]);
+    }
+
+    /// Forgets all: a call was left half-way.
+    pub(crate) fn clean(&mut self) {
+        self.coefficients.fill([0; 64]);
+        self.tables = None;
     }
 
     /// Puts the lane at a bit of its data, in front of an MCU.

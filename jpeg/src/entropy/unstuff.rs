@@ -1,6 +1,7 @@
 //! Entropy-coded bytes without the zeros that follow each ff, and without restart markers, so that
 //! bits can be taken eight bytes at a time.
 
+use std::collections::TryReserveError;
 use std::ops::Range;
 
 use memchr::memchr;
@@ -28,13 +29,24 @@ impl Unstuffed {
 
 /// Takes the data of `range`, up to the first marker that is no restart marker, or one more of these
 /// than `restarts`: a stream of nothing else would take eight times its own memory.
-pub(crate) fn unstuff(input: &[u8], range: Range<usize>, restarts: u64, to: &mut Unstuffed) {
+///
+/// # Errors
+/// There is no memory.
+pub(crate) fn unstuff(
+    input: &[u8],
+    range: Range<usize>,
+    restarts: u64,
+    to: &mut Unstuffed,
+) -> Result<(), TryReserveError> {
     to.bytes.clear();
     to.restarts.clear();
     let length = range.len();
-    to.bytes.reserve_exact(length + PADDING);
+    if to.bytes.capacity() < length + PADDING {
+        // An eighth more: the next picture's may be a little longer.
+        to.bytes.try_reserve_exact(length + length / 8 + PADDING)?;
+    }
     let most = usize::try_from(restarts).unwrap_or(usize::MAX).min(length / 2);
-    to.restarts.reserve_exact(most);
+    to.restarts.try_reserve_exact(most)?;
     let (input, mut at, end) = (&input[..range.end], range.start, range.end);
     loop {
         let rest = &input[at..];
@@ -66,6 +78,7 @@ pub(crate) fn unstuff(input: &[u8], range: Range<usize>, restarts: u64, to: &mut
         }
     }
     to.bytes.extend_from_slice(&[0; PADDING]);
+    Ok(())
 }
 
 /// Fill bytes that `bytes` begin with: all ff but the last one.
@@ -85,7 +98,7 @@ mod tests {
 
     fn taken(input: &[u8]) -> Unstuffed {
         let mut to = Unstuffed::default();
-        unstuff(input, 0..input.len(), 9, &mut to);
+        unstuff(input, 0..input.len(), 9, &mut to).unwrap();
         to
     }
 
@@ -108,7 +121,7 @@ mod tests {
     fn one_restart_marker_too_many_is_the_end() {
         let mut to = Unstuffed::default();
         for most in 0..6 {
-            unstuff(&[0xff, 0xd1].repeat(6), 0..12, most, &mut to);
+            unstuff(&[0xff, 0xd1].repeat(6), 0..12, most, &mut to).unwrap();
             assert_eq!((to.restarts.len() as u64, to.end as u64), (most, 2 * most));
         }
         assert!(to.restarts.capacity() <= 6);

@@ -34,3 +34,16 @@ pub(super) fn restart(segment: &[u8], at: usize) -> Result<u32> {
         _ => Err(Error::damaged(at, "the restart interval has the wrong length")),
     }
 }
+
+/// Looks at the conditioning of arithmetic codes: no decoder here needs it, but it can be damaged.
+pub(super) fn conditioning(segment: &[u8], at: usize) -> Result<()> {
+    let (pairs, rest) = segment.as_chunks::<2>();
+    let possible = |&[table, value]: &[u8; 2]| match table >> 4 {
+        0 => value & 15 <= value >> 4,
+        kind => kind == 1,
+    };
+    if rest.is_empty() && pairs.iter().all(possible) {
+        return Ok(());
+    }
+    Err(Error::damaged(at, "the conditioning of arithmetic codes can't be"))
+}

@@ -6,6 +6,7 @@ use tarflume_jpeg::{Error, ErrorKind, Header, Scale, Use};
 
 use crate::ours::{Ask, Ours};
 use crate::picture::{Motif, Picture};
+use crate::segments::segments;
 use crate::turbo::{Colour, Recipe, Space, Turbo};
 
 /// Bits that a kind of picture has at least: a hundred thousand in all.
@@ -164,6 +165,23 @@ fn bytes(kind: usize) {
     changes.verdict();
 }
 
+/// Markers, halves of them and stuffed bytes, put in at every byte of the entropy-coded data.
+fn markers(kind: usize) {
+    let mut changes = Changes::of(kind);
+    let original = changes.jpeg.clone();
+    let scan = segments(&original).into_iter().find(|s| s.marker == 0xda).unwrap();
+    for at in scan.at + scan.body.len()..original.len() {
+        for marker in [0xd0, 0xd1, 0xd2, 0xd7, 0xd9, 0xdb, 0xff, 0] {
+            let (before, behind) = original.split_at(at);
+            let jpeg = [before, &[0xff, marker], behind].concat();
+            changes.try_one(&jpeg, &format!("ff{marker:02x} in kind {kind} at {at}"));
+            let jpeg = [before, &[0xff, marker], &behind[2.min(behind.len())..]].concat();
+            changes.try_one(&jpeg, &format!("ff{marker:02x} over kind {kind} at {at}"));
+        }
+    }
+    changes.verdict();
+}
+
 macro_rules! kinds {
     ($($name:ident $kind:literal),* $(,)?) => {$(
         mod $name {
@@ -175,6 +193,11 @@ macro_rules! kinds {
             #[test]
             fn bytes_are_scrambled() {
                 super::bytes($kind);
+            }
+
+            #[test]
+            fn markers_stand_anywhere() {
+                super::markers($kind);
             }
         }
     )*};
