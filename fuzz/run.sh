@@ -6,7 +6,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 seconds=${1:?usage: fuzz/run.sh SECONDS [TARGET...]}
 shift
-[ $# -gt 0 ] || set -- walk index manifest plan npy
+[ $# -gt 0 ] || set -- walk index manifest plan npy jpeg_header jpeg_scan jpeg_decode jpeg_points jpeg_group
 export RUSTC_BOOTSTRAP=1
 # cargo-fuzz adds the sanitizer named here; without AddressSanitizer's runtime say FUZZ_SANITIZER=none.
 sanitizer=${FUZZ_SANITIZER:-address}
@@ -15,8 +15,10 @@ export ASAN_OPTIONS=quarantine_size_mb=8:${ASAN_OPTIONS:-}
 for target in "$@"; do
     corpus=fuzz/corpus/$target seeds=fuzz/seeds/$target
     mkdir -p "$corpus" "$seeds"
+    dictionary=()
+    [[ $target != jpeg_* ]] || dictionary=(-dict=fuzz/jpeg.dict)
     echo "fuzz $target: $seconds s"
     cargo fuzz run --sanitizer "$sanitizer" "$target" "$corpus" "$seeds" -- \
         -max_total_time="$seconds" -timeout=10 -rss_limit_mb=256 -malloc_limit_mb=256 \
-        -max_len=16384 -print_final_stats=1 -verbosity=0
+        -max_len=16384 -print_final_stats=1 -verbosity=0 "${dictionary[@]}"
 done

@@ -51,16 +51,15 @@ class Instructions:
         flags = ["--once", name, "--tables", table, "--data", data, "--photos", self.x.count,
                  "--mosaics", max(1, self.x.count // 12)]
         command = [str(c) for c in (*self.tool[1], self.bench, *flags, self.x.photos)]
-        done = subprocess.run(command, text=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False)
+        done = subprocess.run(command, text=True, capture_output=True, check=False)
         if done.returncode:
             raise common.CaseError(f"{name}, {table}: {done.stderr.strip()[-300:]}")
         print(f"  instructions / {table} / {data} / {name}", file=sys.stderr, flush=True)
-        return self.tool[2](done.stderr)
+        return self.tool[2](done.stderr), int(re.search(r"images=(\d+)", done.stdout)[1])
 
     def table(self, table, data, names):
-        images = self.x.count if data == "photos" else max(1, self.x.count // 12)
-        nobody = self.count(NOBODY, table, data)
-        counts = {name: (self.count(name, table, data) - nobody) / images for name in names}
+        nobody, images = self.count(NOBODY, table, data)
+        counts = {name: (self.count(name, table, data)[0] - nobody) / images for name in names}
         rows = [f"### instructions an image by {self.tool[0]}: {table}, {images} {data}", "",
                 "| decoder | millions | fewer than " + names[0] + " |", "|---|---|---|"]
         for name, n in counts.items():

@@ -3,6 +3,7 @@
 Everything is made once; a file NAME.done beside it says that it is whole and of which photographs.
 """
 import json
+import os
 import pathlib
 import shutil
 import subprocess
@@ -107,16 +108,23 @@ def formats(at, python, pack, source, made, small):
     identity = json.dumps([made["photos"], made["photo_bytes"], made["pairs"]])
     size = "8MB" if small else f"{layout.SHARD_BYTES // 1_000_000}MB"
     why = once(at, "shards", identity, lambda: checked(
-        [pack, "build", source, "-o", at / "shards", "--quiet", "--shard-size", size]))
+        [pack, "build", source, "-o", at / "shards", "--quiet", "--shard-size", size, "--no-entry-points"]))
     if why:
         sys.exit(why)
+
+    def points():
+        """The same tars, their sidecars with entry points."""
+        (at / "points").mkdir()
+        for shard in layout.shards(at):
+            os.link(shard, at / "points" / pathlib.Path(shard).name)
+        checked([pack, "index", at / "points", "--entry-points", "--quiet"])
 
     def idx():
         (at / "idx").mkdir()
         for shard, index in zip(layout.shards(at), layout.indexes(at), strict=True):
             checked([python.parent / "wds2idx", shard, index])
 
-    lost = {"idx": once(at, "idx", identity, idx)}
+    lost = {"idx": once(at, "idx", identity, idx), "points": once(at, "points", identity, points)}
     for name in FORMATS[:-1]:
         lost[name] = once(at, name, identity, lambda name=name: checked([python, HERE / "write.py", name, source, at]))
     return {name: why for name, why in lost.items() if why}

@@ -20,6 +20,7 @@ from common import Case, CaseError, bash, digits, first_line, spread  # noqa: E4
 
 CAT, WDS, PIL = "cat > /dev/null", "webdataset", "webdataset + PIL + torchvision, 2 workers"
 DALI = "DALI, fused, 2 threads"
+SCALED = "webdataset + simplejpeg with DCT scaling + cv2, 2 workers"
 ORDERS = ("none", "shards", "buffer", "blocks", "full")
 TABLES = ("raw", "order", "decode")
 BATCH, SMALL_BATCH = 256, 32
@@ -105,10 +106,11 @@ class Bench:
         if "n4" not in v and int(v["samples"]) < self.n or "n4" in v and int(v["n4"]) <= 0:
             raise CaseError(f"saw {v['samples']} samples, n4 = {v.get('n4')}")
 
-    def our(self, name, *flags, shuffle="none", threads=2, mode="raw", against=(CAT, WDS), check=None, before=None):
-        cmd = [self.ours, self.at / "shards", "--shuffle", shuffle, "--threads", threads, "--batch", self.batch,
+    def our(self, name, *flags, shuffle="none", threads=2, mode="raw", against=(CAT, WDS), check=None, before=None,
+            folder="shards"):
+        cmd = [self.ours, self.at / folder, "--shuffle", shuffle, "--threads", threads, "--batch", self.batch,
                "--mode", mode, "--epochs", 1, *flags]
-        return self.case(f"tarflume, {name}", cmd, "shards", against, check or self.seen(), before)
+        return self.case(f"tarflume, {name}", cmd, folder, against, check or self.seen(), before)
 
     def rival(self, name, folder, reader, *flags):
         return self.case(name, [self.python, HERE / "rivals.py", self.at, reader, *flags], folder, (), self.seen())
@@ -170,9 +172,9 @@ class Bench:
                 self.cat(drop)]
 
     def decode(self):
-        def ours(order):
-            return self.our(f"decoded, shuffle {order}", shuffle=order, mode="image", check=self.enough,
-                            against=(PIL, "folder + PIL + torchvision DataLoader, 2 workers", DALI))
+        def ours(name, *flags, order="none", folder="points"):
+            return self.our(f"decoded, {name}", *flags, shuffle=order, mode="image", check=self.enough, folder=folder,
+                            against=(PIL, SCALED, DALI))
 
         def rival(name, folder, pipeline):
             samples = 8 * self.batch if self.x.small else self.x.samples
@@ -180,11 +182,13 @@ class Bench:
                    "--batch", self.batch, "--samples", samples]
             return self.case(name, cmd, folder, (), self.enough)
         return [
-            ours("none"), ours("full"),
+            ours("in order"), ours("shuffle full", order="full"),
+            ours("shuffle full, without entry points", order="full", folder="shards"),
+            ours("shuffle full, no antialiasing", "--filter", "fast", order="full"),
             rival(PIL, "shards", "webdataset-pil"),
             rival("webdataset + torchvision.io, 2 workers", "shards", "webdataset-tvio"),
             rival("webdataset + cv2, 2 workers", "shards", "webdataset-cv2"),
-            rival("webdataset + simplejpeg with DCT scaling + cv2, 2 workers", "shards", "webdataset-scaled"),
+            rival(SCALED, "shards", "webdataset-scaled"),
             rival(DALI, "shards", "dali"),
             rival("MDS + cv2, 2 workers", "mds", "mds-cv2"),
             rival("folder + PIL + torchvision DataLoader, 2 workers", self.pairs, "folder-pil"),

@@ -47,6 +47,11 @@ impl Decoder {
         self.0.drop_large(bytes);
     }
 
+    /// Which kernels it found for this processor: `avx512`, `avx2`, `sse4.1`, `neon` or `portable`.
+    pub fn kernels(&self) -> &'static str {
+        self.0.kernels()
+    }
+
     /// The most streams that are decoded in turn, 1 to 4; 4 unless said. For measurements.
     pub fn set_streams(&mut self, streams: usize) {
         self.0.set_streams(streams);

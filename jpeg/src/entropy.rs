@@ -4,6 +4,7 @@
 //! looked up. Three or four streams whose steps alternate fill each other's gaps. Coefficients come
 //! out; nothing here knows of pixels.
 
+mod best;
 #[cfg(target_arch = "x86_64")]
 mod fast;
 mod huffman;
@@ -11,6 +12,7 @@ mod lane;
 mod lockstep;
 mod unstuff;
 
+pub(crate) use self::best::{lockstep, scan_lockstep};
 pub(crate) use self::huffman::Tables;
 pub(crate) use self::lane::{Fault, Lane};
 pub(crate) use self::lockstep::{Lockstep, MOST_LANES};

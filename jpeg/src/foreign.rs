@@ -1,10 +1,15 @@
 //! Pictures of kinds that are not decoded here: progressive, four components, unusual sampling. They
-//! go to `zune-jpeg`, whole, and strictly: nothing is painted over.
+//! go to `zune-jpeg`, whole, and told to be strict. A cut is always noticed; but damage inside a scan
+//! that it does not notice is shown as it shows it. Where it panics, that is an error here, if panics
+//! unwind; the process's panic hook still prints them.
 //!
 //! Its pixels may differ from libjpeg-turbo's by a few steps, and smaller scales are averaged from
 //! full-size pixels.
 
-use zune_core::bytestream::ZCursor;
+use std::io::Cursor;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use zune_core::bytestream::{ZByteReaderTrait, ZCursor};
 use zune_core::colorspace::ColorSpace;
 use zune_core::options::DecoderOptions;
 use zune_jpeg::JpegDecoder;
@@ -21,6 +26,7 @@ use crate::lines::{Colour, luma};
 pub(crate) fn decode(job: &mut Job<'_>) -> Result<Report> {
     job.check()?;
     whole(job.bytes)?;
+    job.header.check_blocks(job.bytes)?;
     let (width, height) = (job.header.width as usize, job.header.height as usize);
     let grey = job.colour == Colour::Grey && job.header.ycc && job.header.channels() != 4;
     let channels = if grey || job.header.channels() == 1 { 1 } else { 3 };
@@ -37,7 +43,9 @@ pub(crate) fn decode(job: &mut Job<'_>) -> Result<Report> {
     for mark in [0xaa, 0x55] {
         pixels.clear();
         pixels.resize(bytes, mark);
-        run(job, (width, height), channels, &mut pixels)?;
+        if let Err(error) = run(job, ZCursor::new(job.bytes), channels, &mut pixels) {
+            return Err(placed(job, channels, &mut pixels, error));
+        }
         if pixels[last_row..].iter().any(|&byte| byte != mark) {
             cut(job, &pixels, channels);
             return Ok(Report::default());
@@ -46,12 +54,43 @@ pub(crate) fn decode(job: &mut Job<'_>) -> Result<Report> {
     Err(Error::damaged(job.bytes.len(), "the data end before the last row of pixels"))
 }
 
+/// The error with the byte up to which the data were read: another run finds it, for the quicker
+/// reader keeps it to itself.
+fn placed(job: &Job<'_>, channels: usize, pixels: &mut [u8], error: Error) -> Error {
+    let mut reader = Cursor::new(job.bytes);
+    match run(job, &mut reader, channels, pixels) {
+        Err(_) => error.at((reader.position() as usize).min(job.bytes.len())),
+        Ok(()) => error,
+    }
+}
+
+/// Has the other library decode. It is known to panic at some damage: that is an error, too, here.
 fn run(
     job: &Job<'_>,
-    (width, height): (usize, usize),
+    reader: impl ZByteReaderTrait,
     channels: usize,
     pixels: &mut [u8],
 ) -> Result<()> {
+    // Nothing that it leaves half done is looked at: the pixels are thrown away.
+    let all = AssertUnwindSafe(|| hand_over(job, reader, channels, pixels));
+    catch_unwind(all).unwrap_or_else(|_| Err(refused(job, "its decoder gave up")))
+}
+
+/// The error of a picture that the other library can't decode.
+fn refused(job: &Job<'_>, what: &str) -> Error {
+    let known = job.header.is_known();
+    let kind = if known { ErrorKind::Damaged } else { ErrorKind::Unsupported };
+    let why = job.header.foreign().unwrap_or_default();
+    Error::new(kind, format!("{why}, and can't be decoded: {what}"))
+}
+
+fn hand_over(
+    job: &Job<'_>,
+    reader: impl ZByteReaderTrait,
+    channels: usize,
+    pixels: &mut [u8],
+) -> Result<()> {
+    let (width, height) = (job.header.width as usize, job.header.height as usize);
     let side = usize::from(u16::MAX);
     let space = if channels == 1 { ColorSpace::Luma } else { ColorSpace::RGB };
     let options = DecoderOptions::default()
@@ -59,15 +98,8 @@ fn run(
         .set_max_width(side)
         .set_max_height(side)
         .jpeg_set_out_colorspace(space);
-    let mut decoder = JpegDecoder::new_with_options(ZCursor::new(job.bytes), options);
-    let told = |e| {
-        let why = job.header.foreign().unwrap_or_default();
-        let text = format!("{why}, and can't be decoded: {e:?}");
-        Error::new(
-            if job.header.is_known() { ErrorKind::Damaged } else { ErrorKind::Unsupported },
-            text,
-        )
-    };
+    let mut decoder = JpegDecoder::new_with_options(reader, options);
+    let told = |e| refused(job, &format!("{e:?}"));
     decoder.decode_headers().map_err(told)?;
     if decoder.dimensions() != Some((width, height))
         || decoder.output_buffer_size() != Some(pixels.len())

@@ -6,7 +6,7 @@
 
 use std::mem;
 
-use crate::entropy::{Lane, Lockstep, MOST_LANES};
+use crate::entropy::{Lane, Lockstep, MOST_LANES, lockstep};
 use crate::error::{Error, Result};
 use crate::foreign;
 use crate::job::{Job, Report, Use};
@@ -24,6 +24,8 @@ pub(crate) struct Hands {
     simd: &'static Simd,
     /// Lanes that are used.
     streams: usize,
+    /// A call is under way; or was left by a panic of the caller's.
+    busy: bool,
 }
 
 impl Default for Hands {
@@ -31,9 +33,10 @@ impl Default for Hands {
         Hands {
             lanes: Default::default(),
             slots: Default::default(),
-            lockstep: Lockstep::best(),
+            lockstep: lockstep(),
             simd: Simd::best(),
             streams: MOST_LANES,
+            busy: false,
         }
     }
 }
@@ -41,6 +44,10 @@ impl Default for Hands {
 impl Hands {
     pub(crate) fn set_streams(&mut self, streams: usize) {
         self.streams = streams.clamp(1, MOST_LANES);
+    }
+
+    pub(crate) fn kernels(&self) -> &'static str {
+        self.simd.name
     }
 
     pub(crate) fn drop_large(&mut self, bytes: usize) {
@@ -58,8 +65,8 @@ struct Work<'a> {
     /// The first row that no lane has, and the one behind the last.
     row: u32,
     end: u32,
-    /// Lanes that are to share the rows left.
-    pieces: u32,
+    /// Rows that a lane is dealt at once.
+    share: u32,
     /// Lanes at work on it.
     lanes: usize,
 }
@@ -89,9 +96,13 @@ where
     }
 
     pub(crate) fn run(&mut self) {
+        if mem::replace(&mut self.hands.busy, true) {
+            self.hands.lanes.iter_mut().for_each(Lane::clean);
+        }
         loop {
             while self.live < self.hands.streams && self.deal() {}
             if self.live == 0 {
+                self.hands.busy = false;
                 return;
             }
             let stopped = self.hands.lockstep.run(&mut self.hands.lanes[..self.live]);
@@ -102,8 +113,10 @@ where
     /// Gives the next lane some rows; false if there are none.
     fn deal(&mut self) -> bool {
         loop {
-            let open = |work: &Option<Work<'_>>| work.as_ref().is_some_and(Work::is_open);
-            if let Some(slot) = self.works.iter().position(open) {
+            let open = |(work, slot): (&Option<Work<'_>>, &Slot)| {
+                work.as_ref().is_some_and(|work| work.row < work.end && slot.has_room(work.row))
+            };
+            if let Some(slot) = self.works.iter().zip(&self.hands.slots).position(open) {
                 self.begin(slot);
                 return true;
             }
@@ -119,7 +132,7 @@ where
             let result = foreign::decode(&mut job);
             return (self.done)(number, result);
         }
-        // Each slot in use has a lane at work or rows to be dealt, and there are as many as lanes.
+        // Each slot in use has a lane at work or rows that can be dealt, and there are as many as lanes.
         let Some(free) = self.works.iter().position(Option::is_none) else { return };
         let slot = &mut self.hands.slots[free];
         if let Err(error) = slot.open(&job) {
@@ -136,16 +149,14 @@ where
             (Some(_), None) => Use::Refused,
             (Some(_), Some(_)) => Use::Used,
         };
-        self.works[free] = Some(Work::of((number, job), slot, points, self.hands.streams));
+        self.works[free] = Some(Work::of((number, job), slot, points));
     }
 
     /// Gives the first free lane a share of the rows of a slot.
     fn begin(&mut self, slot: usize) {
         let Some(work) = &mut self.works[slot] else { return };
-        let share = (work.end - work.row).div_ceil(work.pieces.max(1));
-        let rows = work.row..work.row + share;
-        work.row += share;
-        work.pieces = work.pieces.saturating_sub(1);
+        let rows = work.row..work.row.saturating_add(work.share).min(work.end);
+        work.row = rows.end;
         work.lanes += 1;
         let number = self.live;
         self.live += 1;
@@ -239,22 +250,11 @@ where
 
 impl<'a> Work<'a> {
     /// All of a picture, to be dealt out.
-    fn of(
-        (number, job): (usize, Job<'a>),
-        slot: &Slot,
-        points: Option<EntryPoints<'a>>,
-        streams: usize,
-    ) -> Work<'a> {
+    fn of((number, job): (usize, Job<'a>), slot: &Slot, points: Option<EntryPoints<'a>>) -> Self {
         let rows = &slot.layout.rows;
-        let mut work = Work {
-            job,
-            number,
-            points,
-            row: rows.start,
-            end: rows.end,
-            pieces: streams as u32,
-            lanes: 0,
-        };
+        // Each row can be entered: dealt one by one, all lanes are busy to the end.
+        let (row, end, share) = (rows.start, rows.end, 1);
+        let mut work = Work { job, number, points, row, end, share, lanes: 0 };
         if points.is_none() {
             work.begin_again(slot);
         }
@@ -263,12 +263,8 @@ impl<'a> Work<'a> {
 
     /// Without entry points the walk is from the first row on, by one lane.
     fn begin_again(&mut self, slot: &Slot) {
-        (self.points, self.pieces) = (None, 1);
+        (self.points, self.share) = (None, u32::MAX);
         (self.row, self.end) = (0, slot.layout.rows.end);
-    }
-
-    fn is_open(&self) -> bool {
-        self.row < self.end
     }
 
     fn picture(&self, slot: &Slot) -> Picture<'a> {

@@ -3,6 +3,7 @@
 //! The chooser between what is decoded here and what is not. No entropy-coded byte is looked at.
 
 mod components;
+mod enough;
 mod exif;
 mod frame;
 mod markers;
@@ -17,9 +18,9 @@ pub(crate) use self::whole::finish;
 pub use self::whole::whole;
 
 use self::frame::Frame;
-use self::markers::{APP0, APP1, APP14, DHT, DQT, DRI, EOI, SOI, SOS, Walk, is_frame};
+use self::markers::{APP0, APP1, APP14, DAC, DHT, DQT, DRI, SOS, Walk, is_frame, is_segment};
 use self::tables::Tables;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 
 /// What a JPEG says of itself before its pixels begin.
 #[derive(Debug, Clone)]
@@ -37,6 +38,8 @@ pub struct Header {
     orientation: Option<u8>,
     channels: u8,
     progressive: bool,
+    /// Blocks of all components.
+    blocks: u64,
     /// Why it is not decoded here, in words; none if it is.
     foreign: Option<&'static str>,
 }
@@ -62,8 +65,8 @@ impl Header {
         let mut frame: Option<Frame> = None;
         loop {
             let (marker, at) = walk.marker()?;
-            if matches!(marker, EOI | SOI | 0x01 | 0xd0..=0xd7) {
-                let text = format!("marker ff{marker:02x} before the first scan");
+            if !is_segment(marker) {
+                let text = format!("marker ff{marker:02x} can't stand before the first scan");
                 return Err(Error::damaged(at, text));
             }
             let start = walk.at() + 2;
@@ -76,6 +79,7 @@ impl Header {
                 }
                 DQT => tables.quantisation(segment, at)?,
                 DHT => tables.huffman(bytes, start, segment.len(), at)?,
+                DAC => scan::conditioning(segment, at)?,
                 DRI => marks.restart = scan::restart(segment, at)?,
                 APP0 if segment.starts_with(b"JFIF\0") && segment.len() >= 14 => marks.jfif = true,
                 APP1 if marks.orientation.is_none() => {
@@ -119,9 +123,19 @@ impl Header {
             orientation: marks.orientation,
             channels: frame.channels(),
             progressive: frame.is_progressive(),
+            blocks: frame.blocks(),
             components,
             foreign,
         })
+    }
+
+    /// # Errors
+    /// [`ErrorKind::Usage`]: these bytes are too few; it was made of others.
+    pub(crate) fn check_bytes(&self, bytes: &[u8]) -> Result<()> {
+        if self.data <= bytes.len() {
+            return Ok(());
+        }
+        Err(Error::new(ErrorKind::Usage, "the header is not of these bytes"))
     }
 
     /// MCUs across and down.

@@ -49,8 +49,10 @@ impl<'a> Job<'a> {
     }
 
     /// # Errors
-    /// [`ErrorKind::Usage`]: the region is not within the picture, or the output is too small.
+    /// [`ErrorKind::Usage`]: the region is not within the picture, the output is too small, or the
+    /// header is that of another JPEG (where that is seen).
     pub(crate) fn check(&self) -> Result<()> {
+        self.header.check_bytes(self.bytes)?;
         let area = self.area();
         area.check(self.scale.of(self.header.width, self.header.height))?;
         let line = area.width as usize * self.colour.bytes();

@@ -1,7 +1,38 @@
 //! JPEG for training: bytes in, pixels out; no files, no threads, nothing of shards.
 //!
 //! Baseline and extended sequential Huffman JPEGs are decoded here, byte for byte as libjpeg-turbo
-//! does by default; everything else goes to `zune-jpeg` behind the same interface.
+//! does by default: accurate integer inverse DCT, fancy upsampling. A region is the same crop of the
+//! whole, a scale is libjpeg-turbo's scaled decoding. Everything else (progressive, four components,
+//! unusual sampling) goes to `zune-jpeg` behind the same interface, and may differ by a few steps.
+//!
+//! What is different here:
+//! - several streams are decoded in step in one thread ([`Decoder::decode_group`]): while one waits for
+//!   a table, the others go on;
+//! - [`EntryPoints`], made once by a [`Scanner`], tell where each row of blocks starts, so that a crop
+//!   is decoded without what lies above and beside it, and the rows of one picture are streams of
+//!   their own;
+//! - nothing is painted over: damage is an [`Error`] with its byte.
+//!
+//! ```
+//! use tarflume_jpeg::{Decoder, Header, Job, Region, Scanner};
+//! # let jpeg = tarflume_fixtures::PHOTOS[0].jpeg;
+//! let header = Header::parse(jpeg)?;
+//! let mut points = Vec::new();
+//! Scanner::new().scan(jpeg, &header, &mut points)?; // once, when it is packed
+//!
+//! let region = Region { left: 40, top: 30, width: 64, height: 48 };
+//! let mut pixels = vec![0; 64 * 48 * 3];
+//! let whole = Job::new(jpeg, &header, &mut pixels);
+//! let job = Job { region: Some(region), entry_points: Some(&points), stride: 64 * 3, ..whole };
+//! let report = Decoder::new().decode(job)?;
+//! assert!(report.decoded < report.blocks);
+//! # Ok::<(), tarflume_jpeg::Error>(())
+//! ```
+//!
+//! Floors, lower ones first: `error extent checksum` (words) < `header` (what stands before the data)
+//! < `entropy` (codes to coefficients) and `simd` (coefficients to samples to pixels) < `position
+//! points` (places in the data) < `layout planes lines` (which samples, where) < `job` < `strand`
+//! (a lane's walk) and `slot` (a picture under way) < `group scanner foreign` < `decoder`.
 
 mod checksum;
 mod decoder;

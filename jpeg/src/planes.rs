@@ -1,8 +1,13 @@
-//! `Planes`: the samples of a region's components, from inverse DCT to upsampling.
+//! `Planes`: the samples of a region's components, from inverse DCT to upsampling: of the last few rows
+//! of MCUs.
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::layout::{Layout, Part};
 use crate::simd::{Blocks, Simd};
+
+/// Rows of MCUs that are kept: those that lanes are at, those whose neighbours are missing, and some for
+/// a lane that lags behind. So the samples of a photograph stay in the cache.
+pub(crate) const KEPT_ROWS: u32 = 8;
 
 /// Samples before and behind each row, for neighbours and whole vectors.
 const MARGIN: usize = 16;
@@ -12,6 +17,8 @@ const MARGIN: usize = 16;
 struct Plane {
     samples: Vec<u8>,
     stride: usize,
+    /// Rows of samples that are kept; each has the place of the one so many rows above it.
+    rows: usize,
     /// The picture's column and row of the first sample behind the margin.
     left: usize,
     top: usize,
@@ -19,7 +26,7 @@ struct Plane {
     columns: usize,
 }
 
-/// The samples of all components; memory is kept from picture to picture.
+/// The samples of all components, of [`KEPT_ROWS`] rows of MCUs at a time; memory is kept from picture to picture.
 #[derive(Debug, Default)]
 pub(crate) struct Planes([Plane; 3]);
 
@@ -28,7 +35,7 @@ impl Planes {
     pub(crate) fn bytes(layout: &Layout) -> u64 {
         let plane = |part: &Part| {
             let across = u64::from(layout.columns.end - layout.columns.start);
-            let down = u64::from(layout.rows.end - layout.rows.start);
+            let down = u64::from(kept(layout));
             let block = u64::from(part.block);
             let stride = across * u64::from(part.h) * block + 2 * MARGIN as u64;
             stride * down * u64::from(part.v) * block
@@ -48,8 +55,8 @@ impl Planes {
             plane.left = layout.columns.start as usize * across;
             plane.top = layout.rows.start as usize * down;
             plane.stride = plane.columns + 2 * MARGIN;
-            let rows = (layout.rows.end - layout.rows.start) as usize * down;
-            room(&mut plane.samples, plane.stride * rows)?;
+            plane.rows = kept(layout) as usize * down;
+            room(&mut plane.samples, plane.stride * plane.rows)?;
         }
         Ok(())
     }
@@ -84,7 +91,7 @@ impl Planes {
             let Some(quant) = &quant[part.quant] else { continue };
             let size = part.block as usize;
             let idct = simd.idct[part.block.leading_zeros() as usize - 28];
-            let top = (row - layout.rows.start) as usize * part.v as usize * size;
+            let top = (row - layout.rows.start) as usize * part.v as usize * size % plane.rows;
             for y in 0..part.v as usize {
                 for x in 0..part.h as usize {
                     let at = (top + y * size) * plane.stride + MARGIN + x * size;
@@ -108,7 +115,7 @@ impl Planes {
     /// Samples of component `n`, row `y` of the picture, from column `x` on, and one sample before it.
     pub(crate) fn line(&self, n: usize, y: u32, x: u32) -> &[u8] {
         let plane = &self.0[n];
-        let start = (y as usize - plane.top) * plane.stride + MARGIN - 1;
+        let start = (y as usize - plane.top) % plane.rows * plane.stride + MARGIN - 1;
         let row = &plane.samples[start..start + plane.columns + 1 + MARGIN];
         &row[x as usize - plane.left..]
     }
@@ -133,6 +140,11 @@ impl Plane {
             }
         }
     }
+}
+
+/// Rows of MCUs of a region that are kept at once.
+fn kept(layout: &Layout) -> u32 {
+    (layout.rows.end - layout.rows.start).min(KEPT_ROWS)
 }
 
 /// Makes `buffer` at least `bytes` long; what it held is of no use.

@@ -82,6 +82,7 @@ impl<'a> EntryPoints<'a> {
             && u32::from(fixed.rows) == rows
             && each == columns.div_ceil(step)
             && fixed.data as usize == data
+            && self.place(0, 0) == Position { byte: data, ..Position::default() }
     }
 
     /// MCUs of a row between two places.
@@ -119,7 +120,7 @@ mod tests {
         let place = |n: usize| Position {
             byte: 600 + n * n * 3,
             bit: (n * 5 % 8) as u32,
-            predictors: [n as i32 * 17 - 400, -(n as i32), 3],
+            predictors: [n as i32 * if n < 20 { -17 } else { 40 }, -(n as i32), 0],
         };
         (0..count).map(place).collect()
     }

@@ -58,8 +58,15 @@ pub(crate) fn end_of(bytes: &[u8], position: &Position) -> usize {
     let stuffed = usize::from(bytes.get(position.byte) == Some(&0xff));
     match position.bit {
         0 => position.byte.min(bytes.len()),
-        _ => (position.byte + 1 + stuffed).min(bytes.len()),
+        _ => position.byte.saturating_add(1 + stuffed).min(bytes.len()),
     }
+}
+
+/// Whether a byte of data that begin at `start` is the second half of a marker or of a stuffed ff:
+/// nothing can begin or end there.
+pub(crate) fn is_inside(bytes: &[u8], start: usize, byte: usize) -> bool {
+    let before = byte.checked_sub(1).filter(|&at| at >= start).and_then(|at| bytes.get(at));
+    before == Some(&0xff) && bytes.get(byte) != Some(&0xff)
 }
 
 #[cfg(test)]
@@ -71,7 +78,7 @@ mod tests {
     fn bytes_are_found_again_in_the_input() {
         let input: Vec<u8> = [7, 0xff, 0, 8, 9, 0xff, 0xd0, 10, 0xff, 0, 0xff, 0, 11].repeat(5);
         let mut found = Lane::default().data;
-        unstuff(&input, 0, input.len(), &mut found);
+        unstuff(&input, 0..input.len(), 9, &mut found).unwrap();
         let mut cursor = Cursor::new(&input, 0);
         for (n, &byte) in found.bytes[..found.len()].iter().enumerate() {
             assert_eq!(input[cursor.find(n)], byte, "byte {n}");
@@ -85,5 +92,15 @@ mod tests {
         let bytes = [1, 0xff, 0, 2];
         let end = |byte, bit| end_of(&bytes, &Position { byte, bit, predictors: [0; 3] });
         assert_eq!([end(0, 0), end(0, 3), end(1, 0), end(1, 5), end(3, 1)], [0, 1, 1, 3, 4]);
+        assert_eq!([end(4, 0), end(9, 1), end(usize::MAX, 0), end(usize::MAX, 7)], [4; 4]);
+    }
+
+    #[test]
+    fn nothing_begins_inside_a_pair() {
+        let bytes = [0xff, 0, 1, 0xff, 0, 0xff, 0xff, 0xd0, 2, 0xff];
+        let inside = |start| (0..=11).filter(|&n| is_inside(&bytes, start, n)).collect::<Vec<_>>();
+        assert_eq!(inside(0), [1, 4, 7, 10]);
+        assert_eq!(inside(1), [4, 7, 10]);
+        assert!(!is_inside(&bytes, 0, usize::MAX));
     }
 }

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use crate::entropy::{Lane, Lockstep, MOST_LANES, Tables};
+use crate::entropy::{Lane, Lockstep, MOST_LANES, Tables, scan_lockstep};
 use crate::error::{Error, ErrorKind, Result};
 use crate::header::Header;
 use crate::points::{encode, step};
@@ -43,7 +43,7 @@ impl Default for Scanner {
         Scanner {
             lanes: Default::default(),
             notes: Default::default(),
-            lockstep: Lockstep::best(),
+            lockstep: scan_lockstep(),
             blob: Vec::new(),
         }
     }
@@ -108,12 +108,16 @@ impl Scanner {
 
     fn begin(&mut self, lane: usize, number: usize, picture: &Picture<'_>) -> Result<()> {
         let header = picture.header;
+        header.check_bytes(picture.bytes)?;
         if let Some(why) = header.foreign() {
             return Err(Error::new(ErrorKind::Unsupported, format!("no entry points: {why}")));
         }
         if u32::try_from(picture.bytes.len()).is_err() {
             return Err(Error::new(ErrorKind::Limit, "no entry points beyond 4 GiB"));
         }
+        let (columns, rows) = picture.mcus;
+        let each = u64::from(columns) * header.components.blocks() as u64;
+        header.check_rows(picture.bytes, rows, each)?;
         let (lane, notes) = (&mut self.lanes[lane], &mut self.notes[lane]);
         if Arc::get_mut(&mut notes.tables).is_none() {
             notes.tables = Arc::default();

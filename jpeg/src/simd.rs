@@ -2,12 +2,15 @@
 //!
 //! The chooser and the interface that every set of kernels keeps. No kernel knows of images, planes
 //! or Huffman codes; each set gives the same bytes as the portable one, for every input.
-#![allow(dead_code, unused_imports)]
+
+use std::sync::OnceLock;
 
 pub(crate) use self::run::{Blocks, Simd};
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
 mod colour;
 mod cosines;
 mod groups;
@@ -21,11 +24,7 @@ mod reduced;
 mod run;
 #[cfg(target_arch = "x86_64")]
 mod sse41;
-#[cfg(test)]
-mod tests;
 mod upsample;
-
-use std::sync::OnceLock;
 
 impl Simd {
     /// The best set that runs here.
@@ -38,9 +37,12 @@ impl Simd {
     pub(crate) fn all() -> Vec<&'static Simd> {
         let mut sets = vec![&portable::SIMD];
         #[cfg(target_arch = "x86_64")]
-        sets.extend([sse41::simd(), avx2::simd()].into_iter().flatten());
+        sets.extend([sse41::simd(), avx2::simd(), avx512::simd()].into_iter().flatten());
         #[cfg(target_arch = "aarch64")]
         sets.extend(neon::simd());
         sets
     }
 }
+
+#[cfg(test)]
+mod tests;

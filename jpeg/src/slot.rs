@@ -3,6 +3,7 @@
 //! Rows of MCUs may come in any order; a row of pixels is written as soon as the samples that it
 //! depends on are there, while they are in the cache. Knows nothing of lanes and bits.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use crate::entropy::Tables;
@@ -10,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::job::{Job, Report};
 use crate::layout::Layout;
 use crate::lines::{Lines, Wanted};
-use crate::planes::Planes;
+use crate::planes::{KEPT_ROWS, Planes};
 use crate::simd::Simd;
 
 /// How far a row of MCUs is.
@@ -36,6 +37,8 @@ pub(crate) struct Slot {
     lines: Lines,
     /// The rows of the layout.
     rows: Vec<Row>,
+    /// Of these, the first whose samples are still needed.
+    needed: usize,
 }
 
 impl Slot {
@@ -46,6 +49,8 @@ impl Slot {
     pub(crate) fn open(&mut self, job: &Job<'_>) -> Result<()> {
         job.check()?;
         self.layout = Layout::of(job.header, job.scale, job.region)?;
+        let each = u64::from(self.layout.mcus.0) * self.layout.blocks as u64;
+        job.header.check_rows(job.bytes, self.layout.rows.end, each)?;
         // Lanes have given their share back when a slot is free; if not, this one makes its own.
         let tables = match Arc::get_mut(&mut self.tables) {
             Some(tables) => tables,
@@ -57,9 +62,8 @@ impl Slot {
         };
         tables.build(job.header, job.bytes)?;
         self.planes.set(&self.layout)?;
-        let (columns, rows) = self.layout.mcus;
-        let all = u64::from(columns) * u64::from(rows) * self.layout.blocks as u64;
-        self.report = Report { blocks: all, ..Report::default() };
+        let blocks = u64::from(self.layout.mcus.1) * each;
+        self.report = Report { blocks, ..Report::default() };
         self.reset();
         Ok(())
     }
@@ -71,6 +75,7 @@ impl Slot {
     /// Forgets the rows: they come again.
     pub(crate) fn reset(&mut self) {
         self.error = None;
+        self.needed = 0;
         self.rows.clear();
         self.rows.resize(self.layout.rows.len(), Row::Missing);
     }
@@ -99,15 +104,33 @@ impl Slot {
                 self.rows[near] = Row::Written;
             }
         }
+        while self.needed < self.rows.len() && self.is_done_with(self.needed) {
+            self.needed += 1;
+        }
+    }
+
+    /// Whether the samples of a row of MCUs have room beside those that are still needed.
+    pub(crate) fn has_room(&self, row: u32) -> bool {
+        u64::from(row)
+            < u64::from(self.layout.rows.start) + self.needed as u64 + u64::from(KEPT_ROWS)
+    }
+
+    /// Whether no pixel that is not written depends on a row.
+    fn is_done_with(&self, number: usize) -> bool {
+        self.rows[self.near(number)].iter().all(|&row| row == Row::Written)
+    }
+
+    /// The rows whose pixels depend on this one's samples, and on whose samples its pixels depend.
+    fn near(&self, number: usize) -> Range<usize> {
+        match self.layout.looks_down {
+            true => number.saturating_sub(1)..(number + 2).min(self.rows.len()),
+            false => number..number + 1,
+        }
     }
 
     /// Whether all is there that the pixels of a row depend on.
     fn is_ready(&self, number: usize) -> bool {
-        let near = match self.layout.looks_down {
-            true => number.saturating_sub(1)..(number + 2).min(self.rows.len()),
-            false => number..number + 1,
-        };
-        self.rows[number] == Row::There && !self.rows[near].contains(&Row::Missing)
+        self.rows[number] == Row::There && !self.rows[self.near(number)].contains(&Row::Missing)
     }
 
     /// Writes the pixels of a row of MCUs that lie in the region.

@@ -6,10 +6,10 @@
 use std::ops::Range;
 
 use crate::entropy::{Fault, Lane, unstuff};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::header::{Header, finish};
 use crate::points::EntryPoints;
-use crate::position::{Cursor, Position, end_of};
+use crate::position::{Cursor, Position, end_of, is_inside};
 
 /// The picture that a strand is of.
 #[derive(Debug, Clone, Copy)]
@@ -22,6 +22,17 @@ pub(crate) struct Picture<'a> {
     pub(crate) points: Option<EntryPoints<'a>>,
 }
 
+impl Picture<'_> {
+    /// Restart markers in all its data.
+    fn restarts(&self) -> u64 {
+        let mcus = u64::from(self.mcus.0) * u64::from(self.mcus.1);
+        match self.header.restart {
+            0 => 0,
+            interval => mcus.saturating_sub(1) / u64::from(interval),
+        }
+    }
+}
+
 /// Why a strand can't go on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stop {
@@ -29,6 +40,10 @@ pub(crate) enum Stop {
     Fault(Fault),
     /// No restart marker, or another one than this.
     Restart(u8),
+    /// A restart marker before its time.
+    Early,
+    /// A DC that no picture of 8 bits has.
+    Dc,
     /// A row does not end where the next entry point is.
     Disagrees,
 }
@@ -72,13 +87,17 @@ impl Strand {
     /// Goes to where the walk begins, if it is the picture's start.
     ///
     /// # Errors
-    /// The data are not followed by the end of the image.
+    /// The data are not followed by the end of the image, or there is no memory for them.
     pub(crate) fn start(&mut self, picture: &Picture<'_>, lane: &mut Lane) -> Result<()> {
         if picture.points.is_some() {
             return Ok(()); // They were made from these bytes, whole.
         }
         self.origin = picture.header.data;
-        unstuff(picture.bytes, self.origin, picture.bytes.len(), &mut lane.data);
+        let range = self.origin..picture.bytes.len();
+        let unstuffed = unstuff(picture.bytes, range, picture.restarts(), &mut lane.data);
+        unstuffed.map_err(|_| {
+            Error::new(ErrorKind::Limit, "no memory for the entropy-coded data once more")
+        })?;
         lane.seek(0, [0; 3]);
         (self.until, self.marker) = (picture.header.restart, 0);
         finish(picture.bytes, lane.data.end)
@@ -103,11 +122,14 @@ impl Strand {
         (from, to): (Position, Position),
     ) -> Walked<()> {
         let end = end_of(picture.bytes, &to);
-        if from.byte < picture.header.data || from.byte > end {
+        let split = |place: &Position| is_inside(picture.bytes, picture.header.data, place.byte);
+        if from.byte < picture.header.data || from.byte > end || split(&from) || split(&to) {
             return Err(Stop::Disagrees);
         }
         self.origin = from.byte;
-        unstuff(picture.bytes, from.byte, end, &mut lane.data);
+        // Where there is no memory for a row, the whole picture will be told so.
+        let unstuffed = unstuff(picture.bytes, from.byte..end, picture.restarts(), &mut lane.data);
+        unstuffed.map_err(|_| Stop::Disagrees)?;
         lane.seek(from.bit as usize, from.predictors);
         let bits = 8 * lane.data.len();
         let target = if to.bit == 0 { bits } else { (bits + to.bit as usize).wrapping_sub(8) };
@@ -139,6 +161,12 @@ impl Strand {
     pub(crate) fn go_on(&mut self, picture: &Picture<'_>, lane: &mut Lane) -> Walked<bool> {
         if let Some(fault) = lane.fault() {
             return Err(Stop::Fault(fault));
+        }
+        if lane.data.restarts.get(self.marker).is_some_and(|&(byte, _)| 8 * byte < lane.bit()) {
+            return Err(Stop::Early);
+        }
+        if lane.predictors().iter().any(|&dc| i16::try_from(dc).is_err()) {
+            return Err(Stop::Dc);
         }
         let mcus = self.ahead(picture);
         self.column += mcus;
@@ -192,6 +220,8 @@ impl Strand {
             Stop::Restart(wanted) => {
                 format!("restart marker ffd{wanted} should stand here: the data are damaged")
             }
+            Stop::Early => "a restart marker stands before its time: the data are damaged".into(),
+            Stop::Dc => "the codes add up to a brightness that no picture has".into(),
             Stop::Disagrees => "a row does not end where its entry points say".into(),
         };
         Error::damaged(byte, text).in_row(self.row)

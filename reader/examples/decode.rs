@@ -91,7 +91,8 @@ fn rate(column: &Image, pictures: &[Vec<u8>], threads: usize, count: usize) -> (
                     }
                     let parts = [("jpg", pictures[n % pictures.len()].as_slice())];
                     let (ordinal, seed) = (n as u64, n as u64);
-                    let sample = Sample { key: b"", ordinal, seed, parts: &parts };
+                    let sample =
+                        Sample { key: b"", ordinal, seed, parts: &parts, ..Sample::default() };
                     let mut used = 0;
                     let row = match fixed {
                         Some(bytes) => Row::fixed(&mut row[..bytes]),

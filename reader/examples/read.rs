@@ -2,7 +2,7 @@
 //!
 //!     read DIR --shuffle none|shards|buffer|blocks|full --threads N --batch 256 --mode raw|image
 //!         [--epochs 1] [--source file|mapped] [--verify off|sampled|all] [--parts jpg,json]
-//!         [--memory 1GiB] [--limit SAMPLES]
+//!         [--memory 1GiB] [--limit SAMPLES] [--filter bilinear|fast] [--gap 2] [--stats yes]
 //!
 //! Prints KEY=VALUE: seconds `s` from opening to the last batch, `samples`, `mb`, `ttfb` seconds to the
 //! first batch, `s4` and `n4` from the fourth batch on, then the statistics as comment lines.
@@ -12,6 +12,8 @@ use std::collections::HashMap;
 use std::time::Instant;
 
 use tarflume::RandomResizedCrop;
+use tarflume::decode::image::Image;
+use tarflume::decode::resize::Filter;
 use tarflume::fetch::fetched::Verify;
 use tarflume::source::open::SourceKind;
 use tarflume::{Error, Loader, LoaderBuilder, Result, Shuffle};
@@ -53,6 +55,18 @@ fn shuffle(word: &str) -> Result<Shuffle> {
     })
 }
 
+fn image(flags: &HashMap<String, String>) -> Result<Image> {
+    let gap = flag(flags, "gap", "2");
+    let gap = gap.parse().map_err(|_| Error::usage(format!("--gap {gap}: a number is wanted")))?;
+    let filter = match flag(flags, "filter", "bilinear") {
+        "bilinear" => Filter::Bilinear,
+        "fast" => Filter::BilinearFast,
+        other => return Err(Error::usage(format!("--filter {other}"))),
+    };
+    let crop = RandomResizedCrop::new(224).flip(0.5);
+    Ok(Image::new("jpg", crop).filter(filter).reducing_gap(Some(gap)))
+}
+
 fn builder(dir: &str, flags: &HashMap<String, String>) -> Result<LoaderBuilder> {
     let mut builder = Loader::builder(dir)
         .shuffle(shuffle(flag(flags, "shuffle", "none"))?)
@@ -72,7 +86,7 @@ fn builder(dir: &str, flags: &HashMap<String, String>) -> Result<LoaderBuilder> 
             _ => Verify::Off,
         });
     if flag(flags, "mode", "raw") == "image" {
-        builder = builder.image("jpg", RandomResizedCrop::new(224).flip(0.5));
+        builder = builder.column("jpg", image(flags)?);
     } else {
         for part in flag(flags, "parts", "jpg,json").split(',') {
             builder = builder.bytes(part);

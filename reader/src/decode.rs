@@ -3,6 +3,7 @@
 //! The trait and what it is handed. Implementations stand in the files below; a user's own takes ten
 //! lines. Nothing here reads files, starts threads or knows of batches.
 
+pub mod blocks;
 pub mod class;
 mod drawing;
 pub mod fixed_crop;
@@ -30,6 +31,7 @@ use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
+use self::blocks::Blocks;
 use crate::column::{Row, RowShape};
 use crate::error::Result;
 
@@ -73,6 +75,12 @@ pub trait Decode: Send + Sync + 'static {
         false
     }
 
+    /// True if it wants the entry points of its JPEGs, which [`Sample::entry_points`] then has of those
+    /// whose sidecar does; asked once.
+    fn wants_entry_points(&self) -> bool {
+        false
+    }
+
     /// Whether what it was built with makes sense; asked once, before anything is read.
     ///
     /// # Errors
@@ -107,7 +115,7 @@ pub trait Decode: Send + Sync + 'static {
 }
 
 /// A sample as a [`Decode`] sees it.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub struct Sample<'a> {
     /// Its key.
     pub key: &'a [u8],
@@ -117,12 +125,20 @@ pub struct Sample<'a> {
     pub seed: u64,
     /// The needed parts, in the order of [`Decode::parts`]: the extension found and its bytes.
     pub parts: &'a [(&'a str, &'a [u8])],
+    /// The entry points of each of these; none at all where they are not wanted.
+    pub entry_points: &'a [Option<&'a [u8]>],
 }
 
 impl<'a> Sample<'a> {
     /// The bytes of the `n`th needed part.
     pub fn part(&self, n: usize) -> &'a [u8] {
         self.parts[n].1
+    }
+
+    /// The entry points of the `n`th needed part: if [`Decode::wants_entry_points`], there is a sidecar
+    /// and it has them. The bytes come from a file and may say anything.
+    pub fn entry_points(&self, n: usize) -> Option<&'a [u8]> {
+        self.entry_points.get(n).copied().flatten()
     }
 
     /// The extension under which the `n`th needed part was found.
@@ -155,6 +171,8 @@ pub struct Scratch {
     memory: Option<Arc<dyn Memory>>,
     reserved: u64,
     refused: bool,
+    /// What was spared of JPEGs since it was asked.
+    pub(crate) blocks: Blocks,
 }
 
 impl Scratch {

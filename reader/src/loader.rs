@@ -23,6 +23,7 @@ mod stream_builder;
 mod stream_feed;
 mod stream_labour;
 mod stream_loader;
+mod substitute;
 mod taking;
 
 use std::fmt;

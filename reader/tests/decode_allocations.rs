@@ -51,7 +51,7 @@ fn counted(column: &dyn Decode, part: &[u8]) -> (u64, u64) {
     let mut counts = (0, 0);
     for _ in 0..2 {
         let parts = [("ext", part)];
-        let sample = Sample { key: b"a", ordinal: 0, seed: 7, parts: &parts };
+        let sample = Sample { key: b"a", ordinal: 0, seed: 7, parts: &parts, ..Sample::default() };
         let bytes = &mut bytemuck::cast_slice_mut(&mut row)[..room];
         let mut used = 0;
         let row = if fixed { Row::fixed(bytes) } else { Row::variable(bytes, &mut used) };

@@ -32,9 +32,9 @@ const USAGE: &str = "tarflume-bench-jpeg [OPTION VALUE]... FILE_OR_FOLDER...
   --threads A,B      [1,2]
   --data A,B         of photos, mosaics [both]
   --photos N         at most so many photographs [all]
-  --mosaics N        so many large pictures made of them [12]
-  --once NAME        one pass of this competitor of the one table, nothing printed: for tools that
-                     count instructions; `nobody` only loads the data
+  --mosaics N        so many large pictures made of them [32]
+  --once NAME        one pass of this competitor of the one table, over the one kind of data:
+                     for tools that count instructions; `nobody` only loads the data
   --list             names of the tables' competitors
 ";
 
@@ -68,7 +68,7 @@ fn asked() -> Result<Asked, String> {
         threads: "1,2".into(),
         data: "photos,mosaics".into(),
         photos: usize::MAX,
-        mosaics: 12,
+        mosaics: 32,
         once: None,
         list: false,
         paths: Vec::new(),
@@ -149,6 +149,7 @@ fn once(name: &str, tables: &[&Table], sets: &[Data]) -> Result<(), String> {
     let ([table], [data]) = (tables, sets) else {
         return Err("--once needs one table and one kind of data".into());
     };
+    println!("images={}", data.items.len());
     if name == "nobody" {
         return Ok(());
     }

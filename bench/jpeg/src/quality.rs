@@ -43,7 +43,7 @@ impl Quality {
 fn pixels(data: &Data, competitor: &Competitor) -> Result<Vec<Vec<u8>>, String> {
     let mut all = vec![Vec::new(); data.items.len()];
     let mut see = |item: usize, pixels: &[u8]| all[item] = pixels.to_vec();
-    let done = (competitor.make)(data).work(&Queue::new(data), &mut see);
+    let done = (competitor.make)(data).work(&Queue::new(data, 1), &mut see);
     done.map_err(|why| format!("{}: {why}", competitor.name))?;
     Ok(all)
 }

@@ -26,7 +26,7 @@ pub(crate) struct Row {
 /// # Errors
 /// An image failed, or was not seen.
 pub(crate) fn pass(data: &Data, workers: &mut [Box<dyn Worker + '_>]) -> Result<Pass, String> {
-    let queue = Queue::new(data);
+    let queue = Queue::new(data, workers.len());
     let (start, cpu) = (Instant::now(), shim::cpu_seconds());
     let count = |worker: &mut Box<dyn Worker + '_>| {
         let mut seen = 0;

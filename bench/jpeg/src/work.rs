@@ -62,22 +62,35 @@ impl Data {
     }
 }
 
+/// Fewer images would leave streams without work.
+const LEAST: usize = 4;
+
 /// The items that no thread has taken yet.
 pub(crate) struct Queue<'d> {
     pub(crate) data: &'d Data,
+    threads: usize,
     next: AtomicUsize,
 }
 
 impl<'d> Queue<'d> {
-    pub(crate) fn new(data: &'d Data) -> Queue<'d> {
-        Queue { data, next: AtomicUsize::new(0) }
+    pub(crate) fn new(data: &'d Data, threads: usize) -> Queue<'d> {
+        Queue { data, threads, next: AtomicUsize::new(0) }
     }
 
-    /// The next `most` items, fewer at the end, none behind it.
+    /// The next items, `most` of them while there are many, fewer towards the end, lest one thread
+    /// has all that is left; none behind the end.
     pub(crate) fn take(&self, most: usize) -> std::ops::Range<usize> {
-        let from = self.next.fetch_add(most, Ordering::Relaxed);
         let end = self.data.items.len();
-        from.min(end)..(from + most).min(end)
+        let share = |from: usize| match self.threads {
+            1 => most,
+            threads => most.min(((end - from) / (2 * threads)).max(LEAST)),
+        };
+        let behind = |from: usize| (from + share(from)).min(end);
+        let step = |from| (from < end).then(|| behind(from));
+        match self.next.fetch_update(Ordering::Relaxed, Ordering::Relaxed, step) {
+            Ok(from) => from..behind(from),
+            Err(_) => end..end,
+        }
     }
 }
 

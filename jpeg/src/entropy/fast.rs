@@ -11,11 +11,11 @@ use super::lane::Lane;
 use super::lockstep::{Lockstep, rounds1, rounds2, rounds3, rounds4};
 
 macro_rules! compiled {
-    ($name:ident, $count:literal, $rounds:ident) => {
+    ($name:ident, $count:literal, $rounds:ident, $keep:literal) => {
         fn $name(lanes: [&mut Lane; $count]) -> usize {
             #[target_feature(enable = "bmi1,bmi2,lzcnt,movbe,popcnt")]
             fn inner(lanes: [&mut Lane; $count]) -> usize {
-                $rounds(lanes)
+                $rounds::<$keep>(lanes)
             }
             // SAFETY: `lockstep` has found these instructions, see the contract.
             unsafe { inner(lanes) }
@@ -23,17 +23,23 @@ macro_rules! compiled {
     };
 }
 
-compiled!(one, 1, rounds1);
-compiled!(two, 2, rounds2);
-compiled!(three, 3, rounds3);
-compiled!(four, 4, rounds4);
+compiled!(one, 1, rounds1, true);
+compiled!(two, 2, rounds2, true);
+compiled!(three, 3, rounds3, true);
+compiled!(four, 4, rounds4, true);
+compiled!(scan_one, 1, rounds1, false);
+compiled!(scan_two, 2, rounds2, false);
+compiled!(scan_three, 3, rounds3, false);
+compiled!(scan_four, 4, rounds4, false);
 
-/// The steps, if this processor can run them.
-pub(super) fn lockstep() -> Option<Lockstep> {
+/// The steps, if this processor can run them: those that keep coefficients, and those that don't.
+pub(super) fn lockstep() -> Option<(Lockstep, Lockstep)> {
     let found = is_x86_feature_detected!("bmi1")
         && is_x86_feature_detected!("bmi2")
         && is_x86_feature_detected!("lzcnt")
         && is_x86_feature_detected!("movbe")
         && is_x86_feature_detected!("popcnt");
-    found.then_some(Lockstep { one, two, three, four })
+    let keep = Lockstep { one, two, three, four };
+    let scan = Lockstep { one: scan_one, two: scan_two, three: scan_three, four: scan_four };
+    found.then_some((keep, scan))
 }

@@ -5,7 +5,7 @@
 //! no value, only what is to be added to the bits that follow the code, and each code fills two runs of
 //! equal entries.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::header::{Header, HuffmanSpec};
 
 /// Bits that a table is looked up by.
@@ -17,16 +17,16 @@ const ENTRIES: usize = 1 << LOOK;
 /// | bits | what |
 /// |---|---|
 /// | 0..8 | 64 less the bits of code and value together |
-/// | 8..16 | bits of the value |
-/// | 16..24 | places to move on in the zigzag: run + 1; [`END`] or [`RARE`] |
-/// | 32..64 | what is added to the value's bits, signed |
+/// | 8..16 | places to move on in the zigzag: run + 1; [`END`] or [`RARE`] |
+/// | 16..32 | ones for the bits of the value |
+/// | 32..48 | what is added to the value's bits, signed |
 pub(crate) type Entries = [u64; ENTRIES];
 
 /// A move of more than a block: the block has ended.
 pub(crate) const END: u64 = 128;
 /// The entry does not tell: [`Table::rare`] does. No bits are taken.
 pub(crate) const RARE: u64 = 192;
-const ASK: u64 = RARE << 16 | 64;
+const ASK: u64 = RARE << 8 | 64;
 
 /// The most bits of a value: T.81, tables F.1 and F.2, for samples of 8 bits.
 const MOST_DC: u32 = 11;
@@ -77,7 +77,8 @@ impl Table {
         for (length, &codes) in (1..=16u32).zip(counts) {
             self.places[length as usize] = next as i32 - code as i32;
             let end = next + usize::from(codes);
-            if code + u32::from(codes) > 1 << length {
+            // No code is all ones, as T.81 wants it; libjpeg-turbo takes no such table, either.
+            if codes > 0 && code + u32::from(codes) >= 1 << length {
                 let text = format!("a Huffman table has too many codes of {length} bits");
                 return Err(Error::damaged(at, text));
             }
@@ -101,8 +102,14 @@ impl Table {
     fn symbol(&self, window: u64) -> Option<(u8, u32)> {
         let bits = (window >> 48) as u32;
         // Shorter codes are rare here only because their symbols can't be.
-        let length = (LOOK as usize..=16).find(|&length| bits < self.ends[length])?;
         if bits < self.ends[LOOK as usize - 1] {
+            return None;
+        }
+        // Ends never fall, so counting those that are passed needs no branches.
+        let ends = &self.ends[LOOK as usize..];
+        let length =
+            LOOK as usize + ends.iter().map(|&end| usize::from(bits >= end)).sum::<usize>();
+        if length > 16 {
             return None;
         }
         let place = self.places[length] + (bits >> (16 - length)) as i32;
@@ -142,10 +149,10 @@ fn enter(kind: Kind, entries: &mut [u64], symbol: u8, length: u32) {
     if unknown || (size > 0 && length == LOOK) {
         return;
     }
-    let entry = u64::from(64 - length - size) | u64::from(size) << 8 | moves << 16;
-    let negative = 1 - (1i64 << size); // of values whose first bit is 0
+    let entry = u64::from(64 - length - size) | moves << 8 | ((1 << size) - 1) << 16;
+    let negative = 1 - (1i32 << size); // of values whose first bit is 0
     let (low, high) = entries.split_at_mut(if size > 0 { entries.len() / 2 } else { 0 });
-    low.fill(entry | (negative as u64) << 32);
+    low.fill(entry | u64::from(negative as u16) << 32);
     high.fill(entry);
 }
 
@@ -179,10 +186,14 @@ impl Tables {
 fn build(kind: Kind, table: &mut Table, spec: Option<HuffmanSpec>, bytes: &[u8]) -> Result<()> {
     let found = spec.and_then(|spec| {
         let (counts, symbols) = bytes.get(spec.at..)?.split_first_chunk::<16>()?;
-        Some((counts, symbols.get(..spec.codes)?, spec.at))
+        let all = counts.iter().map(|&n| usize::from(n)).sum::<usize>() == spec.codes;
+        Some((counts, symbols.get(..spec.codes).filter(|_| all)?, spec.at))
     });
     let Some((counts, symbols, at)) = found else {
-        return Err(Error::damaged(0, "a Huffman table is missing"));
+        return Err(Error::new(ErrorKind::Usage, "the header is not of these bytes"));
     };
+    if kind == Kind::Dc && symbols.iter().any(|&size| size > 15) {
+        return Err(Error::damaged(at, "a Huffman table of DC has symbols that are none"));
+    }
     table.fill(kind, counts, symbols, at)
 }

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use super::huffman::{END, Entries, RARE, Tables};
+use super::huffman::{END, Entries, LOOK, RARE, Tables};
 use super::unstuff::Unstuffed;
 use crate::header::{Components, MCU_BLOCKS, NATURAL};
 
@@ -77,6 +77,8 @@ impl Lane {
     /// Makes room for legs of up to `blocks` blocks.
     pub(crate) fn set_room(&mut self, blocks: usize) {
         if self.coefficients.len() < blocks {
+            self.coefficients.reserve_exact(blocks - self.coefficients.len());
+            self.last.reserve_exact(blocks - self.last.len());
             self.coefficients.resize(blocks, [0; 64]);
             self.last.resize(blocks, 0);
         }
@@ -94,6 +96,12 @@ impl Lane {
     /// Forgets the blocks of a leg that nobody wants.
     pub(crate) fn wipe(&mut self) {
         self.coefficients.iter_mut().take(self.state.blocks).for_each(|block| *block = [0; 64]);
+    }
+
+    /// Forgets all: a call was left half-way.
+    pub(crate) fn clean(&mut self) {
+        self.coefficients.fill([0; 64]);
+        self.tables = None;
     }
 
     /// Puts the lane at a bit of its data, in front of an MCU.
@@ -238,9 +246,9 @@ fn value(window: u64, length: u32, size: u32) -> i32 {
 
 /// What the entry says that follows the code, from the window it was looked up with.
 #[inline(always)]
-pub(super) fn entry_value(entry: u64, window: u64) -> i32 {
-    let mask = (1u64 << ((entry >> 8) & 63)) - 1;
-    ((window >> (entry & 63)) & mask) as i32 + (entry >> 32) as i32
+pub(super) fn entry_value(entry: u64, window: u64) -> i16 {
+    let bits = (window >> (entry & 63)) as u16 & (entry >> 16) as u16;
+    bits.wrapping_add((entry >> 32) as u16) as i16
 }
 
 impl<'a> Cold<'a> {
@@ -258,9 +266,9 @@ impl<'a> Cold<'a> {
         self.state.place = if next >= self.pattern.count { 0 } else { next };
         let Some(window) = window(data, bit) else { return self.fail(Fault::Cut) };
         let table = &self.tables.dc[usize::from(dc) & 3];
-        let entry = table.entries[(window >> 54) as usize];
+        let entry = table.entries[(window >> (64 - LOOK)) as usize];
         let (difference, bits) = if entry & 64 == 0 {
-            (entry_value(entry, window), 64 - (entry & 63) as usize)
+            (entry_value(entry, window).into(), 64 - (entry & 63) as usize)
         } else {
             let Some(rare) = table.rare_dc(window) else { return self.fail(Fault::NoCode) };
             (value(window, rare.length, rare.size), (rare.length + rare.size) as usize)
@@ -283,7 +291,7 @@ impl Hot<'_> {
     /// to the next block, or in this one. False if the lane stops.
     #[inline(always)]
     pub(super) fn turn(&mut self, entry: u64) -> bool {
-        let moves = (entry >> 16) & 0xff;
+        let moves = (entry >> 8) & 0xff;
         let last = if moves == END {
             self.k - END as usize
         } else if self.k == 63 {

@@ -1,44 +1,60 @@
-//! The steps inside blocks, for one to four lanes in turn, and which set of instructions they take.
+//! The steps inside blocks, for one to four lanes in turn.
 
+use super::huffman::LOOK;
 use super::lane::{Hot, Lane, PLACES, entry_value, window};
 
 /// The most lanes that are decoded in turn. More need more registers than there are, and gain nothing.
 pub(crate) const MOST_LANES: usize = 4;
 
+/// Bits of a window that must not be taken if a third symbol is to come from it.
+const ROOM: usize = 57 - 20;
+
 /// Two symbols of one lane, both from one window of 57 bits: no symbol that the table tells has more
-/// than 20. False if the lane stops.
+/// than 20; with `MORE` a third one, where there is room. False if the lane stops.
 #[inline(always)]
-fn step(lane: &mut Hot<'_>) -> bool {
-    let Some(mut bits) = window(lane.data, lane.bit) else { return lane.cut() };
-    let entry = lane.ac[(bits >> 54) as usize];
-    symbol(lane, entry, bits);
+fn step<const KEEP: bool, const MORE: bool>(lane: &mut Hot<'_>) -> bool {
+    let first = lane.bit;
+    let Some(mut bits) = window(lane.data, first) else { return lane.cut() };
+    let entry = lane.ac[(bits >> (64 - LOOK)) as usize];
+    symbol::<KEEP>(lane, entry, bits);
     if lane.k >= 63 {
         return lane.turn(entry);
     }
-    bits <<= 64 - (entry & 127);
-    let entry = lane.ac[(bits >> 54) as usize];
-    symbol(lane, entry, bits);
+    bits <<= 64 - (entry & 0xff);
+    let entry = lane.ac[(bits >> (64 - LOOK)) as usize];
+    symbol::<KEEP>(lane, entry, bits);
+    if lane.k >= 63 {
+        return lane.turn(entry);
+    }
+    if !MORE || lane.bit - first > ROOM {
+        return true;
+    }
+    bits <<= 64 - (entry & 0xff);
+    let entry = lane.ac[(bits >> (64 - LOOK)) as usize];
+    symbol::<KEEP>(lane, entry, bits);
     if lane.k >= 63 { lane.turn(entry) } else { true }
 }
 
-/// Stores what the entry tells, and moves on.
+/// Stores what the entry tells, if it is to be kept, and moves on.
 #[inline(always)]
-fn symbol(lane: &mut Hot<'_>, entry: u64, bits: u64) {
-    lane.k += (entry >> 16) as usize & 0xff;
-    lane.block[usize::from(PLACES[lane.k & 255]) & 63] = entry_value(entry, bits) as i16;
-    lane.bit += 64 - (entry & 127) as usize;
+fn symbol<const KEEP: bool>(lane: &mut Hot<'_>, entry: u64, bits: u64) {
+    lane.k += (entry >> 8) as usize & 0xff;
+    if KEEP {
+        lane.block[usize::from(PLACES[lane.k & 255]) & 63] = entry_value(entry, bits);
+    }
+    lane.bit += 64 - (entry & 0xff) as usize;
 }
 
 /// The loop for lanes that are named one by one: in an array, the compiler keeps them in memory.
 macro_rules! rounds {
-    ($name:ident, $count:literal, $($lane:ident $number:literal),+) => {
+    ($name:ident, $count:literal, $more:literal, $($lane:ident $number:literal),+) => {
         /// Steps in turn until one lane stops: which.
         #[inline(always)]
-        pub(super) fn $name(lanes: [&mut Lane; $count]) -> usize {
+        pub(super) fn $name<const KEEP: bool>(lanes: [&mut Lane; $count]) -> usize {
             let [$($lane),+] = lanes;
             $(let mut $lane = $lane.hot();)+
             let stopped = loop {
-                $(if !step(&mut $lane) { break $number; })+
+                $(if !step::<KEEP, $more>(&mut $lane) { break $number; })+
             };
             $($lane.park();)+
             stopped
@@ -46,10 +62,11 @@ macro_rules! rounds {
     };
 }
 
-rounds!(rounds1, 1, a 0);
-rounds!(rounds2, 2, a 0, b 1);
-rounds!(rounds3, 3, a 0, b 1, c 2);
-rounds!(rounds4, 4, a 0, b 1, c 2, d 3);
+// A lane alone waits for its window: a third symbol shares the wait. Four don't, and gain nothing.
+rounds!(rounds1, 1, true, a 0);
+rounds!(rounds2, 2, true, a 0, b 1);
+rounds!(rounds3, 3, false, a 0, b 1, c 2);
+rounds!(rounds4, 4, false, a 0, b 1, c 2, d 3);
 
 /// The steps, in the instructions that this processor has.
 #[derive(Debug, Clone, Copy)]
@@ -62,21 +79,20 @@ pub(crate) struct Lockstep {
 
 impl Lockstep {
     /// Every processor has these.
-    pub(crate) const PORTABLE: Lockstep = Lockstep {
-        one: |lanes| rounds1(lanes),
-        two: |lanes| rounds2(lanes),
-        three: |lanes| rounds3(lanes),
-        four: |lanes| rounds4(lanes),
+    pub(super) const PORTABLE: Lockstep = Lockstep {
+        one: |lanes| rounds1::<true>(lanes),
+        two: |lanes| rounds2::<true>(lanes),
+        three: |lanes| rounds3::<true>(lanes),
+        four: |lanes| rounds4::<true>(lanes),
     };
 
-    /// The fastest that this processor has.
-    pub(crate) fn best() -> Lockstep {
-        #[cfg(target_arch = "x86_64")]
-        if let Some(fast) = super::fast::lockstep() {
-            return fast;
-        }
-        Lockstep::PORTABLE
-    }
+    /// The same without storing most coefficients: for who looks at places alone.
+    pub(super) const PORTABLE_SCAN: Lockstep = Lockstep {
+        one: |lanes| rounds1::<false>(lanes),
+        two: |lanes| rounds2::<false>(lanes),
+        three: |lanes| rounds3::<false>(lanes),
+        four: |lanes| rounds4::<false>(lanes),
+    };
 
     /// Takes the lanes, each begun, through their blocks until one stops: which.
     pub(crate) fn run(&self, lanes: &mut [Lane]) -> usize {

@@ -1,6 +1,9 @@
 //! Entropy-coded bytes without the zeros that follow each ff, and without restart markers, so that
 //! bits can be taken eight bytes at a time.
 
+use std::collections::TryReserveError;
+use std::ops::Range;
+
 use memchr::memchr;
 
 /// Bytes behind the end, so that the last bits can be taken eight bytes at a time.
@@ -13,7 +16,7 @@ pub(crate) struct Unstuffed {
     pub(crate) bytes: Vec<u8>,
     /// Where restart markers stood: the next byte's place among `bytes`, and the marker's number.
     pub(crate) restarts: Vec<(usize, u8)>,
-    /// Where the data ended: at a marker that is no restart, or at the end of the input.
+    /// Where the data ended: at a marker that is no restart or one too many, or at the end of the input.
     pub(crate) end: usize,
 }
 
@@ -24,12 +27,27 @@ impl Unstuffed {
     }
 }
 
-/// Takes the data from `start` on, up to the first marker that is no restart marker, or to `end`.
-pub(crate) fn unstuff(input: &[u8], start: usize, end: usize, to: &mut Unstuffed) {
+/// Takes the data of `range`, up to the first marker that is no restart marker, or one more of these
+/// than `restarts`: a stream of nothing else would take eight times its own memory.
+///
+/// # Errors
+/// There is no memory.
+pub(crate) fn unstuff(
+    input: &[u8],
+    range: Range<usize>,
+    restarts: u64,
+    to: &mut Unstuffed,
+) -> Result<(), TryReserveError> {
     to.bytes.clear();
     to.restarts.clear();
-    to.bytes.reserve(end - start + PADDING);
-    let (input, mut at) = (&input[..end], start);
+    let length = range.len();
+    if to.bytes.capacity() < length + PADDING {
+        // An eighth more: the next picture's may be a little longer.
+        to.bytes.try_reserve_exact(length + length / 8 + PADDING)?;
+    }
+    let most = usize::try_from(restarts).unwrap_or(usize::MAX).min(length / 2);
+    to.restarts.try_reserve_exact(most)?;
+    let (input, mut at, end) = (&input[..range.end], range.start, range.end);
     loop {
         let rest = &input[at..];
         let Some(found) = memchr(0xff, rest) else {
@@ -42,16 +60,16 @@ pub(crate) fn unstuff(input: &[u8], start: usize, end: usize, to: &mut Unstuffed
                 to.bytes.extend_from_slice(&rest[..=found]);
                 at += found + 2;
             }
-            Some(marker @ 0xd0..=0xd7) => {
+            Some(marker @ 0xd0..=0xd7) if to.restarts.len() < most => {
                 to.bytes.extend_from_slice(&rest[..found]);
                 to.restarts.push((to.bytes.len(), marker & 7));
                 at += found + 2;
             }
-            Some(0xff) => {
+            Some(0xff) if !stuffed(&rest[found..]) => {
                 to.bytes.extend_from_slice(&rest[..found]);
-                at += found + 1; // a fill byte
+                at += found + fill(&rest[found..]);
             }
-            // A marker, or half of one at the very end.
+            // Another marker, half of one at the very end, or nothing that can be.
             _ => {
                 to.bytes.extend_from_slice(&rest[..found]);
                 to.end = at + found;
@@ -60,6 +78,18 @@ pub(crate) fn unstuff(input: &[u8], start: usize, end: usize, to: &mut Unstuffed
         }
     }
     to.bytes.extend_from_slice(&[0; PADDING]);
+    Ok(())
+}
+
+/// Fill bytes that `bytes` begin with: all ff but the last one.
+fn fill(bytes: &[u8]) -> usize {
+    bytes.iter().take_while(|&&byte| byte == 0xff).count().saturating_sub(1)
+}
+
+/// Whether the fill bytes that `bytes` begin with stand in front of data, not of a marker: nothing may
+/// fill there (T.81, B.1.1.2); libjpeg-turbo passes over it, but mixes up coefficients.
+fn stuffed(bytes: &[u8]) -> bool {
+    bytes.get(fill(bytes) + 1) == Some(&0)
 }
 
 #[cfg(test)]
@@ -68,7 +98,7 @@ mod tests {
 
     fn taken(input: &[u8]) -> Unstuffed {
         let mut to = Unstuffed::default();
-        unstuff(input, 0, input.len(), &mut to);
+        unstuff(input, 0..input.len(), 9, &mut to).unwrap();
         to
     }
 
@@ -78,6 +108,23 @@ mod tests {
         assert_eq!(found.bytes[..found.len()], [1, 0xff, 2, 3, 4]);
         assert_eq!(found.restarts, [(3, 3), (4, 4)]);
         assert_eq!(found.end, 11);
+    }
+
+    #[test]
+    fn nothing_fills_in_front_of_data() {
+        for (end, input) in [(1, &[1, 0xff, 0xff, 0, 2][..]), (0, &[0xff, 0xff, 0xff, 0])] {
+            assert_eq!((taken(input).end, taken(input).len()), (end, end));
+        }
+    }
+
+    #[test]
+    fn one_restart_marker_too_many_is_the_end() {
+        let mut to = Unstuffed::default();
+        for most in 0..6 {
+            unstuff(&[0xff, 0xd1].repeat(6), 0..12, most, &mut to).unwrap();
+            assert_eq!((to.restarts.len() as u64, to.end as u64), (most, 2 * most));
+        }
+        assert!(to.restarts.capacity() <= 6);
     }
 
     #[test]

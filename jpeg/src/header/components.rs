@@ -3,9 +3,6 @@
 use super::frame::Frame;
 use super::scan::Scan;
 
-/// The most components of any JPEG that is a picture.
-pub(super) const MOST: usize = 4;
-
 /// One component of a picture that is decoded here.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Component {
@@ -32,7 +29,7 @@ impl Components {
         if let Some(why) = frame.foreign() {
             return (none, Some(why));
         }
-        if scan.count != frame.count || !scan.complete {
+        if scan.count != frame.count {
             return (none, Some("its components come in scans of their own"));
         }
         let mut found = Components { all: Default::default(), count: frame.count };

@@ -1,7 +1,9 @@
 //! The frame header: size, precision, components.
 
-use super::components::MOST;
 use crate::error::{Error, Result};
+
+/// The most components of any JPEG that is a picture.
+pub(super) const MOST: usize = 4;
 
 /// A frame header, as it stands there.
 #[derive(Debug)]
@@ -29,7 +31,9 @@ impl Frame {
         let short = || Error::damaged(at, "the frame header is too short");
         let (fixed, rest) = segment.split_first_chunk::<6>().ok_or_else(short)?;
         let count = usize::from(fixed[5]);
-        let rest = rest.get(..3 * count).ok_or_else(short)?;
+        if rest.len() != 3 * count {
+            return Err(Error::damaged(at, "the frame header has the wrong length"));
+        }
         let number = |i: usize| u32::from(u16::from_be_bytes([fixed[i], fixed[i + 1]]));
         let (height, width) = (number(1), number(3));
         if width == 0 || !matches!(count, 1 | 3 | 4) {
@@ -60,6 +64,19 @@ impl Frame {
 
     pub(super) fn channels(&self) -> u8 {
         self.count as u8
+    }
+
+    /// Blocks of all components, without what MCUs have over the edge.
+    pub(super) fn blocks(&self) -> u64 {
+        let parts = &self.parts[..self.count];
+        let most = |of: fn(&Part) -> u8| parts.iter().map(of).max().map_or(1, u64::from);
+        let (h, v) = (most(|part| part.h), most(|part| part.v));
+        let (width, height) = (u64::from(self.width), u64::from(self.height));
+        let blocks = |part: &Part| {
+            let (across, down) = (width * u64::from(part.h), height * u64::from(part.v));
+            across.div_ceil(8 * h) * down.div_ceil(8 * v)
+        };
+        parts.iter().map(blocks).sum()
     }
 
     pub(super) fn is_progressive(&self) -> bool {

@@ -8,6 +8,7 @@ pub(crate) const SOS: u8 = 0xda;
 pub(crate) const DQT: u8 = 0xdb;
 pub(crate) const DHT: u8 = 0xc4;
 pub(crate) const DRI: u8 = 0xdd;
+pub(crate) const DAC: u8 = 0xcc;
 pub(crate) const APP0: u8 = 0xe0;
 pub(crate) const APP1: u8 = 0xe1;
 pub(crate) const APP14: u8 = 0xee;
@@ -15,6 +16,12 @@ pub(crate) const APP14: u8 = 0xee;
 /// SOF0 to SOF15, without DHT, JPG and DAC, which share their range.
 pub(crate) fn is_frame(marker: u8) -> bool {
     matches!(marker, 0xc0..=0xcf) && !matches!(marker, 0xc4 | 0xc8 | 0xcc)
+}
+
+/// Whether a segment with this marker may stand in a JPEG: tables, headers, notes. What is left is
+/// reserved, or belongs to other formats; libjpeg-turbo refuses it, too.
+pub(crate) fn is_segment(marker: u8) -> bool {
+    is_frame(marker) || matches!(marker, DHT | DAC | SOS..=DRI | 0xe0..=0xef | 0xfe)
 }
 
 /// A place in the bytes, between segments.

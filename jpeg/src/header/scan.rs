@@ -1,6 +1,6 @@
 //! The scan header, and the restart interval.
 
-use super::components::MOST;
+use super::frame::MOST;
 use crate::error::{Error, Result};
 
 /// A scan header, as it stands there.
@@ -9,8 +9,6 @@ pub(super) struct Scan {
     pub(super) count: usize,
     /// Component, number of its DC table, number of its AC table.
     pub(super) parts: [(u8, u8, u8); MOST],
-    /// Whether all coefficients come at once, at full precision.
-    pub(super) complete: bool,
 }
 
 impl Scan {
@@ -23,10 +21,9 @@ impl Scan {
         for (part, bytes) in parts.iter_mut().zip(segment[1..].chunks_exact(2)).take(count) {
             *part = (bytes[0], bytes[1] >> 4, bytes[1] & 15);
         }
-        // First and last coefficient, bits already sent and bits sent now. Sequential decoders pass
-        // over them; so does everybody.
-        let complete = segment[1 + 2 * count] == 0;
-        Ok(Scan { count, parts, complete })
+        // First and last coefficient, bits already sent and bits sent now stand here, too. Sequential
+        // decoders pass over them; so does everybody.
+        Ok(Scan { count, parts })
     }
 }
 
@@ -36,4 +33,17 @@ pub(super) fn restart(segment: &[u8], at: usize) -> Result<u32> {
         &[high, low] => Ok(u32::from(u16::from_be_bytes([high, low]))),
         _ => Err(Error::damaged(at, "the restart interval has the wrong length")),
     }
+}
+
+/// Looks at the conditioning of arithmetic codes: no decoder here needs it, but it can be damaged.
+pub(super) fn conditioning(segment: &[u8], at: usize) -> Result<()> {
+    let (pairs, rest) = segment.as_chunks::<2>();
+    let possible = |&[table, value]: &[u8; 2]| match table >> 4 {
+        0 => value & 15 <= value >> 4,
+        kind => kind == 1,
+    };
+    if rest.is_empty() && pairs.iter().all(possible) {
+        return Ok(());
+    }
+    Err(Error::damaged(at, "the conditioning of arithmetic codes can't be"))
 }

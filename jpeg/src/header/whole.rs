@@ -4,7 +4,7 @@
 
 use memchr::memchr_iter;
 
-use super::markers::{EOI, SOI, SOS, Walk, is_frame};
+use super::markers::{EOI, SOI, SOS, Walk, is_frame, is_segment};
 use crate::error::{Error, Result};
 
 /// Walks over all segments and scans of a JPEG of any kind, and gives the byte behind the end of the
@@ -22,7 +22,7 @@ pub fn whole(bytes: &[u8]) -> Result<usize> {
         match marker {
             EOI if scans > 0 => return Ok(walk.at()),
             EOI => return Err(Error::damaged(at, "the image ends before its first scan")),
-            SOI | 0x01 | 0xd0..=0xd7 => {
+            other if !is_segment(other) => {
                 return Err(Error::damaged(at, format!("marker ff{marker:02x} can't stand here")));
             }
             _ => {}
@@ -54,7 +54,9 @@ pub(crate) fn finish(bytes: &[u8], scan_end: usize) -> Result<()> {
         let (marker, at) = walk.marker()?;
         match marker {
             EOI => return Ok(()),
-            0x01..=0xbf | 0xd0..=0xd8 | SOS => {
+            SOS => return Err(Error::damaged(at, "a second scan of the same components")),
+            frame if is_frame(frame) => return Err(Error::damaged(at, "a second frame header")),
+            other if !is_segment(other) => {
                 let text = format!("marker ff{marker:02x} stands where the image should end");
                 return Err(Error::damaged(at, text));
             }

@@ -57,11 +57,14 @@ entry!(grey_rgb = colour::grey_rgb, (grey: &[u8], out: &mut [u8]));
 #[derive(Clone, Copy)]
 struct Avx2(());
 
+/// 32 bytes.
+type V = __m256i;
+
 /// Methods that are one instruction.
 macro_rules! instructions {
     ($($name:ident = $instruction:ident($($arg:ident),*);)*) => {$(
         #[inline(always)]
-        fn $name(self, $($arg: __m256i),*) -> __m256i {
+        fn $name(self, $($arg: V),*) -> V {
             // SAFETY: there is an `Avx2`, so the processor has AVX2.
             unsafe { $instruction($($arg),*) }
         }
@@ -72,26 +75,29 @@ macro_rules! instructions {
 macro_rules! shifts {
     ($($name:ident = $instruction:ident;)*) => {$(
         #[inline(always)]
-        fn $name<const BITS: i32>(self, a: __m256i) -> __m256i {
-            // SAFETY: as above.
+        fn $name<const BITS: i32>(self, a: V) -> V {
+            // SAFETY: there is an `Avx2`.
             unsafe { $instruction::<BITS>(a) }
         }
     )*};
 }
 
-/// Methods that fill a vector with a number.
-macro_rules! fills {
-    ($($name:ident = $instruction:ident($type:ty);)*) => {$(
+/// Methods that take several instructions, or others than vectors.
+macro_rules! composed {
+    ($($name:ident($($arg:ident: $type:ty),*) -> $result:ty $body:block)*) => {$(
         #[inline(always)]
-        fn $name(self, value: $type) -> __m256i {
-            // SAFETY: as above.
-            unsafe { $instruction(value) }
+        fn $name(self, $($arg: $type),*) -> $result {
+            #[target_feature(enable = "avx2")]
+            #[inline]
+            fn inner($($arg: $type),*) -> $result $body
+            // SAFETY: there is an `Avx2`, so the processor has AVX2.
+            unsafe { inner($($arg),*) }
         }
     )*};
 }
 
 impl Lanes for Avx2 {
-    type V = __m256i;
+    type V = V;
     const GROUPS: usize = 2;
 
     #[inline(always)]
@@ -100,29 +106,28 @@ impl Lanes for Avx2 {
     }
 
     #[inline(always)]
-    fn load(self, from: &[u8]) -> __m256i {
+    fn load(self, from: &[u8]) -> V {
         let from = from[..32].as_ptr();
         // SAFETY: 32 bytes were just sliced.
         unsafe { _mm256_loadu_si256(from.cast()) }
     }
 
     #[inline(always)]
-    fn store(self, v: __m256i, to: &mut [u8]) {
+    fn store(self, v: V, to: &mut [u8]) {
         let to = to[..32].as_mut_ptr();
         // SAFETY: 32 bytes were just sliced.
         unsafe { _mm256_storeu_si256(to.cast(), v) }
     }
 
     #[inline(always)]
-    fn store_zipped(self, low: __m256i, high: __m256i, to: &mut [u8]) {
-        // SAFETY: there is an `Avx2`.
-        self.store(unsafe { _mm256_permute2x128_si256::<0x20>(low, high) }, to);
-        // SAFETY: there is an `Avx2`.
-        self.store(unsafe { _mm256_permute2x128_si256::<0x31>(low, high) }, &mut to[32..]);
+    fn store_zipped(self, low: V, high: V, to: &mut [u8]) {
+        let (first, second) = self.in_turns(low, high);
+        self.store(first, to);
+        self.store(second, &mut to[32..]);
     }
 
     #[inline(always)]
-    fn store_three(self, v: [__m256i; 3], to: &mut [u8]) {
+    fn store_three(self, v: [V; 3], to: &mut [u8]) {
         for (i, v) in v.into_iter().enumerate() {
             let (low, high) = self.split(v);
             self.store_16(low, &mut to[16 * i..]);
@@ -131,110 +136,68 @@ impl Lanes for Avx2 {
     }
 
     #[inline(always)]
-    fn row(self, blocks: &[[i16; 64]], first: usize, step: usize, row: usize) -> __m256i {
-        let load = |block: usize| self.load_row(&blocks[block].as_chunks().0[row]);
-        let (a, b) = (load(first), load(first + step));
-        // SAFETY: there is an `Avx2`.
-        unsafe { _mm256_set_m128i(b, a) }
+    fn row(self, blocks: &[[i16; 64]], first: usize, step: usize, row: usize) -> V {
+        let a = self.load_row(&blocks[first].as_chunks().0[row]);
+        let b = self.load_row(&blocks[first + step].as_chunks().0[row]);
+        self.joined(a, b)
     }
 
     #[inline(always)]
-    fn store_8x8(self, rows: [__m256i; 4], to: &mut [u8], stride: usize, across: usize) {
+    fn store_8x8(self, rows: [V; 4], to: &mut [u8], stride: usize, across: usize) {
         assert!(to.len() >= samples_needed(8, 2, stride, across));
         let to = to.as_mut_ptr();
         for (i, rows) in rows.into_iter().enumerate() {
+            let to = to.wrapping_add(2 * i * stride);
+            if across == 8 {
+                // Blocks touch: their rows are one.
+                let (upper, lower) = self.split(self.swap_middle_64(rows));
+                // SAFETY: 16 bytes, which end where the 2 i-th row of the second block does.
+                unsafe { _mm_storeu_si128(to.cast(), upper) };
+                // SAFETY: the same of the next row, at most the last, as was asserted.
+                unsafe { _mm_storeu_si128(to.wrapping_add(stride).cast(), lower) };
+                continue;
+            }
             let (a, b) = self.split(rows);
-            for (v, at) in [(a, 2 * i * stride), (b, 2 * i * stride + across)] {
-                // SAFETY: 8 bytes, which end where the 2 i-th row of the block does, or before.
-                unsafe { _mm_storel_epi64(to.wrapping_add(at).cast(), v) };
+            for (v, to) in [(a, to), (b, to.wrapping_add(across))] {
+                // SAFETY: 8 bytes, which end where the 2 i-th row of the block does.
+                unsafe { _mm_storel_epi64(to.cast(), v) };
                 // SAFETY: there is an `Avx2`.
                 let v = unsafe { _mm_castsi128_pd(v) };
                 // SAFETY: the same of the next row, at most the block's last, as was asserted.
-                unsafe { _mm_storeh_pd(to.wrapping_add(at + stride).cast(), v) };
+                unsafe { _mm_storeh_pd(to.wrapping_add(stride).cast(), v) };
             }
         }
     }
 
     #[inline(always)]
-    fn store_4x4(self, rows: __m256i, to: &mut [u8], stride: usize, across: usize) {
-        assert!(to.len() >= samples_needed(4, 2, stride, across));
-        let (a, b) = self.split(rows);
-        for (v, at) in [(a, 0), (b, across)] {
-            let mut rows = [0; 16];
-            self.store_16(v, &mut rows);
-            for (y, row) in rows.as_chunks::<4>().0.iter().enumerate() {
-                to[at + y * stride..][..4].copy_from_slice(row);
-            }
-        }
+    fn bytes(self, group: &[u8; 16]) -> V {
+        // SAFETY: the array is 16 bytes long.
+        let group = unsafe { _mm_loadu_si128(group.as_ptr().cast()) };
+        self.repeated(group)
     }
 
     #[inline(always)]
-    fn store_2x2(self, rows: __m256i, to: &mut [u8], stride: usize, across: usize) {
-        assert!(to.len() >= samples_needed(2, 2, stride, across));
-        let (a, b) = self.split(rows);
-        for (v, at) in [(a, 0), (b, across)] {
-            let mut rows = [0; 16];
-            self.store_16(v, &mut rows);
-            to[at..][..2].copy_from_slice(&rows[..2]);
-            to[at + stride..][..2].copy_from_slice(&rows[2..4]);
-        }
+    fn eight(self, group: &[i16; 8]) -> V {
+        self.repeated(self.load_row(group))
     }
 
     #[inline(always)]
-    fn bytes(self, group: &[u8; 16]) -> __m256i {
-        let v = self.load_16(group);
-        // SAFETY: there is an `Avx2`.
-        unsafe { _mm256_broadcastsi128_si256(v) }
-    }
-
-    #[inline(always)]
-    fn eight(self, group: &[i16; 8]) -> __m256i {
-        let v = self.load_row(group);
-        // SAFETY: there is an `Avx2`.
-        unsafe { _mm256_broadcastsi128_si256(v) }
-    }
-
-    #[inline(always)]
-    fn pair_16(self, even: i16, odd: i16) -> __m256i {
-        self.all_32(i32::from(even) & 0xffff | i32::from(odd) << 16)
-    }
-
-    #[inline(always)]
-    fn any(self, a: __m256i, mask: __m256i) -> bool {
-        // SAFETY: there is an `Avx2`.
-        unsafe { _mm256_testz_si256(a, mask) == 0 }
-    }
-
-    #[inline(always)]
-    fn mean_down(self, a: __m256i, b: __m256i) -> __m256i {
-        let differ = self.and(self.xor(a, b), self.bytes(&[1; 16]));
-        let up = self.mean_up(a, b);
-        // SAFETY: there is an `Avx2`.
-        unsafe { _mm256_sub_epi8(up, differ) }
-    }
-
-    #[inline(always)]
-    fn swap_middle_32(self, a: __m256i) -> __m256i {
-        // SAFETY: there is an `Avx2`.
-        unsafe { _mm256_shuffle_epi32::<0b11_01_10_00>(a) }
-    }
-
-    #[inline(always)]
-    fn blend_32(self, a: __m256i, b: __m256i) -> __m256i {
-        // SAFETY: there is an `Avx2`.
-        unsafe { _mm256_blend_epi32::<0b0101_0101>(a, b) }
-    }
-
-    #[inline(always)]
-    fn shuffle(self, a: __m256i, table: &[u8; 16]) -> __m256i {
+    fn shuffle(self, a: V, table: &[u8; 16]) -> V {
         let table = self.bytes(table);
         // SAFETY: there is an `Avx2`.
         unsafe { _mm256_shuffle_epi8(a, table) }
     }
 
-    fills! {
-        all_16 = _mm256_set1_epi16(i16);
-        all_32 = _mm256_set1_epi32(i32);
+    composed! {
+        all_16(value: i16) -> V { _mm256_set1_epi16(value) }
+        all_32(value: i32) -> V { _mm256_set1_epi32(value) }
+        any(a: V, mask: V) -> bool { _mm256_testz_si256(a, mask) == 0 }
+        mean_down(a: V, b: V) -> V {
+            let differ = _mm256_and_si256(_mm256_xor_si256(a, b), _mm256_set1_epi8(1));
+            _mm256_sub_epi8(_mm256_avg_epu8(a, b), differ)
+        }
+        swap_middle_32(a: V) -> V { _mm256_shuffle_epi32::<0b11_01_10_00>(a) }
+        blend_32(a: V, b: V) -> V { _mm256_blend_epi32::<0b0101_0101>(a, b) }
     }
 
     shifts! {
@@ -272,19 +235,17 @@ impl Lanes for Avx2 {
 }
 
 impl Avx2 {
-    /// Both groups.
-    #[inline(always)]
-    fn split(self, v: __m256i) -> (__m128i, __m128i) {
-        // SAFETY: there is an `Avx2`.
-        let low = unsafe { _mm256_castsi256_si128(v) };
-        // SAFETY: there is an `Avx2`.
-        (low, unsafe { _mm256_extracti128_si256::<1>(v) })
-    }
-
-    #[inline(always)]
-    fn load_16(self, from: &[u8; 16]) -> __m128i {
-        // SAFETY: the array is 16 bytes long.
-        unsafe { _mm_loadu_si128(from.as_ptr().cast()) }
+    composed! {
+        joined(a: __m128i, b: __m128i) -> V { _mm256_set_m128i(b, a) }
+        repeated(group: __m128i) -> V { _mm256_broadcastsi128_si256(group) }
+        split(v: V) -> (__m128i, __m128i) {
+            (_mm256_castsi256_si128(v), _mm256_extracti128_si256::<1>(v))
+        }
+        in_turns(a: V, b: V) -> (V, V) {
+            let first = _mm256_permute2x128_si256::<0x20>(a, b);
+            (first, _mm256_permute2x128_si256::<0x31>(a, b))
+        }
+        swap_middle_64(v: V) -> V { _mm256_permute4x64_epi64::<0b11_01_10_00>(v) }
     }
 
     #[inline(always)]

@@ -3,8 +3,7 @@
 //! Lines shorter than a vector go to the set with shorter ones; the last vector of a line overlaps the
 //! one before it.
 
-use super::lanes::{Lanes, NONE};
-use super::upsample::starts;
+use super::lanes::{Lanes, NONE, starts};
 
 /// Factors of whole numbers of 16 bits: what is left of 1.402 without 1, in 2^-15. The rounding of
 /// its last bit changes nothing for chroma of 8 bits (a test goes through them all).
@@ -79,8 +78,8 @@ fn triples<L: Lanes>(lanes: L, low: Rgb<L>, high: Rgb<L>) -> [L::V; 3] {
     ]
 }
 
-/// Tables of red with green, and of blue, for 16 of the 48 bytes of 16 pixels. `red(p)` is where a
-/// pixel's red lies; its green lies 8 further.
+/// Tables of red with green, and of blue, for one third of the 48 bytes of 16 pixels. Of pixel p, red
+/// lies at p % 8 and green 8 behind it.
 const fn tables(third: usize) -> [[u8; 16]; 2] {
     let mut tables = [[NONE; 16]; 2];
     let mut i = 0;

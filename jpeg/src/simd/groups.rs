@@ -2,59 +2,99 @@
 //!
 //! Knows which blocks are next and where their samples go; nothing of what is computed.
 
-use super::lanes::Lanes;
+use super::lanes::{Lanes, MOST_GROUPS};
 use super::run::Blocks;
 
-/// Blocks that are done at once: as many as a vector has groups, or one, that all groups hold.
-#[derive(Clone, Copy)]
+/// Below this number a coefficient lies in the first four rows and columns.
+pub(super) const CORNER: u8 = 10;
+
+/// Blocks that are done at once, one a group.
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Handful {
-    /// Among the coefficients.
-    pub(super) first: usize,
-    /// Among the coefficients; 0 if all groups hold the same block.
-    pub(super) step: usize,
-    /// How many blocks.
-    pub(super) count: usize,
-    /// The first one's first sample.
+    /// Which of those meant is the first.
+    n: usize,
+    /// Where its first sample goes.
     pub(super) at: usize,
-    /// From block to block, in samples; 0 if all groups hold the same block.
-    pub(super) across: usize,
     /// The highest number of a coefficient that may not be 0.
     pub(super) last: u8,
 }
 
 impl Handful {
-    /// From block `n` of those meant.
+    /// From block `n` of those meant; `None` if fewer are left than a vector has groups.
     #[inline(always)]
-    pub(super) fn from<L: Lanes>(_: L, blocks: &Blocks<'_>, n: usize) -> Handful {
-        let (first, at) = (n * blocks.step, n * blocks.across);
-        let last = blocks.last[first];
+    pub(super) fn from<L: Lanes>(blocks: &Blocks<'_>, n: usize) -> Option<Handful> {
         if blocks.count - n < L::GROUPS {
-            return Handful { first, step: 0, count: 1, at, across: 0, last };
+            return None;
         }
-        let others = (1..L::GROUPS).map(|i| blocks.last[first + i * blocks.step]);
-        let last = others.fold(last, u8::max);
-        Handful { first, step: blocks.step, count: L::GROUPS, at, across: blocks.across, last }
+        let last = (0..L::GROUPS).map(|i| blocks.last[(n + i) * blocks.step]);
+        Some(Handful { n, at: n * blocks.across, last: last.fold(0, u8::max) })
     }
 
-    /// Leaves zeros in the first `coefficients` of each block.
+    /// A row of coefficients of each block.
     #[inline(always)]
-    pub(super) fn clear(self, blocks: &mut Blocks<'_>, coefficients: usize) {
-        for i in 0..self.count {
-            blocks.coefficients[self.first + i * self.step][..coefficients].fill(0);
+    pub(super) fn row<L: Lanes>(self, lanes: L, blocks: &Blocks<'_>, row: usize) -> L::V {
+        lanes.row(blocks.coefficients, self.n * blocks.step, blocks.step, row)
+    }
+
+    /// Leaves zeros in each block; in its upper half, if no more has been there.
+    #[inline(always)]
+    pub(super) fn clear<L: Lanes>(self, blocks: &mut Blocks<'_>) {
+        for i in 0..L::GROUPS {
+            let block = &mut blocks.coefficients[(self.n + i) * blocks.step];
+            block[..32].fill(0);
+            if self.last >= CORNER {
+                block[32..].fill(0);
+            }
         }
     }
 
-    /// The same blocks alone, for another set of kernels.
-    pub(super) fn alone<'a>(self, blocks: &'a mut Blocks<'_>) -> Blocks<'a> {
-        Blocks {
-            coefficients: &mut blocks.coefficients[self.first..],
-            last: &blocks.last[self.first..],
-            step: self.step,
-            count: self.count,
-            quant: blocks.quant,
-            out: &mut blocks.out[self.at..],
-            stride: blocks.stride,
-            across: self.across,
+    /// Puts the first `N` rows of `N` bytes of each group where the block's samples go.
+    #[inline(always)]
+    pub(super) fn store<L: Lanes, const N: usize>(
+        self,
+        groups: [[u8; 16]; MOST_GROUPS],
+        blocks: &mut Blocks<'_>,
+    ) {
+        for (i, group) in groups.iter().take(L::GROUPS).enumerate() {
+            let out = &mut blocks.out[self.at + i * blocks.across..];
+            for (y, row) in group.as_chunks::<N>().0.iter().take(N).enumerate() {
+                out[y * blocks.stride..][..N].copy_from_slice(row);
+            }
         }
+    }
+
+    /// The same blocks for another set of kernels.
+    pub(super) fn blocks<'a, L: Lanes>(self, blocks: &'a mut Blocks<'_>) -> Blocks<'a> {
+        Blocks { count: L::GROUPS, ..rest(blocks, self.n) }
+    }
+}
+
+/// From block `n` of those meant on.
+pub(super) fn rest<'a>(blocks: &'a mut Blocks<'_>, n: usize) -> Blocks<'a> {
+    Blocks {
+        coefficients: &mut blocks.coefficients[n * blocks.step..],
+        last: &blocks.last[n * blocks.step..],
+        step: blocks.step,
+        count: blocks.count - n,
+        quant: blocks.quant,
+        out: &mut blocks.out[n * blocks.across..],
+        stride: blocks.stride,
+        across: blocks.across,
+    }
+}
+
+/// Takes the coefficient of block `n` of those meant, if it has one alone.
+#[inline(always)]
+pub(super) fn only(blocks: &mut Blocks<'_>, n: usize) -> Option<i16> {
+    let at = n * blocks.step;
+    (blocks.last[at] == 0).then(|| std::mem::take(&mut blocks.coefficients[at][0]))
+}
+
+/// Makes all samples of block `n` of those meant, `N` rows of `N`, the same.
+#[inline(always)]
+pub(super) fn fill<const N: usize>(blocks: &mut Blocks<'_>, n: usize, sample: u8) {
+    let out = &mut blocks.out[n * blocks.across..];
+    for y in 0..N {
+        out[y * blocks.stride..][..N].copy_from_slice(&[sample; N]);
     }
 }

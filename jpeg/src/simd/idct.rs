@@ -7,9 +7,9 @@ use super::cosines::{
     BETWEEN_BITS, C_0_298, C_0_390, C_0_541, C_0_765, C_0_899, C_1_175, C_1_501, C_1_847, C_1_961,
     C_2_053, C_2_562, C_3_072, EIGHTH_BITS, FACTOR_BITS,
 };
-use super::groups::Handful;
+use super::groups::{CORNER, Handful, fill, only, rest};
 use super::lanes::Lanes;
-use super::pairs::{CORNER, Wide, adds, dequantised, dot, dots, may_wrap, pairs, subs};
+use super::pairs::{Wide, adds, dequantised, dot, dots, dots_add, may_wrap, pairs, subs};
 use super::portable;
 use super::run::Blocks;
 
@@ -21,46 +21,34 @@ const SECOND: i32 = FACTOR_BITS + BETWEEN_BITS + EIGHTH_BITS;
 pub(super) fn to_8x8<L: Lanes>(lanes: L, blocks: &mut Blocks<'_>) {
     let mut n = 0;
     while n < blocks.count {
-        let first = n * blocks.step;
-        if blocks.last[first] == 0 {
-            flat(blocks, first, n * blocks.across);
+        if let Some(coefficient) = only(blocks, n) {
+            fill::<8>(blocks, n, portable::idct::flat(coefficient, blocks.quant[0]));
             n += 1;
             continue;
         }
-        let handful = Handful::from(lanes, blocks, n);
-        n += handful.count;
+        let Some(handful) = Handful::from::<L>(blocks, n) else {
+            return (lanes.shorter().idct[0])(&mut rest(blocks, n));
+        };
+        n += L::GROUPS;
         let c0 = dequantised(lanes, blocks, handful, 0);
         if may_wrap(lanes, c0) {
-            portable::idct::to_8x8(&mut handful.alone(blocks));
+            portable::idct::to_8x8(&mut handful.blocks::<L>(blocks));
             continue;
         }
         let c1 = dequantised(lanes, blocks, handful, 1);
         let c2 = dequantised(lanes, blocks, handful, 2);
         let c3 = dequantised(lanes, blocks, handful, 3);
         let rows = if handful.last < CORNER {
-            handful.clear(blocks, 32);
             corner(lanes, [c0, c1, c2, c3])
         } else {
             let c4 = dequantised(lanes, blocks, handful, 4);
             let c5 = dequantised(lanes, blocks, handful, 5);
             let c6 = dequantised(lanes, blocks, handful, 6);
             let c7 = dequantised(lanes, blocks, handful, 7);
-            handful.clear(blocks, 64);
             full(lanes, [c0, c1, c2, c3, c4, c5, c6, c7])
         };
-        lanes.store_8x8(rows, &mut blocks.out[handful.at..], blocks.stride, handful.across);
-    }
-}
-
-/// A block of one coefficient, which is eight times the mean.
-#[inline(always)]
-fn flat(blocks: &mut Blocks<'_>, block: usize, at: usize) {
-    let coefficient = &mut blocks.coefficients[block][0];
-    let sample = portable::idct::flat(*coefficient, blocks.quant[0]);
-    *coefficient = 0;
-    let out = &mut blocks.out[at..];
-    for y in 0..8 {
-        out[y * blocks.stride..][..8].copy_from_slice(&[sample; 8]);
+        lanes.store_8x8(rows, &mut blocks.out[handful.at..], blocks.stride, blocks.across);
+        handful.clear::<L>(blocks);
     }
 }
 
@@ -93,10 +81,10 @@ fn pass<L: Lanes, const BITS: i32>(lanes: L, c: [L::V; 8]) -> [L::V; 8] {
     let c51 = dots(lanes, shared, C_1_175, C_1_175 - C_0_390);
     let (c71, c53) = (pairs(lanes, c[7], c[1]), pairs(lanes, c[5], c[3]));
     let odd = [
-        adds(lanes, dots(lanes, c71, -C_0_899, C_1_501 - C_0_899), c51),
-        adds(lanes, dots(lanes, c53, -C_2_562, C_3_072 - C_2_562), c73),
-        adds(lanes, dots(lanes, c53, C_2_053 - C_2_562, -C_2_562), c51),
-        adds(lanes, dots(lanes, c71, C_0_298 - C_0_899, -C_0_899), c73),
+        dots_add(lanes, c51, c71, -C_0_899, C_1_501 - C_0_899),
+        dots_add(lanes, c73, c53, -C_2_562, C_3_072 - C_2_562),
+        dots_add(lanes, c51, c53, C_2_053 - C_2_562, -C_2_562),
+        dots_add(lanes, c73, c71, C_0_298 - C_0_899, -C_0_899),
     ];
     outputs::<L, BITS>(lanes, even, odd)
 }
@@ -165,7 +153,7 @@ fn corner_halves<L: Lanes>(
     output: usize,
 ) -> (L::V, L::V) {
     let ([a, b], [c, d]) = (CORNER_EVEN[output], CORNER_ODD[output]);
-    (lanes.add_32(dot(lanes, c20, a, b), half), dot(lanes, c31, c, d))
+    (lanes.dot_add(half, c20, lanes.pair_16(a, b)), dot(lanes, c31, c, d))
 }
 
 /// Factors of coefficients 0 and 2 in the even halves of outputs 0 to 3, if 4 and 6 are 0.

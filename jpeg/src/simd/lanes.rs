@@ -2,7 +2,7 @@
 //!
 //! Kernels are written once, over this trait, in safe code; a set is the trait's implementation by
 //! one processor's instructions. Nothing here knows what is computed. No operation moves anything
-//! between groups, but `store_zipped`.
+//! between groups, but stores do.
 //!
 //! Every method and every function that calls one is inlined, so that all of a kernel is compiled
 //! for the processor that its outermost function names.
@@ -16,7 +16,7 @@ pub(super) trait Lanes: Copy {
     const GROUPS: usize;
     const BYTES: usize = 16 * Self::GROUPS;
 
-    /// The set for lines that are shorter than a vector.
+    /// The set for what does not fill a vector.
     fn shorter(self) -> &'static Simd;
 
     /// The first `BYTES`.
@@ -32,10 +32,13 @@ pub(super) trait Lanes: Copy {
     fn row(self, blocks: &[[i16; 64]], first: usize, step: usize, row: usize) -> Self::V;
     /// Each group holds 8 rows of 8 samples; a group's go `across` samples behind the former's.
     fn store_8x8(self, rows: [Self::V; 4], to: &mut [u8], stride: usize, across: usize);
-    /// The same of 4 rows of 4.
-    fn store_4x4(self, rows: Self::V, to: &mut [u8], stride: usize, across: usize);
-    /// The same of 2 rows of 2; the other bytes of a group are not used.
-    fn store_2x2(self, rows: Self::V, to: &mut [u8], stride: usize, across: usize);
+    /// The groups' bytes, for smaller blocks.
+    #[inline(always)]
+    fn groups(self, v: Self::V) -> [[u8; 16]; MOST_GROUPS] {
+        let mut groups = [[0; 16]; MOST_GROUPS];
+        self.store(v, groups.as_flattened_mut());
+        groups
+    }
 
     /// The same in every group.
     fn bytes(self, group: &[u8; 16]) -> Self::V;
@@ -44,7 +47,10 @@ pub(super) trait Lanes: Copy {
     fn all_16(self, value: i16) -> Self::V;
     fn all_32(self, value: i32) -> Self::V;
     /// By turns.
-    fn pair_16(self, even: i16, odd: i16) -> Self::V;
+    #[inline(always)]
+    fn pair_16(self, even: i16, odd: i16) -> Self::V {
+        self.all_32(i32::from(even) & 0xffff | i32::from(odd) << 16)
+    }
 
     fn or(self, a: Self::V, b: Self::V) -> Self::V;
     fn and(self, a: Self::V, b: Self::V) -> Self::V;
@@ -68,6 +74,11 @@ pub(super) trait Lanes: Copy {
     fn right_32<const BITS: i32>(self, a: Self::V) -> Self::V;
     /// Sums of 32 bits of products of neighbouring 16 bits, signed.
     fn dot(self, a: Self::V, b: Self::V) -> Self::V;
+    /// `sum` plus `dot`.
+    #[inline(always)]
+    fn dot_add(self, sum: Self::V, a: Self::V, b: Self::V) -> Self::V {
+        self.add_32(sum, self.dot(a, b))
+    }
     /// Sums of 16 bits of products of neighbouring 8 bits, of which those of `b` are below 64.
     fn dot_8(self, a: Self::V, b: Self::V) -> Self::V;
     /// `(a + b + 1) / 2`, unsigned 8 bits.
@@ -101,9 +112,20 @@ pub(super) trait Lanes: Copy {
 /// In tables of `shuffle`: a zero.
 pub(super) const NONE: u8 = 0x80;
 
+/// Groups in the longest vector of any set.
+pub(super) const MOST_GROUPS: usize = 4;
+
 /// How many samples a plane must have for `groups` of `side` rows of `side` samples; the greatest
 /// number if that can't be said.
 pub(super) fn samples_needed(side: usize, groups: usize, stride: usize, across: usize) -> usize {
     let last_row = stride.saturating_mul(side - 1);
     across.saturating_mul(groups - 1).saturating_add(last_row).saturating_add(side)
+}
+
+/// Where the vectors of a line of `n` samples begin: the last one ends with the line, and overlaps the
+/// one before it.
+#[inline(always)]
+pub(super) fn starts(n: usize, length: usize) -> impl Iterator<Item = usize> {
+    let last = n.saturating_sub(length);
+    (0..n.div_ceil(length)).map(move |i| (i * length).min(last))
 }

@@ -12,7 +12,7 @@
 use std::arch::aarch64::*;
 use std::arch::is_aarch64_feature_detected;
 
-use super::lanes::{Lanes, samples_needed};
+use super::lanes::Lanes;
 use super::run::{Blocks, Simd};
 use super::{colour, idct, portable, reduced, upsample};
 
@@ -162,32 +162,12 @@ impl Lanes for Neon {
 
     #[inline(always)]
     fn store_8x8(self, rows: [V; 4], to: &mut [u8], stride: usize, _across: usize) {
-        assert!(to.len() >= samples_needed(8, 1, stride, 0));
         for (i, rows) in rows.into_iter().enumerate() {
             let mut pair = [0; 16];
             self.store(rows, &mut pair);
             to[2 * i * stride..][..8].copy_from_slice(&pair[..8]);
             to[(2 * i + 1) * stride..][..8].copy_from_slice(&pair[8..]);
         }
-    }
-
-    #[inline(always)]
-    fn store_4x4(self, v: V, to: &mut [u8], stride: usize, _across: usize) {
-        assert!(to.len() >= samples_needed(4, 1, stride, 0));
-        let mut rows = [0; 16];
-        self.store(v, &mut rows);
-        for (y, row) in rows.as_chunks::<4>().0.iter().enumerate() {
-            to[y * stride..][..4].copy_from_slice(row);
-        }
-    }
-
-    #[inline(always)]
-    fn store_2x2(self, v: V, to: &mut [u8], stride: usize, _across: usize) {
-        assert!(to.len() >= samples_needed(2, 1, stride, 0));
-        let mut rows = [0; 16];
-        self.store(v, &mut rows);
-        to[..2].copy_from_slice(&rows[..2]);
-        to[stride..][..2].copy_from_slice(&rows[2..4]);
     }
 
     #[inline(always)]
@@ -200,11 +180,6 @@ impl Lanes for Neon {
     fn eight(self, group: &[i16; 8]) -> V {
         // SAFETY: the array is 16 bytes long.
         unsafe { vld1q_u8(group.as_ptr().cast()) }
-    }
-
-    #[inline(always)]
-    fn pair_16(self, even: i16, odd: i16) -> V {
-        self.all_32(i32::from(even) & 0xffff | i32::from(odd) << 16)
     }
 
     #[inline(always)]

@@ -8,9 +8,6 @@ use super::run::Blocks;
 /// One line of numbers of 32 bits: the lower and the upper halves of groups.
 pub(super) type Wide<L> = [<L as Lanes>::V; 2];
 
-/// Below this number a coefficient lies in the first four rows and columns.
-pub(super) const CORNER: u8 = 10;
-
 #[inline(always)]
 pub(super) fn dequantised<L: Lanes>(
     lanes: L,
@@ -19,8 +16,7 @@ pub(super) fn dequantised<L: Lanes>(
     row: usize,
 ) -> L::V {
     let quant = blocks.quant.as_chunks::<8>().0[row].map(u16::cast_signed);
-    let row = lanes.row(blocks.coefficients, handful.first, handful.step, row);
-    lanes.mul_16(row, lanes.eight(&quant))
+    lanes.mul_16(handful.row(lanes, blocks, row), lanes.eight(&quant))
 }
 
 /// Whether the top row has values that wrap if there are no others, and saturate if there are.
@@ -54,4 +50,17 @@ pub(super) fn adds<L: Lanes>(lanes: L, a: Wide<L>, b: Wide<L>) -> Wide<L> {
 #[inline(always)]
 pub(super) fn subs<L: Lanes>(lanes: L, a: Wide<L>, b: Wide<L>) -> Wide<L> {
     [lanes.sub_32(a[0], b[0]), lanes.sub_32(a[1], b[1])]
+}
+
+/// `sum` plus `dots`.
+#[inline(always)]
+pub(super) fn dots_add<L: Lanes>(
+    lanes: L,
+    sum: Wide<L>,
+    pairs: Wide<L>,
+    first: i16,
+    second: i16,
+) -> Wide<L> {
+    let factors = lanes.pair_16(first, second);
+    [lanes.dot_add(sum[0], pairs[0], factors), lanes.dot_add(sum[1], pairs[1], factors)]
 }

@@ -7,9 +7,9 @@ use super::cosines::{
     BETWEEN_BITS, C_0_211, C_0_509, C_0_601, C_0_720, C_0_765, C_0_850, C_0_899, C_1_061, C_1_272,
     C_1_451, C_1_847, C_2_172, C_2_562, C_3_624, EIGHTH_BITS, FACTOR_BITS,
 };
-use super::groups::Handful;
+use super::groups::{CORNER, Handful, fill, only, rest};
 use super::lanes::Lanes;
-use super::pairs::{CORNER, Wide, adds, dequantised, dot, dots, may_wrap, pairs, subs};
+use super::pairs::{Wide, adds, dequantised, dot, dots, may_wrap, pairs, subs};
 use super::portable;
 use super::run::Blocks;
 
@@ -24,37 +24,33 @@ const TURNED: [u8; 16] = [0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15];
 pub(super) fn to_4x4<L: Lanes>(lanes: L, blocks: &mut Blocks<'_>) {
     let mut n = 0;
     while n < blocks.count {
-        let (first, at) = (n * blocks.step, n * blocks.across);
-        if blocks.last[first] == 0 {
-            let coefficient = std::mem::take(&mut blocks.coefficients[first][0]);
-            let sample = portable::idct::flat(coefficient, blocks.quant[0]);
-            for y in 0..4 {
-                blocks.out[at + y * blocks.stride..][..4].copy_from_slice(&[sample; 4]);
-            }
+        if let Some(coefficient) = only(blocks, n) {
+            fill::<4>(blocks, n, portable::idct::flat(coefficient, blocks.quant[0]));
             n += 1;
             continue;
         }
-        let handful = Handful::from(lanes, blocks, n);
-        n += handful.count;
+        let Some(handful) = Handful::from::<L>(blocks, n) else {
+            return (lanes.shorter().idct[1])(&mut rest(blocks, n));
+        };
+        n += L::GROUPS;
         let c0 = dequantised(lanes, blocks, handful, 0);
         if may_wrap(lanes, c0) {
-            portable::reduced::to_4x4(&mut handful.alone(blocks));
+            portable::reduced::to_4x4(&mut handful.blocks::<L>(blocks));
             continue;
         }
         let c1 = dequantised(lanes, blocks, handful, 1);
         let c2 = dequantised(lanes, blocks, handful, 2);
         let c3 = dequantised(lanes, blocks, handful, 3);
         let samples = if handful.last < CORNER {
-            handful.clear(blocks, 32);
             corner_4x4(lanes, [c0, c1, c2, c3])
         } else {
             let c5 = dequantised(lanes, blocks, handful, 5);
             let c6 = dequantised(lanes, blocks, handful, 6);
             let c7 = dequantised(lanes, blocks, handful, 7);
-            handful.clear(blocks, 64);
             samples_4x4(lanes, [c0, c1, c2, c3, c5, c6, c7])
         };
-        lanes.store_4x4(samples, &mut blocks.out[at..], blocks.stride, handful.across);
+        handful.store::<L, 4>(lanes.groups(samples), blocks);
+        handful.clear::<L>(blocks);
     }
 }
 
@@ -78,8 +74,8 @@ fn corner_sums_4<L: Lanes, const BITS: i32>(lanes: L, c02: L::V, c13: L::V) -> [
     const ONE: i16 = 1 << (FACTOR_BITS + 1);
     let half = lanes.all_32(1 << (BITS - 1));
     let even = [
-        lanes.add_32(dot(lanes, c02, ONE, C_1_847), half),
-        lanes.add_32(dot(lanes, c02, ONE, -C_1_847), half),
+        lanes.dot_add(half, c02, lanes.pair_16(ONE, C_1_847)),
+        lanes.dot_add(half, c02, lanes.pair_16(ONE, -C_1_847)),
     ];
     let odd = [dot(lanes, c13, C_2_562, C_0_899), dot(lanes, c13, C_1_061, -C_2_172)];
     [
@@ -132,10 +128,10 @@ fn sums_4<L: Lanes, const BITS: i32>(
     let even = lanes.add_32(lanes.right_32::<{ 16 - FACTOR_BITS - 1 }>(c0), half);
     let turned = dot(lanes, c26, C_1_847, -C_0_765);
     let even = [lanes.add_32(even, turned), lanes.sub_32(even, turned)];
-    let inner = [dot(lanes, c13, C_2_562, C_0_899), dot(lanes, c57, -C_0_601, -C_0_509)];
-    let outer = [dot(lanes, c13, C_1_061, -C_2_172), dot(lanes, c57, C_1_451, -C_0_211)];
-    let inner = lanes.add_32(inner[0], inner[1]);
-    let outer = lanes.add_32(outer[0], outer[1]);
+    let inner = dot(lanes, c13, C_2_562, C_0_899);
+    let inner = lanes.dot_add(inner, c57, lanes.pair_16(-C_0_601, -C_0_509));
+    let outer = dot(lanes, c13, C_1_061, -C_2_172);
+    let outer = lanes.dot_add(outer, c57, lanes.pair_16(C_1_451, -C_0_211));
     [
         lanes.right_32::<BITS>(lanes.add_32(even[0], inner)),
         lanes.right_32::<BITS>(lanes.add_32(even[1], outer)),
@@ -148,25 +144,23 @@ fn sums_4<L: Lanes, const BITS: i32>(
 pub(super) fn to_2x2<L: Lanes>(lanes: L, blocks: &mut Blocks<'_>) {
     let mut n = 0;
     while n < blocks.count {
-        let (first, at) = (n * blocks.step, n * blocks.across);
-        if blocks.last[first] == 0 {
-            let coefficient = std::mem::take(&mut blocks.coefficients[first][0]);
-            let sample = portable::reduced::flat_2x2(coefficient, blocks.quant[0]);
-            blocks.out[at..][..2].copy_from_slice(&[sample; 2]);
-            blocks.out[at + blocks.stride..][..2].copy_from_slice(&[sample; 2]);
+        if let Some(coefficient) = only(blocks, n) {
+            fill::<2>(blocks, n, portable::reduced::flat_2x2(coefficient, blocks.quant[0]));
             n += 1;
             continue;
         }
-        let handful = Handful::from(lanes, blocks, n);
-        n += handful.count;
+        let Some(handful) = Handful::from::<L>(blocks, n) else {
+            return (lanes.shorter().idct[2])(&mut rest(blocks, n));
+        };
+        n += L::GROUPS;
         let c0 = dequantised(lanes, blocks, handful, 0);
         let c1 = dequantised(lanes, blocks, handful, 1);
         let c3 = dequantised(lanes, blocks, handful, 3);
         let c5 = dequantised(lanes, blocks, handful, 5);
         let c7 = dequantised(lanes, blocks, handful, 7);
-        handful.clear(blocks, 64);
         let samples = samples_2x2(lanes, [c0, c1, c3, c5, c7]);
-        lanes.store_2x2(samples, &mut blocks.out[at..], blocks.stride, handful.across);
+        handful.store::<L, 2>(lanes.groups(samples), blocks);
+        handful.clear::<L>(blocks);
     }
 }
 

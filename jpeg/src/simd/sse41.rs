@@ -59,11 +59,14 @@ entry!(grey_rgb = colour::grey_rgb, (grey: &[u8], out: &mut [u8]));
 #[derive(Clone, Copy)]
 struct Sse41(());
 
+/// 16 bytes.
+type V = __m128i;
+
 /// Methods that are one instruction.
 macro_rules! instructions {
     ($($name:ident = $instruction:ident($($arg:ident),*);)*) => {$(
         #[inline(always)]
-        fn $name(self, $($arg: __m128i),*) -> __m128i {
+        fn $name(self, $($arg: V),*) -> V {
             // SAFETY: there is an `Sse41`, so the processor has SSE4.1.
             unsafe { $instruction($($arg),*) }
         }
@@ -74,26 +77,29 @@ macro_rules! instructions {
 macro_rules! shifts {
     ($($name:ident = $instruction:ident;)*) => {$(
         #[inline(always)]
-        fn $name<const BITS: i32>(self, a: __m128i) -> __m128i {
-            // SAFETY: as above.
+        fn $name<const BITS: i32>(self, a: V) -> V {
+            // SAFETY: there is an `Sse41`.
             unsafe { $instruction::<BITS>(a) }
         }
     )*};
 }
 
-/// Methods that fill a vector with a number.
-macro_rules! fills {
-    ($($name:ident = $instruction:ident($type:ty);)*) => {$(
+/// Methods that take several instructions, or others than vectors.
+macro_rules! composed {
+    ($($name:ident($($arg:ident: $type:ty),*) -> $result:ty $body:block)*) => {$(
         #[inline(always)]
-        fn $name(self, value: $type) -> __m128i {
-            // SAFETY: as above.
-            unsafe { $instruction(value) }
+        fn $name(self, $($arg: $type),*) -> $result {
+            #[target_feature(enable = "sse4.1")]
+            #[inline]
+            fn inner($($arg: $type),*) -> $result $body
+            // SAFETY: there is an `Sse41`, so the processor has SSE4.1.
+            unsafe { inner($($arg),*) }
         }
     )*};
 }
 
 impl Lanes for Sse41 {
-    type V = __m128i;
+    type V = V;
     const GROUPS: usize = 1;
 
     #[inline(always)]
@@ -102,39 +108,39 @@ impl Lanes for Sse41 {
     }
 
     #[inline(always)]
-    fn load(self, from: &[u8]) -> __m128i {
+    fn load(self, from: &[u8]) -> V {
         let from = from[..16].as_ptr();
         // SAFETY: 16 bytes were just sliced.
         unsafe { _mm_loadu_si128(from.cast()) }
     }
 
     #[inline(always)]
-    fn store(self, v: __m128i, to: &mut [u8]) {
+    fn store(self, v: V, to: &mut [u8]) {
         let to = to[..16].as_mut_ptr();
         // SAFETY: 16 bytes were just sliced.
         unsafe { _mm_storeu_si128(to.cast(), v) }
     }
 
     #[inline(always)]
-    fn store_zipped(self, low: __m128i, high: __m128i, to: &mut [u8]) {
+    fn store_zipped(self, low: V, high: V, to: &mut [u8]) {
         self.store(low, to);
         self.store(high, &mut to[16..]);
     }
 
     #[inline(always)]
-    fn store_three(self, v: [__m128i; 3], to: &mut [u8]) {
+    fn store_three(self, v: [V; 3], to: &mut [u8]) {
         for (i, v) in v.into_iter().enumerate() {
             self.store(v, &mut to[16 * i..]);
         }
     }
 
     #[inline(always)]
-    fn row(self, blocks: &[[i16; 64]], first: usize, _step: usize, row: usize) -> __m128i {
+    fn row(self, blocks: &[[i16; 64]], first: usize, _step: usize, row: usize) -> V {
         self.eight(&blocks[first].as_chunks().0[row])
     }
 
     #[inline(always)]
-    fn store_8x8(self, rows: [__m128i; 4], to: &mut [u8], stride: usize, _across: usize) {
+    fn store_8x8(self, rows: [V; 4], to: &mut [u8], stride: usize, _across: usize) {
         assert!(to.len() >= samples_needed(8, 1, stride, 0));
         let to = to.as_mut_ptr();
         for (i, rows) in rows.into_iter().enumerate() {
@@ -149,77 +155,34 @@ impl Lanes for Sse41 {
     }
 
     #[inline(always)]
-    fn store_4x4(self, v: __m128i, to: &mut [u8], stride: usize, _across: usize) {
-        assert!(to.len() >= samples_needed(4, 1, stride, 0));
-        let mut rows = [0; 16];
-        self.store(v, &mut rows);
-        for (y, row) in rows.as_chunks::<4>().0.iter().enumerate() {
-            to[y * stride..][..4].copy_from_slice(row);
-        }
-    }
-
-    #[inline(always)]
-    fn store_2x2(self, v: __m128i, to: &mut [u8], stride: usize, _across: usize) {
-        assert!(to.len() >= samples_needed(2, 1, stride, 0));
-        let mut rows = [0; 16];
-        self.store(v, &mut rows);
-        to[..2].copy_from_slice(&rows[..2]);
-        to[stride..][..2].copy_from_slice(&rows[2..4]);
-    }
-
-    #[inline(always)]
-    fn bytes(self, group: &[u8; 16]) -> __m128i {
+    fn bytes(self, group: &[u8; 16]) -> V {
         // SAFETY: the array is 16 bytes long.
         unsafe { _mm_loadu_si128(group.as_ptr().cast()) }
     }
 
     #[inline(always)]
-    fn eight(self, group: &[i16; 8]) -> __m128i {
+    fn eight(self, group: &[i16; 8]) -> V {
         // SAFETY: the array is 16 bytes long.
         unsafe { _mm_loadu_si128(group.as_ptr().cast()) }
     }
 
     #[inline(always)]
-    fn pair_16(self, even: i16, odd: i16) -> __m128i {
-        self.all_32(i32::from(even) & 0xffff | i32::from(odd) << 16)
-    }
-
-    #[inline(always)]
-    fn any(self, a: __m128i, mask: __m128i) -> bool {
-        // SAFETY: there is an `Sse41`.
-        unsafe { _mm_testz_si128(a, mask) == 0 }
-    }
-
-    #[inline(always)]
-    fn mean_down(self, a: __m128i, b: __m128i) -> __m128i {
-        let differ = self.and(self.xor(a, b), self.bytes(&[1; 16]));
-        let up = self.mean_up(a, b);
-        // SAFETY: there is an `Sse41`.
-        unsafe { _mm_sub_epi8(up, differ) }
-    }
-
-    #[inline(always)]
-    fn swap_middle_32(self, a: __m128i) -> __m128i {
-        // SAFETY: there is an `Sse41`.
-        unsafe { _mm_shuffle_epi32::<0b11_01_10_00>(a) }
-    }
-
-    #[inline(always)]
-    fn blend_32(self, a: __m128i, b: __m128i) -> __m128i {
-        // SAFETY: there is an `Sse41`.
-        unsafe { _mm_blend_epi16::<0b0011_0011>(a, b) }
-    }
-
-    #[inline(always)]
-    fn shuffle(self, a: __m128i, table: &[u8; 16]) -> __m128i {
+    fn shuffle(self, a: V, table: &[u8; 16]) -> V {
         let table = self.bytes(table);
         // SAFETY: there is an `Sse41`.
         unsafe { _mm_shuffle_epi8(a, table) }
     }
 
-    fills! {
-        all_16 = _mm_set1_epi16(i16);
-        all_32 = _mm_set1_epi32(i32);
+    composed! {
+        all_16(value: i16) -> V { _mm_set1_epi16(value) }
+        all_32(value: i32) -> V { _mm_set1_epi32(value) }
+        any(a: V, mask: V) -> bool { _mm_testz_si128(a, mask) == 0 }
+        mean_down(a: V, b: V) -> V {
+            let differ = _mm_and_si128(_mm_xor_si128(a, b), _mm_set1_epi8(1));
+            _mm_sub_epi8(_mm_avg_epu8(a, b), differ)
+        }
+        swap_middle_32(a: V) -> V { _mm_shuffle_epi32::<0b11_01_10_00>(a) }
+        blend_32(a: V, b: V) -> V { _mm_blend_epi16::<0b0011_0011>(a, b) }
     }
 
     shifts! {

@@ -3,14 +3,7 @@
 //! Lines shorter than a vector go to the set with shorter ones; the last vector of a line overlaps the
 //! one before it.
 
-use super::lanes::Lanes;
-
-/// Where the vectors of a line of `n` samples begin.
-#[inline(always)]
-pub(super) fn starts(n: usize, length: usize) -> impl Iterator<Item = usize> {
-    let last = n.saturating_sub(length);
-    (0..n.div_ceil(length)).map(move |i| (i * length).min(last))
-}
+use super::lanes::{Lanes, starts};
 
 #[inline(always)]
 pub(super) fn h2v1<L: Lanes>(lanes: L, line: &[u8], out: &mut [u8]) {

@@ -6,6 +6,7 @@ use tarflume_jpeg::{Colour, ErrorKind, Header, Region, Scale};
 use crate::beside::Beside;
 use crate::ours::{Ask, Ours};
 use crate::picture::{Motif, Picture};
+use crate::segments::Pieces;
 use crate::turbo::{Recipe, Scans, Turbo};
 
 /// The largest difference to libjpeg-turbo's pixels where chroma is not upsampled: another inverse DCT
@@ -76,4 +77,27 @@ fn what_nobody_decodes_is_refused_with_a_reason() {
     let error = Ours::default().decode(&jpeg, Ask::default()).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unsupported);
     assert!(error.to_string().contains("arithmetic"), "{error}");
+}
+
+/// The other library panics at some of these; here that is an error like others.
+#[test]
+fn three_of_four_components_of_any_sampling_are_an_error() {
+    let mut ours = Ours::default();
+    let picture = Picture::new(16, 8, 4, Motif::Scene, 1);
+    let mut pieces = Pieces::of(&Turbo::new().encode(&picture, &Recipe::default()));
+    let ids: Vec<u8> = pieces.body(0xC0)[6..].chunks(3).map(|component| component[0]).collect();
+    *pieces.body(0xDA) = vec![3, ids[1], 0, ids[2], 0, ids[3], 0, 0, 63, 0];
+    let factors = [0x11, 0x12, 0x21, 0x22, 0x41, 0x44];
+    for number in 0..factors.len().pow(3) {
+        let frame = pieces.body(0xC0);
+        for component in 0..3 {
+            let digit = number / factors.len().pow(component) % factors.len();
+            frame[7 + 3 * component as usize] = factors[digit];
+        }
+        let jpeg = pieces.file(0);
+        if let Err(error) = ours.decode(&jpeg, Ask::default()) {
+            assert_eq!(error.kind(), ErrorKind::Damaged, "{error}");
+            assert!(error.byte().is_some_and(|byte| byte <= jpeg.len() as u64), "{error:?}");
+        }
+    }
 }

@@ -137,7 +137,7 @@ fn drawn(n: u64) -> (Picture, Recipe) {
     (Picture::new(width, height, channels, motif, n), recipe)
 }
 
-/// Some hundred of them, each at two scales and in one of both colours.
+/// Some thousand of them, each at two scales and in one of both colours.
 fn draw(numbers: std::ops::Range<u64>) {
     let mut beside = Beside::new();
     for n in numbers {
@@ -152,16 +152,16 @@ fn draw(numbers: std::ops::Range<u64>) {
 }
 
 #[test]
-fn drawn_at_random_first_thousand() {
-    draw(0..1000);
+fn drawn_at_random_first_third() {
+    draw(0..3000);
 }
 
 #[test]
-fn drawn_at_random_second_thousand() {
-    draw(1000..2000);
+fn drawn_at_random_second_third() {
+    draw(3000..6000);
 }
 
 #[test]
-fn drawn_at_random_third_thousand() {
-    draw(2000..3000);
+fn drawn_at_random_last_third() {
+    draw(6000..9000);
 }

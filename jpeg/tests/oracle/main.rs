@@ -6,6 +6,8 @@
 //! - `itself`: the oracle does what is asked of it;
 //! - `ours`: the crate, asked as users ask; `beside`: both asked for the same, and what differs;
 //! - `sizes`, `kinds`: whole pictures; `regions`: parts of them; `groups`: several at once;
+//! - `points`: entry points of something else; `lies`: those that were forged;
+//! - `damage`: what was cut or changed; `limits`: the ends of what can be asked;
 //! - `photographs`: real ones; `oddities`: files changed by hand; `elsewhere`: kinds that another library decodes.
 //!
 //! Needs `cc` and libjpeg's headers (Debian: gcc libjpeg-dev), as `make test` installs them. Nothing
@@ -13,14 +15,18 @@
 #![allow(clippy::unwrap_used)]
 
 mod beside;
+mod damage;
 mod elsewhere;
 mod groups;
 mod itself;
 mod kinds;
+mod lies;
+mod limits;
 mod oddities;
 mod ours;
 mod photographs;
 mod picture;
+mod points;
 mod regions;
 mod segments;
 mod sizes;

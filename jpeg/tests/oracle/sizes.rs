@@ -1,4 +1,4 @@
-//! Every size from 1x1 to 70x70 of the commonest kind of JPEG, 4:2:0.
+//! Every size from 1x1 to 70x70 of the commonest samplings.
 
 use tarflume_jpeg::{Colour, Scale};
 
@@ -8,17 +8,16 @@ use crate::turbo::Recipe;
 
 const MOST: usize = 70;
 
-/// All widths with every fourth height from `first` on: full size for all of them, the smaller scales
-/// and grey in turn.
-fn sizes(first: usize) {
+/// All widths with every `step`th height from `first` on: full size for all of them, the smaller
+/// scales and grey in turn.
+fn sizes(luma: (u32, u32), (first, step): (usize, usize)) {
     let mut beside = Beside::new();
-    for height in (first..=MOST).step_by(4) {
+    for height in (first..=MOST).step_by(step) {
         for width in 1..=MOST {
             let motif = Motif::ALL[(width + height / 4) % 3];
             let picture = Picture::new(width, height, 3, motif, 420);
-            let recipe = Recipe { quality: 80, ..Recipe::sampled((2, 2)) };
-            let jpeg = beside.encode(&picture, &recipe);
-            let what = (width, height, motif);
+            let jpeg = beside.encode(&picture, &Recipe { quality: 80, ..Recipe::sampled(luma) });
+            let what = (luma, width, height, motif);
             beside.whole(&jpeg, Scale::Full, Colour::Rgb, &what);
             let (scale, colour) = match (width + height) % 5 {
                 0 => (Scale::Full, Colour::Grey),
@@ -34,21 +33,31 @@ fn sizes(first: usize) {
 }
 
 #[test]
-fn every_size_of_420_heights_1_5_9() {
-    sizes(1);
+fn every_size_of_420_odd_heights() {
+    sizes((2, 2), (1, 2));
 }
 
 #[test]
-fn every_size_of_420_heights_2_6_10() {
-    sizes(2);
+fn every_size_of_420_even_heights() {
+    sizes((2, 2), (2, 2));
 }
 
 #[test]
-fn every_size_of_420_heights_3_7_11() {
-    sizes(3);
+fn every_size_of_422() {
+    sizes((2, 1), (1, 1));
 }
 
 #[test]
-fn every_size_of_420_heights_4_8_12() {
-    sizes(4);
+fn every_size_of_440() {
+    sizes((1, 2), (1, 1));
+}
+
+#[test]
+fn every_size_of_444() {
+    sizes((1, 1), (1, 1));
+}
+
+#[test]
+fn every_size_of_411() {
+    sizes((4, 1), (1, 1));
 }

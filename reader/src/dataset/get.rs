@@ -73,11 +73,19 @@ impl Dataset {
                 })?
             }
         };
+        let points = parts.iter().map(|part| {
+            let mut points = Vec::new();
+            let there = shard.entry_points(part.number, u64::MAX, &mut points)?;
+            Ok(there.then(|| points.into()))
+        });
+        let points = points.collect::<Result<Vec<Option<Box<[u8]>>>>>();
+        let points = points.map_err(|e| e.with_path(shard.path()).with_key(found.shown_key()))?;
         let bytes = read(&shard.source()?, &parts).map_err(|e| e.with_path(shard.path()));
         let bytes = bytes.map_err(|e| e.with_key(found.shown_key()))?;
-        let parts = parts.iter().zip(bytes).map(|(part, bytes)| Part {
+        let parts = parts.iter().zip(bytes).zip(points).map(|((part, bytes), entry_points)| Part {
             ext: part.ext.into(),
             bytes,
+            entry_points,
             at: part.offset,
             checksum: part.checksum,
         });

@@ -84,6 +84,7 @@ pub struct Part {
     /// Byte of the tar at which it begins.
     pub(crate) at: u64,
     pub(crate) checksum: Option<u32>,
+    pub(crate) entry_points: Option<Box<[u8]>>,
 }
 
 impl Part {
@@ -95,6 +96,11 @@ impl Part {
     /// Its bytes.
     pub fn bytes(&self) -> &Bytes {
         &self.bytes
+    }
+
+    /// The entry points of a JPEG, if its sidecar has them.
+    pub fn entry_points(&self) -> Option<&[u8]> {
+        self.entry_points.as_deref()
     }
 
     /// Compares the bytes with the checksum of the sidecar, which a tar that was indexed by its
@@ -157,8 +163,16 @@ impl Sample {
 
     /// The bytes of the part with this extension.
     pub fn part(&self, ext: &str) -> Option<&Bytes> {
-        let found = self.parts.iter().find(|p| p.ext.eq_ignore_ascii_case(ext.as_bytes()));
-        found.map(|part| &part.bytes)
+        self.find(ext).map(|part| &part.bytes)
+    }
+
+    /// The entry points of the part with this extension; `None` if it, or they, are not there.
+    pub fn entry_points(&self, ext: &str) -> Option<&[u8]> {
+        self.find(ext).and_then(Part::entry_points)
+    }
+
+    fn find(&self, ext: &str) -> Option<&Part> {
+        self.parts.iter().find(|part| part.ext.eq_ignore_ascii_case(ext.as_bytes()))
     }
 
     /// Compares every part with its checksum.

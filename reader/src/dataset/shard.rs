@@ -171,6 +171,21 @@ impl Shard {
         Err(Error::new(ErrorKind::Stale, text))
     }
 
+    /// Puts the entry points of part number `part` behind what `into` holds; nothing if it has none, or
+    /// more than `most` bytes.
+    ///
+    /// # Errors
+    /// As [`Shard::look_up`].
+    pub(crate) fn entry_points(&self, part: u64, most: u64, into: &mut Vec<u8>) -> Result<bool> {
+        let index = self.index()?;
+        let Some(sidecars) = self.sidecars.as_ref().filter(|_| index.has_entry_points()) else {
+            return Ok(index.copy_entry_points(part, most, into)?);
+        };
+        let opened = index.metadata().map(Identity::from);
+        let file = sidecars.get_known(self.number, opened)?;
+        index.copy_entry_points_by(part, most, |at, to| file.read_at(at, to), into)
+    }
+
     /// Lets go of what was mapped of its sidecar, where sidecars are not to stay in memory: after all
     /// of it was read through [`Shard::index`].
     pub(crate) fn forget(&self) {

@@ -56,7 +56,13 @@ mod tests {
     use super::*;
 
     fn class(bytes: &[u8], dtype: DType) -> Result<Vec<u8>> {
-        let sample = Sample { key: b"a", ordinal: 0, seed: 0, parts: &[("cls", bytes)] };
+        let sample = Sample {
+            key: b"a",
+            ordinal: 0,
+            seed: 0,
+            parts: &[("cls", bytes)],
+            ..Sample::default()
+        };
         let mut row = vec![0; dtype.size()];
         let column = Class::new("cls").dtype(dtype);
         column.decode(&sample, Row::fixed(&mut row), &mut Scratch::default())?;

@@ -6,6 +6,7 @@
 
 use tarflume_jpeg::Decoder;
 
+use super::blocks::Blocks;
 use super::geometry::Placement;
 use super::jpeg::told;
 use super::opened::{Opened, What};
@@ -44,6 +45,8 @@ pub(super) struct Drawing {
     /// What was decoded ahead: what became of it, and its pixels.
     ahead: Results,
     ahead_pixels: Vec<Pixels>,
+    /// What was decoded since it was asked.
+    pub(super) blocks: Blocks,
 }
 
 impl Drawing {
@@ -60,7 +63,8 @@ impl Drawing {
         match what {
             What::Jpeg(jpeg, view) => {
                 let job = jpeg.job(&view, wanted, &mut self.pixels)?;
-                self.decoder.decode(job).map_err(told)?;
+                let report = self.decoder.decode(job).map_err(told)?;
+                self.blocks += Blocks::of(&report);
             }
             What::Other(other) => other.decode(wanted, &mut self.pixels)?,
         }
@@ -70,7 +74,7 @@ impl Drawing {
     /// Decodes several JPEGs at once, for their owners to [`Drawing::take`]. What others of the same
     /// column have not taken is forgotten.
     pub(super) fn draw_ahead(&mut self, column: usize, group: &Group<'_>, wanted: Channels) {
-        let Drawing { decoder, ahead, ahead_pixels, .. } = self;
+        let Drawing { decoder, ahead, ahead_pixels, blocks, .. } = self;
         for slot in ahead.iter_mut() {
             slot.take_if(|(owner, _)| owner.column == column);
         }
@@ -91,7 +95,12 @@ impl Drawing {
             Some(job)
         });
         let mut results = [const { None }; GROUP];
-        decoder.decode_group(jobs, |job, result| results[job] = Some(result));
+        decoder.decode_group(jobs, |job, result| {
+            if let Ok(report) = &result {
+                *blocks += Blocks::of(report);
+            }
+            results[job] = Some(result);
+        });
         for (result, &n) in results.into_iter().zip(&numbers) {
             failed[n] = result;
         }

@@ -123,7 +123,7 @@ impl Image {
     /// JPEGs that become much smaller are decoded at 1/2, 1/4 or 1/8 of their size, as long as what
     /// is left is at least `gap` times the output in both directions; `None`: never. Pillow's
     /// `reducing_gap`: at 2, the default, hardly to be told from resizing all of it; at 1 the fastest,
-    /// and softer. Only for filters that smooth.
+    /// and softer. Never with [`Filter::Nearest`].
     #[must_use]
     pub fn reducing_gap(mut self, gap: Option<f64>) -> Self {
         self.reducing_gap = gap;
@@ -147,7 +147,7 @@ impl Image {
     fn source<'a>(&self, sample: &Sample<'a>) -> Result<Source<'a>> {
         // A decoder's own buffers: as much as the largest picture takes.
         let memory = self.most_pixels.saturating_mul(8);
-        let source = Source::open(sample.part(0), None, memory)?;
+        let source = Source::open(sample.part(0), sample.entry_points(0), memory)?;
         let size = source.size();
         if size.pixels() > self.most_pixels {
             let text = format!(
@@ -174,7 +174,7 @@ impl Image {
         placement.check(upright)?;
         self.check_size(placement.size)?;
         let stored = turn.stored(placement, upright);
-        let gap = self.reducing_gap.filter(|_| self.filter.smooths());
+        let gap = self.reducing_gap.filter(|_| self.filter.mixes());
         Opened::new(source, stored, turn.and_flip(placement.flip), gap)
     }
 
@@ -240,8 +240,9 @@ impl Image {
         for (place, sample) in group.iter_mut().zip(samples) {
             // What can't be opened is told when its turn comes.
             let Ok(opened) = self.open(sample) else { continue };
-            let fits = memory + opened.memory <= Scratch::KEEP as u64;
-            if fits && matches!(opened.what, What::Jpeg(..)) {
+            // One with entry points is as many streams by itself, and is resized while it is in the cache.
+            let gains = matches!(&opened.what, What::Jpeg(jpeg, _) if !jpeg.has_entry_points());
+            if gains && memory + opened.memory <= Scratch::KEEP as u64 {
                 memory += opened.memory;
                 *place = Some((self.owner(sample), opened));
             }
@@ -311,6 +312,10 @@ impl Decode for Image {
         pixels.saturating_mul(each as u64)
     }
 
+    fn wants_entry_points(&self) -> bool {
+        true
+    }
+
     fn group(&self) -> usize {
         GROUP
     }
@@ -318,12 +323,14 @@ impl Decode for Image {
     fn prepare(&self, samples: &[Sample<'_>], scratch: &mut Scratch) {
         let mut kept = mem::take(scratch.get::<Kept>());
         self.run_ahead(samples, scratch, &mut kept);
+        scratch.blocks += mem::take(&mut kept.drawing.blocks);
         *scratch.get() = kept;
     }
 
     fn decode(&self, sample: &Sample<'_>, row: Row<'_>, scratch: &mut Scratch) -> Result<()> {
         let mut kept = mem::take(scratch.get::<Kept>());
         let result = self.run(sample, row, scratch, &mut kept);
+        scratch.blocks += mem::take(&mut kept.drawing.blocks);
         kept.drop_large();
         *scratch.get() = kept;
         result

@@ -37,6 +37,10 @@ impl<'a> Jpeg<'a> {
         Size::new(self.header.width(), self.header.height())
     }
 
+    pub(super) fn has_entry_points(&self) -> bool {
+        self.entry_points.is_some()
+    }
+
     /// How it lies, if it says so.
     pub(super) fn turn(&self) -> Turn {
         self.header.orientation().map(Turn::of_exif).unwrap_or_default()

@@ -143,7 +143,13 @@ mod tests {
     }
 
     fn decode(npy: &Npy, bytes: &[u8]) -> Result<Vec<u8>, String> {
-        let sample = Sample { key: b"a", ordinal: 0, seed: 0, parts: &[("npy", bytes)] };
+        let sample = Sample {
+            key: b"a",
+            ordinal: 0,
+            seed: 0,
+            parts: &[("npy", bytes)],
+            ..Sample::default()
+        };
         let mut row = vec![0xaa; npy.shape().bytes().unwrap_or(bytes.len())];
         let mut used = row.len();
         let given = match npy.shape() {

@@ -79,7 +79,13 @@ mod tests {
     use super::*;
 
     fn refusal(raw: &Raw, bytes: &[u8]) -> Option<String> {
-        let sample = Sample { key: b"a", ordinal: 0, seed: 0, parts: &[("bin", bytes)] };
+        let sample = Sample {
+            key: b"a",
+            ordinal: 0,
+            seed: 0,
+            parts: &[("bin", bytes)],
+            ..Sample::default()
+        };
         let mut row = vec![0; raw.shape.bytes().unwrap_or(bytes.len())];
         let mut used = 0;
         let given = match raw.shape {

@@ -35,9 +35,9 @@ pub enum Filter {
 }
 
 impl Filter {
-    /// Whether every pixel counts, however much smaller the output is.
-    pub(super) fn smooths(self) -> bool {
-        matches!(self, Filter::Bilinear | Filter::Bicubic | Filter::Lanczos)
+    /// Whether an output pixel may be made of several of the picture's, so that means of them serve.
+    pub(super) fn mixes(self) -> bool {
+        self != Filter::Nearest
     }
 
     fn algorithm(self) -> ResizeAlg {

@@ -200,7 +200,13 @@ mod tests {
 
     fn decode(column: &impl Decode, bytes: &[u8]) -> Result<Vec<u8>> {
         column.validate()?;
-        let sample = Sample { key: b"a", ordinal: 0, seed: 0, parts: &[("json", bytes)] };
+        let sample = Sample {
+            key: b"a",
+            ordinal: 0,
+            seed: 0,
+            parts: &[("json", bytes)],
+            ..Sample::default()
+        };
         let mut row = vec![0xaa; column.shape().bytes().unwrap()];
         column.decode(&sample, Row::fixed(&mut row), &mut Scratch::default())?;
         Ok(row)

@@ -40,7 +40,13 @@ mod tests {
     use super::*;
 
     fn text(bytes: &[u8]) -> Result<Vec<u8>> {
-        let sample = Sample { key: b"a", ordinal: 0, seed: 0, parts: &[("txt", bytes)] };
+        let sample = Sample {
+            key: b"a",
+            ordinal: 0,
+            seed: 0,
+            parts: &[("txt", bytes)],
+            ..Sample::default()
+        };
         let (mut row, mut used) = (vec![0; bytes.len()], 0);
         let variable = Row::variable(&mut row, &mut used);
         Text::new("txt").decode(&sample, variable, &mut Scratch::default())?;

@@ -8,6 +8,7 @@ use std::ops::Range;
 use tarflume_formats::index::Found;
 
 use crate::dataset::Dataset;
+use crate::dataset::shard::Shard;
 use crate::error::{Error, Result};
 use crate::fetch::wanted::Wanted;
 
@@ -20,7 +21,7 @@ pub struct Draw {
     pub ordinal: u64,
 }
 
-/// How reads are merged.
+/// How reads are merged, and how much else a plan may hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// Two ranges with at most so many bytes between them are read as one. On a cold disk a hole
@@ -29,11 +30,14 @@ pub struct Limits {
     pub gap: u64,
     /// A run has at most so many bytes; a sample larger than that is a run of its own.
     pub run: u64,
+    /// A plan holds at most so many bytes of entry points; parts beyond that go without, which costs
+    /// their decoder time and nothing else.
+    pub entry_points: u64,
 }
 
 impl Default for Limits {
     fn default() -> Limits {
-        Limits { gap: 64 << 10, run: 1 << 20 }
+        Limits { gap: 64 << 10, run: 1 << 20, entry_points: 1 << 20 }
     }
 }
 
@@ -93,6 +97,8 @@ pub struct PartRef {
     pub checksum: Option<u32>,
     /// Where it stands in its run's buffer.
     pub within: u64,
+    /// Its entry points, in the plan's: the first byte and their number.
+    points: (usize, usize),
 }
 
 /// A sample that can't be had, and why.
@@ -115,6 +121,8 @@ pub struct Plan {
     parts: Vec<PartRef>,
     /// The samples' keys, one after the other.
     keys: Vec<u8>,
+    /// The parts' entry points, one after the other.
+    points: Vec<u8>,
     bad: Vec<Bad>,
     /// The sample that was looked up last.
     found: Found,
@@ -142,13 +150,19 @@ impl Plan {
     ) -> Result<()> {
         self.clear();
         for &draw in draws {
-            let (shard, row) = dataset.place_of(draw.ordinal)?;
-            let parts = self.parts.len();
-            let place = (shard, row);
-            let looked_up = dataset.shard(shard).look_up(row, &mut self.found);
-            if let Err(error) = looked_up.and_then(|()| self.take_in(draw, place, wanted)) {
+            let (number, row) = dataset.place_of(draw.ordinal)?;
+            let (parts, points) = (self.parts.len(), self.points.len());
+            let shard = dataset.shard(number);
+            let looked_up = shard.look_up(row, &mut self.found);
+            let taken = looked_up.and_then(|()| {
+                self.choose(shard, wanted, limits)?;
+                self.take_in(draw, (number, row), parts);
+                Ok(())
+            });
+            if let Err(error) = taken {
                 self.parts.truncate(parts);
-                let error = error.with_path(dataset.shard(shard).path());
+                self.points.truncate(points);
+                let error = error.with_path(shard.path());
                 self.bad.push(Bad { slot: draw.slot, ordinal: draw.ordinal, error });
             }
         }
@@ -164,6 +178,7 @@ impl Plan {
         self.items.clear();
         self.parts.clear();
         self.keys.clear();
+        self.points.clear();
         self.bad.clear();
     }
 
@@ -197,6 +212,12 @@ impl Plan {
         &self.keys[item.key.clone()]
     }
 
+    /// The entry points of a part, if they are wanted, its sidecar has them and the limits left room.
+    pub fn entry_points(&self, part: &PartRef) -> Option<&[u8]> {
+        let (start, length) = part.points;
+        (length > 0).then(|| &self.points[start..start + length])
+    }
+
     /// The samples that could not be planned.
     pub fn bad(&self) -> &[Bad] {
         &self.bad
@@ -207,35 +228,38 @@ impl Plan {
         self.bad.drain(..)
     }
 
-    /// Takes in what was looked up.
-    fn take_in(
-        &mut self,
-        Draw { slot, ordinal }: Draw,
-        (shard, row): (usize, u64),
-        wanted: &Wanted,
-    ) -> Result<()> {
-        let sample = &self.found;
-        let start = self.parts.len();
-        let mut first = None;
+    /// Chooses the parts of the sample that was looked up.
+    fn choose(&mut self, shard: &Shard, wanted: &Wanted, limits: Limits) -> Result<()> {
+        let Plan { found: sample, parts, points, .. } = self;
         for need in 0..wanted.len() {
-            let chosen = wanted.choose(need, sample);
-            let chosen =
-                chosen.map_err(|e| e.with_byte(sample.first()).with_key(sample.shown_key()))?;
-            self.parts.push(match chosen {
-                Some((ext, part)) => {
-                    first = Some(first.map_or(part.offset, |at: u64| at.min(part.offset)));
-                    let (at, length, checksum) = (part.offset, part.length, part.checksum);
-                    PartRef { ext: Some(ext), at, length, checksum, within: 0 }
-                }
-                None => PartRef { ext: None, at: 0, length: 0, checksum: None, within: 0 },
-            });
+            let of_sample = |e: Error| e.with_byte(sample.first()).with_key(sample.shown_key());
+            let Some((ext, part)) = wanted.choose(need, sample).map_err(of_sample)? else {
+                let (ext, checksum, points) = (None, None, (0, 0));
+                parts.push(PartRef { ext, at: 0, length: 0, checksum, within: 0, points });
+                continue;
+            };
+            let (start, (at, length)) = (points.len(), (part.offset, part.length));
+            let most = limits.entry_points.saturating_sub(start as u64);
+            if wanted.wants_entry_points(need) && most > 0 {
+                let copied = shard.entry_points(part.number, most, points);
+                copied.map_err(|e| e.with_key(sample.shown_key()))?;
+            }
+            let (checksum, points) = (part.checksum, (start, points.len() - start));
+            parts.push(PartRef { ext: Some(ext), at, length, checksum, within: 0, points });
         }
-        let (parts, first) = (start..self.parts.len(), first.unwrap_or(sample.first()));
+        Ok(())
+    }
+
+    /// Takes in the sample that was looked up, whose parts from number `start` on were chosen.
+    fn take_in(&mut self, draw: Draw, (shard, row): (usize, u64), start: usize) {
+        let Draw { slot, ordinal } = draw;
+        let parts = start..self.parts.len();
+        let there = self.parts[parts.clone()].iter().filter(|part| part.ext.is_some());
+        let first = there.map(|part| part.at).min().unwrap_or(self.found.first());
         let key = self.keys.len();
-        self.keys.extend_from_slice(sample.key());
+        self.keys.extend_from_slice(self.found.key());
         let key = key..self.keys.len();
         self.items.push(Item { slot, ordinal, shard, row, parts, key, first });
-        Ok(())
     }
 
     /// Makes runs of the sorted items.

@@ -18,6 +18,7 @@ pub struct Wanted {
 struct Need {
     exts: Range<usize>,
     required: bool,
+    entry_points: bool,
 }
 
 impl Wanted {
@@ -51,8 +52,19 @@ impl Wanted {
         if start == self.exts.len() {
             return Err(Error::usage("a needed part has no extension; name one, such as \"jpg\""));
         }
-        self.needs.push(Need { exts: start..self.exts.len(), required });
+        let exts = start..self.exts.len();
+        self.needs.push(Need { exts, required, entry_points: false });
         Ok(self.needs.len() - 1)
+    }
+
+    /// Wants the entry points of the part that meets need number `need`, where the sidecar has them.
+    pub fn with_entry_points(&mut self, need: usize) {
+        self.needs[need].entry_points = true;
+    }
+
+    /// True if the entry points of need number `need` are wanted.
+    pub(super) fn wants_entry_points(&self, need: usize) -> bool {
+        self.needs[need].entry_points
     }
 
     /// Number of needs.
@@ -91,7 +103,7 @@ impl Wanted {
         need: usize,
         parts: impl Fn() -> P,
     ) -> Result<Option<(u32, T)>> {
-        let Need { exts, required } = &self.needs[need];
+        let Need { exts, required, .. } = &self.needs[need];
         let mut best: Option<(usize, T)> = None;
         for (ext, part) in parts() {
             let before = exts.start..best.as_ref().map_or(exts.end, |(number, _)| *number);

@@ -30,6 +30,8 @@ pub(crate) struct Shares {
     pub(crate) variable: u64,
     /// Bytes that decoders may take beside the batches.
     pub(crate) decode: u64,
+    /// Bytes that the entry points of one batch may take: what has no room is decoded without.
+    pub(crate) entry_points: u64,
     /// Bytes that reads of very long parts may take.
     pub(crate) reads: u64,
 }
@@ -61,7 +63,16 @@ impl Shares {
         let rest = memory - kept - fixed * (depth + SPARE_SLABS);
         let shares = depth + SPARE_SLABS;
         let variable = rest / 2 * depth / shares;
-        Ok(Shares { depth: depth as usize, run, variable, decode: rest / 8 * 3, reads: rest / 8 })
+        // Their memory grows by doubling, and one batch more is planned than are in preparation.
+        let points = rest / 32;
+        Ok(Shares {
+            depth: depth as usize,
+            run,
+            variable,
+            decode: rest / 8 * 3 - points,
+            entry_points: points / (2 * (depth + 1)),
+            reads: rest / 8,
+        })
     }
 
     /// Lets a batch through whose variable columns take `bytes`, if they have room. Of `times` bytes
@@ -189,8 +200,9 @@ mod tests {
                     let kept = threads as u64 * (s.run + 2 * Scratch::KEEP as u64);
                     let slabs = (s.depth as u64 + SPARE_SLABS) * fixed;
                     let tails = s.variable * (s.depth as u64 + SPARE_SLABS) / s.depth as u64;
+                    let points = 2 * (s.depth as u64 + 1) * s.entry_points;
                     assert!(
-                        kept + slabs + tails + s.decode + s.reads <= memory,
+                        kept + slabs + tails + s.decode + points + s.reads <= memory,
                         "{memory} {fixed} {s:?}"
                     );
                     assert!(s.depth >= 1 && s.depth <= 4);

@@ -65,11 +65,19 @@ impl IndexedFeed {
         Ok(())
     }
 
-    /// How long reads may be: so that every thread has some of a batch, four pieces each if it is
+    /// How much entry points may take, and how long reads may be: so that every thread has some of a batch, four pieces each if it is
     /// large enough.
     fn limits(&self) -> Limits {
         let piece = self.batch_bytes / (4 * self.labour.with.threads as u64);
-        Limits { run: self.shares.run.min(piece.max(SHORT)), gap: GAP }
+        let run = self.shares.run.min(piece.max(SHORT));
+        Limits { run, gap: GAP, entry_points: self.shares.entry_points }
+    }
+
+    /// How many samples a task should have: what decoders gain by, as long as every thread has some
+    /// of a batch.
+    fn group(&self) -> usize {
+        let with = &self.labour.with;
+        with.recipe.group().min(with.recipe.layout.rows().div_ceil(2 * with.threads)).max(1)
     }
 
     /// Asks each shard once an epoch whether it still is what was opened.
@@ -115,8 +123,8 @@ impl Feed for IndexedFeed {
         let bad = usize::from(!bad.is_empty());
         self.batch_bytes = desk.plan.runs().iter().map(|run| run.bytes).sum();
         self.check(job)?;
-        let tasks = job.desk.plan.runs().len();
-        for run in 0..tasks {
+        job.desk.deal_tasks(self.group());
+        for run in 0..job.desk.plan.runs().len() {
             Fetched::advise(&self.labour.with.dataset, &job.desk.plan, run);
         }
         job.variable = self.measure(job)?;
@@ -124,6 +132,6 @@ impl Feed for IndexedFeed {
         job.content.step = self.step;
         job.content.position = self.steps.position_after(self.step);
         self.step += 1;
-        Ok(Fill::Tasks(tasks + bad))
+        Ok(Fill::Tasks(job.desk.tasks.len() + bad))
     }
 }

@@ -1,5 +1,6 @@
 //! A batch on its way: what it will hold, and what became of each row.
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
@@ -24,6 +25,8 @@ pub(crate) struct Desk {
     pub(crate) dealt: Vec<Dealt>,
     pub(crate) draws: Vec<Draw>,
     pub(crate) plan: Plan,
+    /// The runs of the plan that each task reads.
+    pub(crate) tasks: Vec<Range<usize>>,
     /// Samples of a stream; none where there is a plan.
     pub(crate) gathered: Gathered,
     /// Samples that can't be read, as planning found.
@@ -33,6 +36,9 @@ pub(crate) struct Desk {
     /// For each slab column, the bytes that each row may take; zeros for fixed columns.
     rooms: Vec<usize>,
 }
+
+/// The most bytes that a task reads, if it reads more than one run.
+const TASK: u64 = 1 << 20;
 
 /// Outcome of a row that holds what was planned.
 const WHOLE: u64 = u64::MAX;
@@ -44,6 +50,22 @@ impl Desk {
     pub(crate) fn reset_outcomes(&mut self) {
         self.outcomes.clear();
         self.outcomes.extend(self.dealt.iter().map(|_| AtomicU64::new(WHOLE)));
+    }
+
+    /// Deals the plan's runs to tasks: neighbours together that have up to `most` samples.
+    pub(crate) fn deal_tasks(&mut self, most: usize) {
+        self.tasks.clear();
+        let (mut samples, mut bytes) = (0, 0);
+        for (number, run) in self.plan.runs().iter().enumerate() {
+            (samples, bytes) = (samples + run.items.len(), bytes + run.bytes);
+            match self.tasks.last_mut() {
+                Some(task) if samples <= most && bytes <= TASK => task.end = number + 1,
+                _ => {
+                    self.tasks.push(number..number + 1);
+                    (samples, bytes) = (run.items.len(), run.bytes);
+                }
+            }
+        }
     }
 
     /// The samples that planning found to be bad.

@@ -1,28 +1,22 @@
-//! A task of a batch: reads one run of a shard and decodes its samples into their rows.
+//! A task of a batch: reads some runs of shards and decodes their samples into their rows.
 
+use std::ops::Range;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use tarflume_formats::name;
 
 use super::bad::OnBad;
 use super::flow::Labour;
-use super::job::{Dealt, Job};
-use super::recipe::Recipe;
+use super::job::Job;
+use super::recipe::{Facts, Given, MAX_GROUP, Recipe};
 use super::stats::{Meter, Watch};
 use crate::dataset::Dataset;
 use crate::decode::{Memory, Scratch};
 use crate::error::{Error, Result};
 use crate::fetch::fetched::{Fetched, Verify};
-use crate::fetch::plan::{Bad, Draw, Item, Limits, PartRef, Plan};
+use crate::fetch::plan::{Bad, Item, PartRef, Plan};
 use crate::order::Order;
-use crate::order::mix::{Key, below};
-
-/// Substitutes that are tried before the sample is an error after all.
-const TRIES: u64 = 16;
-/// Samples whose middling size decides how large a substitute may be.
-const PROBES: u64 = 64;
-/// Bytes that it may have beyond that.
-const MARGIN: u64 = 64;
+use crate::order::mix::Key;
 
 /// What is done about bad samples, and which are noticed.
 #[derive(Debug, Clone, Copy, Default)]
@@ -32,13 +26,14 @@ pub(crate) struct Policy {
 }
 
 /// What a thread works with; kept from task to task.
-struct Hand {
-    fetched: Fetched,
-    scratch: Scratch,
+pub(super) struct Hand {
+    /// One for each run of a task; there is always one.
+    pub(super) fetched: Vec<Fetched>,
+    pub(super) scratch: Scratch,
     /// Samples of a run that are bad.
     failed: Vec<Bad>,
     /// For the samples that stand in for others.
-    spare: Plan,
+    pub(super) spare: Plan,
 }
 
 /// What samples are made from, and how.
@@ -59,14 +54,14 @@ pub(crate) struct Materials {
 /// Does the tasks of batches that are read from indexed shards.
 pub(crate) struct IndexedLabour {
     pub(crate) with: Materials,
-    seed: u64,
+    pub(super) seed: u64,
     hands: Mutex<Vec<Hand>>,
     /// For each slab column, the most bytes that a substitute may take.
-    middling: OnceLock<Vec<u64>>,
+    pub(super) middling: OnceLock<Vec<u64>>,
 }
 
 /// A share of memory, until it is dropped: a panic gives it back, too.
-struct Granted<'a>(&'a dyn Memory, u64);
+pub(super) struct Granted<'a>(&'a dyn Memory, u64);
 
 impl Drop for Granted<'_> {
     fn drop(&mut self) {
@@ -83,7 +78,7 @@ impl IndexedLabour {
     fn hand(&self) -> Hand {
         let hand = self.hands.lock().unwrap_or_else(PoisonError::into_inner).pop();
         hand.unwrap_or_else(|| Hand {
-            fetched: Fetched::new(),
+            fetched: vec![Fetched::new()],
             scratch: Scratch::with_memory(self.with.decode.clone()),
             failed: Vec::new(),
             spare: Plan::default(),
@@ -91,81 +86,146 @@ impl IndexedLabour {
     }
 
     fn put_back(&self, mut hand: Hand) {
-        hand.fetched.clear();
+        hand.fetched.iter_mut().for_each(Fetched::clear);
         self.hands.lock().unwrap_or_else(PoisonError::into_inner).push(hand);
     }
 
-    /// Reads a run and writes its samples.
-    fn run(&self, job: &Job, task: usize, hand: &mut Hand) {
+    /// Reads runs and writes their samples.
+    fn run(&self, job: &Job, runs: Range<usize>, hand: &mut Hand) {
         let plan = &job.desk.plan;
         let mut failed = std::mem::take(&mut hand.failed);
-        let done = self.read(
-            (plan, task),
-            hand,
-            |this, fetched, scratch, failed| {
-                for number in plan.runs()[task].items.clone().filter(|&n| fetched.has(n)) {
-                    let item = &plan.items()[number];
-                    let pass = job.desk.dealt[item.slot].pass;
-                    let to = (job, item.slot, pass);
-                    match this.write((plan, item), to, fetched, scratch) {
-                        // What comes must not depend on the bound: no policy helps here.
-                        Err(error) if scratch.take_refusal() => job.fail(item.slot, error),
-                        Err(error) => {
-                            let (slot, ordinal) = (item.slot, item.ordinal);
-                            failed.push(Bad { slot, ordinal, error });
-                        }
-                        Ok(()) => {}
-                    }
-                }
-            },
-            &mut failed,
-        );
-        if let Err(error) = done {
-            // Nothing that was read can be believed, nor what was found to be bad in it.
-            failed.clear();
-            let items = &plan.items()[plan.runs()[task].items.clone()];
-            job.fail(items.iter().map(|item| item.slot).min().unwrap_or(0), error);
+        if hand.fetched.len() < runs.len() {
+            hand.fetched.resize_with(runs.len(), Fetched::new);
         }
+        let mut granted = None;
+        for (run, fetched) in runs.clone().zip(&mut hand.fetched) {
+            // A run that something must be granted for is alone in its task.
+            match self.fetch((plan, run), fetched, &mut failed) {
+                Ok(found) => granted = found,
+                Err(error) => return job.fail(first_row(plan, run), error),
+            }
+        }
+        let Hand { fetched, scratch, .. } = hand;
+        self.write_runs(job, runs.clone(), fetched, scratch, &mut failed);
+        for (run, fetched) in runs.zip(&mut hand.fetched) {
+            if let Err(error) = whole(fetched, granted.is_some()) {
+                // Nothing that was read can be believed, nor what was found to be bad in it.
+                let items = &plan.items()[plan.runs()[run].items.clone()];
+                failed.retain(|bad| items.iter().all(|item| item.slot != bad.slot));
+                job.fail(first_row(plan, run), error);
+            }
+        }
+        drop(granted);
         for bad in failed.drain(..) {
             self.bad(job, bad, hand);
         }
         hand.failed = failed;
     }
 
-    /// Reads a run, lets `write` use what was read, and asks whether it was whole.
-    fn read(
+    /// Writes the samples of runs that were read, a few at a time.
+    fn write_runs(
+        &self,
+        job: &Job,
+        runs: Range<usize>,
+        fetched: &[Fetched],
+        scratch: &mut Scratch,
+        failed: &mut Vec<Bad>,
+    ) {
+        let plan = &job.desk.plan;
+        let watch = Watch::start();
+        let of_run = |(run, fetched): (usize, _)| {
+            plan.runs()[run].items.clone().map(move |item| (&plan.items()[item], item, fetched))
+        };
+        let items = runs.clone().zip(fetched).flat_map(of_run);
+        let mut items =
+            items.filter(|(_, number, fetched): &(_, _, &Fetched)| fetched.has(*number));
+        loop {
+            let mut group = [None; MAX_GROUP];
+            let taken = items.by_ref().take(self.with.recipe.group());
+            let there = group.iter_mut().zip(taken).map(|(to, (item, _, from))| {
+                *to = Some((item, from));
+            });
+            if there.count() == 0 {
+                break;
+            }
+            self.write_group(job, &group, scratch, failed);
+        }
+        let count = runs.map(|run| plan.runs()[run].items.len() as u64).sum();
+        self.with.meter.decode.add(watch.stop(), count, 0);
+        self.with.meter.count(std::mem::take(&mut scratch.blocks));
+    }
+
+    /// Writes a few samples, which decoders see together beforehand.
+    fn write_group(
+        &self,
+        job: &Job,
+        group: &[Option<(&Item, &Fetched)>; MAX_GROUP],
+        scratch: &mut Scratch,
+        failed: &mut Vec<Bad>,
+    ) {
+        let plan = &job.desk.plan;
+        if group[1].is_some() {
+            let facts = group.map(|place| {
+                place.map(|(item, _)| self.facts(plan, item, job.desk.dealt[item.slot].pass))
+            });
+            let part = |sample: usize, n| match group[sample] {
+                Some((item, fetched)) => self.part((plan, item), fetched, n),
+                None => Given::default(),
+            };
+            self.with.recipe.prepare(&facts, part, scratch);
+        }
+        for (item, fetched) in group.iter().flatten() {
+            let to = (job, item.slot, job.desk.dealt[item.slot].pass);
+            match self.write((plan, item), to, fetched, scratch) {
+                // What comes must not depend on the bound: no policy helps here.
+                Err(error) if scratch.take_refusal() => job.fail(item.slot, error),
+                Err(error) => {
+                    failed.push(Bad { slot: item.slot, ordinal: item.ordinal, error });
+                }
+                Ok(()) => {}
+            }
+        }
+    }
+
+    /// Reads a run; a long one into memory that is granted for as long as it takes.
+    pub(super) fn fetch(
         &self,
         (plan, run): (&Plan, usize),
-        hand: &mut Hand,
-        write: impl FnOnce(&Self, &Fetched, &mut Scratch, &mut Vec<Bad>),
+        fetched: &mut Fetched,
         failed: &mut Vec<Bad>,
-    ) -> Result<()> {
-        let Hand { fetched, scratch, .. } = hand;
+    ) -> Result<Option<Granted<'_>>> {
         let bytes = plan.runs()[run].bytes;
-        // A long part is read into memory of its own, for as long as it takes.
-        let granted = if bytes > Fetched::KEEP as u64 { bytes } else { 0 };
-        let granted = match granted {
-            0 => None,
-            bytes => {
-                self.with.reads.take(0, bytes).map_err(|e| self.placed(e, plan, run))?;
-                Some(Granted(&*self.with.reads, bytes))
-            }
-        };
-        let mut watch = Watch::start();
-        fetched.read(&self.with.dataset, plan, run, failed);
-        self.with.meter.read.add(watch.lap(), 1, bytes);
-        write(self, fetched, scratch, failed);
-        let items = plan.runs()[run].items.len() as u64;
-        self.with.meter.decode.add(watch.stop(), items, 0);
-        let whole = if fetched.is_lent() { fetched.check() } else { Ok(()) };
-        if granted.is_some() {
-            fetched.clear();
+        let mut granted = None;
+        if bytes > Fetched::KEEP as u64 {
+            self.with.reads.take(0, bytes).map_err(|e| self.placed(e, plan, run))?;
+            granted = Some(Granted(&*self.with.reads, bytes));
         }
-        whole
+        let watch = Watch::start();
+        fetched.read(&self.with.dataset, plan, run, failed);
+        self.with.meter.read.add(watch.stop(), 1, bytes);
+        Ok(granted)
+    }
+
+    /// What a sample is known by: key, ordinal, random numbers.
+    fn facts<'a>(&self, plan: &'a Plan, item: &Item, pass: u64) -> Facts<'a> {
+        let random = Key::new(self.seed, pass, b"sample  ").draw(item.ordinal);
+        Facts { key: plan.key(item), ordinal: item.ordinal, seed: random }
+    }
+
+    /// What meets need number `n` of a sample.
+    fn part<'a>(
+        &'a self,
+        (plan, item): (&'a Plan, &Item),
+        fetched: &'a Fetched,
+        n: usize,
+    ) -> Given<'a> {
+        let part: &PartRef = &plan.parts_of(item)[n];
+        let ext = part.ext.map_or("", |ext| self.with.recipe.wanted.ext(ext));
+        Given { ext, bytes: fetched.bytes(part), entry_points: plan.entry_points(part) }
     }
 
     /// Writes a sample that was read into its row.
-    fn write(
+    pub(super) fn write(
         &self,
         (plan, item): (&Plan, &Item),
         (job, row, pass): (&Job, usize, u64),
@@ -177,13 +237,9 @@ impl IndexedLabour {
         let dataset = &self.with.dataset;
         fetched.verify(dataset, plan, item, wanted, (self.with.policy.verify, pass))?;
         let name = plan.key(item);
-        let random = Key::new(self.seed, pass, b"sample  ").draw(item.ordinal);
+        let facts = self.facts(plan, item, pass);
         let parts = plan.parts_of(item);
-        let part = |n: usize| {
-            let part: &PartRef = &parts[n];
-            (part.ext.map_or("", |ext| wanted.ext(ext)), fetched.bytes(part))
-        };
-        let facts = (name, item.ordinal, random);
+        let part = |n: usize| self.part((plan, item), fetched, n);
         let mut lent = job.content.slab.lend(row);
         self.with.recipe.write(facts, part, &mut lent, scratch).map_err(|(n, error)| {
             let start = n.or(Some(0)).and_then(|n| parts.get(n)).map_or(0, |part| part.at);
@@ -215,110 +271,29 @@ impl IndexedLabour {
             },
         }
     }
+}
 
-    /// For each slab column the most bytes that a substitute may take there: what samples from all over
-    /// the data set take on average. Every row of every batch has as much room, so that which sample
-    /// stands in for another does not depend on the batch they are in.
-    pub(crate) fn middling(&self) -> &[u64] {
-        self.middling.get_or_init(|| {
-            let Materials { dataset, order, recipe, .. } = &self.with;
-            let (mut sums, mut found) = (vec![0u128; recipe.columns()], 0);
-            let mut plan = Plan::default();
-            for probe in 0..PROBES {
-                let place = u128::from(order.epoch_samples()) * u128::from(probe);
-                let place = (place / u128::from(PROBES)) as u64;
-                let Ok(Some(ordinal)) = order.ordinal(0, place) else { continue };
-                let draw = [Draw { slot: 0, ordinal }];
-                let planned = plan.fill(dataset, &draw, &recipe.wanted, Limits::default());
-                let (Ok(()), Some(item)) = (planned, plan.items().first()) else { continue };
-                found += 1;
-                let key = plan.key(item).len();
-                for (column, sum) in sums.iter_mut().enumerate() {
-                    *sum += u128::from(self.room(&plan, item, column, key));
-                }
-            }
-            let each = |sum| u64::try_from(sum / found.max(1)).unwrap_or(u64::MAX);
-            sums.into_iter().map(|sum| each(sum).saturating_add(MARGIN)).collect()
-        })
-    }
+/// The first row of the batch that a run has a sample for.
+fn first_row(plan: &Plan, run: usize) -> usize {
+    let items = &plan.items()[plan.runs()[run].items.clone()];
+    items.iter().map(|item| item.slot).min().unwrap_or(0)
+}
 
-    /// Bytes that a planned sample may take in a slab column; 0 in a fixed one.
-    fn room(&self, plan: &Plan, item: &Item, column: usize, key: usize) -> u64 {
-        let recipe = &self.with.recipe;
-        match recipe.is_variable(column) {
-            true => recipe.room(column, key, |n| plan.parts_of(item)[n].length),
-            false => 0,
-        }
+/// Asks whether what was read was whole; lets it go if it was `granted`.
+pub(super) fn whole(fetched: &mut Fetched, granted: bool) -> Result<()> {
+    let whole = if fetched.is_lent() { fetched.check() } else { Ok(()) };
+    if granted {
+        fetched.clear();
     }
-
-    /// Writes another sample into the row of a bad one: which one depends on (seed, pass, ordinal)
-    /// and the data alone.
-    ///
-    /// # Errors
-    /// What has nothing to do with the samples: the memory bound, a shard that was cut.
-    fn substitute(
-        &self,
-        job: &Job,
-        slot: usize,
-        ordinal: u64,
-        hand: &mut Hand,
-    ) -> Result<Option<u64>> {
-        let Dealt { pass, .. } = job.desk.dealt[slot];
-        let key = Key::new(self.seed, pass, b"instead ").sub(ordinal);
-        let Materials { dataset, order, recipe, .. } = &self.with;
-        for attempt in 0..TRIES {
-            let place = below(key.draw(attempt), order.epoch_samples());
-            let Some(ordinal) = order.ordinal(0, place)? else { continue };
-            let mut spare = std::mem::take(&mut hand.spare);
-            let draw = [Draw { slot, ordinal }];
-            let planned = spare.fill(dataset, &draw, &recipe.wanted, Limits::default());
-            let written = planned.and_then(|()| self.instead(job, (&spare, slot, pass), hand));
-            hand.spare = spare;
-            if written? {
-                return Ok(Some(ordinal));
-            }
-        }
-        Ok(None)
-    }
-
-    /// Reads and writes the one sample of `spare`; false if it is too large or bad, too.
-    fn instead(
-        &self,
-        job: &Job,
-        (spare, slot, pass): (&Plan, usize, u64),
-        hand: &mut Hand,
-    ) -> Result<bool> {
-        let Some(item) = spare.items().first() else { return Ok(false) };
-        let key = spare.key(item).len();
-        let middling = self.middling().iter().enumerate();
-        let mut rooms = middling.map(|(n, &most)| (self.room(spare, item, n, key), most));
-        if rooms.any(|(room, most)| room > most) {
-            return Ok(false);
-        }
-        let (mut failed, mut written, mut refused) = (Vec::new(), None, false);
-        let write = |this: &Self, fetched: &Fetched, scratch: &mut Scratch, _: &mut Vec<Bad>| {
-            if fetched.has(0) {
-                let to = (job, slot, pass);
-                written = Some(this.write((spare, item), to, fetched, scratch));
-                refused = scratch.take_refusal();
-            }
-        };
-        self.read((spare, 0), hand, write, &mut failed)?;
-        match written {
-            Some(Err(error)) if refused => Err(error),
-            written => Ok(matches!(written, Some(Ok(())))),
-        }
-    }
+    whole
 }
 
 impl Labour for IndexedLabour {
     fn task(&self, job: &Job, task: usize) {
         let mut hand = self.hand();
-        match task.checked_sub(job.desk.plan.runs().len()) {
-            None => self.run(job, task, &mut hand),
-            Some(_) => {
-                job.desk.take_bad().into_iter().for_each(|bad| self.bad(job, bad, &mut hand))
-            }
+        match job.desk.tasks.get(task) {
+            Some(runs) => self.run(job, runs.clone(), &mut hand),
+            None => job.desk.take_bad().into_iter().for_each(|bad| self.bad(job, bad, &mut hand)),
         }
         self.put_back(hand);
     }

@@ -11,6 +11,8 @@ use crate::slab::{Layout, Lent};
 
 /// The most parts that one column may be made from.
 pub(crate) const MAX_PARTS: usize = 8;
+/// The most samples that decoders see together.
+pub(crate) const MAX_GROUP: usize = 8;
 /// Bytes that all lists together have of a row, beside those of its columns and parts.
 const ROW_LISTS: usize = 256;
 
@@ -20,11 +22,39 @@ pub(crate) struct ColumnRecipe {
     pub(crate) decode: Arc<dyn Decode>,
     /// Which of the wanted parts it needs.
     needs: Vec<usize>,
+    /// True if it wants their entry points.
+    points: bool,
+}
+
+/// A part as it is handed to a column: of one that isn't there no bytes under an empty extension.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Given<'a> {
+    pub(crate) ext: &'a str,
+    pub(crate) bytes: &'a [u8],
+    pub(crate) entry_points: Option<&'a [u8]>,
+}
+
+/// What a sample is known by.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Facts<'a> {
+    pub(crate) key: &'a [u8],
+    pub(crate) ordinal: u64,
+    /// The seed of its random numbers.
+    pub(crate) seed: u64,
+}
+
+/// The parts of a sample that one column needs.
+#[derive(Default)]
+struct Parts<'a> {
+    parts: [(&'a str, &'a [u8]); MAX_PARTS],
+    points: [Option<&'a [u8]>; MAX_PARTS],
 }
 
 /// What is made of every sample of a loader.
 pub(crate) struct Recipe {
     recipes: Vec<ColumnRecipe>,
+    /// Samples that decoders see together.
+    group: usize,
     /// All parts that some column needs, each once.
     pub(crate) wanted: Wanted,
     /// The columns in the slab: the keys, then those of `columns`.
@@ -68,7 +98,8 @@ impl Recipe {
             });
             let needs = needs.collect();
             names.push(name.clone());
-            recipes.push(ColumnRecipe { name, decode, needs });
+            let points = decode.wants_entry_points();
+            recipes.push(ColumnRecipe { name, decode, needs, points });
         }
         let key = RowShape::Variable(crate::column::DType::U8);
         let shapes = [key].into_iter().chain(recipes.iter().map(|column| column.decode.shape()));
@@ -81,7 +112,12 @@ impl Recipe {
                 wanted.require(ext)?
             };
         }
-        Ok(Recipe { recipes, wanted, layout, names: names.into() })
+        for column in recipes.iter().filter(|column| column.points) {
+            column.needs.iter().for_each(|&need| wanted.with_entry_points(need));
+        }
+        let group = recipes.iter().map(|column: &ColumnRecipe| column.decode.group()).max();
+        let group = group.unwrap_or(1).clamp(1, MAX_GROUP);
+        Ok(Recipe { recipes, group, wanted, layout, names: names.into() })
     }
 
     /// Bytes of a batch without its variable columns: the rows, and the lists about them.
@@ -112,26 +148,56 @@ impl Recipe {
         column.decode.room(&lengths[..column.needs.len()])
     }
 
-    /// Writes a sample into its row: every column from its parts. `part(n)` is the extension and the
-    /// bytes of the `n`th wanted part.
+    /// How many samples decoders would rather see together.
+    pub(crate) fn group(&self) -> usize {
+        self.group
+    }
+
+    /// Lets decoders see samples that are written next, in this order; `part(s, n)` is the `n`th
+    /// wanted part of sample `s`.
+    pub(crate) fn prepare<'a>(
+        &self,
+        facts: &[Option<Facts<'a>>; MAX_GROUP],
+        part: impl Fn(usize, usize) -> Given<'a>,
+        scratch: &mut Scratch,
+    ) {
+        let count = facts.iter().flatten().count();
+        for column in self.recipes.iter().filter(|column| column.decode.group() > 1) {
+            let mut parts: [Parts<'_>; MAX_GROUP] = Default::default();
+            let mut samples = [Sample::default(); MAX_GROUP];
+            for (number, parts) in parts.iter_mut().enumerate().take(count) {
+                column.fill(parts, |n| part(number, n));
+            }
+            let facts = facts.iter().flatten();
+            for (sample, (facts, parts)) in samples.iter_mut().zip(facts.zip(&parts)) {
+                *sample = column.sample(facts, parts);
+            }
+            // What goes wrong here goes wrong again, and is told, when the row is written.
+            _ = caught("the decoder", || {
+                column.decode.prepare(&samples[..count], scratch);
+                Ok(())
+            });
+            scratch.release();
+        }
+    }
+
+    /// Writes a sample into its row: every column from its parts. `part(n)` is the `n`th wanted
+    /// part.
     ///
     /// # Errors
     /// What a decoder says, and the number of the wanted part it says it of.
     pub(crate) fn write<'a>(
         &self,
-        (key, ordinal, seed): (&'a [u8], u64, u64),
-        part: impl Fn(usize) -> (&'a str, &'a [u8]),
+        facts: Facts<'a>,
+        part: impl Fn(usize) -> Given<'a>,
         row: &mut Lent<'_>,
         scratch: &mut Scratch,
     ) -> Result<(), (Option<usize>, Error)> {
-        row.write(0, |mut row| row.put(key)).map_err(|e| (None, e))?;
+        row.write(0, |mut row| row.put(facts.key)).map_err(|e| (None, e))?;
         for (n, column) in self.recipes.iter().enumerate() {
-            let mut parts = [("", &[][..]); MAX_PARTS];
-            for (to, &need) in parts.iter_mut().zip(&column.needs) {
-                *to = part(need);
-            }
-            let parts = &parts[..column.needs.len()];
-            let sample = Sample { key, ordinal, seed, parts };
+            let mut parts = Parts::default();
+            column.fill(&mut parts, &part);
+            let sample = column.sample(&facts, &parts);
             let decoded = caught("the decoder", || {
                 row.write(n + 1, |row| column.decode.decode(&sample, row, scratch))
             });
@@ -139,5 +205,21 @@ impl Recipe {
             decoded.map_err(|e| (column.needs.first().copied(), e.of_column(&column.name)))?;
         }
         Ok(())
+    }
+}
+
+impl ColumnRecipe {
+    fn fill<'a>(&self, to: &mut Parts<'a>, part: impl Fn(usize) -> Given<'a>) {
+        for (n, &need) in self.needs.iter().enumerate() {
+            let Given { ext, bytes, entry_points } = part(need);
+            (to.parts[n], to.points[n]) = ((ext, bytes), entry_points);
+        }
+    }
+
+    fn sample<'a>(&self, facts: &Facts<'a>, parts: &'a Parts<'a>) -> Sample<'a> {
+        let Facts { key, ordinal, seed } = *facts;
+        let needs = self.needs.len();
+        let entry_points = if self.points { &parts.points[..needs] } else { &[] };
+        Sample { key, ordinal, seed, parts: &parts.parts[..needs], entry_points }
     }
 }

@@ -14,7 +14,7 @@ use crate::order::{Cursor, Shuffle, Steps};
 /// No more samples than this are looked up together.
 const MOST: u64 = 1 << 16;
 /// Runs are as long as a disk or a network file system likes, and holes are filled for it.
-const LIMITS: Limits = Limits { gap: 256 << 10, run: 8 << 20 };
+const LIMITS: Limits = Limits { gap: 256 << 10, run: 8 << 20, entry_points: 0 };
 
 /// How many samples a shuffle deals together; 0 where looking ahead gains nothing.
 pub(crate) fn reach(shuffle: &Shuffle) -> u64 {

@@ -4,7 +4,10 @@
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
+
+use crate::decode::blocks::Blocks;
 
 /// One stage's counters.
 #[derive(Debug, Default)]
@@ -44,6 +47,8 @@ pub(crate) struct Meter {
     pub(crate) full: Counter,
     /// Time in which an epoch was running.
     pub(crate) running: Counter,
+    /// Blocks of JPEGs; locked once a task.
+    blocks: Mutex<Blocks>,
 }
 
 impl Meter {
@@ -60,7 +65,13 @@ impl Meter {
             starved: counter(),
             full: counter(),
             running: counter(),
+            blocks: Mutex::default(),
         }
+    }
+
+    /// Counts what decoders say of JPEGs.
+    pub(crate) fn count(&self, blocks: Blocks) {
+        *self.blocks.lock().unwrap_or_else(PoisonError::into_inner) += blocks;
     }
 
     /// The counters of a loader whose shards are streamed.
@@ -96,6 +107,7 @@ impl Meter {
             threads: self.threads as usize,
             running: self.running.busy(),
             stages,
+            blocks: *self.blocks.lock().unwrap_or_else(PoisonError::into_inner),
             stream: self.stream,
         }
     }
@@ -111,12 +123,6 @@ impl Watch {
 
     pub(crate) fn stop(self) -> Duration {
         self.0.elapsed()
-    }
-
-    /// The time since the start or the last lap.
-    pub(crate) fn lap(&mut self) -> Duration {
-        let now = Instant::now();
-        now - std::mem::replace(&mut self.0, now)
     }
 }
 
@@ -161,6 +167,8 @@ pub struct Stats {
     pub running: Duration,
     /// The stages, in the order in which a sample passes through them.
     pub stages: Vec<StageStats>,
+    /// How much of the JPEGs was decoded.
+    pub blocks: Blocks,
     stream: bool,
 }
 
@@ -249,6 +257,13 @@ impl fmt::Display for Stats {
                 (seconds(s.busy), seconds(s.waiting_input), seconds(s.waiting_output));
             let bytes = format!("{:.1} MB", s.bytes as f64 / 1e6);
             writeln!(f, "{:<8}{busy:>9}{input:>14}{output:>15}{:>12}{bytes:>14}", s.name, s.items)?;
+        }
+        if self.blocks.all > 0 {
+            let Blocks { all, drawn, entered, refused, .. } = self.blocks;
+            let (skipped, drawn) =
+                (100.0 * self.blocks.skipped(), 100.0 * share(drawn as f64, all as f64));
+            write!(f, "JPEG blocks: {skipped:.1} % skipped, {drawn:.1} % drawn; ")?;
+            writeln!(f, "{entered} pictures entered by entry points, {refused} refused")?;
         }
         write!(f, "{}", self.verdict())
     }

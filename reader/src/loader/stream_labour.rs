@@ -1,12 +1,13 @@
 //! A task of a batch of a stream: decodes samples, which are in memory already, into their rows.
 
+use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::bad::OnBad;
 use super::flow::Labour;
 use super::gathered::of;
 use super::job::Job;
-use super::recipe::Recipe;
+use super::recipe::{Facts, Given, MAX_GROUP, Recipe};
 use super::stats::{Meter, Watch};
 use crate::decode::{Memory, Scratch};
 use crate::error::{Error, Result};
@@ -35,20 +36,41 @@ pub(crate) struct StreamLabour {
 }
 
 impl StreamLabour {
+    /// What the sample of row `row` is known by; none if it was bad.
+    fn facts<'a>(&self, job: &'a Job, row: usize) -> Option<Facts<'a>> {
+        let sample = job.desk.gathered.sample(row)?;
+        let random = Key::new(self.seed, job.content.epoch, b"sample  ");
+        let seed = random.sub(sample.shard_number()).draw(sample.row());
+        Some(Facts { key: sample.key(), ordinal: job.desk.dealt[row].ordinal, seed })
+    }
+
+    /// What meets need number `n` of row `row`.
+    fn part<'a>(&'a self, job: &'a Job, row: usize, n: usize) -> Given<'a> {
+        let part = job.desk.gathered.part(&self.recipe.wanted, row, n);
+        Given { ext: part.ext, bytes: part.bytes, entry_points: None }
+    }
+
+    /// Lets decoders see the samples of some rows together.
+    fn prepare(&self, job: &Job, rows: Range<usize>, scratch: &mut Scratch) {
+        let (mut facts, mut places) = ([None; MAX_GROUP], [0; MAX_GROUP]);
+        let there = rows.filter_map(|row| Some((row, self.facts(job, row)?)));
+        for ((to, place), (row, found)) in facts.iter_mut().zip(&mut places).zip(there) {
+            (*to, *place) = (Some(found), row);
+        }
+        if facts[1].is_some() {
+            self.recipe.prepare(&facts, |sample, n| self.part(job, places[sample], n), scratch);
+        }
+    }
+
     /// Writes the sample of row `row`.
     fn write(&self, job: &Job, row: usize, scratch: &mut Scratch) -> Result<()> {
         let gathered = &job.desk.gathered;
-        let Some(sample) = gathered.sample(row) else { return Ok(()) };
-        _ = scratch.take_refusal(); // forgotten, whatever an earlier sample made of it
-        let (shard, number) = (sample.shard_number(), job.desk.dealt[row].ordinal);
-        let random = Key::new(self.seed, job.content.epoch, b"sample  ").sub(shard);
-        let random = random.draw(sample.row());
-        let part = |n: usize| {
-            let part = gathered.part(&self.recipe.wanted, row, n);
-            (part.ext, part.bytes)
+        let (Some(sample), Some(facts)) = (gathered.sample(row), self.facts(job, row)) else {
+            return Ok(());
         };
+        _ = scratch.take_refusal(); // forgotten, whatever an earlier sample made of it
+        let part = |n: usize| self.part(job, row, n);
         let mut lent = job.content.slab.lend(row);
-        let facts = (sample.key(), number, random);
         self.recipe.write(facts, part, &mut lent, scratch).map_err(|(n, error)| {
             let at = n.and_then(|n| gathered.part(&self.recipe.wanted, row, n).at);
             of(sample, error.in_part(at.unwrap_or(sample.first())), sample.first())
@@ -72,7 +94,11 @@ impl Labour for StreamLabour {
         let watch = Watch::start();
         let rows = job.desk.gathered.piece(task);
         let mut samples = 0;
-        for row in rows {
+        let (group, end) = (self.recipe.group(), rows.end);
+        for (n, row) in rows.enumerate() {
+            if n % group == 0 {
+                self.prepare(job, row..end.min(row + group), &mut scratch);
+            }
             samples += u64::from(job.desk.gathered.sample(row).is_some());
             match self.write(job, row, &mut scratch) {
                 Err(error) if scratch.take_refusal() => job.fail(row, error),
@@ -81,6 +107,7 @@ impl Labour for StreamLabour {
             }
         }
         self.meter.decode.add(watch.stop(), samples, 0);
+        self.meter.count(std::mem::take(&mut scratch.blocks));
         self.hands.lock().unwrap_or_else(PoisonError::into_inner).push(scratch);
     }
 

@@ -8,6 +8,8 @@ mod harness;
 mod lies;
 mod orders;
 mod photos;
+mod pictures;
+mod points;
 mod resume;
 mod shards;
 mod truth;

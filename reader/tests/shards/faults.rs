@@ -21,7 +21,8 @@ fn planned(dataset: &Dataset, exts: &[&str]) -> (Plan, Wanted) {
     });
     let draws: Vec<_> = (0..dataset.len()).map(|n| Draw { slot: n as usize, ordinal: n }).collect();
     let mut plan = Plan::new();
-    plan.fill(dataset, &draws, &wanted, Limits { gap: 4096, run: 8000 }).unwrap();
+    plan.fill(dataset, &draws, &wanted, Limits { gap: 4096, run: 8000, ..Limits::default() })
+        .unwrap();
     (plan, wanted)
 }
 

@@ -86,7 +86,7 @@ proptest! {
         let expected = made.samples();
         let mut wanted = Wanted::new();
         needs.iter().for_each(|exts| { wanted.allow(exts).unwrap(); });
-        let limits = Limits { gap, run };
+        let limits = Limits { gap, run, ..Limits::default() };
         for kind in KINDS {
             let dataset = Dataset::open(made.path()).unwrap().with_source(kind);
             let (mut plan, mut fetched) = (Plan::new(), Fetched::new());
@@ -116,7 +116,7 @@ fn json_alone_is_read_without_a_byte_of_the_pictures() {
         let watched = Watched::new(kind, None);
         let dataset = Dataset::open(made.path()).unwrap().with_opener(watched.clone());
         let all: Vec<u64> = (0..60).collect();
-        let limits = Limits { gap: 0, run: 1 << 20 };
+        let limits = Limits { gap: 0, run: 1 << 20, ..Limits::default() };
         let (_, bad) =
             read(&dataset, &mut Plan::new(), &mut Fetched::new(), &draws(&all), &wanted, limits);
         assert!(bad.is_empty());
@@ -142,7 +142,7 @@ fn neighbours_are_one_read_and_strangers_are_not() {
         plan.fill(&dataset, &draws(ordinals), &jpg_and_json(), limits).unwrap();
         (plan.runs().len(), plan.reads().len())
     };
-    let small = Limits { gap: 4096, run: 1 << 20 };
+    let small = Limits { gap: 4096, run: 1 << 20, ..Limits::default() };
     assert_eq!(runs(&[9, 3, 5, 4, 8, 6, 7], small), (1, 1));
     assert_eq!(runs(&[90, 3, 4, 91], small), (2, 2));
     assert_eq!(runs(&[5, 5, 5], small), (1, 1));

@@ -16,28 +16,18 @@ pub(in crate::simd) fn to_8x8(blocks: &mut Blocks<'_>) {
     each(blocks, samples);
 }
 
-/// One block's samples, row by row.
-pub(super) type Samples<const N: usize> = fn(&[i16; 64], &[u16; 64]) -> [[u8; N]; N];
-
-/// Writes `samples` of each block meant, and leaves zeros in it.
-pub(super) fn each<const N: usize>(blocks: &mut Blocks<'_>, samples: Samples<N>) {
-    for n in 0..blocks.count {
-        one(blocks, n * blocks.step, n * blocks.across, samples);
-    }
-}
-
-/// Writes `samples` of the block that lies at `block` to what begins at `at`, and leaves zeros in it.
-pub(super) fn one<const N: usize>(
+/// Writes `samples` of each block meant, row by row, and leaves zeros in it.
+pub(super) fn each<const N: usize>(
     blocks: &mut Blocks<'_>,
-    block: usize,
-    at: usize,
-    samples: Samples<N>,
+    samples: fn(&[i16; 64], &[u16; 64]) -> [[u8; N]; N],
 ) {
-    let block = &mut blocks.coefficients[block];
-    let rows = samples(block, blocks.quant);
-    *block = [0; 64];
-    for (y, row) in rows.iter().enumerate() {
-        blocks.out[at + y * blocks.stride..][..N].copy_from_slice(row);
+    for n in 0..blocks.count {
+        let block = &mut blocks.coefficients[n * blocks.step];
+        let rows = samples(block, blocks.quant);
+        *block = [0; 64];
+        for (y, row) in rows.iter().enumerate() {
+            blocks.out[n * blocks.across + y * blocks.stride..][..N].copy_from_slice(row);
+        }
     }
 }
 

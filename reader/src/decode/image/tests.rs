@@ -15,7 +15,7 @@ fn decode_with(
 ) -> Result<Vec<u8>> {
     image.validate()?;
     let parts = [("jpg", bytes)];
-    let sample = Sample { key: b"a", ordinal: 0, seed, parts: &parts };
+    let sample = Sample { key: b"a", ordinal: 0, seed, parts: &parts, ..Sample::default() };
     let room = image.shape().bytes().unwrap_or(image.room(&[0]) as usize);
     let (mut row, mut used) = (vec![0u64; room.div_ceil(8)], 0);
     let bytes = &mut bytemuck::cast_slice_mut(&mut row)[..room];

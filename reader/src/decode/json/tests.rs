@@ -9,7 +9,7 @@ const TEXT: &str = r#"{"class": 207, "name": "golden retriever", "skip": {"deep"
 fn row(json: &Json, text: &str) -> Result<Vec<u8>> {
     json.validate().unwrap();
     let parts = [("json", text.as_bytes())];
-    let sample = Sample { key: b"a", ordinal: 0, seed: 0, parts: &parts };
+    let sample = Sample { key: b"a", ordinal: 0, seed: 0, parts: &parts, ..Sample::default() };
     let mut scratch = Scratch::default();
     match json.shape().bytes() {
         Some(bytes) => {

@@ -1,0 +1,52 @@
+//! Decoding a hostile JPEG: never a panic, never a byte outside the output's rows, and the same result
+//! by one stream as by four. The first six bytes choose scale, colour and region.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use tarflume_jpeg::{Colour, Decoder, Header, Job, Region, Scale};
+
+/// Panics of the library that decodes foreign kinds are caught by ours: they do not end the fuzzer.
+fn let_zune_panic() {
+    let end = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |info| {
+        if !info.location().is_some_and(|place| place.file().contains("zune-jpeg")) {
+            end(info);
+        }
+    }));
+}
+
+fuzz_target!(init: let_zune_panic(), |input: &[u8]| {
+    let Some((choice, bytes)) = input.split_first_chunk::<6>() else { return };
+    let Ok(header) = Header::parse(bytes) else { return };
+    if u64::from(header.width()) * u64::from(header.height()) > 1 << 20 {
+        return;
+    }
+    let scale = Scale::ALL[usize::from(choice[0] % 4)];
+    let colour = if choice[1] & 1 == 0 { Colour::Rgb } else { Colour::Grey };
+    let (width, height) = scale.of(header.width(), header.height());
+    let part = |from: u8, length: u8, all: u32| {
+        let from = u32::from(from) * all / 256;
+        (from, 1 + u32::from(length) * (all - from - 1) / 255)
+    };
+    let ((left, width), (top, height)) =
+        (part(choice[2], choice[3], width), part(choice[4], choice[5], height));
+    let region = Region { left, top, width, height };
+    let line = width as usize * colour.bytes();
+    let stride = line + 3;
+    let decode = |streams| {
+        let mut output = vec![0xa5; stride * height as usize];
+        let job = Job {
+            region: Some(region),
+            scale,
+            colour,
+            stride,
+            ..Job::new(bytes, &header, &mut output)
+        };
+        let mut decoder = Decoder::new();
+        decoder.set_streams(streams);
+        let result = decoder.decode(job).map(|report| report.drawn);
+        assert!(output.chunks(stride).all(|row| row[line..] == [0xa5; 3]));
+        result.map(|drawn| (drawn, output)).map_err(|error| error.to_string())
+    };
+    assert!(decode(1) == decode(4));
+});

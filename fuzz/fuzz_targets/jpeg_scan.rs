@@ -1,0 +1,25 @@
+//! Scanning a hostile JPEG: never a panic; and what is found whole decodes, with entry points and
+//! without, to the same pixels.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use tarflume_jpeg::{Decoder, EntryPoints, Header, Job, Scanner, Use};
+
+fuzz_target!(|bytes: &[u8]| {
+    let Ok(header) = Header::parse(bytes) else { return };
+    let mut blob = Vec::new();
+    let pixels = u64::from(header.width()) * u64::from(header.height());
+    if Scanner::new().scan(bytes, &header, &mut blob).is_err() || pixels > 1 << 20 {
+        return;
+    }
+    assert!(EntryPoints::read(&blob).expect("just made").fit(bytes));
+    let mut decode = |entry_points| {
+        let mut output = vec![0; pixels as usize * 3];
+        let job = Job { entry_points, ..Job::new(bytes, &header, &mut output) };
+        let report = Decoder::new().decode(job).expect("the scan found it whole");
+        (report.entry_points, output)
+    };
+    let (plain, with) = (decode(None), decode(Some(&blob[..])));
+    assert_eq!((plain.0, with.0), (Use::Absent, Use::Used));
+    assert!(plain.1 == with.1);
+});

@@ -1,0 +1,209 @@
+//! Damaged JPEGs: cut at every byte, bits turned at a hundred thousand places. Never a panic; an error
+//! that names a byte of the file, or what libjpeg-turbo shows too.
+
+use tarflume_fixtures::SplitMix64;
+use tarflume_jpeg::{Error, ErrorKind, Header, Scale, Use};
+
+use crate::ours::{Ask, Ours};
+use crate::picture::{Motif, Picture};
+use crate::segments::segments;
+use crate::turbo::{Colour, Recipe, Space, Turbo};
+
+/// Bits that a kind of picture has at least: a hundred thousand in all.
+const LEAST: usize = 10_000;
+/// Scrambled files of each kind.
+const SCRAMBLED: u64 = 5_000;
+/// Findings that are told at most.
+const TOLD: usize = 8;
+
+/// Small pictures of all kinds: every byte of them matters.
+fn kinds() -> Vec<Vec<u8>> {
+    let mut turbo = Turbo::new();
+    let sampled = Recipe::sampled;
+    let plain = |restart| Recipe { restart, ..Recipe::default() };
+    let optimised = |recipe| Recipe { optimised: true, ..recipe };
+    let recipes = [
+        (40, 27, 3, plain(0)),
+        (40, 33, 3, sampled((2, 2))),
+        (73, 33, 3, optimised(sampled((2, 1)))),
+        (25, 45, 3, Recipe { restart: 1, ..sampled((1, 2)) }),
+        (100, 19, 3, Recipe { restart: 3, ..sampled((4, 1)) }),
+        (57, 43, 1, Recipe { quality: 93, ..plain(0) }),
+        (75, 67, 1, optimised(plain(5))),
+        (34, 18, 3, Recipe { space: Space::AdobeRgb, quality: 95, ..plain(2) }),
+        (70, 59, 3, Recipe { restart: 300, quality: 70, ..optimised(sampled((2, 2))) }),
+        (64, 56, 3, Recipe { progressive: true, ..sampled((2, 2)) }),
+    ];
+    let jpegs = recipes.into_iter().zip(1..).map(|((width, height, channels, recipe), seed)| {
+        turbo.encode(&Picture::new(width, height, channels, Motif::Scene, seed), &recipe)
+    });
+    jpegs.collect()
+}
+
+/// Damage is told with its place, and nothing else is told of damage.
+fn assert_told(error: &Error, jpeg: &[u8], what: &str) {
+    let byte = error.byte();
+    match error.kind() {
+        ErrorKind::Damaged => {
+            assert!(byte.is_some_and(|byte| byte <= jpeg.len() as u64), "{what}: {error:?}");
+        }
+        ErrorKind::Unsupported => {}
+        kind => panic!("{what}: {kind:?} is no word for damage: {error}"),
+    }
+}
+
+#[test]
+fn every_cut_is_noticed() {
+    let mut ours = Ours::default();
+    for (kind, jpeg) in kinds().iter().enumerate() {
+        for length in 0..jpeg.len() {
+            let (cut, what) = (&jpeg[..length], format!("kind {kind} cut at {length}"));
+            for scale in [Scale::Full, Scale::Eighth] {
+                let error = ours.decode(cut, Ask { scale, ..Ask::default() }).unwrap_err();
+                assert_eq!(error.kind(), ErrorKind::Damaged, "{what}: {error}");
+                assert_told(&error, cut, &what);
+            }
+            assert_told(&ours.points(cut).unwrap_err(), cut, &what);
+        }
+    }
+}
+
+/// One changed JPEG; what is wrong with what is made of it, if anything is.
+fn wrong(ours: &mut Ours, turbo: &mut Turbo, jpeg: &[u8], what: &str) -> Option<String> {
+    let blob = ours.points(jpeg);
+    let decoded = ours.decode(jpeg, Ask::default());
+    if let Err(error) = &blob {
+        assert_told(error, jpeg, what);
+    }
+    let picture = match (decoded, &blob) {
+        (Ok(picture), _) => picture,
+        (Err(error), Err(_)) => {
+            assert_told(&error, jpeg, what);
+            return None;
+        }
+        (Err(error), Ok(_)) => return Some(format!("scanned, not decoded: {error}")),
+    };
+    if let Ok(blob) = &blob {
+        let (same, report) =
+            ours.report(jpeg, Ask { points: Some(blob), ..Ask::default() }).unwrap();
+        assert_eq!((same.difference(&picture), report.entry_points), (None, Use::Used), "{what}");
+    }
+    if Header::parse(jpeg).unwrap().foreign().is_some() {
+        return None; // another library's pixels
+    }
+    match turbo.decode(jpeg, 1, Colour::Rgb) {
+        Err(text) => Some(format!("libjpeg-turbo says {text}")),
+        Ok(right) => {
+            let difference = picture.difference(&right.picture)?;
+            Some(format!("{difference}; warning {:?}", right.warning))
+        }
+    }
+}
+
+/// Changed versions of one JPEG, and what was found wrong with them.
+struct Changes {
+    ours: Ours,
+    turbo: Turbo,
+    jpeg: Vec<u8>,
+    tried: usize,
+    found: Vec<String>,
+}
+
+impl Changes {
+    fn of(kind: usize) -> Changes {
+        let jpeg = kinds().swap_remove(kind);
+        Changes { ours: Ours::default(), turbo: Turbo::new(), jpeg, tried: 0, found: Vec::new() }
+    }
+
+    fn try_one(&mut self, changed: &[u8], what: &str) {
+        self.tried += 1;
+        let why = wrong(&mut self.ours, &mut self.turbo, changed, what);
+        self.found.extend(why.map(|why| format!("{what}: {why}")));
+    }
+
+    fn verdict(self) {
+        let told = self.found[..self.found.len().min(TOLD)].join("\n");
+        assert!(self.found.is_empty(), "{} of {}:\n{told}", self.found.len(), self.tried);
+    }
+}
+
+/// Every bit of the file but those of its first two bytes, one a time.
+fn bits(kind: usize) {
+    let mut changes = Changes::of(kind);
+    let mut jpeg = changes.jpeg.clone();
+    for at in 2..jpeg.len() {
+        for bit in 0..8 {
+            jpeg[at] ^= 1 << bit;
+            changes.try_one(&jpeg, &format!("bit {bit} of byte {at} of kind {kind}"));
+            jpeg[at] ^= 1 << bit;
+        }
+    }
+    assert!(changes.tried >= LEAST, "{} are too few", changes.tried);
+    changes.verdict();
+}
+
+/// Some bytes at once: written over, with what confuses most, left out, doubled, or moved.
+fn bytes(kind: usize) {
+    const TELLING: [u8; 12] = [0, 1, 0x7f, 0x80, 0xfe, 0xff, 0xd0, 0xd1, 0xd7, 0xd9, 0xda, 0x11];
+    let mut changes = Changes::of(kind);
+    for number in 0..SCRAMBLED {
+        let mut rng = SplitMix64::nth(kind as u64, number);
+        let mut jpeg = changes.jpeg.clone();
+        for _ in 0..rng.between(1, 4) {
+            let at = 2 + rng.below(jpeg.len() as u32 - 2) as usize;
+            let length = (1 + rng.below(3) as usize).min(jpeg.len() - at);
+            match rng.below(6) {
+                0 => drop(jpeg.drain(at..at + length)),
+                1 => drop(jpeg.splice(at..at, jpeg[at..at + length].to_vec())),
+                2 => jpeg[at..].rotate_left(length),
+                3 => jpeg[at] = rng.next_u64() as u8,
+                _ => jpeg[at] = TELLING[rng.below(TELLING.len() as u32) as usize],
+            }
+        }
+        changes.try_one(&jpeg, &format!("scrambled kind {kind} number {number}"));
+    }
+    changes.verdict();
+}
+
+/// Markers, halves of them and stuffed bytes, put in at every byte of the entropy-coded data.
+fn markers(kind: usize) {
+    let mut changes = Changes::of(kind);
+    let original = changes.jpeg.clone();
+    let scan = segments(&original).into_iter().find(|s| s.marker == 0xda).unwrap();
+    for at in scan.at + scan.body.len()..original.len() {
+        for marker in [0xd0, 0xd1, 0xd2, 0xd7, 0xd9, 0xdb, 0xff, 0] {
+            let (before, behind) = original.split_at(at);
+            let jpeg = [before, &[0xff, marker], behind].concat();
+            changes.try_one(&jpeg, &format!("ff{marker:02x} in kind {kind} at {at}"));
+            let jpeg = [before, &[0xff, marker], &behind[2.min(behind.len())..]].concat();
+            changes.try_one(&jpeg, &format!("ff{marker:02x} over kind {kind} at {at}"));
+        }
+    }
+    changes.verdict();
+}
+
+macro_rules! kinds {
+    ($($name:ident $kind:literal),* $(,)?) => {$(
+        mod $name {
+            #[test]
+            fn every_bit_is_turned() {
+                super::bits($kind);
+            }
+
+            #[test]
+            fn bytes_are_scrambled() {
+                super::bytes($kind);
+            }
+
+            #[test]
+            fn markers_stand_anywhere() {
+                super::markers($kind);
+            }
+        }
+    )*};
+}
+
+kinds!(
+    ycc_444 0, ycc_420 1, ycc_422 2, ycc_440_with_restarts 3, ycc_411_with_restarts 4, grey 5,
+    grey_with_restarts 6, rgb_with_restarts 7, ycc_420_with_a_useless_interval 8, progressive 9,
+);

@@ -1,0 +1,118 @@
+//! The sample that stands in for a bad one: which, how large it may be, and how it is written.
+//!
+//! It depends on (seed, pass, ordinal) and the data alone, never on the batch or the threads.
+
+use super::job::{Dealt, Job};
+use super::labour::{Hand, IndexedLabour, Materials, whole};
+use crate::error::Result;
+use crate::fetch::plan::{Draw, Item, Limits, Plan};
+use crate::order::mix::{Key, below};
+
+/// Substitutes that are tried before the sample is an error after all.
+const TRIES: u64 = 16;
+/// Samples whose middling size decides how large a substitute may be.
+const PROBES: u64 = 64;
+/// Bytes that it may have beyond that.
+const MARGIN: u64 = 64;
+
+/// Bytes of entry points that it brings at most: every thread keeps so many.
+const SPARE_POINTS: u64 = 64 << 10;
+
+/// Limits of a plan of one sample.
+fn alone(entry_points: u64) -> Limits {
+    Limits { entry_points, ..Limits::default() }
+}
+
+impl IndexedLabour {
+    /// For each slab column the most bytes that a substitute may take there: what samples from all over
+    /// the data set take on average. Every row of every batch has as much room, so that which sample
+    /// stands in for another does not depend on the batch they are in.
+    pub(crate) fn middling(&self) -> &[u64] {
+        self.middling.get_or_init(|| {
+            let Materials { dataset, order, recipe, .. } = &self.with;
+            let (mut sums, mut found) = (vec![0u128; recipe.columns()], 0);
+            let mut plan = Plan::default();
+            for probe in 0..PROBES {
+                let place = u128::from(order.epoch_samples()) * u128::from(probe);
+                let place = (place / u128::from(PROBES)) as u64;
+                let Ok(Some(ordinal)) = order.ordinal(0, place) else { continue };
+                let draw = [Draw { slot: 0, ordinal }];
+                let planned = plan.fill(dataset, &draw, &recipe.wanted, alone(0));
+                let (Ok(()), Some(item)) = (planned, plan.items().first()) else { continue };
+                found += 1;
+                let key = plan.key(item).len();
+                for (column, sum) in sums.iter_mut().enumerate() {
+                    *sum += u128::from(self.room(&plan, item, column, key));
+                }
+            }
+            let each = |sum| u64::try_from(sum / found.max(1)).unwrap_or(u64::MAX);
+            sums.into_iter().map(|sum| each(sum).saturating_add(MARGIN)).collect()
+        })
+    }
+
+    /// Bytes that a planned sample may take in a slab column; 0 in a fixed one.
+    fn room(&self, plan: &Plan, item: &Item, column: usize, key: usize) -> u64 {
+        let recipe = &self.with.recipe;
+        match recipe.is_variable(column) {
+            true => recipe.room(column, key, |n| plan.parts_of(item)[n].length),
+            false => 0,
+        }
+    }
+
+    /// Writes another sample into the row of a bad one: which one depends on (seed, pass, ordinal)
+    /// and the data alone.
+    ///
+    /// # Errors
+    /// What has nothing to do with the samples: the memory bound, a shard that was cut.
+    pub(super) fn substitute(
+        &self,
+        job: &Job,
+        slot: usize,
+        ordinal: u64,
+        hand: &mut Hand,
+    ) -> Result<Option<u64>> {
+        let Dealt { pass, .. } = job.desk.dealt[slot];
+        let key = Key::new(self.seed, pass, b"instead ").sub(ordinal);
+        let Materials { dataset, order, recipe, .. } = &self.with;
+        for attempt in 0..TRIES {
+            let place = below(key.draw(attempt), order.epoch_samples());
+            let Some(ordinal) = order.ordinal(0, place)? else { continue };
+            let mut spare = std::mem::take(&mut hand.spare);
+            let draw = [Draw { slot, ordinal }];
+            let planned = spare.fill(dataset, &draw, &recipe.wanted, alone(SPARE_POINTS));
+            let written = planned.and_then(|()| self.instead(job, (&spare, slot, pass), hand));
+            hand.spare = spare;
+            if written? {
+                return Ok(Some(ordinal));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Reads and writes the one sample of `spare`; false if it is too large or bad, too.
+    fn instead(
+        &self,
+        job: &Job,
+        (spare, slot, pass): (&Plan, usize, u64),
+        hand: &mut Hand,
+    ) -> Result<bool> {
+        let Some(item) = spare.items().first() else { return Ok(false) };
+        let key = spare.key(item).len();
+        let middling = self.middling().iter().enumerate();
+        let mut rooms = middling.map(|(n, &most)| (self.room(spare, item, n, key), most));
+        if rooms.any(|(room, most)| room > most) {
+            return Ok(false);
+        }
+        let Hand { fetched, scratch, .. } = hand;
+        let fetched = &mut fetched[0];
+        let granted = self.fetch((spare, 0), fetched, &mut Vec::new())?;
+        let to = (job, slot, pass);
+        let written = fetched.has(0).then(|| self.write((spare, item), to, fetched, scratch));
+        let refused = scratch.take_refusal();
+        whole(fetched, granted.is_some())?;
+        match written {
+            Some(Err(error)) if refused => Err(error),
+            written => Ok(matches!(written, Some(Ok(())))),
+        }
+    }
+}
