@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use tarflume_jpeg::{Colour, Decoder, Header, Job, Region, Scale};
+use tarflume_jpeg::{Colour, Decoder, ErrorKind, Header, Job, Region, Scale};
 
 /// Panics of the library that decodes foreign kinds are caught by ours: they do not end the fuzzer.
 fn let_zune_panic() {
@@ -46,6 +46,10 @@ fuzz_target!(init: let_zune_panic(), |input: &[u8]| {
         decoder.set_streams(streams);
         let result = decoder.decode(job).map(|report| report.drawn);
         assert!(output.chunks(stride).all(|row| row[line..] == [0xa5; 3]));
+        if let Err(error) = &result {
+            let placed = error.byte().is_some_and(|byte| byte <= bytes.len() as u64);
+            assert!(placed || error.kind() == ErrorKind::Unsupported, "{error:?}");
+        }
         result.map(|drawn| (drawn, output)).map_err(|error| error.to_string())
     };
     assert!(decode(1) == decode(4));

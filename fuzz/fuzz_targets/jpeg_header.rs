@@ -1,11 +1,20 @@
-//! The head of a JPEG: never a panic, and what is believed of it is possible.
+//! The head of a JPEG, and the walk over its segments: never a panic, errors name a byte of the file, and
+//! what is believed of it is possible.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use tarflume_jpeg::{Header, Region, Scale};
+use tarflume_jpeg::{Header, Region, Scale, whole};
 
 fuzz_target!(|bytes: &[u8]| {
-    let Ok(header) = Header::parse(bytes) else { return };
+    let place = |error: tarflume_jpeg::Error| error.byte().expect("damage has a place");
+    match whole(bytes).map_err(place) {
+        Ok(end) => assert!(end <= bytes.len() && bytes[..end].ends_with(b"\xff\xd9")),
+        Err(byte) => assert!(byte <= bytes.len() as u64),
+    }
+    let header = match Header::parse(bytes).map_err(place) {
+        Ok(header) => header,
+        Err(byte) => return assert!(byte <= bytes.len() as u64),
+    };
     assert!(header.width() > 0 && header.height() > 0);
     assert!(matches!(header.channels(), 1 | 3 | 4));
     assert!(header.orientation().is_none_or(|n| (1..=8).contains(&n)));

@@ -3,17 +3,22 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use tarflume_jpeg::{Decoder, EntryPoints, Header, Job, Scanner, Use};
+use tarflume_jpeg::{Decoder, EntryPoints, ErrorKind, Header, Job, Scanner, Use};
 
 fuzz_target!(|bytes: &[u8]| {
     let Ok(header) = Header::parse(bytes) else { return };
     let mut blob = Vec::new();
     let pixels = u64::from(header.width()) * u64::from(header.height());
-    if Scanner::new().scan(bytes, &header, &mut blob).is_err() || pixels > 1 << 20 {
+    let scanned = Scanner::new().scan(bytes, &header, &mut blob);
+    if let Err(error) = &scanned {
+        let placed = error.byte().is_some_and(|byte| byte <= bytes.len() as u64);
+        assert!(placed || error.kind() == ErrorKind::Unsupported, "{error:?}");
+    }
+    if scanned.is_err() || pixels > 1 << 20 {
         return;
     }
     assert!(EntryPoints::read(&blob).expect("just made").fit(bytes));
-    let mut decode = |entry_points| {
+    let decode = |entry_points| {
         let mut output = vec![0; pixels as usize * 3];
         let job = Job { entry_points, ..Job::new(bytes, &header, &mut output) };
         let report = Decoder::new().decode(job).expect("the scan found it whole");

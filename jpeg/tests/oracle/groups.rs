@@ -149,3 +149,47 @@ fn one_damaged_member_harms_nobody_else() {
         }
     }
 }
+
+/// Bits turned in about every other member: each has the picture or the error that it has alone.
+#[test]
+fn damaged_members_harm_nobody_else() {
+    let mut beside = Beside::new();
+    let members = members(&mut beside);
+    let mut failed = 0;
+    for number in 0..300 {
+        let mut rng = SplitMix64::nth(77, number);
+        beside.ours.decoder.set_streams(1 + number as usize % 4);
+        let mut chosen: Vec<(Vec<u8>, Header, usize)> = Vec::new();
+        while chosen.len() < 9 {
+            let n = rng.below(members.len() as u32) as usize;
+            let mut jpeg = members[n].jpeg.clone();
+            for _ in 0..rng.below(3) {
+                let at = rng.below(jpeg.len() as u32) as usize;
+                jpeg[at] ^= 1 << rng.below(8);
+            }
+            let header = Header::parse(&jpeg);
+            let small = |h: &Header| h.width() < 1000 && h.height() < 1000;
+            chosen.extend(header.ok().filter(small).map(|header| (jpeg, header, n)));
+        }
+        let ask = |n: usize| Ask { points: members[n].points.as_deref(), ..Ask::default() };
+        let mut rooms: Vec<Room> = chosen.iter().map(|(_, h, n)| Room::new(h, &ask(*n))).collect();
+        let all = chosen.iter().zip(&mut rooms);
+        let jobs: Vec<_> = all.map(|((jpeg, h, n), room)| job(jpeg, h, ask(*n), room)).collect();
+        let mut found = vec![None; chosen.len()];
+        beside.ours.decoder.decode_group(jobs, |n, result| found[n] = Some(result));
+        for (((jpeg, _, n), room), found) in chosen.iter().zip(&rooms).zip(found) {
+            let alone = beside.ours.report(jpeg, ask(*n));
+            match (found.unwrap(), alone) {
+                (Ok(report), Ok((picture, alone))) => {
+                    assert_eq!(room.picture().difference(&picture), None, "group {number}");
+                    assert_eq!(report.entry_points, alone.entry_points);
+                }
+                (found, alone) => {
+                    assert_eq!(found.map(|_| ()), alone.map(|_| ()), "group {number}");
+                    failed += 1;
+                }
+            }
+        }
+    }
+    assert!((300..2400).contains(&failed), "{failed} failed");
+}
