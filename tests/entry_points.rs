@@ -183,8 +183,8 @@ fn large_photographs_are_read_alone_and_get_them_too() {
     let mut large = photo(3);
     // A comment of a segment's greatest length, again and again, in front of all the rest.
     let comment = [&[0xff, 0xfe, 0xff, 0xff][..], &[7; 65_533]].concat();
-    large.splice(2..2, comment.repeat(80));
-    assert!(large.len() > 5 << 20);
+    large.splice(2..2, comment.repeat(140));
+    assert!(large.len() > 8 << 20);
     place.file("photos/b.jpg", &large).file("photos/b.json", JSON);
     for (name, seed) in [("a", 1), ("c", 2)] {
         place.file(format!("photos/{name}.jpg"), photo(seed));

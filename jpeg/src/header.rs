@@ -42,6 +42,8 @@ pub struct Header {
     blocks: u64,
     /// Why it is not decoded here, in words; none if it is.
     foreign: Option<&'static str>,
+    /// Whether its codes are read here all the same.
+    scanned: bool,
 }
 
 /// Marks that say how three components are to be understood.
@@ -106,9 +108,13 @@ impl Header {
     ) -> Result<Header> {
         let scan = scan::Scan::read(segment, at)?;
         let (components, mut foreign) = Components::of(frame, &scan);
-        if foreign.is_none() {
-            foreign = tables.check(&components, at)?;
-        }
+        let scanned = match foreign {
+            None => {
+                foreign = tables.check(&components, at)?;
+                foreign.is_none()
+            }
+            Some(_) => components.count() > 0 && matches!(tables.check(&components, at), Ok(None)),
+        };
         Ok(Header {
             width: frame.width,
             height: frame.height,
@@ -126,6 +132,7 @@ impl Header {
             blocks: frame.blocks(),
             components,
             foreign,
+            scanned,
         })
     }
 
@@ -178,5 +185,11 @@ impl Header {
     /// entry points, and are decoded whole.
     pub fn foreign(&self) -> Option<&'static str> {
         self.foreign
+    }
+
+    /// Whether a [`crate::Scanner`] reads its codes: those of pictures that are decoded here, and of most
+    /// of four components, which have no entry points.
+    pub fn is_scanned(&self) -> bool {
+        self.scanned
     }
 }

@@ -73,6 +73,9 @@ impl Scanner {
     /// The errors that `done` is told:
     /// - [`ErrorKind::Damaged`]: the data are not whole; byte and row of MCUs are named;
     /// - [`ErrorKind::Unsupported`]: pictures of this kind have no entry points ([`Header::foreign`]).
+    ///
+    /// Of a picture of four components ([`Header::is_scanned`]) the entry points are no bytes: its codes
+    /// are read, so that damage is found, and another decoder decodes it.
     pub fn scan_group(
         &mut self,
         pictures: &[(&[u8], &Header)],
@@ -109,7 +112,8 @@ impl Scanner {
     fn begin(&mut self, lane: usize, number: usize, picture: &Picture<'_>) -> Result<()> {
         let header = picture.header;
         header.check_bytes(picture.bytes)?;
-        if let Some(why) = header.foreign() {
+        if !header.is_scanned() {
+            let why = header.foreign().unwrap_or_default();
             return Err(Error::new(ErrorKind::Unsupported, format!("no entry points: {why}")));
         }
         if u32::try_from(picture.bytes.len()).is_err() {
@@ -166,6 +170,9 @@ impl Scanner {
         let end = notes.place(picture, lane);
         notes.places.push(end);
         self.blob.clear();
+        if picture.header.foreign().is_some() {
+            return Ok(());
+        }
         let (columns, rows) = picture.mcus;
         let count = picture.header.components.count();
         let grid = (rows, columns.div_ceil(notes.step), notes.step);

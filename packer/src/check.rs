@@ -11,7 +11,7 @@ mod tray;
 use tarflume_jpeg::Header;
 
 pub use self::fault::{CheckLevel, Dimensions, Fault};
-pub use self::tray::{TRAY, Tray};
+pub use self::tray::{LARGE, Tray};
 
 /// What an extension says about content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,7 +41,7 @@ pub struct Found {
 impl Found {
     fn jpeg(header: Header) -> Found {
         let dimensions = Some((header.width(), header.height()));
-        Found { dimensions, codes: header.foreign().is_none().then_some(header) }
+        Found { dimensions, codes: header.is_scanned().then_some(header) }
     }
 }
 

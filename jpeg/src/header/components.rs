@@ -1,6 +1,6 @@
 //! Components: how the blocks of a picture lie in an MCU, and which tables they need.
 
-use super::frame::Frame;
+use super::frame::{Frame, MOST};
 use super::scan::Scan;
 
 /// One component of a picture that is decoded here.
@@ -15,19 +15,21 @@ pub(crate) struct Component {
     pub(crate) ac: usize,
 }
 
-/// The components of a picture: one or three.
+/// The components of a picture: one or three; or four, whose codes are read and nothing more.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Components {
-    all: [Component; 3],
+    all: [Component; MOST],
     count: usize,
 }
 
 impl Components {
-    /// From the headers; and why the picture is not decoded here, if it is not.
+    /// From the headers; and why the picture is not decoded here, if it is not. Its components are then
+    /// none, but for one of four that lie as those of others do.
     pub(super) fn of(frame: &Frame, scan: &Scan) -> (Components, Option<&'static str>) {
         let none = Components::default();
-        if let Some(why) = frame.foreign() {
-            return (none, Some(why));
+        let foreign = frame.foreign();
+        if foreign.is_some() && !frame.is_sequential() {
+            return (none, foreign);
         }
         if scan.count != frame.count {
             return (none, Some("its components come in scans of their own"));
@@ -50,7 +52,11 @@ impl Components {
             // A component alone is not interleaved: its MCU is one block, whatever its factors.
             (found.all[0].h, found.all[0].v) = (1, 1);
         }
-        (found, (!found.are_known()).then_some("its components are sampled in an unusual way"))
+        match (found.are_known(), foreign) {
+            (true, why) => (found, why),
+            (false, Some(why)) => (none, Some(why)),
+            (false, None) => (none, Some("its components are sampled in an unusual way")),
+        }
     }
 
     /// Whether the first component has the full resolution, the others that or half of it, or a

@@ -83,6 +83,11 @@ impl Frame {
         matches!(self.marker, 0xc2 | 0xc6 | 0xca | 0xce)
     }
 
+    /// Whether its codes are those of baseline and extended sequential frames of 8 bits.
+    pub(super) fn is_sequential(&self) -> bool {
+        matches!(self.marker, 0xc0 | 0xc1) && self.precision == 8
+    }
+
     /// Why frames of this kind are not decoded here.
     pub(super) fn foreign(&self) -> Option<&'static str> {
         match self.marker {

@@ -1,13 +1,13 @@
-//! JPEGs, by the project's own crate: their structure, and the pixels of kinds that have no entry
-//! points. The Huffman codes of the others are read on a [`super::Tray`].
+//! JPEGs, by the project's own crate: their structure, and the pixels of kinds that are foreign to it.
+//! Huffman codes, where they are known, are read on a [`super::Tray`].
 
 use tarflume_jpeg::{Decoder, Error, Header, Job, Region, whole};
 
 use super::fault::{CheckLevel, Dimensions, Fault, MAX_PIXELS};
 use crate::problem::ProblemKind;
 
-/// Looks at markers, segments, tables, dimensions and the end of the image; pictures of kinds whose
-/// codes a tray does not read are decoded if `level` asks for it.
+/// Looks at markers, segments, tables, dimensions and the end of the image; pictures of foreign kinds
+/// are decoded if `level` asks for it.
 ///
 /// # Errors
 /// The first fault found.
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn kinds_that_no_tray_reads_are_decoded() {
+    fn pictures_of_foreign_kinds_are_decoded() {
         for kind in [PhotoKind::Progressive, PhotoKind::Cmyk] {
             let bytes = Photo::new(97, 61, kind).encode(7).unwrap();
             let header = look(&bytes, CheckLevel::Decode).unwrap();

@@ -11,7 +11,7 @@ use tarflume_formats::tar::Member;
 
 use super::options::Options;
 use super::rows::{Rows, Skipped, part_of};
-use crate::check::{CheckLevel, Content, Dimensions, Fault, TRAY, Tray};
+use crate::check::{CheckLevel, Content, Dimensions, Fault, LARGE, Tray};
 use crate::problem::{Problem, Problems};
 
 /// Parts up to this length are looked at whole; longer ones in pieces. JPEGs that are to have entry
@@ -136,7 +136,7 @@ impl Making<'_> {
 
     /// Looks at the JPEG that is the newest part, and puts it on the tray if it can have entry points.
     fn jpeg(&mut self, member: &Member, key: &[u8]) -> Result<()> {
-        let large = member.size > TRAY as u64;
+        let large = member.size > LARGE;
         if large || self.tray.is_full() {
             self.settle(); // entry points come in the order of parts
         }

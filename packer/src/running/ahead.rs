@@ -9,7 +9,7 @@ use std::ops::Range;
 use tarflume_formats::plan::{PlannedPart, PlannedSample, PlannedSamples};
 
 use super::part::{Parts, Refused};
-use crate::check::{Content, Dimensions, TRAY, Tray};
+use crate::check::{Content, Dimensions, LARGE, Tray};
 use crate::failure::Failure;
 use crate::problem::Problem;
 
@@ -84,7 +84,7 @@ impl Ahead {
         let sample = &samples[number];
         for (n, part) in sample.parts.iter().enumerate() {
             // A large one is no faster in company.
-            if parts.content(part) != Content::Jpeg || part.size > TRAY as u64 {
+            if parts.content(part) != Content::Jpeg || part.size > LARGE {
                 continue;
             }
             let room = tray.room(part.size as usize);

@@ -5,7 +5,7 @@ use tarflume_formats::error::Result;
 use tarflume_formats::{Index, name};
 use tarflume_jpeg::{EntryPoints, Header};
 
-use crate::check::{Fault, TRAY, Tray};
+use crate::check::{Fault, LARGE, Tray};
 use crate::problem::{Problem, ProblemKind, Problems};
 
 /// Something wrong with a JPEG or its entry points.
@@ -105,7 +105,7 @@ impl<'a> Jpegs<'a> {
         points: Option<&'a [u8]>,
     ) -> Vec<Wrong> {
         let jpeg = Waiting { at, key: key.to_vec(), points };
-        if data.len() > TRAY {
+        if data.len() as u64 > LARGE {
             let read = self.tray.read_one(data, &header);
             self.wrong.extend(compared(jpeg, read));
         } else {
@@ -132,7 +132,10 @@ fn compared(jpeg: Waiting<'_>, read: std::result::Result<&[u8], Fault>) -> Optio
     match read {
         Err(fault) => Some(Wrong::jpeg(at, &key, fault)),
         Ok(found) if points.is_some_and(|points| points != found) => {
-            let text = "the entry points of this part were made from it, and lead to wrong places";
+            let text = match found {
+                [] => "a JPEG of this kind has no entry points",
+                _ => "the entry points of this part were made from it, and lead to wrong places",
+            };
             Some(Wrong::points(at, &key, text))
         }
         Ok(_) => None,
