@@ -22,8 +22,10 @@ from common import Case, CaseError, bash, first_line, sh  # noqa: E402
 SIZES = {"pairs": 20_000, "tiny": 200_000}
 MAX_COUNT, MAX_BYTES = 10_000, 256e6
 PIP = ["webdataset==1.0.2", "numpy", "pillow"]
-OURS = ("pack build", "pack build --no-fsync", "pack index --headers", "pack index (with digests)",
-        "pack verify --jobs 1", "pack verify --jobs 1 --level quick")
+BUILD, PLAIN = "pack build", "pack build --no-entry-points"
+OURS = (BUILD, f"{BUILD} --no-fsync", PLAIN, f"{PLAIN} --no-fsync", "pack index --headers", "pack index (with digests)",
+        "pack index --entry-points", "pack verify --jobs 1", "pack verify --jobs 1 --level quick",
+        "pack verify --jobs 1 --level decode")
 TAR, DURABLE = "GNU tar, 2 processes", "GNU tar, 2 processes, then sync of the shards"
 WDS, WDS2 = "webdataset ShardWriter, 1 process", "webdataset ShardWriter, 2 processes"
 
@@ -136,8 +138,10 @@ class Bench:
             return lambda o: [self.pack, "build", src, "-o", o, "--quiet", *flags]
 
         specs = [
-            ("pack build", "pack", build(), (DURABLE, WDS)),
-            ("pack build --no-fsync", "pack-no-fsync", build("--no-fsync"),
+            (BUILD, "pack", build(), (PLAIN, DURABLE, WDS)),
+            (f"{BUILD} --no-fsync", "pack-no-fsync", build("--no-fsync"), (f"{PLAIN} --no-fsync", TAR, WDS)),
+            (PLAIN, "pack-plain", build("--no-entry-points"), (DURABLE, WDS)),
+            (f"{PLAIN} --no-fsync", "pack-plain-no-fsync", build("--no-entry-points", "--no-fsync"),
              (TAR, WDS, "floor in C, 2 threads")),
             (TAR, "tar", lambda o: bash(tar(o)), ()),
             (DURABLE, "tar-sync", lambda o: bash(f"{tar(o)} && sync {q(o)}/*.tar"), ()),
@@ -162,6 +166,10 @@ class Bench:
             got, written = members(out), sum(s.stat().st_size for s in shards(out))
             if got != 2 * n or written < size:
                 raise CaseError(f"wrote {got:,} members of {2 * n:,}, {written:,} bytes for {size:,}")
+            if out.name.startswith("pack"):
+                told = json.loads(sh(f"{q(self.pack)} info --format json {q(out)}")).get("entry_points", {"parts": 0})
+                if told["parts"] != (0 if "plain" in out.name else n):
+                    raise CaseError(f"{told['parts']:,} of {n:,} JPEGs have entry points")
             if out.name not in ("pack", "webdataset"):
                 common.remove(out)
         return Case(name, cmd(out), rivals, before, check, items=2 * n, mbytes=size / 1e6)
@@ -209,6 +217,8 @@ class Bench:
         self.measure(f"index, {kind}, shards of {whose}: {len(found)} shards, {2 * n:,} members, {mbytes:,.0f} MB", [
             case("pack index --headers", [self.pack, "index", "--headers", "--force", at], indexed, gnu2, py1),
             case("pack index (with digests)", [self.pack, "index", "--force", at], indexed, gnu2, py1),
+            case("pack index --entry-points", [self.pack, "index", "--entry-points", "--force", at], indexed,
+                 "pack index (with digests)"),
             case("GNU tar tRf, 1 process", gnu(1), listed),
             case(gnu2, gnu(2), listed),
             case(py1, python(1), listed),
@@ -231,6 +241,7 @@ class Bench:
         cases = [
             case("pack verify --jobs 1", [self.pack, "verify", at, "--jobs", 1], cat, b3, "sha256sum"),
             case("pack verify --jobs 1 --level quick", [self.pack, "verify", at, "--jobs", 1, "--level", "quick"], cat),
+            case("pack verify --jobs 1 --level decode", [self.pack, "verify", at, "--jobs", 1, "--level", "decode"], cat),
             case(cat, bash(f"cat {tars} > /dev/null")),
             case("sha256sum", bash(f"sha256sum {tars} > /dev/null")),
         ]
@@ -238,6 +249,7 @@ class Bench:
             cases.append(case(b3, bash(f"b3sum --num-threads 1 {tars} > /dev/null")))
         cases[0].check = self.sees_damage(at, found[0], [], cut=False)
         cases[1].check = self.sees_damage(at, found[0], ["--level", "quick"], cut=True)
+        cases[2].check = self.sees_damage(at, found[0], ["--level", "decode"], cut=False)
         self.measure(f"verify, {kind}: {len(found)} shards, {mbytes:,.0f} MB", cases)
 
     def sees_damage(self, at, shard, flags, cut):

@@ -102,8 +102,14 @@ impl Table {
     fn symbol(&self, window: u64) -> Option<(u8, u32)> {
         let bits = (window >> 48) as u32;
         // Shorter codes are rare here only because their symbols can't be.
-        let length = (LOOK as usize..=16).find(|&length| bits < self.ends[length])?;
         if bits < self.ends[LOOK as usize - 1] {
+            return None;
+        }
+        // Ends never fall, so counting those that are passed needs no branches.
+        let ends = &self.ends[LOOK as usize..];
+        let length =
+            LOOK as usize + ends.iter().map(|&end| usize::from(bits >= end)).sum::<usize>();
+        if length > 16 {
             return None;
         }
         let place = self.places[length] + (bits >> (16 - length)) as i32;
