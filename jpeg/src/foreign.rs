@@ -15,7 +15,7 @@ use zune_core::options::DecoderOptions;
 use zune_jpeg::JpegDecoder;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::header::whole;
+use crate::header::{Elsewhere, whole};
 use crate::job::{Job, Report};
 use crate::lines::{Colour, luma};
 
@@ -27,6 +27,9 @@ pub(crate) fn decode(job: &mut Job<'_>) -> Result<Report> {
     job.check()?;
     whole(job.bytes)?;
     job.header.check_blocks(job.bytes)?;
+    if job.header.elsewhere() == Some(Elsewhere::Fails) {
+        return Err(refused(job, "no decoder here knows this kind"));
+    }
     let (width, height) = (job.header.width as usize, job.header.height as usize);
     let grey = job.colour == Colour::Grey && job.header.ycc && job.header.channels() != 4;
     let channels = if grey || job.header.channels() == 1 { 1 } else { 3 };
@@ -64,7 +67,7 @@ fn placed(job: &Job<'_>, channels: usize, pixels: &mut [u8], error: Error) -> Er
     }
 }
 
-/// Has the other library decode. It is known to panic at some damage: that is an error, too, here.
+/// Has the other library decode. It has been seen to panic: that is an error, too, here.
 fn run(
     job: &Job<'_>,
     reader: impl ZByteReaderTrait,
@@ -78,8 +81,10 @@ fn run(
 
 /// The error of a picture that the other library can't decode.
 fn refused(job: &Job<'_>, what: &str) -> Error {
-    let known = job.header.is_known();
-    let kind = if known { ErrorKind::Damaged } else { ErrorKind::Unsupported };
+    let kind = match job.header.elsewhere() {
+        Some(Elsewhere::Decodes) => ErrorKind::Damaged,
+        _ => ErrorKind::Unsupported,
+    };
     let why = job.header.foreign().unwrap_or_default();
     Error::new(kind, format!("{why}, and can't be decoded: {what}"))
 }

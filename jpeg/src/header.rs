@@ -6,6 +6,7 @@ mod components;
 mod enough;
 mod exif;
 mod frame;
+mod kind;
 mod markers;
 mod scan;
 mod tables;
@@ -13,11 +14,13 @@ mod whole;
 
 pub(crate) use self::components::{Component, Components, MCU_BLOCKS};
 
+pub(crate) use self::kind::Elsewhere;
 pub(crate) use self::tables::{HuffmanSpec, NATURAL};
 pub(crate) use self::whole::finish;
 pub use self::whole::whole;
 
 use self::frame::Frame;
+use self::kind::Foreign;
 use self::markers::{APP0, APP1, APP14, DAC, DHT, DQT, DRI, SOS, Walk, is_frame, is_segment};
 use self::tables::Tables;
 use crate::error::{Error, ErrorKind, Result};
@@ -40,8 +43,8 @@ pub struct Header {
     progressive: bool,
     /// Blocks of all components.
     blocks: u64,
-    /// Why it is not decoded here, in words; none if it is.
-    foreign: Option<&'static str>,
+    /// Why it is not decoded here; none if it is.
+    foreign: Option<Foreign>,
     /// Whether its codes are read here all the same.
     scanned: bool,
 }
@@ -107,7 +110,7 @@ impl Header {
         marks: &Marks,
     ) -> Result<Header> {
         let scan = scan::Scan::read(segment, at)?;
-        let (components, mut foreign) = Components::of(frame, &scan);
+        let (components, mut foreign) = Components::of(frame, &scan, at)?;
         let scanned = match foreign {
             None => {
                 foreign = tables.check(&components, at)?;
@@ -176,15 +179,15 @@ impl Header {
         self.orientation
     }
 
-    /// Whether a picture of this kind is decoded by anybody here, so that an error means damage.
-    pub(crate) fn is_known(&self) -> bool {
-        self.progressive || self.channels == 4 || self.foreign.is_none()
+    /// What another library does with it, if it is not decoded here.
+    pub(crate) fn elsewhere(&self) -> Option<Elsewhere> {
+        self.foreign.map(|foreign| foreign.elsewhere)
     }
 
     /// None if it is decoded here; else why another decoder does it, in words: such pictures have no
     /// entry points, and are decoded whole.
     pub fn foreign(&self) -> Option<&'static str> {
-        self.foreign
+        self.foreign.map(|foreign| foreign.why)
     }
 
     /// Whether a [`crate::Scanner`] reads its codes: those of pictures that are decoded here, and of most

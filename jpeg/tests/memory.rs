@@ -206,7 +206,7 @@ fn the_oddest_samplings_take_what_was_said() {
             decoded += u32::from(result.is_ok());
         }
     }
-    assert!(decoded > 500, "{decoded} were decoded");
+    assert!(decoded > 100, "{decoded} were decoded");
 }
 
 #[test]

@@ -1,7 +1,9 @@
 //! Components: how the blocks of a picture lie in an MCU, and which tables they need.
 
 use super::frame::{Frame, MOST};
+use super::kind::Foreign;
 use super::scan::Scan;
+use crate::error::{Error, Result};
 
 /// One component of a picture that is decoded here.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -25,20 +27,25 @@ pub(crate) struct Components {
 impl Components {
     /// From the headers; and why the picture is not decoded here, if it is not. Its components are then
     /// none, but for one of four that lie as those of others do.
-    pub(super) fn of(frame: &Frame, scan: &Scan) -> (Components, Option<&'static str>) {
+    ///
+    /// # Errors
+    /// The scan, which begins at `at`, names other components or tables than there are.
+    pub(super) fn of(
+        frame: &Frame,
+        scan: &Scan,
+        at: usize,
+    ) -> Result<(Components, Option<Foreign>)> {
         let none = Components::default();
-        let foreign = frame.foreign();
-        if foreign.is_some() && !frame.is_sequential() {
-            return (none, foreign);
-        }
-        if scan.count != frame.count {
-            return (none, Some("its components come in scans of their own"));
+        let foreign = Foreign::of(frame, scan);
+        if foreign.is_some() && !(frame.is_sequential() && scan.count == frame.count) {
+            return Ok((none, foreign));
         }
         let mut found = Components { all: Default::default(), count: frame.count };
         let parts = frame.parts.iter().zip(&scan.parts).take(frame.count);
         for (component, (part, &(id, dc, ac))) in found.all.iter_mut().zip(parts) {
             if part.id != id || dc > 3 || ac > 3 {
-                return (none, Some("its scan names components in another order"));
+                let text = "the scan names components or tables that are not there";
+                return Err(Error::damaged(at, text));
             }
             *component = Component {
                 h: u32::from(part.h),
@@ -52,11 +59,13 @@ impl Components {
             // A component alone is not interleaved: its MCU is one block, whatever its factors.
             (found.all[0].h, found.all[0].v) = (1, 1);
         }
-        match (found.are_known(), foreign) {
+        Ok(match (found.are_known(), foreign) {
             (true, why) => (found, why),
             (false, Some(why)) => (none, Some(why)),
-            (false, None) => (none, Some("its components are sampled in an unusual way")),
-        }
+            (false, None) => {
+                (none, Some(Foreign::failed("its components are sampled in an unusual way")))
+            }
+        })
     }
 
     /// Whether the first component has the full resolution, the others that or half of it, or a

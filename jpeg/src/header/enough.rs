@@ -2,6 +2,7 @@
 //! header of 20 bytes can claim 65535 x 65535 of them.
 
 use super::Header;
+use super::kind::Elsewhere;
 use crate::error::{Error, Result};
 
 /// The fewest bits of a block: one code of DC, one that ends it. In several passes it may be one code.
@@ -21,12 +22,13 @@ impl Header {
         }
     }
 
-    /// The same of a whole picture of any kind that is decoded at all.
+    /// The same of a whole picture of a kind that is known to be decoded.
     ///
     /// # Errors
     /// The data can't hold it.
     pub(crate) fn check_blocks(&self, bytes: &[u8]) -> Result<()> {
-        if self.is_known() && self.blocks.saturating_mul(PASS_BITS) > self.bits(bytes) {
+        let known = matches!(self.elsewhere(), None | Some(Elsewhere::Decodes));
+        if known && self.blocks.saturating_mul(PASS_BITS) > self.bits(bytes) {
             return Err(self.too_few(bytes));
         }
         Ok(())

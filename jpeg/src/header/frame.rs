@@ -87,17 +87,4 @@ impl Frame {
     pub(super) fn is_sequential(&self) -> bool {
         matches!(self.marker, 0xc0 | 0xc1) && self.precision == 8
     }
-
-    /// Why frames of this kind are not decoded here.
-    pub(super) fn foreign(&self) -> Option<&'static str> {
-        match self.marker {
-            0xc0 | 0xc1 if self.precision != 8 => Some("its samples have more than 8 bits"),
-            0xc0 | 0xc1 if self.count == 4 => Some("it has four components"),
-            0xc0 | 0xc1 => None,
-            0xc2 => Some("it is progressive"),
-            0xc3 | 0xc7 | 0xcb | 0xcf => Some("it is lossless"),
-            0xc9 | 0xca => Some("it is coded arithmetically"),
-            _ => Some("it is hierarchical"),
-        }
-    }
 }

@@ -1,6 +1,7 @@
 //! Quantisation and Huffman tables, as the segments give them.
 
 use super::components::Components;
+use super::kind::Foreign;
 use crate::error::{Error, Result};
 
 /// From a coefficient's place in the zigzag to its place in the block, row by row.
@@ -98,14 +99,14 @@ impl Tables {
     }
 
     /// Whether all that the components need is there; else why another decoder must do it.
-    pub(super) fn check(&self, components: &Components, at: usize) -> Result<Option<&'static str>> {
+    pub(super) fn check(&self, components: &Components, at: usize) -> Result<Option<Foreign>> {
         for component in components.iter() {
             if self.quant[component.quant].is_none() {
                 let text = format!("quantisation table {} was never given", component.quant);
                 return Err(Error::damaged(at, text));
             }
             if self.dc[component.dc].is_none() || self.ac[component.ac].is_none() {
-                return Ok(Some("its Huffman tables are not in the file"));
+                return Ok(Some(Foreign::tried("its Huffman tables are not in the file")));
             }
         }
         Ok(None)

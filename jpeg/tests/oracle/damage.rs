@@ -33,7 +33,7 @@ fn kinds() -> Vec<Vec<u8>> {
         (34, 18, 3, Recipe { space: Space::AdobeRgb, quality: 95, ..plain(2) }),
         (70, 59, 3, Recipe { restart: 300, quality: 70, ..optimised(sampled((2, 2))) }),
         (64, 56, 3, Recipe { progressive: true, ..sampled((2, 2)) }),
-        (70, 50, 3, Recipe { scans: Scans::OneEach, ..sampled((2, 2)) }),
+        (70, 50, 3, Recipe { scans: Scans::OneEach, ..sampled((2, 1)) }),
         (40, 20, 4, plain(3)),
     ];
     let jpegs = recipes.into_iter().zip(1..).map(|((width, height, channels, recipe), seed)| {
@@ -83,12 +83,19 @@ fn wrong(ours: &mut Ours, turbo: &mut Turbo, jpeg: &[u8], what: &str) -> Option<
             assert_told(&error, jpeg, what);
             return None;
         }
+        // The codes of one of four components are whole, and the other library refuses its headers.
+        (Err(error), Ok(blob)) if blob.is_empty() => {
+            assert_told(&error, jpeg, what);
+            return None;
+        }
         (Err(error), Ok(_)) => return Some(format!("scanned, not decoded: {error}")),
     };
     if let Ok(blob) = &blob {
         let (same, report) =
             ours.report(jpeg, Ask { points: Some(blob), ..Ask::default() }).unwrap();
-        assert_eq!((same.difference(&picture), report.entry_points), (None, Use::Used), "{what}");
+        // Pictures of four components are scanned, and have none.
+        let used = if blob.is_empty() { Use::Absent } else { Use::Used };
+        assert_eq!((same.difference(&picture), report.entry_points), (None, used), "{what}");
     }
     if Header::parse(jpeg).unwrap().foreign().is_some() {
         // Another library's pixels, near libjpeg-turbo's for what is whole. It looks less closely: of
