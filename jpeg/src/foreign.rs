@@ -15,9 +15,12 @@ use zune_core::options::DecoderOptions;
 use zune_jpeg::JpegDecoder;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::header::{Elsewhere, whole};
+use crate::header::{Elsewhere, whole_within};
 use crate::job::{Job, Report};
 use crate::lines::{Colour, luma};
+
+/// Scans of a progressive picture that are decoded: zune's own limit, known before it begins.
+const PASSES: usize = 100;
 
 /// Decodes a job.
 ///
@@ -25,7 +28,7 @@ use crate::lines::{Colour, luma};
 /// It is damaged, or of a kind that nobody decodes.
 pub(crate) fn decode(job: &mut Job<'_>) -> Result<Report> {
     job.check()?;
-    whole(job.bytes)?;
+    whole_within(job.bytes, most_scans(job))?;
     job.header.check_blocks(job.bytes)?;
     if job.header.elsewhere() == Some(Elsewhere::Fails) {
         return Err(refused(job, "no decoder here knows this kind"));
@@ -55,6 +58,15 @@ pub(crate) fn decode(job: &mut Job<'_>) -> Result<Report> {
         }
     }
     Err(Error::damaged(job.bytes.len(), "the data end before the last row of pixels"))
+}
+
+/// Scans that a picture may have. Coded in one pass, each of its components has one. Encoders of
+/// progressive ones write about ten, and each may cost a pass over all blocks.
+fn most_scans(job: &Job<'_>) -> usize {
+    match job.header.is_progressive() {
+        true => PASSES,
+        false => job.header.channels().into(),
+    }
 }
 
 /// The error with the byte up to which the data were read: another run finds it, for the quicker

@@ -16,8 +16,8 @@ pub(crate) use self::components::{Component, Components, MCU_BLOCKS};
 
 pub(crate) use self::kind::Elsewhere;
 pub(crate) use self::tables::{HuffmanSpec, NATURAL};
-pub(crate) use self::whole::finish;
 pub use self::whole::whole;
+pub(crate) use self::whole::{finish, whole_within};
 
 use self::frame::Frame;
 use self::kind::Foreign;

@@ -15,6 +15,15 @@ use crate::error::{Error, Result};
 /// [`crate::ErrorKind::Damaged`]: it is no JPEG, was cut, or a marker stands where none can; the byte is
 /// named.
 pub fn whole(bytes: &[u8]) -> Result<usize> {
+    whole_within(bytes, usize::MAX)
+}
+
+/// As [`whole`], with a limit of scans: each may pass over all blocks and be a dozen bytes long, so a
+/// small file could keep a decoder busy for hours.
+///
+/// # Errors
+/// As [`whole`], and the byte of the first scan beyond `most`.
+pub(crate) fn whole_within(bytes: &[u8], most: usize) -> Result<usize> {
     let mut walk = Walk::start(bytes)?;
     let (mut frames, mut scans) = (0, 0);
     loop {
@@ -37,6 +46,9 @@ pub fn whole(bytes: &[u8]) -> Result<usize> {
         if marker == SOS {
             if frames == 0 {
                 return Err(Error::damaged(at, "a scan begins before the frame header"));
+            }
+            if scans == most {
+                return Err(Error::damaged(at, format!("more than {most} scans")));
             }
             scans += 1;
             walk = Walk::from(bytes, scan_end(bytes, walk.at())?);

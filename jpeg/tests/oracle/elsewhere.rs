@@ -6,7 +6,7 @@ use tarflume_jpeg::{Colour, ErrorKind, Header, Region, Scale};
 use crate::beside::Beside;
 use crate::ours::{Ask, Ours};
 use crate::picture::{Motif, Picture};
-use crate::segments::Pieces;
+use crate::segments::{Pieces, segments};
 use crate::turbo::{Recipe, Scans, Turbo};
 
 /// The largest difference to libjpeg-turbo's pixels where chroma is not upsampled: another inverse DCT
@@ -141,4 +141,28 @@ fn no_sampling_is_decoded_to_another_picture() {
         }
     }
     assert!(near > 100 && refused > 100, "{near} decoded, {refused} refused");
+}
+
+/// The last scan of a file, so often: each may cost a pass over all blocks, and is a dozen bytes long.
+fn repeat_last_scan(jpeg: &[u8], times: usize) -> Vec<u8> {
+    let last = segments(jpeg).into_iter().rfind(|segment| segment.marker == 0xDA).unwrap();
+    let (scan, end) = (last.at - 4, jpeg.len() - 2);
+    [&jpeg[..scan], &jpeg[scan..end].repeat(times), &jpeg[end..]].concat()
+}
+
+#[test]
+fn more_scans_than_any_encoder_writes_are_refused_before_the_first_is_decoded() {
+    let mut beside = Beside::new();
+    let several = Recipe { scans: Scans::OneEach, ..Recipe::default() };
+    let progressive = Recipe { progressive: true, ..Recipe::default() };
+    let mut ours = Ours::default();
+    for (recipe, times, limit) in [(several, 2, 3), (progressive, 1000, 100)] {
+        let jpeg = beside.encode(&scene(3), &recipe);
+        let error = ours.decode(&repeat_last_scan(&jpeg, times), Ask::default()).unwrap_err();
+        let limit = format!("more than {limit} scans");
+        assert!(error.to_string().contains(&limit), "{error}");
+        assert_eq!(error.kind(), ErrorKind::Damaged);
+        assert!(error.byte().unwrap() > jpeg.len() as u64 - 100, "{error}");
+        ours.decode(&jpeg, Ask::default()).unwrap();
+    }
 }
