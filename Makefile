@@ -2,7 +2,8 @@
 #
 #   make demo    builds, packs real photographs, verifies them, shows what a reader sees, and how fast
 #   make test    every test, with the foreign tools that some of them need
-#   make check   everything that is a rule: lint + test + a smoke of the fuzzers
+#   make python  builds the wheel into a venv, checks its types and runs its tests
+#   make check   everything that is a rule: lint + test + python + a smoke of the fuzzers
 #   make lint    rustfmt, clippy, docs, dependencies, the arrows of the house
 #   make bench   our programs beside their rivals; writes to bench/RESULTS.md (see bench/README.md)
 #   make fuzz    ten minutes of each fuzz target
@@ -12,10 +13,13 @@ SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
 CARGO ?= cargo
 VENV := .venv
+RELEASE := $(or $(CARGO_TARGET_DIR),target)/release
 PYTHON := $(VENV)/bin/python
 export TARFLUME_PYTHON ?= $(abspath $(PYTHON))
 
-.PHONY: demo test check lint fmt clippy doc deny house smoke fuzz bench audit venv tools clean
+PYVENV := .venv-python
+
+.PHONY: demo test python check lint fmt clippy doc deny house smoke fuzz bench audit venv tools clean
 
 demo:
 	$(CARGO) build --release --locked -p tarflume-packer -p tarflume-fixtures
@@ -29,7 +33,22 @@ test: venv tools
 	fi
 	$(CARGO) test --workspace --locked --doc
 
-check: lint test smoke
+# The wheel is what users get, so it is what is tested: built, installed, imported from elsewhere.
+python: $(PYVENV)/ready
+	$(CARGO) build --release --locked -p tarflume-packer
+	rm -rf target/wheels
+	$(PYVENV)/bin/maturin build --quiet --release --locked -m python/Cargo.toml -o target/wheels
+	$(PYVENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --force-reinstall target/wheels/*.whl
+	cd python && ../$(PYVENV)/bin/mypy --strict -p tarflume
+	cd python && ../$(PYVENV)/bin/python -m mypy.stubtest tarflume --ignore-missing-stub --allowlist tests/stubtest-allowed.txt
+	cd python/tests && TARFLUME_PACK="$(CURDIR)/$(RELEASE)/pack" "$(CURDIR)/$(PYVENV)/bin/python" -m pytest -q
+
+$(PYVENV)/ready: python/tests/requirements.txt
+	python3 -m venv --clear $(PYVENV)
+	$(PYVENV)/bin/python -m pip install --quiet --disable-pip-version-check -r python/tests/requirements.txt
+	touch $@
+
+check: lint test python smoke
 
 lint: fmt clippy doc deny house
 
@@ -82,4 +101,4 @@ tools:
 
 clean:
 	$(CARGO) clean
-	rm -rf $(VENV)
+	rm -rf $(VENV) $(PYVENV)

@@ -114,6 +114,45 @@ pub trait Decode: Send + Sync + 'static {
     fn decode(&self, sample: &Sample<'_>, row: Row<'_>, scratch: &mut Scratch) -> Result<()>;
 }
 
+/// One decoder in several loaders, or one whose type was decided at run time.
+impl<D: Decode + ?Sized> Decode for Arc<D> {
+    fn parts(&self) -> Vec<String> {
+        (**self).parts()
+    }
+
+    fn shape(&self) -> RowShape {
+        (**self).shape()
+    }
+
+    fn optional(&self) -> bool {
+        (**self).optional()
+    }
+
+    fn wants_entry_points(&self) -> bool {
+        (**self).wants_entry_points()
+    }
+
+    fn validate(&self) -> Result<()> {
+        (**self).validate()
+    }
+
+    fn room(&self, lengths: &[u64]) -> u64 {
+        (**self).room(lengths)
+    }
+
+    fn group(&self) -> usize {
+        (**self).group()
+    }
+
+    fn prepare(&self, samples: &[Sample<'_>], scratch: &mut Scratch) {
+        (**self).prepare(samples, scratch);
+    }
+
+    fn decode(&self, sample: &Sample<'_>, row: Row<'_>, scratch: &mut Scratch) -> Result<()> {
+        (**self).decode(sample, row, scratch)
+    }
+}
+
 /// A sample as a [`Decode`] sees it.
 #[derive(Clone, Copy, Default)]
 pub struct Sample<'a> {

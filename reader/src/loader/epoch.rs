@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::bad::BadSample;
 use super::inner::Inner;
@@ -41,6 +42,12 @@ impl Epoch {
     /// numbers on other ranks; with any other they are equal.
     pub fn remaining(&self) -> u64 {
         self.steps - self.taken
+    }
+
+    /// Whether the next batch, the end or an error is there, so that `next` would not wait; waits for
+    /// that, but no longer than `most`. For callers that must look at something else now and then.
+    pub fn ready(&mut self, most: Duration) -> bool {
+        self.over || self.line.ready(most)
     }
 
     /// Counts a batch as handed out. Bad samples are counted here and not where they are found, so

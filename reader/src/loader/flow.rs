@@ -7,6 +7,7 @@
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use super::caught::caught;
 use super::job::{Desk, Job};
@@ -132,6 +133,17 @@ impl Flow {
             }
             line = self.ready.wait(line).unwrap_or_else(PoisonError::into_inner);
         }
+    }
+
+    /// Whether [`Flow::next`] would not wait; waits for that, but no longer than `most`.
+    pub(crate) fn ready(&self, most: Duration) -> bool {
+        let waits = |line: &mut Line| {
+            let over = line.batches.is_empty() && line.ended && line.pending.is_none();
+            let here = matches!(line.batches.front(), Some(Some(_)));
+            !here && !over && !self.cancelled.load(Ordering::Acquire)
+        };
+        let waited = self.ready.wait_timeout_while(self.line(), most, waits);
+        !waited.unwrap_or_else(PoisonError::into_inner).1.timed_out()
     }
 
     /// No further step is begun.

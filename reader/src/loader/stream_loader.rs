@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::bad::{BadList, BadSample};
 use super::bound::Shares;
@@ -174,6 +175,12 @@ impl StreamEpoch {
     /// Batches that were taken.
     pub fn taken(&self) -> u64 {
         self.taken
+    }
+
+    /// Whether the next batch, the end or an error is there, so that `next` would not wait; waits for
+    /// that, but no longer than `most`. For callers that must look at something else now and then.
+    pub fn ready(&mut self, most: Duration) -> bool {
+        self.over || self.line.ready(most)
     }
 
     /// Counts a batch as handed out, and its bad samples, here and not where they are found: which

@@ -3,7 +3,7 @@
 //! Knows of the pool, of forks and of who waits for whom; nothing of what stands in a batch.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::flow::Flow;
 use super::stats::Meter;
@@ -20,6 +20,8 @@ pub(crate) struct Taking {
     failed: Option<Error>,
     /// When the last batch was handed out.
     since: Instant,
+    /// When the next one was asked for first.
+    asked: Option<Instant>,
 }
 
 impl Taking {
@@ -34,12 +36,22 @@ impl Taking {
             }
             Err(error) => (None, Some(error)),
         };
-        Taking { pool, meter, line, failed, since: Instant::now() }
+        Taking { pool, meter, line, failed, since: Instant::now(), asked: None }
+    }
+
+    /// Whether [`Taking::next`] would not wait; waits for that, but no longer than `most`. The time
+    /// counts as that of a consumer who waits.
+    pub(crate) fn ready(&mut self, most: Duration) -> bool {
+        self.asked.get_or_insert_with(Instant::now);
+        match &self.line {
+            Some((flow, _)) if self.pool.process().expect().is_ok() => flow.ready(most),
+            _ => true,
+        }
     }
 
     /// The next batch; waits for it. `None` after the last.
     pub(crate) fn next(&mut self) -> Option<Result<Box<Content>>> {
-        let asked = Instant::now();
+        let asked = self.asked.take().unwrap_or_else(Instant::now);
         let own = asked - self.since;
         let here = self.pool.process().expect().err();
         let next = match (&self.line, self.failed.take().or(here)) {

@@ -1,0 +1,236 @@
+//! `Column`: an array of a batch, seen by NumPy, PyTorch, JAX and others without a copy.
+//!
+//! An unsafe room, for `__getbuffer__`. Contract:
+//! - the view's object is this column, which keeps shape, strides, format and memory in place until the
+//!   view is released: a column never changes;
+//! - the memory is exported as read-only.
+
+#![allow(unsafe_code)]
+
+use std::ffi::{CStr, c_int, c_void};
+use std::sync::Arc;
+
+use pyo3::exceptions::{PyBufferError, PyIndexError};
+use pyo3::ffi;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+use tarflume::Batch;
+use tarflume::column::DType;
+
+use crate::dlpack::{Array, HOST, export};
+use crate::errors::OrRaise;
+use crate::memory::{Memory, OfBatch, Own, copy_of};
+use crate::words::dtype_name;
+
+/// An array in host memory that nobody can change: rows in order, without gaps.
+///
+/// It is a view of a batch: it keeps the batch's memory, which is used for another batch only when
+/// all its views are gone. `numpy.asarray(column)`, `torch.from_dlpack(column)`,
+/// `jax.dlpack.from_dlpack(column)` and `memoryview(column)` take it without a copy.
+#[pyclass(frozen, module = "tarflume")]
+pub struct Column {
+    memory: Arc<dyn Memory>,
+    dtype: DType,
+    shape: Box<[isize]>,
+    /// In bytes.
+    strides: Box<[isize]>,
+}
+
+impl Column {
+    pub(crate) fn new(memory: Arc<dyn Memory>, dtype: DType, shape: &[usize]) -> Column {
+        let shape: Box<[isize]> = shape.iter().map(|&n| n as isize).collect();
+        let mut strides = vec![dtype.size() as isize; shape.len()];
+        for n in (1..shape.len()).rev() {
+            strides[n - 1] = strides[n] * shape[n].max(1);
+        }
+        Column { memory, dtype, shape, strides: strides.into() }
+    }
+
+    /// The column `name` of a batch.
+    ///
+    /// # Errors
+    /// It has none of this name.
+    pub(crate) fn of(batch: &Arc<Batch>, name: &str) -> tarflume::Result<Column> {
+        let column = batch.column(name)?;
+        let memory = OfBatch { batch: batch.clone(), name: name.to_string() };
+        Ok(Column::new(Arc::new(memory), column.dtype(), &column.shape()))
+    }
+
+    pub(crate) fn numbers(values: Vec<u64>) -> Column {
+        let shape = [values.len()];
+        Column::new(Arc::new(Own(values)), DType::U64, &shape)
+    }
+
+    fn array(&self, memory: Arc<dyn Memory>) -> Array<'_> {
+        Array { memory, dtype: self.dtype, shape: &self.shape, strides: &self.strides }
+    }
+
+    /// PEP 3118, and NumPy's names for the same.
+    fn formats(&self) -> (&'static CStr, &'static str) {
+        match self.dtype {
+            DType::U8 => (c"B", "|u1"),
+            DType::I8 => (c"b", "|i1"),
+            DType::U16 => (c"H", "<u2"),
+            DType::I16 => (c"h", "<i2"),
+            DType::U32 => (c"I", "<u4"),
+            DType::I32 => (c"i", "<i4"),
+            DType::U64 => (c"Q", "<u8"),
+            DType::I64 => (c"q", "<i8"),
+            DType::F16 => (c"e", "<f2"),
+            DType::F32 => (c"f", "<f4"),
+            DType::F64 => (c"d", "<f8"),
+            DType::Bool => (c"?", "|b1"),
+        }
+    }
+}
+
+#[pymethods]
+impl Column {
+    /// Rows, then the shape of a row.
+    #[getter]
+    fn shape<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        PyTuple::new(py, self.shape.iter())
+    }
+
+    /// The type of an element, by its NumPy name.
+    #[getter]
+    fn dtype(&self) -> &'static str {
+        dtype_name(self.dtype)
+    }
+
+    /// Bytes of all elements.
+    #[getter]
+    fn nbytes(&self) -> usize {
+        self.memory.bytes().len()
+    }
+
+    #[getter]
+    fn ndim(&self) -> usize {
+        self.shape.len()
+    }
+
+    fn __len__(&self) -> usize {
+        self.shape.first().map_or(0, |&rows| rows as usize)
+    }
+
+    /// `column[row]`: what `numpy.asarray(column)[row]` gives.
+    fn __getitem__<'py>(slf: &Bound<'py, Self>, index: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        if let Ok(row) = index.extract::<isize>() {
+            let rows = slf.get().__len__() as isize;
+            if !(-rows..rows).contains(&row) {
+                return Err(PyIndexError::new_err(format!("row {row} of {rows}")));
+            }
+        }
+        slf.call_method0("numpy")?.get_item(index)
+    }
+
+    /// The elements as a NumPy array, without a copy; read-only.
+    fn numpy<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("numpy")?.call_method1("asarray", (slf,))
+    }
+
+    /// The elements as nested lists of numbers.
+    fn tolist<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("builtins")?.call_method1("memoryview", (slf,))?.call_method0("tolist")
+    }
+
+    /// NumPy's array interface, version 3.
+    #[getter]
+    fn __array_interface__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let said = PyDict::new(py);
+        said.set_item("version", 3)?;
+        said.set_item("typestr", self.formats().1)?;
+        said.set_item("shape", self.shape(py)?)?;
+        said.set_item("strides", py.None())?;
+        said.set_item("data", (self.memory.bytes().as_ptr() as usize, true))?;
+        Ok(said)
+    }
+
+    /// The DLPack device: host memory.
+    fn __dlpack_device__(&self) -> (i32, i32) {
+        HOST
+    }
+
+    /// A DLPack capsule, as `from_dlpack` of any library asks for it.
+    #[pyo3(signature = (*, stream=None, max_version=None, dl_device=None, copy=None))]
+    fn __dlpack__<'py>(
+        &self,
+        py: Python<'py>,
+        stream: Option<Bound<'py, PyAny>>,
+        max_version: Option<(u32, u32)>,
+        dl_device: Option<(i32, i32)>,
+        copy: Option<bool>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        if stream.is_some() {
+            return Err(PyBufferError::new_err("a column in host memory takes no stream"));
+        }
+        if dl_device.is_some_and(|device| device != HOST) {
+            let text = "a column is in host memory: take it there, then move it to the device";
+            return Err(PyBufferError::new_err(text));
+        }
+        let memory = match copy {
+            Some(true) => copy_of(self.memory.bytes()),
+            _ => self.memory.clone(),
+        };
+        export(py, &self.array(memory), max_version.is_some_and(|version| version >= (1, 0)))
+    }
+
+    /// # Safety
+    /// Called by the interpreter with a view to fill.
+    unsafe fn __getbuffer__(
+        slf: Bound<'_, Self>,
+        view: *mut ffi::Py_buffer,
+        flags: c_int,
+    ) -> PyResult<()> {
+        if view.is_null() {
+            return Err(PyBufferError::new_err("no view to fill"));
+        }
+        // SAFETY: the interpreter's view, not null; nobody else knows it yet.
+        let view = unsafe { &mut *view };
+        view.obj = std::ptr::null_mut();
+        if flags & ffi::PyBUF_WRITABLE == ffi::PyBUF_WRITABLE {
+            return Err(PyBufferError::new_err("a column is read-only: copy it to change it"));
+        }
+        let column = slf.get();
+        let bytes = column.memory.bytes();
+        let asked = |flag: c_int| flags & flag == flag;
+        view.buf = bytes.as_ptr().cast_mut().cast::<c_void>();
+        view.len = bytes.len() as isize;
+        view.readonly = 1;
+        view.itemsize = column.dtype.size() as isize;
+        view.format = match asked(ffi::PyBUF_FORMAT) {
+            true => column.formats().0.as_ptr().cast_mut(),
+            false => std::ptr::null_mut(),
+        };
+        view.ndim = column.shape.len() as c_int;
+        view.shape = match asked(ffi::PyBUF_ND) {
+            true => column.shape.as_ptr().cast_mut(),
+            false => std::ptr::null_mut(),
+        };
+        view.strides = match asked(ffi::PyBUF_STRIDES) {
+            true => column.strides.as_ptr().cast_mut(),
+            false => std::ptr::null_mut(),
+        };
+        view.suboffsets = std::ptr::null_mut();
+        view.internal = std::ptr::null_mut();
+        view.obj = slf.into_any().into_ptr();
+        Ok(())
+    }
+
+    fn __repr__(&self) -> String {
+        format!("Column({}, {:?})", dtype_name(self.dtype), self.shape)
+    }
+}
+
+/// A column of a batch as an array, for what is made of its own values.
+pub(crate) fn own<T>(values: Vec<T>, dtype: DType, shape: &[usize]) -> Column
+where
+    T: bytemuck::NoUninit + Send + Sync + 'static,
+{
+    Column::new(Arc::new(Own(values)), dtype, shape)
+}
+
+/// The column `name` as an exception-raising call.
+pub(crate) fn of_batch(py: Python<'_>, batch: &Arc<Batch>, name: &str) -> PyResult<Column> {
+    Column::of(batch, name).or_raise(py)
+}

@@ -1,0 +1,179 @@
+//! Arrays as DLPack capsules (github.com/dmlc/dlpack, versions 0 and 1.0), in host memory.
+//!
+//! An unsafe room. Contract:
+//! - the structures below are laid out as dlpack.h has them;
+//! - a capsule owns a [`Held`] until a consumer renames it, then the consumer does; whoever owns it
+//!   calls the deleter once, from any thread, with or without the interpreter;
+//! - shape, strides and memory stand in the [`Held`] and live as long as it does;
+//! - the memory is never written by us while it is held. Consumers of version 1.0 are told that they
+//!   must not write either.
+
+#![allow(unsafe_code)]
+
+use std::ffi::{CStr, c_void};
+use std::sync::Arc;
+
+use pyo3::ffi;
+use pyo3::prelude::*;
+use tarflume::column::DType;
+
+use crate::memory::Memory;
+
+/// `kDLCPU`, number 0.
+pub(crate) const HOST: (i32, i32) = (1, 0);
+
+const OLD: &CStr = c"dltensor";
+const VERSIONED: &CStr = c"dltensor_versioned";
+const READ_ONLY: u64 = 1;
+
+#[repr(C)]
+struct DLTensor {
+    data: *mut c_void,
+    device_type: i32,
+    device_id: i32,
+    ndim: i32,
+    code: u8,
+    bits: u8,
+    lanes: u16,
+    shape: *mut i64,
+    strides: *mut i64,
+    byte_offset: u64,
+}
+
+#[repr(C)]
+struct Unversioned {
+    tensor: DLTensor,
+    context: *mut c_void,
+    deleter: Option<unsafe extern "C" fn(*mut Unversioned)>,
+}
+
+#[repr(C)]
+struct Versioned {
+    major: u32,
+    minor: u32,
+    context: *mut c_void,
+    deleter: Option<unsafe extern "C" fn(*mut Versioned)>,
+    flags: u64,
+    tensor: DLTensor,
+}
+
+/// What a capsule points to, and what it needs. The managed part comes first: a pointer to it is one
+/// to all.
+#[repr(C)]
+struct Held<M> {
+    managed: M,
+    shape: Vec<i64>,
+    strides: Vec<i64>,
+    memory: Arc<dyn Memory>,
+}
+
+/// `DLDataTypeCode` and bits of an element.
+fn code(dtype: DType) -> (u8, u8) {
+    let code = match dtype {
+        DType::I8 | DType::I16 | DType::I32 | DType::I64 => 0,
+        DType::U8 | DType::U16 | DType::U32 | DType::U64 => 1,
+        DType::F16 | DType::F32 | DType::F64 => 2,
+        DType::Bool => 6,
+    };
+    (code, 8 * dtype.size() as u8)
+}
+
+/// An array as somebody else is to see it.
+pub(crate) struct Array<'a> {
+    pub(crate) memory: Arc<dyn Memory>,
+    pub(crate) dtype: DType,
+    /// In elements.
+    pub(crate) shape: &'a [isize],
+    /// In bytes.
+    pub(crate) strides: &'a [isize],
+}
+
+impl Array<'_> {
+    fn tensor(&self) -> (DLTensor, Vec<i64>, Vec<i64>) {
+        let size = self.dtype.size() as i64;
+        let mut shape: Vec<i64> = self.shape.iter().map(|&n| n as i64).collect();
+        let mut strides: Vec<i64> = self.strides.iter().map(|&n| n as i64 / size).collect();
+        let (code, bits) = code(self.dtype);
+        let tensor = DLTensor {
+            data: self.memory.bytes().as_ptr().cast_mut().cast(),
+            device_type: HOST.0,
+            device_id: HOST.1,
+            ndim: shape.len() as i32,
+            code,
+            bits,
+            lanes: 1,
+            // A vector's block does not move with the vector.
+            shape: shape.as_mut_ptr(),
+            strides: strides.as_mut_ptr(),
+            byte_offset: 0,
+        };
+        (tensor, shape, strides)
+    }
+}
+
+unsafe extern "C" fn delete<M>(managed: *mut M) {
+    // SAFETY: made by `Box::into_raw` of a `Held<M>`, which begins with its `M`; called once.
+    drop(unsafe { Box::from_raw(managed.cast::<Held<M>>()) });
+}
+
+/// Of a capsule that nobody took.
+unsafe extern "C" fn drop_capsule<M>(capsule: *mut ffi::PyObject, name: &CStr) {
+    // SAFETY: the interpreter hands over its own capsule; one that was taken has another name.
+    let valid = unsafe { ffi::PyCapsule_IsValid(capsule, name.as_ptr()) };
+    if valid != 1 {
+        return;
+    }
+    // SAFETY: it is valid under this name.
+    let managed = unsafe { ffi::PyCapsule_GetPointer(capsule, name.as_ptr()) };
+    // SAFETY: the capsule still owns it.
+    unsafe { delete(managed.cast::<M>()) };
+}
+
+unsafe extern "C" fn drop_old(capsule: *mut ffi::PyObject) {
+    // SAFETY: as there.
+    unsafe { drop_capsule::<Unversioned>(capsule, OLD) };
+}
+
+unsafe extern "C" fn drop_versioned(capsule: *mut ffi::PyObject) {
+    // SAFETY: as there.
+    unsafe { drop_capsule::<Versioned>(capsule, VERSIONED) };
+}
+
+fn capsule<'py, M>(
+    py: Python<'py>,
+    held: Held<M>,
+    name: &'static CStr,
+    destructor: unsafe extern "C" fn(*mut ffi::PyObject),
+) -> PyResult<Bound<'py, PyAny>> {
+    let held = Box::into_raw(Box::new(held));
+    // SAFETY: name and destructor live for ever, the pointer is not null.
+    let made = unsafe { ffi::PyCapsule_New(held.cast(), name.as_ptr(), Some(destructor)) };
+    if made.is_null() {
+        // SAFETY: nobody else has it.
+        unsafe { delete(held.cast::<M>()) };
+    }
+    // SAFETY: a new reference, or null with an exception set.
+    unsafe { Bound::from_owned_ptr_or_err(py, made) }
+}
+
+/// The array as a capsule: of version 1.0 for consumers that know it, else of the one before.
+///
+/// # Errors
+/// The interpreter has no memory.
+pub(crate) fn export<'py>(
+    py: Python<'py>,
+    array: &Array<'_>,
+    versioned: bool,
+) -> PyResult<Bound<'py, PyAny>> {
+    let (tensor, shape, strides) = array.tensor();
+    let (memory, context) = (array.memory.clone(), std::ptr::null_mut());
+    if versioned {
+        let deleter = Some(delete::<Versioned> as unsafe extern "C" fn(*mut Versioned));
+        let managed = Versioned { major: 1, minor: 0, context, deleter, flags: READ_ONLY, tensor };
+        capsule(py, Held { managed, shape, strides, memory }, VERSIONED, drop_versioned)
+    } else {
+        let deleter = Some(delete::<Unversioned> as unsafe extern "C" fn(*mut Unversioned));
+        let managed = Unversioned { tensor, context, deleter };
+        capsule(py, Held { managed, shape, strides, memory }, OLD, drop_old)
+    }
+}

@@ -1,0 +1,100 @@
+//! `Epoch`: the iterator over the batches of one epoch. Waits without the interpreter's lock, and looks
+//! at signals while it waits.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use pyo3::prelude::*;
+
+use crate::batch::Batch;
+use crate::errors::OrRaise;
+
+/// How often a wait looks for Ctrl-C.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// The batches of one epoch, in order: an iterator. `close()`, or the end of a `with` block, ends the
+/// work for it; so does dropping it.
+#[pyclass(frozen, module = "tarflume")]
+pub struct Epoch {
+    epoch: Mutex<Option<tarflume::Epoch>>,
+    texts: Arc<[String]>,
+    number: u64,
+}
+
+/// What a look at the line of batches gives.
+enum Look {
+    Batch(tarflume::Batch),
+    End,
+    NotYet,
+}
+
+impl Epoch {
+    pub(crate) fn new(epoch: tarflume::Epoch, texts: Arc<[String]>) -> Epoch {
+        let number = epoch.number();
+        Epoch { epoch: Mutex::new(Some(epoch)), texts, number }
+    }
+
+    fn look(&self) -> tarflume::Result<Look> {
+        let mut held = self.epoch.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(epoch) = held.as_mut() else { return Ok(Look::End) };
+        if !epoch.ready(LOOK) {
+            return Ok(Look::NotYet);
+        }
+        Ok(epoch.next().transpose()?.map_or(Look::End, Look::Batch))
+    }
+}
+
+#[pymethods]
+impl Epoch {
+    /// Its number.
+    #[getter]
+    fn number(&self) -> u64 {
+        self.number
+    }
+
+    fn __iter__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    fn __next__(&self, py: Python<'_>) -> PyResult<Option<Batch>> {
+        loop {
+            match py.detach(|| self.look()).or_raise(py)? {
+                Look::Batch(batch) => return Ok(Some(Batch::new(batch, self.texts.clone()))),
+                Look::End => return Ok(None),
+                Look::NotYet => py.check_signals()?,
+            }
+        }
+    }
+
+    /// Batches still to come.
+    fn __length_hint__(&self, py: Python<'_>) -> u64 {
+        py.detach(|| {
+            let held = self.epoch.lock().unwrap_or_else(PoisonError::into_inner);
+            held.as_ref().map_or(0, tarflume::Epoch::remaining)
+        })
+    }
+
+    /// Nothing more is prepared; batches that were given out stay.
+    fn close(&self, py: Python<'_>) {
+        py.detach(|| drop(self.epoch.lock().unwrap_or_else(PoisonError::into_inner).take()));
+    }
+
+    fn __enter__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    #[pyo3(signature = (*_error))]
+    fn __exit__(&self, py: Python<'_>, _error: &Bound<'_, pyo3::types::PyTuple>) {
+        self.close(py);
+    }
+}
+
+impl Drop for Epoch {
+    /// Threads may be waited for, and one of them may be waiting for the interpreter.
+    fn drop(&mut self) {
+        let held = self.epoch.get_mut().unwrap_or_else(PoisonError::into_inner).take();
+        if held.is_some() {
+            Python::attach(|py| py.detach(|| drop(held)));
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! `Ledger`: proof of which samples were given out.
+
+use pyo3::prelude::*;
+
+use crate::errors::OrRaise;
+
+/// The digest of all samples that a loader has given out. Those of all ranks, merged, `prove` that an
+/// epoch was whole: each sample once.
+#[pyclass(frozen, eq, module = "tarflume")]
+#[derive(PartialEq)]
+pub struct Ledger(pub(crate) tarflume::order::Ledger);
+
+#[pymethods]
+impl Ledger {
+    /// From the text that `str(ledger)` gives.
+    #[new]
+    fn new(py: Python<'_>, text: &str) -> PyResult<Ledger> {
+        text.parse().map(Ledger).or_raise(py)
+    }
+
+    /// Both together: another rank's, or a later one of this rank.
+    fn merge(&self, py: Python<'_>, other: &Ledger) -> PyResult<Ledger> {
+        let mut merged = self.0;
+        merged.merge(&other.0).or_raise(py)?;
+        Ok(Ledger(merged))
+    }
+
+    /// Raises an error if other samples were given out than `expected` says.
+    fn prove(&self, py: Python<'_>, expected: &Ledger) -> PyResult<()> {
+        self.0.prove(&expected.0).or_raise(py)
+    }
+
+    /// Samples given out.
+    #[getter]
+    fn samples(&self) -> u64 {
+        self.0.seen().count
+    }
+
+    /// Samples that were planned, but bad.
+    #[getter]
+    fn bad(&self) -> u64 {
+        self.0.bad().count
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (String,))> {
+        Ok((slf.get_type().into_any(), (slf.get().__str__(),)))
+    }
+
+    fn __str__(&self) -> String {
+        self.0.to_string()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("Ledger({:?})", self.__str__())
+    }
+}

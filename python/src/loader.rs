@@ -1,0 +1,241 @@
+//! `Loader`: the front door.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+use tarflume::LoaderState;
+use tarflume::loader::Stats;
+
+use crate::epoch::Epoch;
+use crate::errors::{OrRaise, bug, usage};
+use crate::ledger::Ledger;
+use crate::settings::{Given, Settings};
+
+/// Batches of a data set, epoch after epoch, made by threads in Rust.
+///
+/// ```python
+/// loader = tarflume.Loader("shards/", batch_size=256, shuffle="full", seed=42,
+///                          image=tarflume.RandomResizedCrop(224, flip=0.5), label="/class")
+/// for epoch in range(90):
+///     for batch in loader.epoch(epoch):            # batch["image"]: uint8 [256, 224, 224, 3]
+///         images = torch.from_dlpack(batch["image"])
+/// ```
+///
+/// Arguments:
+///
+/// - `shards`: a folder, a `dataset.json`, a tar, a pattern, a list of these, a `Dataset`; or a mixture,
+///   `[(shards, weight), ...]` with whole weights.
+/// - `image`: a transform (`RandomResizedCrop(224)`), or an `Image` for more choices: column `image`.
+/// - `label`: `"/pointer"` into the JSON part, or a part with a number such as `"cls"`: column `label`.
+/// - `columns`: `{"name": column}` for more, a column being a part's name (its bytes) or one of `Image`,
+///   `Json`, `Class`, `Raw`, `Text`, `Npy`; or a list of parts' names. Without any of the three, all
+///   parts as bytes.
+/// - `batch_size`: rows of a batch on this rank. `drop_last`: True leaves samples out that don't fill a
+///   batch on every rank; False deals them, in a smaller last batch; "pad" fills it with samples from
+///   the epoch's beginning.
+/// - `shuffle`: "none", "shards", "buffer" (`buffer_size` samples), "blocks" (runs of `block_size`,
+///   `window` of them mixed exactly) or "full" (exact, over the whole data set); `seed`.
+/// - `rank`, `world`: which part of each batch's samples is this process's; `split="shard"` deals whole
+///   shards instead.
+/// - `on_bad`: "error", "skip" (a smaller batch) or "substitute" (another sample, chosen by
+///   arithmetic); `bad_budget` bounds how many. `verify`: "off", "sampled" or "all" checksums.
+/// - `threads` (one a core), `prefetch` (batches ahead), `memory` ("2GiB"), `source` ("file", "mapped").
+/// - `exclude`: lists of keys to leave out; `skip`, `take`: a range of the data set; `repeat`: passes an
+///   epoch; `epoch_length`: samples an epoch.
+///
+/// Which sample comes when depends on data, seed, epoch and shuffle alone: not on threads, rank, world
+/// or batch size.
+#[pyclass(frozen, module = "tarflume")]
+pub struct Loader {
+    settings: Settings,
+    inner: Mutex<Option<Arc<tarflume::Loader>>>,
+    /// What it was made with, for other processes.
+    shards: Py<PyAny>,
+    words: Py<PyDict>,
+}
+
+impl Loader {
+    fn held(&self) -> MutexGuard<'_, Option<Arc<tarflume::Loader>>> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn inner(&self, py: Python<'_>) -> PyResult<Arc<tarflume::Loader>> {
+        let found = py.detach(|| self.held().clone());
+        found.ok_or_else(|| usage(py, "this loader is closed"))
+    }
+
+    fn begin(&self, py: Python<'_>, state: Option<LoaderState>) -> PyResult<()> {
+        let made = py.detach(|| {
+            let mut builder = self.settings.builder();
+            if let Some(state) = state {
+                builder = builder.resume(state);
+            }
+            let made = Arc::new(builder.build()?);
+            let before = self.held().replace(made);
+            drop(before);
+            Ok(())
+        });
+        made.or_raise(py)
+    }
+}
+
+#[pymethods]
+impl Loader {
+    #[new]
+    #[pyo3(signature = (shards, **settings), text_signature = "(shards, *, batch_size=1, shuffle='none', \
+           seed=0, image=None, label=None, columns=None, rank=0, world=1, split='sample', drop_last=True, \
+           threads=None, prefetch=4, memory='2GiB', device=None, on_bad='error', bad_budget=1000, \
+           verify='off', source='file', buffer_size=10000, block_size=256, window=64, exclude=None, \
+           skip=0, take=None, repeat=1, epoch_length=None)")]
+    fn new(
+        py: Python<'_>,
+        shards: &Bound<'_, PyAny>,
+        settings: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Loader> {
+        let words = settings.map_or_else(|| Ok(PyDict::new(py)), |words| words.copy())?;
+        let settings = Settings::new(py, shards, Given::new(py, settings)?)?;
+        let (shards, words) = (shards.clone().unbind(), words.unbind());
+        let loader = Loader { settings, inner: Mutex::new(None), shards, words };
+        loader.begin(py, None)?;
+        Ok(loader)
+    }
+
+    /// The batches of epoch number `epoch`, from its beginning; or, the first time after
+    /// `load_state_dict` and if the state is of that epoch, from where it was taken.
+    fn epoch(&self, py: Python<'_>, epoch: u64) -> PyResult<Epoch> {
+        let inner = self.inner(py)?;
+        Ok(Epoch::new(py.detach(|| inner.epoch(epoch)), self.settings.texts.clone()))
+    }
+
+    /// The epoch to go on with: 0, or that of the loaded state, or the one that is running.
+    #[getter]
+    fn current_epoch(&self, py: Python<'_>) -> PyResult<u64> {
+        Ok(self.inner(py)?.current_epoch())
+    }
+
+    /// The batches of the epoch to go on with.
+    fn __iter__(&self, py: Python<'_>) -> PyResult<Epoch> {
+        self.epoch(py, self.current_epoch(py)?)
+    }
+
+    /// Steps of an epoch on this rank.
+    fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
+        Ok(self.inner(py)?.steps().or_raise(py)? as usize)
+    }
+
+    /// Samples of an epoch, on all ranks together.
+    #[getter]
+    fn samples(&self, py: Python<'_>) -> PyResult<u64> {
+        Ok(self.inner(py)?.order().epoch_samples())
+    }
+
+    /// Where the whole job is: what was handed out, not what was prepared. A few integers in a dict,
+    /// the same on every rank that took as many batches: save one.
+    fn state_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let text = self.inner(py)?.state().to_string();
+        py.import("json")?.call_method1("loads", (text,))
+    }
+
+    /// Goes on at the next sample of a saved state, with any rank, world, batch size and threads. The
+    /// running epoch, if any, should be closed: it goes on as it was.
+    fn load_state_dict(&self, py: Python<'_>, state: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.inner(py)?;
+        let text = py.import("json")?.call_method1("dumps", (state,))?.extract::<String>()?;
+        self.begin(py, Some(text.parse::<LoaderState>().or_raise(py)?))
+    }
+
+    /// The digest of all samples that this loader has handed out.
+    fn ledger(&self, py: Python<'_>) -> PyResult<Ledger> {
+        Ok(Ledger(self.inner(py)?.ledger()))
+    }
+
+    /// What the ledgers of all ranks add up to for one whole epoch.
+    fn expected(&self, py: Python<'_>, epoch: u64) -> PyResult<Ledger> {
+        let inner = self.inner(py)?;
+        py.detach(|| inner.expected(epoch)).map(Ledger).or_raise(py)
+    }
+
+    /// Where the time goes and what everything waits for: a dict that prints as a table.
+    fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let stats = self.inner(py)?.stats();
+        let class = py.import("tarflume.statistics")?.getattr("Stats")?;
+        class.call1((facts(py, &stats)?, stats.to_string()))
+    }
+
+    /// All samples that were bad so far: dicts of path, byte, key, reason, ordinal.
+    fn bad_samples<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let bad = self.inner(py)?.bad_samples();
+        let text = serde_json::to_string(&bad).map_err(|_| bug("a list that is no JSON"))?;
+        py.import("json")?.call_method1("loads", (text,))
+    }
+
+    /// Writes the bad samples to a file, as `exclude=` and `pack build --exclude @FILE` take them.
+    fn write_bad_samples(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        let inner = self.inner(py)?;
+        py.detach(|| inner.write_bad_samples(&path)).or_raise(py)
+    }
+
+    /// Ends all work and gives the memory back; batches that were given out stay.
+    fn close(&self, py: Python<'_>) {
+        py.detach(|| {
+            let inner = self.held().take();
+            drop(inner);
+        });
+    }
+
+    fn __enter__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    #[pyo3(signature = (*_error))]
+    fn __exit__(&self, py: Python<'_>, _error: &Bound<'_, PyTuple>) {
+        self.close(py);
+    }
+
+    /// Another process gets a loader of its own, at the same place.
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
+        let (py, loader) = (slf.py(), slf.get());
+        let again = py.import("tarflume.loading")?.getattr("_again")?;
+        let args = (&loader.shards, &loader.words, loader.state_dict(py)?);
+        (again, args).into_pyobject(py)
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> String {
+        self.inner(py).map_or_else(|_| "Loader(closed)".into(), |inner| format!("{inner:?}"))
+    }
+}
+
+impl Drop for Loader {
+    /// Threads may be waited for, and one of them may be waiting for the interpreter.
+    fn drop(&mut self) {
+        let held = self.inner.get_mut().unwrap_or_else(PoisonError::into_inner).take();
+        if held.is_some() {
+            Python::attach(|py| py.detach(|| drop(held)));
+        }
+    }
+}
+
+/// The numbers of `Stats`, in seconds, bytes and shares.
+fn facts<'py>(py: Python<'py>, stats: &Stats) -> PyResult<Bound<'py, PyDict>> {
+    let facts = PyDict::new(py);
+    facts.set_item("threads", stats.threads)?;
+    facts.set_item("running_s", stats.running.as_secs_f64())?;
+    facts.set_item("starved", stats.starved())?;
+    facts.set_item("bottleneck", format!("{:?}", stats.bottleneck()).to_lowercase())?;
+    facts.set_item("verdict", stats.verdict())?;
+    let stages = PyDict::new(py);
+    for stage in &stats.stages {
+        let of = PyDict::new(py);
+        of.set_item("busy_s", stage.busy.as_secs_f64())?;
+        of.set_item("waiting_input_s", stage.waiting_input.as_secs_f64())?;
+        of.set_item("waiting_output_s", stage.waiting_output.as_secs_f64())?;
+        of.set_item("items", stage.items)?;
+        of.set_item("bytes", stage.bytes)?;
+        stages.set_item(stage.name, of)?;
+    }
+    facts.set_item("stages", stages)?;
+    facts.set_item("jpeg_blocks_skipped", stats.blocks.skipped())?;
+    Ok(facts)
+}

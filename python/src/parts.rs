@@ -1,0 +1,271 @@
+//! What becomes of a part of a sample: the decoders of the reader, by name.
+
+use std::sync::Arc;
+
+use pyo3::prelude::*;
+use pyo3::types::PyString;
+use tarflume::decode::output::Normalise;
+use tarflume::decode::{Decode, class, image, json, npy, raw, text};
+
+use crate::errors::{OrRaise, usage};
+use crate::transforms::AnyTransform;
+use crate::words;
+
+/// Parts that are pictures, in the order in which they are looked for.
+const PICTURES: &str = "jpg;jpeg;png;webp;bmp;gif;tif;tiff";
+/// The part that `label="/pointer"` looks into.
+const JSON: &str = "json";
+
+/// A decoder, and whether its rows are text.
+pub(crate) type Part = (Arc<dyn Decode>, bool);
+
+macro_rules! part {
+    ($name:ident) => {
+        impl $name {
+            fn of(py: Python<'_>, decode: impl Decode, text: bool) -> PyResult<Self> {
+                decode.validate().or_raise(py)?;
+                Ok($name((Arc::new(decode), text)))
+            }
+        }
+    };
+}
+
+/// A picture: cut and resized by `transform`, an array of a row's shape.
+///
+/// `part` is its extension, or several: `"jpg;png"` takes what a sample has. `layout` is "hwc" or
+/// "chw"; `channels` "rgb", "grey" or "rgba". `dtype="float32"` or `"float16"` gives
+/// `(byte / 255 - mean) / std`, with ImageNet's `mean` and `std` unless others are given. `filter` is
+/// "bilinear", "bicubic", "lanczos", "nearest" or "bilinear-fast" (aliased). `reducing_gap` says how
+/// much larger than the output a JPEG is decoded at least (None: always in full).
+#[pyclass(frozen, module = "tarflume")]
+pub struct Image(Part);
+part!(Image);
+
+#[pymethods]
+impl Image {
+    #[new]
+    #[allow(clippy::too_many_arguments)] // the keywords of a Python class
+    #[pyo3(signature = (transform, part = PICTURES, *, layout = "hwc", channels = "rgb",
+           dtype = "uint8", mean = None, std = None, filter = "bilinear", orientation = true,
+           reducing_gap = 2.0))]
+    fn new(
+        py: Python<'_>,
+        transform: &Bound<'_, PyAny>,
+        part: &str,
+        layout: &str,
+        channels: &str,
+        dtype: &str,
+        mean: Option<[f32; 3]>,
+        std: Option<[f32; 3]>,
+        filter: &str,
+        orientation: bool,
+        reducing_gap: Option<f64>,
+    ) -> PyResult<Self> {
+        let Some(transform) = AnyTransform::of(transform) else {
+            return Err(usage(py, "Image takes a transform: tarflume.RandomResizedCrop(224), or another"));
+        };
+        let normalise = match (mean, std) {
+            (None, None) => Normalise::imagenet(),
+            (mean, std) => Normalise::new(mean.unwrap_or([0.0; 3]), std.unwrap_or([1.0; 3])),
+        };
+        let image = image::Image::new(part, transform)
+            .layout(words::layout(py, layout)?)
+            .channels(words::channels(py, channels)?)
+            .filter(words::filter(py, filter)?)
+            .orientation(orientation)
+            .reducing_gap(reducing_gap);
+        let image = match dtype {
+            "uint8" if mean.is_none() && std.is_none() => image,
+            "uint8" => return Err(usage(py, "mean and std need dtype=\"float32\" or \"float16\"")),
+            "float32" => image.to_f32(normalise),
+            "float16" => image.to_f16(normalise),
+            other => {
+                let text = format!("pictures are \"uint8\", \"float32\" or \"float16\", not {other:?}");
+                return Err(usage(py, text));
+            }
+        };
+        Image::of(py, image, false)
+    }
+}
+
+/// The value at `pointer` (RFC 6901: "/class", "/boxes/0") of a JSON part: a number of `dtype` a row.
+///
+/// `shape` makes it an array; `variable=True` an array of any length; `text=True` a string; `labels` a
+/// list of strings, whose place becomes the number. `default` stands where the pointer finds nothing.
+#[pyclass(frozen, module = "tarflume")]
+pub struct Json(Part);
+part!(Json);
+
+#[pymethods]
+impl Json {
+    #[new]
+    #[allow(clippy::too_many_arguments)] // the keywords of a Python class
+    #[pyo3(signature = (pointer, part = JSON, *, dtype = "int64", shape = None, variable = false,
+           text = false, labels = None, default = None))]
+    fn new(
+        py: Python<'_>,
+        pointer: &str,
+        part: &str,
+        dtype: &str,
+        shape: Option<Vec<usize>>,
+        variable: bool,
+        text: bool,
+        labels: Option<Vec<String>>,
+        default: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        let mut json = json::Json::new(part, pointer).dtype(words::dtype(py, dtype)?);
+        if let Some(shape) = shape {
+            json = json.shape(shape);
+        }
+        if variable {
+            json = json.variable();
+        }
+        if text {
+            json = json.text();
+        }
+        if let Some(labels) = labels {
+            json = json.labels(labels);
+        }
+        if let Some(default) = default {
+            json = json.default(json_default(default)?);
+        }
+        Json::of(py, json, text)
+    }
+}
+
+fn json_default(value: &Bound<'_, PyAny>) -> PyResult<json::JsonDefault> {
+    if let Ok(text) = value.cast::<PyString>() {
+        return Ok(json::JsonDefault::Text(text.to_string()));
+    }
+    if let Ok(whole) = value.extract::<i64>() {
+        return Ok(whole.into());
+    }
+    if let Ok(real) = value.extract::<f64>() {
+        return Ok(real.into());
+    }
+    match value.extract::<Vec<i64>>() {
+        Ok(whole) => Ok(whole.into()),
+        Err(_) => Ok(value.extract::<Vec<f64>>()?.into()),
+    }
+}
+
+/// A whole number in decimal, as WebDataset's `.cls` parts have it: a number of `dtype` a row.
+#[pyclass(frozen, module = "tarflume")]
+pub struct Class(Part);
+part!(Class);
+
+#[pymethods]
+impl Class {
+    #[new]
+    #[pyo3(signature = (part = "cls", *, dtype = "int64"))]
+    fn new(py: Python<'_>, part: &str, dtype: &str) -> PyResult<Self> {
+        Class::of(py, class::Class::new(part).dtype(words::dtype(py, dtype)?), false)
+    }
+}
+
+/// A part's bytes as they are: `bytes` of any length, or an array of `dtype` and `shape`. With
+/// `optional`, a sample that lacks the part has no bytes, instead of being bad.
+#[pyclass(frozen, module = "tarflume")]
+pub struct Raw(Part);
+part!(Raw);
+
+#[pymethods]
+impl Raw {
+    #[new]
+    #[pyo3(signature = (part, *, dtype = "uint8", shape = None, optional = false))]
+    fn new(
+        py: Python<'_>,
+        part: &str,
+        dtype: &str,
+        shape: Option<Vec<usize>>,
+        optional: bool,
+    ) -> PyResult<Self> {
+        let mut raw = raw::Raw::new(part).dtype(words::dtype(py, dtype)?);
+        if let Some(shape) = shape {
+            raw = raw.shape(shape);
+        }
+        Raw::of(py, if optional { raw.if_there() } else { raw }, false)
+    }
+}
+
+/// A part as UTF-8 text: a `str` a row.
+#[pyclass(frozen, module = "tarflume")]
+pub struct Text(Part);
+part!(Text);
+
+#[pymethods]
+impl Text {
+    #[new]
+    #[pyo3(signature = (part = "txt"))]
+    fn new(py: Python<'_>, part: &str) -> PyResult<Self> {
+        Text::of(py, text::Text::new(part), true)
+    }
+}
+
+/// A NumPy file as an array of `dtype`, which must be the file's: of `shape`, or with any number of
+/// rows of the shape `tail`, or of one dimension and any length.
+#[pyclass(frozen, module = "tarflume")]
+pub struct Npy(Part);
+part!(Npy);
+
+#[pymethods]
+impl Npy {
+    #[new]
+    #[pyo3(signature = (dtype, part = "npy", *, shape = None, tail = None))]
+    fn new(
+        py: Python<'_>,
+        dtype: &str,
+        part: &str,
+        shape: Option<Vec<usize>>,
+        tail: Option<Vec<usize>>,
+    ) -> PyResult<Self> {
+        let npy = npy::Npy::new(part, words::dtype(py, dtype)?);
+        let npy = match (shape, tail) {
+            (None, None) => npy,
+            (Some(shape), None) => npy.shape(shape),
+            (None, Some(tail)) => npy.tail(tail),
+            _ => return Err(usage(py, "Npy takes shape or tail, not both")),
+        };
+        Npy::of(py, npy, false)
+    }
+}
+
+/// The decoder that an object stands for; a string is a part whose bytes are wanted.
+pub(crate) fn part(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<Part> {
+    macro_rules! known {
+        ($($class:ident),*) => {
+            $(if let Ok(part) = object.cast::<$class>() {
+                return Ok(part.get().0.clone());
+            })*
+        };
+    }
+    known!(Image, Json, Class, Raw, Text, Npy);
+    if let Ok(name) = object.extract::<String>() {
+        return Ok((Arc::new(raw::Raw::new(name)), false));
+    }
+    let text = "a column is a part's name, or one of Image, Json, Class, Raw, Text, Npy";
+    Err(usage(py, format!("{text}, not {}", object.repr()?)))
+}
+
+/// What `image=` stands for: a transform, or a whole `Image`.
+pub(crate) fn image(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<Part> {
+    match AnyTransform::of(object) {
+        Some(transform) => Ok((Arc::new(image::Image::new(PICTURES, transform)), false)),
+        None if object.cast::<Image>().is_ok() => part(py, object),
+        None => Err(usage(
+            py,
+            format!("image= takes a transform or a tarflume.Image, not {}", object.repr()?),
+        )),
+    }
+}
+
+/// What `label=` stands for: a pointer into the JSON, the name of a part with a number, or a column.
+pub(crate) fn label(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<Part> {
+    let Ok(name) = object.extract::<String>() else { return part(py, object) };
+    let decode: Arc<dyn Decode> = match name.starts_with('/') {
+        true => Arc::new(json::Json::new(JSON, name)),
+        false => Arc::new(class::Class::new(name)),
+    };
+    decode.validate().or_raise(py)?;
+    Ok((decode, false))
+}

@@ -1,0 +1,147 @@
+//! `Ragged`: a column whose rows have different lengths: files, texts, sequences.
+
+use std::sync::Arc;
+
+use pyo3::exceptions::PyIndexError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyList, PyString};
+use tarflume::Batch;
+use tarflume::column::{DType, Element};
+
+use crate::column::{Column, own};
+use crate::errors::{OrRaise, bug, usage};
+use crate::memory::{Memory, OfBatch};
+use crate::words::dtype_name;
+
+/// Rows of different lengths: a sequence of `bytes`, of `str`, or of `Column`.
+///
+/// `values` are all elements, one row after the other, without a copy; `offsets` are where each row
+/// begins in them, and where the last one ends.
+#[pyclass(frozen, module = "tarflume")]
+pub struct Ragged {
+    batch: Arc<Batch>,
+    name: String,
+    text: bool,
+}
+
+/// Part of another array.
+struct Part {
+    whole: Arc<dyn Memory>,
+    from: usize,
+    to: usize,
+}
+
+impl Memory for Part {
+    fn bytes(&self) -> &[u8] {
+        &self.whole.bytes()[self.from..self.to]
+    }
+}
+
+impl Ragged {
+    pub(crate) fn new(batch: &Arc<Batch>, name: &str, text: bool) -> Ragged {
+        Ragged { batch: batch.clone(), name: name.to_string(), text }
+    }
+
+    fn column(&self, py: Python<'_>) -> PyResult<tarflume::batch::Column<'_>> {
+        self.batch.column(&self.name).or_raise(py)
+    }
+
+    fn memory(&self) -> Arc<dyn Memory> {
+        Arc::new(OfBatch { batch: self.batch.clone(), name: self.name.clone() })
+    }
+
+    fn row<'py>(&self, py: Python<'py>, row: usize) -> PyResult<Bound<'py, PyAny>> {
+        let column = self.column(py)?;
+        let bytes = column.row(row);
+        if self.text {
+            let text = std::str::from_utf8(bytes).map_err(|_| bug("text that is not UTF-8"))?;
+            return Ok(PyString::new(py, text).into_any());
+        }
+        if column.dtype() == DType::U8 {
+            return Ok(PyBytes::new(py, bytes).into_any());
+        }
+        let mut offsets = column.offsets().ok_or_else(|| bug("rows without offsets"))?;
+        let from = offsets.nth(row).unwrap_or(0) as usize;
+        let part = Part { whole: self.memory(), from, to: from + bytes.len() };
+        let shape = [bytes.len() / column.dtype().size()];
+        let column = Column::new(Arc::new(part), column.dtype(), &shape);
+        Ok(Bound::new(py, column)?.into_any())
+    }
+
+    fn filled<T: Element + Send + Sync>(&self, py: Python<'_>, value: T) -> PyResult<(Column, Column)> {
+        let padded = self.column(py)?.padded(value).or_raise(py)?;
+        let lengths = padded.lengths.iter().map(|&n| n as u64).collect();
+        Ok((own(padded.values, T::DTYPE, &padded.shape), Column::numbers(lengths)))
+    }
+}
+
+#[pymethods]
+impl Ragged {
+    fn __len__(&self) -> usize {
+        self.batch.len()
+    }
+
+    fn __getitem__<'py>(&self, py: Python<'py>, row: isize) -> PyResult<Bound<'py, PyAny>> {
+        let rows = self.__len__() as isize;
+        let at = if row < 0 { row + rows } else { row };
+        if !(0..rows).contains(&at) {
+            return Err(PyIndexError::new_err(format!("row {row} of {rows}")));
+        }
+        self.row(py, at as usize)
+    }
+
+    /// All rows: a list of `bytes`, `str` or `Column`.
+    fn tolist<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let list = PyList::empty(py);
+        for row in 0..self.__len__() {
+            list.append(self.row(py, row)?)?;
+        }
+        Ok(list)
+    }
+
+    /// The type of an element, by its NumPy name.
+    #[getter]
+    fn dtype(&self, py: Python<'_>) -> PyResult<&'static str> {
+        Ok(dtype_name(self.column(py)?.dtype()))
+    }
+
+    /// All elements, row after row: a `Column` of one dimension, without a copy.
+    #[getter]
+    fn values(&self, py: Python<'_>) -> PyResult<Column> {
+        let column = self.column(py)?;
+        let shape = [column.bytes().len() / column.dtype().size()];
+        Ok(Column::new(self.memory(), column.dtype(), &shape))
+    }
+
+    /// Where each row begins in `values`, and where the last ends, in elements: uint64 of rows + 1.
+    #[getter]
+    fn offsets(&self, py: Python<'_>) -> PyResult<Column> {
+        let column = self.column(py)?;
+        let size = column.dtype().size() as u64;
+        let offsets = column.offsets().ok_or_else(|| bug("rows without offsets"))?;
+        Ok(Column::numbers(offsets.map(|at| at / size).collect()))
+    }
+
+    /// One array as wide as the longest row, shorter ones filled up with `value`; and the lengths.
+    #[pyo3(signature = (value = 0.0))]
+    fn padded(&self, py: Python<'_>, value: f64) -> PyResult<(Column, Column)> {
+        match self.column(py)?.dtype() {
+            DType::U8 => self.filled(py, value as u8),
+            DType::I8 => self.filled(py, value as i8),
+            DType::U16 => self.filled(py, value as u16),
+            DType::I16 => self.filled(py, value as i16),
+            DType::U32 => self.filled(py, value as u32),
+            DType::I32 => self.filled(py, value as i32),
+            DType::U64 => self.filled(py, value as u64),
+            DType::I64 => self.filled(py, value as i64),
+            DType::F32 => self.filled(py, value as f32),
+            DType::F64 => self.filled(py, value),
+            other => Err(usage(py, format!("rows of {} can't be padded", dtype_name(other)))),
+        }
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        let what = if self.text { "str" } else { dtype_name(self.column(py)?.dtype()) };
+        Ok(format!("Ragged({what}, {} rows)", self.__len__()))
+    }
+}

@@ -1,0 +1,269 @@
+//! `Settings`: the keywords of a loader, understood once, and the builder that they come to. Kept, so
+//! that a loader can begin anew from a saved state.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList, PyTuple};
+use tarflume::decode::Decode;
+use tarflume::{Dataset, Loader, LoaderBuilder, OnBad, Remainder, Shuffle, SourceKind, Split, Verify};
+
+use crate::batch::KEY;
+use crate::errors::{OrRaise, usage};
+use crate::shards::open;
+use crate::{parts, words};
+
+/// What a loader was asked for.
+#[derive(Clone)]
+pub(crate) struct Settings {
+    /// With weights, if they are mixed.
+    datasets: Vec<(Dataset, Option<u64>)>,
+    columns: Vec<(String, Arc<dyn Decode>)>,
+    /// Columns of text.
+    pub(crate) texts: Arc<[String]>,
+    batch: u64,
+    shuffle: Shuffle,
+    split: Split,
+    remainder: Remainder,
+    threads: Option<usize>,
+    prefetch: Option<usize>,
+    memory: Option<String>,
+    on_bad: OnBad,
+    bad_budget: Option<u64>,
+    verify: Verify,
+    source: SourceKind,
+    exclude: Vec<PathBuf>,
+    take: Option<u64>,
+    skip: Option<u64>,
+    repeat: Option<u64>,
+    epoch_length: Option<u64>,
+}
+
+/// Keywords that were given, each taken once; what is left at the end is none of ours.
+pub(crate) struct Given<'py> {
+    py: Python<'py>,
+    words: Bound<'py, PyDict>,
+}
+
+impl<'py> Given<'py> {
+    pub(crate) fn new(py: Python<'py>, words: Option<&Bound<'py, PyDict>>) -> PyResult<Given<'py>> {
+        let words = words.map_or_else(|| Ok(PyDict::new(py)), |words| words.copy())?;
+        Ok(Given { py, words })
+    }
+
+    /// The object given as `name`, unless it is `None`.
+    fn object(&self, name: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let Some(value) = self.words.get_item(name)? else { return Ok(None) };
+        self.words.del_item(name)?;
+        Ok((!value.is_none()).then_some(value))
+    }
+
+    fn value<T>(&self, name: &str, what: &str) -> PyResult<Option<T>>
+    where
+        T: for<'a> FromPyObject<'a, 'py>,
+    {
+        let Some(object) = self.object(name)? else { return Ok(None) };
+        match object.extract::<T>() {
+            Ok(value) => Ok(Some(value)),
+            Err(_) => {
+                let text = format!("{name}= takes {what}, not {}", object.repr()?);
+                Err(usage(self.py, text))
+            }
+        }
+    }
+
+    fn whole(&self, name: &str) -> PyResult<Option<u64>> {
+        self.value(name, "a whole number, 0 or more")
+    }
+
+    fn word(&self, name: &str, default: &str) -> PyResult<String> {
+        Ok(self.value(name, "a word")?.unwrap_or_else(|| default.to_string()))
+    }
+
+    fn end(self) -> PyResult<()> {
+        let left: Vec<String> = self.words.keys().extract()?;
+        let Some(name) = left.first() else { return Ok(()) };
+        Err(usage(self.py, format!("Loader takes no {name}=; help(tarflume.Loader) lists all")))
+    }
+}
+
+impl Settings {
+    pub(crate) fn new(py: Python<'_>, shards: &Bound<'_, PyAny>, given: Given<'_>) -> PyResult<Settings> {
+        let datasets = datasets(py, shards)?;
+        if let Some(device) = given.object("device")?
+            && device.str()? != "cpu"
+        {
+            let text = format!(
+                "device={}: batches are made in host memory; move them there with .to(device)",
+                device.repr()?
+            );
+            return Err(usage(py, text));
+        }
+        let (columns, texts) = columns(py, &given)?;
+        let settings = Settings {
+            datasets,
+            columns,
+            texts: texts.into(),
+            batch: given.whole("batch_size")?.unwrap_or(1),
+            shuffle: shuffle(py, &given)?,
+            split: split(py, &given)?,
+            remainder: remainder(py, given.object("drop_last")?)?,
+            threads: given.value("threads", "a number of threads")?,
+            prefetch: given.value("prefetch", "a number of batches")?,
+            memory: given.value("memory", "a size such as \"2GiB\"")?,
+            on_bad: words::on_bad(py, &given.word("on_bad", "error")?)?,
+            bad_budget: given.whole("bad_budget")?,
+            verify: words::verify(py, &given.word("verify", "off")?)?,
+            source: words::source(py, &given.word("source", "file")?)?,
+            exclude: exclude(py, given.object("exclude")?)?,
+            take: given.whole("take")?,
+            skip: given.whole("skip")?,
+            repeat: given.whole("repeat")?,
+            epoch_length: given.whole("epoch_length")?,
+        };
+        given.end()?;
+        Ok(settings)
+    }
+
+    /// The builder of a loader that does so.
+    pub(crate) fn builder(&self) -> LoaderBuilder {
+        let mixed: Option<Vec<_>> =
+            self.datasets.iter().map(|(data, weight)| Some((data.clone(), (*weight)?))).collect();
+        let mut builder = match (mixed, &self.datasets[..]) {
+            (Some(mixed), _) => Loader::mixture(mixed),
+            (None, [(dataset, _), ..]) => Loader::of(dataset.clone()),
+            (None, []) => Loader::builder(""),
+        };
+        for (name, decode) in &self.columns {
+            builder = builder.column(name, decode.clone());
+        }
+        for list in &self.exclude {
+            builder = builder.exclude(list);
+        }
+        builder = builder
+            .batch(self.batch)
+            .shuffle(self.shuffle)
+            .split(self.split)
+            .remainder(self.remainder)
+            .on_bad(self.on_bad)
+            .verify(self.verify)
+            .source(self.source);
+        macro_rules! given {
+            ($($what:ident),*) => {
+                $(if let Some(value) = &self.$what {
+                    builder = builder.$what(value.clone());
+                })*
+            };
+        }
+        given!(threads, prefetch, bad_budget, take, skip, repeat, epoch_length);
+        if let Some(memory) = &self.memory {
+            builder = builder.memory(memory);
+        }
+        builder
+    }
+}
+
+/// One data set, or `[(shards, weight), ...]`.
+fn datasets(py: Python<'_>, shards: &Bound<'_, PyAny>) -> PyResult<Vec<(Dataset, Option<u64>)>> {
+    let pairs = shards.cast::<PyList>().ok().filter(|list| {
+        !list.is_empty() && list.iter().all(|item| item.cast::<PyTuple>().is_ok())
+    });
+    let Some(pairs) = pairs else { return Ok(vec![(open(py, shards)?, None)]) };
+    let mut datasets = Vec::new();
+    for pair in pairs.iter() {
+        let Ok((shards, weight)) = pair.extract::<(Bound<'_, PyAny>, u64)>() else {
+            let text = format!("a mixture is a list of (shards, whole weight), not {}", pair.repr()?);
+            return Err(usage(py, text));
+        };
+        datasets.push((open(py, &shards)?, Some(weight)));
+    }
+    Ok(datasets)
+}
+
+type Columns = (Vec<(String, Arc<dyn Decode>)>, Vec<String>);
+
+fn columns(py: Python<'_>, given: &Given<'_>) -> PyResult<Columns> {
+    let mut named = Vec::new();
+    if let Some(image) = given.object("image")? {
+        named.push(("image".to_string(), parts::image(py, &image)?));
+    }
+    if let Some(label) = given.object("label")? {
+        named.push(("label".to_string(), parts::label(py, &label)?));
+    }
+    if let Some(more) = given.object("columns")? {
+        if let Ok(dict) = more.cast::<PyDict>() {
+            for (name, column) in dict.iter() {
+                named.push((name.extract()?, parts::part(py, &column)?));
+            }
+        } else {
+            for name in more.extract::<Vec<String>>().map_err(|_| {
+                usage(py, "columns= takes {\"name\": column} or a list of parts' names")
+            })? {
+                let column = pyo3::types::PyString::new(py, &name);
+                named.push((name, parts::part(py, column.as_any())?));
+            }
+        }
+    }
+    if let Some((name, _)) = named.iter().find(|(name, _)| name == KEY) {
+        return Err(usage(py, format!("a column can't be called {name:?}: the keys are")));
+    }
+    let texts = named.iter().filter(|(_, (_, text))| *text).map(|(name, _)| name.clone()).collect();
+    Ok((named.into_iter().map(|(name, (decode, _))| (name, decode)).collect(), texts))
+}
+
+fn shuffle(py: Python<'_>, given: &Given<'_>) -> PyResult<Shuffle> {
+    let seed = given.whole("seed")?.unwrap_or(0);
+    let size = given.whole("buffer_size")?;
+    let (block, window) = (given.whole("block_size")?, given.whole("window")?);
+    let word = given.word("shuffle", "none")?;
+    if size.is_some() && word != "buffer" {
+        return Err(usage(py, format!("buffer_size= is for shuffle=\"buffer\", not {word:?}")));
+    }
+    if (block.is_some() || window.is_some()) && word != "blocks" {
+        let text = format!("block_size= and window= are for shuffle=\"blocks\", not {word:?}");
+        return Err(usage(py, text));
+    }
+    Ok(match word.as_str() {
+        "none" => Shuffle::None,
+        "shards" => Shuffle::Shards { seed },
+        "buffer" => Shuffle::Buffer { size: size.unwrap_or(10_000), seed },
+        "blocks" => {
+            Shuffle::Blocks { block: block.unwrap_or(256), window: window.unwrap_or(64), seed }
+        }
+        "full" => Shuffle::Full { seed },
+        other => {
+            let text = format!(
+                "shuffle={other:?} is not known; there are \"none\", \"shards\", \"buffer\", \"blocks\", \
+                 \"full\""
+            );
+            return Err(usage(py, text));
+        }
+    })
+}
+
+fn split(py: Python<'_>, given: &Given<'_>) -> PyResult<Split> {
+    let (rank, world) = (given.whole("rank")?, given.whole("world")?);
+    let split = Split::new(rank.unwrap_or(0), world.unwrap_or(1)).or_raise(py)?;
+    Ok(if words::by_shard(py, &given.word("split", "sample")?)? { split.by_shard() } else { split })
+}
+
+fn remainder(py: Python<'_>, drop_last: Option<Bound<'_, PyAny>>) -> PyResult<Remainder> {
+    let Some(word) = drop_last else { return Ok(Remainder::Drop) };
+    if let Ok(drop) = word.extract::<bool>() {
+        return Ok(if drop { Remainder::Drop } else { Remainder::Uneven });
+    }
+    if word.extract::<String>().is_ok_and(|word| word == "pad") {
+        return Ok(Remainder::Pad);
+    }
+    Err(usage(py, format!("drop_last= takes True, False or \"pad\", not {}", word.repr()?)))
+}
+
+fn exclude(py: Python<'_>, lists: Option<Bound<'_, PyAny>>) -> PyResult<Vec<PathBuf>> {
+    let Some(lists) = lists else { return Ok(Vec::new()) };
+    if let Ok(path) = lists.extract::<PathBuf>() {
+        return Ok(vec![path]);
+    }
+    let what = "exclude= takes the path of a list of keys, or several";
+    lists.extract().map_err(|_| usage(py, what))
+}

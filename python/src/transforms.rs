@@ -1,0 +1,206 @@
+//! Which part of a picture is used, and how large it becomes: the transforms of the reader, by name.
+
+use std::fmt;
+
+use pyo3::prelude::*;
+use tarflume::decode::geometry::{Placement, Size, Transform};
+use tarflume::decode::random::Random;
+use tarflume::decode::{fixed_crop, geometry, random_crop};
+
+use crate::errors::{OrRaise, usage};
+
+/// One number for a square, or `(height, width)`.
+#[derive(FromPyObject, Clone, Copy)]
+pub(crate) enum Sides {
+    #[pyo3(transparent)]
+    Square(u32),
+    #[pyo3(transparent)]
+    Both((u32, u32)),
+}
+
+impl From<Sides> for Size {
+    fn from(sides: Sides) -> Size {
+        match sides {
+            Sides::Square(side) => side.into(),
+            Sides::Both(height_width) => height_width.into(),
+        }
+    }
+}
+
+/// Any of the transforms.
+#[derive(Clone)]
+pub(crate) enum AnyTransform {
+    RandomResizedCrop(random_crop::RandomResizedCrop),
+    Resize(fixed_crop::Resize),
+    CentreCrop(fixed_crop::CentreCrop),
+    ResizeCentreCrop(fixed_crop::ResizeCentreCrop),
+    Whole(fixed_crop::Whole),
+}
+
+impl AnyTransform {
+    fn inner(&self) -> &dyn Transform {
+        match self {
+            AnyTransform::RandomResizedCrop(t) => t,
+            AnyTransform::Resize(t) => t,
+            AnyTransform::CentreCrop(t) => t,
+            AnyTransform::ResizeCentreCrop(t) => t,
+            AnyTransform::Whole(t) => t,
+        }
+    }
+
+    /// The transform that a Python object is; none if it is something else.
+    pub(crate) fn of(object: &Bound<'_, PyAny>) -> Option<AnyTransform> {
+        if let Ok(t) = object.cast::<RandomResizedCrop>() {
+            Some(AnyTransform::RandomResizedCrop(t.get().0.clone()))
+        } else if let Ok(t) = object.cast::<Resize>() {
+            Some(AnyTransform::Resize(t.get().0.clone()))
+        } else if let Ok(t) = object.cast::<CentreCrop>() {
+            Some(AnyTransform::CentreCrop(t.get().0.clone()))
+        } else if let Ok(t) = object.cast::<ResizeCentreCrop>() {
+            Some(AnyTransform::ResizeCentreCrop(t.get().0.clone()))
+        } else {
+            object.cast::<Whole>().ok().map(|t| AnyTransform::Whole(t.get().0.clone()))
+        }
+    }
+}
+
+impl fmt::Debug for AnyTransform {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.inner().fmt(f)
+    }
+}
+
+impl Transform for AnyTransform {
+    fn extent(&self) -> geometry::Extent {
+        self.inner().extent()
+    }
+
+    fn place(&self, source: Size, random: &mut Random) -> tarflume::Result<Placement> {
+        self.inner().place(source, random)
+    }
+
+    fn validate(&self) -> tarflume::Result<()> {
+        self.inner().validate()
+    }
+}
+
+/// A crop of random area and shape at a random place, resized, perhaps mirrored: torchvision's
+/// `RandomResizedCrop`, with `flip` the probability of mirroring left to right.
+///
+/// `size` is one number for a square, or `(height, width)`, pixels; `scale` the part of the picture's
+/// area that a crop has; `ratio` its width over its height.
+#[pyclass(frozen, module = "tarflume")]
+pub struct RandomResizedCrop(random_crop::RandomResizedCrop);
+
+#[pymethods]
+impl RandomResizedCrop {
+    #[new]
+    #[pyo3(signature = (size, *, scale = (0.08, 1.0), ratio = (3.0 / 4.0, 4.0 / 3.0), flip = 0.0),
+           text_signature = "(size, *, scale=(0.08, 1.0), ratio=(3/4, 4/3), flip=0.0)")]
+    fn new(
+        py: Python<'_>,
+        size: Sides,
+        scale: (f64, f64),
+        ratio: (f64, f64),
+        flip: f64,
+    ) -> PyResult<Self> {
+        let crop = random_crop::RandomResizedCrop::new(size)
+            .scale(scale.0..=scale.1)
+            .ratio(ratio.0..=ratio.1)
+            .flip(flip);
+        crop.validate().or_raise(py)?;
+        Ok(RandomResizedCrop(crop))
+    }
+
+    fn __repr__(&self) -> String {
+        format!("{:?}", self.0)
+    }
+}
+
+/// The whole picture, resized: to `size` exactly (one number for a square, or `(height, width)`), or
+/// with its shorter side at `shorter` pixels; then `longest` bounds the longer side.
+#[pyclass(frozen, module = "tarflume")]
+pub struct Resize(fixed_crop::Resize);
+
+#[pymethods]
+impl Resize {
+    #[new]
+    #[pyo3(signature = (size = None, *, shorter = None, longest = None))]
+    fn new(
+        py: Python<'_>,
+        size: Option<Sides>,
+        shorter: Option<u32>,
+        longest: Option<u32>,
+    ) -> PyResult<Self> {
+        let mut resize = match (size, shorter) {
+            (Some(size), None) => fixed_crop::Resize::exact(size),
+            (None, Some(side)) => fixed_crop::Resize::shorter(side),
+            _ => return Err(usage(py, "Resize takes a size, or shorter=PIXELS: one of them")),
+        };
+        if let Some(longest) = longest {
+            resize = resize.longest(longest);
+        }
+        resize.validate().or_raise(py)?;
+        Ok(Resize(resize))
+    }
+
+    fn __repr__(&self) -> String {
+        format!("{:?}", self.0)
+    }
+}
+
+/// The middle `size` pixels, not resized: one number for a square, or `(height, width)`. A smaller
+/// picture is an error.
+#[pyclass(frozen, module = "tarflume")]
+pub struct CentreCrop(fixed_crop::CentreCrop);
+
+#[pymethods]
+impl CentreCrop {
+    #[new]
+    fn new(py: Python<'_>, size: Sides) -> PyResult<Self> {
+        let crop = fixed_crop::CentreCrop::new(size);
+        crop.validate().or_raise(py)?;
+        Ok(CentreCrop(crop))
+    }
+
+    fn __repr__(&self) -> String {
+        format!("{:?}", self.0)
+    }
+}
+
+/// The shorter side resized to `side` pixels, then the middle `size` taken: the usual transform of an
+/// evaluation, `ResizeCentreCrop(256, 224)`.
+#[pyclass(frozen, module = "tarflume")]
+pub struct ResizeCentreCrop(fixed_crop::ResizeCentreCrop);
+
+#[pymethods]
+impl ResizeCentreCrop {
+    #[new]
+    fn new(py: Python<'_>, side: u32, size: Sides) -> PyResult<Self> {
+        let crop = fixed_crop::ResizeCentreCrop::new(side, size);
+        crop.validate().or_raise(py)?;
+        Ok(ResizeCentreCrop(crop))
+    }
+
+    fn __repr__(&self) -> String {
+        format!("{:?}", self.0)
+    }
+}
+
+/// The picture as it is, of at most `pixels` pixels: rows of different lengths.
+#[pyclass(frozen, module = "tarflume")]
+pub struct Whole(fixed_crop::Whole);
+
+#[pymethods]
+impl Whole {
+    #[new]
+    fn new(py: Python<'_>, pixels: u64) -> PyResult<Self> {
+        let whole = fixed_crop::Whole::up_to(pixels);
+        whole.validate().or_raise(py)?;
+        Ok(Whole(whole))
+    }
+
+    fn __repr__(&self) -> String {
+        format!("{:?}", self.0)
+    }
+}

@@ -1,0 +1,85 @@
+//! What users write as text, and the words below that it stands for. A wrong one is answered with all
+//! right ones.
+
+use pyo3::prelude::*;
+use tarflume::column::DType;
+use tarflume::decode::output::Layout;
+use tarflume::decode::pixels::Channels;
+use tarflume::decode::resize::Filter;
+use tarflume::{OnBad, SourceKind, Verify};
+
+use crate::errors::usage;
+
+/// The value that stands beside `word`.
+fn one_of<T: Copy>(py: Python<'_>, what: &str, word: &str, known: &[(&str, T)]) -> PyResult<T> {
+    if let Some((_, value)) = known.iter().find(|(name, _)| *name == word) {
+        return Ok(*value);
+    }
+    let names: Vec<_> = known.iter().map(|(name, _)| format!("{name:?}")).collect();
+    Err(usage(py, format!("{what}={word:?} is not known; there are {}", names.join(", "))))
+}
+
+/// All types of elements, by their NumPy names.
+const DTYPES: [(&str, DType); 12] = [
+    ("uint8", DType::U8),
+    ("int8", DType::I8),
+    ("uint16", DType::U16),
+    ("int16", DType::I16),
+    ("uint32", DType::U32),
+    ("int32", DType::I32),
+    ("uint64", DType::U64),
+    ("int64", DType::I64),
+    ("float16", DType::F16),
+    ("float32", DType::F32),
+    ("float64", DType::F64),
+    ("bool", DType::Bool),
+];
+
+/// The NumPy name of a type.
+pub(crate) fn dtype_name(dtype: DType) -> &'static str {
+    DTYPES.iter().find(|(_, other)| *other == dtype).map_or("uint8", |(name, _)| name)
+}
+
+pub(crate) fn dtype(py: Python<'_>, word: &str) -> PyResult<DType> {
+    one_of(py, "dtype", word, &DTYPES)
+}
+
+pub(crate) fn channels(py: Python<'_>, word: &str) -> PyResult<Channels> {
+    let known = [("rgb", Channels::Rgb), ("grey", Channels::Grey), ("rgba", Channels::Rgba)];
+    one_of(py, "channels", word, &known)
+}
+
+pub(crate) fn layout(py: Python<'_>, word: &str) -> PyResult<Layout> {
+    one_of(py, "layout", word, &[("hwc", Layout::Hwc), ("chw", Layout::Chw)])
+}
+
+pub(crate) fn filter(py: Python<'_>, word: &str) -> PyResult<Filter> {
+    let known = [
+        ("bilinear", Filter::Bilinear),
+        ("bicubic", Filter::Bicubic),
+        ("lanczos", Filter::Lanczos),
+        ("nearest", Filter::Nearest),
+        ("bilinear-fast", Filter::BilinearFast),
+    ];
+    one_of(py, "filter", word, &known)
+}
+
+pub(crate) fn on_bad(py: Python<'_>, word: &str) -> PyResult<OnBad> {
+    let known =
+        [("error", OnBad::Error), ("skip", OnBad::Skip), ("substitute", OnBad::Substitute)];
+    one_of(py, "on_bad", word, &known)
+}
+
+pub(crate) fn verify(py: Python<'_>, word: &str) -> PyResult<Verify> {
+    let known = [("off", Verify::Off), ("sampled", Verify::Sampled), ("all", Verify::All)];
+    one_of(py, "verify", word, &known)
+}
+
+pub(crate) fn source(py: Python<'_>, word: &str) -> PyResult<SourceKind> {
+    one_of(py, "source", word, &[("file", SourceKind::File), ("mapped", SourceKind::Mapped)])
+}
+
+/// Whether a split is by shard.
+pub(crate) fn by_shard(py: Python<'_>, word: &str) -> PyResult<bool> {
+    one_of(py, "split", word, &[("sample", false), ("shard", true)])
+}

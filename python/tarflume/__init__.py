@@ -1,0 +1,75 @@
+"""Streams WebDataset shards into training.
+
+    import tarflume
+
+    loader = tarflume.Loader("shards/", batch_size=256, shuffle="full", seed=42,
+                             image=tarflume.RandomResizedCrop(224, flip=0.5), label="/class")
+    for epoch in range(90):
+        for batch in loader.epoch(epoch):            # batch["image"]: uint8 [256, 224, 224, 3]
+            images = torch.from_dlpack(batch["image"])
+
+Which sample comes when is a function of data, seed, epoch and shuffle alone. Batches are made by threads
+in Rust, without worker processes; columns are views of their memory, without a copy.
+
+`tarflume.torch` has loaders and data sets for PyTorch. `help(tarflume.Loader)` lists all settings.
+"""
+
+from __future__ import annotations
+
+from ._core import (
+    Batch,
+    CentreCrop,
+    Class,
+    Column,
+    Dataset,
+    Epoch,
+    Image,
+    Json,
+    Ledger,
+    Loader,
+    Npy,
+    Ragged,
+    RandomResizedCrop,
+    Raw,
+    Resize,
+    ResizeCentreCrop,
+    Text,
+    Whole,
+    __version__,
+)
+from .errors import Error
+from .statistics import Stats
+
+__all__ = [
+    "Batch",
+    "CentreCrop",
+    "Class",
+    "Column",
+    "Dataset",
+    "Epoch",
+    "Error",
+    "Image",
+    "Json",
+    "Ledger",
+    "Loader",
+    "Npy",
+    "Ragged",
+    "RandomResizedCrop",
+    "Raw",
+    "Resize",
+    "ResizeCentreCrop",
+    "Stats",
+    "Text",
+    "Whole",
+    "__version__",
+]
+
+
+def _register() -> None:
+    from collections.abc import Mapping, Sequence
+
+    Mapping.register(Batch)
+    Sequence.register(Ragged)
+
+
+_register()

@@ -1,0 +1,289 @@
+"""The compiled half of the package. Import from `tarflume`."""
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from types import TracebackType
+from typing import Any, Final, Literal, Self, SupportsIndex, final
+
+import numpy.typing as npt
+
+from .statistics import Stats
+
+__version__: Final[str]
+
+type Path = str | os.PathLike[str]
+type Shards = Path | Sequence[Path] | Dataset | Sequence[tuple[Path | Dataset, int]]
+type Sides = int | tuple[int, int]
+type Transform = RandomResizedCrop | Resize | CentreCrop | ResizeCentreCrop | Whole
+type Part = str | Image | Json | Class | Raw | Text | Npy
+type DType = Literal[
+    "uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64", "float16", "float32", "float64", "bool"
+]
+
+@final
+class Column:
+    """An array in host memory that nobody can change: rows in order, without gaps.
+
+    A view of a batch: it keeps the batch's memory. `numpy.asarray`, `torch.from_dlpack`, `jax.dlpack.from_dlpack`
+    and `memoryview` take it without a copy.
+    """
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+    @property
+    def dtype(self) -> DType: ...
+    @property
+    def nbytes(self) -> int: ...
+    @property
+    def ndim(self) -> int: ...
+    @property
+    def __array_interface__(self) -> dict[str, Any]: ...
+    def __len__(self) -> int: ...
+    def __getitem__(self, index: Any, /) -> Any: ...
+    def __iter__(self) -> Iterator[Any]: ...
+    def numpy(self) -> npt.NDArray[Any]: ...
+    def tolist(self) -> list[Any]: ...
+    def __dlpack_device__(self) -> tuple[int, int]: ...
+    def __dlpack__(
+        self,
+        *,
+        stream: None = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> Any: ...
+    def __buffer__(self, flags: int, /) -> memoryview: ...
+
+@final
+class Ragged:
+    """Rows of different lengths: a sequence of `bytes`, of `str`, or of `Column`."""
+
+    def __len__(self) -> int: ...
+    def __getitem__(self, row: SupportsIndex, /) -> Any: ...
+    def __iter__(self) -> Iterator[Any]: ...
+    def tolist(self) -> list[Any]: ...
+    @property
+    def dtype(self) -> DType: ...
+    @property
+    def values(self) -> Column: ...
+    @property
+    def offsets(self) -> Column: ...
+    def padded(self, value: float = 0.0) -> tuple[Column, Column]: ...
+
+@final
+class Batch(Mapping[str, Any]):
+    """Some samples, decoded: a mapping from names to columns."""
+
+    @property
+    def rows(self) -> int: ...
+    @property
+    def epoch(self) -> int: ...
+    @property
+    def step(self) -> int: ...
+    @property
+    def ordinals(self) -> Column: ...
+    @property
+    def padding(self) -> list[bool]: ...
+    def __len__(self) -> int: ...
+    def __iter__(self) -> Iterator[str]: ...
+    def __getitem__(self, name: str, /) -> Any: ...
+    def numpy(self) -> dict[str, Any]: ...
+
+@final
+class Epoch:
+    """The batches of one epoch, in order."""
+
+    @property
+    def number(self) -> int: ...
+    def __iter__(self) -> Self: ...
+    def __next__(self) -> Batch: ...
+    def __length_hint__(self) -> int: ...
+    def close(self) -> None: ...
+    def __enter__(self) -> Self: ...
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
+    ) -> None: ...
+
+@final
+class Ledger:
+    """The digest of all samples that a loader has given out."""
+
+    def __new__(cls, text: str) -> Self: ...
+    def merge(self, other: Ledger) -> Ledger: ...
+    def prove(self, expected: Ledger) -> None: ...
+    @property
+    def samples(self) -> int: ...
+    @property
+    def bad(self) -> int: ...
+    def __eq__(self, other: object, /) -> bool: ...
+
+@final
+class Dataset:
+    """A data set: samples by number and by key, as dicts of `bytes`."""
+
+    def __new__(cls, shards: Path | Sequence[Path] | Dataset) -> Self: ...
+    def __len__(self) -> int: ...
+    def __getitem__(self, n: int, /) -> dict[str, Any]: ...
+    def __iter__(self) -> Iterator[dict[str, Any]]: ...
+    def get(self, n: int, parts: Sequence[str]) -> dict[str, Any]: ...
+    def find(self, key: str) -> dict[str, Any]: ...
+    def key(self, n: int) -> str: ...
+    def extensions(self) -> dict[str, int]: ...
+    @property
+    def shards(self) -> list[str]: ...
+
+@final
+class RandomResizedCrop:
+    """A crop of random area and shape at a random place, resized, perhaps mirrored, as torchvision's."""
+
+    def __new__(
+        cls,
+        size: Sides,
+        *,
+        scale: tuple[float, float] = (0.08, 1.0),
+        ratio: tuple[float, float] = ...,
+        flip: float = 0.0,
+    ) -> Self: ...
+
+@final
+class Resize:
+    """The whole picture, resized: to `size`, or with its shorter side at `shorter` pixels."""
+
+    def __new__(cls, size: Sides | None = None, *, shorter: int | None = None, longest: int | None = None) -> Self: ...
+
+@final
+class CentreCrop:
+    """The middle `size` pixels, not resized."""
+
+    def __new__(cls, size: Sides) -> Self: ...
+
+@final
+class ResizeCentreCrop:
+    """The shorter side resized to `side` pixels, then the middle `size` taken."""
+
+    def __new__(cls, side: int, size: Sides) -> Self: ...
+
+@final
+class Whole:
+    """The picture as it is, of at most `pixels` pixels."""
+
+    def __new__(cls, pixels: int) -> Self: ...
+
+@final
+class Image:
+    """A picture: cut and resized by `transform`."""
+
+    def __new__(
+        cls,
+        transform: Transform,
+        part: str = ...,
+        *,
+        layout: Literal["hwc", "chw"] = "hwc",
+        channels: Literal["rgb", "grey", "rgba"] = "rgb",
+        dtype: Literal["uint8", "float32", "float16"] = "uint8",
+        mean: Sequence[float] | None = None,
+        std: Sequence[float] | None = None,
+        filter: Literal["bilinear", "bicubic", "lanczos", "nearest", "bilinear-fast"] = "bilinear",
+        orientation: bool = True,
+        reducing_gap: float | None = 2.0,
+    ) -> Self: ...
+
+@final
+class Json:
+    """The value at `pointer` of a JSON part."""
+
+    def __new__(
+        cls,
+        pointer: str,
+        part: str = "json",
+        *,
+        dtype: DType = "int64",
+        shape: Sequence[int] | None = None,
+        variable: bool = False,
+        text: bool = False,
+        labels: Sequence[str] | None = None,
+        default: float | str | Sequence[float] | None = None,
+    ) -> Self: ...
+
+@final
+class Class:
+    """A whole number in decimal."""
+
+    def __new__(cls, part: str = "cls", *, dtype: DType = "int64") -> Self: ...
+
+@final
+class Raw:
+    """A part's bytes as they are."""
+
+    def __new__(
+        cls, part: str, *, dtype: DType = "uint8", shape: Sequence[int] | None = None, optional: bool = False
+    ) -> Self: ...
+
+@final
+class Text:
+    """A part as UTF-8 text."""
+
+    def __new__(cls, part: str = "txt") -> Self: ...
+
+@final
+class Npy:
+    """A NumPy file as an array of `dtype`."""
+
+    def __new__(
+        cls, dtype: DType, part: str = "npy", *, shape: Sequence[int] | None = None, tail: Sequence[int] | None = None
+    ) -> Self: ...
+
+@final
+class Loader:
+    """Batches of a data set, epoch after epoch, made by threads in Rust."""
+
+    def __new__(
+        cls,
+        shards: Shards,
+        *,
+        batch_size: int = 1,
+        shuffle: Literal["none", "shards", "buffer", "blocks", "full"] = "none",
+        seed: int = 0,
+        image: Transform | Image | None = None,
+        label: Part | None = None,
+        columns: Mapping[str, Part] | Sequence[str] | None = None,
+        rank: int = 0,
+        world: int = 1,
+        split: Literal["sample", "shard"] = "sample",
+        drop_last: bool | Literal["pad"] = True,
+        threads: int | None = None,
+        prefetch: int = 4,
+        memory: str = "2GiB",
+        device: Literal["cpu"] | None = None,
+        on_bad: Literal["error", "skip", "substitute"] = "error",
+        bad_budget: int = 1000,
+        verify: Literal["off", "sampled", "all"] = "off",
+        source: Literal["file", "mapped"] = "file",
+        buffer_size: int = 10000,
+        block_size: int = 256,
+        window: int = 64,
+        exclude: Path | Sequence[Path] | None = None,
+        skip: int = 0,
+        take: int | None = None,
+        repeat: int = 1,
+        epoch_length: int | None = None,
+    ) -> Self: ...
+    def epoch(self, epoch: int) -> Epoch: ...
+    def __iter__(self) -> Epoch: ...
+    def __len__(self) -> int: ...
+    @property
+    def current_epoch(self) -> int: ...
+    @property
+    def samples(self) -> int: ...
+    def state_dict(self) -> dict[str, Any]: ...
+    def load_state_dict(self, state: Mapping[str, Any]) -> None: ...
+    def ledger(self) -> Ledger: ...
+    def expected(self, epoch: int) -> Ledger: ...
+    def stats(self) -> Stats: ...
+    def bad_samples(self) -> list[dict[str, Any]]: ...
+    def write_bad_samples(self, path: Path) -> None: ...
+    def close(self) -> None: ...
+    def __enter__(self) -> Self: ...
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
+    ) -> None: ...

@@ -1,0 +1,89 @@
+"""What can go wrong. Every exception is an `Error` and knows `path`, `byte` and `key` where they are known."""
+
+from __future__ import annotations
+
+import os
+
+__all__ = [
+    "DamagedError",
+    "DecodeError",
+    "Error",
+    "FormatError",
+    "LimitError",
+    "MissingPartError",
+    "ReadError",
+    "StaleError",
+    "TooManyBadError",
+    "TruncatedError",
+    "UsageError",
+]
+
+
+class Error(Exception):
+    """Something went wrong; the text says what, where and what to do.
+
+    Attributes:
+        path: the file, if it is about one.
+        byte: where in the file the trouble begins.
+        key: the sample's key.
+    """
+
+    def __init__(
+        self,
+        text: str,
+        *,
+        path: str | os.PathLike[str] | None = None,
+        byte: int | None = None,
+        key: str | None = None,
+    ) -> None:
+        super().__init__(text)
+        self.path = None if path is None else os.fspath(path)
+        self.byte = byte
+        self.key = key
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (_again, (type(self), str(self), self.path, self.byte, self.key))
+
+
+def _again(kind: type[Error], text: str, path: str | None, byte: int | None, key: str | None) -> Error:
+    return kind(text, path=path, byte=byte, key=key)
+
+
+class UsageError(Error, ValueError):
+    """Something impossible was asked for; nothing was read yet."""
+
+
+class ReadError(Error):
+    """The operating system refused a read."""
+
+
+class TruncatedError(Error):
+    """A file ends before the bytes it promised."""
+
+
+class DamagedError(Error):
+    """Stored bytes do not match their checksum, or lie."""
+
+
+class FormatError(Error):
+    """A file is not of the format that its name or use promises, or of a newer version."""
+
+
+class StaleError(Error):
+    """A shard, sidecar or saved state belongs to another state of the data set."""
+
+
+class MissingPartError(Error):
+    """A sample lacks a part that a column needs."""
+
+
+class DecodeError(Error):
+    """A part can't be decoded."""
+
+
+class LimitError(Error):
+    """Something is larger than the memory or the limit that was set."""
+
+
+class TooManyBadError(Error):
+    """More bad samples than `bad_budget` allows."""

@@ -1,0 +1,13 @@
+"""How a loader reaches another process: by what it was made with, and where it was."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ._core import Loader
+
+
+def _again(shards: Any, words: dict[str, Any], state: dict[str, Any]) -> Loader:
+    loader = Loader(shards, **words)
+    loader.load_state_dict(state)
+    return loader

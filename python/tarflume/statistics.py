@@ -1,0 +1,26 @@
+"""Where the time went."""
+
+from __future__ import annotations
+
+from typing import Any
+
+__all__ = ["Stats"]
+
+
+class Stats(dict[str, Any]):
+    """Numbers of a loader, in seconds, bytes and shares of 1; printed, a table that ends in a verdict.
+
+    Keys: `threads`, `running_s`, `starved` (the share of its time that the consumer waited), `bottleneck`,
+    `verdict`, `stages` (`plan`, `read`, `decode`, `batch`, `consumer`: each with `busy_s`, `waiting_input_s`,
+    `waiting_output_s`, `items`, `bytes`), `jpeg_blocks_skipped`.
+    """
+
+    def __init__(self, facts: dict[str, Any], table: str) -> None:
+        super().__init__(facts)
+        self._table = table
+
+    def __str__(self) -> str:
+        return self._table
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (Stats, (dict(self), self._table))

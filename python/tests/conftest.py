@@ -1,0 +1,51 @@
+"""Small data sets for the tests, made of drawn pictures by the command `pack`."""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import subprocess
+
+import numpy as np
+import pytest
+from PIL import Image
+
+PACK = os.environ.get("TARFLUME_PACK", "pack")
+
+
+def picture(n: int) -> Image.Image:
+    """A picture that no other n has: slopes of three colours, of a size of its own."""
+    height, width = 48 + n % 7, 64 + n % 5
+    y, x = np.mgrid[0:height, 0:width]
+    rgb = np.stack([x * 3 + n, y * 4 + 2 * n, (x + y) * 2 + 5 * n], axis=-1) % 256
+    return Image.fromarray(rgb.astype(np.uint8))
+
+
+def pairs(folder: pathlib.Path, count: int) -> pathlib.Path:
+    """A folder of JPEG/JSON pairs: key "0007" has class 7 % 10."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for n in range(count):
+        picture(n).save(folder / f"{n:04}.jpg", quality=90)
+        (folder / f"{n:04}.json").write_text(json.dumps({"class": n % 10, "n": n, "name": f"picture {n}"}))
+    return folder
+
+
+def pack(*words: object) -> str:
+    done = subprocess.run([PACK, *map(str, words)], text=True, capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="session")
+def shards(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
+    """100 samples in 4 shards."""
+    root = tmp_path_factory.mktemp("data")
+    out = root / "shards"
+    pack("build", pairs(root / "pairs", 100), "-o", out, "--shards", 4)
+    return out
+
+
+def n_of(batch) -> list[int]:
+    """Which samples a batch holds, by their keys."""
+    return [int(key) for key in batch["key"]]
