@@ -244,7 +244,16 @@ fn unsafe_code_stands_in_its_rooms_only() {
 
 #[test]
 fn every_file_says_at_its_head_what_it_is_for() {
-    for folder in ["formats", "reader", "packer", "fixtures", "tests"] {
+    for folder in [
+        "formats",
+        "jpeg",
+        "reader",
+        "packer",
+        "fixtures",
+        "tests",
+        "bench/jpeg/src",
+        "fuzz/fuzz_targets",
+    ] {
         for (file, text) in sources(folder) {
             assert!(text.starts_with("//!"), "{file} does not begin with //!");
             let stem = Path::new(&file).file_stem().unwrap().to_str().unwrap();
