@@ -114,7 +114,10 @@ impl Column {
     }
 
     /// `column[row]`: what `numpy.asarray(column)[row]` gives.
-    fn __getitem__<'py>(slf: &Bound<'py, Self>, index: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    fn __getitem__<'py>(
+        slf: &Bound<'py, Self>,
+        index: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
         if let Ok(row) = index.extract::<isize>() {
             let rows = slf.get().__len__() as isize;
             if !(-rows..rows).contains(&row) {

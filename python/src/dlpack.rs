@@ -117,7 +117,7 @@ unsafe extern "C" fn delete<M>(managed: *mut M) {
 }
 
 /// Of a capsule that nobody took.
-unsafe extern "C" fn drop_capsule<M>(capsule: *mut ffi::PyObject, name: &CStr) {
+unsafe fn drop_capsule<M>(capsule: *mut ffi::PyObject, name: &CStr) {
     // SAFETY: the interpreter hands over its own capsule; one that was taken has another name.
     let valid = unsafe { ffi::PyCapsule_IsValid(capsule, name.as_ptr()) };
     if valid != 1 {

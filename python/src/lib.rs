@@ -2,7 +2,7 @@
 //!
 //! Floors, lower ones first:
 //!
-//! 1. `errors`, `words`: exceptions; what users write as text;
+//! 1. `errors`, `words`, `again`: exceptions; what users write as text, and how it is said again elsewhere;
 //! 2. `memory`: bytes that views keep alive; `dlpack`: those as capsules (a room for unsafe code);
 //! 3. `column`: an array of a batch (another such room), `ragged`: rows of different lengths;
 //!    `batch`: all columns by name;
@@ -13,6 +13,7 @@
 // Documented for Python, where they are seen.
 #![allow(missing_docs, unreachable_pub)]
 
+mod again;
 mod batch;
 mod column;
 mod dlpack;

@@ -7,6 +7,7 @@ use pyo3::types::PyString;
 use tarflume::decode::output::Normalise;
 use tarflume::decode::{Decode, class, image, json, npy, raw, text};
 
+use crate::again::{Again, NewArgs, again};
 use crate::errors::{OrRaise, usage};
 use crate::transforms::AnyTransform;
 use crate::words;
@@ -22,9 +23,9 @@ pub(crate) type Part = (Arc<dyn Decode>, bool);
 macro_rules! part {
     ($name:ident) => {
         impl $name {
-            fn of(py: Python<'_>, decode: impl Decode, text: bool) -> PyResult<Self> {
+            fn of(py: Python<'_>, decode: impl Decode, text: bool, again: Again) -> PyResult<Self> {
                 decode.validate().or_raise(py)?;
-                Ok($name((Arc::new(decode), text)))
+                Ok($name((Arc::new(decode), text), again))
             }
         }
     };
@@ -38,7 +39,7 @@ macro_rules! part {
 /// "bilinear", "bicubic", "lanczos", "nearest" or "bilinear-fast" (aliased). `reducing_gap` says how
 /// much larger than the output a JPEG is decoded at least (None: always in full).
 #[pyclass(frozen, module = "tarflume")]
-pub struct Image(Part);
+pub struct Image(Part, Again);
 part!(Image);
 
 #[pymethods]
@@ -61,8 +62,24 @@ impl Image {
         orientation: bool,
         reducing_gap: Option<f64>,
     ) -> PyResult<Self> {
+        let again = again!(
+            py,
+            transform,
+            part,
+            layout,
+            channels,
+            dtype,
+            mean,
+            std,
+            filter,
+            orientation,
+            reducing_gap
+        );
         let Some(transform) = AnyTransform::of(transform) else {
-            return Err(usage(py, "Image takes a transform: tarflume.RandomResizedCrop(224), or another"));
+            return Err(usage(
+                py,
+                "Image takes a transform: tarflume.RandomResizedCrop(224), or another",
+            ));
         };
         let normalise = match (mean, std) {
             (None, None) => Normalise::imagenet(),
@@ -80,11 +97,16 @@ impl Image {
             "float32" => image.to_f32(normalise),
             "float16" => image.to_f16(normalise),
             other => {
-                let text = format!("pictures are \"uint8\", \"float32\" or \"float16\", not {other:?}");
+                let text =
+                    format!("pictures are \"uint8\", \"float32\" or \"float16\", not {other:?}");
                 return Err(usage(py, text));
             }
         };
-        Image::of(py, image, false)
+        Image::of(py, image, false, again)
+    }
+
+    fn __getnewargs_ex__<'py>(&self, py: Python<'py>) -> NewArgs<'py> {
+        self.1.words(py)
     }
 }
 
@@ -93,7 +115,7 @@ impl Image {
 /// `shape` makes it an array; `variable=True` an array of any length; `text=True` a string; `labels` a
 /// list of strings, whose place becomes the number. `default` stands where the pointer finds nothing.
 #[pyclass(frozen, module = "tarflume")]
-pub struct Json(Part);
+pub struct Json(Part, Again);
 part!(Json);
 
 #[pymethods]
@@ -113,6 +135,7 @@ impl Json {
         labels: Option<Vec<String>>,
         default: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
+        let again = again!(py, pointer, part, dtype, shape, variable, text, labels, default);
         let mut json = json::Json::new(part, pointer).dtype(words::dtype(py, dtype)?);
         if let Some(shape) = shape {
             json = json.shape(shape);
@@ -129,7 +152,11 @@ impl Json {
         if let Some(default) = default {
             json = json.default(json_default(default)?);
         }
-        Json::of(py, json, text)
+        Json::of(py, json, text, again)
+    }
+
+    fn __getnewargs_ex__<'py>(&self, py: Python<'py>) -> NewArgs<'py> {
+        self.1.words(py)
     }
 }
 
@@ -151,7 +178,7 @@ fn json_default(value: &Bound<'_, PyAny>) -> PyResult<json::JsonDefault> {
 
 /// A whole number in decimal, as WebDataset's `.cls` parts have it: a number of `dtype` a row.
 #[pyclass(frozen, module = "tarflume")]
-pub struct Class(Part);
+pub struct Class(Part, Again);
 part!(Class);
 
 #[pymethods]
@@ -159,14 +186,19 @@ impl Class {
     #[new]
     #[pyo3(signature = (part = "cls", *, dtype = "int64"))]
     fn new(py: Python<'_>, part: &str, dtype: &str) -> PyResult<Self> {
-        Class::of(py, class::Class::new(part).dtype(words::dtype(py, dtype)?), false)
+        let again = again!(py, part, dtype);
+        Class::of(py, class::Class::new(part).dtype(words::dtype(py, dtype)?), false, again)
+    }
+
+    fn __getnewargs_ex__<'py>(&self, py: Python<'py>) -> NewArgs<'py> {
+        self.1.words(py)
     }
 }
 
 /// A part's bytes as they are: `bytes` of any length, or an array of `dtype` and `shape`. With
 /// `optional`, a sample that lacks the part has no bytes, instead of being bad.
 #[pyclass(frozen, module = "tarflume")]
-pub struct Raw(Part);
+pub struct Raw(Part, Again);
 part!(Raw);
 
 #[pymethods]
@@ -180,17 +212,22 @@ impl Raw {
         shape: Option<Vec<usize>>,
         optional: bool,
     ) -> PyResult<Self> {
+        let again = again!(py, part, dtype, shape, optional);
         let mut raw = raw::Raw::new(part).dtype(words::dtype(py, dtype)?);
         if let Some(shape) = shape {
             raw = raw.shape(shape);
         }
-        Raw::of(py, if optional { raw.if_there() } else { raw }, false)
+        Raw::of(py, if optional { raw.if_there() } else { raw }, false, again)
+    }
+
+    fn __getnewargs_ex__<'py>(&self, py: Python<'py>) -> NewArgs<'py> {
+        self.1.words(py)
     }
 }
 
 /// A part as UTF-8 text: a `str` a row.
 #[pyclass(frozen, module = "tarflume")]
-pub struct Text(Part);
+pub struct Text(Part, Again);
 part!(Text);
 
 #[pymethods]
@@ -198,14 +235,19 @@ impl Text {
     #[new]
     #[pyo3(signature = (part = "txt"))]
     fn new(py: Python<'_>, part: &str) -> PyResult<Self> {
-        Text::of(py, text::Text::new(part), true)
+        let again = again!(py, part);
+        Text::of(py, text::Text::new(part), true, again)
+    }
+
+    fn __getnewargs_ex__<'py>(&self, py: Python<'py>) -> NewArgs<'py> {
+        self.1.words(py)
     }
 }
 
 /// A NumPy file as an array of `dtype`, which must be the file's: of `shape`, or with any number of
 /// rows of the shape `tail`, or of one dimension and any length.
 #[pyclass(frozen, module = "tarflume")]
-pub struct Npy(Part);
+pub struct Npy(Part, Again);
 part!(Npy);
 
 #[pymethods]
@@ -219,6 +261,7 @@ impl Npy {
         shape: Option<Vec<usize>>,
         tail: Option<Vec<usize>>,
     ) -> PyResult<Self> {
+        let again = again!(py, dtype, part, shape, tail);
         let npy = npy::Npy::new(part, words::dtype(py, dtype)?);
         let npy = match (shape, tail) {
             (None, None) => npy,
@@ -226,7 +269,11 @@ impl Npy {
             (None, Some(tail)) => npy.tail(tail),
             _ => return Err(usage(py, "Npy takes shape or tail, not both")),
         };
-        Npy::of(py, npy, false)
+        Npy::of(py, npy, false, again)
+    }
+
+    fn __getnewargs_ex__<'py>(&self, py: Python<'py>) -> NewArgs<'py> {
+        self.1.words(py)
     }
 }
 

@@ -68,7 +68,11 @@ impl Ragged {
         Ok(Bound::new(py, column)?.into_any())
     }
 
-    fn filled<T: Element + Send + Sync>(&self, py: Python<'_>, value: T) -> PyResult<(Column, Column)> {
+    fn filled<T: Element + Send + Sync>(
+        &self,
+        py: Python<'_>,
+        value: T,
+    ) -> PyResult<(Column, Column)> {
         let padded = self.column(py)?.padded(value).or_raise(py)?;
         let lengths = padded.lengths.iter().map(|&n| n as u64).collect();
         Ok((own(padded.values, T::DTYPE, &padded.shape), Column::numbers(lengths)))

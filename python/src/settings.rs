@@ -7,7 +7,9 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 use tarflume::decode::Decode;
-use tarflume::{Dataset, Loader, LoaderBuilder, OnBad, Remainder, Shuffle, SourceKind, Split, Verify};
+use tarflume::{
+    Dataset, Loader, LoaderBuilder, OnBad, Remainder, Shuffle, SourceKind, Split, Verify,
+};
 
 use crate::batch::KEY;
 use crate::errors::{OrRaise, usage};
@@ -89,7 +91,11 @@ impl<'py> Given<'py> {
 }
 
 impl Settings {
-    pub(crate) fn new(py: Python<'_>, shards: &Bound<'_, PyAny>, given: Given<'_>) -> PyResult<Settings> {
+    pub(crate) fn new(
+        py: Python<'_>,
+        shards: &Bound<'_, PyAny>,
+        given: Given<'_>,
+    ) -> PyResult<Settings> {
         let datasets = datasets(py, shards)?;
         if let Some(device) = given.object("device")?
             && device.str()? != "cpu"
@@ -166,14 +172,16 @@ impl Settings {
 
 /// One data set, or `[(shards, weight), ...]`.
 fn datasets(py: Python<'_>, shards: &Bound<'_, PyAny>) -> PyResult<Vec<(Dataset, Option<u64>)>> {
-    let pairs = shards.cast::<PyList>().ok().filter(|list| {
-        !list.is_empty() && list.iter().all(|item| item.cast::<PyTuple>().is_ok())
-    });
+    let pairs = shards
+        .cast::<PyList>()
+        .ok()
+        .filter(|list| !list.is_empty() && list.iter().all(|item| item.cast::<PyTuple>().is_ok()));
     let Some(pairs) = pairs else { return Ok(vec![(open(py, shards)?, None)]) };
     let mut datasets = Vec::new();
     for pair in pairs.iter() {
         let Ok((shards, weight)) = pair.extract::<(Bound<'_, PyAny>, u64)>() else {
-            let text = format!("a mixture is a list of (shards, whole weight), not {}", pair.repr()?);
+            let text =
+                format!("a mixture is a list of (shards, whole weight), not {}", pair.repr()?);
             return Err(usage(py, text));
         };
         datasets.push((open(py, &shards)?, Some(weight)));

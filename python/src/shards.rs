@@ -49,7 +49,11 @@ impl Dataset {
         }
     }
 
-    fn sample<'py>(&self, py: Python<'py>, sample: &tarflume::dataset::Sample) -> PyResult<Bound<'py, PyDict>> {
+    fn sample<'py>(
+        &self,
+        py: Python<'py>,
+        sample: &tarflume::dataset::sample::Sample,
+    ) -> PyResult<Bound<'py, PyDict>> {
         let made = PyDict::new(py);
         made.set_item("__key__", key_text(py, sample.key())?)?;
         for part in sample.parts() {
@@ -79,7 +83,12 @@ impl Dataset {
     }
 
     /// Sample `n` with these parts alone: the others are not read.
-    fn get<'py>(&self, py: Python<'py>, n: isize, parts: Vec<String>) -> PyResult<Bound<'py, PyDict>> {
+    fn get<'py>(
+        &self,
+        py: Python<'py>,
+        n: isize,
+        parts: Vec<String>,
+    ) -> PyResult<Bound<'py, PyDict>> {
         let ordinal = self.ordinal(n)?;
         let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
         let sample = py.detach(|| self.dataset.get_parts(ordinal, &parts)).or_raise(py)?;
@@ -115,7 +124,10 @@ impl Dataset {
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (Vec<PathBuf>,))> {
         let Some(named) = slf.get().named.clone() else {
-            return Err(usage(slf.py(), "this data set has no names that another process could open"));
+            return Err(usage(
+                slf.py(),
+                "this data set has no names that another process could open",
+            ));
         };
         Ok((slf.get_type().into_any(), (named,)))
     }

@@ -7,10 +7,11 @@ use tarflume::decode::geometry::{Placement, Size, Transform};
 use tarflume::decode::random::Random;
 use tarflume::decode::{fixed_crop, geometry, random_crop};
 
+use crate::again::{Again, NewArgs, again};
 use crate::errors::{OrRaise, usage};
 
 /// One number for a square, or `(height, width)`.
-#[derive(FromPyObject, Clone, Copy)]
+#[derive(FromPyObject, IntoPyObject, Clone, Copy)]
 pub(crate) enum Sides {
     #[pyo3(transparent)]
     Square(u32),
@@ -90,7 +91,7 @@ impl Transform for AnyTransform {
 /// `size` is one number for a square, or `(height, width)`, pixels; `scale` the part of the picture's
 /// area that a crop has; `ratio` its width over its height.
 #[pyclass(frozen, module = "tarflume")]
-pub struct RandomResizedCrop(random_crop::RandomResizedCrop);
+pub struct RandomResizedCrop(random_crop::RandomResizedCrop, Again);
 
 #[pymethods]
 impl RandomResizedCrop {
@@ -104,12 +105,17 @@ impl RandomResizedCrop {
         ratio: (f64, f64),
         flip: f64,
     ) -> PyResult<Self> {
+        let again = again!(py, size, scale, ratio, flip);
         let crop = random_crop::RandomResizedCrop::new(size)
             .scale(scale.0..=scale.1)
             .ratio(ratio.0..=ratio.1)
             .flip(flip);
         crop.validate().or_raise(py)?;
-        Ok(RandomResizedCrop(crop))
+        Ok(RandomResizedCrop(crop, again))
+    }
+
+    fn __getnewargs_ex__<'py>(&self, py: Python<'py>) -> NewArgs<'py> {
+        self.1.words(py)
     }
 
     fn __repr__(&self) -> String {
@@ -120,7 +126,7 @@ impl RandomResizedCrop {
 /// The whole picture, resized: to `size` exactly (one number for a square, or `(height, width)`), or
 /// with its shorter side at `shorter` pixels; then `longest` bounds the longer side.
 #[pyclass(frozen, module = "tarflume")]
-pub struct Resize(fixed_crop::Resize);
+pub struct Resize(fixed_crop::Resize, Again);
 
 #[pymethods]
 impl Resize {
@@ -132,6 +138,7 @@ impl Resize {
         shorter: Option<u32>,
         longest: Option<u32>,
     ) -> PyResult<Self> {
+        let again = again!(py, size, shorter, longest);
         let mut resize = match (size, shorter) {
             (Some(size), None) => fixed_crop::Resize::exact(size),
             (None, Some(side)) => fixed_crop::Resize::shorter(side),
@@ -141,7 +148,11 @@ impl Resize {
             resize = resize.longest(longest);
         }
         resize.validate().or_raise(py)?;
-        Ok(Resize(resize))
+        Ok(Resize(resize, again))
+    }
+
+    fn __getnewargs_ex__<'py>(&self, py: Python<'py>) -> NewArgs<'py> {
+        self.1.words(py)
     }
 
     fn __repr__(&self) -> String {
@@ -152,15 +163,20 @@ impl Resize {
 /// The middle `size` pixels, not resized: one number for a square, or `(height, width)`. A smaller
 /// picture is an error.
 #[pyclass(frozen, module = "tarflume")]
-pub struct CentreCrop(fixed_crop::CentreCrop);
+pub struct CentreCrop(fixed_crop::CentreCrop, Again);
 
 #[pymethods]
 impl CentreCrop {
     #[new]
     fn new(py: Python<'_>, size: Sides) -> PyResult<Self> {
+        let again = again!(py, size);
         let crop = fixed_crop::CentreCrop::new(size);
         crop.validate().or_raise(py)?;
-        Ok(CentreCrop(crop))
+        Ok(CentreCrop(crop, again))
+    }
+
+    fn __getnewargs_ex__<'py>(&self, py: Python<'py>) -> NewArgs<'py> {
+        self.1.words(py)
     }
 
     fn __repr__(&self) -> String {
@@ -171,15 +187,20 @@ impl CentreCrop {
 /// The shorter side resized to `side` pixels, then the middle `size` taken: the usual transform of an
 /// evaluation, `ResizeCentreCrop(256, 224)`.
 #[pyclass(frozen, module = "tarflume")]
-pub struct ResizeCentreCrop(fixed_crop::ResizeCentreCrop);
+pub struct ResizeCentreCrop(fixed_crop::ResizeCentreCrop, Again);
 
 #[pymethods]
 impl ResizeCentreCrop {
     #[new]
     fn new(py: Python<'_>, side: u32, size: Sides) -> PyResult<Self> {
+        let again = again!(py, side, size);
         let crop = fixed_crop::ResizeCentreCrop::new(side, size);
         crop.validate().or_raise(py)?;
-        Ok(ResizeCentreCrop(crop))
+        Ok(ResizeCentreCrop(crop, again))
+    }
+
+    fn __getnewargs_ex__<'py>(&self, py: Python<'py>) -> NewArgs<'py> {
+        self.1.words(py)
     }
 
     fn __repr__(&self) -> String {
@@ -189,15 +210,20 @@ impl ResizeCentreCrop {
 
 /// The picture as it is, of at most `pixels` pixels: rows of different lengths.
 #[pyclass(frozen, module = "tarflume")]
-pub struct Whole(fixed_crop::Whole);
+pub struct Whole(fixed_crop::Whole, Again);
 
 #[pymethods]
 impl Whole {
     #[new]
     fn new(py: Python<'_>, pixels: u64) -> PyResult<Self> {
+        let again = again!(py, pixels);
         let whole = fixed_crop::Whole::up_to(pixels);
         whole.validate().or_raise(py)?;
-        Ok(Whole(whole))
+        Ok(Whole(whole, again))
+    }
+
+    fn __getnewargs_ex__<'py>(&self, py: Python<'py>) -> NewArgs<'py> {
+        self.1.words(py)
     }
 
     fn __repr__(&self) -> String {

@@ -65,8 +65,7 @@ pub(crate) fn filter(py: Python<'_>, word: &str) -> PyResult<Filter> {
 }
 
 pub(crate) fn on_bad(py: Python<'_>, word: &str) -> PyResult<OnBad> {
-    let known =
-        [("error", OnBad::Error), ("skip", OnBad::Skip), ("substitute", OnBad::Substitute)];
+    let known = [("error", OnBad::Error), ("skip", OnBad::Skip), ("substitute", OnBad::Substitute)];
     one_of(py, "on_bad", word, &known)
 }
 

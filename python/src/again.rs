@@ -1,0 +1,34 @@
+//! `Again`: the words that an object was made with, so that another process can make it anew.
+
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+
+/// Keywords.
+pub(crate) struct Again(Py<PyDict>);
+
+/// What `__getnewargs_ex__` gives.
+pub(crate) type NewArgs<'py> = (Bound<'py, PyTuple>, Bound<'py, PyDict>);
+
+impl Again {
+    pub(crate) fn new(words: Bound<'_, PyDict>) -> Again {
+        Again(words.unbind())
+    }
+
+    /// No positional arguments, and all keywords.
+    pub(crate) fn words<'py>(&self, py: Python<'py>) -> NewArgs<'py> {
+        (PyTuple::empty(py), self.0.bind(py).clone())
+    }
+}
+
+/// The local variables of these names, as keywords.
+macro_rules! again {
+    ($py:expr, $($name:ident),*) => {{
+        let words = pyo3::types::PyDict::new($py);
+        $(
+            #[allow(clippy::clone_on_copy)] // some are, some are not
+            words.set_item(stringify!($name), $name.clone())?;
+        )*
+        Again::new(words)
+    }};
+}
+pub(crate) use again;
