@@ -26,7 +26,7 @@ STAGES = [
     ("inverse DCT", r"idct|to_8x8|to_4x4|to_2x2|to_1x1|decompress_onepass|planes::"),
     ("upsampling and colour", r"upsample|h2v1|h2v2|h1v2|ycc|color_convert|colour|lines::"),
     ("resizing", r"fast_image_resize|convolution|resiz"),
-    ("checksum of the entry points", r"crc"),
+    ("checksum", r"crc"),
     ("the rest", r""),
 ]
 
