@@ -8,7 +8,7 @@
 //!    `batch`: all columns by name;
 //! 4. `transforms`, `parts`: what becomes of a part of a sample;
 //! 5. `shards`: data sets, opened; `settings`: the keywords of a loader;
-//! 6. `ledger`, `epoch`, `loader`.
+//! 6. `ledger`, `epoch`, `loader`; `package`: what Python sees of all this.
 #![deny(unsafe_code)]
 // Documented for Python, where they are seen.
 #![allow(missing_docs, unreachable_pub)]
@@ -22,39 +22,10 @@ mod errors;
 mod ledger;
 mod loader;
 mod memory;
+mod package;
 mod parts;
 mod ragged;
 mod settings;
 mod shards;
 mod transforms;
 mod words;
-
-/// The compiled half of the package `tarflume`.
-#[pyo3::pymodule(gil_used = false)]
-mod _core {
-    use pyo3::prelude::*;
-
-    #[pymodule_init]
-    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
-        module.add("__version__", env!("CARGO_PKG_VERSION"))
-    }
-
-    #[pymodule_export]
-    use super::batch::Batch;
-    #[pymodule_export]
-    use super::column::Column;
-    #[pymodule_export]
-    use super::epoch::Epoch;
-    #[pymodule_export]
-    use super::ledger::Ledger;
-    #[pymodule_export]
-    use super::loader::Loader;
-    #[pymodule_export]
-    use super::parts::{Class, Image, Json, Npy, Raw, Text};
-    #[pymodule_export]
-    use super::ragged::Ragged;
-    #[pymodule_export]
-    use super::shards::Dataset;
-    #[pymodule_export]
-    use super::transforms::{CentreCrop, RandomResizedCrop, Resize, ResizeCentreCrop, Whole};
-}

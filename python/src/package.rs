@@ -1,0 +1,31 @@
+//! What Python sees: the module `tarflume._core`.
+
+/// The compiled half of the package `tarflume`.
+#[pyo3::pymodule(gil_used = false)]
+pub(crate) mod _core {
+    use pyo3::prelude::*;
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+
+    #[pymodule_export]
+    use crate::batch::Batch;
+    #[pymodule_export]
+    use crate::column::Column;
+    #[pymodule_export]
+    use crate::epoch::Epoch;
+    #[pymodule_export]
+    use crate::ledger::Ledger;
+    #[pymodule_export]
+    use crate::loader::Loader;
+    #[pymodule_export]
+    use crate::parts::{Class, Image, Json, Npy, Raw, Text};
+    #[pymodule_export]
+    use crate::ragged::Ragged;
+    #[pymodule_export]
+    use crate::shards::Dataset;
+    #[pymodule_export]
+    use crate::transforms::{CentreCrop, RandomResizedCrop, Resize, ResizeCentreCrop, Whole};
+}
