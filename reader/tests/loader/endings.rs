@@ -189,3 +189,27 @@ fn a_variable_row_that_nobody_writes_is_empty() {
         }
     }
 }
+
+#[test]
+fn who_looks_before_each_batch_takes_the_same_and_is_counted_as_waiting() {
+    let shards = Shards::of(&[20]);
+    let loader = shards.loader().column(
+        "slow",
+        Arc::new(Own(NUMBER, |_: &Sample<'_>, mut row: Row<'_>| {
+            std::thread::sleep(Duration::from_millis(2));
+            row.put(&[1])
+        })),
+    );
+    let loader = loader.threads(1).build().unwrap();
+    let mut epoch = loader.epoch(0);
+    let mut steps = 0;
+    loop {
+        while !epoch.ready(Duration::from_millis(1)) {}
+        let Some(batch) = epoch.next() else { break };
+        is_true(&batch.unwrap());
+        steps += 1;
+    }
+    assert!(epoch.ready(Duration::ZERO) && steps == loader.steps().unwrap());
+    // All of its time went into looking, which is waiting.
+    assert!(loader.stats().starved() > 0.5, "{}", loader.stats());
+}

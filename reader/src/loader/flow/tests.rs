@@ -147,3 +147,22 @@ fn who_waits_for_a_cancelled_line_is_told_that_it_ended() {
         assert!(came.len() <= 3 && error.is_none());
     });
 }
+
+#[test]
+fn who_asks_whether_a_batch_is_there_is_told_no_until_it_is_and_yes_at_the_end() {
+    let (short, long) = (Duration::from_millis(5), Duration::from_secs(60));
+    let running = Running::start(2, 0, Faults::default());
+    for n in 0..2 {
+        assert!(!running.1.ready(short));
+        running.3.store(n + 1, Ordering::SeqCst);
+        running.0.bell().ring();
+        assert!(running.1.ready(long));
+        assert_eq!(running.1.next().unwrap().unwrap().facts[0].planned, n);
+    }
+    running.0.bell().ring();
+    assert!(running.1.ready(long));
+    assert!(running.1.next().is_none());
+    let cancelled = Running::start(2, 0, Faults::default());
+    cancelled.1.cancel();
+    assert!(cancelled.1.ready(long));
+}
