@@ -157,7 +157,7 @@ class Loader:
 
     def __getstate__(self) -> dict[str, Any]:
         """Another process gets a loader of its own, at the same place in the order."""
-        return self.__dict__ | {"_running": None}
+        return self.__dict__ | {"_running": None, "_begun": None}
 
 
 def _can_pin() -> bool:
