@@ -70,8 +70,7 @@ def resumed(shards: str, out: pathlib.Path) -> dict[str, object]:
 def main() -> None:
     what, shards, out = sys.argv[1], sys.argv[2], pathlib.Path(sys.argv[3])
     torch.distributed.init_process_group("gloo")
-    made = {"each": lambda: each(shards), "killed": lambda: killed(shards, out), "resumed": lambda: resumed(shards, out)}
-    told = made[what]()
+    told = each(shards) if what == "each" else {"killed": killed, "resumed": resumed}[what](shards, out)
     (out / f"{what}-{torch.distributed.get_rank()}-done.json").write_text(json.dumps(told))
     torch.distributed.barrier()
     torch.distributed.destroy_process_group()

@@ -249,7 +249,9 @@ def test_workers_agree_on_an_epoch_even_if_one_was_killed_before_it_began(monkey
     assert [begin(0, 30), begin(1, 30), begin(0, 31)] == [40, 40, 41]
 
 
-def test_half_an_environment_is_refused_when_an_epoch_begins_and_a_process_group_settles_it(shards, tmp_path, monkeypatch):
+def test_half_an_environment_is_refused_when_an_epoch_begins_and_a_process_group_settles_it(
+    shards, tmp_path, monkeypatch
+):
     monkeypatch.setenv("WORLD_SIZE", "2")
     monkeypatch.delenv("RANK", raising=False)
     mine, data = loader(shards), ours.Dataset(shards, batch_size=10, **WORDS)
