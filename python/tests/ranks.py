@@ -3,6 +3,7 @@
     torchrun --nproc-per-node 2 ranks.py each SHARDS OUT      every loader and data set, one epoch
     torchrun --nproc-per-node 2 ranks.py killed SHARDS OUT    saves a state, goes on, and rank 1 is killed
     torchrun --nproc-per-node 3 ranks.py resumed SHARDS OUT   goes on from the saved state
+    python ranks.py lightning SHARDS OUT                      Lightning starts the second rank itself
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import signal
 import sys
 from collections.abc import Iterable
 
+import torch
 import torch.distributed
 from torch.utils.data import DataLoader, DistributedSampler
 
@@ -67,8 +69,34 @@ def resumed(shards: str, out: pathlib.Path) -> dict[str, object]:
     return {"epoch": epoch, "steps": steps, "ledger": str(loader.ledger()), "after": loader.current_epoch}
 
 
+def lightning(shards: str, out: pathlib.Path) -> None:
+    """The loader is made before there is a process group; the second rank knows its WORLD_SIZE and no RANK."""
+    from lightning import pytorch
+
+    class Tiny(pytorch.LightningModule):
+        def __init__(self) -> None:
+            super().__init__()
+            self.model, self.seen = torch.nn.Linear(1, 1), []
+
+        def training_step(self, batch: dict) -> torch.Tensor:
+            self.seen.append(batch["key"])
+            return self.model(batch["label"].float()[:, None]).mean()
+
+        def configure_optimizers(self) -> torch.optim.Optimizer:
+            return torch.optim.SGD(self.parameters(), 0.1)
+
+    quiet = {"logger": False, "enable_checkpointing": False, "enable_progress_bar": False}
+    model, batches = Tiny(), ours.Loader(shards, batch_size=5, **WORDS)
+    trainer = pytorch.Trainer(accelerator="cpu", devices=2, strategy="ddp", max_epochs=1, **quiet)
+    trainer.fit(model, batches)
+    (out / f"lightning-{trainer.global_rank}-done.json").write_text(json.dumps(model.seen))
+    trainer.strategy.barrier()
+
+
 def main() -> None:
     what, shards, out = sys.argv[1], sys.argv[2], pathlib.Path(sys.argv[3])
+    if what == "lightning":
+        return lightning(shards, out)
     torch.distributed.init_process_group("gloo")
     told = each(shards) if what == "each" else {"killed": killed, "resumed": resumed}[what](shards, out)
     (out / f"{what}-{torch.distributed.get_rank()}-done.json").write_text(json.dumps(told))

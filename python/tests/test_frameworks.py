@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import pathlib
 import pickle
+import subprocess
+import sys
 
 import pytest
 import torch
@@ -70,6 +73,16 @@ def test_lightning_trains_and_resumes_in_the_middle_of_an_epoch(shards, tmp_path
     assert fit() == right
     # The checkpoint was taken inside the 13th step: its batch was handed out.
     assert fit(ckpt_path=tmp_path / "middle.ckpt", weights_only=False) == right[13:]
+
+
+def test_lightning_starts_ranks_itself_and_each_sample_comes_once(shards, tmp_path):
+    script = pathlib.Path(__file__).with_name("ranks.py")
+    command = [sys.executable, script, "lightning", shards, tmp_path]
+    done = subprocess.run([*map(str, command)], capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
+    seen = [json.loads((tmp_path / f"lightning-{rank}-done.json").read_text()) for rank in range(2)]
+    assert [len(batches) for batches in seen] == [10, 10]
+    assert sorted(map(int, sum(seen[0] + seen[1], []))) == list(range(100))
 
 
 def test_accelerate_leaves_a_loader_as_it_is_and_deals_a_data_set_out_itself(shards):
@@ -162,10 +175,7 @@ def test_jax_takes_a_column_without_a_copy(shards):
 
 
 @pytest.mark.parametrize("name", ["torch", "datasets"])
-def test_a_missing_package_is_named_with_how_to_get_it(shards, name, tmp_path):
-    import subprocess
-    import sys
-
+def test_a_missing_package_is_named_with_how_to_get_it(shards, name):
     code = """
 import sys
 name, shards = sys.argv[1:]

@@ -55,14 +55,15 @@ class Dataset(torch.utils.data.IterableDataset[Any]):
     ) -> None:
         super().__init__()
         self._given = place.given(settings)
-        self._place = self._given or place.early_rank_and_world()
+        self._carried: tuple[int, int] | None = None
         self._shards, self._settings = shards, settings
         self._batch_size, self._transform = batch_size, transform
         self._drop_last = settings.pop("drop_last", True)
+        self._by_shard = settings.get("split") == "shard"
         self._epochs = Epochs()
         if batch_size is None and self._drop_last not in (True, False):
             raise UsageError('drop_last is True or False where samples come one by one; "pad" needs batch_size=')
-        self._steps(*self._place)  # what is wrong is said here
+        self._steps(*(self._given or place.early_rank_and_world()))  # what is wrong is said here
 
     def set_epoch(self, epoch: int) -> None:
         """The epoch that the next iteration goes through; workers that live on see it, too."""
@@ -72,10 +73,13 @@ class Dataset(torch.utils.data.IterableDataset[Any]):
         """Batches of an epoch on this rank.
 
         Raises:
-            TypeError: samples come one by one. How many batches a DataLoader makes of them depends on its workers.
+            TypeError: samples come one by one, or `split="shard"`: it depends on the number of workers then.
         """
-        if self._batch_size is None:
-            raise TypeError("a data set without batch_size= has no len(): give batch_size=, or count the batches")
+        if self._batch_size is None or self._by_shard:
+            raise TypeError(
+                'a data set without batch_size=, or with split="shard", has no len(): its batches depend on the '
+                "DataLoader's workers"
+            )
         return self._steps(*self._placed())
 
     def _open(self, rank: int, world: int, workers: int = 1, **settings: Any) -> _core.Loader:
@@ -89,15 +93,16 @@ class Dataset(torch.utils.data.IterableDataset[Any]):
             return len(loader)
 
     def _placed(self) -> tuple[int, int]:
-        """Rank and world; a worker has those of the process that started it."""
-        if self._given is None and (place.grouped() or torch.utils.data.get_worker_info() is None):
-            self._place = place.rank_and_world()
-        return self._place
+        """Rank and world. A spawned worker is in no process group: it has those of the process that started it."""
+        if self._given is not None:
+            return self._given
+        spawned = torch.utils.data.get_worker_info() is not None and not place.grouped()
+        return self._carried if spawned and self._carried else place.rank_and_world()
 
     def __getstate__(self) -> dict[str, Any]:
-        if self._given is None and place.grouped():
-            self._place = place.rank_and_world()
-        return self.__dict__
+        if place.grouped():
+            return self.__dict__ | {"_carried": place.rank_and_world()}
+        return self.__dict__ if torch.utils.data.get_worker_info() else self.__dict__ | {"_carried": None}
 
     def __iter__(self) -> Iterator[Any]:
         rank, world = self._placed()
@@ -115,22 +120,22 @@ class Dataset(torch.utils.data.IterableDataset[Any]):
         those of the first worker on all ranks come first, so that a worker's batches are whole ones of its rank.
         """
         (rank, world), (worker, count) = ranks, workers
-        rank, world = worker * world + rank, world * count
-        by_shard = self._settings.get("split") == "shard"
-        if count == 1 or by_shard:
-            with self._open(rank, world, count, batch_size=self._batch_size, drop_last=self._drop_last) as loader:
+        mine = worker * world + rank, world * count, count
+        words: dict[str, Any] = {"batch_size": self._batch_size}
+        if count == 1 or self._by_shard:
+            with self._open(*mine, **words, drop_last=self._drop_last) as loader:
                 yield from map(tensors, loader.epoch(epoch))
             return
-        # The batches at the end that not all workers have are not to be dropped: where the last is not whole,
-        # its padding is, unless it was asked for.
-        steps = self._steps(*ranks, drop_last=self._drop_last or "pad")
-        with self._open(rank, world, count, batch_size=self._batch_size, drop_last="pad") as loader:
-            for batch in islice(loader.epoch(epoch), max(0, (steps - worker + count - 1) // count)):
-                rows = batch.rows - sum(batch.padding)
-                if self._drop_last == "pad" or rows == batch.rows:
-                    yield tensors(batch)
-                elif rows:
-                    yield {name: column[:rows] for name, column in tensors(batch).items()}
+        with self._open(*ranks, count, **words, drop_last=self._drop_last) as alone:
+            whole = world * (self._batch_size or 1)
+            steps = len(alone) if self._drop_last else alone.samples // whole
+            with self._open(*mine, **words, drop_last="pad") as loader:
+                # What is padding where workers are ranks comes after these; or it is what "pad" asks for.
+                yield from map(tensors, islice(loader.epoch(epoch), max(0, -((worker - steps) // count))))
+            if not self._drop_last and worker == steps % count:
+                # The samples that are left are dealt to the ranks alone.
+                alone.load_state_dict(alone.state_dict() | {"epoch": epoch, "position": steps * whole})
+                yield from map(tensors, alone.epoch(epoch))
 
     def _samples(self, epoch: int, ranks: tuple[int, int], workers: tuple[int, int]) -> Iterator[dict[str, Any]]:
         """This worker's samples; no more of them than the workers of all ranks have."""
