@@ -64,13 +64,13 @@ def dataset(
         )
     opened = shards if isinstance(shards, _core.Dataset) else _core.Dataset(shards)
     _core.Loader(opened, batch_size=1, **settings).close()  # what is wrong is said here
-    words = {"shards": opened.shards, "settings": (settings,)}
+    words = {"shards": [str(shard) for shard in opened.shards], "settings": settings}
     return datasets.IterableDataset.from_generator(_samples, features=features, gen_kwargs=words)
 
 
-def _samples(shards: list[str], settings: tuple[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+def _samples(shards: list[str], settings: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """The samples of some shards, in order. A list among the arguments is what `datasets` deals out."""
-    with _core.Loader(list(shards), batch_size=ROWS, drop_last=False, **settings[0]) as loader:
+    with _core.Loader(shards, batch_size=ROWS, drop_last=False, **settings) as loader:
         for batch in loader.epoch(0):
             columns = batch.numpy()
             for row in range(batch.rows):

@@ -53,6 +53,15 @@ def test_columns_become_tensors_without_a_copy_and_without_a_warning(shards):
     assert made["jpeg"][0][:2] == b"\xff\xd8"
 
 
+def test_every_type_of_element_arrives_as_itself(shards):
+    names = [f"{kind}{bits}" for kind in ("int", "uint", "float") for bits in (8, 16, 32, 64)]
+    names.remove("float8")
+    columns = {name: tarflume.Json("/class", dtype=name) for name in names}
+    made = next(iter(ours.Loader(shards, batch_size=10, columns=columns)))
+    for name in names:
+        assert made[name].dtype == getattr(torch, name) and made[name].tolist() == list(range(10))
+
+
 def test_a_tensor_outlives_its_loader_and_is_not_changed_by_later_batches(shards):
     mine = loader(shards, image=tarflume.Resize((16, 24)), prefetch=2)
     iterator = iter(mine)
@@ -163,7 +172,10 @@ def test_pinning_is_a_copy_where_there_is_a_gpu_and_a_warning_elsewhere(shards):
 
 @pytest.mark.parametrize(("method", "workers"), [(None, 0), ("fork", 1), ("fork", 3), ("spawn", 1), ("spawn", 3)])
 def test_batches_in_a_dataloader_are_those_of_the_loader(shards, epochs, method, workers):
-    """Spawned workers take seconds to start, so they live on; forked ones are started anew for each epoch."""
+    """Spawned workers take seconds to start, so they live on; forked ones are started anew for each epoch, while
+    threads of the process that they are forked from are at work."""
+    running = iter(loader(shards))
+    next(running)
     data = ours.Dataset(shards, batch_size=8, drop_last=False, **WORDS)
     more = {"multiprocessing_context": method, "persistent_workers": method == "spawn"}
     batches = DataLoader(data, batch_size=None, num_workers=workers, **more)
@@ -171,6 +183,7 @@ def test_batches_in_a_dataloader_are_those_of_the_loader(shards, epochs, method,
     assert [order(batches) for _ in range(2)] == epochs[:2]
     data.set_epoch(0)
     assert [order(batches) for _ in range(3)] == epochs
+    assert len(list(running)) == 9
 
 
 @pytest.mark.parametrize(("workers", "persistent"), [(0, False), (1, False), (3, True), (3, False)])
@@ -277,10 +290,17 @@ def test_half_an_environment_is_refused_when_an_epoch_begins_and_a_process_group
     try:
         assert ours.rank_and_world() == (0, 1)
         assert (len(mine), len(data)) == (10, 10) and len(order(mine)) == 100
+        spawned = pickle.loads(pickle.dumps(data))
     finally:
         torch.distributed.destroy_process_group()
+    # A spawned worker is in no group, and takes the place of the process that started it.
+    assert spawned._placed() == (1, 2)
+    assert len(_worker(spawned, 0, 1, monkeypatch)) == 10
     with pytest.raises(tarflume.errors.UsageError, match="together"):
         loader(shards, rank=1)
+    for wished in (mine, data):
+        with pytest.raises(tarflume.errors.UsageError, match="epoch -1"):
+            wished.set_epoch(-1)
 
 
 def torchrun(ranks: int, *words: object) -> subprocess.CompletedProcess[str]:

@@ -14,6 +14,8 @@ from typing import Any
 import torch
 import torch.utils.data
 
+from ..errors import UsageError
+
 __all__ = ["Epochs"]
 
 CELLS = 4096
@@ -33,7 +35,7 @@ class Epochs:
     def set(self, epoch: int) -> None:
         """The next iteration goes through `epoch`."""
         if not 0 <= epoch < EPOCH:
-            raise ValueError(f"epoch {epoch} is not between 0 and {EPOCH - 1}")
+            raise UsageError(f"epoch {epoch} is not between 0 and {EPOCH - 1}")
         self._table.fill_(epoch)
 
     def begin(self) -> int:

@@ -64,6 +64,8 @@ class Loader:
     def set_epoch(self, epoch: int) -> None:
         """The epoch that the next iteration goes through: from its beginning, or, if a state of this epoch was
         loaded, from there."""
+        if epoch < 0:
+            raise UsageError(f"epoch {epoch}: epochs are counted from 0")
         self._epoch = epoch
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
