@@ -213,6 +213,23 @@ def test_the_last_batch_is_left_out_dealt_or_filled_up(shards, epochs, workers, 
     assert sum(made, []) == (epochs[0] + epochs[0])[: sum(sizes)]
 
 
+@pytest.mark.parametrize("workers", [0, 2])
+def test_a_bad_sample_is_an_error_of_its_kind_also_in_a_worker(shards, tmp_path, workers):
+    for file in shards.iterdir():
+        if file.is_file():
+            (tmp_path / file.name).write_bytes(file.read_bytes())
+    damaged = sorted(tmp_path.glob("*.tar"))[0]
+    bytes_ = bytearray(damaged.read_bytes())
+    bytes_[bytes_.index(b"\xff\xda") + 40] ^= 1
+    damaged.write_bytes(bytes_)
+    words = {"batch_size": 10, "image": tarflume.Resize((8, 8)), "verify": "all"}
+    with pytest.raises(tarflume.errors.DamagedError, match=damaged.name):
+        list(DataLoader(ours.Dataset(tmp_path, **words), batch_size=None, num_workers=workers))
+    skipping = ours.Dataset(tmp_path, on_bad="skip", **words)
+    batches = DataLoader(skipping, batch_size=None, num_workers=workers)
+    assert order(batches) == list(range(1, 100))
+
+
 @pytest.mark.parametrize("world", [1, 2, 3])
 @pytest.mark.parametrize(("split", "workers"), [("sample", 1), ("sample", 3), ("shard", 1)])
 def test_ranks_have_equal_steps_and_no_sample_twice(shards, world, workers, split, monkeypatch):
