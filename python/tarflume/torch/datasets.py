@@ -130,7 +130,7 @@ class Dataset(torch.utils.data.IterableDataset[Any]):
             whole = world * (self._batch_size or 1)
             steps = len(alone) if self._drop_last else alone.samples // whole
             with self._open(*mine, **words, drop_last="pad") as loader:
-                # What is padding where workers are ranks comes after these; or it is what "pad" asks for.
+                # None of the first `steps` batches has padding, but the last one with "pad": the same as alone.
                 yield from map(tensors, islice(loader.epoch(epoch), max(0, -((worker - steps) // count))))
             if not self._drop_last and worker == steps % count:
                 # The samples that are left are dealt to the ranks alone.
