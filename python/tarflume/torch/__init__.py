@@ -1,0 +1,36 @@
+"""For PyTorch: a loader that yields tensors, and data sets for those who want a DataLoader around them.
+
+    loader = tarflume.torch.Loader("shards/", batch_size=256, shuffle="full", seed=42,
+                                   image=tarflume.RandomResizedCrop(224, flip=0.5), label="/class")
+    for epoch in range(90):
+        loader.set_epoch(epoch)
+        for batch in loader:                      # {"image": uint8 tensor [256, 224, 224, 3], "label": ...}
+            images = batch["image"].to(device, non_blocking=True)
+
+- `Loader`: batches as dicts of tensors, without worker processes: its threads are Rust's. Lightning and Accelerate
+  take it as it is.
+- `Dataset`: an `IterableDataset`, right alone, inside `DataLoader(num_workers=N)`, and on many ranks.
+- `MapDataset`: samples by number, for samplers.
+
+Rank and world come from the process group if there is one, else from the environment that torchrun sets, else
+there is one rank. Where other processes than the data-parallel ones are in the group (tensor parallelism), give
+`rank=` and `world=`.
+"""
+
+from __future__ import annotations
+
+try:
+    import torch as _torch
+except ModuleNotFoundError as error:
+    if error.name != "torch":
+        raise
+    raise ModuleNotFoundError("tarflume.torch needs PyTorch: pip install torch", name="torch") from None
+
+from .datasets import Dataset, MapDataset
+from .loader import Loader
+from .place import rank_and_world
+from .tensors import tensor, tensors
+
+__all__ = ["Dataset", "Loader", "MapDataset", "rank_and_world", "tensor", "tensors"]
+
+del _torch

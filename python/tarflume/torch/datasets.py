@@ -1,0 +1,181 @@
+"""`Dataset` and `MapDataset`: for a `torch.utils.data.DataLoader`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
+from typing import Any
+
+import torch
+import torch.utils.data
+
+from .. import _core
+from ..errors import UsageError
+from . import place
+from .epochs import Epochs
+from .tensors import tensors
+
+__all__ = ["Dataset", "MapDataset"]
+
+#: Samples that are decoded together where samples are asked for one by one.
+ROWS = 64
+
+
+class Dataset(torch.utils.data.IterableDataset[Any]):
+    """Samples as dicts of tensors, without a batch dimension; or, with `batch_size`, whole batches.
+
+    Right alone, inside `DataLoader(num_workers=N)`, forked, spawned or persistent, and under torchrun: each sample
+    comes once over all ranks and workers, and all ranks have the same number of steps. Each worker is a process
+    with threads of its own; `tarflume.torch.Loader` does the same in one process and copies less.
+
+    Takes what `tarflume.Loader` takes, and:
+
+    - `batch_size`: rows of a batch. Give `DataLoader(dataset, batch_size=None)` then: it would batch the batches.
+      With any number of workers it gives the batches of `Loader`, in the same order, and knows its `len()`, in
+      batches. Without `batch_size` the DataLoader makes batches, of each worker's samples separately: the order
+      depends on the number of workers, and there is no `len()`.
+    - `drop_last`: with `batch_size` as in `Loader`. Without, nothing is ever left out on one rank; on more ranks
+      True (the default) leaves out fewer samples than there are workers on all ranks together, so that all have
+      as many; False deals them, and ranks may differ. `split="shard"` leaves out what ranks have more than others.
+    - `transform`: what becomes of each sample, or of each batch with `batch_size`.
+
+    An iteration is an epoch: that of `set_epoch`, else the one after the last that was begun, in all workers.
+
+    Hugging Face Accelerate deals the samples of a DataLoader of an IterableDataset out to all ranks itself: give
+    such a data set `rank=0, world=1`; or take `Loader`, which it leaves alone.
+    """
+
+    def __init__(
+        self,
+        shards: _core.Shards,
+        *,
+        batch_size: int | None = None,
+        transform: Callable[[dict[str, Any]], Any] | None = None,
+        **settings: Any,
+    ) -> None:
+        super().__init__()
+        self._given = place.given(settings)
+        self._carried: tuple[int, int] | None = None
+        self._shards, self._settings = shards, settings
+        self._batch_size, self._transform = batch_size, transform
+        self._drop_last = settings.pop("drop_last", True)
+        self._by_shard = settings.get("split") == "shard"
+        self._epochs = Epochs()
+        if batch_size is None and self._drop_last not in (True, False):
+            raise UsageError('drop_last is True or False where samples come one by one; "pad" needs batch_size=')
+        self._steps(*(self._given or place.early_rank_and_world()))  # what is wrong is said here
+
+    def set_epoch(self, epoch: int) -> None:
+        """The epoch that the next iteration goes through; workers that live on see it, too."""
+        self._epochs.set(epoch)
+
+    def __len__(self) -> int:
+        """Batches of an epoch on this rank.
+
+        Raises:
+            TypeError: samples come one by one, or `split="shard"`: it depends on the number of workers then.
+        """
+        if self._batch_size is None or self._by_shard:
+            raise TypeError(
+                'a data set without batch_size=, or with split="shard", has no len(): its batches depend on the '
+                "DataLoader's workers"
+            )
+        return self._steps(*self._placed())
+
+    def _open(self, rank: int, world: int, workers: int = 1, **settings: Any) -> _core.Loader:
+        settings = self._settings | {"rank": rank, "world": world} | settings
+        return _core.Loader(self._shards, **place.threads(settings, workers))
+
+    def _steps(self, rank: int, world: int, **settings: Any) -> int:
+        """Batches of this rank; or samples that every rank has, where samples come one by one."""
+        words = {"batch_size": self._batch_size or 1, "drop_last": self._drop_last, "threads": 1} | settings
+        with self._open(rank, world, **words) as loader:
+            return len(loader)
+
+    def _placed(self) -> tuple[int, int]:
+        """Rank and world. A spawned worker is in no process group: it has those of the process that started it."""
+        if self._given is not None:
+            return self._given
+        spawned = torch.utils.data.get_worker_info() is not None and not place.grouped()
+        return self._carried if spawned and self._carried else place.rank_and_world()
+
+    def __getstate__(self) -> dict[str, Any]:
+        if place.grouped():
+            return self.__dict__ | {"_carried": place.rank_and_world()}
+        return self.__dict__ if torch.utils.data.get_worker_info() else self.__dict__ | {"_carried": None}
+
+    def __iter__(self) -> Iterator[Any]:
+        rank, world = self._placed()
+        info = torch.utils.data.get_worker_info()
+        worker, workers = (0, 1) if info is None else (info.id, info.num_workers)
+        epoch = self._epochs.begin()
+        made = self._samples if self._batch_size is None else self._batches
+        return map(self._made, made(epoch, (rank, world), (worker, workers)))
+
+    def _made(self, sample: dict[str, Any]) -> Any:
+        return sample if self._transform is None else self._transform(sample)
+
+    def _batches(self, epoch: int, ranks: tuple[int, int], workers: tuple[int, int]) -> Iterator[dict[str, Any]]:
+        """This worker's batches: with N workers, every Nth of the rank's. To the order a worker is one more rank:
+        those of the first worker on all ranks come first, so that a worker's batches are whole ones of its rank.
+        """
+        (rank, world), (worker, count) = ranks, workers
+        mine = worker * world + rank, world * count, count
+        words: dict[str, Any] = {"batch_size": self._batch_size}
+        if count == 1 or self._by_shard:
+            with self._open(*mine, **words, drop_last=self._drop_last) as loader:
+                yield from map(tensors, loader.epoch(epoch))
+            return
+        with self._open(*ranks, count, **words, drop_last=self._drop_last) as alone:
+            whole = world * (self._batch_size or 1)
+            steps = len(alone) if self._drop_last else alone.samples // whole
+            with self._open(*mine, **words, drop_last="pad") as loader:
+                # None of the first `steps` batches has padding, but the last one with "pad": the same as alone.
+                yield from map(tensors, islice(loader.epoch(epoch), max(0, -((worker - steps) // count))))
+            if not self._drop_last and worker == steps % count:
+                # The samples that are left are dealt to the ranks alone.
+                alone.load_state_dict(alone.state_dict() | {"epoch": epoch, "position": steps * whole})
+                yield from map(tensors, alone.epoch(epoch))
+
+    def _samples(self, epoch: int, ranks: tuple[int, int], workers: tuple[int, int]) -> Iterator[dict[str, Any]]:
+        """This worker's samples; no more of them than the workers of all ranks have."""
+        (rank, world), (worker, count) = ranks, workers
+        rank, dealt = worker * world + rank, world * count
+        most = self._steps(rank, dealt) if world > 1 and self._drop_last else None
+        with self._open(rank, dealt, count, batch_size=ROWS, drop_last=False) as loader:
+            yield from islice(_rows(loader.epoch(epoch)), most)
+
+
+def _rows(batches: Iterator[_core.Batch]) -> Iterator[dict[str, Any]]:
+    for batch in batches:
+        columns = tensors(batch)
+        for row in range(batch.rows):
+            yield {name: column[row] for name, column in columns.items()}
+
+
+class MapDataset(torch.utils.data.Dataset[Any]):
+    """Samples by number, for a `DistributedSampler` and other samplers: dicts of `"__key__"` and the bytes of each
+    part by its extension. Workers may be forked or spawned: they share the sidecars in memory.
+
+    parts: the extensions to read; the others are not read from disk. All of them by default.
+    transform: what becomes of each sample.
+    """
+
+    def __init__(
+        self,
+        shards: _core.Path | Sequence[_core.Path] | _core.Dataset,
+        *,
+        parts: Sequence[str] | None = None,
+        transform: Callable[[dict[str, Any]], Any] | None = None,
+    ) -> None:
+        self._data = shards if isinstance(shards, _core.Dataset) else _core.Dataset(shards)
+        self._parts = None if parts is None else list(parts)
+        self._transform = transform
+
+    def __len__(self) -> int:
+        """Samples."""
+        return len(self._data)
+
+    def __getitem__(self, index: int) -> Any:
+        sample = self._data[index] if self._parts is None else self._data.get(index, self._parts)
+        return sample if self._transform is None else self._transform(sample)
