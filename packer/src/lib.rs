@@ -2,6 +2,7 @@
 //! what came out.
 
 pub mod bench;
+pub mod building;
 pub mod check;
 pub mod cli;
 pub mod collide;
@@ -14,9 +15,12 @@ pub mod listing;
 pub mod planning;
 pub mod prepare;
 pub mod problem;
+pub mod progress;
 pub mod quarantine;
+pub mod request;
 pub mod running;
 pub mod scan;
+pub mod size;
 pub mod source;
 pub mod staging;
 pub mod survey;

@@ -10,7 +10,7 @@ use tarflume_formats::{Manifest, Plan, name};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::finalize::{published, write_problems};
-use crate::interrupt;
+use crate::interrupt::Stop;
 use crate::planning::{Dealt, Shape, Terms, encode_plan, write_plan};
 use crate::problem::Problem;
 use crate::quarantine::{Policy, set_aside};
@@ -40,6 +40,8 @@ pub struct Request {
     pub fresh: bool,
     /// Writes nothing at all.
     pub dry_run: bool,
+    /// Ends it before its time.
+    pub stop: Stop,
 }
 
 /// What a scan came to, for the terminal.
@@ -100,11 +102,12 @@ pub fn prepare(request: &Request, counter: &ScanCounter) -> Result<Prepared, Fai
     let pool = rayon::ThreadPoolBuilder::new().num_threads(request.jobs).build();
     let pool = pool.map_err(|e| Failure::try_again(format!("cannot start threads: {e}")))?;
     pool.install(|| {
-        let scan = scan(&request.roots, &request.scan, counter).map_err(|(root, e)| {
+        let Request { roots, scan: options, stop, .. } = request;
+        let scan = scan(roots, options, counter, stop).map_err(|(root, e)| {
             Failure::io(e, "read the source folder", root).with_exit(Exit::Usage)
         })?;
-        if interrupt::requested() {
-            return Err(Failure { exit: interrupt::exit(), text: "interrupted".into() });
+        if stop.requested() {
+            return Err(Failure::interrupted());
         }
         plan(request, &staging, &scan)
     })
