@@ -27,3 +27,4 @@ pub mod survey;
 pub mod units;
 pub mod unpack;
 pub mod verify;
+pub mod writing;

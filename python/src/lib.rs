@@ -8,7 +8,9 @@
 //!    `batch`: all columns by name;
 //! 4. `transforms`, `parts`: what becomes of a part of a sample;
 //! 5. `shards`: data sets, opened; `settings`: the keywords of a loader;
-//! 6. `ledger`, `epoch`, `loader`.
+//! 6. `ledger`, `epoch`, `loader`;
+//! 7. `failures`: why something was not packed; `packing`: work under way; `pack`: how it is asked for;
+//!    `writer`: shards of samples that a program makes.
 #![deny(unsafe_code)]
 // Documented for Python, where they are seen.
 #![allow(missing_docs, unreachable_pub)]
@@ -19,15 +21,19 @@ mod column;
 mod dlpack;
 mod epoch;
 mod errors;
+mod failures;
 mod ledger;
 mod loader;
 mod memory;
+mod pack;
+mod packing;
 mod parts;
 mod ragged;
 mod settings;
 mod shards;
 mod transforms;
 mod words;
+mod writer;
 
 /// The compiled half of the package `tarflume`.
 #[pyo3::pymodule(gil_used = false)]
@@ -50,6 +56,10 @@ mod _core {
     #[pymodule_export]
     use super::loader::Loader;
     #[pymodule_export]
+    use super::pack::{pack_build, pack_command, pack_index, pack_verify};
+    #[pymodule_export]
+    use super::packing::Work;
+    #[pymodule_export]
     use super::parts::{Class, Image, Json, Npy, Raw, Text};
     #[pymodule_export]
     use super::ragged::Ragged;
@@ -57,4 +67,6 @@ mod _core {
     use super::shards::Dataset;
     #[pymodule_export]
     use super::transforms::{CentreCrop, RandomResizedCrop, Resize, ResizeCentreCrop, Whole};
+    #[pymodule_export]
+    use super::writer::Writer;
 }
