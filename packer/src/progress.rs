@@ -28,7 +28,8 @@ impl Goal {
 /// One reading of the counters.
 #[derive(Debug, Clone, Copy)]
 pub struct Now {
-    bytes: u64,
+    /// Bytes of source files packed.
+    pub bytes: u64,
     samples: u64,
     shards: u64,
     problems: u64,

@@ -10,6 +10,7 @@ use tarflume_formats::reading::Reading;
 use super::*;
 use crate::exit::Exit;
 use crate::indexing;
+use crate::interrupt::Stop;
 
 /// Bytes of one sample in the shards made here: two headers, one block of data each.
 const SAMPLE: usize = 2048;
@@ -40,6 +41,7 @@ fn index(dir: &Path) {
         force: true,
         allow_missing_end: true,
         jobs: 1,
+        stop: Stop::BY_SIGNAL,
     };
     indexing::index(dir, &options, &|_| {}).unwrap().manifest.unwrap().unwrap();
 }
