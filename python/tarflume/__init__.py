@@ -12,7 +12,8 @@ Which sample comes when is a function of data, seed, epoch and shuffle alone. Ba
 in Rust, without worker processes; columns are views of their memory, without a copy.
 
 `tarflume.torch` has loaders and data sets for PyTorch, `tarflume.pack` makes shards of folders,
-`tarflume.ShardWriter` of samples that a program makes; `tarflume.diagnose` measures any loader. `help(tarflume.Loader)` lists all settings.
+`tarflume.ShardWriter` of samples that a program makes; `tarflume.diagnose` measures any loader.
+`help(tarflume.Loader)` lists all settings.
 """
 
 from __future__ import annotations

@@ -77,7 +77,8 @@ def diagnose(
             for name, seconds in (("fetch", fetch), ("transfer", transfer), ("compute", compute)):
                 if seconds is not None:
                     times[name].append(seconds)
-    _close(batches)
+    if batches is not loader:
+        _close(batches)
     if taken <= warmup:
         raise UsageError(f"the loader gave {taken} batches, and warmup={warmup} are left out: ask for less")
     return _diagnosis(times, rows, first, warmup, loader)
@@ -217,8 +218,8 @@ def _verdict(facts: Diagnosis, loader: object) -> str:
     """One sentence: what limits, and what to change."""
     fetch, transfer, compute = facts["fetch"], facts["transfer"], facts["compute"]
     if compute is None and (transfer is None or facts["bottleneck"] == "fetch"):
-        pace = f"{facts['batches_per_s']:,.1f} batches/s"
-        return f"The loader alone gives {pace}; give step= to see if that is enough, and if not, {_faster(facts, loader)}."
+        pace, advice = f"{facts['batches_per_s']:,.1f} batches/s", _faster(facts, loader)
+        return f"The loader alone gives {pace}; give step= to see if that is enough, and if not, {advice}."
     if transfer is not None and transfer["share"] >= max(_SMALL, fetch["share"]):
         pinned = facts["loader"].get("pin_memory")
         advice = "copy on a stream of its own, one batch ahead, or send uint8 and convert on the device"
@@ -226,7 +227,8 @@ def _verdict(facts: Diagnosis, loader: object) -> str:
             advice = "set pin_memory=True and copy with non_blocking=True"
         return f"Copies to the device take {transfer['share']:.0%} of a step: {advice}."
     if fetch["share"] < _SMALL:
-        return f"The loader keeps up ({fetch['share']:.1%} of a step is waiting for it): change the step, not the loader."
+        waiting = f"{fetch['share']:.1%} of a step is waiting for it"
+        return f"The loader keeps up ({waiting}): change the step, not the loader."
     return f"A step waits {fetch['share']:.0%} of its time for the loader: {_faster(facts, loader)}."
 
 
@@ -243,7 +245,9 @@ def _faster(facts: Diagnosis, loader: object) -> str:
         return f"{workers} workers leave cores idle; set num_workers={cores}, or use tarflume.torch.Loader"
     if isinstance(workers, int) and fetch["p50_s"] < 0.1 * fetch["mean_s"]:
         return "batches come in bursts; raise prefetch_factor, or make batches of one size"
-    return "all its workers are busy; do less for each sample (smaller crops, fewer copies), or use tarflume.torch.Loader"
+    if isinstance(workers, int):
+        return "all cores have a worker; do less for each sample (smaller crops), or use tarflume.torch.Loader"
+    return "make its batches ahead, in threads or processes, or use tarflume.Loader"
 
 
 def _own_verdict(loader: object) -> str | None:
