@@ -15,7 +15,7 @@ import os
 import signal
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 from . import _core
 from .errors import UsageError
@@ -23,7 +23,7 @@ from .progress import Progress, shown
 
 __all__ = ["Report", "build", "index", "main", "verify"]
 
-type _Path = str | os.PathLike[str]
+_Path: TypeAlias = str | os.PathLike[str]
 
 # How long Ctrl-C and a callable of events wait at most, in seconds.
 _TICK = 0.1

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import sys
 import time
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, TypeAlias
 
 from .errors import UsageError
 
 __all__ = ["Progress", "shown"]
 
-type Progress = bool | Callable[[dict[str, Any]], object] | None
-type Read = Callable[[], dict[str, Any]]
+# What users may give as `progress=`; what reads an event.
+Progress: TypeAlias = bool | Callable[[dict[str, Any]], object] | None
+Read: TypeAlias = Callable[[], dict[str, Any]]
 
 # Seconds between two events, or two lines: people can't read faster.
 _EVERY = 0.25
@@ -25,8 +27,10 @@ def shown(progress: Progress) -> Iterator[Callable[[Read], None]]:
 
     A callable gets every event that is read and at least one; it runs in the thread that waits.
     """
+    show: Callable[[Any], object]
+    end: Callable[[], None]
     if callable(progress):
-        show, end = progress, _nothing
+        show, end = progress, _at_end
     elif progress not in (None, True, False):
         raise UsageError(f"progress= takes True, False, None or a callable, not {progress!r}")
     else:
@@ -48,24 +52,28 @@ def shown(progress: Progress) -> Iterator[Callable[[Read], None]]:
         end()
 
 
-def _nothing(_line: object = None) -> None:
+def _nothing(_line: object) -> None:
+    pass
+
+
+def _at_end() -> None:
     pass
 
 
 def _display(wanted: bool | None) -> tuple[Callable[[Any], object], Callable[[], None]]:
     """What shows a line, and what ends the showing."""
     if wanted is False:
-        return _nothing, _nothing
+        return _nothing, _at_end
     notebook = _notebook()
     if notebook is not None:
-        return notebook, _nothing
+        return notebook, _at_end
     stream = sys.stderr
     terminal = stream is not None and stream.isatty()
     if stream is None or not (terminal or wanted):
-        return _nothing, _nothing
+        return _nothing, _at_end
     if terminal:
         return (lambda line: _write(f"\r\x1b[K{line}")), (lambda: _write("\r\x1b[K"))
-    return (lambda line: _write(f"{line}\n")), _nothing
+    return (lambda line: _write(f"{line}\n")), _at_end
 
 
 def _write(text: str) -> None:
@@ -81,9 +89,7 @@ def _notebook() -> Callable[[str], None] | None:
     shell = ipython.get_ipython() if ipython is not None else None
     if shell is None or type(shell).__name__ != "ZMQInteractiveShell":
         return None
-    from IPython.display import display
-
-    handle = display({"text/plain": ""}, raw=True, display_id=True)
+    handle = importlib.import_module("IPython.display").display({"text/plain": ""}, raw=True, display_id=True)
 
     def show(line: str) -> None:
         handle.update({"text/plain": line}, raw=True)
