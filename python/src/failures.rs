@@ -86,27 +86,35 @@ pub(crate) fn from_json<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'
 
 /// Flags of the command line as the keywords of the same name; commands in `..` stay as they are.
 fn keywords(text: &str) -> String {
-    let mut out = String::new();
-    for (n, piece) in text.split('`').enumerate() {
-        if n % 2 == 1 {
-            out.push_str(&format!("`{piece}`"));
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find("--") {
+        let (before, behind) = (&rest[..at], &rest[at + 2..]);
+        out.push_str(before);
+        let in_command = out.matches('`').count() % 2 == 1;
+        let begins = out.is_empty() || out.ends_with([' ', '(', '\n']);
+        if in_command || !begins {
+            out.push_str("--");
+            rest = behind;
             continue;
         }
-        let mut pieces = piece.split("--");
-        out.push_str(pieces.next().unwrap_or_default());
-        for flag in pieces {
-            let end = flag.find(|c: char| !c.is_ascii_lowercase() && c != '-');
-            let (name, rest) = flag.split_at(end.unwrap_or(flag.len()));
-            out.push_str(&name.replace('-', "_"));
-            match (name, rest) {
-                ("fresh" | "force", _) => out.push_str(&format!("=True{rest}")),
-                // `--shards 5`, `--on-problem skip|quarantine`, but not `--prefix: ..` nor `--shards)`.
-                (_, rest) if rest.starts_with(' ') && !rest.starts_with(" and") => {
-                    out.push_str(&format!("={}", &rest[1..]));
-                }
-                _ => out.push_str(rest),
-            }
+        let end = behind.find(|c: char| !c.is_ascii_lowercase() && c != '-');
+        let (name, more) = behind.split_at(end.unwrap_or(behind.len()));
+        out.push_str(&name.replace('-', "_"));
+        rest = more;
+        if matches!(name, "fresh" | "force") {
+            out.push_str("=True");
+        } else if takes_value(more) {
+            out.push('=');
+            rest = &more[1..];
         }
     }
+    out.push_str(rest);
     out
+}
+
+/// `--shards 5`, `--on-problem skip|quarantine`; but not `--prefix was 'a'`.
+fn takes_value(behind: &str) -> bool {
+    let word = behind.strip_prefix(' ').and_then(|behind| behind.split(' ').next());
+    word.is_some_and(|word| !matches!(word, "was" | "to" | "and" | "or" | ""))
 }

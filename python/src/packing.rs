@@ -221,7 +221,7 @@ fn index(paths: &[PathBuf], options: &indexing::Options, counters: &Counters) ->
         for indexing::Indexed { tar, result } in done.tars {
             match result {
                 Ok(made) => tars.push(json!({
-                    "path": tar, "samples": made.entry.samples, "bytes": made.entry.bytes,
+                    "path": tar.display().to_string(), "samples": made.entry.samples, "bytes": made.entry.bytes,
                     "extensions": made.extensions, "kept": made.kept, "warnings": made.warnings,
                     "entry_points": made.entry_points, "damaged": made.damaged.listed,
                 })),
@@ -230,7 +230,7 @@ fn index(paths: &[PathBuf], options: &indexing::Options, counters: &Counters) ->
         }
         match done.manifest {
             Some(Ok(made)) => manifests.push(json!({
-                "path": made.path, "kept": made.kept, "samples": made.manifest.samples,
+                "path": made.path.display().to_string(), "kept": made.kept, "samples": made.manifest.samples,
                 "bytes": made.manifest.bytes, "shards": made.manifest.shards.len(),
             })),
             Some(Err(failure)) => refused.push((path.clone(), failure)),
