@@ -72,6 +72,12 @@ pub enum Rejected {
     Failure(Failure),
 }
 
+impl From<Box<Problem>> for Rejected {
+    fn from(problem: Box<Problem>) -> Rejected {
+        Rejected::Problem(problem)
+    }
+}
+
 impl From<Failure> for Rejected {
     fn from(failure: Failure) -> Rejected {
         Rejected::Failure(failure)

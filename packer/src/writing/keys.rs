@@ -4,7 +4,6 @@ use std::collections::HashMap;
 
 use tarflume_formats::name;
 
-use super::Rejected;
 use crate::collide::fold;
 use crate::problem::{Problem, ProblemKind};
 use crate::scan::rules::{Action, MAX_NAME, NameRules, Rule, Verdict};
@@ -19,7 +18,7 @@ pub(super) struct Keys {
 
 impl Keys {
     /// Refuses a key that was written before, or one that differs only in case from one that was.
-    pub(super) fn check(&self, rules: &NameRules, key: &[u8]) -> Result<(), Rejected> {
+    pub(super) fn check(&self, rules: &NameRules, key: &[u8]) -> Result<(), Box<Problem>> {
         match self.met.get(&digest(&fold(key))) {
             Some(&first) if first == digest(key) => {
                 Err(problem(ProblemKind::RepeatedKey, key, "this key was written before".into()))
@@ -57,9 +56,9 @@ fn digest(key: &[u8]) -> u128 {
     hash.as_bytes().iter().take(16).fold(0, |all, &byte| all << 8 | u128::from(byte))
 }
 
-fn problem(kind: ProblemKind, key: &[u8], reason: String) -> Rejected {
+fn problem(kind: ProblemKind, key: &[u8], reason: String) -> Box<Problem> {
     let shown = name::shown(key);
-    Rejected::Problem(Box::new(Problem::new(kind, shown.clone(), reason).of(shown)))
+    Box::new(Problem::new(kind, shown.clone(), reason).of(shown))
 }
 
 /// Refuses names that some reader would misread, as `pack build` does; nothing is renamed.
@@ -67,7 +66,7 @@ pub(super) fn check(
     rules: &NameRules,
     key: &[u8],
     parts: &[(Vec<u8>, &[u8])],
-) -> Result<(), Rejected> {
+) -> Result<(), Box<Problem>> {
     let refused = |reason: String| Err(problem(ProblemKind::BadName, key, reason));
     if let Some(why) = name::unsafe_as_path(key) {
         return refused(why.replace("the name", "the key"));
