@@ -52,8 +52,8 @@ def test_samples_of_all_kinds_come_back(tmp_path):
 
 def test_the_tars_and_sidecars_are_those_of_pack_build(tmp_path):
     source = pairs(tmp_path / "pairs", 30)
-    pack("build", source, "-o", tmp_path / "packed", "--shard-size", 60000)
-    with tarflume.ShardWriter(tmp_path / "written", shard_size=60000) as writer:
+    pack("build", source, "-o", tmp_path / "packed", "--shard-size", 30000)
+    with tarflume.ShardWriter(tmp_path / "written", shard_size=30000) as writer:
         for jpg in sorted(source.glob("*.jpg")):
             parts = {"json": jpg.with_suffix(".json").read_bytes(), "jpg": jpg.read_bytes()}
             writer.write({"__key__": jpg.stem, **parts})
