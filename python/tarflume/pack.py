@@ -203,7 +203,7 @@ def _finished(work: _core.Work, progress: Progress) -> dict[str, Any]:
         with shown(progress) as show:
             while not work.wait(_TICK):
                 show(work.progress)
-            show(work.progress)
+            show(work.progress, last=True)
     except BaseException:
         work.stop()
         while not work.wait(_TICK):

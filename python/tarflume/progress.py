@@ -7,7 +7,7 @@ import importlib
 import sys
 import time
 from collections.abc import Callable, Iterator
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from .errors import UsageError
 
@@ -21,11 +21,17 @@ Read: TypeAlias = Callable[[], dict[str, Any]]
 _EVERY = 0.25
 
 
+class Show(Protocol):
+    """Called with what reads an event; reads it if it is time, or the last one."""
+
+    def __call__(self, read: Read, last: bool = False) -> None: ...
+
+
 @contextlib.contextmanager
-def shown(progress: Progress) -> Iterator[Callable[[Read], None]]:
+def shown(progress: Progress) -> Iterator[Show]:
     """What is called with a reader of events, as often as one likes; it reads a few times a second.
 
-    A callable gets every event that is read and at least one; it runs in the thread that waits.
+    The last event is always read. A callable runs in the thread that waits.
     """
     show: Callable[[Any], object]
     end: Callable[[], None]
@@ -35,13 +41,13 @@ def shown(progress: Progress) -> Iterator[Callable[[Read], None]]:
         raise UsageError(f"progress= takes True, False, None or a callable, not {progress!r}")
     else:
         show, end = _display(progress)
-    last = -_EVERY
+    before = -_EVERY
 
-    def now_and_then(read: Read) -> None:
-        nonlocal last
+    def now_and_then(read: Read, last: bool = False) -> None:
+        nonlocal before
         now = time.monotonic()
-        if now - last >= _EVERY:
-            last = now
+        if last or now - before >= _EVERY:
+            before = now
             event = read()
             line = event.pop("line")
             show(event if callable(progress) else line)

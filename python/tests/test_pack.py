@@ -10,6 +10,7 @@ import subprocess
 import sys
 import textwrap
 import threading
+import types
 
 import pytest
 
@@ -143,7 +144,8 @@ def test_tars_of_others_get_sidecars_and_a_manifest(photos, tmp_path):
 def test_a_callable_gets_events_and_its_exception_ends_the_work(photos, tmp_path):
     events = []
     tarflume.pack.build(photos, tmp_path / "out", shards=4, progress=events.append)
-    assert events and {event["phase"] for event in events} <= {"scan", "pack"}
+    assert {event["phase"] for event in events} <= {"scan", "pack"}
+    assert (events[-1]["phase"], events[-1]["shards"], events[-1]["samples"]) == ("pack", 4, 40)
     assert all(event["event"] == "progress" and "line" not in event for event in events)
 
     def stop(event):
@@ -160,16 +162,40 @@ def test_a_line_is_shown_on_terminals_and_on_request_alone(monkeypatch):
             return True
 
     for stream, wanted, right in [
-        (Terminal(), None, "\r\x1b[Kthe line\r\x1b[K"),
+        (Terminal(), None, "\r\x1b[Kthe line\r\x1b[Kthe end\r\x1b[K"),
         (Terminal(), False, ""),
         (io.StringIO(), None, ""),
-        (io.StringIO(), True, "the line\n"),
+        (io.StringIO(), True, "the line\nthe end\n"),
     ]:
         monkeypatch.setattr(sys, "stderr", stream)
         with progress.shown(wanted) as show:
             show(lambda: {"line": "the line"})
             show(lambda: pytest.fail("read too soon"))
+            show(lambda: {"line": "the end"}, last=True)
         assert stream.getvalue() == right
+
+
+def test_a_notebook_gets_one_line_that_replaces_itself(monkeypatch):
+    """An IPython that plays a notebook."""
+    shown = []
+
+    class Handle:
+        def update(self, bundle, raw):
+            shown.append((bundle["text/plain"], raw))
+
+    def display(bundle, raw, display_id):
+        assert (bundle, raw, display_id) == ({"text/plain": ""}, True, True)
+        return Handle()
+
+    shell = type("ZMQInteractiveShell", (), {})()
+    monkeypatch.setitem(sys.modules, "IPython", types.SimpleNamespace(get_ipython=lambda: shell))
+    monkeypatch.setitem(sys.modules, "IPython.display", types.SimpleNamespace(display=display))
+    with progress.shown(None) as show:
+        show(lambda: {"line": "half"})
+    assert shown == [("half", True)]
+    with progress.shown(False) as show:
+        show(lambda: {"line": "more"})
+    assert len(shown) == 1
 
 
 def test_ctrl_c_ends_a_build_that_then_goes_on(tmp_path):
