@@ -7,7 +7,6 @@
 mod bench;
 mod build;
 mod cat;
-mod excluded;
 mod finalize;
 mod index;
 mod info;
@@ -17,7 +16,6 @@ mod packing;
 mod plan;
 mod progress;
 mod run;
-mod size;
 mod source_args;
 mod status;
 mod summary;
@@ -25,6 +23,8 @@ mod unpack;
 mod verify;
 mod words;
 
+use std::ffi::OsString;
+use std::io::{self, Write};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -68,7 +68,18 @@ enum Command {
 
 /// Runs the command that the process was started with.
 pub fn main() -> ExitCode {
-    let cli = Cli::parse();
+    run(std::env::args_os()).into()
+}
+
+/// Runs the command that these words are, its own name first; gives the exit code.
+pub fn run(words: impl IntoIterator<Item = OsString>) -> u8 {
+    let cli = match Cli::try_parse_from(words) {
+        Ok(cli) => cli,
+        Err(told) => {
+            let _ = told.print(); // help, or what is wrong; nobody may be reading it
+            return told.exit_code() as u8;
+        }
+    };
     let outcome: Outcome = match &cli.command {
         Command::Build(args) => build::run(args),
         Command::Plan(args) => plan::run(args),
@@ -87,5 +98,6 @@ pub fn main() -> ExitCode {
         eprintln!("error: {failure}");
         failure.exit
     });
-    exit.into()
+    let _ = io::stdout().flush(); // a host program may not do so at its end
+    exit as u8
 }

@@ -5,6 +5,7 @@ use std::fmt;
 use tarflume_formats::{Error, ErrorKind};
 
 use crate::exit::Exit;
+use crate::interrupt;
 
 /// A command's failure. What is wrong with data is a [`crate::problem::Problem`] instead.
 #[derive(Debug)]
@@ -29,6 +30,11 @@ impl Failure {
     /// Trying again may help.
     pub fn try_again(text: impl Into<String>) -> Failure {
         Failure { exit: Exit::TryAgain, text: text.into() }
+    }
+
+    /// Somebody asked for the end.
+    pub fn interrupted() -> Failure {
+        Failure { exit: interrupt::exit(), text: "interrupted".into() }
     }
 
     /// The same failure with another exit code.

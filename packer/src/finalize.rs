@@ -117,7 +117,10 @@ fn missing(staging: &Staging, found: &Progress) -> Failure {
 }
 
 /// Moves one shard to where readers look for it: the tar first, the sidecar last.
-fn move_out(staging: &Staging, name: &str, index_blake3: &str) -> Result<(), Failure> {
+///
+/// # Errors
+/// As [`finalize`].
+pub fn move_out(staging: &Staging, name: &str, index_blake3: &str) -> Result<(), Failure> {
     let (from, to) = (staging.shards().join(name), staging.out().join(name));
     let index = if index_path(&from).exists() { index_path(&from) } else { index_path(&to) };
     if Index::open(&index)?.digest().to_hex().as_str() != index_blake3 {

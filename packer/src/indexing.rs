@@ -36,8 +36,8 @@ pub struct Done {
 /// Indexes a tar, or all tars of a folder; `on_bytes` is told how many more bytes of tars are done.
 ///
 /// # Errors
-/// Nothing can be done: no such path, no tar in the folder, no threads. What is wrong with one tar
-/// stands in its [`Indexed`].
+/// Nothing can be done: no such path, no tar in the folder, no threads. An interruption; sidecars that
+/// were made before it stay. What is wrong with one tar stands in its [`Indexed`].
 pub fn index(
     path: &Path,
     options: &Options,
@@ -50,6 +50,9 @@ pub fn index(
         let result = shard::index_tar(&tar, options, on_bytes);
         Indexed { tar, result }
     })?;
+    if options.stop.requested() {
+        return Err(Failure::interrupted());
+    }
     tars.extend(refused);
     let manifest = is_folder.then(|| folder::publish_manifest(path, &tars, options));
     Ok(Done { tars, manifest })

@@ -1,6 +1,7 @@
 //! Ctrl-C and SIGTERM: asked about between samples, so that temporary files are removed.
 //!
-//! A second signal ends the process at once.
+//! A second signal ends the process at once. Programs that have signals of their own end a piece of work
+//! by its [`Stop`] instead.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -34,6 +35,32 @@ pub fn listen() -> io::Result<()> {
         flag::register_usize(signal, Arc::clone(&state.signal), signal as usize)?;
     }
     Ok(())
+}
+
+/// Ends one piece of work before its time; clones of it end the same one. Signals end every piece.
+#[derive(Debug, Clone, Default)]
+pub struct Stop(Option<Arc<AtomicBool>>);
+
+impl Stop {
+    /// Nothing but a signal.
+    pub const BY_SIGNAL: Stop = Stop(None);
+
+    /// One that can be asked for.
+    pub fn new() -> Stop {
+        Stop(Some(Arc::default()))
+    }
+
+    /// Asks the work to end at its next sample.
+    pub fn request(&self) {
+        if let Some(flag) = &self.0 {
+            flag.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// True once the work should end.
+    pub fn requested(&self) -> bool {
+        requested() || self.0.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed))
+    }
 }
 
 /// True once somebody asked the command to end.

@@ -2,6 +2,7 @@
 //! what came out.
 
 pub mod bench;
+pub mod building;
 pub mod check;
 pub mod cli;
 pub mod collide;
@@ -14,12 +15,16 @@ pub mod listing;
 pub mod planning;
 pub mod prepare;
 pub mod problem;
+pub mod progress;
 pub mod quarantine;
+pub mod request;
 pub mod running;
 pub mod scan;
+pub mod size;
 pub mod source;
 pub mod staging;
 pub mod survey;
 pub mod units;
 pub mod unpack;
 pub mod verify;
+pub mod writing;

@@ -17,6 +17,7 @@ use tarflume_formats::{Index, dataset, name};
 
 use crate::failure::Failure;
 use crate::indexing::{Options, is_folder, making};
+use crate::interrupt::Stop;
 
 /// Bytes of a part read at a time.
 const PIECE: u64 = 256 * 1024;
@@ -75,6 +76,7 @@ fn open_tar(tar: &Path) -> Result<Shard, Failure> {
         force: false,
         allow_missing_end: true,
         jobs: 1,
+        stop: Stop::BY_SIGNAL,
     };
     let read = making::read_tar(tar, &options, &|_| {})?;
     Ok(Shard { tar: tar.into(), index: Index::from_bytes(read.bytes)?, has_sidecar: false })

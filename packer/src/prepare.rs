@@ -4,13 +4,12 @@
 use std::path::{Path, PathBuf};
 
 use tarflume_formats::plan::{PlanFoot, PlannedSample};
-use tarflume_formats::shard::index_path;
 use tarflume_formats::{Manifest, Plan, name};
 
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::finalize::{published, write_problems};
-use crate::interrupt;
+use crate::interrupt::Stop;
 use crate::planning::{Dealt, Shape, Terms, encode_plan, write_plan};
 use crate::problem::Problem;
 use crate::quarantine::{Policy, set_aside};
@@ -40,6 +39,8 @@ pub struct Request {
     pub fresh: bool,
     /// Writes nothing at all.
     pub dry_run: bool,
+    /// Ends it before its time.
+    pub stop: Stop,
 }
 
 /// What a scan came to, for the terminal.
@@ -100,11 +101,12 @@ pub fn prepare(request: &Request, counter: &ScanCounter) -> Result<Prepared, Fai
     let pool = rayon::ThreadPoolBuilder::new().num_threads(request.jobs).build();
     let pool = pool.map_err(|e| Failure::try_again(format!("cannot start threads: {e}")))?;
     pool.install(|| {
-        let scan = scan(&request.roots, &request.scan, counter).map_err(|(root, e)| {
+        let Request { roots, scan: options, stop, .. } = request;
+        let scan = scan(roots, options, counter, stop).map_err(|(root, e)| {
             Failure::io(e, "read the source folder", root).with_exit(Exit::Usage)
         })?;
-        if interrupt::requested() {
-            return Err(Failure { exit: interrupt::exit(), text: "interrupted".into() });
+        if stop.requested() {
+            return Err(Failure::interrupted());
         }
         plan(request, &staging, &scan)
     })
@@ -259,7 +261,7 @@ fn other_data_set(request: &Request) -> Failure {
 /// True if an earlier attempt made the same plan, whose finished shards are then kept.
 fn keep_earlier(request: &Request, staging: &Staging, new: &Plan) -> Result<bool, Failure> {
     if request.fresh {
-        clear(staging)?;
+        staging.clear()?;
         return Ok(false);
     }
     if !staging.plan_path().exists() {
@@ -267,7 +269,7 @@ fn keep_earlier(request: &Request, staging: &Staging, new: &Plan) -> Result<bool
     }
     let Ok(old) = staging.plan() else {
         // A damaged plan names no shard; what was packed by it can't be trusted.
-        clear(staging)?;
+        staging.clear()?;
         return Ok(false);
     };
     let Some(difference) = difference(&old, new)? else { return Ok(true) };
@@ -279,32 +281,6 @@ fn keep_earlier(request: &Request, staging: &Staging, new: &Plan) -> Result<bool
         progress.records.len(),
         progress.total
     )))
-}
-
-/// Removes what an earlier attempt left, but not the plan that is being written, nor the lock.
-///
-/// It may have been ended while it published: a shard whose record lies in the working folder is
-/// its own, wherever it stands, as long as no manifest names it.
-fn clear(staging: &Staging) -> Result<(), Failure> {
-    let shards = staging.shards();
-    let refused = |e| Failure::io(e, "remove", &shards);
-    for entry in std::fs::read_dir(&shards).map_err(refused)?.flatten() {
-        let name = entry.file_name();
-        let Some(tar) = name.to_str().and_then(|name| name.strip_suffix(".record")) else {
-            continue;
-        };
-        let moved = staging.out().join(tar);
-        for path in [index_path(&moved), moved] {
-            match std::fs::remove_file(&path) {
-                Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
-                    return Err(Failure::io(e, "remove", &path));
-                }
-                _ => {}
-            }
-        }
-    }
-    std::fs::remove_dir_all(&shards).map_err(refused)?;
-    staging.create()
 }
 
 /// The first difference between two plans, in words; `None` if they are the same.

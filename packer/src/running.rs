@@ -25,7 +25,6 @@ use self::options::RunOptions;
 use self::part::{Parts, Refused};
 use self::sample::Packing;
 use crate::failure::Failure;
-use crate::interrupt;
 use crate::problem::Problem;
 use crate::quarantine::{Policy, set_aside};
 use crate::staging::Staging;
@@ -114,8 +113,8 @@ pub fn run(
     if let Some(failure) = job.failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
         return Err(failure);
     }
-    if interrupt::requested() {
-        return Err(Failure { exit: interrupt::exit(), text: "interrupted".into() });
+    if options.stop.requested() {
+        return Err(Failure::interrupted());
     }
     let mut results = job.results.into_inner().unwrap_or_else(PoisonError::into_inner);
     results.sort_by_key(|(number, ..)| *number);
@@ -144,7 +143,7 @@ struct Job<'a> {
 
 impl Job<'_> {
     fn stopped(&self) -> bool {
-        self.stop.load(Ordering::Relaxed) || interrupt::requested()
+        self.stop.load(Ordering::Relaxed) || self.options.stop.requested()
     }
 
     /// Keeps the first failure and stops the others.

@@ -4,6 +4,7 @@
 //! samples tightly, `listing` reads a folder's names, `group` makes samples of them, this file walks the tree. Each name is asked
 //! about once; no file is opened. The result does not depend on the number of threads.
 
+pub mod excluded;
 pub mod exts;
 mod group;
 pub mod list;
@@ -25,7 +26,7 @@ use self::list::{Run, SampleList};
 use self::listing::{Entry, Kind, Listing};
 use self::options::{ScanOptions, ScanProblem};
 use self::rules::Verdict;
-use crate::interrupt;
+use crate::interrupt::Stop;
 
 /// Names that one task takes at a time.
 const TASK: usize = 4096;
@@ -66,9 +67,10 @@ pub fn scan(
     roots: &[PathBuf],
     options: &ScanOptions,
     counter: &ScanCounter,
+    stop: &Stop,
 ) -> Result<Scan, (PathBuf, io::Error)> {
     let exts = ExtTable::default();
-    let walk = Walk { grouper: Grouper { options, roots, exts: &exts }, counter };
+    let walk = Walk { grouper: Grouper { options, roots, exts: &exts }, counter, stop };
     let mut all = Found::default();
     for (number, root) in roots.iter().enumerate() {
         let nothing: std::sync::Arc<[u8]> = [].into();
@@ -111,6 +113,7 @@ impl Found {
 struct Walk<'a> {
     grouper: Grouper<'a>,
     counter: &'a ScanCounter,
+    stop: &'a Stop,
 }
 
 /// Device and inode of a folder: what tells a loop of links.
@@ -124,7 +127,7 @@ enum Task<'a> {
 
 impl Walk<'_> {
     fn folder(&self, path: PathBuf, name: &FolderName, above: &[FolderId]) -> io::Result<Found> {
-        if interrupt::requested() {
+        if self.stop.requested() {
             return Ok(Found::default());
         }
         let follow = self.grouper.options.follow_links;

@@ -196,6 +196,54 @@ impl Staging {
         sweep_folder(&self.quarantine(), &|name| name.contains(".reason.json."), true)
     }
 
+    /// Removes what an earlier attempt left, but not the plan that is being written, nor the lock.
+    ///
+    /// It may have been ended while it published: a shard whose record lies in the working folder is
+    /// its own, wherever it stands, as long as no manifest names it.
+    ///
+    /// # Errors
+    /// The operating system's refusal.
+    pub fn clear(&self) -> Result<(), Failure> {
+        let shards = self.shards();
+        let refused = |e| Failure::io(e, "remove", &shards);
+        for entry in fs::read_dir(&shards).map_err(refused)?.flatten() {
+            let name = entry.file_name();
+            let Some(tar) = name.to_str().and_then(|name| name.strip_suffix(".record")) else {
+                continue;
+            };
+            let moved = self.out().join(tar);
+            for path in [index_path(&moved), moved] {
+                match fs::remove_file(&path) {
+                    Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
+                        return Err(Failure::io(e, "remove", &path));
+                    }
+                    _ => {}
+                }
+            }
+        }
+        fs::remove_dir_all(&shards).map_err(refused)?;
+        self.create()
+    }
+
+    /// True if something was packed here and is not published: a plan, or a shard.
+    pub fn is_begun(&self) -> bool {
+        let shards = fs::read_dir(self.shards()).ok();
+        self.plan_path().exists() || shards.is_some_and(|mut found| found.next().is_some())
+    }
+
+    /// Removes the plan, if there is one.
+    ///
+    /// # Errors
+    /// The operating system's refusal.
+    pub fn forget_plan(&self) -> Result<(), Failure> {
+        match fs::remove_file(self.plan_path()) {
+            Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
+                Err(Failure::io(e, "remove", self.plan_path()))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Removes the working folder and all in it.
     ///
     /// # Errors

@@ -3,8 +3,8 @@
 //! [`sets`] says what belongs together, [`shard`] proves one tar and its sidecar (quickly, or by one
 //! [`pass`] over all its bytes, with [`cursor`] holding the sidecar's rows against the tar's members, and
 //! [`points`] its entry points against the JPEGs),
-//! [`across`] looks at all keys and parts of a set. [`kinds`] turns errors into problems. Nothing is
-//! written and nothing is printed.
+//! [`across`] looks at all keys and parts of a set. [`kinds`] turns errors into problems, `told` a report
+//! into text. Nothing is written and nothing is printed.
 
 pub mod across;
 pub mod cursor;
@@ -14,6 +14,7 @@ pub mod pass;
 pub mod points;
 pub mod sets;
 pub mod shard;
+mod told;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -56,7 +57,7 @@ pub struct Report {
 /// Verifies data sets and single shards; `on_bytes` is told how many more bytes of tars are done.
 ///
 /// # Errors
-/// Verifying could not begin: no such path, nothing to verify, no threads.
+/// Verifying could not begin: no such path, nothing to verify, no threads. An interruption.
 pub fn verify(
     paths: &[PathBuf],
     options: &Options,
@@ -81,10 +82,13 @@ fn verify_set(
     let Set { targets, problems } = set;
     report.problems.extend(problems);
     let proved = in_parallel(options.jobs, targets, |target: Target| {
-        shard::prove(target, options.level, on_bytes)
+        (!options.stop.requested()).then(|| shard::prove(target, options, on_bytes))
     })?;
+    if options.stop.requested() {
+        return Err(Failure::interrupted());
+    }
     let mut shards = Vec::with_capacity(proved.len());
-    for Proved { path, bytes, without_checksums, index, problems } in proved {
+    for Proved { path, bytes, without_checksums, index, problems } in proved.into_iter().flatten() {
         report.shards += 1;
         report.bytes += bytes;
         report.shards_without_checksums += u64::from(without_checksums);

@@ -8,7 +8,10 @@
 //!    `batch`: all columns by name;
 //! 4. `transforms`, `parts`: what becomes of a part of a sample;
 //! 5. `shards`: data sets, opened; `settings`: the keywords of a loader;
-//! 6. `ledger`, `epoch`, `loader`; `package`: what Python sees of all this.
+//! 6. `ledger`, `epoch`, `loader`; `stream`: tars without a sidecar; `sidecar`: makes one;
+//! 7. `failures`: why something was not packed; `packing`: work under way; `pack`: how it is asked for;
+//!    `writer`: shards of samples that a program makes;
+//! 8. `package`: what Python sees of all this.
 #![deny(unsafe_code)]
 // Documented for Python, where they are seen.
 #![allow(missing_docs, unreachable_pub)]
@@ -19,13 +22,19 @@ mod column;
 mod dlpack;
 mod epoch;
 mod errors;
+mod failures;
 mod ledger;
 mod loader;
 mod memory;
+mod pack;
 mod package;
+mod packing;
 mod parts;
 mod ragged;
 mod settings;
 mod shards;
+mod sidecar;
+mod stream;
 mod transforms;
 mod words;
+mod writer;

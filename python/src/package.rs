@@ -21,11 +21,21 @@ pub(crate) mod _core {
     #[pymodule_export]
     use crate::loader::Loader;
     #[pymodule_export]
+    use crate::pack::{pack_build, pack_command, pack_index, pack_verify};
+    #[pymodule_export]
+    use crate::packing::Work;
+    #[pymodule_export]
     use crate::parts::{Class, Image, Json, Npy, Raw, Text};
     #[pymodule_export]
     use crate::ragged::Ragged;
     #[pymodule_export]
     use crate::shards::Dataset;
     #[pymodule_export]
+    use crate::sidecar::write_sidecar;
+    #[pymodule_export]
+    use crate::stream::TarStream;
+    #[pymodule_export]
     use crate::transforms::{CentreCrop, RandomResizedCrop, Resize, ResizeCentreCrop, Whole};
+    #[pymodule_export]
+    use crate::writer::Writer;
 }

@@ -11,11 +11,14 @@
 Which sample comes when is a function of data, seed, epoch and shuffle alone. Batches are made by threads
 in Rust, without worker processes; columns are views of their memory, without a copy.
 
-`tarflume.torch` has loaders and data sets for PyTorch. `help(tarflume.Loader)` lists all settings.
+`tarflume.torch` has loaders and data sets for PyTorch, `tarflume.pack` makes shards of folders,
+`tarflume.ShardWriter` of samples that a program makes; `tarflume.diagnose` measures any loader.
+`help(tarflume.Loader)` lists all settings.
 """
 
 from __future__ import annotations
 
+from . import pack
 from ._core import (
     Batch,
     CentreCrop,
@@ -37,8 +40,10 @@ from ._core import (
     Whole,
     __version__,
 )
+from .diagnosis import Diagnosis, diagnose
 from .errors import Error
 from .statistics import Stats
+from .writing import ShardWriter
 
 __all__ = [
     "Batch",
@@ -46,6 +51,7 @@ __all__ = [
     "Class",
     "Column",
     "Dataset",
+    "Diagnosis",
     "Epoch",
     "Error",
     "Image",
@@ -58,10 +64,13 @@ __all__ = [
     "Raw",
     "Resize",
     "ResizeCentreCrop",
+    "ShardWriter",
     "Stats",
     "Text",
     "Whole",
     "__version__",
+    "diagnose",
+    "pack",
 ]
 
 

@@ -1,6 +1,7 @@
 """The compiled half of the package. Import from `tarflume`."""
 
 import os
+import pathlib
 from collections.abc import Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Final, Literal, Self, SupportsIndex, final
@@ -287,3 +288,74 @@ class Loader:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
     ) -> None: ...
+
+@final
+class Work:
+    """Packing, verifying or indexing, under way in threads of Rust. Made by `tarflume.pack`."""
+
+    def wait(self, seconds: float) -> bool: ...
+    def stop(self) -> None: ...
+    def progress(self) -> dict[str, Any]: ...
+    def result(self) -> Any: ...
+
+@final
+class Writer:
+    """What stands below `tarflume.ShardWriter`: parts as bytes, to shards."""
+
+    def __new__(
+        cls,
+        out: Path,
+        *,
+        shard_size: int | str | None = None,
+        max_samples: int | None = None,
+        prefix: str = "shard",
+        names: str = "",
+        check: str = "structure",
+        entry_points: bool = True,
+        fsync: bool = True,
+        fresh: bool = False,
+    ) -> Self: ...
+    def write(self, key: str, parts: Sequence[tuple[str, bytes]]) -> None: ...
+    @property
+    def samples(self) -> int: ...
+    @property
+    def is_closed(self) -> bool: ...
+    def finish(self) -> dict[str, Any]: ...
+    def abandon(self) -> tuple[int, int, pathlib.Path]: ...
+
+def pack_build(
+    sources: Sequence[Path],
+    out: Path,
+    *,
+    shard_size: int | str | None = None,
+    shard_samples: int | None = None,
+    shards: int | None = None,
+    prefix: str | None = None,
+    shuffle: int | None = None,
+    require: str | None = None,
+    ext_map: str | None = None,
+    names: str | None = None,
+    exclude: Sequence[str] = ...,
+    follow_links: bool = False,
+    entry_points: bool = True,
+    dedupe: bool = False,
+    limit: int | None = None,
+    check: str = "structure",
+    on_problem: str = "fail",
+    jobs: int | None = None,
+    fresh: bool = False,
+    dry_run: bool = False,
+) -> Work: ...
+def pack_verify(
+    paths: Sequence[Path], *, level: str = "full", require: Sequence[str] | None = None, jobs: int | None = None
+) -> Work: ...
+def pack_index(
+    paths: Sequence[Path],
+    *,
+    headers: bool = False,
+    entry_points: bool = False,
+    force: bool = False,
+    allow_missing_end: bool = False,
+    jobs: int | None = None,
+) -> Work: ...
+def pack_command(words: Sequence[str]) -> int: ...

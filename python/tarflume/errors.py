@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
+from typing import Any
 
 __all__ = [
     "DamagedError",
@@ -11,10 +13,12 @@ __all__ = [
     "FormatError",
     "LimitError",
     "MissingPartError",
+    "PackError",
     "ReadError",
     "StaleError",
     "TooManyBadError",
     "TruncatedError",
+    "TryAgainError",
     "UsageError",
 ]
 
@@ -87,3 +91,41 @@ class LimitError(Error):
 
 class TooManyBadError(Error):
     """More bad samples than `bad_budget` allows."""
+
+
+class PackError(Error):
+    """Data was refused while it was packed, written or indexed; nothing half-made was published.
+
+    Attributes:
+        problems: what is wrong: dicts of `path`, `reason` and, where they are known, `kind`, `byte` and `key`.
+    """
+
+    def __init__(
+        self,
+        text: str,
+        *,
+        path: str | os.PathLike[str] | None = None,
+        byte: int | None = None,
+        key: str | None = None,
+        problems: Sequence[dict[str, Any]] = (),
+    ) -> None:
+        super().__init__(text, path=path, byte=byte, key=key)
+        self.problems = list(problems)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (_again_with, (type(self), str(self), self.path, self.byte, self.key, self.problems))
+
+
+def _again_with(
+    kind: type[PackError],
+    text: str,
+    path: str | None,
+    byte: int | None,
+    key: str | None,
+    problems: list[dict[str, Any]],
+) -> PackError:
+    return kind(text, path=path, byte=byte, key=key, problems=problems)
+
+
+class TryAgainError(Error):
+    """The machine failed while it packed (a full disk), or another program is at work in that folder."""

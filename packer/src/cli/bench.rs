@@ -8,13 +8,14 @@ use tarflume::fetch::fetched::Verify;
 use tarflume::source::open::SourceKind;
 use tarflume::{Shuffle, Size};
 
+use super::out;
 use super::words::{self, Format};
-use super::{out, size};
 use crate::bench;
 use crate::bench::options::{Options, Until};
 use crate::bench::report::{Accelerator, Rate, Report};
 use crate::exit::Exit;
 use crate::failure::Outcome;
+use crate::size;
 use crate::units;
 
 const AFTER: &str = "\

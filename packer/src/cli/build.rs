@@ -3,12 +3,11 @@
 use super::packing::{self, RunArgs};
 use super::source_args::SourceArgs;
 use super::{progress, summary};
+use crate::building::{self, Built};
 use crate::exit::Exit;
 use crate::failure::Outcome;
-use crate::finalize::finalize;
 use crate::interrupt;
 use crate::prepare::{Prepared, prepare};
-use crate::problem::Problem;
 use crate::scan::ScanCounter;
 
 /// Packs folders into shards, checks every file on the way, and publishes a data set.
@@ -71,15 +70,14 @@ pub(super) fn run(args: &Args) -> Outcome {
     let options =
         args.run.options(request.policy, request.jobs, request.roots.clone(), ready.plan.foot())?;
     let ran = packing::run_shown(&ready.plan, &ready.staging, &shards, &options, show)?;
-    let foot = ready.plan.foot();
-    if ran.refused > 0 {
-        let mut values = foot.problems.clone();
-        values.extend(ran.problems.iter().map(Problem::to_value));
-        crate::finalize::write_problems(&ready.staging.problems_path(), &values)?;
-        summary::refused_run(&request.out, &ran, show);
-        return Ok(Exit::Problems);
+    match building::conclude(&ready, ran)? {
+        Built::Refused(ran) => {
+            summary::refused_run(&request.out, &ran, show);
+            Ok(Exit::Problems)
+        }
+        Built::Published(manifest, ran) => {
+            summary::published(&request.out, &manifest, &ready.scanned, &ran, show);
+            Ok(Exit::Done)
+        }
     }
-    let manifest = finalize(&ready.staging, foot)?;
-    summary::published(&request.out, &manifest, &ready.scanned, &ran, show);
-    Ok(Exit::Done)
 }

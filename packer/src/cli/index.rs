@@ -10,6 +10,7 @@ use crate::exit::Exit;
 use crate::failure::{Failure, Outcome};
 use crate::indexing::shard::Made;
 use crate::indexing::{self, Done, Indexed, Options};
+use crate::interrupt::Stop;
 use crate::problem::Problems;
 use crate::units;
 
@@ -67,6 +68,7 @@ pub(super) fn run(args: &Args) -> Outcome {
         force: args.force,
         allow_missing_end: args.allow_missing_end,
         jobs: args.jobs.unwrap_or_else(out::processors),
+        stop: Stop::BY_SIGNAL,
     };
     let mut exit = Exit::Done;
     for path in &args.paths {

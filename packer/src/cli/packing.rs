@@ -2,17 +2,16 @@
 
 use std::path::PathBuf;
 
-use clap::ValueEnum;
 use tarflume_formats::Plan;
 use tarflume_formats::plan::PlanFoot;
 use tarflume_formats::shard::Durability;
 
-use super::progress::{self, Goal};
+use super::progress;
 use super::source_args::ShowArgs;
-use crate::check::CheckLevel;
 use crate::failure::Failure;
+use crate::progress::Goal;
 use crate::quarantine::Policy;
-use crate::running::options::{Checks, RunOptions};
+use crate::running::options::RunOptions;
 use crate::running::{self, Ran, RunCounter};
 use crate::staging::Staging;
 
@@ -36,24 +35,12 @@ impl RunArgs {
         roots: Vec<PathBuf>,
         foot: &PlanFoot,
     ) -> Result<RunOptions, Failure> {
-        let level = foot.options.get("check").and_then(|word| word.as_str()).unwrap_or_default();
-        let level = CheckLevel::from_str(level, false).map_err(|_| {
-            Failure::bad_data(format!("the plan asks for an unknown check '{level}'"))
-        })?;
-        if roots.len() != foot.roots.len() {
-            return Err(Failure::usage(format!(
-                "the plan has {} source folders, {} were given",
-                foot.roots.len(),
-                roots.len()
-            )));
+        let mut options = RunOptions::of_plan(foot, policy, jobs, roots)?;
+        options.checks.times = !self.ignore_times;
+        if self.no_fsync {
+            options.durability = Durability::Cached;
         }
-        Ok(RunOptions {
-            checks: Checks { level, times: !self.ignore_times },
-            policy,
-            jobs,
-            durability: if self.no_fsync { Durability::Cached } else { Durability::Synced },
-            roots,
-        })
+        Ok(options)
     }
 }
 
@@ -66,10 +53,7 @@ pub(super) fn run_shown(
     show: ShowArgs,
 ) -> Result<Ran, Failure> {
     let counter = RunCounter::default();
-    let goal = Goal {
-        bytes: shards.iter().map(|&s| plan.foot().shards[s].source_bytes).sum(),
-        shards: shards.len() as u64,
-    };
+    let goal = Goal::of(plan.foot(), shards);
     progress::during_run(show.mode(), &counter, goal, || {
         running::run(plan, staging, shards, options, &counter)
     })

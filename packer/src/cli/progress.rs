@@ -4,12 +4,12 @@
 //! threads that work know nothing of it.
 
 use std::io::IsTerminal;
-use std::sync::atomic::Ordering;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use crate::progress::{Goal, Now};
 use crate::running::RunCounter;
 use crate::scan::ScanCounter;
 use crate::units;
@@ -48,13 +48,6 @@ impl Mode {
             _ => Duration::from_secs(5),
         }
     }
-}
-
-/// What the whole will come to.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Goal {
-    pub(super) bytes: u64,
-    pub(super) shards: u64,
 }
 
 /// Shows a scan while `work` runs.
@@ -135,71 +128,4 @@ fn bar(mode: Mode, template: &str, length: Option<u64>) -> ProgressBar {
     let style = ProgressStyle::with_template(template);
     bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("=> "));
     bar
-}
-
-/// One reading of the counters.
-struct Now {
-    bytes: u64,
-    samples: u64,
-    shards: u64,
-    problems: u64,
-    goal: Goal,
-    seconds: f64,
-}
-
-impl Now {
-    fn of(counter: &RunCounter, goal: Goal, start: Instant) -> Now {
-        Now {
-            bytes: counter.bytes.load(Ordering::Relaxed),
-            samples: counter.samples.load(Ordering::Relaxed),
-            shards: counter.shards.load(Ordering::Relaxed),
-            problems: counter.problems.load(Ordering::Relaxed),
-            goal,
-            seconds: start.elapsed().as_secs_f64().max(1e-3),
-        }
-    }
-
-    fn bytes_per_second(&self) -> f64 {
-        self.bytes as f64 / self.seconds
-    }
-
-    /// Seconds to go, once there is something to tell them from.
-    fn eta_seconds(&self) -> Option<u64> {
-        let left = self.goal.bytes.saturating_sub(self.bytes) as f64;
-        (self.bytes > 0).then(|| (left / self.bytes_per_second()).ceil() as u64)
-    }
-
-    fn line(&self) -> String {
-        let problems = match self.problems {
-            0 => String::new(),
-            n => format!("  {}", units::counted(n, "problem", "problems")),
-        };
-        let eta = self.eta_seconds().map_or("?".into(), |s| format!("{}:{:02}", s / 60, s % 60));
-        format!(
-            "{} of {}  {} samples/s  {:.0} MB/s  shards {}/{}  ETA {eta}{problems}",
-            units::bytes(self.bytes),
-            units::bytes(self.goal.bytes),
-            units::count((self.samples as f64 / self.seconds) as u64),
-            self.bytes_per_second() / 1e6,
-            self.shards,
-            self.goal.shards,
-        )
-    }
-
-    fn json(&self) -> serde_json::Value {
-        serde_json::json!({
-            "event": "progress",
-            "phase": "pack",
-            "bytes": self.bytes,
-            "total_bytes": self.goal.bytes,
-            "samples": self.samples,
-            "samples_per_s": self.samples as f64 / self.seconds,
-            "bytes_per_s": self.bytes_per_second(),
-            "shards": self.shards,
-            "total_shards": self.goal.shards,
-            "problems": self.problems,
-            "eta_s": self.eta_seconds(),
-            "seconds": self.seconds,
-        })
-    }
 }

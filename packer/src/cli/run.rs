@@ -6,10 +6,11 @@ use tarflume::rank;
 
 use super::packing::{self, RunArgs};
 use super::source_args::ShowArgs;
-use super::{summary, words};
+use super::summary;
 use crate::exit::Exit;
 use crate::failure::{Failure, Outcome};
 use crate::quarantine::Policy;
+use crate::request::jobs;
 use crate::staging::Staging;
 use crate::{finalize, interrupt};
 
@@ -86,7 +87,7 @@ pub(super) fn run(args: &Args) -> Outcome {
         [] => foot.roots.iter().map(PathBuf::from).collect(),
         given => given.to_vec(),
     };
-    let options = args.run.options(policy, words::jobs(args.jobs), roots, foot)?;
+    let options = args.run.options(policy, jobs(args.jobs), roots, foot)?;
     let ran = packing::run_shown(&plan, &staging, &shards, &options, args.show);
     let ran = match ran {
         // Somebody else finished every shard and published while this attempt was at work.

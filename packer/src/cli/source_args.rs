@@ -3,19 +3,13 @@
 
 use std::path::PathBuf;
 
-use super::{excluded, progress, size, words};
+use super::progress;
 use crate::check::CheckLevel;
 use crate::failure::Failure;
-use crate::planning::Shape;
-use crate::planning::deal::Cut;
 use crate::prepare::Request;
 use crate::quarantine::Policy;
-use crate::scan::exts::{ExtMap, Require};
-use crate::scan::options::ScanOptions;
-use crate::scan::rules::NameRules;
-
-/// The default of `--shard-size`.
-const SHARD_SIZE: u64 = 256 << 20;
+use crate::request::Asked;
+use crate::size;
 
 /// Source, output, shape.
 #[derive(Debug, clap::Args)]
@@ -126,72 +120,28 @@ impl ShowArgs {
 impl SourceArgs {
     /// The request that the arguments mean.
     pub(super) fn request(&self, dry_run: bool) -> Result<Request, Failure> {
-        let flag = |flag: &'static str| move |e: String| Failure::usage(format!("{flag}: {e}"));
-        let names = NameRules::parse(&self.names).map_err(flag("--names"))?;
-        let exts = ExtMap::parse(&self.ext_map).map_err(flag("--ext-map"))?;
-        let require = Require::parse(&self.require);
-        let listed = excluded::listed(&self.exclude)?;
-        self.check_prefix()?;
-        let shape = Shape {
-            cut: self.cut(),
+        let asked = Asked {
+            sources: self.sources.clone(),
+            out: self.out.clone(),
+            shard_size: self.shard_size,
+            shard_samples: self.shard_samples,
+            shards: self.shards,
             prefix: self.prefix.clone(),
             shuffle: self.shuffle,
+            require: self.require.clone(),
+            ext_map: self.ext_map.clone(),
+            names: self.names.clone(),
+            exclude: self.exclude.clone(),
+            follow_links: self.follow_links,
+            entry_points: !self.no_entry_points,
             dedupe: self.dedupe,
             limit: self.limit,
-            check: words::word_of(self.check),
-            names: names.to_string(),
-            require: require.to_text(),
-            ext_map: exts.to_text(),
-            exclude: excluded::planned(&self.exclude, &listed),
-            follow_links: self.follow_links,
-        };
-        let absolute = |path: &PathBuf| {
-            std::path::absolute(path).map_err(|e| Failure::io(e, "find the folder", path))
-        };
-        let roots = self.sources.iter().map(absolute).collect::<Result<Vec<_>, _>>()?;
-        if let Some(root) = roots.iter().find(|r| r.to_str().is_none()) {
-            let text =
-                format!("the path of {} is not UTF-8; pack it by another path", root.display());
-            return Err(Failure::usage(text));
-        }
-        let scan = ScanOptions {
-            follow_links: self.follow_links,
-            exts,
-            require,
-            names,
-            exclude: excluded::globs(&self.exclude)?,
-            listed,
-        };
-        Ok(Request {
-            roots,
-            out: self.out.clone(),
-            scan,
-            shape,
-            // Nothing is read code by code whose content is not to be looked at.
-            entry_points: !self.no_entry_points && self.check != CheckLevel::None,
-            policy: self.on_problem,
-            jobs: words::jobs(self.jobs),
+            check: self.check,
+            on_problem: self.on_problem,
+            jobs: self.jobs,
             fresh: self.fresh,
             dry_run,
-        })
-    }
-
-    fn cut(&self) -> Cut {
-        match (self.shards, self.shard_samples) {
-            (Some(shards), _) => Cut::Shards(shards),
-            (None, None) => {
-                Cut::Limits { bytes: Some(self.shard_size.unwrap_or(SHARD_SIZE)), samples: None }
-            }
-            (None, samples) => Cut::Limits { bytes: self.shard_size, samples },
-        }
-    }
-
-    fn check_prefix(&self) -> Result<(), Failure> {
-        let good = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
-        if !self.prefix.is_empty() && self.prefix.chars().all(good) {
-            return Ok(());
-        }
-        let text = format!("--prefix '{}': letters, digits, '-' and '_' only", self.prefix);
-        Err(Failure::usage(text))
+        };
+        asked.request()
     }
 }

@@ -8,6 +8,7 @@ use tarflume_formats::Manifest;
 use tarflume_formats::plan::PlanFoot;
 
 use super::source_args::ShowArgs;
+use crate::building;
 use crate::prepare::{Ready, Scanned};
 use crate::problem::{Problem, counts};
 use crate::running::Ran;
@@ -103,12 +104,10 @@ fn absent(scanned: &Scanned, show: ShowArgs) {
 pub(super) fn refused_scan(out: &Path, scanned: &Scanned, show: ShowArgs) {
     absent(scanned, show);
     problems(&scanned.problems, Some(&out.join("problems.jsonl")), show);
-    let text =
-        "nothing was packed; mend the files, or leave them out with --on-problem skip|quarantine";
     if show.is_json() {
         println!("{}", json!({"event": "refused", "problems": scanned.problems.len()}));
     } else {
-        eprintln!("{text}");
+        eprintln!("{}", building::MEND);
     }
 }
 
@@ -119,11 +118,7 @@ pub(super) fn refused_run(out: &Path, ran: &Ran, show: ShowArgs) {
         println!("{value}");
         return;
     }
-    eprintln!(
-        "nothing was published; {} kept. To leave the bad samples out, run the same command with \
-         --on-problem skip|quarantine; after mending the files, with --fresh",
-        units::counted(ran.packed + ran.skipped, "finished shard is", "finished shards are")
-    );
+    eprintln!("{}", building::kept(ran));
 }
 
 pub(super) fn dry_run(foot: &PlanFoot, scanned: &Scanned, show: ShowArgs) {

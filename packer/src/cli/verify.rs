@@ -7,7 +7,7 @@ use super::out::{self, Bar};
 use super::words::Format;
 use crate::exit::Exit;
 use crate::failure::Outcome;
-use crate::units;
+use crate::interrupt::Stop;
 use crate::verify::{self, Level, Options, Report};
 
 const AFTER: &str = "\
@@ -62,6 +62,7 @@ pub(super) fn run(args: &Args) -> Outcome {
         level: args.level,
         require: args.require.as_ref().map(split),
         jobs: args.jobs.unwrap_or_else(out::processors),
+        stop: Stop::BY_SIGNAL,
     };
     let bar = Bar::new(args.quiet);
     // Whatever keeps it from running, CI must be able to tell it from problems.
@@ -84,39 +85,8 @@ fn json(report: &Report) -> std::io::Result<()> {
 
 fn text(report: &Report, quiet: bool) -> std::io::Result<()> {
     let mut to = out::stdout();
-    for problem in &report.problems {
-        writeln!(to, "{problem}")?;
-    }
-    if report.unlisted > 0 {
-        writeln!(to, "at least {} more are not listed", units::count(report.unlisted))?;
-    }
     if !(quiet && report.whole) {
-        writeln!(to, "{}", summary(report))?;
+        writeln!(to, "{report}")?;
     }
     to.flush()
-}
-
-/// `12 shards, 34,567 samples, 3.2 GB: whole`, or how many problems of which kind.
-fn summary(report: &Report) -> String {
-    let mut line = format!(
-        "{}, {}, {}: ",
-        units::counted(report.shards, "shard", "shards"),
-        units::counted(report.samples, "sample", "samples"),
-        units::bytes(report.bytes)
-    );
-    if report.whole {
-        line.push_str("whole");
-    } else {
-        let kinds: Vec<String> =
-            report.counts.iter().map(|(kind, n)| format!("{kind} {}", units::count(*n))).collect();
-        let total = units::counted(report.problems.len() as u64, "problem", "problems");
-        line.push_str(&format!("{total} ({})", kinds.join(", ")));
-    }
-    if report.shards_without_checksums > 0 && report.level > Level::Quick {
-        let shards = units::counted(report.shards_without_checksums, "shard has", "shards have");
-        line.push_str(&format!(
-            "\nnote: {shards} no checksums, so their data is not proved; add them with `pack index --force`"
-        ));
-    }
-    line
 }

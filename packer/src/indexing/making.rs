@@ -38,7 +38,7 @@ pub struct Read {
 /// Reads a tar and makes its sidecar in memory.
 ///
 /// # Errors
-/// The tar is damaged, ambiguous, compressed or without samples.
+/// The tar is damaged, ambiguous, compressed or without samples. An interruption.
 pub fn read_tar(tar: &Path, options: &Options, on_bytes: &(dyn Fn(u64) + Sync)) -> Result<Read> {
     let mut making = Making {
         tar,
@@ -52,6 +52,10 @@ pub fn read_tar(tar: &Path, options: &Options, on_bytes: &(dyn Fn(u64) + Sync)) 
     let mut warnings = Vec::new();
     let mut told = 0;
     loop {
+        if options.stop.requested() {
+            let ended = std::io::Error::from(std::io::ErrorKind::Interrupted);
+            return Err(Error::io(ended, "read on", tar));
+        }
         match making.reader.next_member() {
             Ok(Some(member)) => {
                 making.member(&member, options.reading).map_err(|e| at(e, tar, &member))?;

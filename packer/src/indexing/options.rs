@@ -2,8 +2,10 @@
 
 use tarflume_formats::reading::Reading;
 
+use crate::interrupt::Stop;
+
 /// How tars are indexed.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Options {
     /// By headers alone (no digests, checksums or dimensions), or every byte.
     pub reading: Reading,
@@ -15,4 +17,6 @@ pub struct Options {
     pub allow_missing_end: bool,
     /// Shards worked on at the same time.
     pub jobs: usize,
+    /// Ends it before its time.
+    pub stop: Stop,
 }

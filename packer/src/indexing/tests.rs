@@ -11,6 +11,7 @@ use tarflume_formats::shard::{Durability, ShardWriter, index_path};
 use super::*;
 use crate::check::Content;
 use crate::exit::Exit;
+use crate::interrupt::Stop;
 
 const EVERYTHING: Options = Options {
     reading: Reading::Everything,
@@ -18,6 +19,7 @@ const EVERYTHING: Options = Options {
     force: false,
     allow_missing_end: false,
     jobs: 2,
+    stop: Stop::BY_SIGNAL,
 };
 
 fn run(path: &Path, options: &Options) -> Done {

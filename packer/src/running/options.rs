@@ -2,9 +2,13 @@
 
 use std::path::PathBuf;
 
+use clap::ValueEnum;
+use tarflume_formats::plan::PlanFoot;
 use tarflume_formats::shard::Durability;
 
 use crate::check::CheckLevel;
+use crate::failure::Failure;
+use crate::interrupt::Stop;
 use crate::quarantine::Policy;
 
 /// How closely files are looked at while they are packed.
@@ -29,4 +33,34 @@ pub struct RunOptions {
     pub durability: Durability,
     /// The source folders, in the order of the plan.
     pub roots: Vec<PathBuf>,
+    /// Ends it before its time.
+    pub stop: Stop,
+}
+
+impl RunOptions {
+    /// The options of a run of this plan: everything compared and synced, ended by signals alone.
+    ///
+    /// # Errors
+    /// A plan of a check that is not known here; another number of source folders than it has.
+    pub fn of_plan(
+        foot: &PlanFoot,
+        policy: Policy,
+        jobs: usize,
+        roots: Vec<PathBuf>,
+    ) -> Result<RunOptions, Failure> {
+        let level = foot.options.get("check").and_then(|word| word.as_str()).unwrap_or_default();
+        let level = CheckLevel::from_str(level, false).map_err(|_| {
+            Failure::bad_data(format!("the plan asks for an unknown check '{level}'"))
+        })?;
+        if roots.len() != foot.roots.len() {
+            return Err(Failure::usage(format!(
+                "the plan has {} source folders, {} were given",
+                foot.roots.len(),
+                roots.len()
+            )));
+        }
+        let checks = Checks { level, times: true };
+        let durability = Durability::Synced;
+        Ok(RunOptions { checks, policy, jobs, durability, roots, stop: Stop::BY_SIGNAL })
+    }
 }

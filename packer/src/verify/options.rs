@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+use crate::interrupt::Stop;
+
 /// How closely is looked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, clap::ValueEnum)]
 #[serde(rename_all = "kebab-case")]
@@ -24,4 +26,6 @@ pub struct Options {
     pub require: Option<Vec<String>>,
     /// Shards worked on at the same time.
     pub jobs: usize,
+    /// Ends it before its time.
+    pub stop: Stop,
 }

@@ -14,10 +14,11 @@ use tarflume_formats::{Index, name};
 
 use super::cursor::{Cursor, Listed};
 use super::kinds;
-use super::options::Level;
+use super::options::{Level, Options};
 use super::points::{Jpegs, Wrong, misfit};
 use crate::check::{CheckLevel, Content};
 use crate::indexing::rows::{Rows, part_of};
+use crate::interrupt::Stop;
 use crate::problem::{Problem, ProblemKind, Problems};
 
 /// Parts up to this length are looked at whole; longer ones in pieces.
@@ -47,6 +48,7 @@ struct Pass<'a> {
     /// True if the tar is as long as the sidecar says: then every part it lists must be there.
     same_length: bool,
     decode: bool,
+    stop: &'a Stop,
     rows: Rows,
     problems: Problems,
     jpegs: Jpegs<'a>,
@@ -61,7 +63,7 @@ struct Pass<'a> {
 pub fn over(
     tar: &Path,
     sidecar: Option<&Index>,
-    level: Level,
+    options: &Options,
     on_bytes: &(dyn Fn(u64) + Sync),
 ) -> Result<Passed> {
     let reader = TarReader::open(tar, Reading::Everything)?;
@@ -70,7 +72,8 @@ pub fn over(
         same_length: sidecar.is_some_and(|index| index.tar().length == reader.length()),
         reader,
         cursor: sidecar.map(Cursor::new).transpose()?,
-        decode: level == Level::Decode,
+        decode: options.level == Level::Decode,
+        stop: &options.stop,
         rows: Rows::new(),
         problems: Problems::default(),
         jpegs: Jpegs::default(),
@@ -91,6 +94,9 @@ impl<'a> Pass<'a> {
     /// Goes over all members; true if the end marker was reached.
     fn walk(&mut self) -> Result<bool> {
         loop {
+            if self.stop.requested() {
+                return Ok(false); // nobody will see what was found
+            }
             match self.reader.next_member() {
                 Ok(Some(member)) => self.member(&member)?,
                 Ok(None) => match self.early_end() {

@@ -10,7 +10,7 @@ use tarflume_formats::reading::{Reading, TarReader};
 use tarflume_formats::shard::index_path;
 
 use super::kinds;
-use super::options::Level;
+use super::options::{Level, Options};
 use super::pass::{self, Passed};
 use super::points;
 use super::sets::Target;
@@ -33,7 +33,7 @@ pub struct Proved {
 }
 
 /// Proves one shard.
-pub fn prove(target: Target, level: Level, on_bytes: &(dyn Fn(u64) + Sync)) -> Proved {
+pub fn prove(target: Target, options: &Options, on_bytes: &(dyn Fn(u64) + Sync)) -> Proved {
     let Target { tar, entry } = target;
     let mut proved = Proved {
         path: tar.clone(),
@@ -51,10 +51,10 @@ pub fn prove(target: Target, level: Level, on_bytes: &(dyn Fn(u64) + Sync)) -> P
     }
     let sidecar = open_sidecar(&tar, &mut proved.problems);
     proved.without_checksums = sidecar.as_ref().is_some_and(|index| !index.has_checksums());
-    let outcome = match level {
+    let outcome = match options.level {
         Level::Quick => quick(&tar, sidecar, entry.as_ref(), &mut proved),
         Level::Full | Level::Decode => {
-            full(&tar, sidecar, entry.as_ref(), level, on_bytes, &mut proved)
+            full(&tar, sidecar, entry.as_ref(), options, on_bytes, &mut proved)
         }
     };
     if let Err(error) = outcome {
@@ -115,12 +115,12 @@ fn full(
     tar: &Path,
     sidecar: Option<Index>,
     entry: Option<&ShardEntry>,
-    level: Level,
+    options: &Options,
     on_bytes: &(dyn Fn(u64) + Sync),
     proved: &mut Proved,
 ) -> Result<()> {
     let Passed { problems, facts, rows, ended, other_tar } =
-        pass::over(tar, sidecar.as_ref(), level, on_bytes)?;
+        pass::over(tar, sidecar.as_ref(), options, on_bytes)?;
     for problem in problems.listed {
         proved.problems.push(problem);
     }

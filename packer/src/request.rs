@@ -1,0 +1,165 @@
+//! What a person asks for, as text and numbers, made into a [`Request`]: one reading for the command
+//! line and for Python.
+
+use std::path::PathBuf;
+
+use clap::ValueEnum;
+
+use crate::check::CheckLevel;
+use crate::failure::Failure;
+use crate::interrupt::Stop;
+use crate::planning::Shape;
+use crate::planning::deal::Cut;
+use crate::prepare::Request;
+use crate::quarantine::Policy;
+use crate::scan::excluded;
+use crate::scan::exts::{ExtMap, Require};
+use crate::scan::options::ScanOptions;
+use crate::scan::rules::NameRules;
+
+/// A shard's largest size unless another is asked for.
+pub const SHARD_SIZE: u64 = 256 << 20;
+
+/// What is asked for. The fields are the flags of `pack build`.
+#[derive(Debug, Clone)]
+#[expect(missing_docs, reason = "`pack build --help` has them, word for word")]
+pub struct Asked {
+    pub sources: Vec<PathBuf>,
+    pub out: PathBuf,
+    pub shard_size: Option<u64>,
+    pub shard_samples: Option<u64>,
+    pub shards: Option<u64>,
+    pub prefix: String,
+    pub shuffle: Option<u64>,
+    pub require: String,
+    pub ext_map: String,
+    pub names: String,
+    pub exclude: Vec<String>,
+    pub follow_links: bool,
+    pub entry_points: bool,
+    pub dedupe: bool,
+    pub limit: Option<u64>,
+    pub check: CheckLevel,
+    pub on_problem: Policy,
+    pub jobs: Option<u64>,
+    pub fresh: bool,
+    pub dry_run: bool,
+}
+
+impl Asked {
+    /// What `pack build SOURCES -o OUT` asks for.
+    pub fn new(sources: Vec<PathBuf>, out: PathBuf) -> Asked {
+        Asked {
+            sources,
+            out,
+            shard_size: None,
+            shard_samples: None,
+            shards: None,
+            prefix: "shard".into(),
+            shuffle: None,
+            require: Require::default().to_text(),
+            ext_map: ExtMap::default().to_text(),
+            names: String::new(),
+            exclude: Vec::new(),
+            follow_links: false,
+            entry_points: true,
+            dedupe: false,
+            limit: None,
+            check: CheckLevel::Structure,
+            on_problem: Policy::Fail,
+            jobs: None,
+            fresh: false,
+            dry_run: false,
+        }
+    }
+
+    /// The request that it means, ended by signals alone.
+    ///
+    /// # Errors
+    /// Wrong usage: a word that is none, a list that can't be read, a path that is not UTF-8.
+    pub fn request(self) -> Result<Request, Failure> {
+        let flag = |flag: &'static str| move |e: String| Failure::usage(format!("{flag}: {e}"));
+        let names = NameRules::parse(&self.names).map_err(flag("--names"))?;
+        let exts = ExtMap::parse(&self.ext_map).map_err(flag("--ext-map"))?;
+        let require = Require::parse(&self.require);
+        let listed = excluded::listed(&self.exclude)?;
+        check_prefix(&self.prefix)?;
+        let check = self.check.to_possible_value();
+        let shape = Shape {
+            cut: self.cut(),
+            prefix: self.prefix.clone(),
+            shuffle: self.shuffle,
+            dedupe: self.dedupe,
+            limit: self.limit,
+            check: check.map(|value| value.get_name().to_string()).unwrap_or_default(),
+            names: names.to_string(),
+            require: require.to_text(),
+            ext_map: exts.to_text(),
+            exclude: excluded::planned(&self.exclude, &listed),
+            follow_links: self.follow_links,
+        };
+        let scan = ScanOptions {
+            follow_links: self.follow_links,
+            exts,
+            require,
+            names,
+            exclude: excluded::globs(&self.exclude)?,
+            listed,
+        };
+        Ok(Request {
+            roots: self.roots()?,
+            out: self.out,
+            scan,
+            shape,
+            // Nothing is read code by code whose content is not to be looked at.
+            entry_points: self.entry_points && self.check != CheckLevel::None,
+            policy: self.on_problem,
+            jobs: jobs(self.jobs),
+            fresh: self.fresh,
+            dry_run: self.dry_run,
+            stop: Stop::BY_SIGNAL,
+        })
+    }
+
+    fn roots(&self) -> Result<Vec<PathBuf>, Failure> {
+        let absolute = |path: &PathBuf| {
+            std::path::absolute(path).map_err(|e| Failure::io(e, "find the folder", path))
+        };
+        let roots = self.sources.iter().map(absolute).collect::<Result<Vec<_>, _>>()?;
+        if let Some(root) = roots.iter().find(|r| r.to_str().is_none()) {
+            let text =
+                format!("the path of {} is not UTF-8; pack it by another path", root.display());
+            return Err(Failure::usage(text));
+        }
+        Ok(roots)
+    }
+
+    fn cut(&self) -> Cut {
+        match (self.shards, self.shard_samples) {
+            (Some(shards), _) => Cut::Shards(shards),
+            (None, None) => {
+                Cut::Limits { bytes: Some(self.shard_size.unwrap_or(SHARD_SIZE)), samples: None }
+            }
+            (None, samples) => Cut::Limits { bytes: self.shard_size, samples },
+        }
+    }
+}
+
+/// The number of threads: as asked, or the machine's cores.
+pub fn jobs(asked: Option<u64>) -> usize {
+    let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+    asked.map_or_else(cores, |n| n as usize)
+}
+
+/// What shards may be called.
+///
+/// # Errors
+/// Characters that some reader of file names takes for more than that.
+pub fn check_prefix(prefix: &str) -> Result<(), Failure> {
+    let good = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
+    if !prefix.is_empty() && prefix.chars().all(good) {
+        return Ok(());
+    }
+    let text = format!("--prefix '{prefix}': letters, digits, '-' and '_' only");
+    Err(Failure::usage(text))
+}

@@ -1,0 +1,120 @@
+//! `Refused`: why something was not packed, as an exception of `tarflume.errors`.
+
+use std::path::PathBuf;
+
+use pyo3::exceptions::PyKeyboardInterrupt;
+use pyo3::prelude::*;
+use serde_json::{Value, json};
+use tarflume_packer::exit::Exit;
+use tarflume_packer::failure::Failure;
+use tarflume_packer::problem::Problem;
+
+use crate::errors::bug;
+
+/// Problems whose text stands in the exception's; its list has all.
+const SHOWN: usize = 3;
+
+/// Why there is no result.
+pub(crate) struct Refused {
+    exit: Exit,
+    text: String,
+    problems: Vec<Value>,
+}
+
+impl Refused {
+    pub(crate) fn failure(failure: Failure) -> Refused {
+        Refused { exit: failure.exit, text: failure.text, problems: Vec::new() }
+    }
+
+    /// Data with problems; `text` says what to do.
+    pub(crate) fn problems(text: &str, problems: &[Problem]) -> Refused {
+        let mut lines: Vec<String> = problems.iter().take(SHOWN).map(Problem::to_string).collect();
+        if problems.len() > SHOWN {
+            lines.push(format!("... and {} more", problems.len() - SHOWN));
+        }
+        lines.push(text.to_string());
+        let problems = problems.iter().map(Problem::to_value).collect();
+        Refused { exit: Exit::BadData, text: lines.join("\n"), problems }
+    }
+
+    /// Tars and manifests that were refused while `others` were indexed.
+    pub(crate) fn failures(refused: &[(PathBuf, Failure)], others: usize) -> Refused {
+        let bad = refused.iter().any(|(_, failure)| failure.exit == Exit::BadData);
+        let mut lines: Vec<String> =
+            refused.iter().take(SHOWN).map(|(_, failure)| failure.text.clone()).collect();
+        if refused.len() > SHOWN {
+            lines.push(format!("... and {} more", refused.len() - SHOWN));
+        }
+        lines.push(format!("{others} other tars have their sidecars"));
+        let problem = |(path, failure): &(PathBuf, Failure)| json!({"path": path.display().to_string(), "reason": failure.text});
+        Refused {
+            exit: if bad { Exit::BadData } else { Exit::TryAgain },
+            text: lines.join("\n"),
+            problems: refused.iter().map(problem).collect(),
+        }
+    }
+
+    /// The exception.
+    pub(crate) fn raised(&self, py: Python<'_>) -> PyErr {
+        self.made(py).unwrap_or_else(|failed| failed)
+    }
+
+    fn made(&self, py: Python<'_>) -> PyResult<PyErr> {
+        let text = keywords(&self.text);
+        let class = match self.exit {
+            Exit::Interrupted | Exit::Terminated => {
+                return Ok(PyKeyboardInterrupt::new_err(text));
+            }
+            Exit::Usage => "UsageError",
+            Exit::TryAgain => "TryAgainError",
+            _ => "PackError",
+        };
+        let class = py.import("tarflume.errors")?.getattr(class)?;
+        let error = class.call1((text,))?;
+        if self.exit == Exit::BadData {
+            error.setattr("problems", from_json(py, &Value::Array(self.problems.clone()))?)?;
+        }
+        Ok(PyErr::from_value(error))
+    }
+}
+
+/// A JSON value as Python's objects.
+pub(crate) fn from_json<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>> {
+    let text = serde_json::to_string(value).map_err(|_| bug("a value that is no JSON"))?;
+    py.import("json")?.call_method1("loads", (text,))
+}
+
+/// Flags of the command line as the keywords of the same name; commands in `..` stay as they are.
+fn keywords(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find("--") {
+        let (before, behind) = (&rest[..at], &rest[at + 2..]);
+        out.push_str(before);
+        let in_command = out.matches('`').count() % 2 == 1;
+        let begins = out.is_empty() || out.ends_with([' ', '(', '\n']);
+        if in_command || !begins {
+            out.push_str("--");
+            rest = behind;
+            continue;
+        }
+        let end = behind.find(|c: char| !c.is_ascii_lowercase() && c != '-');
+        let (name, more) = behind.split_at(end.unwrap_or(behind.len()));
+        out.push_str(&name.replace('-', "_"));
+        rest = more;
+        if matches!(name, "fresh" | "force") {
+            out.push_str("=True");
+        } else if takes_value(more) {
+            out.push('=');
+            rest = &more[1..];
+        }
+    }
+    out.push_str(rest);
+    out
+}
+
+/// `--shards 5`, `--on-problem skip|quarantine`; but not `--prefix was 'a'`.
+fn takes_value(behind: &str) -> bool {
+    let word = behind.strip_prefix(' ').and_then(|behind| behind.split(' ').next());
+    word.is_some_and(|word| !matches!(word, "was" | "to" | "and" | "or" | ""))
+}

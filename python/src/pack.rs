@@ -1,0 +1,167 @@
+//! The functions below `tarflume.pack`: keywords to the requests of the packer, and the command itself.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::ValueEnum;
+use pyo3::prelude::*;
+use tarflume_packer::check::CheckLevel;
+use tarflume_packer::interrupt::Stop;
+use tarflume_packer::quarantine::Policy;
+use tarflume_packer::request::{Asked, jobs};
+use tarflume_packer::verify::Level;
+use tarflume_packer::{cli, indexing, size, verify};
+
+use crate::errors::usage;
+use crate::failures::Refused;
+use crate::packing::{Work, reading};
+
+/// The most threads.
+const MANY: u64 = 1024;
+
+/// The choice that a word is, or all words that there are.
+pub(crate) fn choice<T: ValueEnum>(py: Python<'_>, what: &str, word: &str) -> PyResult<T> {
+    T::from_str(word, false).map_err(|_| {
+        let known: Vec<_> = T::value_variants()
+            .iter()
+            .filter_map(|choice| choice.to_possible_value())
+            .map(|value| format!("{:?}", value.get_name()))
+            .collect();
+        usage(py, format!("{what}={word:?} is not known; there are {}", known.join(", ")))
+    })
+}
+
+/// `jobs=`, as the command line takes it.
+fn threads(py: Python<'_>, asked: Option<u64>) -> PyResult<Option<u64>> {
+    match asked {
+        Some(n) if !(1..=MANY).contains(&n) => {
+            Err(usage(py, format!("jobs={n}: a number from 1 to {MANY} is needed")))
+        }
+        asked => Ok(asked),
+    }
+}
+
+/// `shard_size=`: a number of bytes, or text such as "256MiB".
+pub(crate) fn bytes(py: Python<'_>, what: &str, size: &Bound<'_, PyAny>) -> PyResult<u64> {
+    let text = size.str()?.to_string();
+    size::parse(&text).map_err(|told| usage(py, format!("{what}={text}: {told}")))
+}
+
+/// Begins to build a data set.
+#[pyfunction]
+#[pyo3(signature = (sources, out, *, shard_size=None, shard_samples=None, shards=None, prefix=None,
+       shuffle=None, require=None, ext_map=None, names=None, exclude=Vec::new(), follow_links=false,
+       entry_points=true, dedupe=false, limit=None, check="structure", on_problem="fail", jobs=None,
+       fresh=false, dry_run=false))]
+#[expect(clippy::too_many_arguments, reason = "keywords")]
+pub(crate) fn pack_build(
+    py: Python<'_>,
+    sources: Vec<PathBuf>,
+    out: PathBuf,
+    shard_size: Option<Bound<'_, PyAny>>,
+    shard_samples: Option<u64>,
+    shards: Option<u64>,
+    prefix: Option<String>,
+    shuffle: Option<u64>,
+    require: Option<String>,
+    ext_map: Option<String>,
+    names: Option<String>,
+    exclude: Vec<String>,
+    follow_links: bool,
+    entry_points: bool,
+    dedupe: bool,
+    limit: Option<u64>,
+    check: &str,
+    on_problem: &str,
+    jobs: Option<u64>,
+    fresh: bool,
+    dry_run: bool,
+) -> PyResult<Work> {
+    let usual = Asked::new(sources, out);
+    let shard_size = shard_size.map(|size| bytes(py, "shard_size", &size)).transpose()?;
+    if shards.is_some() && (shard_size.is_some() || shard_samples.is_some()) {
+        return Err(usage(py, "give shards=, or shard_size= and shard_samples=, but not both"));
+    }
+    for (what, number) in [("shards", shards), ("shard_samples", shard_samples), ("limit", limit)] {
+        if number == Some(0) {
+            return Err(usage(py, format!("{what}=0: at least 1 is needed")));
+        }
+    }
+    let asked = Asked {
+        shard_size,
+        shard_samples,
+        shards,
+        prefix: prefix.unwrap_or(usual.prefix),
+        shuffle,
+        require: require.unwrap_or(usual.require),
+        ext_map: ext_map.unwrap_or(usual.ext_map),
+        names: names.unwrap_or(usual.names),
+        exclude,
+        follow_links,
+        entry_points,
+        dedupe,
+        limit,
+        check: choice::<CheckLevel>(py, "check", check)?,
+        on_problem: choice::<Policy>(py, "on_problem", on_problem)?,
+        jobs: threads(py, jobs)?,
+        fresh,
+        dry_run,
+        ..usual
+    };
+    let request = py.detach(|| asked.request());
+    let mut request = request.map_err(|failure| Refused::failure(failure).raised(py))?;
+    request.stop = Stop::new();
+    Work::build(request)
+}
+
+/// Begins to verify data sets and tars.
+#[pyfunction]
+#[pyo3(signature = (paths, *, level="full", require=None, jobs=None))]
+pub(crate) fn pack_verify(
+    py: Python<'_>,
+    paths: Vec<PathBuf>,
+    level: &str,
+    require: Option<Vec<String>>,
+    jobs: Option<u64>,
+) -> PyResult<Work> {
+    let options = verify::Options {
+        level: choice::<Level>(py, "level", level)?,
+        require,
+        jobs: self::jobs(threads(py, jobs)?),
+        stop: Stop::new(),
+    };
+    Work::verify(paths, options)
+}
+
+/// Begins to index tars.
+#[pyfunction]
+#[pyo3(signature = (paths, *, headers=false, entry_points=false, force=false, allow_missing_end=false,
+       jobs=None))]
+pub(crate) fn pack_index(
+    py: Python<'_>,
+    paths: Vec<PathBuf>,
+    headers: bool,
+    entry_points: bool,
+    force: bool,
+    allow_missing_end: bool,
+    jobs: Option<u64>,
+) -> PyResult<Work> {
+    if headers && entry_points {
+        return Err(usage(py, "headers=True reads no JPEG: entry_points=True needs every byte"));
+    }
+    let options = indexing::Options {
+        reading: reading(headers),
+        entry_points,
+        force,
+        allow_missing_end,
+        jobs: self::jobs(threads(py, jobs)?),
+        stop: Stop::new(),
+    };
+    Work::index(paths, options)
+}
+
+/// Runs the command `pack`: its words, its own name first; gives the exit code.
+#[pyfunction]
+pub(crate) fn pack_command(py: Python<'_>, words: Vec<OsString>) -> u8 {
+    py.detach(|| cli::run(words))
+}

@@ -1,0 +1,255 @@
+//! `Work`: packing, verifying and indexing in a thread of their own, told to Python as events.
+//!
+//! Python polls: the interpreter's lock is free while the work runs, and Ctrl-C is Python's as ever.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use pyo3::prelude::*;
+use serde_json::{Value, json};
+use tarflume_formats::reading::Reading;
+use tarflume_packer::building::{self, Built};
+use tarflume_packer::failure::Failure;
+use tarflume_packer::indexing;
+use tarflume_packer::interrupt::Stop;
+use tarflume_packer::prepare::{Prepared, Request, Scanned, prepare};
+use tarflume_packer::problem::Problem;
+use tarflume_packer::progress::{Goal, Now};
+use tarflume_packer::running::options::RunOptions;
+use tarflume_packer::running::{self, RunCounter};
+use tarflume_packer::scan::ScanCounter;
+use tarflume_packer::verify;
+
+use crate::errors::bug;
+use crate::failures::{Refused, from_json};
+
+/// What a piece of work gives: JSON, or why there is none.
+pub(crate) type Outcome = Result<Value, Refused>;
+
+/// How far the work is.
+#[derive(Default)]
+struct Counters {
+    scan: ScanCounter,
+    run: RunCounter,
+    /// Known once the plan is in place, with the time at which packing began.
+    goal: OnceLock<(Goal, Instant)>,
+    /// Bytes of tars, of `verify` and `index`.
+    bytes: AtomicU64,
+}
+
+/// Packing, verifying or indexing, under way in threads of Rust. Made by `tarflume.pack`.
+#[pyclass(frozen, module = "tarflume._core")]
+pub struct Work {
+    phase: &'static str,
+    began: Instant,
+    stop: Stop,
+    counters: Arc<Counters>,
+    thread: Mutex<Option<Thread>>,
+}
+
+struct Thread {
+    handle: JoinHandle<Outcome>,
+    /// Closed when the work is over.
+    over: Receiver<()>,
+}
+
+impl Work {
+    fn begin(
+        phase: &'static str,
+        stop: Stop,
+        work: impl FnOnce(&Counters) -> Outcome + Send + 'static,
+    ) -> PyResult<Work> {
+        let counters = Arc::new(Counters::default());
+        let (done, over) = channel::<()>();
+        let counted = counters.clone();
+        let handle = std::thread::Builder::new().name("tarflume-pack".into()).spawn(move || {
+            let outcome = work(&counted);
+            drop(done);
+            outcome
+        })?;
+        let thread = Mutex::new(Some(Thread { handle, over }));
+        Ok(Work { phase, began: Instant::now(), stop, counters, thread })
+    }
+
+    pub(crate) fn build(request: Request) -> PyResult<Work> {
+        Work::begin("scan", request.stop.clone(), move |counters| build(&request, counters))
+    }
+
+    pub(crate) fn verify(paths: Vec<PathBuf>, options: verify::Options) -> PyResult<Work> {
+        Work::begin("verify", options.stop.clone(), move |counters| {
+            let report = verify::verify(&paths, &options, &|n| counters.add(n))?;
+            let value = serde_json::to_value(&report).unwrap_or_default(); // words and numbers only
+            Ok(json!({"report": value, "text": report.to_string()}))
+        })
+    }
+
+    pub(crate) fn index(paths: Vec<PathBuf>, options: indexing::Options) -> PyResult<Work> {
+        Work::begin("index", options.stop.clone(), move |counters| {
+            index(&paths, &options, counters)
+        })
+    }
+
+    fn held(&self) -> MutexGuard<'_, Option<Thread>> {
+        self.thread.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[pymethods]
+impl Work {
+    /// Waits for the end, so many seconds at most; true once it is over. Others run meanwhile.
+    fn wait(&self, py: Python<'_>, seconds: f64) -> bool {
+        let patience = Duration::from_secs_f64(seconds.clamp(0.0, 60.0));
+        py.detach(|| match self.held().as_ref() {
+            Some(thread) => {
+                thread.over.recv_timeout(patience) == Err(RecvTimeoutError::Disconnected)
+            }
+            None => true,
+        })
+    }
+
+    /// Asks it to end at its next sample. What is finished stays, nothing half-written does.
+    fn stop(&self) {
+        self.stop.request();
+    }
+
+    /// How far it is: an event, with `"line"` for people.
+    fn progress<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let seconds = self.began.elapsed().as_secs_f64();
+        let event = match (self.phase, self.counters.goal.get()) {
+            (_, Some((goal, began))) => {
+                let now = Now::of(&self.counters.run, *goal, *began);
+                let mut event = now.json();
+                event["line"] = format!("packing: {}", now.line()).into();
+                event
+            }
+            ("scan", None) => {
+                let names = self.counters.scan.names();
+                json!({"event": "progress", "phase": "scan", "names": names, "seconds": seconds,
+                       "line": format!("scanning: {names} names")})
+            }
+            (phase, None) => {
+                let bytes = self.counters.bytes.load(Ordering::Relaxed);
+                let rate = bytes as f64 / seconds.max(1e-3);
+                let line = format!("{phase}: {:.1} MB  {:.0} MB/s", bytes as f64 / 1e6, rate / 1e6);
+                json!({"event": "progress", "phase": phase, "bytes": bytes, "bytes_per_s": rate,
+                       "seconds": seconds, "line": line})
+            }
+        };
+        from_json(py, &event)
+    }
+
+    /// What it came to, once; waits for it.
+    fn result<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let joined = py.detach(|| self.held().take().map(|thread| thread.handle.join()));
+        match joined {
+            Some(Ok(Ok(value))) => from_json(py, &value),
+            Some(Ok(Err(refused))) => Err(refused.raised(py)),
+            Some(Err(_)) => Err(bug("packing ended by a panic")),
+            None => Err(bug("a result that was taken before")),
+        }
+    }
+}
+
+impl Drop for Work {
+    /// Nobody waits any more: ended, and waited for, so that no thread outlives its work.
+    fn drop(&mut self) {
+        let thread = self.thread.get_mut().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(thread) = thread {
+            self.stop.request();
+            Python::attach(|py| py.detach(|| drop(thread.handle.join())));
+        }
+    }
+}
+
+impl Counters {
+    fn add(&self, bytes: u64) {
+        self.bytes.fetch_add(bytes, Ordering::Relaxed);
+    }
+}
+
+fn build(request: &Request, counters: &Counters) -> Outcome {
+    let ready = match prepare(request, &counters.scan)? {
+        Prepared::Published { manifest, .. } => {
+            return Ok(json!({"manifest": manifest, "packed": 0, "skipped": manifest.shards.len(),
+                             "problems": []}));
+        }
+        Prepared::Refused(scanned) => {
+            return Err(Refused::problems(building::MEND, &scanned.problems));
+        }
+        Prepared::Dry(foot, scanned) => {
+            let shards: Vec<_> = foot
+                .shards
+                .iter()
+                .map(|s| json!({"name": s.name, "samples": s.samples, "bytes": s.bytes}))
+                .collect();
+            let plan = json!({"plan": foot.content, "samples": foot.samples, "bytes": foot.bytes,
+                              "shards": shards});
+            return Ok(json!({"manifest": plan, "packed": 0, "skipped": 0,
+                             "problems": scanned.problems}));
+        }
+        Prepared::Ready(ready) => ready,
+    };
+    let foot = ready.plan.foot();
+    let shards: Vec<usize> = (0..foot.shards.len()).collect();
+    let _ = counters.goal.set((Goal::of(foot, &shards), Instant::now()));
+    let mut options =
+        RunOptions::of_plan(foot, request.policy, request.jobs, request.roots.clone())?;
+    options.stop = request.stop.clone();
+    let ran = running::run(&ready.plan, &ready.staging, &shards, &options, &counters.run)?;
+    match building::conclude(&ready, ran)? {
+        Built::Refused(ran) => Err(Refused::problems(&building::kept(&ran), &ran.problems)),
+        Built::Published(manifest, ran) => Ok(json!({
+            "manifest": manifest, "packed": ran.packed, "skipped": ran.skipped,
+            "problems": all(&ready.scanned, &ran.problems),
+        })),
+    }
+}
+
+fn all<'a>(scanned: &'a Scanned, ran: &'a [Problem]) -> Vec<&'a Problem> {
+    scanned.problems.iter().chain(ran).collect()
+}
+
+/// Every path is gone through; what was refused is told at the end, together.
+fn index(paths: &[PathBuf], options: &indexing::Options, counters: &Counters) -> Outcome {
+    let (mut tars, mut manifests, mut refused) = (Vec::new(), Vec::new(), Vec::new());
+    for path in paths {
+        let done = indexing::index(path, options, &|n| counters.add(n))?;
+        for indexing::Indexed { tar, result } in done.tars {
+            match result {
+                Ok(made) => tars.push(json!({
+                    "path": tar.display().to_string(), "samples": made.entry.samples, "bytes": made.entry.bytes,
+                    "extensions": made.extensions, "kept": made.kept, "warnings": made.warnings,
+                    "entry_points": made.entry_points, "damaged": made.damaged.listed,
+                })),
+                Err(failure) => refused.push((tar, failure)),
+            }
+        }
+        match done.manifest {
+            Some(Ok(made)) => manifests.push(json!({
+                "path": made.path.display().to_string(), "kept": made.kept, "samples": made.manifest.samples,
+                "bytes": made.manifest.bytes, "shards": made.manifest.shards.len(),
+            })),
+            Some(Err(failure)) => refused.push((path.clone(), failure)),
+            None => {}
+        }
+    }
+    if refused.is_empty() {
+        return Ok(json!({"tars": tars, "manifests": manifests}));
+    }
+    Err(Refused::failures(&refused, tars.len()))
+}
+
+/// By headers alone, or every byte.
+pub(crate) fn reading(headers: bool) -> Reading {
+    if headers { Reading::Headers } else { Reading::Everything }
+}
+
+impl From<Failure> for Refused {
+    fn from(failure: Failure) -> Refused {
+        Refused::failure(failure)
+    }
+}

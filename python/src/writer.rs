@@ -1,0 +1,133 @@
+//! `Writer`: what stands below `tarflume.ShardWriter`: parts as bytes, to shards.
+
+use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
+use tarflume_formats::shard::Durability;
+use tarflume_packer::check::CheckLevel;
+use tarflume_packer::request::SHARD_SIZE;
+use tarflume_packer::scan::rules::NameRules;
+use tarflume_packer::writing::{DatasetWriter, Left, Options, Rejected};
+
+use crate::errors::usage;
+use crate::failures::{Refused, from_json};
+use crate::pack::{bytes, choice};
+
+/// Shards of samples that a program makes, one writer a data set.
+#[pyclass(frozen, module = "tarflume._core")]
+pub struct Writer {
+    out: PathBuf,
+    inner: Mutex<Option<DatasetWriter>>,
+}
+
+impl Writer {
+    fn held(&self) -> MutexGuard<'_, Option<DatasetWriter>> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The writer, taken: nobody writes any more.
+    fn taken(&self, py: Python<'_>) -> PyResult<DatasetWriter> {
+        py.detach(|| self.held().take()).ok_or_else(|| self.closed(py))
+    }
+
+    fn closed(&self, py: Python<'_>) -> PyErr {
+        usage(py, format!("this writer of {} is closed", self.out.display()))
+    }
+}
+
+#[pymethods]
+impl Writer {
+    #[new]
+    #[pyo3(signature = (out, *, shard_size=None, max_samples=None, prefix="shard", names="",
+           check="structure", entry_points=true, fsync=true, fresh=false))]
+    #[expect(clippy::too_many_arguments, reason = "keywords")]
+    fn new(
+        py: Python<'_>,
+        out: PathBuf,
+        shard_size: Option<Bound<'_, PyAny>>,
+        max_samples: Option<u64>,
+        prefix: &str,
+        names: &str,
+        check: &str,
+        entry_points: bool,
+        fsync: bool,
+        fresh: bool,
+    ) -> PyResult<Writer> {
+        if max_samples == Some(0) {
+            return Err(usage(py, "max_samples=0: at least 1 is needed"));
+        }
+        let check = choice::<CheckLevel>(py, "check", check)?;
+        let shard_size = shard_size.map(|size| bytes(py, "shard_size", &size)).transpose()?;
+        let options = Options {
+            prefix: prefix.into(),
+            // Cut by samples alone, if that is what was asked for.
+            shard_size: shard_size.unwrap_or(max_samples.map_or(SHARD_SIZE, |_| u64::MAX)),
+            shard_samples: max_samples,
+            names: NameRules::parse(names).map_err(|told| usage(py, format!("names=: {told}")))?,
+            check,
+            entry_points: entry_points && check != CheckLevel::None,
+            durability: if fsync { Durability::Synced } else { Durability::Cached },
+            fresh,
+        };
+        let made = py.detach(|| DatasetWriter::create(&out, options));
+        let inner = made.map_err(|failure| Refused::failure(failure).raised(py))?;
+        Ok(Writer { out, inner: Mutex::new(Some(inner)) })
+    }
+
+    /// Writes a sample: its key, and its parts by extension.
+    fn write(
+        &self,
+        py: Python<'_>,
+        key: &str,
+        parts: Vec<(String, PyBackedBytes)>,
+    ) -> PyResult<()> {
+        let written = py.detach(|| {
+            let parts: Vec<(&[u8], &[u8])> =
+                parts.iter().map(|(ext, bytes)| (ext.as_bytes(), &bytes[..])).collect();
+            self.held().as_mut().map(|writer| writer.write(key.as_bytes(), &parts))
+        });
+        match written {
+            Some(Ok(())) => Ok(()),
+            Some(Err(Rejected::Failure(failure))) => Err(Refused::failure(failure).raised(py)),
+            Some(Err(Rejected::Problem(problem))) => {
+                let text = "the sample was not written; others can be";
+                let error = Refused::problems(text, std::slice::from_ref(&*problem)).raised(py);
+                error.value(py).setattr("key", key)?;
+                Err(error)
+            }
+            None => Err(self.closed(py)),
+        }
+    }
+
+    /// Samples written so far.
+    #[getter]
+    fn samples(&self, py: Python<'_>) -> PyResult<u64> {
+        let samples = py.detach(|| self.held().as_ref().map(DatasetWriter::samples));
+        samples.ok_or_else(|| self.closed(py))
+    }
+
+    #[getter]
+    fn is_closed(&self, py: Python<'_>) -> bool {
+        py.detach(|| self.held().is_none())
+    }
+
+    /// Publishes the data set: its manifest.
+    fn finish<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let writer = self.taken(py)?;
+        let finished = py.detach(|| writer.finish());
+        let manifest = finished.map_err(|failure| Refused::failure(failure).raised(py))?;
+        let value = serde_json::to_value(&manifest).unwrap_or_default(); // words and numbers only
+        from_json(py, &value)
+    }
+
+    /// Gives up: finished shards, samples in them, and the folder in which they stay.
+    fn abandon(&self, py: Python<'_>) -> PyResult<(usize, u64, PathBuf)> {
+        let writer = self.taken(py)?;
+        let left = py.detach(|| writer.abandon());
+        let Left { shards, samples, folder } =
+            left.map_err(|failure| Refused::failure(failure).raised(py))?;
+        Ok((shards, samples, folder))
+    }
+}

@@ -1,0 +1,276 @@
+"""`diagnose`: where the time of a training step goes, for any loader, and what to change."""
+
+from __future__ import annotations
+
+import os
+import statistics
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+from .errors import UsageError
+
+__all__ = ["Diagnosis", "diagnose"]
+
+# Shares of a step below which waiting is not worth a change.
+_SMALL = 0.05
+
+
+class Diagnosis(dict[str, Any]):
+    """Times of a loader, in seconds and shares of 1; printed, a table that ends in what to change.
+
+    Keys: `steps` (measured), `warmup` (left out), `rows` (of a batch; None if it can't be told),
+    `first_batch_s`, `step_s` (mean), `batches_per_s`, `samples_per_s`, `fetch`, `transfer` and `compute` (each
+    with `mean_s`, `p50_s`, `p95_s`, `max_s`, `share` of the step; or None where it was not measured),
+    `bottleneck` ("fetch", "transfer" or "compute"), `loader` (its settings), `verdict`.
+    """
+
+    def __str__(self) -> str:
+        return _table(self)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (Diagnosis, (dict(self),))
+
+
+def diagnose(
+    loader: Iterable[Any],
+    steps: int = 50,
+    *,
+    step: Callable[[Any], object] | None = None,
+    warmup: int = 5,
+) -> Diagnosis:
+    """Takes batches of a loader and measures fetch, transfer and compute of each step.
+
+    Arguments:
+
+    - `loader`: a torch DataLoader, a loader of tarflume, or anything that can be iterated.
+    - `steps`: how many batches are measured; fewer if the loader ends before. `warmup`: how many come first and
+      are left out.
+    - `step`: what is done with a batch: the training step. Without it only fetch and transfer are measured, and
+      nobody can say whether the loader is fast enough.
+
+    Where PyTorch is loaded and has a CUDA device, tensors of a batch are moved there before `step`, measured by
+    events on the device; every step is waited for, so that the three times add up to it.
+
+    Raises `UsageError` if the loader ends within the warm-up.
+    """
+    if steps < 1 or warmup < 0:
+        raise UsageError(f"steps={steps}, warmup={warmup}: at least one step, and no less than no warm-up")
+    clock = _Cuda() if _has_cuda() else _Host()
+    times: dict[str, list[float]] = {"fetch": [], "transfer": [], "compute": []}
+    began = time.perf_counter()
+    batches = iter(loader)
+    first, rows, taken = 0.0, None, 0
+    while taken < warmup + steps:
+        start = time.perf_counter()
+        try:
+            batch = next(batches)
+        except StopIteration:
+            break
+        fetch = time.perf_counter() - start
+        if taken == 0:
+            first, rows = time.perf_counter() - began, _rows(batch)
+        transfer, compute = clock.step(batch, step)
+        taken += 1
+        if taken > warmup:
+            for name, seconds in (("fetch", fetch), ("transfer", transfer), ("compute", compute)):
+                if seconds is not None:
+                    times[name].append(seconds)
+    if batches is not loader:
+        _close(batches)
+    if taken <= warmup:
+        raise UsageError(f"the loader gave {taken} batches, and warmup={warmup} are left out: ask for less")
+    return _diagnosis(times, rows, first, warmup, loader)
+
+
+class _Host:
+    """Times of a step without a device."""
+
+    def step(self, batch: Any, step: Callable[[Any], object] | None) -> tuple[float | None, float | None]:
+        """Seconds of transfer and of compute; None for what there is none of."""
+        if step is None:
+            return None, None
+        start = time.perf_counter()
+        step(batch)
+        return None, time.perf_counter() - start
+
+
+class _Cuda:
+    """Times of a step by events on the current CUDA device."""
+
+    def __init__(self) -> None:
+        self._torch = sys.modules["torch"]
+        self._events = [self._torch.cuda.Event(enable_timing=True) for _ in range(2)]
+
+    def step(self, batch: Any, step: Callable[[Any], object] | None) -> tuple[float | None, float | None]:
+        """Seconds of transfer and of compute; None for what there is none of."""
+        start, moved = self._events
+        start.record()
+        batch = self._moved(batch)
+        moved.record()
+        self._torch.cuda.synchronize()
+        transfer = start.elapsed_time(moved) / 1e3
+        if step is None:
+            return transfer, None
+        # By the wall clock: what a step does on the host keeps the device waiting, too.
+        began = time.perf_counter()
+        step(batch)
+        self._torch.cuda.synchronize()
+        return transfer, time.perf_counter() - began
+
+    def _moved(self, value: Any) -> Any:
+        if isinstance(value, self._torch.Tensor):
+            return value.to("cuda", non_blocking=True)
+        if isinstance(value, dict):
+            return {name: self._moved(part) for name, part in value.items()}
+        if isinstance(value, tuple) and hasattr(value, "_fields"):
+            return type(value)(*map(self._moved, value))
+        if isinstance(value, (list, tuple)):
+            return type(value)(map(self._moved, value))
+        return value
+
+
+def _has_cuda() -> bool:
+    torch = sys.modules.get("torch")
+    return torch is not None and bool(torch.cuda.is_available())
+
+
+def _close(batches: Iterator[Any]) -> None:
+    """Ends what the iterator has running; a foreign one ends when it is dropped."""
+    close = getattr(batches, "close", None)
+    if callable(close):
+        close()
+
+
+def _rows(batch: Any) -> int | None:
+    """Samples of a batch, if they can be told."""
+    rows = getattr(batch, "rows", None)
+    if isinstance(rows, int):
+        return rows
+    shape = getattr(batch, "shape", None)
+    if shape:
+        return int(shape[0])
+    if isinstance(batch, Mapping):
+        found = (_rows(value) for value in batch.values())
+    elif isinstance(batch, (list, tuple)):
+        found = (_rows(value) for value in batch)
+    else:
+        return None
+    return next((rows for rows in found if rows is not None), None)
+
+
+def _diagnosis(
+    times: dict[str, list[float]], rows: int | None, first: float, warmup: int, loader: object
+) -> Diagnosis:
+    steps = len(times["fetch"])
+    total = sum(map(sum, times.values()))
+    parts = {name: _part(seconds, total) for name, seconds in times.items()}
+    step_s = total / steps
+    facts = Diagnosis(
+        steps=steps,
+        warmup=warmup,
+        rows=rows,
+        first_batch_s=first,
+        step_s=step_s,
+        batches_per_s=_rate(1, step_s),
+        samples_per_s=None if rows is None else _rate(rows, step_s),
+        **parts,
+        bottleneck=max((name for name in times if times[name]), key=lambda name: sum(times[name])),
+        loader=_settings(loader),
+    )
+    facts["verdict"] = _verdict(facts, loader)
+    return facts
+
+
+def _rate(count: int, seconds: float) -> float:
+    return count / seconds if seconds > 0 else float("inf")
+
+
+def _part(seconds: list[float], total: float) -> dict[str, float] | None:
+    if not seconds:
+        return None
+    ordered = sorted(seconds)
+    return {
+        "mean_s": statistics.fmean(seconds),
+        "p50_s": statistics.median(ordered),
+        "p95_s": ordered[min(len(ordered) - 1, int(0.95 * len(ordered)))],
+        "max_s": ordered[-1],
+        "share": sum(seconds) / total if total > 0 else 0.0,
+    }
+
+
+def _settings(loader: object) -> dict[str, Any]:
+    """What the loader says of itself."""
+    found: dict[str, Any] = {"kind": f"{type(loader).__module__}.{type(loader).__qualname__}", "cores": _cores()}
+    for name in ("batch_size", "num_workers", "prefetch_factor", "pin_memory", "persistent_workers"):
+        value = getattr(loader, name, None)
+        if isinstance(value, (bool, int)):
+            found[name] = value
+    return found
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _verdict(facts: Diagnosis, loader: object) -> str:
+    """One sentence: what limits, and what to change."""
+    fetch, transfer, compute = facts["fetch"], facts["transfer"], facts["compute"]
+    if compute is None and (transfer is None or facts["bottleneck"] == "fetch"):
+        pace, advice = f"{facts['batches_per_s']:,.1f} batches/s", _faster(facts, loader)
+        return f"The loader alone gives {pace}; give step= to see if that is enough, and if not, {advice}."
+    if transfer is not None and transfer["share"] >= max(_SMALL, fetch["share"]):
+        pinned = facts["loader"].get("pin_memory")
+        advice = "copy on a stream of its own, one batch ahead, or send uint8 and convert on the device"
+        if pinned is False:
+            advice = "set pin_memory=True and copy with non_blocking=True"
+        return f"Copies to the device take {transfer['share']:.0%} of a step: {advice}."
+    if fetch["share"] < _SMALL:
+        waiting = f"{fetch['share']:.1%} of a step is waiting for it"
+        return f"The loader keeps up ({waiting}): change the step, not the loader."
+    return f"A step waits {fetch['share']:.0%} of its time for the loader: {_faster(facts, loader)}."
+
+
+def _faster(facts: Diagnosis, loader: object) -> str:
+    """What would make the loader faster."""
+    own = _own_verdict(loader)
+    if own is not None:
+        return own
+    known, fetch = facts["loader"], facts["fetch"]
+    workers, cores = known.get("num_workers"), known["cores"]
+    if workers == 0:
+        return f"it works in the training process itself; set num_workers={cores}, or use tarflume.torch.Loader"
+    if isinstance(workers, int) and workers < cores:
+        return f"{workers} workers leave cores idle; set num_workers={cores}, or use tarflume.torch.Loader"
+    if isinstance(workers, int) and fetch["p50_s"] < 0.1 * fetch["mean_s"]:
+        return "batches come in bursts; raise prefetch_factor, or make batches of one size"
+    if isinstance(workers, int):
+        return "all cores have a worker; do less for each sample (smaller crops), or use tarflume.torch.Loader"
+    return "make its batches ahead, in threads or processes, or use tarflume.Loader"
+
+
+def _own_verdict(loader: object) -> str | None:
+    """What a loader of tarflume says itself."""
+    stats = getattr(loader, "stats", None)
+    if not type(loader).__module__.startswith("tarflume") or not callable(stats):
+        return None
+    text = str(stats()["verdict"]).rstrip(".")
+    return text[:1].lower() + text[1:]
+
+
+def _table(facts: Diagnosis) -> str:
+    rows = [f"{'':10}{'mean ms':>10}{'p50 ms':>10}{'p95 ms':>10}{'max ms':>10}{'share':>8}"]
+    for name in ("fetch", "transfer", "compute"):
+        part = facts[name]
+        if part is None:
+            rows.append(f"{name:10}{'not measured':>20}")
+            continue
+        numbers = "".join(f"{part[key] * 1e3:10.2f}" for key in ("mean_s", "p50_s", "p95_s", "max_s"))
+        rows.append(f"{name:10}{numbers}{part['share']:8.1%}")
+    pace = f"{facts['steps']} steps, {facts['step_s'] * 1e3:.2f} ms each"
+    if facts["samples_per_s"] is not None:
+        pace += f", {facts['samples_per_s']:,.0f} samples/s"
+    rows.append(f"{pace}; first batch after {facts['first_batch_s'] * 1e3:.1f} ms")
+    rows.append(str(facts["verdict"]))
+    return "\n".join(rows)

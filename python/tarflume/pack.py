@@ -1,0 +1,232 @@
+"""Packing from Python: folders of files into shards, shards proved whole, tars of others indexed.
+
+    manifest = tarflume.pack.build("photos/", "shards/")
+    report = tarflume.pack.verify("shards/", level="decode")
+    tarflume.pack.index("old-shards/", entry_points=True)
+
+The same as the command `pack`, which is installed beside the package: the same bytes, the same refusals. The
+interpreter's lock is free meanwhile. Ctrl-C ends it at the next sample: nothing half-written bears its final
+name, and the same call goes on after the last whole shard.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal, TypeAlias
+
+from . import _core
+from .errors import UsageError
+from .progress import Progress, shown
+
+__all__ = ["Report", "build", "index", "main", "verify"]
+
+_Path: TypeAlias = str | os.PathLike[str]
+
+# How long Ctrl-C and a callable of events wait at most, in seconds.
+_TICK = 0.1
+
+
+class Report(dict[str, Any]):
+    """What `verify` found, printed as text.
+
+    Keys: `whole`, `level`, `shards`, `samples`, `bytes` (of tars), `extensions` (parts by extension),
+    `shards_without_checksums`, `counts` (problems by kind), `problems` (dicts of `kind`, `path`, `reason` and,
+    where they are known, `byte` and `key`), `unlisted` (problems that are too many to be listed).
+    """
+
+    def __init__(self, facts: Mapping[str, Any], text: str) -> None:
+        super().__init__(facts)
+        self._text = text
+
+    @property
+    def whole(self) -> bool:
+        """True if there is no problem."""
+        return bool(self["whole"])
+
+    @property
+    def problems(self) -> list[dict[str, Any]]:
+        """What is wrong, set by set, in the order of shards and bytes."""
+        return list(self["problems"])
+
+    def __str__(self) -> str:
+        return self._text
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (Report, (dict(self), self._text))
+
+
+def build(
+    src: _Path | Sequence[_Path],
+    out: _Path,
+    *,
+    shards: int | None = None,
+    shard_size: int | str | None = None,
+    shard_samples: int | None = None,
+    prefix: str | None = None,
+    shuffle: int | None = None,
+    require: str | Iterable[str] | None = None,
+    ext_map: str | Mapping[str, str] | None = None,
+    names: str | Mapping[str, str] | None = None,
+    exclude: str | Sequence[str] | None = None,
+    follow_links: bool = False,
+    entry_points: bool = True,
+    dedupe: bool = False,
+    limit: int | None = None,
+    check: Literal["none", "structure", "decode"] = "structure",
+    on_problem: Literal["fail", "skip", "quarantine"] = "fail",
+    jobs: int | None = None,
+    fresh: bool = False,
+    dry_run: bool = False,
+    progress: Progress = None,
+) -> dict[str, Any]:
+    """Packs folders into shards, checks every file on the way, and publishes a data set.
+
+    Arguments:
+
+    - `src`: a folder or several; keys are paths relative to it. `out`: the folder of the data set.
+    - `shards`: exactly so many, of nearly equal bytes; or `shard_size` ("256MiB", or bytes; the default) and
+      `shard_samples`: a shard's largest size. `prefix`: shards are called PREFIX-000000.tar.
+    - `shuffle`: a seed by which samples are dealt over the shards.
+    - `require`: parts that each sample must have, "image,json" by default; "" for none.
+    - `ext_map`: how extensions are renamed, `{"jpeg": "jpg"}` by default.
+    - `names`: what is done about names that some reader misreads: "replace", or `{"dot": "replace"}`.
+    - `exclude`: globs of paths, or "@FILE", a list of keys. `dedupe`, `limit`, `follow_links`: as `pack build`.
+    - `entry_points`: places in JPEGs from which decoding can start; every Huffman code is read for them.
+    - `check`: how closely content is looked at. `on_problem`: "fail" publishes nothing if anything is wrong,
+      "skip" leaves bad samples out, "quarantine" also copies them aside.
+    - `jobs`: threads, one a core by default. `fresh`: forgets an unfinished build in `out`.
+    - `dry_run`: writes nothing; the plan (`plan`, `samples`, `bytes`, `shards`, `problems`) is what comes back.
+    - `progress`: None shows a line on a terminal or in a notebook, True always, False never; a callable gets
+      events: dicts with `phase`, `seconds`, and `names`, or `bytes`, `total_bytes`, `samples`, `shards`, ...
+
+    Returns the manifest (`samples`, `bytes`, `extensions`, `shards`: dicts of `name`, `samples`, `bytes`, ...),
+    and with it `packed` and `skipped` (shards made now, and found finished) and `problems` (what was left out).
+
+    Raises `UsageError` for what can't be asked for, `PackError` (with `problems`) if data is refused,
+    `TryAgainError` if the machine failed, `KeyboardInterrupt`.
+    """
+    work = _core.pack_build(
+        _paths(src),
+        os.fspath(out),
+        shards=shards,
+        shard_size=shard_size,
+        shard_samples=shard_samples,
+        prefix=prefix,
+        shuffle=shuffle,
+        require=_words(require),
+        ext_map=_pairs(ext_map),
+        names=_pairs(names),
+        exclude=[exclude] if isinstance(exclude, str) else list(exclude or ()),
+        follow_links=follow_links,
+        entry_points=entry_points,
+        dedupe=dedupe,
+        limit=limit,
+        check=check,
+        on_problem=on_problem,
+        jobs=jobs,
+        fresh=fresh,
+        dry_run=dry_run,
+    )
+    done = _finished(work, progress)
+    manifest: dict[str, Any] = done.pop("manifest")
+    return manifest | done
+
+
+def verify(
+    paths: _Path | Sequence[_Path],
+    *,
+    level: Literal["quick", "full", "decode"] = "full",
+    require: str | Iterable[str] | None = None,
+    jobs: int | None = None,
+    progress: Progress = None,
+) -> Report:
+    """Proves data sets and tars whole, or lists everything that is wrong with them.
+
+    `paths`: folders of shards, and single tars. `level`: "quick" reads no data, "full" every byte, "decode"
+    decodes every image and JSON, too. `require`: parts that each sample must have, by extension; without it,
+    those that nearly all samples have. `jobs`: shards worked on at once. `progress`: as for `build`.
+
+    Returns a `Report`; problems raise nothing. Raises `UsageError` if there is nothing to verify.
+    """
+    words = _words(require)
+    parts = None if words is None else [word.strip() for word in words.split(",") if word.strip()]
+    done = _finished(_core.pack_verify(_paths(paths), level=level, require=parts, jobs=jobs), progress)
+    return Report(done["report"], done["text"])
+
+
+def index(
+    paths: _Path | Sequence[_Path],
+    *,
+    headers: bool = False,
+    entry_points: bool = False,
+    force: bool = False,
+    allow_missing_end: bool = False,
+    jobs: int | None = None,
+    progress: Progress = None,
+) -> dict[str, Any]:
+    """Makes sidecar and manifest for tars that others made.
+
+    `paths`: tars, and folders of tars. `headers`: reads headers alone (no checksums, digests or dimensions).
+    `entry_points`: adds those of JPEGs, also to sidecars that exist. `force`: replaces what exists.
+    `allow_missing_end`: takes a tar without end marker for whole. `jobs`, `progress`: as for `verify`.
+
+    Returns `tars` (dicts of `path`, `samples`, `bytes`, `extensions`, `kept`, `warnings`, `entry_points`,
+    `damaged`) and `manifests` (dicts of `path`, `kept`, `samples`, `bytes`, `shards`).
+
+    Raises `PackError` if a tar or manifest was refused (`problems` says which and why; the other tars have
+    their sidecars), `UsageError` if there is nothing to index.
+    """
+    work = _core.pack_index(
+        _paths(paths),
+        headers=headers,
+        entry_points=entry_points,
+        force=force,
+        allow_missing_end=allow_missing_end,
+        jobs=jobs,
+    )
+    return _finished(work, progress)
+
+
+def main() -> int:
+    """The command `pack`: runs the words that this process was started with; gives its exit code."""
+    # As in a program of its own: commands that write listen themselves, others end at once.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    return _core.pack_command(["pack", *sys.argv[1:]])
+
+
+def _finished(work: _core.Work, progress: Progress) -> dict[str, Any]:
+    """Waits for the work and shows how far it is; an exception here ends it first."""
+    try:
+        with shown(progress) as show:
+            while not work.wait(_TICK):
+                show(work.progress)
+            show(work.progress, last=True)
+    except BaseException:
+        work.stop()
+        while not work.wait(_TICK):
+            pass
+        raise
+    result: dict[str, Any] = work.result()
+    return result
+
+
+def _paths(paths: _Path | Sequence[_Path]) -> list[str]:
+    if isinstance(paths, (str, os.PathLike)):
+        paths = [paths]
+    found = [os.fspath(path) for path in paths]
+    if not found:
+        raise UsageError("no path was given")
+    return found
+
+
+def _words(words: str | Iterable[str] | None) -> str | None:
+    return words if words is None or isinstance(words, str) else ",".join(words)
+
+
+def _pairs(pairs: str | Mapping[str, str] | None) -> str | None:
+    if pairs is None or isinstance(pairs, str):
+        return pairs
+    return ",".join(f"{name}={value}" for name, value in pairs.items())

@@ -1,0 +1,110 @@
+"""The diagnosis of loaders: what it measures, and what it says to change."""
+
+from __future__ import annotations
+
+import pickle
+import sys
+import time
+import types
+
+import numpy as np
+import pytest
+
+import tarflume
+from tarflume import errors
+
+
+class Loader:
+    """Plays a DataLoader: each batch takes a while."""
+
+    num_workers = 0
+    pin_memory = False
+
+    def __init__(self, batches: int, seconds: float = 0.0) -> None:
+        self.batches, self.seconds = batches, seconds
+
+    def __iter__(self):
+        for n in range(self.batches):
+            time.sleep(self.seconds)
+            yield {"image": np.zeros((8, 2, 2, 3), np.uint8), "n": n}
+
+
+def test_a_slow_loader_is_told_from_a_slow_step():
+    slow = tarflume.diagnose(Loader(20, 0.02), steps=8, step=lambda batch: None, warmup=2)
+    assert (slow["steps"], slow["warmup"], slow["rows"], slow["bottleneck"]) == (8, 2, 8, "fetch")
+    assert slow["fetch"]["p50_s"] >= 0.02 and slow["transfer"] is None
+    assert "num_workers=" in slow["verdict"]
+    fast = tarflume.diagnose(Loader(20), steps=8, step=lambda batch: time.sleep(0.02), warmup=2)
+    assert fast["bottleneck"] == "compute" and "keeps up" in fast["verdict"]
+    assert fast["compute"]["mean_s"] >= 0.02
+    assert sum(part["share"] for part in (fast["fetch"], fast["compute"])) == pytest.approx(1)
+
+
+def test_the_steps_are_those_after_the_warm_up():
+    seen = []
+    found = tarflume.diagnose(Loader(50), steps=7, step=lambda batch: seen.append(batch["n"]), warmup=3)
+    assert seen == list(range(10)) and found["steps"] == 7
+    assert tarflume.diagnose(Loader(5), steps=7, warmup=3)["steps"] == 2
+    with pytest.raises(errors.UsageError, match="gave 3 batches"):
+        tarflume.diagnose(Loader(3), warmup=3)
+    with pytest.raises(errors.UsageError):
+        tarflume.diagnose(Loader(3), steps=0)
+
+
+def test_it_prints_a_table_that_ends_in_the_verdict():
+    found = tarflume.diagnose(Loader(9), warmup=0)
+    lines = str(found).splitlines()
+    assert lines[-1] == found["verdict"] and found["verdict"].startswith("The loader alone gives")
+    assert [line.split()[0] for line in lines[1:4]] == ["fetch", "transfer", "compute"]
+    assert "not measured" in lines[3]
+    assert str(pickle.loads(pickle.dumps(found))) == str(found)
+
+
+def test_our_loaders_are_diagnosed_by_their_own_statistics(shards):
+    loader = tarflume.Loader(shards, batch_size=10, image=tarflume.Resize((16, 24)))
+    found = tarflume.diagnose(loader, steps=5, warmup=2)
+    assert found["rows"] == 10 and found["loader"]["kind"].endswith("Loader")
+    own = loader.stats()["verdict"]
+    assert own[1:20] in found["verdict"]
+    loader.close()
+
+
+def test_batches_that_tell_no_rows_and_iterators_are_taken():
+    ours = iter(range(20))
+    found = tarflume.diagnose(ours, steps=3, warmup=2)
+    assert found["rows"] is None and found["samples_per_s"] is None
+    assert next(ours) == 5
+
+
+def test_copies_to_a_device_are_measured_by_its_events(monkeypatch):
+    """A PyTorch that plays a device: each copy takes 30 ms by its events."""
+    moved = []
+
+    class Tensor:
+        shape = (4, 2)
+
+        def to(self, device, non_blocking):
+            moved.append((device, non_blocking))
+            return self
+
+    class Event:
+        def __init__(self, enable_timing):
+            assert enable_timing
+
+        def record(self):
+            pass
+
+        def elapsed_time(self, other):
+            return 30.0
+
+    cuda = types.SimpleNamespace(is_available=lambda: True, Event=Event, synchronize=lambda: None)
+    monkeypatch.setitem(sys.modules, "torch", types.SimpleNamespace(Tensor=Tensor, cuda=cuda))
+
+    class Pageable(list):
+        pin_memory = False
+
+    batches = Pageable([{"image": Tensor(), "more": [Tensor(), "text"]}] * 6)
+    found = tarflume.diagnose(batches, steps=4, step=lambda batch: None, warmup=1)
+    assert moved == [("cuda", True)] * 10 and found["rows"] == 4
+    assert found["transfer"]["mean_s"] == pytest.approx(0.03) and found["bottleneck"] == "transfer"
+    assert "pin_memory=True" in found["verdict"]
