@@ -8,7 +8,7 @@
 //!    `batch`: all columns by name;
 //! 4. `transforms`, `parts`: what becomes of a part of a sample;
 //! 5. `shards`: data sets, opened; `settings`: the keywords of a loader;
-//! 6. `ledger`, `epoch`, `loader`.
+//! 6. `ledger`, `epoch`, `loader`; `stream`: tars without a sidecar; `sidecar`: makes one.
 #![deny(unsafe_code)]
 // Documented for Python, where they are seen.
 #![allow(missing_docs, unreachable_pub)]
@@ -26,6 +26,8 @@ mod parts;
 mod ragged;
 mod settings;
 mod shards;
+mod sidecar;
+mod stream;
 mod transforms;
 mod words;
 
@@ -55,6 +57,10 @@ mod _core {
     use super::ragged::Ragged;
     #[pymodule_export]
     use super::shards::Dataset;
+    #[pymodule_export]
+    use super::sidecar::write_sidecar;
+    #[pymodule_export]
+    use super::stream::TarStream;
     #[pymodule_export]
     use super::transforms::{CentreCrop, RandomResizedCrop, Resize, ResizeCentreCrop, Whole};
 }
