@@ -147,7 +147,8 @@ impl TarStream {
 
 impl Drop for TarStream {
     fn drop(&mut self) {
-        let Some(held) = self.samples.get_mut().unwrap_or_else(PoisonError::into_inner).take() else {
+        let Some(held) = self.samples.get_mut().unwrap_or_else(PoisonError::into_inner).take()
+        else {
             return;
         };
         if self.is_of_another_process() {

@@ -184,9 +184,9 @@ def batches(wds, data):
 
 @pipeline
 def whole_batches(wds, data):
-    return (
-        dataset(wds, data.braces).decode().rename(keep=False, a="cls", b="vec.npy", c="txt").batched(5, partial=False)
-    )
+    made = dataset(wds, data.braces).decode().rename(keep=False, a="cls", b="vec.npy", c="txt")
+    # The order of webdataset's columns is that of a set: another in each process.
+    return (dict(sorted(batch.items())) for batch in made.batched(5, partial=False))
 
 
 @pipeline

@@ -34,7 +34,8 @@ class TarWriter:
     """Writes samples, dicts with a `__key__`, into one tar.
 
     fileobj: a path, or an open file. encoder: see `make_encoder`. compress: True, "gz", "bz2", "xz", or by the name's
-    end. keep_meta: writes what begins with `_`, too. mtime: seconds; the time of writing if none is given.
+    end. keep_meta: writes what begins with `_`, too. mtime: seconds; the time of writing if none is given. format: of
+    headers, "PAX_FORMAT" or another of `tarfile`'s; pax, which is ustar wherever that will do, if none is given.
     """
 
     def __init__(
@@ -53,8 +54,10 @@ class TarWriter:
         tar_mode = _mode(name, compress)
         self.own_fileobj = None if name is None else _created(name)
         self.stream = cast(Any, fileobj if name is None else self.own_fileobj)
-        kind = getattr(tarfile, format, None) if isinstance(format, str) else format
-        self.tarstream: Any = tarfile.open(fileobj=self.stream, mode=tar_mode, format=kind or tarfile.USTAR_FORMAT)
+        kind = getattr(tarfile, format) if isinstance(format, str) else format
+        self.tarstream: Any = tarfile.open(
+            fileobj=self.stream, mode=tar_mode, format=tarfile.PAX_FORMAT if kind is None else kind
+        )
         self.encoder = make_encoder(encoder)
         self.user, self.group, self.mode = user, group, mode
         self.keep_meta, self.mtime, self.compress = keep_meta, mtime, compress
@@ -79,9 +82,9 @@ class TarWriter:
             raise UsageError(f"{key}.{name} is {type(value).__name__}, not bytes: give an encoder", key=key)
         member = tarfile.TarInfo(f"{key}.{name}")
         member.size = len(memoryview(data).cast("B"))
-        member.mtime = time.time() if self.mtime is None else self.mtime
+        member.mtime = int(time.time()) if self.mtime is None else self.mtime
         member.mode, member.uname, member.gname = self.mode, self.user, self.group
-        member.tobuf(self.tarstream.format or tarfile.USTAR_FORMAT)  # raises for names that do not fit
+        member.tobuf(self.tarstream.format)  # raises for names that do not fit
         return member, bytes(data)
 
     def close(self) -> None:
