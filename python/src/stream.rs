@@ -14,6 +14,9 @@ use crate::errors::{OrRaise, usage};
 /// How often a wait looks for Ctrl-C.
 const LOOK: Duration = Duration::from_millis(50);
 
+/// Bytes of samples that wait for the caller: every worker process has as many.
+const AHEAD: u64 = 64 << 20;
+
 /// Rung by the thread that reads.
 #[derive(Default)]
 struct Rung {
@@ -41,8 +44,8 @@ impl Rung {
 /// `"__local_path__"` and the bytes of each part by its extension in lower case.
 ///
 /// `path` is a file or a named pipe, or "-" for standard input; `url` stands for it in samples, and
-/// `local_path` too if it is given. `memory` bounds the bytes read ahead (1 GiB if nothing is said); a
-/// sample may take an eighth. An error takes the place of what it is about: iterate on for the rest.
+/// `local_path` too if it is given. 64 MiB of samples wait for the caller at most; `memory` bounds all
+/// that is held (1 GiB if nothing is said), and a sample may take an eighth of it. An error takes the place of what it is about: iterate on for the rest.
 #[pyclass(frozen, module = "tarflume._core")]
 pub struct TarStream {
     samples: Mutex<Option<Samples>>,
@@ -90,7 +93,7 @@ impl TarStream {
         let rung = Arc::new(Rung::default());
         let bell = Arc::clone(&rung);
         let begin = || {
-            let stream = Stream::open(path)?;
+            let stream = Stream::open(path)?.ahead(AHEAD);
             let stream = memory.into_iter().fold(stream, Stream::memory);
             stream.samples_with_bell(0, Arc::new(move || bell.ring()))
         };

@@ -201,11 +201,17 @@ def test_a_sample_larger_than_the_memory_says_what_to_do(data: Data) -> None:
     assert len(sample["bin"]) == 20 << 20
 
 
+def kept(batch: object) -> object:
+    return batch  # torch's DataLoader would make tensors of arrays
+
+
 def test_loaders_give_the_samples(data: Data) -> None:
     made = dataset(ours, data.braces).decode().to_tuple("cls", "vec.npy").batched(4)
     expected = [plain(batch) for batch in made]
-    assert [plain(batch) for batch in ours.WebLoader(made, batch_size=None)] == expected
-    rows = [plain(row) for row in ours.WebLoader(made, batch_size=None, num_workers=0).unbatched().slice(6)]
+    assert [plain(batch) for batch in ours.WebLoader(made, batch_size=None, collate_fn=kept)] == expected
+    rows = [
+        plain(row) for row in ours.WebLoader(made, batch_size=None, collate_fn=kept, num_workers=0).unbatched().slice(6)
+    ]
     assert rows == [plain(row) for row in made.unbatched().slice(6)]
     singles = dataset(ours, data.braces).decode().to_tuple("cls", "vec.npy")
     assert [plain(batch) for batch in SerialLoader(singles, batch_size=4)] == expected
@@ -221,6 +227,18 @@ def test_a_pipeline_reaches_another_process(data: Data) -> None:
     assert [plain(batch) for batch in again] == [plain(batch) for batch in made]
     with pytest.raises(TypeError):
         len(dataset(ours, data.braces))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("context", ["fork", "spawn", "forkserver"])
+def test_workers_of_torch_give_each_sample_once(data: Data, context: str) -> None:
+    pytest.importorskip("torch", reason="torch is not installed here")
+    made = dataset(ours, data.braces).decode("torchrgb").to_tuple("__key__", "png").with_length(99, silent=True)
+    loader = ours.WebLoader(made, batch_size=None, num_workers=2, multiprocessing_context=context)
+    found = {key: picture for key, picture in loader}
+    alone = list(dataset(ours, data.braces).decode("rgb").to_tuple("__key__", "png"))
+    assert len(list(loader)) == len(found) == len(alone) == SHARDS * EACH
+    for key, picture in alone:
+        assert found[key].permute(1, 2, 0).numpy().tobytes() == picture.tobytes()
 
 
 def test_a_fork_in_the_middle_reads_anew(data: Data) -> None:
@@ -266,7 +284,6 @@ def sample(n: int) -> dict[str, object]:
         "json": {"n": n},
         "txt": f"ä {n}",
         "npy": np.arange(n + 1),
-        "npz": {"a": np.zeros(n + 1)},
         "raw": bytes([n]),
         "pyd": [n],
     }
@@ -287,6 +304,18 @@ def test_tars_are_written_as_webdataset_writes_them(words: dict[str, object]) ->
                 sizes.append(tar.write({"__key__": key, "txt": "a name that needs more than one header"}))
         written.append((out.getvalue(), sizes))
     assert written[0] == written[1]
+
+
+def test_what_is_written_is_read(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "a.tar"
+    # A zip has the time in it, so that no two are the same.
+    parts = {"npz": {"a": np.zeros(3), "b": np.ones((2, 2))}, "json": [1, {"a": None}], "cls": 7, "npy": np.eye(2)}
+    with ours.TarWriter(path) as out:
+        out.write({"__key__": "k", "txt": "ä", "txt.gz": "packed", "pyd": {1: 2}, **parts})
+    (found,) = dataset(ours, str(path), allow=("pickle",)).decode()
+    assert found.pop("txt.gz") == "packed"
+    assert (found["txt"], found["pyd"]) == ("ä", {1: 2})
+    assert {name: plain(found[name]) for name in parts} == {name: plain(value) for name, value in parts.items()}
 
 
 def test_half_a_sample_is_never_written(tmp_path: pathlib.Path) -> None:

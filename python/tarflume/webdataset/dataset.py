@@ -36,7 +36,8 @@ class WebDataset(FluidInterface):
     empty_check: an error if there is no sample.
     allow: what is unsafe and wanted: "pickle" (runs what the shards' maker put into them), "pipe" (runs commands
         that `urls` names).
-    memory: bytes that may be read ahead of the caller, 1 GiB if nothing is said; a sample may take an eighth.
+    memory: bytes that the reading may take, 1 GiB if nothing is said; a sample may take an eighth. 64 MiB of samples
+        wait for the caller at most.
     """
 
     def __init__(

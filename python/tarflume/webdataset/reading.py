@@ -23,7 +23,7 @@ def tarfile_samples(
     """The samples of shards (`{"url": ...}` or texts) in their order.
 
     select_files: which parts to take, by their names in the tar. rename_files: what they are called instead. Both
-    see extensions in lower case. memory: bytes that may be read ahead; a sample may take an eighth.
+    see extensions in lower case. memory: bytes that the reading may take; a sample may take an eighth.
     """
     for shard in src:
         url = shard["url"] if isinstance(shard, dict) else shard
