@@ -311,6 +311,8 @@ def test_what_is_written_is_read(tmp_path: pathlib.Path) -> None:
     # A zip has the time in it, so that no two are the same.
     parts = {"npz": {"a": np.zeros(3), "b": np.ones((2, 2))}, "json": [1, {"a": None}], "cls": 7, "npy": np.eye(2)}
     with ours.TarWriter(path) as out:
+        with pytest.raises(tarflume.errors.UsageError, match="objects"):
+            out.write({"__key__": "k", "npz": {"a": np.array([None])}})
         out.write({"__key__": "k", "txt": "ä", "txt.gz": "packed", "pyd": {1: 2}, **parts})
     (found,) = dataset(ours, str(path), allow=("pickle",)).decode()
     assert found.pop("txt.gz") == "packed"

@@ -48,8 +48,11 @@ def numpy_dumps(data: Any) -> bytes:
 def _npz_dumps(data: Mapping[str, Any]) -> bytes:
     import numpy as np
 
+    arrays = {name: np.asanyarray(value) for name, value in data.items()}
+    if objects := [name for name, array in arrays.items() if array.dtype.hasobject]:
+        raise UsageError(f"{objects} are arrays of Python objects, which only pickles hold: give arrays of numbers")
     with io.BytesIO() as out:
-        np.savez_compressed(out, allow_pickle=False, **data)
+        np.savez_compressed(out, **arrays)
         return out.getvalue()
 
 
