@@ -9,6 +9,7 @@ import pickle
 import random
 import signal
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -257,6 +258,23 @@ def test_a_fork_in_the_middle_reads_anew(data: Data) -> None:
         os._exit(0 if whole and refused else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     assert len(list(running)) == SHARDS * EACH - 1
+
+
+def open_things() -> tuple[int, int]:
+    """Threads and files of this process."""
+    return len(os.listdir("/proc/self/task")), len(os.listdir("/proc/self/fd"))
+
+
+def test_a_loop_that_is_left_leaves_nothing(data: Data) -> None:
+    made = [dataset(ours, data.braces), dataset(ours, [f"pipe:cat {data.plain(0)}; sleep 100"], allow=("pipe",))]
+    before = open_things()
+    for _ in range(20):
+        for one in made:
+            assert next(iter(one))["__key__"] == "0000"
+    deadline = time.monotonic() + 10  # a thread that has ended is listed for a moment
+    while open_things() != before and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert open_things() == before
 
 
 def test_ctrl_c_ends_a_wait(tmp_path: pathlib.Path) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import signal
 import subprocess
 from collections.abc import Collection, Iterator
 from typing import Any
@@ -15,8 +17,10 @@ from .handlers import RefusedError
 
 __all__ = ["opened"]
 
+#: Seconds that a command may take to end when it is told to.
+PATIENCE = 5.0
 #: Exit codes of a command that was told to stop, or whose reader went away.
-STOPPED = (0, 141, -13, -15)
+STOPPED = (0, 141, -signal.SIGPIPE)
 
 
 @contextlib.contextmanager
@@ -45,7 +49,9 @@ def _command(url: str, allow: Collection[str]) -> Iterator[str]:
         raise RefusedError(
             f'{url}: this would run a command: if you trust who wrote the list of shards, give allow=("pipe",)'
         )
-    with subprocess.Popen(url.removeprefix("pipe:"), shell=True, stdout=subprocess.PIPE) as process:
+    words = url.removeprefix("pipe:")
+    # A process group of its own, so that all that the shell starts can be ended with it.
+    with subprocess.Popen(words, shell=True, stdout=subprocess.PIPE, process_group=0) as process:
         assert process.stdout is not None
         whole = False
         try:
@@ -54,7 +60,16 @@ def _command(url: str, allow: Collection[str]) -> Iterator[str]:
         finally:
             process.stdout.close()
             if not whole:
-                process.terminate()
+                _end(process)
             process.wait()
     if process.returncode not in STOPPED:
         raise ReadError(f"{url}: the command ended with exit code {process.returncode}", path=url)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGTERM)
+    try:
+        process.wait(PATIENCE)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
