@@ -77,7 +77,7 @@ def _refused(data: bytes) -> Any:
 
 
 def _absent(data: bytes) -> Any:
-    raise UsageError("parts of this kind are not decoded here: give decode a function for them (handle_extension)")
+    raise RefusedError("parts of this kind are not decoded here: give decode a function for them (handle_extension)")
 
 
 DECODERS: dict[str, Callable[[bytes], Any]] = {

@@ -21,7 +21,7 @@ Handler = Callable[[Exception], bool]
 
 
 class RefusedError(UsageError):
-    """Something unsafe was met that `allow=` does not name. No handler sees it: it would hide whole data sets."""
+    """What is never done here, or is unsafe and not named by `allow=`. No handler sees it: it would hide all samples."""
 
 
 def reraise_exception(exn: Exception) -> bool:

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
 from .._core import TarStream
-from ..errors import ReadError, UsageError
+from ..errors import ReadError
 from .handlers import RefusedError
 
 __all__ = ["opened"]
@@ -32,7 +32,7 @@ def opened(url: str, allow: Collection[str], memory: int | None) -> Iterator[Ite
             yield samples
         return
     if scheme not in ("", "file"):
-        raise UsageError(
+        raise RefusedError(
             f"{url}: {scheme}: is not read here: copy the shard to a disk, or name a command that prints it, "
             '"pipe:curl -s -f -L URL", with allow=("pipe",)'
         )
