@@ -21,7 +21,7 @@ Handler = Callable[[Exception], bool]
 
 
 class RefusedError(UsageError):
-    """What is never done here, or is unsafe and not named by `allow=`. No handler sees it: it would hide all samples."""
+    """What is never done here, or is unsafe and `allow=` does not name. Handlers do not see it: all samples would go."""
 
 
 def reraise_exception(exn: Exception) -> bool:
