@@ -21,7 +21,7 @@ Handler = Callable[[Exception], bool]
 
 
 class RefusedError(UsageError):
-    """What is never done here, or is unsafe and `allow=` does not name. Handlers do not see it: all samples would go."""
+    """What is never done here, or is unsafe and `allow=` does not name. Handlers do not see it: they would hide it."""
 
 
 def reraise_exception(exn: Exception) -> bool:
