@@ -77,7 +77,7 @@ fn a_caller_that_does_not_take_stops_the_reading() {
 
 #[test]
 fn few_samples_wait_where_few_are_wanted_and_one_always() {
-    for (ahead, most) in [(4 << 20, 12 << 20), (1, 6 << 20)] {
+    for (ahead, most) in [(4 << 20, 24 << 20), (1, 12 << 20)] {
         let stream = Stream::from_reader("made", Made::new(300, &[1_000_000])).ahead(ahead);
         let mut epoch = stream.samples(0).unwrap();
         let slow = |s: &_| tarflume::Result::is_ok(s) && (0..20).all(|_| yielded());
