@@ -62,6 +62,8 @@ pub struct Stream {
     world: u64,
     /// `None`: nothing was said.
     memory: Option<u64>,
+    /// Bytes that wait for the caller, at most.
+    ahead: u64,
 }
 
 impl Stream {
@@ -105,7 +107,7 @@ impl Stream {
 
     fn of(shards: Vec<Shard>) -> Stream {
         let shuffle = Shuffle::None;
-        Stream { shards, shuffle, rank: 0, world: 1, memory: None }
+        Stream { shards, shuffle, rank: 0, world: 1, memory: None, ahead: u64::MAX }
     }
 
     /// How samples are mixed; not at all if nothing is said. Of `None`, `Shards` and `Buffer` a
@@ -130,6 +132,13 @@ impl Stream {
     #[must_use]
     pub fn memory(self, bytes: u64) -> Stream {
         Stream { memory: Some(bytes), ..self }
+    }
+
+    /// Bytes that samples may take which wait for the caller; five eighths of the memory, or a quarter
+    /// with a shuffle buffer, if nothing is said, and never more. One sample may always wait.
+    #[must_use]
+    pub fn ahead(self, bytes: u64) -> Stream {
+        Stream { ahead: bytes, ..self }
     }
 
     /// What [`Stream::memory`] was told.
@@ -212,10 +221,11 @@ impl Stream {
         };
         let order = (0..count).map(place);
         let ours = order.skip(rank as usize).step_by(world as usize);
+        let shares = Shares::of(self.memory.unwrap_or(shares::DEFAULT), buffer.is_some())?;
         Ok(Task {
             shards: ours.map(|number| (number, self.shards[number].clone())).collect(),
             buffer,
-            shares: Shares::of(self.memory.unwrap_or(shares::DEFAULT), buffer.is_some())?,
+            shares: Shares { queue: shares.queue.min(self.ahead), ..shares },
         })
     }
 }

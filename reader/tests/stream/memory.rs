@@ -76,6 +76,24 @@ fn a_caller_that_does_not_take_stops_the_reading() {
 }
 
 #[test]
+fn few_samples_wait_where_few_are_wanted_and_one_always() {
+    for (ahead, most) in [(4 << 20, 24 << 20), (1, 12 << 20)] {
+        let stream = Stream::from_reader("made", Made::new(300, &[1_000_000])).ahead(ahead);
+        let mut epoch = stream.samples(0).unwrap();
+        let slow = |s: &_| tarflume::Result::is_ok(s) && (0..20).all(|_| yielded());
+        assert_eq!(epoch.by_ref().filter(slow).count(), 300);
+        let stats = epoch.stats();
+        assert!(stats.peak <= most, "{stats:?}");
+    }
+}
+
+/// Gives the reading thread time to run ahead.
+fn yielded() -> bool {
+    std::thread::yield_now();
+    true
+}
+
+#[test]
 fn a_sample_over_its_share_is_bad_and_the_next_one_follows() {
     let sizes = [1000, 3_000_000, 2000];
     let stream = Stream::from_reader("made", Made::new(3, &sizes)).memory(16 << 20);

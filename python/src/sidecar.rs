@@ -1,0 +1,42 @@
+//! The sidecar of a shard that a writer has just closed.
+
+use std::path::PathBuf;
+
+use pyo3::prelude::*;
+use tarflume::{Error, ErrorKind};
+use tarflume_formats::reading::Reading;
+use tarflume_packer::exit::Exit;
+use tarflume_packer::indexing::options::Options;
+use tarflume_packer::indexing::shard::index_tar;
+
+use crate::errors::OrRaise;
+
+/// Makes the sidecar of the plain tar at `path`, in place of one that is there; with `entry_points`,
+/// JPEGs get theirs. Gives the number of samples and what a reader should know, a sentence each.
+#[pyfunction]
+#[pyo3(signature = (path, *, entry_points = false))]
+pub fn write_sidecar(
+    py: Python<'_>,
+    path: PathBuf,
+    entry_points: bool,
+) -> PyResult<(u64, Vec<String>)> {
+    let options = Options {
+        reading: Reading::Everything,
+        entry_points,
+        force: true,
+        allow_missing_end: false,
+        jobs: 1,
+    };
+    let made = py.detach(|| {
+        index_tar(&path, &options, &|_| {}).map_err(|failure| {
+            let kind = match failure.exit {
+                Exit::Usage => ErrorKind::Usage,
+                Exit::TryAgain => ErrorKind::Io,
+                _ => ErrorKind::Damaged,
+            };
+            Error::new(kind, failure.text)
+        })
+    });
+    let made = made.or_raise(py)?;
+    Ok((made.entry.samples, made.warnings))
+}

@@ -1,0 +1,163 @@
+//! `TarStream`: the samples of one tar without a sidecar, as WebDataset has them: dicts. Waits without
+//! the interpreter's lock, and looks at signals while it waits.
+
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyTuple};
+use tarflume::stream::{Next, Samples, Stream, StreamSample};
+
+use crate::batch::key_text;
+use crate::errors::{OrRaise, usage};
+
+/// How often a wait looks for Ctrl-C.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// Bytes of samples that wait for the caller: every worker process has as many.
+const AHEAD: u64 = 64 << 20;
+
+/// Rung by the thread that reads.
+#[derive(Default)]
+struct Rung {
+    rung: Mutex<bool>,
+    more: Condvar,
+}
+
+impl Rung {
+    fn ring(&self) {
+        *self.rung.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        self.more.notify_all();
+    }
+
+    /// Until it rings, or for a while.
+    fn wait(&self) {
+        let rung = self.rung.lock().unwrap_or_else(PoisonError::into_inner);
+        let waited = self.more.wait_timeout_while(rung, LOOK, |rung| !*rung);
+        let (mut rung, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        *rung = false;
+    }
+}
+
+/// The samples of one tar (plain, gzip, Zstandard; told by its first bytes), read once from front to
+/// back, ahead of the caller by a thread in Rust: an iterator over dicts of `"__key__"`, `"__url__"`,
+/// `"__local_path__"` and the bytes of each part by its extension in lower case.
+///
+/// `path` is a file or a named pipe, or "-" for standard input; `url` stands for it in samples, and
+/// `local_path` too if it is given. 64 MiB of samples wait for the caller at most; `memory` bounds all
+/// that is held (1 GiB if nothing is said), and a sample may take an eighth of it. An error takes the place of what it is about: iterate on for the rest.
+#[pyclass(frozen, module = "tarflume._core")]
+pub struct TarStream {
+    samples: Mutex<Option<Samples>>,
+    rung: Arc<Rung>,
+    url: String,
+    local_path: Option<String>,
+    process: u32,
+}
+
+impl TarStream {
+    fn held(&self) -> MutexGuard<'_, Option<Samples>> {
+        self.samples.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn dict<'py>(&self, py: Python<'py>, sample: &StreamSample) -> PyResult<Bound<'py, PyDict>> {
+        let made = PyDict::new(py);
+        made.set_item("__key__", key_text(py, sample.key())?)?;
+        made.set_item("__url__", &self.url)?;
+        for (place, (ext, bytes)) in sample.parts().enumerate() {
+            made.set_item(key_text(py, ext)?, PyBytes::new(py, bytes))?;
+            // Where WebDataset puts it: order matters to who goes through a dict.
+            if let (0, Some(path)) = (place, &self.local_path) {
+                made.set_item("__local_path__", path)?;
+            }
+        }
+        Ok(made)
+    }
+
+    fn is_of_another_process(&self) -> bool {
+        self.process != std::process::id()
+    }
+}
+
+#[pymethods]
+impl TarStream {
+    #[new]
+    #[pyo3(signature = (path, *, url = None, local_path = None, memory = None))]
+    fn new(
+        py: Python<'_>,
+        path: &str,
+        url: Option<String>,
+        local_path: Option<String>,
+        memory: Option<u64>,
+    ) -> PyResult<TarStream> {
+        let rung = Arc::new(Rung::default());
+        let bell = Arc::clone(&rung);
+        let begin = || {
+            let stream = Stream::open(path)?.ahead(AHEAD);
+            let stream = memory.into_iter().fold(stream, Stream::memory);
+            stream.samples_with_bell(0, Arc::new(move || bell.ring()))
+        };
+        let samples = Mutex::new(Some(py.detach(begin).or_raise(py)?));
+        let url = url.unwrap_or_else(|| path.to_string());
+        Ok(TarStream { samples, rung, url, local_path, process: std::process::id() })
+    }
+
+    fn __iter__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        if self.is_of_another_process() {
+            let text = "this tar is being read by the process that forked this one: iterate the data \
+                        set anew here";
+            return Err(usage(py, text));
+        }
+        loop {
+            let next = match self.held().as_mut() {
+                Some(samples) => samples.try_next(),
+                None => return Ok(None),
+            };
+            match next {
+                Next::Ready(sample) => return Ok(Some(self.dict(py, &sample.or_raise(py)?)?)),
+                Next::End => return Ok(None),
+                Next::NotYet => {
+                    py.check_signals()?;
+                    py.detach(|| self.rung.wait());
+                }
+            }
+        }
+    }
+
+    /// Nothing more is read.
+    fn close(&self, py: Python<'_>) {
+        if !self.is_of_another_process() {
+            py.detach(|| {
+                let held = self.held().take();
+                drop(held);
+            });
+        }
+    }
+
+    fn __enter__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    #[pyo3(signature = (*_error))]
+    fn __exit__(&self, py: Python<'_>, _error: &Bound<'_, PyTuple>) {
+        self.close(py);
+    }
+}
+
+impl Drop for TarStream {
+    fn drop(&mut self) {
+        let Some(held) = self.samples.get_mut().unwrap_or_else(PoisonError::into_inner).take()
+        else {
+            return;
+        };
+        if self.is_of_another_process() {
+            std::mem::forget(held); // a fork has no thread that could be waited for
+        } else {
+            Python::attach(|py| py.detach(|| drop(held)));
+        }
+    }
+}

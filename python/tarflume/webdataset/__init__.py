@@ -1,0 +1,126 @@
+"""WebDataset's names, read by tarflume: change the import and keep the pipeline.
+
+    import tarflume.webdataset as wds
+
+    dataset = (wds.WebDataset("shards/{000..765}.tar", shardshuffle=100, nodesplitter=wds.split_by_node)
+               .shuffle(1000).decode("rgb8").to_tuple("jpg;png", "json").batched(64))
+
+Samples and their order are the same where WebDataset's are deterministic; tars are read ahead by a thread in Rust.
+What is unsafe is refused unless `allow=` names it: "pickle" runs what the maker of the shards put into them, "pipe"
+runs commands. docs/WEBDATASET.md goes through all calls: which are the same, better or absent.
+
+For training, `tarflume.Loader` and `tarflume.torch` shuffle exactly, resume exactly and decode without Python.
+"""
+
+from __future__ import annotations
+
+from .dataset import WebDataset
+from .decoding import Continue, Decoder, DecodingError, gzfilter, handle_extension
+from .encoding import numpy_dumps, torch_dumps
+from .filters import (
+    Cached,
+    associate,
+    batched,
+    decode,
+    detshuffle,
+    extract_keys,
+    info,
+    log_keys,
+    map,
+    map_dict,
+    map_tuple,
+    rename,
+    rename_keys,
+    rsample,
+    select,
+    shuffle,
+    slice,
+    tarfile_to_samples,
+    to_tuple,
+    unbatched,
+    unlisted,
+)
+from .fluent import FluidInterface, FluidWrapper
+from .handlers import (
+    RefusedError,
+    ignore_and_continue,
+    ignore_and_stop,
+    reraise_exception,
+    warn_and_continue,
+    warn_and_stop,
+)
+from .images import ImageHandler, imagehandler
+from .loader import WebLoader
+from .pipeline import DataPipeline, PipelineStage, pipelinefilter
+from .reading import tarfile_samples
+from .shardlists import (
+    ResampledShards,
+    SimpleShardList,
+    expand_urls,
+    non_empty,
+    shardspec,
+    single_node_only,
+    split_by_node,
+    split_by_worker,
+)
+from .stages import getfirst, transform_with
+from .writing import ShardWriter, TarWriter
+
+__all__ = [
+    "Cached",
+    "Continue",
+    "DataPipeline",
+    "Decoder",
+    "DecodingError",
+    "FluidInterface",
+    "FluidWrapper",
+    "ImageHandler",
+    "PipelineStage",
+    "RefusedError",
+    "ResampledShards",
+    "ShardWriter",
+    "SimpleShardList",
+    "TarWriter",
+    "WebDataset",
+    "WebLoader",
+    "associate",
+    "batched",
+    "decode",
+    "detshuffle",
+    "expand_urls",
+    "extract_keys",
+    "getfirst",
+    "gzfilter",
+    "handle_extension",
+    "ignore_and_continue",
+    "ignore_and_stop",
+    "imagehandler",
+    "info",
+    "log_keys",
+    "map",
+    "map_dict",
+    "map_tuple",
+    "non_empty",
+    "numpy_dumps",
+    "pipelinefilter",
+    "rename",
+    "rename_keys",
+    "reraise_exception",
+    "rsample",
+    "select",
+    "shardspec",
+    "shuffle",
+    "single_node_only",
+    "slice",
+    "split_by_node",
+    "split_by_worker",
+    "tarfile_samples",
+    "tarfile_to_samples",
+    "to_tuple",
+    "torch_dumps",
+    "transform_with",
+    "unbatched",
+    "unlisted",
+    "warn_and_continue",
+    "warn_and_stop",
+]

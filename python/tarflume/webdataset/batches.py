@@ -1,0 +1,94 @@
+"""Batches and lists of samples, and back."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+from ..errors import UsageError
+
+__all__ = ["batched_samples", "default_collation_fn", "unbatched_samples", "unlisted_samples"]
+
+
+def _column(values: list[Any], combine_tensors: bool, combine_scalars: bool) -> Any:
+    """Numbers and arrays of one shape as an array [rows, ...], tensors as a tensor; all else as a list."""
+    import numpy as np
+
+    torch: Any = sys.modules.get("torch")
+    first = values[0]
+    if isinstance(first, (int, float)):
+        return np.array(values) if combine_scalars else values
+    is_tensor = torch is not None and isinstance(first, torch.Tensor)
+    if not is_tensor and not isinstance(first, np.ndarray):
+        return values
+    if not combine_tensors:
+        return values
+    shapes = {tuple(value.shape) for value in values}
+    if len(shapes) > 1:
+        raise UsageError(
+            f"arrays of the shapes {sorted(shapes)} make no batch: bring them to one shape before batched(), or give "
+            "another collation_fn"
+        )
+    return torch.stack(values) if is_tensor else np.array(values)
+
+
+def default_collation_fn(
+    samples: Sequence[Any], combine_tensors: bool = True, combine_scalars: bool = True
+) -> tuple[Any, ...] | dict[Any, Any]:
+    """A batch: a tuple of columns for tuples, a dict of them for dicts."""
+
+    def columns(rows: Iterable[Any]) -> list[Any]:
+        return [_column(list(values), combine_tensors, combine_scalars) for values in zip(*rows, strict=True)]
+
+    first = samples[0]
+    if not isinstance(first, dict):
+        if len({len(sample) for sample in samples}) > 1:
+            raise UsageError("tuples of different lengths make no batch")
+        return tuple(columns(samples))
+    for sample in samples:
+        if sample.keys() != first.keys():
+            raise UsageError(
+                f"samples with different parts make no batch: {list(first)} and {list(sample)}; choose parts with "
+                "to_tuple or rename"
+            )
+    return dict(zip(first, columns([sample[name] for name in first] for sample in samples), strict=True))
+
+
+def batched_samples(
+    data: Iterable[Any],
+    batchsize: int = 20,
+    collation_fn: Callable[[list[Any]], Any] | None = default_collation_fn,
+    partial: bool = True,
+) -> Iterator[Any]:
+    """`batchsize` samples at a time through `collation_fn`; without `partial` a smaller last batch is left out."""
+    batch: list[Any] = []
+    for sample in data:
+        batch.append(sample)
+        if len(batch) >= batchsize:
+            yield batch if collation_fn is None else collation_fn(batch)
+            batch = []
+    if batch and partial:
+        yield batch if collation_fn is None else collation_fn(batch)
+
+
+def unbatched_samples(data: Iterable[Any]) -> Iterator[Any]:
+    """The rows of batches, as tuples or dicts."""
+    for batch in data:
+        if isinstance(batch, (list, tuple)):
+            yield from (tuple(column[row] for column in batch) for row in range(len(batch[0])))
+        elif isinstance(batch, dict):
+            lengths = {len(column) for column in batch.values()}
+            if len(lengths) != 1:
+                raise UsageError(f"the columns of this batch have {sorted(lengths)} rows: they do not belong together")
+            yield from ({name: column[row] for name, column in batch.items()} for row in range(lengths.pop()))
+        else:
+            raise UsageError(f"unbatched takes batches, tuples or dicts of columns, not {type(batch).__name__}")
+
+
+def unlisted_samples(data: Iterable[Any]) -> Iterator[Any]:
+    """The items of lists."""
+    for batch in data:
+        if not isinstance(batch, list):
+            raise UsageError(f"unlisted takes lists, not {type(batch).__name__}")
+        yield from batch

@@ -1,0 +1,180 @@
+"""`decode()`: what becomes of a part, by its extension."""
+
+from __future__ import annotations
+
+import functools
+import gzip
+import importlib
+import io
+import json
+import pickle
+from collections.abc import Callable, Collection, Iterable
+from typing import Any
+
+from ..errors import DecodeError, UsageError
+from .handlers import RefusedError
+from .images import ImageHandler
+
+__all__ = ["Continue", "Decoder", "DecodingError", "gzfilter", "handle_extension"]
+
+PartDecoder = Callable[[str, bytes], Any]
+
+
+class DecodingError(DecodeError):
+    """A part can't be decoded; `url`, `key`, `k` (the part) and `sample` say which."""
+
+    def __init__(self, text: str = "", *, url: Any = None, k: Any = None, sample: Any = None, **place: Any) -> None:
+        super().__init__(text, **place)
+        self.url, self.k, self.sample = url, k, sample
+
+
+class Continue:
+    """What a decoder gives that did part of the work: the decoders behind it go on with `key` and `data`."""
+
+    def __init__(self, key: str, data: bytes) -> None:
+        self.key, self.data = key, data
+
+
+def gzfilter(key: str, data: bytes) -> Continue | None:
+    """Unpacks parts whose extension ends in `.gz`."""
+    return Continue(key[:-3], gzip.decompress(data)) if key.endswith(".gz") else None
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8")
+
+
+def _npy(data: bytes) -> Any:
+    import numpy as np
+
+    return np.lib.format.read_array(io.BytesIO(data), allow_pickle=False)
+
+
+def _npz(data: bytes) -> Any:
+    import numpy as np
+
+    with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
+        return dict(arrays)
+
+
+def _pth(data: bytes) -> Any:
+    return importlib.import_module("torch").load(io.BytesIO(data), weights_only=True, map_location="cpu")
+
+
+def _pth_unsafe(data: bytes) -> Any:
+    return importlib.import_module("torch").load(io.BytesIO(data), weights_only=False, map_location="cpu")
+
+
+def _by_module(name: str, function: str) -> Callable[[bytes], Any]:
+    return lambda data: getattr(importlib.import_module(name), function)(data)
+
+
+def _refused(data: bytes) -> Any:
+    raise RefusedError(
+        "this part is a pickle, which runs any code that its maker put into it: if you trust who made the shards, give "
+        'allow=("pickle",) to WebDataset or to decode'
+    )
+
+
+def _absent(data: bytes) -> Any:
+    raise RefusedError("parts of this kind are not decoded here: give decode a function for them (handle_extension)")
+
+
+DECODERS: dict[str, Callable[[bytes], Any]] = {
+    **dict.fromkeys(("txt", "text", "transcript"), _text),
+    **dict.fromkeys(("cls", "cls2", "index", "inx", "id"), int),
+    **dict.fromkeys(("json", "jsn"), json.loads),
+    **dict.fromkeys(("pkl", "pickle", "pyd"), _refused),
+    **dict.fromkeys(("ten", "tb"), _absent),
+    **dict.fromkeys(("mp", "msg"), _by_module("msgpack", "unpackb")),
+    "cbor": _by_module("cbor", "loads"),
+    "npy": _npy,
+    "npz": _npz,
+    "pth": _pth,
+}
+UNSAFE: dict[str, Callable[[bytes], Any]] = {
+    **dict.fromkeys(("pkl", "pickle", "pyd"), pickle.loads),
+    "pth": _pth_unsafe,
+}
+
+
+def basichandlers(key: str, data: bytes, allow: Collection[str] = ()) -> Any:
+    """Text, numbers, JSON, arrays by the last extension of `key`; None for all others."""
+    extension = key.rpartition(".")[2]
+    decoder = (UNSAFE.get(extension) if "pickle" in allow else None) or DECODERS.get(extension)
+    return None if decoder is None else decoder(data)
+
+
+def _call(key: str, data: bytes, f: Callable[[bytes], Any], extensions: list[list[str]]) -> Any:
+    has = key.lower().split(".")
+    return f(data) if any(has[-len(wanted) :] == wanted for wanted in extensions) else None
+
+
+def handle_extension(extensions: str, f: Callable[[bytes], Any]) -> PartDecoder:
+    """A decoder that applies `f` to parts with one of these extensions ("jpg jpeg", "seg.png")."""
+    wanted = [extension.split(".") for extension in extensions.lower().split()]
+    return functools.partial(_call, f=f, extensions=wanted)
+
+
+def _decoder(handler: Any) -> PartDecoder:
+    made = ImageHandler(handler) if isinstance(handler, str) else handler
+    if not callable(made):
+        raise UsageError(f"decode takes names of image forms and functions (key, bytes), not {handler!r}")
+    return made
+
+
+class Decoder:
+    """Decodes all parts of a sample: each goes from function to function until one gives something.
+
+    handlers: names of image forms, and functions of the part's name (with a dot before it) and its bytes. pre: before
+    them, by default `gzfilter`; post: behind, by default those for text, numbers, JSON and arrays. only: the parts to
+    decode. partial: leaves what is no bytes as it is. allow: "pickle" unpickles.
+    """
+
+    def __init__(
+        self,
+        handlers: Iterable[Any],
+        pre: Iterable[Any] | None = None,
+        post: Iterable[Any] | None = None,
+        only: str | Iterable[str] | None = None,
+        partial: bool = False,
+        allow: Collection[str] = (),
+    ) -> None:
+        first = [gzfilter] if pre is None else pre
+        last = [functools.partial(basichandlers, allow=tuple(allow))] if post is None else post
+        self.handlers = [_decoder(handler) for handler in (*first, *handlers, *last)]
+        self.only = None if only is None else set(only.split() if isinstance(only, str) else only)
+        self.partial = partial
+
+    def decode1(self, key: str, data: bytes) -> Any:
+        """One part."""
+        name = "." + key
+        for handler in self.handlers:
+            result = handler(name, data)
+            if isinstance(result, Continue):
+                name, data = result.key, result.data
+            elif result is not None:
+                return result
+        return data
+
+    def decode(self, sample: dict[str, Any]) -> dict[str, Any]:
+        """All parts; those that are about the sample (`__key__`) stay, as text."""
+        return {name: self._part(name, value, sample) for name, value in sample.items()}
+
+    __call__ = decode
+
+    def _part(self, name: str, value: Any, sample: dict[str, Any]) -> Any:
+        if name.startswith("__"):
+            return value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else value
+        if (self.only is not None and name not in self.only) or (self.partial and not isinstance(value, bytes)):
+            return value
+        key, url = sample.get("__key__"), sample.get("__url__")
+        try:
+            if not isinstance(value, bytes):
+                raise UsageError(f"its value is {type(value).__name__}, not bytes: give partial=True to leave such")
+            return self.decode1(name, value)
+        except RefusedError as refused:
+            raise RefusedError(f"{url}: {key}.{name}: {refused}", path=url, key=key) from None
+        except Exception as error:
+            text = f"{url}: {key}.{name}: {type(error).__name__}: {error}"
+            raise DecodingError(text, path=url, key=key, url=url, k=name, sample=sample) from error

@@ -1,0 +1,88 @@
+"""Stages by the names that WebDataset has for them: `compose(shuffle(1000), map(f))`."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from . import stages
+from .batches import batched_samples, unbatched_samples, unlisted_samples
+from .decoding import Decoder
+from .handlers import Handler, reraise_exception
+from .pipeline import pipelinefilter
+from .reading import tarfile_samples
+from .stages import Cached, detshuffle
+
+__all__ = [
+    "Cached",
+    "associate",
+    "batched",
+    "decode",
+    "detshuffle",
+    "extract_keys",
+    "info",
+    "log_keys",
+    "map",
+    "map_dict",
+    "map_tuple",
+    "rename",
+    "rename_keys",
+    "rsample",
+    "select",
+    "shuffle",
+    "slice",
+    "tarfile_to_samples",
+    "to_tuple",
+    "unbatched",
+    "unlisted",
+]
+
+
+def _decoded(data: Iterable[Any], *args: Any, handler: Handler = reraise_exception, **kw: Any) -> Iterator[Any]:
+    """Each sample with its parts decoded: see `Decoder`."""
+    return (made for _, made in stages.handled(data, Decoder(args, **kw), handler))
+
+
+def _shown(
+    data: Iterable[Any],
+    fmt: str | None = None,
+    n: int = 3,
+    every: int = -1,
+    width: int = 50,
+    stream: Any = None,
+    name: str = "",
+) -> Iterator[Any]:
+    """All samples, of which the first `n` and each `every`th are printed."""
+    for place, sample in enumerate(data):
+        if place < n or (every > 0 and (place + 1) % every == 0):
+            lines = [f"--- {name}", *(f"{part} {value!r:.{width}}" for part, value in sample.items())]
+            print("\n".join(lines) if fmt is None else fmt.format(**sample), file=stream or sys.stderr)
+        yield sample
+
+
+def _sliced(data: Iterable[Any], *args: Any) -> Iterator[Any]:
+    """Samples `[start, stop)` in steps, as `itertools.islice` has it."""
+    return itertools.islice(data, *args)
+
+
+associate = pipelinefilter(stages.associated)
+batched = pipelinefilter(batched_samples)
+decode = pipelinefilter(_decoded)
+extract_keys = pipelinefilter(stages.keys_extracted)
+info = pipelinefilter(_shown)
+log_keys = pipelinefilter(stages.keys_logged)
+map = pipelinefilter(stages.mapped)
+map_dict = pipelinefilter(stages.dict_mapped)
+map_tuple = pipelinefilter(stages.tuple_mapped)
+rename = pipelinefilter(stages.renamed)
+rename_keys = pipelinefilter(stages.keys_renamed)
+rsample = pipelinefilter(stages.sampled)
+select = pipelinefilter(stages.selected)
+shuffle = pipelinefilter(stages.shuffled)
+slice = pipelinefilter(_sliced)
+tarfile_to_samples = pipelinefilter(tarfile_samples)
+to_tuple = pipelinefilter(stages.tuples)
+unbatched = pipelinefilter(unbatched_samples)
+unlisted = pipelinefilter(unlisted_samples)

@@ -1,0 +1,58 @@
+"""What to do about an error: a handler takes the exception; True goes on with the next, False ends, or it raises."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+
+from ..errors import UsageError
+
+__all__ = [
+    "Handler",
+    "RefusedError",
+    "ignore_and_continue",
+    "ignore_and_stop",
+    "reraise_exception",
+    "warn_and_continue",
+    "warn_and_stop",
+]
+
+Handler = Callable[[Exception], bool]
+
+
+class RefusedError(UsageError):
+    """What is never done here, or is unsafe and `allow=` does not name. Handlers do not see it: they would hide it."""
+
+
+def reraise_exception(exn: Exception) -> bool:
+    """Raises it."""
+    raise exn
+
+
+def ignore_and_continue(exn: Exception) -> bool:
+    """Leaves out what is wrong and goes on."""
+    return True
+
+
+def warn_and_continue(exn: Exception) -> bool:
+    """Warns, leaves out what is wrong and goes on."""
+    warnings.warn(repr(exn), stacklevel=2)
+    return True
+
+
+def ignore_and_stop(exn: Exception) -> bool:
+    """Ends the samples here."""
+    return False
+
+
+def warn_and_stop(exn: Exception) -> bool:
+    """Warns, and ends the samples here."""
+    warnings.warn(repr(exn), stacklevel=2)
+    return False
+
+
+def told(handler: Handler, exn: Exception) -> bool:
+    """Whether to go on after `exn`, as `handler` says; a refusal is raised whatever it would say."""
+    if isinstance(exn, RefusedError):
+        raise exn
+    return handler(exn)

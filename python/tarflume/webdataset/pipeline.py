@@ -1,0 +1,204 @@
+"""`DataPipeline`: a source and the stages behind it, each a function from an iterator to an iterator."""
+
+from __future__ import annotations
+
+import copy
+import functools
+import itertools
+import sys
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any, Self
+
+from ..errors import UsageError
+
+if TYPE_CHECKING:
+
+    class IterableDataset:
+        """torch's, if it is installed."""
+else:
+    try:
+        from torch.utils.data import IterableDataset
+    except ModuleNotFoundError:
+
+        class IterableDataset:
+            """Stands where torch's would if it were installed."""
+
+
+__all__ = ["DataPipeline", "FilterFunction", "IterableDataset", "PipelineStage", "pipelinefilter"]
+
+
+class PipelineStage:
+    """A stage with a state: `run(source)` gives the iterator."""
+
+    def run(self, *source: Iterable[Any]) -> Iterator[Any]:
+        """The iterator behind `source`."""
+        raise NotImplementedError
+
+
+class FilterFunction:
+    """A stage: a function with all its arguments but the first."""
+
+    def __init__(self, f: Callable[..., Any], *args: Any, **kw: Any) -> None:
+        self.f, self.args, self.kw = f, args, kw
+
+    def __call__(self, data: Iterable[Any]) -> Any:
+        return self.f(data, *self.args, **self.kw)
+
+    def __repr__(self) -> str:
+        return f"<{getattr(self.f, '__name__', self.f)} {self.args} {self.kw}>"
+
+
+class _Curried:
+    """A function that wants its first argument later."""
+
+    def __init__(self, f: Callable[..., Any]) -> None:
+        self.f = f
+        functools.update_wrapper(self, f)
+
+    def __call__(self, *args: Any, **kw: Any) -> FilterFunction:
+        return FilterFunction(self.f, *args, **kw)
+
+
+def pipelinefilter(f: Callable[..., Any]) -> Callable[..., FilterFunction]:
+    """Of `f(data, ...)`, the function that takes the other arguments and gives a stage."""
+    return _Curried(f)
+
+
+class DataPipeline(IterableDataset, PipelineStage):
+    """A source (a data set, a list, a function without arguments) and stages, run one behind the other."""
+
+    def __init__(self, *stages: Any) -> None:
+        super().__init__()
+        self.pipeline: list[Any] = []
+        for stage in stages:
+            if isinstance(stage, list):
+                self.pipeline += stage
+            elif stage is not None:
+                self.pipeline.append(stage)
+        self.repetitions = 1
+        self.nsamples = -1
+        self.size: int | None = None
+
+    def _source(self) -> Iterator[Any]:
+        first = self.pipeline[0]
+        if isinstance(first, PipelineStage) and not isinstance(first, DataPipeline):
+            return first.run()
+        if hasattr(first, "__iter__"):
+            return iter(first)
+        if callable(first):
+            return iter(first())
+        raise UsageError(f"{first!r} is no source of samples: a pipeline begins with a data set, a list or a function")
+
+    def iterator1(self) -> Iterator[Any]:
+        """One pass."""
+        if not self.pipeline:
+            raise UsageError("this pipeline has no source")
+        source = self._source()
+        for stage in self.pipeline[1:]:
+            if isinstance(stage, PipelineStage):
+                source = stage.run(source)
+            elif callable(stage):
+                source = iter(stage(source))
+            else:
+                raise UsageError(f"{stage!r} is no stage: it takes no iterator and gives none")
+        return source
+
+    def iterator(self) -> Iterator[Any]:
+        """As many passes as `repeat` said; a pass without samples is the last."""
+        for _ in range(self.repetitions):
+            nothing = True
+            for sample in self.iterator1():
+                nothing = False
+                yield sample
+            if nothing:
+                break
+
+    def __iter__(self) -> Iterator[Any]:
+        if self.repetitions != 1 and self.nsamples > 0:
+            return itertools.islice(self.iterator(), self.nsamples)
+        return self.iterator()
+
+    def run(self, *source: Iterable[Any]) -> Iterator[Any]:
+        """All samples, as a source of another pipeline."""
+        return iter(self)
+
+    def stage(self, i: int) -> Any:
+        """Stage `i`; 0 is the source."""
+        return self.pipeline[i]
+
+    def append(self, f: Any) -> None:
+        """Adds a stage to this pipeline."""
+        self.pipeline.append(f)
+
+    def compose(self, *stages: Any) -> Self:
+        """A copy with these stages behind the others."""
+        made = copy.copy(self)
+        made.pipeline = [*self.pipeline, *stages]
+        return made
+
+    def with_length(self, n: int, silent: bool = False) -> Self:
+        """Has `len()` say `n`; samples stay as many as they are."""
+        if not silent:
+            warnings.warn("with_length sets what len() says, not how many samples an epoch has", stacklevel=2)
+        self.size = n
+        self.__class__ = _with_length(type(self))
+        return self
+
+    def with_epoch(self, nsamples: int = -1, nbatches: int = -1) -> Self:
+        """Epochs of so many samples (or batches), of as many passes as that needs; each begins at the beginning."""
+        self.repetitions, self.nsamples = sys.maxsize, max(nsamples, nbatches)
+        return self
+
+    def repeat(self, nepochs: int = -1, nbatches: int = -1) -> Self:
+        """Passes, endless if no number is given, but not more than `nbatches` samples (or batches)."""
+        self.repetitions, self.nsamples = nepochs if nepochs > 0 else sys.maxsize, nbatches
+        return self
+
+    def close(self) -> None:
+        """Closes the stages that can be closed, and forgets all."""
+        for stage in self.pipeline:
+            if hasattr(stage, "close"):
+                stage.close()
+        self.pipeline = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+
+class _Length:
+    """What `with_length` adds to a class."""
+
+    size: int | None
+
+    def __len__(self) -> int:
+        return self.size or 0
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _again, (type(self).__mro__[1], self.__dict__)
+
+
+#: Classes with a `len()`, by those without.
+_LENGTHS: dict[Any, Any] = {}
+
+
+def _with_length(base: Any) -> Any:
+    """The class with a `len()`; a class without one must not have the method, for it is asked for it."""
+    if "__len__" in dir(base):
+        return base
+    body = {name: getattr(_Length, name) for name in ("__len__", "__bool__", "__reduce__")}
+    if base not in _LENGTHS:
+        _LENGTHS[base] = type(base.__name__, (base,), body | {"__module__": base.__module__, "__doc__": base.__doc__})
+    return _LENGTHS[base]
+
+
+def _again(base: Any, state: dict[str, Any]) -> Any:
+    made = _with_length(base).__new__(_with_length(base))
+    made.__dict__.update(state)
+    return made

@@ -1,0 +1,118 @@
+"""From shards to samples: one tar after the other, each read ahead by Rust."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator
+from typing import Any
+
+from ..errors import DamagedError
+from .handlers import Handler, reraise_exception, told
+from .opening import opened
+
+__all__ = ["tarfile_samples"]
+
+
+def tarfile_samples(
+    src: Iterable[Any],
+    handler: Handler = reraise_exception,
+    select_files: Callable[[str], bool] | None = None,
+    rename_files: Callable[[str], str] | None = None,
+    allow: Collection[str] = (),
+    memory: int | None = None,
+) -> Iterator[dict[str, Any]]:
+    """The samples of shards (`{"url": ...}` or texts) in their order.
+
+    select_files: which parts to take, by their names in the tar. rename_files: what they are called instead. Both
+    see extensions in lower case. memory: bytes that the reading may take; a sample may take an eighth.
+    """
+    for shard in src:
+        url = shard["url"] if isinstance(shard, dict) else shard
+        try:
+            with opened(url, allow, memory) as samples:
+                found = _guarded(samples, handler)
+                if select_files or rename_files:
+                    found = _guarded(_regrouped(found, select_files, rename_files), handler)
+                yield from found
+        except _Stop:
+            return
+        except Exception as exn:
+            if not told(handler, exn):
+                return
+
+
+class _Stop(Exception):
+    """A handler wants no more samples."""
+
+
+def _guarded(samples: Iterator[dict[str, Any]], handler: Handler) -> Iterator[dict[str, Any]]:
+    """All samples; an error that stands in the place of one goes to `handler`, and the rest follows."""
+    while True:
+        try:
+            sample = next(samples)
+        except StopIteration:
+            return
+        except _Stop:
+            raise
+        except Exception as exn:
+            if not told(handler, exn):
+                raise _Stop from None
+            continue
+        yield sample
+
+
+class _regrouped:
+    """The samples of a tar whose parts were chosen and renamed: neighbours with one key, as in the tar."""
+
+    def __init__(
+        self,
+        samples: Iterable[dict[str, Any]],
+        select: Callable[[str], bool] | None,
+        rename: Callable[[str], str] | None,
+    ) -> None:
+        self.samples, self.select, self.rename = iter(samples), select, rename
+        self.open: dict[str, Any] | None = None
+        self.bad: str | None = None
+        self.whole: list[dict[str, Any]] = []
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        return self
+
+    def __next__(self) -> dict[str, Any]:
+        while not self.whole:
+            sample = next(self.samples, None)
+            if sample is None:
+                if self.open is None:
+                    raise StopIteration
+                last, self.open = self.open, None
+                return last
+            self._take(sample)
+        return self.whole.pop(0)
+
+    def _take(self, sample: dict[str, Any]) -> None:
+        about: dict[str, Any] = {name: sample[name] for name in ("__url__", "__local_path__") if name in sample}
+        for ext, data in sample.items():
+            if ext.startswith("__"):
+                continue
+            name = f"{sample['__key__']}.{ext}"
+            name = name if self.rename is None else self.rename(name)
+            if self.select is not None and not self.select(name):
+                continue
+            folder, slash, base = name.rpartition("/")
+            stem, dot, ext = base.partition(".")
+            if not stem or not dot:
+                continue  # it belongs to no sample
+            self._add(folder + slash + stem, ext.lower(), data, about)
+
+    def _add(self, key: str, ext: str, data: bytes, about: dict[str, Any]) -> None:
+        if key == self.bad:
+            return
+        if self.open is None or self.open["__key__"] != key:
+            self.bad = None
+            if self.open is not None:
+                self.whole.append(self.open)
+            self.open = {"__key__": key, "__url__": about["__url__"]}
+        if ext in self.open:
+            self.bad, self.open = key, None
+            raise DamagedError(f"after rename_files two parts of a sample are called {ext!r}", key=key)
+        self.open[ext] = data
+        self.open.update(about)
