@@ -40,12 +40,13 @@ python: $(PYVENV)/ready
 	$(PYVENV)/bin/maturin build --quiet --release --locked -m python/Cargo.toml -o target/wheels
 	$(PYVENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --force-reinstall target/wheels/*.whl
 	cd python && ../$(PYVENV)/bin/mypy --strict -p tarflume
-	cd python && ../$(PYVENV)/bin/python -m mypy.stubtest tarflume --ignore-missing-stub --allowlist tests/stubtest-allowed.txt
+	cd python && ../$(PYVENV)/bin/python -m mypy.stubtest tarflume._core
 	cd python/tests && TARFLUME_PACK="$(CURDIR)/$(RELEASE)/pack" "$(CURDIR)/$(PYVENV)/bin/python" -m pytest -q
 
-$(PYVENV)/ready: python/tests/requirements.txt
+$(PYVENV)/ready: python/tests/requirements.txt python/tests/requirements-torch.txt
 	python3 -m venv --clear $(PYVENV)
-	$(PYVENV)/bin/python -m pip install --quiet --disable-pip-version-check -r python/tests/requirements.txt
+	$(PYVENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-cache-dir \
+	    -r python/tests/requirements.txt -r python/tests/requirements-torch.txt
 	touch $@
 
 check: lint test python smoke

@@ -8,6 +8,7 @@ use tarflume_formats::reading::Reading;
 use tarflume_packer::exit::Exit;
 use tarflume_packer::indexing::options::Options;
 use tarflume_packer::indexing::shard::index_tar;
+use tarflume_packer::interrupt::Stop;
 
 use crate::errors::OrRaise;
 
@@ -26,6 +27,7 @@ pub fn write_sidecar(
         force: true,
         allow_missing_end: false,
         jobs: 1,
+        stop: Stop::BY_SIGNAL,
     };
     let made = py.detach(|| {
         index_tar(&path, &options, &|_| {}).map_err(|failure| {
