@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import pathlib
 from collections.abc import Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Final, Literal, Self, SupportsIndex, final
@@ -147,7 +148,7 @@ class Dataset:
     def key(self, n: int) -> str: ...
     def extensions(self) -> dict[str, int]: ...
     @property
-    def shards(self) -> list[str]: ...
+    def shards(self) -> list[pathlib.Path]: ...
 
 @final
 class RandomResizedCrop:
