@@ -2,7 +2,6 @@
 
 import os
 import pathlib
-import pathlib
 from collections.abc import Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Final, Literal, Self, SupportsIndex, final
