@@ -1,6 +1,7 @@
 //! `Settings`: the keywords of a loader, understood once, and the builder that they come to. Kept, so
 //! that a loader can begin anew from a saved state.
 
+use std::cell::RefCell;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -46,22 +47,25 @@ pub(crate) struct Settings {
 pub(crate) struct Given<'py> {
     py: Python<'py>,
     words: Bound<'py, PyDict>,
+    /// Those that were looked for: all that there are.
+    known: RefCell<Vec<&'static str>>,
 }
 
 impl<'py> Given<'py> {
     pub(crate) fn new(py: Python<'py>, words: Option<&Bound<'py, PyDict>>) -> PyResult<Given<'py>> {
         let words = words.map_or_else(|| Ok(PyDict::new(py)), |words| words.copy())?;
-        Ok(Given { py, words })
+        Ok(Given { py, words, known: RefCell::default() })
     }
 
     /// The object given as `name`, unless it is `None`.
-    fn object(&self, name: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
+    fn object(&self, name: &'static str) -> PyResult<Option<Bound<'py, PyAny>>> {
+        self.known.borrow_mut().push(name);
         let Some(value) = self.words.get_item(name)? else { return Ok(None) };
         self.words.del_item(name)?;
         Ok((!value.is_none()).then_some(value))
     }
 
-    fn value<T>(&self, name: &str, what: &str) -> PyResult<Option<T>>
+    fn value<T>(&self, name: &'static str, what: &str) -> PyResult<Option<T>>
     where
         T: for<'a> FromPyObject<'a, 'py>,
     {
@@ -75,18 +79,24 @@ impl<'py> Given<'py> {
         }
     }
 
-    fn whole(&self, name: &str) -> PyResult<Option<u64>> {
+    fn whole(&self, name: &'static str) -> PyResult<Option<u64>> {
         self.value(name, "a whole number, 0 or more")
     }
 
-    fn word(&self, name: &str, default: &str) -> PyResult<String> {
+    fn word(&self, name: &'static str, default: &str) -> PyResult<String> {
         Ok(self.value(name, "a word")?.unwrap_or_else(|| default.to_string()))
     }
 
     fn end(self) -> PyResult<()> {
         let left: Vec<String> = self.words.keys().extract()?;
         let Some(name) = left.first() else { return Ok(()) };
-        Err(usage(self.py, format!("Loader takes no {name}=; help(tarflume.Loader) lists all")))
+        let near = self.py.import("difflib")?.getattr("get_close_matches")?;
+        let near: Vec<String> = near.call1((name, self.known.into_inner(), 1))?.extract()?;
+        let what = match near.first() {
+            Some(near) => format!("did you mean {near}=?"),
+            None => "help(tarflume.Loader) lists all".to_string(),
+        };
+        Err(usage(self.py, format!("Loader takes no {name}=; {what}")))
     }
 }
 

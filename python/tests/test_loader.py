@@ -149,7 +149,8 @@ def test_a_mixture_keeps_its_weights(shards, tmp_path):
     ("settings", "text"),
     [
         ({"shuffle": "random"}, 'shuffle="random" is not known; there are "none"'),
-        ({"batch": 3}, "takes no batch="),
+        ({"batchsize": 3}, "takes no batchsize=; did you mean batch_size=?"),
+        ({"xyz": 3}, "takes no xyz=; help("),
         ({"batch_size": "many"}, "batch_size= takes a whole number"),
         ({"batch_size": 0}, "at least one row"),
         ({"batch_size": 1000}, "1000"),
