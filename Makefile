@@ -41,7 +41,7 @@ python: $(PYVENV)/ready
 	$(PYVENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --force-reinstall target/wheels/*.whl
 	cd python && ../$(PYVENV)/bin/mypy --strict -p tarflume
 	cd target && ../$(PYVENV)/bin/python -m mypy.stubtest tarflume._core --allowlist ../python/tests/stubtest-allowed.txt
-	cd python/tests && TARFLUME_PACK="$(CURDIR)/$(RELEASE)/pack" "$(CURDIR)/$(PYVENV)/bin/python" -m pytest -q
+	cd python/tests && TARFLUME_PACK="$(abspath $(RELEASE))/pack" "$(CURDIR)/$(PYVENV)/bin/python" -m pytest -q
 
 $(PYVENV)/ready: python/tests/requirements.txt python/tests/requirements-torch.txt
 	python3 -m venv --clear $(PYVENV)
