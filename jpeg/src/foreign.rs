@@ -19,7 +19,7 @@ use crate::header::{Elsewhere, whole_within};
 use crate::job::{Job, Report};
 use crate::lines::{Colour, luma};
 
-/// Scans of a progressive picture that are decoded: zune's own limit, known before it begins.
+/// Scans of a progressive picture that are decoded: by zune, too.
 const PASSES: usize = 100;
 
 /// Decodes a job.
@@ -114,6 +114,7 @@ fn hand_over(
         .set_strict_mode(true)
         .set_max_width(side)
         .set_max_height(side)
+        .jpeg_set_max_scans(PASSES)
         .jpeg_set_out_colorspace(space);
     let mut decoder = JpegDecoder::new_with_options(reader, options);
     let told = |e| refused(job, &format!("{e:?}"));

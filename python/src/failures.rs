@@ -9,7 +9,7 @@ use tarflume_packer::exit::Exit;
 use tarflume_packer::failure::Failure;
 use tarflume_packer::problem::Problem;
 
-use crate::errors::bug;
+use crate::json::from_json;
 
 /// Problems whose text stands in the exception's; its list has all.
 const SHOWN: usize = 3;
@@ -76,12 +76,6 @@ impl Refused {
         }
         Ok(PyErr::from_value(error))
     }
-}
-
-/// A JSON value as Python's objects.
-pub(crate) fn from_json<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>> {
-    let text = serde_json::to_string(value).map_err(|_| bug("a value that is no JSON"))?;
-    py.import("json")?.call_method1("loads", (text,))
 }
 
 /// Flags of the command line as the keywords of the same name; commands in `..` stay as they are.

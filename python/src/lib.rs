@@ -3,6 +3,7 @@
 //! Floors, lower ones first:
 //!
 //! 1. `errors`, `words`, `again`: exceptions; what users write as text, and how it is said again elsewhere;
+//!    `json`: values of the crates below as Python's objects;
 //! 2. `memory`: bytes that views keep alive; `dlpack`: those as capsules (a room for unsafe code);
 //! 3. `column`: an array of a batch (another such room), `ragged`: rows of different lengths;
 //!    `batch`: all columns by name;
@@ -23,6 +24,7 @@ mod dlpack;
 mod epoch;
 mod errors;
 mod failures;
+mod json;
 mod ledger;
 mod loader;
 mod memory;

@@ -9,7 +9,8 @@ use tarflume::LoaderState;
 use tarflume::loader::Stats;
 
 use crate::epoch::Epoch;
-use crate::errors::{OrRaise, bug, usage};
+use crate::errors::{OrRaise, usage};
+use crate::json::{from_json, to_json};
 use crate::ledger::Ledger;
 use crate::settings::{Given, Settings};
 
@@ -134,15 +135,14 @@ impl Loader {
     /// Where the whole job is: what was handed out, not what was prepared. A few integers in a dict,
     /// the same on every rank that took as many batches: save one.
     fn state_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let text = self.inner(py)?.state().to_string();
-        py.import("json")?.call_method1("loads", (text,))
+        from_json(py, &self.inner(py)?.state())
     }
 
     /// Goes on at the next sample of a saved state, with any rank, world, batch size and threads. The
     /// running epoch, if any, should be closed: it goes on as it was.
     fn load_state_dict(&self, py: Python<'_>, state: &Bound<'_, PyAny>) -> PyResult<()> {
         self.inner(py)?;
-        let text = py.import("json")?.call_method1("dumps", (state,))?.extract::<String>()?;
+        let text = to_json(state)?;
         self.begin(py, Some(text.parse::<LoaderState>().or_raise(py)?))
     }
 
@@ -166,9 +166,7 @@ impl Loader {
 
     /// All samples that were bad so far: dicts of path, byte, key, reason, ordinal.
     fn bad_samples<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let bad = self.inner(py)?.bad_samples();
-        let text = serde_json::to_string(&bad).map_err(|_| bug("a list that is no JSON"))?;
-        py.import("json")?.call_method1("loads", (text,))
+        from_json(py, &self.inner(py)?.bad_samples())
     }
 
     /// Writes the bad samples to a file, as `exclude=` and `pack build --exclude @FILE` take them.

@@ -25,7 +25,8 @@ use tarflume_packer::scan::ScanCounter;
 use tarflume_packer::verify;
 
 use crate::errors::bug;
-use crate::failures::{Refused, from_json};
+use crate::failures::Refused;
+use crate::json::from_json;
 
 /// What a piece of work gives: JSON, or why there is none.
 pub(crate) type Outcome = Result<Value, Refused>;

@@ -9,7 +9,7 @@ use tarflume::decode::{Decode, class, image, json, npy, raw, text};
 
 use crate::again::{Again, NewArgs, again};
 use crate::errors::{OrRaise, usage};
-use crate::transforms::AnyTransform;
+use crate::transforms::transform_of;
 use crate::words;
 
 /// Parts that are pictures, in the order in which they are looked for.
@@ -75,7 +75,7 @@ impl Image {
             orientation,
             reducing_gap
         );
-        let Some(transform) = AnyTransform::of(transform) else {
+        let Some(transform) = transform_of(transform) else {
             return Err(usage(
                 py,
                 "Image takes a transform: tarflume.RandomResizedCrop(224), or another",
@@ -296,7 +296,7 @@ pub(crate) fn part(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<Part> 
 
 /// What `image=` stands for: a transform, or a whole `Image`.
 pub(crate) fn image(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<Part> {
-    match AnyTransform::of(object) {
+    match transform_of(object) {
         Some(transform) => Ok((Arc::new(image::Image::new(PICTURES, transform)), false)),
         None if object.cast::<Image>().is_ok() => part(py, object),
         None => Err(usage(

@@ -45,7 +45,8 @@ impl Rung {
 ///
 /// `path` is a file or a named pipe, or "-" for standard input; `url` stands for it in samples, and
 /// `local_path` too if it is given. 64 MiB of samples wait for the caller at most; `memory` bounds all
-/// that is held (1 GiB if nothing is said), and a sample may take an eighth of it. An error takes the place of what it is about: iterate on for the rest.
+/// that is held (1 GiB if nothing is said), and a sample may take an eighth of it. An error takes the
+/// place of what it is about: iterate on for the rest.
 #[pyclass(frozen, module = "tarflume._core")]
 pub struct TarStream {
     samples: Mutex<Option<Samples>>,

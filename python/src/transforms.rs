@@ -1,11 +1,10 @@
 //! Which part of a picture is used, and how large it becomes: the transforms of the reader, by name.
 
-use std::fmt;
+use std::sync::Arc;
 
 use pyo3::prelude::*;
-use tarflume::decode::geometry::{Placement, Size, Transform};
-use tarflume::decode::random::Random;
-use tarflume::decode::{fixed_crop, geometry, random_crop};
+use tarflume::decode::geometry::{Size, Transform};
+use tarflume::decode::{fixed_crop, random_crop};
 
 use crate::again::{Again, NewArgs, again};
 use crate::errors::{OrRaise, usage};
@@ -29,60 +28,25 @@ impl From<Sides> for Size {
 }
 
 /// Any of the transforms.
-#[derive(Clone)]
-pub(crate) enum AnyTransform {
-    RandomResizedCrop(random_crop::RandomResizedCrop),
-    Resize(fixed_crop::Resize),
-    CentreCrop(fixed_crop::CentreCrop),
-    ResizeCentreCrop(fixed_crop::ResizeCentreCrop),
-    Whole(fixed_crop::Whole),
+pub(crate) type AnyTransform = Arc<dyn Transform>;
+
+/// The transform that a Python object is; none if it is something else.
+pub(crate) fn transform_of(object: &Bound<'_, PyAny>) -> Option<AnyTransform> {
+    macro_rules! known {
+        ($($class:ident),*) => {
+            $(if let Ok(transform) = object.cast::<$class>() {
+                return Some(transform.get().0.clone());
+            })*
+        };
+    }
+    known!(RandomResizedCrop, Resize, CentreCrop, ResizeCentreCrop, Whole);
+    None
 }
 
-impl AnyTransform {
-    fn inner(&self) -> &dyn Transform {
-        match self {
-            AnyTransform::RandomResizedCrop(t) => t,
-            AnyTransform::Resize(t) => t,
-            AnyTransform::CentreCrop(t) => t,
-            AnyTransform::ResizeCentreCrop(t) => t,
-            AnyTransform::Whole(t) => t,
-        }
-    }
-
-    /// The transform that a Python object is; none if it is something else.
-    pub(crate) fn of(object: &Bound<'_, PyAny>) -> Option<AnyTransform> {
-        if let Ok(t) = object.cast::<RandomResizedCrop>() {
-            Some(AnyTransform::RandomResizedCrop(t.get().0.clone()))
-        } else if let Ok(t) = object.cast::<Resize>() {
-            Some(AnyTransform::Resize(t.get().0.clone()))
-        } else if let Ok(t) = object.cast::<CentreCrop>() {
-            Some(AnyTransform::CentreCrop(t.get().0.clone()))
-        } else if let Ok(t) = object.cast::<ResizeCentreCrop>() {
-            Some(AnyTransform::ResizeCentreCrop(t.get().0.clone()))
-        } else {
-            object.cast::<Whole>().ok().map(|t| AnyTransform::Whole(t.get().0.clone()))
-        }
-    }
-}
-
-impl fmt::Debug for AnyTransform {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.inner().fmt(f)
-    }
-}
-
-impl Transform for AnyTransform {
-    fn extent(&self) -> geometry::Extent {
-        self.inner().extent()
-    }
-
-    fn place(&self, source: Size, random: &mut Random) -> tarflume::Result<Placement> {
-        self.inner().place(source, random)
-    }
-
-    fn validate(&self) -> tarflume::Result<()> {
-        self.inner().validate()
-    }
+/// Its settings make sense, or this is the exception that says why not.
+fn checked(py: Python<'_>, transform: impl Transform) -> PyResult<AnyTransform> {
+    transform.validate().or_raise(py)?;
+    Ok(Arc::new(transform))
 }
 
 /// A crop of random area and shape at a random place, resized, perhaps mirrored: torchvision's
@@ -91,7 +55,7 @@ impl Transform for AnyTransform {
 /// `size` is one number for a square, or `(height, width)`, pixels; `scale` the part of the picture's
 /// area that a crop has; `ratio` its width over its height.
 #[pyclass(frozen, module = "tarflume")]
-pub struct RandomResizedCrop(random_crop::RandomResizedCrop, Again);
+pub struct RandomResizedCrop(AnyTransform, Again);
 
 #[pymethods]
 impl RandomResizedCrop {
@@ -110,8 +74,7 @@ impl RandomResizedCrop {
             .scale(scale.0..=scale.1)
             .ratio(ratio.0..=ratio.1)
             .flip(flip);
-        crop.validate().or_raise(py)?;
-        Ok(RandomResizedCrop(crop, again))
+        Ok(RandomResizedCrop(checked(py, crop)?, again))
     }
 
     fn __getnewargs_ex__<'py>(&self, py: Python<'py>) -> NewArgs<'py> {
@@ -126,7 +89,7 @@ impl RandomResizedCrop {
 /// The whole picture, resized: to `size` exactly (one number for a square, or `(height, width)`), or
 /// with its shorter side at `shorter` pixels; then `longest` bounds the longer side.
 #[pyclass(frozen, module = "tarflume")]
-pub struct Resize(fixed_crop::Resize, Again);
+pub struct Resize(AnyTransform, Again);
 
 #[pymethods]
 impl Resize {
@@ -147,8 +110,7 @@ impl Resize {
         if let Some(longest) = longest {
             resize = resize.longest(longest);
         }
-        resize.validate().or_raise(py)?;
-        Ok(Resize(resize, again))
+        Ok(Resize(checked(py, resize)?, again))
     }
 
     fn __getnewargs_ex__<'py>(&self, py: Python<'py>) -> NewArgs<'py> {
@@ -163,7 +125,7 @@ impl Resize {
 /// The middle `size` pixels, not resized: one number for a square, or `(height, width)`. A smaller
 /// picture is an error.
 #[pyclass(frozen, module = "tarflume")]
-pub struct CentreCrop(fixed_crop::CentreCrop, Again);
+pub struct CentreCrop(AnyTransform, Again);
 
 #[pymethods]
 impl CentreCrop {
@@ -171,8 +133,7 @@ impl CentreCrop {
     fn new(py: Python<'_>, size: Sides) -> PyResult<Self> {
         let again = again!(py, size);
         let crop = fixed_crop::CentreCrop::new(size);
-        crop.validate().or_raise(py)?;
-        Ok(CentreCrop(crop, again))
+        Ok(CentreCrop(checked(py, crop)?, again))
     }
 
     fn __getnewargs_ex__<'py>(&self, py: Python<'py>) -> NewArgs<'py> {
@@ -187,7 +148,7 @@ impl CentreCrop {
 /// The shorter side resized to `side` pixels, then the middle `size` taken: the usual transform of an
 /// evaluation, `ResizeCentreCrop(256, 224)`.
 #[pyclass(frozen, module = "tarflume")]
-pub struct ResizeCentreCrop(fixed_crop::ResizeCentreCrop, Again);
+pub struct ResizeCentreCrop(AnyTransform, Again);
 
 #[pymethods]
 impl ResizeCentreCrop {
@@ -195,8 +156,7 @@ impl ResizeCentreCrop {
     fn new(py: Python<'_>, side: u32, size: Sides) -> PyResult<Self> {
         let again = again!(py, side, size);
         let crop = fixed_crop::ResizeCentreCrop::new(side, size);
-        crop.validate().or_raise(py)?;
-        Ok(ResizeCentreCrop(crop, again))
+        Ok(ResizeCentreCrop(checked(py, crop)?, again))
     }
 
     fn __getnewargs_ex__<'py>(&self, py: Python<'py>) -> NewArgs<'py> {
@@ -210,7 +170,7 @@ impl ResizeCentreCrop {
 
 /// The picture as it is, of at most `pixels` pixels: rows of different lengths.
 #[pyclass(frozen, module = "tarflume")]
-pub struct Whole(fixed_crop::Whole, Again);
+pub struct Whole(AnyTransform, Again);
 
 #[pymethods]
 impl Whole {
@@ -218,8 +178,7 @@ impl Whole {
     fn new(py: Python<'_>, pixels: u64) -> PyResult<Self> {
         let again = again!(py, pixels);
         let whole = fixed_crop::Whole::up_to(pixels);
-        whole.validate().or_raise(py)?;
-        Ok(Whole(whole, again))
+        Ok(Whole(checked(py, whole)?, again))
     }
 
     fn __getnewargs_ex__<'py>(&self, py: Python<'py>) -> NewArgs<'py> {

@@ -12,7 +12,8 @@ use tarflume_packer::scan::rules::NameRules;
 use tarflume_packer::writing::{DatasetWriter, Left, Options, Rejected};
 
 use crate::errors::usage;
-use crate::failures::{Refused, from_json};
+use crate::failures::Refused;
+use crate::json::from_json;
 use crate::pack::{bytes, choice};
 
 /// Shards of samples that a program makes, one writer a data set.
@@ -118,8 +119,7 @@ impl Writer {
         let writer = self.taken(py)?;
         let finished = py.detach(|| writer.finish());
         let manifest = finished.map_err(|failure| Refused::failure(failure).raised(py))?;
-        let value = serde_json::to_value(&manifest).unwrap_or_default(); // words and numbers only
-        from_json(py, &value)
+        from_json(py, &manifest)
     }
 
     /// Gives up: finished shards, samples in them, and the folder in which they stay.

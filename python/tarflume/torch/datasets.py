@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Any
 
@@ -11,6 +11,7 @@ import torch.utils.data
 
 from .. import _core
 from ..errors import UsageError
+from ..samples import Samples
 from . import place
 from .epochs import Epochs
 from .tensors import tensors
@@ -153,29 +154,6 @@ def _rows(batches: Iterator[_core.Batch]) -> Iterator[dict[str, Any]]:
             yield {name: column[row] for name, column in columns.items()}
 
 
-class MapDataset(torch.utils.data.Dataset[Any]):
-    """Samples by number, for a `DistributedSampler` and other samplers: dicts of `"__key__"` and the bytes of each
-    part by its extension. Workers may be forked or spawned: they share the sidecars in memory.
-
-    parts: the extensions to read; the others are not read from disk. All of them by default.
-    transform: what becomes of each sample.
-    """
-
-    def __init__(
-        self,
-        shards: _core.Path | Sequence[_core.Path] | _core.Dataset,
-        *,
-        parts: Sequence[str] | None = None,
-        transform: Callable[[dict[str, Any]], Any] | None = None,
-    ) -> None:
-        self._data = shards if isinstance(shards, _core.Dataset) else _core.Dataset(shards)
-        self._parts = None if parts is None else list(parts)
-        self._transform = transform
-
-    def __len__(self) -> int:
-        """Samples."""
-        return len(self._data)
-
-    def __getitem__(self, index: int) -> Any:
-        sample = self._data[index] if self._parts is None else self._data.get(index, self._parts)
-        return sample if self._transform is None else self._transform(sample)
+class MapDataset(Samples, torch.utils.data.Dataset[Any]):
+    """Samples by number, for a `DistributedSampler` and other samplers: as `Samples` has them. `parts` are the
+    extensions to read, `transform` what becomes of each sample."""

@@ -3,6 +3,7 @@
 //! Pure: no pixels, no decoder. Pictures lie upright here; see `turn` for those stored otherwise.
 
 use std::fmt;
+use std::sync::Arc;
 
 use super::random::Random;
 use crate::error::{Error, ErrorKind, Result};
@@ -173,5 +174,20 @@ pub trait Transform: fmt::Debug + Send + Sync + 'static {
             }
             _ => Ok(()),
         }
+    }
+}
+
+/// One whose type was decided at run time.
+impl<T: Transform + ?Sized> Transform for Arc<T> {
+    fn extent(&self) -> Extent {
+        (**self).extent()
+    }
+
+    fn place(&self, source: Size, random: &mut Random) -> Result<Placement> {
+        (**self).place(source, random)
+    }
+
+    fn validate(&self) -> Result<()> {
+        (**self).validate()
     }
 }

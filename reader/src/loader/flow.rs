@@ -125,7 +125,7 @@ impl Flow {
                 self.bell.ring();
                 return Some(batch);
             }
-            if line.batches.is_empty() && line.ended && line.pending.is_none() {
+            if line.is_over() {
                 return None;
             }
             if self.cancelled.load(Ordering::Acquire) {
@@ -138,9 +138,8 @@ impl Flow {
     /// Whether [`Flow::next`] would not wait; waits for that, but no longer than `most`.
     pub(crate) fn ready(&self, most: Duration) -> bool {
         let waits = |line: &mut Line| {
-            let over = line.batches.is_empty() && line.ended && line.pending.is_none();
             let here = matches!(line.batches.front(), Some(Some(_)));
-            !here && !over && !self.cancelled.load(Ordering::Acquire)
+            !here && !line.is_over() && !self.cancelled.load(Ordering::Acquire)
         };
         let waited = self.ready.wait_timeout_while(self.line(), most, waits);
         !waited.unwrap_or_else(PoisonError::into_inner).1.timed_out()
@@ -258,6 +257,11 @@ impl Flow {
 }
 
 impl Line {
+    /// No batch is in it, and none will come.
+    fn is_over(&self) -> bool {
+        self.batches.is_empty() && self.ended && self.pending.is_none()
+    }
+
     /// The first batch was taken.
     fn taken(&mut self, meter: &Meter) {
         self.batches.pop_front();
