@@ -1,5 +1,5 @@
 //! Writes the fuzzers' seeds: small whole files of every format, behind the byte that the targets
-//! take for their mode. `cargo run -p tarflume-formats --example seeds -- fuzz/seeds`
+//! take for their mode. `cargo run -p tarflume-formats --example format_seeds -- fuzz/seeds`
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -14,7 +14,7 @@ use tarflume_formats::record::ShardRecord;
 use tarflume_formats::{npy, tar};
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let out = std::env::args().nth(1).ok_or("usage: seeds DIR")?;
+    let out = std::env::args().nth(1).ok_or("usage: format_seeds DIR")?;
     let out = Path::new(&out);
     let put = |target: &str, name: &str, mode: &[u8], bytes: &[u8]| {
         fs::create_dir_all(out.join(target))?;

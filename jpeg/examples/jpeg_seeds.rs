@@ -1,5 +1,5 @@
 //! Writes the fuzzers' seeds: small JPEGs of every kind, behind the bytes that the targets take for
-//! their choices. `cargo run -p tarflume-jpeg --example seeds -- fuzz/seeds`
+//! their choices. `cargo run -p tarflume-jpeg --example jpeg_seeds -- fuzz/seeds`
 
 use std::error::Error;
 use std::fs;
@@ -8,7 +8,7 @@ use std::path::Path;
 use tarflume_fixtures::{Photo, PhotoKind};
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let out = std::env::args().nth(1).ok_or("usage: seeds DIR")?;
+    let out = std::env::args().nth(1).ok_or("usage: jpeg_seeds DIR")?;
     let out = Path::new(&out);
     let put = |target: &str, name: &str, mode: &[u8], bytes: &[u8]| {
         fs::create_dir_all(out.join(target))?;
