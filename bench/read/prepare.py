@@ -43,9 +43,9 @@ def venv(at):
     return python
 
 
-def versions(python):
-    names = [line.split("==")[0] for line in (HERE / "requirements.txt").read_text().splitlines()
-             if "==" in line]
+def versions(python, names=()):
+    names = names or [line.split("==")[0] for line in (HERE / "requirements.txt").read_text().splitlines()
+                      if "==" in line]
     script = ("import importlib.metadata as m, sys\n"
               "for p in sys.argv[1:]:\n"
               "    try: print(p, m.version(p), end='; ')\n"

@@ -74,6 +74,25 @@ impl Epoch {
         })
     }
 
+    /// What `function` makes of each batch. Its time is shown by `loader.stats()`, as stage `transform`.
+    fn map<'py>(
+        slf: &Bound<'py, Self>,
+        function: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let mapped = slf.py().import("tarflume.applying")?.getattr("_mapped")?;
+        mapped.call1((slf, function))
+    }
+
+    /// Counts time spent to make something else of the last batch as that of stage `transform`.
+    fn charge(&self, py: Python<'_>, seconds: f64) {
+        let busy = Duration::try_from_secs_f64(seconds).unwrap_or_default();
+        py.detach(|| {
+            if let Some(epoch) = &*self.epoch.lock().unwrap_or_else(PoisonError::into_inner) {
+                epoch.charge(busy);
+            }
+        });
+    }
+
     /// Nothing more is prepared; batches that were given out stay.
     fn close(&self, py: Python<'_>) {
         py.detach(|| drop(self.epoch.lock().unwrap_or_else(PoisonError::into_inner).take()));

@@ -35,7 +35,7 @@ fn told(error: &Error) -> String {
     text
 }
 
-/// The exception for an error.
+/// The exception for an error; one that a user's function raised is its cause.
 pub(crate) fn raised(py: Python<'_>, error: &Error) -> PyErr {
     made(py, error).unwrap_or_else(|failed| failed)
 }
@@ -47,7 +47,10 @@ fn made(py: Python<'_>, error: &Error) -> PyResult<PyErr> {
     known.set_item("byte", place.byte)?;
     known.set_item("key", place.key.as_deref())?;
     let class = py.import("tarflume.errors")?.getattr(class(error.kind()))?;
-    Ok(PyErr::from_value(class.call((told(error),), Some(&known))?))
+    let made = PyErr::from_value(class.call((told(error),), Some(&known))?);
+    let cause = error.source().and_then(|source| source.downcast_ref::<PyErr>());
+    made.set_cause(py, cause.map(|cause| cause.clone_ref(py)));
+    Ok(made)
 }
 
 /// A result as Python knows it.

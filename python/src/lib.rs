@@ -7,7 +7,8 @@
 //! 2. `memory`: bytes that views keep alive; `dlpack`: those as capsules (a room for unsafe code);
 //! 3. `column`: an array of a batch (another such room), `ragged`: rows of different lengths;
 //!    `batch`: all columns by name;
-//! 4. `transforms`, `parts`: what becomes of a part of a sample;
+//! 4. `transforms`, `parts`: what becomes of a part of a sample; below them `gate` and `apply`: with a
+//!    function of Python's;
 //! 5. `shards`: data sets, opened; `settings`: the keywords of a loader;
 //! 6. `ledger`, `epoch`, `loader`; `stream`: tars without a sidecar; `sidecar`: makes one;
 //! 7. `failures`: why something was not packed; `packing`: work under way; `pack`: how it is asked for;
@@ -18,12 +19,14 @@
 #![allow(missing_docs, unreachable_pub)]
 
 mod again;
+mod apply;
 mod batch;
 mod column;
 mod dlpack;
 mod epoch;
 mod errors;
 mod failures;
+mod gate;
 mod json;
 mod ledger;
 mod loader;

@@ -31,8 +31,8 @@ use crate::settings::{Given, Settings};
 /// - `image`: a transform (`RandomResizedCrop(224)`), or an `Image` for more choices: column `image`.
 /// - `label`: `"/pointer"` into the JSON part, or a part with a number such as `"cls"`: column `label`.
 /// - `columns`: `{"name": column}` for more, a column being a part's name (its bytes) or one of `Image`,
-///   `Json`, `Class`, `Raw`, `Text`, `Npy`; or a list of parts' names. Without any of the three, all
-///   parts as bytes.
+///   `Json`, `Class`, `Raw`, `Text`, `Npy`, or `Apply(function, column)` for what a function of yours
+///   makes of each sample; or a list of parts' names. Without any of the three, all parts as bytes.
 /// - `batch_size`: rows of a batch on this rank. `drop_last`: True leaves samples out that don't fill a
 ///   batch on every rank; False deals them, in a smaller last batch; "pad" fills it with samples from
 ///   the epoch's beginning.
@@ -234,6 +234,11 @@ fn facts<'py>(py: Python<'py>, stats: &Stats) -> PyResult<Bound<'py, PyDict>> {
         stages.set_item(stage.name, of)?;
     }
     facts.set_item("stages", stages)?;
+    let functions = PyDict::new(py);
+    functions.set_item("calls", stats.calls.count)?;
+    functions.set_item("busy_s", stats.calls.busy.as_secs_f64())?;
+    functions.set_item("waiting_s", stats.calls.waiting.as_secs_f64())?;
+    facts.set_item("functions", functions)?;
     facts.set_item("jpeg_blocks_skipped", stats.blocks.skipped())?;
     Ok(facts)
 }

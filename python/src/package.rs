@@ -7,6 +7,7 @@ pub(crate) mod _core {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        crate::gate::install(module.py())?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 
@@ -25,7 +26,7 @@ pub(crate) mod _core {
     #[pymodule_export]
     use crate::packing::Work;
     #[pymodule_export]
-    use crate::parts::{Class, Image, Json, Npy, Raw, Text};
+    use crate::parts::{Apply, Class, Image, Json, Npy, Raw, Text};
     #[pymodule_export]
     use crate::ragged::Ragged;
     #[pymodule_export]

@@ -8,6 +8,7 @@ use tarflume::decode::output::Normalise;
 use tarflume::decode::{Decode, class, image, json, npy, raw, text};
 
 use crate::again::{Again, NewArgs, again};
+use crate::apply::{Applied, Wanted};
 use crate::errors::{OrRaise, usage};
 use crate::transforms::transform_of;
 use crate::words;
@@ -277,6 +278,48 @@ impl Npy {
     }
 }
 
+/// Makes something else of a column, sample by sample: `function(value)` in Python.
+///
+/// `column` is what a column can be: an `Image`, a `Json`, a part's name (its bytes), another `Apply`.
+/// The function gets a row of it: a NumPy array (its own, to change as it likes), a NumPy number, the
+/// `bytes` of a part, the `str` of a text. It returns an array of the same shape and type; of another with `shape`
+/// and `dtype`; of one dimension and up to `most` elements with `most` (also `bytes`); a `str` of up to
+/// `most` bytes with `text=True`. With `seeded=True` it is called as `function(value, seed=number)`: the
+/// sample's own random number of this epoch, whatever the threads, ranks and resumes.
+///
+/// It is called in the loader's threads, of which one at a time holds the interpreter's lock (unless
+/// Python is free-threaded): `loader.stats()` shows what that costs. What it raises makes the sample
+/// bad, as `on_bad` says; the exception is the error's `__cause__`.
+#[pyclass(frozen, module = "tarflume")]
+pub struct Apply(Part, Again);
+part!(Apply);
+
+#[pymethods]
+impl Apply {
+    #[new]
+    #[allow(clippy::too_many_arguments)] // the keywords of a Python class
+    #[pyo3(signature = (function, column, *, dtype = None, shape = None, most = None, text = false,
+           seeded = false))]
+    fn new(
+        py: Python<'_>,
+        function: &Bound<'_, PyAny>,
+        column: &Bound<'_, PyAny>,
+        dtype: Option<&str>,
+        shape: Option<Vec<usize>>,
+        most: Option<usize>,
+        text: bool,
+        seeded: bool,
+    ) -> PyResult<Self> {
+        let again = again!(py, function, column, dtype, shape, most, text, seeded);
+        let wanted = Wanted { dtype, shape, most, text, seeded };
+        Apply::of(py, Applied::new(function, part(py, column)?, wanted)?, text, again)
+    }
+
+    fn __getnewargs_ex__<'py>(&self, py: Python<'py>) -> NewArgs<'py> {
+        self.1.words(py)
+    }
+}
+
 /// The decoder that an object stands for; a string is a part whose bytes are wanted.
 pub(crate) fn part(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<Part> {
     macro_rules! known {
@@ -286,22 +329,24 @@ pub(crate) fn part(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<Part> 
             })*
         };
     }
-    known!(Image, Json, Class, Raw, Text, Npy);
+    known!(Image, Json, Class, Raw, Text, Npy, Apply);
     if let Ok(name) = object.extract::<String>() {
         return Ok((Arc::new(raw::Raw::new(name)), false));
     }
-    let text = "a column is a part's name, or one of Image, Json, Class, Raw, Text, Npy";
+    let text = "a column is a part's name, or one of Image, Json, Class, Raw, Text, Npy, Apply";
     Err(usage(py, format!("{text}, not {}", object.repr()?)))
 }
 
-/// What `image=` stands for: a transform, or a whole `Image`.
+/// What `image=` stands for: a transform, a whole `Image`, or what is made of one.
 pub(crate) fn image(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<Part> {
     match transform_of(object) {
         Some(transform) => Ok((Arc::new(image::Image::new(PICTURES, transform)), false)),
-        None if object.cast::<Image>().is_ok() => part(py, object),
+        None if object.cast::<Image>().is_ok() || object.cast::<Apply>().is_ok() => {
+            part(py, object)
+        }
         None => Err(usage(
             py,
-            format!("image= takes a transform or a tarflume.Image, not {}", object.repr()?),
+            format!("image= takes a transform, a tarflume.Image or Apply, not {}", object.repr()?),
         )),
     }
 }

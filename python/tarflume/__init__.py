@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from . import pack
 from ._core import (
+    Apply,
     Batch,
     CentreCrop,
     Class,
@@ -46,6 +47,7 @@ from .statistics import Stats
 from .writing import ShardWriter
 
 __all__ = [
+    "Apply",
     "Batch",
     "CentreCrop",
     "Class",

@@ -2,7 +2,7 @@
 
 import os
 import pathlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Final, Literal, Self, SupportsIndex, final
 
@@ -16,7 +16,7 @@ type Path = str | os.PathLike[str]
 type Shards = Path | Sequence[Path] | Dataset | Sequence[tuple[Path | Dataset, int]]
 type Sides = int | tuple[int, int]
 type Transform = RandomResizedCrop | Resize | CentreCrop | ResizeCentreCrop | Whole
-type Part = str | Image | Json | Class | Raw | Text | Npy
+type Part = str | Image | Json | Class | Raw | Text | Npy | Apply
 type DType = Literal[
     "uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64", "float16", "float32", "float64", "bool"
 ]
@@ -99,6 +99,8 @@ class Epoch:
     def __iter__(self) -> Self: ...
     def __next__(self) -> Batch: ...
     def __length_hint__(self) -> int: ...
+    def map[T](self, function: Callable[[Batch], T]) -> Iterator[T]: ...
+    def charge(self, seconds: float) -> None: ...
     def close(self) -> None: ...
     def __enter__(self) -> Self: ...
     def __exit__(
@@ -251,6 +253,22 @@ class Npy:
     ) -> Self: ...
 
 @final
+class Apply:
+    """Makes something else of a column, sample by sample: `function(value)` in Python."""
+
+    def __new__(
+        cls,
+        function: Callable[..., Any],
+        column: Part,
+        *,
+        dtype: DType | None = None,
+        shape: Sequence[int] | None = None,
+        most: int | None = None,
+        text: bool = False,
+        seeded: bool = False,
+    ) -> Self: ...
+
+@final
 class Loader:
     """Batches of a data set, epoch after epoch, made by threads in Rust."""
 
@@ -261,7 +279,7 @@ class Loader:
         batch_size: int = 1,
         shuffle: Literal["none", "shards", "buffer", "blocks", "full"] = "none",
         seed: int = 0,
-        image: Transform | Image | None = None,
+        image: Transform | Image | Apply | None = None,
         label: Part | None = None,
         columns: Mapping[str, Part] | Sequence[str] | None = None,
         rank: int = 0,

@@ -11,8 +11,9 @@ class Stats(dict[str, Any]):
     """Numbers of a loader, in seconds, bytes and shares of 1; printed, a table that ends in a verdict.
 
     Keys: `threads`, `running_s`, `starved` (the share of its time that the consumer waited), `bottleneck`,
-    `verdict`, `stages` (`plan`, `read`, `decode`, `batch`, `consumer`: each with `busy_s`, `waiting_input_s`,
-    `waiting_output_s`, `items`, `bytes`), `jpeg_blocks_skipped`.
+    `verdict`, `stages` (`plan`, `read`, `decode`, `batch`, `transform` if batches have one, `consumer`: each with
+    `busy_s`, `waiting_input_s`, `waiting_output_s`, `items`, `bytes`), `functions` (what the functions given to
+    `Apply` cost: `calls`, `busy_s`, `waiting_s` for the interpreter's lock), `jpeg_blocks_skipped`.
     """
 
     def __init__(self, facts: dict[str, Any], table: str) -> None:

@@ -378,3 +378,14 @@ def test_samples_by_number(shards, parts):
     with pytest.raises(IndexError):
         data[100]
     assert ours.MapDataset(shards, transform=len)[3] == 3 and len(pickle.loads(pickle.dumps(data))) == 100
+
+
+def test_a_transform_makes_something_else_of_each_batch(shards):
+    def transform(batch):
+        return batch["image"].float() / 255, batch["label"]
+
+    image = tarflume.Resize((16, 24))
+    with ours.Loader(shards, batch_size=10, image=image, label="/class", transform=transform) as made:
+        images, labels = next(iter(made))
+        assert images.dtype == torch.float32 and images.shape == (10, 16, 24, 3) and labels.tolist() == list(range(10))
+        assert made.stats()["stages"]["transform"]["items"] == 1

@@ -4,6 +4,7 @@
 //! lines. Nothing here reads files, starts threads or knows of batches.
 
 pub mod blocks;
+pub mod calls;
 pub mod class;
 mod drawing;
 pub mod fixed_crop;
@@ -30,8 +31,10 @@ mod turn;
 use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use self::blocks::Blocks;
+use self::calls::Calls;
 use crate::column::{Row, RowShape};
 use crate::error::Result;
 
@@ -209,9 +212,13 @@ pub struct Scratch {
     kept: Vec<Box<dyn Any + Send>>,
     memory: Option<Arc<dyn Memory>>,
     reserved: u64,
+    /// What the next reservation of this sample takes in addition.
+    beside: u64,
     refused: bool,
     /// What was spared of JPEGs since it was asked.
     pub(crate) blocks: Blocks,
+    /// What the user's functions cost since it was asked.
+    pub(crate) calls: Calls,
 }
 
 impl Scratch {
@@ -230,6 +237,7 @@ impl Scratch {
     /// # Errors
     /// [`crate::ErrorKind::Limit`]: the bound is too small for this sample.
     pub fn reserve(&mut self, bytes: u64) -> Result<()> {
+        let bytes = bytes.saturating_add(std::mem::take(&mut self.beside));
         if let Some(memory) = &self.memory {
             memory.take(self.reserved, bytes).inspect_err(|_| self.refused = true)?;
             self.reserved += bytes;
@@ -237,8 +245,30 @@ impl Scratch {
         Ok(())
     }
 
+    /// For a decoder that stands around another one, before it has that one decode: `bytes` more are
+    /// reserved together with what the inner one asks for. Whoever says this calls
+    /// [`Scratch::reserve_beside`] afterwards, as the inner one may ask for nothing.
+    pub fn beside(&mut self, bytes: u64) {
+        self.beside = self.beside.saturating_add(bytes);
+    }
+
+    /// Reserves what was said by [`Scratch::beside`], unless that was done.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Limit`]: the bound is too small for this sample.
+    pub fn reserve_beside(&mut self) -> Result<()> {
+        if self.beside == 0 { Ok(()) } else { self.reserve(0) }
+    }
+
+    /// Counts one call of a function that the user handed in: how long it waited to be let in, and how
+    /// long it took. Shown by the loader's statistics.
+    pub fn called(&mut self, waiting: Duration, busy: Duration) {
+        self.calls += Calls { count: 1, busy, waiting };
+    }
+
     /// The sample is done: gives back what was reserved.
     pub fn release(&mut self) {
+        self.beside = 0;
         if let Some(memory) = &self.memory {
             memory.give(std::mem::take(&mut self.reserved));
         }
@@ -268,5 +298,43 @@ impl Scratch {
 impl fmt::Debug for Scratch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Scratch({} values)", self.kept.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use super::*;
+
+    /// Notes what was taken, as (held, bytes).
+    #[derive(Default)]
+    struct Noted(Mutex<Vec<(u64, u64)>>);
+
+    impl Memory for Noted {
+        fn take(&self, held: u64, bytes: u64) -> Result<()> {
+            self.0.lock().unwrap().push((held, bytes));
+            Ok(())
+        }
+        fn give(&self, _: u64) {}
+    }
+
+    #[test]
+    fn what_stands_beside_is_reserved_once_and_with_the_rest() {
+        let noted = Arc::new(Noted::default());
+        let mut scratch = Scratch::with_memory(noted.clone());
+        for inner in [Some(100), None] {
+            scratch.beside(3);
+            scratch.beside(4);
+            if let Some(bytes) = inner {
+                scratch.reserve(bytes).unwrap();
+            }
+            scratch.reserve_beside().unwrap();
+            scratch.release();
+        }
+        scratch.beside(9);
+        scratch.release();
+        scratch.reserve_beside().unwrap();
+        assert_eq!(*noted.0.lock().unwrap(), [(0, 107), (0, 7)]);
     }
 }

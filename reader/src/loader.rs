@@ -16,6 +16,7 @@ mod gathered;
 mod inner;
 mod job;
 mod labour;
+mod meter;
 mod recipe;
 mod scout;
 mod stats;
@@ -25,6 +26,7 @@ mod stream_labour;
 mod stream_loader;
 mod substitute;
 mod taking;
+mod verdict;
 
 use std::fmt;
 use std::io::Write;
@@ -34,9 +36,10 @@ use std::sync::Arc;
 pub use bad::{BadSample, OnBad};
 pub use builder::LoaderBuilder;
 pub use epoch::Epoch;
-pub use stats::{Bottleneck, StageStats, Stats};
+pub use stats::{StageStats, Stats};
 pub use stream_builder::StreamLoaderBuilder;
 pub use stream_loader::{StreamEpoch, StreamLoader};
+pub use verdict::Bottleneck;
 
 use self::inner::Inner;
 use crate::dataset::Dataset;

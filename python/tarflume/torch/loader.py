@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from time import perf_counter
 from typing import Any
 
 import torch
@@ -33,12 +34,23 @@ class Loader:
 
     pin_memory: copies each batch into pinned memory, for copies to a GPU that don't wait. Without an accelerator
     it warns and does nothing.
+
+    transform: what becomes of each batch, a dict of tensors, before it is handed out: called in this thread, its
+    time shown by `stats()` as stage `transform`. For one of each sample see `tarflume.Apply`.
     """
 
-    def __init__(self, shards: _core.Shards, *, pin_memory: bool = False, **settings: Any) -> None:
+    def __init__(
+        self,
+        shards: _core.Shards,
+        *,
+        pin_memory: bool = False,
+        transform: Callable[[dict[str, Any]], Any] | None = None,
+        **settings: Any,
+    ) -> None:
         self._given = place.given(settings)
         self._shards, self._settings = shards, place.threads(settings)
         self._pin_memory = pin_memory and _can_pin()
+        self._transform = transform
         self._place = self._given or place.early_rank_and_world()
         self._loader = self._open()
         self._epoch: int | None = None
@@ -68,7 +80,7 @@ class Loader:
             raise UsageError(f"epoch {epoch}: epochs are counted from 0")
         self._epoch = epoch
 
-    def __iter__(self) -> Iterator[dict[str, Any]]:
+    def __iter__(self) -> Iterator[Any]:
         """Nothing begins before the first batch is asked for: an iterator that is dropped unused changes nothing."""
         loader = self._placed()
         self._end_running()
@@ -78,7 +90,8 @@ class Loader:
         with running:
             for batch in running:
                 self._begun = epoch
-                yield tensors(batch, self._pin_memory)
+                made = tensors(batch, self._pin_memory)
+                yield made if self._transform is None else self._transformed(made, running)
                 if self._running is not running:
                     break
         if self._running is not running:
@@ -87,6 +100,13 @@ class Loader:
                 "a loader has one at a time; make a second loader for another"
             )
         self._running = None
+
+    def _transformed(self, batch: dict[str, Any], running: _core.Epoch) -> Any:
+        assert self._transform is not None
+        begun = perf_counter()
+        made = self._transform(batch)
+        running.charge(perf_counter() - begun)
+        return made
 
     def _next_epoch(self) -> int:
         """One that was begun and left is over; those that ended are not current any more."""

@@ -50,6 +50,12 @@ impl Epoch {
         self.over || self.line.ready(most)
     }
 
+    /// Counts what the caller spent to make something else of the last batch: statistics then show it as
+    /// a stage of its own, `transform`, and not as the consumer's work.
+    pub fn charge(&self, busy: Duration) {
+        self.line.charge(busy);
+    }
+
     /// Counts a batch as handed out. Bad samples are counted here and not where they are found, so
     /// that what is prepared ahead and by whom does not change which one is too many.
     fn took(&mut self, mut content: Box<Content>) -> Result<Batch> {

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use super::caught::caught;
 use super::job::{Desk, Job};
-use super::stats::{Meter, Watch};
+use super::meter::{Meter, Watch};
 use crate::batch::{Content, Shelf};
 use crate::error::Result;
 use crate::pool::{Bell, Work};

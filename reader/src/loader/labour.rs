@@ -8,8 +8,8 @@ use tarflume_formats::name;
 use super::bad::OnBad;
 use super::flow::Labour;
 use super::job::Job;
+use super::meter::{Meter, Watch};
 use super::recipe::{Facts, Given, MAX_GROUP, Recipe};
-use super::stats::{Meter, Watch};
 use crate::dataset::Dataset;
 use crate::decode::{Memory, Scratch};
 use crate::error::{Error, Result};
@@ -152,7 +152,7 @@ impl IndexedLabour {
         }
         let count = runs.map(|run| plan.runs()[run].items.len() as u64).sum();
         self.with.meter.decode.add(watch.stop(), count, 0);
-        self.with.meter.count(std::mem::take(&mut scratch.blocks));
+        self.with.meter.count(scratch);
     }
 
     /// Writes a few samples, which decoders see together beforehand.

@@ -7,8 +7,8 @@ use super::bad::OnBad;
 use super::flow::Labour;
 use super::gathered::of;
 use super::job::Job;
+use super::meter::{Meter, Watch};
 use super::recipe::{Facts, Given, MAX_GROUP, Recipe};
-use super::stats::{Meter, Watch};
 use crate::decode::{Memory, Scratch};
 use crate::error::{Error, Result};
 use crate::order::mix::Key;
@@ -107,7 +107,7 @@ impl Labour for StreamLabour {
             }
         }
         self.meter.decode.add(watch.stop(), samples, 0);
-        self.meter.count(std::mem::take(&mut scratch.blocks));
+        self.meter.count(&mut scratch);
         self.hands.lock().unwrap_or_else(PoisonError::into_inner).push(scratch);
     }
 

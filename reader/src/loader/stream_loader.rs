@@ -7,7 +7,8 @@ use std::time::Duration;
 use super::bad::{BadList, BadSample};
 use super::bound::Shares;
 use super::flow::{Flow, Room};
-use super::stats::{Meter, Stats};
+use super::meter::Meter;
+use super::stats::Stats;
 use super::stream_feed::{Notes, StreamFeed};
 use super::stream_labour::StreamLabour;
 use super::taking::Taking;
@@ -181,6 +182,12 @@ impl StreamEpoch {
     /// that, but no longer than `most`. For callers that must look at something else now and then.
     pub fn ready(&mut self, most: Duration) -> bool {
         self.over || self.line.ready(most)
+    }
+
+    /// Counts what the caller spent to make something else of the last batch; see
+    /// [`super::Epoch::charge`].
+    pub fn charge(&self, busy: Duration) {
+        self.line.charge(busy);
     }
 
     /// Counts a batch as handed out, and its bad samples, here and not where they are found: which

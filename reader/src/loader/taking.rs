@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::flow::Flow;
-use super::stats::Meter;
+use super::meter::Meter;
 use crate::batch::Content;
 use crate::error::{Error, Result};
 use crate::pool::{Pool, Work};
@@ -66,6 +66,11 @@ impl Taking {
             self.meter.consumer.add(own, 1, 0);
         }
         next
+    }
+
+    /// Counts what the consumer spent to make something else of a batch.
+    pub(crate) fn charge(&self, busy: Duration) {
+        self.meter.transform.add(busy, 1, 0);
     }
 
     /// Nothing more is prepared.

@@ -1,0 +1,212 @@
+//! `Applied`: a decoder that has a Python function make something else of another one's rows, in the
+//! threads that decode. What a call costs is counted.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use pyo3::prelude::*;
+use pyo3::types::{PyByteArray, PyBytes, PyDict, PyString};
+use tarflume::column::{DType, Row, RowShape};
+use tarflume::decode::{Decode, Sample, Scratch};
+use tarflume::{Error, ErrorKind, Result};
+
+use crate::errors::usage;
+use crate::gate::with_python;
+use crate::words;
+
+/// What `Apply` was asked for, beside the function and the column.
+pub(crate) struct Wanted<'a> {
+    pub(crate) dtype: Option<&'a str>,
+    pub(crate) shape: Option<Vec<usize>>,
+    pub(crate) most: Option<usize>,
+    pub(crate) text: bool,
+    pub(crate) seeded: bool,
+}
+
+/// The decoder itself.
+pub(crate) struct Applied {
+    name: String,
+    function: Py<PyAny>,
+    /// Calls the function, and makes bytes of what it returns.
+    row: Py<PyAny>,
+    inner: Arc<dyn Decode>,
+    inner_text: bool,
+    shape: RowShape,
+    /// Bytes of a variable row.
+    most: u64,
+    text: bool,
+    seeded: bool,
+}
+
+impl Wanted<'_> {
+    /// What a row holds, and the bytes of a variable one.
+    fn row(&self, py: Python<'_>, inner: RowShape) -> PyResult<(RowShape, u64)> {
+        let refused = |text: &str| Err(usage(py, text));
+        if self.text && (self.dtype.is_some() || self.shape.is_some()) {
+            return refused("a text has most=, its bytes; no shape= and no dtype=");
+        }
+        let dtype = match self.dtype {
+            Some(word) => words::dtype(py, word)?,
+            None if self.text => DType::U8,
+            None => inner.dtype(),
+        };
+        match (&self.shape, self.most, inner) {
+            (Some(_), Some(_), _) => refused("Apply takes shape or most, not both"),
+            (Some(shape), None, _) => Ok((RowShape::Fixed(dtype, shape.clone()), 0)),
+            (None, Some(most), _) => {
+                Ok((RowShape::Variable(dtype), (most as u64).saturating_mul(dtype.size() as u64)))
+            }
+            (None, None, RowShape::Fixed(_, shape)) if !self.text => {
+                Ok((RowShape::Fixed(dtype, shape), 0))
+            }
+            (None, None, _) => refused(
+                "Apply can't tell how much the function returns: say shape=(...), or most= for up to \
+                 so many elements",
+            ),
+        }
+    }
+}
+
+/// A row of the inner column; in words, so that rows of any type can stand in it.
+#[derive(Default)]
+struct Held(Vec<u64>);
+
+impl Applied {
+    pub(crate) fn new(
+        function: &Bound<'_, PyAny>,
+        (inner, inner_text): (Arc<dyn Decode>, bool),
+        wanted: Wanted<'_>,
+    ) -> PyResult<Applied> {
+        let py = function.py();
+        if !function.is_callable() {
+            let text = format!("Apply takes a function and a column, not {}", function.repr()?);
+            return Err(usage(py, text));
+        }
+        let (shape, most) = wanted.row(py, inner.shape())?;
+        let name = function.getattr("__qualname__").and_then(|name| name.extract());
+        Ok(Applied {
+            name: name.unwrap_or_else(|_| "the function".into()),
+            function: function.clone().unbind(),
+            row: py.import("tarflume.applying")?.getattr("_row")?.unbind(),
+            inner,
+            inner_text,
+            shape,
+            most,
+            text: wanted.text,
+            seeded: wanted.seeded,
+        })
+    }
+
+    /// Has the inner column's row written; the bytes that it has.
+    fn inner_row(
+        &self,
+        sample: &Sample<'_>,
+        held: &mut Vec<u64>,
+        scratch: &mut Scratch,
+    ) -> Result<usize> {
+        let fixed = self.inner.shape().bytes();
+        let room = fixed.unwrap_or_else(|| {
+            let lengths: Vec<u64> =
+                sample.parts.iter().map(|(_, part)| part.len() as u64).collect();
+            self.inner.room(&lengths) as usize
+        });
+        scratch.beside(3 * room as u64 + self.most); // Python has copies
+        held.resize(room.div_ceil(8), 0);
+        let bytes = &mut bytemuck::cast_slice_mut(held)[..room];
+        let mut used = room;
+        let row = match fixed {
+            Some(_) => Row::fixed(bytes),
+            None => Row::variable(bytes, &mut used),
+        };
+        self.inner.decode(sample, row, scratch)?;
+        scratch.reserve_beside()?;
+        Ok(used)
+    }
+
+    /// What the function makes of a row.
+    fn call(&self, py: Python<'_>, bytes: &[u8], seed: u64) -> PyResult<Vec<u8>> {
+        let value = match (self.inner_text, self.inner.shape()) {
+            (true, _) => PyString::new(py, &String::from_utf8_lossy(bytes)).into_any(),
+            (_, RowShape::Variable(DType::U8)) => PyBytes::new(py, bytes).into_any(),
+            _ => PyByteArray::new(py, bytes).into_any(),
+        };
+        let inner = words::dtype_name(self.inner.shape().dtype());
+        let dims = |shape: RowShape| match shape {
+            RowShape::Fixed(_, shape) => Some(shape),
+            RowShape::Variable(_) => None,
+        };
+        let shape = match dims(self.shape.clone()) {
+            Some(shape) => Some(pyo3::types::PyTuple::new(py, shape)?),
+            None => None,
+        };
+        let words = PyDict::new(py);
+        if self.seeded {
+            words.set_item("seed", seed)?;
+        }
+        let outer = if self.text { "text" } else { words::dtype_name(self.shape.dtype()) };
+        let args = (&self.function, value, inner, dims(self.inner.shape()), outer, shape, words);
+        let made = self.row.bind(py).call1(args)?;
+        let made = made.cast::<PyBytes>()?;
+        Ok(made.as_bytes().to_vec())
+    }
+
+    /// The function's exception as this sample's error, which keeps it.
+    fn failed(&self, error: PyErr) -> Error {
+        let text = format!("{} failed", self.name);
+        Error::new(ErrorKind::Decode, text).with_source(error)
+    }
+}
+
+impl Decode for Applied {
+    fn parts(&self) -> Vec<String> {
+        self.inner.parts()
+    }
+
+    fn shape(&self) -> RowShape {
+        self.shape.clone()
+    }
+
+    fn optional(&self) -> bool {
+        self.inner.optional()
+    }
+
+    fn wants_entry_points(&self) -> bool {
+        self.inner.wants_entry_points()
+    }
+
+    fn validate(&self) -> Result<()> {
+        self.inner.validate()
+    }
+
+    fn room(&self, _: &[u64]) -> u64 {
+        self.most
+    }
+
+    fn group(&self) -> usize {
+        self.inner.group()
+    }
+
+    fn prepare(&self, samples: &[Sample<'_>], scratch: &mut Scratch) {
+        self.inner.prepare(samples, scratch);
+    }
+
+    fn decode(&self, sample: &Sample<'_>, mut row: Row<'_>, scratch: &mut Scratch) -> Result<()> {
+        let mut held = std::mem::take(&mut scratch.get::<Held>().0);
+        let used = self.inner_row(sample, &mut held, scratch)?;
+        let asked = Instant::now();
+        let called = with_python(|py| {
+            let let_in = Instant::now();
+            let bytes: &[u8] = bytemuck::cast_slice(&held);
+            (let_in, self.call(py, &bytes[..used], sample.seed))
+        });
+        let Some((let_in, made)) = called else {
+            let text = "Python is ending: close the loader before it does";
+            return Err(Error::new(ErrorKind::Decode, text));
+        };
+        scratch.called(let_in - asked, let_in.elapsed());
+        if held.capacity() * 8 <= Scratch::KEEP {
+            scratch.get::<Held>().0 = held;
+        }
+        row.put(&made.map_err(|error| self.failed(error))?)
+    }
+}

@@ -1,0 +1,67 @@
+//! The gate before the interpreter: threads of ours go through it, and it is shut when Python ends. A
+//! thread that asked for the interpreter's lock later than that would hang, or take the process down.
+
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use pyo3::prelude::*;
+
+/// How long the end of Python waits for functions that are running.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+struct Gate {
+    inside: usize,
+    shut: bool,
+}
+
+static GATE: Mutex<Gate> = Mutex::new(Gate { inside: 0, shut: false });
+static LEFT: Condvar = Condvar::new();
+
+fn gate() -> MutexGuard<'static, Gate> {
+    GATE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// One thread that is inside.
+struct Inside;
+
+impl Inside {
+    fn enter() -> Option<Inside> {
+        let mut gate = gate();
+        if gate.shut {
+            return None;
+        }
+        gate.inside += 1;
+        Some(Inside)
+    }
+}
+
+impl Drop for Inside {
+    fn drop(&mut self) {
+        gate().inside -= 1;
+        LEFT.notify_all();
+    }
+}
+
+/// Does something with the interpreter; `None` if Python is ending.
+pub(crate) fn with_python<T>(what: impl FnOnce(Python<'_>) -> T) -> Option<T> {
+    let _inside = Inside::enter()?;
+    Python::try_attach(what)
+}
+
+/// Called by `atexit`: lets nobody in any more, and waits for those who are.
+#[pyfunction]
+fn shut(py: Python<'_>) {
+    py.detach(|| {
+        let mut gate = gate();
+        gate.shut = true;
+        let running = |gate: &mut Gate| gate.inside > 0;
+        drop(LEFT.wait_timeout_while(gate, PATIENCE, running));
+    });
+}
+
+/// Has the gate shut when Python ends.
+pub(crate) fn install(py: Python<'_>) -> PyResult<()> {
+    let shut = wrap_pyfunction!(shut, py)?;
+    py.import("atexit")?.call_method1("register", (shut,))?;
+    Ok(())
+}

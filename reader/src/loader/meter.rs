@@ -1,0 +1,144 @@
+//! `Meter`: the counters of a loader, one for each stage.
+//!
+//! Counting costs a few nanoseconds a batch and is always on. What the numbers mean stands in `stats`.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::stats::{StageStats, Stats};
+use crate::decode::Scratch;
+use crate::decode::blocks::Blocks;
+use crate::decode::calls::Calls;
+
+/// One stage's counters.
+#[derive(Debug, Default)]
+pub(crate) struct Counter {
+    busy: AtomicU64,
+    items: AtomicU64,
+    bytes: AtomicU64,
+}
+
+impl Counter {
+    pub(crate) fn add(&self, busy: Duration, items: u64, bytes: u64) {
+        self.busy.fetch_add(busy.as_nanos() as u64, Ordering::Relaxed);
+        self.items.fetch_add(items, Ordering::Relaxed);
+        self.bytes.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    fn busy(&self) -> Duration {
+        Duration::from_nanos(self.busy.load(Ordering::Relaxed))
+    }
+}
+
+/// All counters of a loader.
+#[derive(Debug)]
+pub(crate) struct Meter {
+    threads: u64,
+    /// True if one thread of its own reads, front to back.
+    stream: bool,
+    pub(crate) plan: Counter,
+    pub(crate) read: Counter,
+    pub(crate) decode: Counter,
+    pub(crate) batch: Counter,
+    /// What the consumer makes of a batch before it uses it.
+    pub(crate) transform: Counter,
+    /// The consumer's own time between two batches, `transform` among it.
+    pub(crate) consumer: Counter,
+    /// The consumer waiting for a batch.
+    pub(crate) starved: Counter,
+    /// All batches were ready, and nobody took one.
+    pub(crate) full: Counter,
+    /// Time in which an epoch was running.
+    pub(crate) running: Counter,
+    /// What decoders counted; locked once a task.
+    decoders: Mutex<(Blocks, Calls)>,
+}
+
+impl Meter {
+    pub(crate) fn new(threads: usize) -> Meter {
+        let counter = Counter::default;
+        Meter {
+            threads: threads as u64,
+            stream: false,
+            plan: counter(),
+            read: counter(),
+            decode: counter(),
+            batch: counter(),
+            transform: counter(),
+            consumer: counter(),
+            starved: counter(),
+            full: counter(),
+            running: counter(),
+            decoders: Mutex::default(),
+        }
+    }
+
+    fn decoders(&self) -> MutexGuard<'_, (Blocks, Calls)> {
+        self.decoders.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes over what decoders counted.
+    pub(crate) fn count(&self, scratch: &mut Scratch) {
+        let mut held = self.decoders();
+        held.0 += std::mem::take(&mut scratch.blocks);
+        held.1 += std::mem::take(&mut scratch.calls);
+    }
+
+    /// The counters of a loader whose shards are streamed.
+    pub(crate) fn of_stream(threads: usize) -> Meter {
+        Meter { stream: true, ..Meter::new(threads) }
+    }
+
+    pub(crate) fn stats(&self) -> Stats {
+        let stage = |name, c: &Counter, waiting_input, waiting_output| StageStats {
+            name,
+            busy: c.busy(),
+            waiting_input,
+            waiting_output,
+            items: c.items.load(Ordering::Relaxed),
+            bytes: c.bytes.load(Ordering::Relaxed),
+        };
+        let none = Duration::ZERO;
+        let threads = self.threads as u32;
+        let work = [&self.plan, &self.decode, &self.batch];
+        let busy: Duration = work.iter().map(|c| c.busy()).sum();
+        let busy = busy + if self.stream { none } else { self.read.busy() };
+        // A thread carries a sample from its bytes to its row: threads wait together, not by stage.
+        let idle = (self.running.busy() * threads).saturating_sub(busy);
+        let full = (self.full.busy() * threads).min(idle);
+        let transform = stage("transform", &self.transform, none, none);
+        let mut consumer = stage("consumer", &self.consumer, self.starved.busy(), none);
+        consumer.busy = consumer.busy.saturating_sub(transform.busy);
+        let mut stages = vec![
+            stage("plan", &self.plan, none, none),
+            stage("read", &self.read, none, none),
+            stage("decode", &self.decode, idle - full, full),
+            stage("batch", &self.batch, none, none),
+        ];
+        stages.extend(Some(transform).filter(|transform| transform.items > 0));
+        stages.push(consumer);
+        let (blocks, calls) = *self.decoders();
+        Stats {
+            threads: self.threads as usize,
+            running: self.running.busy(),
+            stages,
+            blocks,
+            calls,
+            stream: self.stream,
+        }
+    }
+}
+
+/// Measures from its making to its end.
+pub(crate) struct Watch(Instant);
+
+impl Watch {
+    pub(crate) fn start() -> Watch {
+        Watch(Instant::now())
+    }
+
+    pub(crate) fn stop(self) -> Duration {
+        self.0.elapsed()
+    }
+}
