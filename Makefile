@@ -58,6 +58,7 @@ fmt:
 
 clippy:
 	$(CARGO) clippy --workspace --locked --all-targets -- -D warnings
+	$(CARGO) clippy -p tarflume --locked -- -D warnings # without its features
 
 doc:
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --locked --no-deps

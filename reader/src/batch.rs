@@ -52,6 +52,12 @@ impl Content {
     pub(crate) fn new(slab: Slab) -> Content {
         Content { slab, facts: Vec::new(), bad: Vec::new(), epoch: 0, step: 0, position: 0 }
     }
+
+    /// Takes out why rows were bad, with what is known of each.
+    pub(crate) fn drain_bad(&mut self) -> Vec<(RowFacts, Error)> {
+        let Content { facts, bad, .. } = self;
+        bad.drain(..).map(|(row, why)| (facts[row], why)).collect()
+    }
 }
 
 /// Where contents go when their batch is dropped: a shelf with room for a few.
@@ -150,6 +156,18 @@ impl Batch {
             let there: Vec<_> = self.names().collect();
             Error::usage(format!("no column '{name}'; there are: {}", there.join(", ")))
         })
+    }
+
+    /// Where a column of rows of one length begins in [`Batch::fixed`].
+    pub(crate) fn place(&self, name: &str) -> Option<usize> {
+        let found = self.names.iter().position(|n| n == name)?;
+        self.content().slab.layout().place(found)
+    }
+
+    /// The bytes of all columns of rows of one length.
+    #[cfg(any(test, feature = "cuda"))] // whoever copies it to a device
+    pub(crate) fn fixed(&self) -> &[u8] {
+        self.content().slab.fixed()
     }
 
     fn nth(&self, column: usize) -> Column<'_> {

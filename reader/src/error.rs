@@ -36,6 +36,8 @@ pub enum ErrorKind {
     TooManyBad,
     /// Code that a user handed in panicked.
     Panicked,
+    /// A GPU or its driver refused something, or there is none.
+    Device,
 }
 
 /// An error with its kind and its place.

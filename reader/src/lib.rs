@@ -36,7 +36,7 @@
 //!    rows of npy files;
 //! 4. [`fetch`]: which reads a batch needs; [`decode`]: from parts to rows;
 //! 5. [`slab`], [`batch`]: the memory of a batch; `pool`: the threads of the process;
-//! 6. [`stream`]: samples of tars without a sidecar;
+//! 6. [`stream`]: samples of tars without a sidecar; [`device`]: batches in the memory of a GPU;
 //! 7. [`loader`]: all of it put together.
 #![deny(unsafe_code)]
 #![warn(missing_docs)]
@@ -46,6 +46,7 @@ pub mod batch;
 pub mod column;
 pub mod dataset;
 pub mod decode;
+pub mod device;
 pub mod error;
 pub mod fetch;
 pub mod loader;
@@ -65,10 +66,13 @@ pub use decode::fixed_crop::{CentreCrop, Resize, ResizeCentreCrop};
 pub use decode::image::Image;
 pub use decode::json::Json;
 pub use decode::random_crop::RandomResizedCrop;
+pub use device::Device;
+pub use device::batch::{DeviceBatch, DeviceColumn};
 pub use error::{Error, ErrorKind, Result};
 pub use fetch::fetched::Verify;
 pub use loader::{
-    Epoch, Loader, LoaderBuilder, OnBad, StreamEpoch, StreamLoader, StreamLoaderBuilder,
+    DeviceEpoch, Epoch, Loader, LoaderBuilder, OnBad, StreamEpoch, StreamLoader,
+    StreamLoaderBuilder,
 };
 pub use order::{LoaderState, Remainder, Shuffle, Split};
 pub use size::Size;

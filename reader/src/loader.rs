@@ -4,11 +4,13 @@
 //! batches) < `labour feed stream_labour stream_feed` (what is done in it) < `taking` (who takes them) <
 //! `inner epoch` < `builder` < `stream_loader` < `stream_builder`, and this file above them.
 
+mod account;
 mod bad;
 mod bound;
 mod builder;
 mod caught;
 mod chosen;
+mod device_epoch;
 mod epoch;
 mod feed;
 mod flow;
@@ -35,6 +37,7 @@ use std::sync::Arc;
 
 pub use bad::{BadSample, OnBad};
 pub use builder::LoaderBuilder;
+pub use device_epoch::DeviceEpoch;
 pub use epoch::Epoch;
 pub use stats::{StageStats, Stats};
 pub use stream_builder::StreamLoaderBuilder;
@@ -117,6 +120,11 @@ impl Loader {
         Epoch::begin(self.inner.clone(), epoch)
     }
 
+    /// As [`Loader::epoch`], in the memory of the device that the loader was built with.
+    pub fn device_epoch(&self, epoch: u64) -> DeviceEpoch {
+        DeviceEpoch::begin(self.inner.clone(), epoch)
+    }
+
     /// The epoch to go on with: 0, or that of the resumed state, or the one that is running.
     pub fn current_epoch(&self) -> u64 {
         self.inner.progress().epoch
@@ -163,7 +171,11 @@ impl Loader {
 
     /// Where the time goes, and what everything waits for.
     pub fn stats(&self) -> Stats {
-        self.inner.meter.stats()
+        let warning = self.inner.slots.as_ref().and_then(|slots| {
+            slots.driver.reap();
+            slots.driver.warning()
+        });
+        Stats { warning, ..self.inner.meter.stats() }
     }
 
     /// All samples that were bad so far, by ordinal.

@@ -13,103 +13,22 @@
 //! - nobody reads while somebody writes: reading asks for *sealed*; sealing sets the state, then counts
 //!   what is lent; lending counts itself, then asks the state, all sequentially consistent, so one of
 //!   two that race sees the other and panics. Back to *filling* needs `&mut`;
-//! - bytes are initialised: blocks are allocated zeroed.
+//! - bytes are initialised: see `block`.
 #![allow(unsafe_code)]
 
-use std::alloc::{self, Layout as Shape};
-use std::ptr::NonNull;
+mod block;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
+pub(crate) use self::block::{Foreign, HostMemory};
+
+use self::block::Block;
 use crate::column::{Row, RowShape};
 use crate::error::{Error, ErrorKind, Result};
 
-/// Blocks begin on a page, as copies to other devices like it.
-const ALIGN: usize = 4096;
-/// From this many bytes on, huge pages are asked for.
-const HUGE: usize = 4 << 20;
 /// Columns begin on a cache line.
 const COLUMN_ALIGN: usize = 64;
-
-/// Zeroed memory of a fixed length, aligned to a page.
-#[derive(Debug)]
-struct Block {
-    start: NonNull<u8>,
-    length: usize,
-    /// What the allocator gave: [`ALIGN`] bytes more.
-    base: NonNull<u8>,
-}
-
-// SAFETY: a block owns its memory, as a `Box<[u8]>` does; who may touch what is said by `Slab`.
-unsafe impl Send for Block {}
-// SAFETY: as above; a shared block hands out nothing but through `Slab`'s rules.
-unsafe impl Sync for Block {}
-
-impl Block {
-    fn new(length: usize) -> Result<Block> {
-        if length == 0 {
-            return Ok(Block { start: NonNull::dangling(), length, base: NonNull::dangling() });
-        }
-        let refused = || {
-            let text =
-                format!("the system gives no {length} bytes for a batch; make batches smaller");
-            Error::new(ErrorKind::Limit, text)
-        };
-        let shape = Block::shape(length).ok_or_else(refused)?;
-        // SAFETY: the shape's size is not zero.
-        let base = NonNull::new(unsafe { alloc::alloc_zeroed(shape) }).ok_or_else(refused)?;
-        // SAFETY: the next multiple of ALIGN lies at most ALIGN - 1 bytes on, inside the allocation.
-        let start = unsafe { base.add(base.align_offset(ALIGN)) };
-        if length >= HUGE {
-            // Fewer page faults while the memory is new. A hint: refused, it changes nothing.
-            // SAFETY: whole pages of this allocation, page-aligned, and no advice that drops content.
-            let _ = unsafe {
-                rustix::mm::madvise(
-                    start.as_ptr().cast(),
-                    length / ALIGN * ALIGN,
-                    rustix::mm::Advice::LinuxHugepage,
-                )
-            };
-        }
-        Ok(Block { start, length, base })
-    }
-
-    /// What is asked of the allocator: with an alignment that it has of itself, so that it takes fresh
-    /// zeros from the system and doesn't write them itself.
-    fn shape(length: usize) -> Option<Shape> {
-        Shape::from_size_align(length.checked_add(ALIGN)?, 16).ok()
-    }
-
-    /// # Safety
-    /// For as long as the result lives nobody writes these bytes.
-    unsafe fn read(&self, start: usize, length: usize) -> &[u8] {
-        assert!(start.checked_add(length).is_some_and(|end| end <= self.length));
-        // SAFETY: the range lies inside the block (just asked).
-        let at = unsafe { self.start.add(start) };
-        // SAFETY: initialised memory of this block; the caller keeps writers away.
-        unsafe { std::slice::from_raw_parts(at.as_ptr(), length) }
-    }
-
-    /// # Safety
-    /// For as long as the result lives nobody else reads or writes these bytes.
-    #[allow(clippy::mut_from_ref)] // that is the caller's promise
-    unsafe fn write(&self, start: usize, length: usize) -> &mut [u8] {
-        assert!(start.checked_add(length).is_some_and(|end| end <= self.length));
-        // SAFETY: the range lies inside the block (just asked).
-        let at = unsafe { self.start.add(start) };
-        // SAFETY: initialised memory of this block; the caller keeps all others away.
-        unsafe { std::slice::from_raw_parts_mut(at.as_ptr(), length) }
-    }
-}
-
-impl Drop for Block {
-    fn drop(&mut self) {
-        if let (1.., Some(shape)) = (self.length, Block::shape(self.length)) {
-            // SAFETY: allocated in `new` with this very shape, and dropped once.
-            unsafe { alloc::dealloc(self.base.as_ptr(), shape) }
-        }
-    }
-}
 
 /// Where the columns of a batch stand in its slab.
 #[derive(Debug)]
@@ -155,6 +74,11 @@ impl Layout {
         self.rows
     }
 
+    /// Where a fixed column begins among the bytes of all of them.
+    pub(crate) fn place(&self, column: usize) -> Option<usize> {
+        self.shapes[column].bytes().map(|_| self.places[column])
+    }
+
     /// What the columns hold.
     pub fn shapes(&self) -> &[RowShape] {
         &self.shapes
@@ -185,9 +109,18 @@ impl Slab {
     /// # Errors
     /// [`ErrorKind::Limit`]: the system has no memory for it.
     pub fn new(layout: Arc<Layout>) -> Result<Slab> {
+        Slab::in_memory(layout, None)
+    }
+
+    /// An empty slab, filling, whose fixed columns stand in such memory, if it has some.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Limit`]: the system has no memory for it.
+    pub(crate) fn in_memory(layout: Arc<Layout>, memory: Option<&dyn HostMemory>) -> Result<Slab> {
         let (rows, variable) = (layout.rows, layout.variable);
+        let foreign = memory.filter(|_| layout.fixed > 0).and_then(|m| m.block(layout.fixed));
         Ok(Slab {
-            fixed: Block::new(layout.fixed)?,
+            fixed: foreign.map_or_else(|| Block::new(layout.fixed), |f| Ok(Block::foreign(f)))?,
             tail: Block::new(0)?,
             rooms: (0..variable).map(|_| vec![0; rows + 1]).collect(),
             used: (0..variable).map(|_| (0..rows).map(|_| AtomicUsize::new(0)).collect()).collect(),
@@ -206,7 +139,7 @@ impl Slab {
 
     /// Bytes of memory it holds.
     pub fn bytes(&self) -> usize {
-        self.fixed.length + self.tail.length
+        self.fixed.length() + self.tail.length()
     }
 
     /// Bytes of all columns that hold something: the rows that count.
@@ -248,7 +181,7 @@ impl Slab {
             }
             self.rooms[place][rows] = end;
         }
-        if end > self.tail.length {
+        if end > self.tail.length() {
             self.tail = Block::new(0)?; // before the larger one is asked for
             self.tail = Block::new(end.saturating_add(end / 8))?;
         }
@@ -324,6 +257,18 @@ impl Slab {
     /// Rows that count.
     pub fn rows(&self) -> usize {
         self.rows
+    }
+
+    /// All fixed columns, as [`Layout::place`] says where they stand; what is between them and behind
+    /// the rows that count is anything.
+    ///
+    /// # Panics
+    /// The slab is not sealed: a mistake in this crate.
+    #[cfg(any(test, feature = "cuda"))] // whoever copies it to a device
+    pub(crate) fn fixed(&self) -> &[u8] {
+        assert!(self.sealed.load(Ordering::SeqCst), "a batch is read before it is whole");
+        // SAFETY: sealed, so nobody writes until `&mut self` ends this borrow.
+        unsafe { self.fixed.read(0, self.layout.fixed) }
     }
 
     /// All bytes of a fixed column, or the bytes of a variable one without its offsets.

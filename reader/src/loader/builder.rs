@@ -22,6 +22,8 @@ use crate::decode::image::Image;
 use crate::decode::json::Json;
 use crate::decode::raw::Raw;
 use crate::decode::text::Text;
+use crate::device::Device;
+use crate::device::slot::Slots;
 use crate::error::{Error, Result};
 use crate::fetch::fetched::Verify;
 use crate::order::{Ledger, LoaderState, Remainder, Share, Shuffle, Split};
@@ -67,6 +69,7 @@ pub struct LoaderBuilder {
     threads: Option<usize>,
     prefetch: usize,
     resume: Option<LoaderState>,
+    device: Option<(Device, usize)>,
 }
 
 impl LoaderBuilder {
@@ -90,6 +93,7 @@ impl LoaderBuilder {
             threads: None,
             prefetch: PREFETCH,
             resume: None,
+            device: None,
         }
     }
 
@@ -263,6 +267,13 @@ impl LoaderBuilder {
         self
     }
 
+    /// Batches go to this device, by [`super::Loader::device_epoch`]: they are decoded into memory that it
+    /// copies from, and `slots` of them (3 are usual) stand in its memory or are on their way.
+    pub fn device(mut self, device: Device, slots: usize) -> Self {
+        self.device = Some((device, slots));
+        self
+    }
+
     /// Goes on where `state` was taken, with any world, batch, threads and prefetch.
     pub fn resume(mut self, state: LoaderState) -> Self {
         self.resume = Some(state);
@@ -300,7 +311,9 @@ impl LoaderBuilder {
         }
         let share = Share::new(&order, self.split)?;
         let threads = threads(self.threads)?;
-        let shares = Shares::of(self.memory?, recipe.batch_bytes(), self.prefetch, threads)?;
+        let slabs = self.device.as_ref().map_or(0, |(_, slots)| *slots as u64 + 1);
+        let memory = self.memory?.saturating_sub(slabs.saturating_mul(recipe.batch_bytes()));
+        let shares = Shares::of(memory, recipe.batch_bytes(), self.prefetch, threads)?;
         let (meter, bad) = (Arc::new(Meter::new(threads)), Arc::new(BadList::new(self.bad_budget)));
         let labour = IndexedLabour::new(Materials {
             dataset,
@@ -312,7 +325,11 @@ impl LoaderBuilder {
             decode: Arc::new(MemoryShare::new("decoding", shares.decode)),
             reads: Arc::new(MemoryShare::new("reading", shares.reads)),
         });
+        let bytes = labour.with.recipe.layout.fixed_bytes();
+        let slots =
+            self.device.map(|(device, count)| Arc::new(Slots::new(device.0, bytes, count.max(1))));
         let inner = Inner {
+            slots,
             labour: Arc::new(labour),
             ledger: Mutex::new(Ledger::new(order.data())),
             order,
@@ -323,7 +340,10 @@ impl LoaderBuilder {
             shares,
             pool: Pool::of_process(threads)?,
             meter,
-            shelf: Arc::new(Shelf::new(SPARE_SLABS as usize)),
+            // Those of a device's slots come back at their own time, and are dear to make.
+            shelf: Arc::new(Shelf::new(
+                (SPARE_SLABS + slabs + u64::from(slabs > 0) * shares.depth as u64) as usize,
+            )),
             bad,
             progress: Mutex::new(progress),
             resumed: Mutex::new(self.resume.is_some().then_some(progress)),

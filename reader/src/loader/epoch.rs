@@ -4,21 +4,17 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::bad::BadSample;
+use super::account::Account;
 use super::inner::Inner;
 use super::taking::Taking;
-use crate::batch::{Batch, Content, RowState};
+use crate::batch::{Batch, Content};
 use crate::error::Result;
 
 /// The batches of one epoch, in order. Dropping it ends the work for it.
 pub struct Epoch {
     inner: Arc<Inner>,
     line: Taking,
-    epoch: u64,
-    steps: u64,
-    taken: u64,
-    /// True if it was begun at its beginning, and no row was good yet.
-    all_bad: bool,
+    account: Account,
     over: bool,
 }
 
@@ -30,18 +26,19 @@ impl Epoch {
             Err(error) => (Err(error), 0, false),
         };
         let line = Taking::begin(inner.pool.clone(), inner.meter.clone(), flow);
-        Epoch { inner, line, epoch, steps, taken: 0, all_bad, over: false }
+        let account = Account::new(inner.clone(), epoch, steps, all_bad);
+        Epoch { inner, line, account, over: false }
     }
 
     /// Its number.
     pub fn number(&self) -> u64 {
-        self.epoch
+        self.account.epoch
     }
 
     /// Batches still to come. A loader with `Remainder::Uneven` or a split by shard may have other
     /// numbers on other ranks; with any other they are equal.
     pub fn remaining(&self) -> u64 {
-        self.steps - self.taken
+        self.account.remaining()
     }
 
     /// Whether the next batch, the end or an error is there, so that `next` would not wait; waits for
@@ -50,36 +47,18 @@ impl Epoch {
         self.over || self.line.ready(most)
     }
 
+    fn took(&mut self, mut content: Box<Content>) -> Result<Batch> {
+        let bad = content.drain_bad();
+        let position = content.position;
+        let batch = Batch::new(content, self.inner.names(), self.inner.shelf.clone());
+        self.account.took(&batch, bad, position)?;
+        Ok(batch)
+    }
+
     /// Counts what the caller spent to make something else of the last batch: statistics then show it as
     /// a stage of its own, `transform`, and not as the consumer's work.
     pub fn charge(&self, busy: Duration) {
         self.line.charge(busy);
-    }
-
-    /// Counts a batch as handed out. Bad samples are counted here and not where they are found, so
-    /// that what is prepared ahead and by whom does not change which one is too many.
-    fn took(&mut self, mut content: Box<Content>) -> Result<Batch> {
-        for (row, why) in content.bad.drain(..) {
-            let facts = content.facts[row];
-            let by = (facts.state == RowState::Replaced).then_some(facts.ordinal);
-            self.inner.bad.add(BadSample::new(&why, facts.planned, by))?;
-        }
-        self.all_bad &= content.slab.rows() == 0;
-        if self.all_bad && self.taken + 1 == self.steps {
-            return Err(self.inner.bad.all_bad());
-        }
-        self.taken += 1;
-        {
-            let mut ledger = self.inner.ledger();
-            for row in content.facts.iter().filter(|row| !row.padding) {
-                match row.state {
-                    RowState::Whole => ledger.add(row.planned),
-                    RowState::Replaced | RowState::Skipped => ledger.add_bad(row.planned),
-                }
-            }
-        }
-        self.inner.delivered(self.epoch, content.position, self.taken == self.steps);
-        Ok(Batch::new(content, self.inner.names(), self.inner.shelf.clone()))
     }
 }
 
@@ -110,6 +89,6 @@ impl Iterator for Epoch {
 
 impl fmt::Debug for Epoch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Epoch({}, {} of {} steps taken)", self.epoch, self.taken, self.steps)
+        write!(f, "Epoch({}, {})", self.account.epoch, self.account)
     }
 }

@@ -15,7 +15,7 @@ use super::meter::{Meter, Watch};
 use crate::batch::{Content, Shelf};
 use crate::error::Result;
 use crate::pool::{Bell, Work};
-use crate::slab::{Layout, Slab};
+use crate::slab::{HostMemory, Layout, Slab};
 
 /// What a feed has to say.
 pub(crate) enum Fill {
@@ -50,6 +50,8 @@ pub(crate) trait Labour: Send + Sync {
 pub(crate) struct Room {
     /// Where the columns of each stand.
     pub(crate) layout: Arc<Layout>,
+    /// What their slabs are made of, if not of any memory.
+    pub(crate) memory: Option<Arc<dyn HostMemory>>,
     pub(crate) depth: usize,
     pub(crate) variable: u64,
 }
@@ -159,7 +161,8 @@ impl Flow {
     }
 
     fn content(&self) -> Result<Box<Content>> {
-        Ok(Box::new(Content::new(Slab::new(self.room.layout.clone())?)))
+        let Room { layout, memory, .. } = &self.room;
+        Ok(Box::new(Content::new(Slab::in_memory(layout.clone(), memory.as_deref())?)))
     }
 
     /// Plans one batch with the feed that the line gave away.

@@ -10,9 +10,11 @@ use super::labour::IndexedLabour;
 use super::meter::Meter;
 use super::scout::Scout;
 use crate::batch::{Names, Shelf};
+use crate::device::slot::Slots;
 use crate::error::Result;
 use crate::order::{By, Ledger, LoaderState, Order, Remainder, Share, Steps};
 use crate::pool::Pool;
+use crate::slab::HostMemory;
 
 /// How far the whole job is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,6 +39,8 @@ pub(crate) struct Inner {
     pub(crate) pool: Arc<Pool>,
     pub(crate) meter: Arc<Meter>,
     pub(crate) shelf: Arc<Shelf>,
+    /// Slabs on the device, if batches go to one.
+    pub(crate) slots: Option<Arc<Slots>>,
     pub(crate) bad: Arc<BadList>,
     pub(crate) progress: Mutex<Progress>,
     /// Where the first epoch begins, if a state was given.
@@ -78,7 +82,8 @@ impl Inner {
         let feed = IndexedFeed::new(self.labour.clone(), dealt, self.shares, epoch);
         let layout = self.labour.with.recipe.layout.clone();
         let Shares { depth, variable, .. } = self.shares;
-        let room = Room { layout, depth, variable };
+        let memory = self.slots.clone().map(|slots| slots as Arc<dyn HostMemory>);
+        let room = Room { layout, memory, depth, variable };
         let with = (self.meter.clone(), self.pool.bell(), self.shelf.clone());
         Ok((Flow::new(Box::new(feed), self.labour.clone(), with, room), count, position == 0))
     }

@@ -41,6 +41,8 @@ pub(crate) struct Meter {
     pub(crate) read: Counter,
     pub(crate) decode: Counter,
     pub(crate) batch: Counter,
+    /// Copies to a device: the device's time.
+    pub(crate) upload: Counter,
     /// What the consumer makes of a batch before it uses it.
     pub(crate) transform: Counter,
     /// The consumer's own time between two batches, `transform` among it.
@@ -65,6 +67,7 @@ impl Meter {
             read: counter(),
             decode: counter(),
             batch: counter(),
+            upload: counter(),
             transform: counter(),
             consumer: counter(),
             starved: counter(),
@@ -116,7 +119,8 @@ impl Meter {
             stage("decode", &self.decode, idle - full, full),
             stage("batch", &self.batch, none, none),
         ];
-        stages.extend(Some(transform).filter(|transform| transform.items > 0));
+        let upload = stage("upload", &self.upload, none, none);
+        stages.extend([upload, transform].into_iter().filter(|stage| stage.items > 0));
         stages.push(consumer);
         let (blocks, calls) = *self.decoders();
         Stats {
@@ -125,6 +129,7 @@ impl Meter {
             stages,
             blocks,
             calls,
+            warning: None,
             stream: self.stream,
         }
     }

@@ -9,7 +9,8 @@ use crate::decode::calls::Calls;
 /// What one stage did and waited for. Times of stages that run in several threads are their sum.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StageStats {
-    /// `plan`, `read`, `decode`, `batch`, `transform` (if something is made of batches) or `consumer`.
+    /// `plan`, `read`, `decode`, `batch`, `upload` (if batches go to a device), `transform` (if something
+    /// is made of them) or `consumer`.
     pub name: &'static str,
     /// Time spent working.
     pub busy: Duration,
@@ -36,6 +37,8 @@ pub struct Stats {
     pub blocks: Blocks,
     /// What functions that the user handed in cost, as a part of decoding.
     pub calls: Calls,
+    /// What slows copies to the device down: memory that could not be pinned.
+    pub warning: Option<String>,
     pub(super) stream: bool,
 }
 
@@ -92,6 +95,18 @@ impl fmt::Display for Stats {
                 "{} s waiting to be let in; {of_threads:.0} % of the threads' time",
                 seconds(waiting)
             )?;
+        }
+        if let Some(upload) = self.stage("upload") {
+            let seconds = upload.busy.as_secs_f64();
+            let rate = if seconds > 0.0 { upload.bytes as f64 / 1e9 / seconds } else { 0.0 };
+            let share = 100.0 * share(seconds, self.running.as_secs_f64());
+            writeln!(
+                f,
+                "Copies to the device: {rate:.1} GB/s, under way {share:.0} % of the time"
+            )?;
+        }
+        if let Some(warning) = &self.warning {
+            writeln!(f, "Warning: {warning}")?;
         }
         write!(f, "{}", self.verdict())
     }

@@ -37,7 +37,7 @@ impl StreamInner {
         let feed = StreamFeed::new((&self.stream, epoch), self.labour.clone(), with, self.shares)?;
         let layout = self.labour.recipe.layout.clone();
         let Shares { depth, variable, .. } = self.shares;
-        let room = Room { layout, depth, variable };
+        let room = Room { layout, memory: None, depth, variable };
         let with = (self.meter.clone(), self.pool.bell(), self.shelf.clone());
         Ok(Flow::new(Box::new(feed), self.labour.clone(), with, room))
     }

@@ -42,21 +42,38 @@ impl Taking {
     /// Whether [`Taking::next`] would not wait; waits for that, but no longer than `most`. The time
     /// counts as that of a consumer who waits.
     pub(crate) fn ready(&mut self, most: Duration) -> bool {
-        self.asked.get_or_insert_with(Instant::now);
+        self.asks();
         match &self.line {
             Some((flow, _)) if self.pool.process().expect().is_ok() => flow.ready(most),
             _ => true,
         }
     }
 
+    /// The line, for somebody else to take from; none if it was not begun, and why not.
+    pub(crate) fn flow(&mut self) -> Result<Option<Arc<Flow>>> {
+        match self.failed.take() {
+            Some(failed) => Err(failed),
+            None => Ok(self.line.as_ref().map(|(flow, _)| flow.clone())),
+        }
+    }
+
     /// The next batch; waits for it. `None` after the last.
     pub(crate) fn next(&mut self) -> Option<Result<Box<Content>>> {
+        self.timed(|line| line.map(Flow::next))
+    }
+
+    /// What `next` gives of the line, waited for; the time counts as that of a consumer who waits.
+    /// In another process, or where there is no line, the reason comes instead.
+    pub(crate) fn timed<T>(
+        &mut self,
+        next: impl FnOnce(Option<&Flow>) -> Option<Option<Result<T>>>,
+    ) -> Option<Result<T>> {
         let asked = self.asked.take().unwrap_or_else(Instant::now);
         let own = asked - self.since;
         let here = self.pool.process().expect().err();
-        let next = match (&self.line, self.failed.take().or(here)) {
-            (Some((flow, _)), None) => flow.next(),
-            (_, failed) => failed.map(Err),
+        let next = match self.failed.take().or(here) {
+            None => next(self.line.as_ref().map(|(flow, _)| &**flow)).flatten(),
+            failed => failed.map(Err),
         };
         self.since = Instant::now();
         let waited = self.since - asked;
@@ -66,6 +83,16 @@ impl Taking {
             self.meter.consumer.add(own, 1, 0);
         }
         next
+    }
+
+    /// True in a process that was forked: nothing of the line is here.
+    pub(crate) fn is_elsewhere(&self) -> bool {
+        self.pool.process().expect().is_err()
+    }
+
+    /// The consumer asks now, and is not answered yet.
+    pub(crate) fn asks(&mut self) {
+        self.asked.get_or_insert_with(Instant::now);
     }
 
     /// Counts what the consumer spent to make something else of a batch.

@@ -13,6 +13,8 @@ pub enum Bottleneck {
     Decode,
     /// Functions that the user handed in, called for each sample.
     Functions,
+    /// Copying batches to a device.
+    Upload,
     /// What the consumer makes of each batch before it uses it.
     Transform,
     /// Whoever takes the batches.
@@ -32,6 +34,8 @@ impl Stats {
         if self.starved() < 0.05 {
             let transform = self.busy("transform") > self.busy("consumer");
             if transform { Bottleneck::Transform } else { Bottleneck::Consumer }
+        } else if share(self.busy("upload"), self.running.as_secs_f64()) > 0.8 {
+            Bottleneck::Upload
         } else if self.stream && share(read, self.running.as_secs_f64()) > 0.8 {
             // Its one thread has no time left; whether decoders have, their own time says.
             if share(decode, threads) > 0.8 { self.decoding() } else { Bottleneck::Storage }
@@ -67,6 +71,11 @@ impl Stats {
                     self.busy("transform"),
                     self.busy("transform") + self.busy("consumer")
                 ))
+            ),
+            Bottleneck::Upload => format!(
+                "Copying to the device is what everything waits for: the consumer waited {starved} of its \
+                 time, and a copy was under way {} of it. Send uint8 and convert there, or smaller pictures.",
+                percent(share(self.busy("upload"), self.running.as_secs_f64()))
             ),
             Bottleneck::Functions => format!(
                 "Functions of your own are what everything waits for: the consumer waited {starved} of its \

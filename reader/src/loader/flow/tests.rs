@@ -69,7 +69,7 @@ impl Running {
         let labour = Arc::new(Pretend(faults.clone()));
         let feed = Numbers { next: 0, count, faults, released: released.clone() };
         let with = (Arc::new(Meter::new(3)), pool.bell(), Arc::new(Shelf::new(2)));
-        let room = Room { layout: Arc::new(layout), depth: 4, variable: 6 };
+        let room = Room { layout: Arc::new(layout), memory: None, depth: 4, variable: 6 };
         let flow = Flow::new(Box::new(feed), labour, with, room);
         let flow = Arc::new(flow);
         let work: Arc<dyn Work> = flow.clone();

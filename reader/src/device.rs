@@ -1,0 +1,82 @@
+//! Into the GPU: batches arrive in device memory while the step before is computed.
+//!
+//! Floors: `driver` (what is asked of a device) and `ring` (which slot may be used when; pure) < `slot`
+//! (a slab on the device and its marks) < `line` (between the thread that copies and the consumer) <
+//! [`batch`] < `feeding` (that thread). `cuda` is a driver; the loader puts it together.
+
+pub mod batch;
+#[cfg(feature = "cuda")]
+mod cuda;
+pub(crate) mod driver;
+pub(crate) mod feeding;
+pub(crate) mod line;
+#[cfg(feature = "cuda")]
+mod numa;
+#[cfg(test)]
+pub(crate) mod played;
+pub(crate) mod ring;
+pub(crate) mod slot;
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use self::driver::Driver;
+#[cfg(not(feature = "cuda"))]
+use crate::error::ErrorKind;
+use crate::error::{Error, Result};
+
+pub use self::driver::Stream;
+
+/// A device that batches are copied to.
+#[derive(Clone)]
+pub struct Device(pub(crate) Arc<dyn Driver>);
+
+impl Device {
+    /// The CUDA device of this number, by its primary context: what PyTorch, candle and others use.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Device`]: there is no driver, or no such device; or this program was built without
+    /// the feature `cuda`.
+    pub fn cuda(ordinal: usize) -> Result<Device> {
+        #[cfg(feature = "cuda")]
+        return cuda::Cuda::open(ordinal).map(|cuda| Device(Arc::new(cuda)));
+        #[cfg(not(feature = "cuda"))]
+        Err(Error::new(
+            ErrorKind::Device,
+            format!(
+                "cuda:{ordinal}: this program was built without the feature `cuda` of tarflume"
+            ),
+        ))
+    }
+
+    /// Its name: `cuda:0`.
+    pub fn name(&self) -> String {
+        self.0.name()
+    }
+}
+
+impl FromStr for Device {
+    type Err = Error;
+
+    /// `cuda` or `cuda:N`.
+    fn from_str(text: &str) -> Result<Device> {
+        let number = text.strip_prefix("cuda").map(|rest| match rest {
+            "" => Some(0),
+            rest => rest.strip_prefix(':').and_then(|n| n.parse().ok()),
+        });
+        match number.flatten() {
+            Some(ordinal) => Device::cuda(ordinal),
+            None => {
+                let text = format!("no device {text:?}; there are \"cuda\" and \"cuda:N\"");
+                Err(Error::usage(text))
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Device {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Device({})", self.name())
+    }
+}

@@ -1,0 +1,139 @@
+//! `DeviceBatch`: a batch in device memory, and what it was copied from.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::driver::Stream;
+use super::line::{self, Shared};
+use super::ring;
+use super::slot::{Calls, DeviceSlot};
+use crate::batch::Batch;
+use crate::column::DType;
+use crate::error::{Error, Result};
+
+/// A batch whose fixed columns are in device memory, or on their way.
+///
+/// Say [`DeviceBatch::ready_on`] of each stream that will use it, before it does: the stream then waits
+/// for the copy, the host does not. Dropped, or given back by [`DeviceBatch::release`], its memory is
+/// written again as soon as those streams are done with what was put into them until then.
+pub struct DeviceBatch {
+    host: Arc<Batch>,
+    /// Taken by whoever gives it back.
+    slot: Option<(usize, Arc<DeviceSlot>)>,
+    shared: Arc<Shared>,
+    /// Those that were told to wait for the copy.
+    streams: Mutex<Vec<Stream>>,
+}
+
+/// A column in device memory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DeviceColumn {
+    /// Its name.
+    pub name: String,
+    /// Its address on the device, aligned to 64 bytes.
+    pub pointer: u64,
+    /// The type of its elements.
+    pub dtype: DType,
+    /// Rows, then the shape of a row: `[256, 224, 224, 3]`. Without gaps.
+    pub shape: Vec<usize>,
+    /// DLPack's words for the device: type and number.
+    pub device: (i32, i32),
+    /// The handle of the event behind the copy, for programs that wait for it by themselves.
+    pub ready: u64,
+}
+
+impl DeviceBatch {
+    pub(crate) fn new(
+        host: Arc<Batch>,
+        slot: (usize, Arc<DeviceSlot>),
+        shared: Arc<Shared>,
+    ) -> DeviceBatch {
+        DeviceBatch { host, slot: Some(slot), shared, streams: Mutex::default() }
+    }
+
+    fn streams(&self) -> MutexGuard<'_, Vec<Stream>> {
+        self.streams.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The batch in host memory: keys, columns of rows of different lengths, and the others, too.
+    pub fn host(&self) -> &Batch {
+        &self.host
+    }
+
+    /// What is put into `stream` from now on comes after the copy.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Device`].
+    pub fn ready_on(&self, stream: Stream) -> Result<()> {
+        let Some((number, slot)) = &self.slot else { return Ok(()) };
+        let mut streams = self.streams();
+        if !streams.contains(&stream) {
+            let driver = &*self.shared.slots().driver;
+            ring::hand_over(&Calls { driver, slot, batch: None }, *number, stream)?;
+            streams.push(stream);
+        }
+        Ok(())
+    }
+
+    /// The columns of rows of one length, in the order in which the loader was told of them.
+    pub fn columns(&self) -> impl Iterator<Item = DeviceColumn> + '_ {
+        self.host.columns().filter_map(|column| self.on_device(column.name()).ok())
+    }
+
+    /// The column of this name.
+    ///
+    /// # Errors
+    /// There is none; or its rows have different lengths, so that it is on the host alone.
+    pub fn column(&self, name: &str) -> Result<DeviceColumn> {
+        self.on_device(name)
+    }
+
+    fn on_device(&self, name: &str) -> Result<DeviceColumn> {
+        let column = self.host.column(name)?;
+        let (Some(place), Some((_, slot))) = (self.host.place(name), &self.slot) else {
+            return Err(Error::usage(format!(
+                "the rows of column '{name}' have different lengths: they are on the host, in host()"
+            )));
+        };
+        let driver = &self.shared.slots().driver;
+        Ok(DeviceColumn {
+            name: name.to_string(),
+            pointer: slot.memory.0 + place as u64,
+            dtype: column.dtype(),
+            shape: column.shape(),
+            device: driver.place(),
+            ready: driver.handle(slot.ready),
+        })
+    }
+
+    /// Gives the memory back when these streams, and all that were told of it, are done with what was
+    /// put into them until now.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Device`].
+    pub fn release(mut self, streams: &[Stream]) -> Result<()> {
+        for &stream in streams {
+            self.ready_on(stream)?;
+        }
+        self.give_back()
+    }
+
+    fn give_back(&mut self) -> Result<()> {
+        let Some(slot) = self.slot.take() else { return Ok(()) };
+        let streams = std::mem::take(&mut *self.streams());
+        line::give_back(&self.shared, slot, &streams)
+    }
+}
+
+impl Drop for DeviceBatch {
+    fn drop(&mut self) {
+        // A device that refuses a mark is told of by the next batch; its slot is not used again.
+        let _ = self.give_back();
+    }
+}
+
+impl fmt::Debug for DeviceBatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?} on {}", self.host, self.shared.slots().driver.name())
+    }
+}

@@ -1,0 +1,342 @@
+//! `Cuda`: a driver for NVIDIA's GPUs, by the CUDA driver that is found when it is asked for.
+//!
+//! A room with unsafe code: calls of the driver's C functions. What they rely on, and why it holds:
+//! - contexts, streams and events that are handed to the driver are alive: the stream and all events are
+//!   this value's own, found by number in tables that are emptied when it is dropped; handles of the
+//!   consumer's streams are checked by the driver;
+//! - a copy reads its batch until it is done: the batch is kept in `flying` until the event behind the
+//!   copy is reached, and for ever if the device says neither yes nor no;
+//! - device memory is only ever a number here.
+//!
+//! The context is the device's primary one, which other libraries of the process use too; the calling
+//! thread has its own context again when a call returns.
+#![allow(unsafe_code)]
+
+mod context;
+mod pinned;
+
+use std::collections::{HashMap, VecDeque};
+use std::fmt;
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use cudarc::driver::{CudaContext, DriverError, result, sys};
+
+use self::context::{Words, bus, enter};
+use self::pinned::Pinned;
+use super::driver::{Copied, Driver, Mark, Memory, On, Told};
+use super::numa;
+use crate::batch::Batch;
+use crate::error::{Error, ErrorKind, Result};
+use crate::slab::{Foreign, HostMemory};
+
+/// DLPack's number for CUDA.
+const DLPACK_CUDA: i32 = 2;
+
+/// A GPU.
+pub(super) struct Cuda {
+    ordinal: usize,
+    context: Arc<CudaContext>,
+    /// The stream that copies, as a number.
+    stream: usize,
+    /// Events by their handles.
+    marks: Mutex<HashMap<u64, Kind>>,
+    flying: Mutex<VecDeque<Flight>>,
+    /// Pairs of timed events that no copy uses.
+    spare: Mutex<Vec<[u64; 2]>>,
+    near: Vec<usize>,
+    warning: Mutex<Option<String>>,
+    process: u32,
+}
+
+/// What an event is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Order,
+    Time,
+}
+
+/// A copy that may not be done.
+struct Flight {
+    batch: Arc<Batch>,
+    times: [u64; 2],
+    told: Told,
+}
+
+fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn event(mark: u64) -> sys::CUevent {
+    mark as usize as sys::CUevent
+}
+
+impl Cuda {
+    /// # Errors
+    /// [`ErrorKind::Device`]: no driver, no such device.
+    pub(super) fn open(ordinal: usize) -> Result<Cuda> {
+        let refused = |what: &str| Error::new(ErrorKind::Device, format!("cuda:{ordinal}: {what}"));
+        // SAFETY: looks whether a library can be loaded.
+        if !unsafe { sys::is_culib_present() } {
+            return Err(refused(
+                "there is no NVIDIA driver on this machine (libcuda.so was not found); leave the device \
+                 out to have batches in host memory",
+            ));
+        }
+        let context = CudaContext::new(ordinal).map_err(|error| {
+            let count = result::device::get_count().unwrap_or(0);
+            refused(&format!("the driver refused it; it has {count} devices"))
+                .with_source(Words(error))
+        })?;
+        let entered = enter(&context).map_err(|e| refused("no context").with_source(Words(e)))?;
+        let stream = result::stream::create(result::stream::StreamKind::NonBlocking)
+            .map_err(|e| refused("no stream").with_source(Words(e)))?;
+        let near = numa::near(Path::new("/sys"), &bus(&context).unwrap_or_default());
+        drop(entered);
+        Ok(Cuda {
+            ordinal,
+            context,
+            stream: stream as usize,
+            marks: Mutex::default(),
+            flying: Mutex::default(),
+            spare: Mutex::default(),
+            near,
+            warning: Mutex::default(),
+            process: std::process::id(),
+        })
+    }
+
+    /// Calls the driver in the device's context.
+    fn call<T>(
+        &self,
+        what: &str,
+        call: impl FnOnce() -> std::result::Result<T, DriverError>,
+    ) -> Result<T> {
+        if self.process != std::process::id() {
+            let text = format!(
+                "cuda:{} was opened before this process was forked, and CUDA does not work across a fork: \
+                 open it here, or start processes with spawn",
+                self.ordinal
+            );
+            return Err(Error::new(ErrorKind::Device, text));
+        }
+        let entered = enter(&self.context);
+        let done = entered.and_then(|_entered| call());
+        done.map_err(|error| {
+            let text = format!("cuda:{}: {what} failed", self.ordinal);
+            Error::new(ErrorKind::Device, text).with_source(Words(error))
+        })
+    }
+
+    fn stream(&self, on: On) -> sys::CUstream {
+        match on {
+            On::Copying => self.stream as sys::CUstream,
+            On::Of(stream) => stream.handle() as usize as sys::CUstream,
+        }
+    }
+
+    /// The event of a mark of ours.
+    fn known(&self, mark: u64) -> Result<sys::CUevent> {
+        let known = held(&self.marks).contains_key(&mark);
+        let text = "a mark of another device";
+        known.then(|| event(mark)).ok_or_else(|| Error::new(ErrorKind::Device, text))
+    }
+
+    fn make(&self, kind: Kind) -> Result<u64> {
+        use sys::CUevent_flags::{CU_EVENT_BLOCKING_SYNC, CU_EVENT_DISABLE_TIMING};
+        let flags = match kind {
+            Kind::Order => CU_EVENT_DISABLE_TIMING,
+            Kind::Time => CU_EVENT_BLOCKING_SYNC,
+        };
+        let made = self.call("making an event", || result::event::create(flags))?;
+        held(&self.marks).insert(made as u64, kind);
+        Ok(made as u64)
+    }
+
+    fn times(&self) -> Result<[u64; 2]> {
+        if let Some(times) = held(&self.spare).pop() {
+            return Ok(times);
+        }
+        Ok([self.make(Kind::Time)?, self.make(Kind::Time)?])
+    }
+
+    fn record(&self, mark: u64, on: On) -> Result<()> {
+        let (event, stream) = (self.known(mark)?, self.stream(on));
+        self.call("marking a stream", || {
+            // SAFETY: an event of ours that is alive; a stream of ours, or the consumer's, which the
+            // driver checks.
+            unsafe { result::event::record(event, stream) }
+        })
+    }
+
+    /// How long a copy took, if it is done.
+    fn time(&self, flight: &Flight) -> Option<Duration> {
+        let [from, to] = [self.known(flight.times[0]).ok()?, self.known(flight.times[1]).ok()?];
+        let milliseconds = self.call("asking an event", || {
+            // SAFETY: an event of ours that is alive.
+            unsafe { result::event::query(to) }?;
+            // SAFETY: both are timed events of ours, recorded, and the later one is reached.
+            unsafe { result::event::elapsed(from, to) }
+        });
+        Some(Duration::from_secs_f64(f64::from(milliseconds.ok()?.max(0.0)) / 1e3))
+    }
+}
+
+impl Driver for Cuda {
+    fn name(&self) -> String {
+        format!("cuda:{}", self.ordinal)
+    }
+
+    fn place(&self) -> (i32, i32) {
+        (DLPACK_CUDA, self.ordinal as i32)
+    }
+
+    fn allocate(&self, bytes: usize) -> Result<Memory> {
+        let what = format!("asking for {bytes} bytes of device memory");
+        let made = self.call(&what, || {
+            // SAFETY: gives a number.
+            unsafe { result::malloc_sync(bytes) }
+        });
+        made.map(Memory)
+    }
+
+    fn free(&self, memory: Memory) {
+        let _ = self.call("freeing device memory", || {
+            // SAFETY: allocated by `allocate`, freed by its one owner; the driver checks the number.
+            unsafe { result::free_sync(memory.0) }
+        });
+    }
+
+    fn mark(&self) -> Result<Mark> {
+        self.make(Kind::Order).map(Mark)
+    }
+
+    fn forget(&self, mark: Mark) {
+        if held(&self.marks).remove(&mark.0).is_some() {
+            let _ = self.call("freeing an event", || {
+                // SAFETY: an event of ours, taken out of the table just now: nobody finds it again.
+                unsafe { result::event::destroy(event(mark.0)) }
+            });
+        }
+    }
+
+    fn handle(&self, mark: Mark) -> u64 {
+        mark.0
+    }
+
+    fn set(&self, mark: Mark, on: On) -> Result<()> {
+        self.record(mark.0, on)
+    }
+
+    fn wait(&self, mark: Mark, on: On) -> Result<()> {
+        let (event, stream) = (self.known(mark.0)?, self.stream(on));
+        let flags = sys::CUevent_wait_flags::CU_EVENT_WAIT_DEFAULT;
+        self.call("having a stream wait", || {
+            // SAFETY: as in `record`.
+            unsafe { result::stream::wait_event(stream, event, flags) }
+        })
+    }
+
+    fn finish(&self, mark: Mark) -> Result<()> {
+        let event = self.known(mark.0)?;
+        self.call("waiting for the device", || {
+            // SAFETY: an event of ours that is alive.
+            unsafe { result::event::synchronize(event) }
+        })
+    }
+
+    fn copy(&self, batch: &Arc<Batch>, to: Memory, told: &Told) -> Result<()> {
+        let bytes = batch.fixed();
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        let times = self.times()?;
+        let put = || {
+            self.record(times[0], On::Copying)?;
+            self.call("copying a batch", || {
+                // SAFETY: the bytes stay and nobody writes them (the batch is sealed and kept in
+                // `flying`); the driver checks the address on the device.
+                unsafe { result::memcpy_htod_async(to.0, bytes, self.stream(On::Copying)) }
+            })?;
+            self.record(times[1], On::Copying)
+        };
+        let done = put();
+        if done.is_ok() {
+            held(&self.flying).push_back(Flight {
+                batch: batch.clone(),
+                times,
+                told: told.clone(),
+            });
+        } else {
+            // Whether the device still reads it nobody can say.
+            std::mem::forget(batch.clone());
+        }
+        done
+    }
+
+    fn reap(&self) {
+        let mut landed = Vec::new();
+        let mut flying = held(&self.flying);
+        while let Some(time) = flying.front().and_then(|flight| self.time(flight)) {
+            landed.extend(flying.pop_front().map(|flight| (flight, time)));
+        }
+        drop(flying);
+        for (Flight { batch, times, told }, time) in landed {
+            held(&self.spare).push(times);
+            told(Copied { time, bytes: batch.fixed().len() as u64 });
+        }
+    }
+
+    fn warning(&self) -> Option<String> {
+        held(&self.warning).clone()
+    }
+}
+
+impl Drop for Cuda {
+    fn drop(&mut self) {
+        let stream = self.stream(On::Copying);
+        let done = self.call("waiting for copies", || {
+            // SAFETY: the stream is ours and alive.
+            unsafe { result::stream::synchronize(stream) }
+        });
+        if done.is_err() {
+            held(&self.flying).drain(..).for_each(std::mem::forget);
+            return;
+        }
+        let marks: Vec<u64> = held(&self.marks).keys().copied().collect();
+        marks.into_iter().for_each(|mark| self.forget(Mark(mark)));
+        let _ = self.call("freeing the stream", || {
+            // SAFETY: the stream is ours, and this value is going.
+            unsafe { result::stream::destroy(stream) }
+        });
+    }
+}
+
+impl fmt::Debug for Cuda {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "cuda:{}", self.ordinal)
+    }
+}
+
+impl HostMemory for Cuda {
+    fn block(&self, bytes: usize) -> Option<Box<dyn Foreign>> {
+        // First touched there, it stays there.
+        let pinned = numa::on(&self.near, || {
+            self.call("pinning memory", || Pinned::new(bytes, self.context.clone()))
+        });
+        match pinned {
+            Ok(pinned) => Some(Box::new(pinned)),
+            Err(error) => {
+                held(&self.warning).get_or_insert_with(|| {
+                    format!(
+                        "{bytes} bytes of host memory could not be pinned ({error}): copies to cuda:{} are \
+                         slower and hold the host up; raise `ulimit -l`, or take fewer or smaller batches",
+                        self.ordinal
+                    )
+                });
+                None
+            }
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! `Driver`: what is asked of a device. Memory and marks are numbers here; who has them stands in `slot`.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::batch::Batch;
+use crate::error::Result;
+use crate::slab::HostMemory;
+
+/// One of the consumer's streams on a device: what is put into it is done in order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Stream(u64);
+
+impl Stream {
+    /// CUDA's legacy default stream: what PyTorch uses unless told otherwise.
+    pub const LEGACY: Stream = Stream(1);
+    /// CUDA's default stream of each thread.
+    pub const PER_THREAD: Stream = Stream(2);
+
+    /// The stream of this handle (a `cudaStream_t` as a number). The null handle is the legacy default
+    /// stream, and so are 1 and 2 what CUDA's headers and DLPack say they are.
+    pub fn raw(handle: u64) -> Stream {
+        Stream(handle.max(1))
+    }
+
+    /// The handle.
+    pub fn handle(self) -> u64 {
+        self.0
+    }
+}
+
+/// A mark that can be set in a stream: CUDA's events.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Mark(pub(crate) u64);
+
+/// Memory of the device, by its address there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Memory(pub(crate) u64);
+
+/// Where a mark is set, or waited for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum On {
+    /// Our own stream, which copies.
+    Copying,
+    /// One of the consumer's.
+    Of(Stream),
+}
+
+/// A copy that is done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Copied {
+    /// Time that the device needed for it.
+    pub(crate) time: Duration,
+    pub(crate) bytes: u64,
+}
+
+/// Who is told of a copy that is done.
+pub(crate) type Told = Arc<dyn Fn(Copied) + Send + Sync>;
+
+/// A device. Everything is put into a stream and returns at once, but for `allocate`, `free` and `finish`.
+///
+/// # Errors
+/// All of them: [`crate::ErrorKind::Device`], with the driver's own words.
+pub(crate) trait Driver: Send + Sync + fmt::Debug + HostMemory {
+    /// Its name: `cuda:0`.
+    fn name(&self) -> String;
+    /// DLPack's words for it: type and number.
+    fn place(&self) -> (i32, i32);
+    /// So many bytes of its memory.
+    fn allocate(&self, bytes: usize) -> Result<Memory>;
+    /// Gives memory back that nothing in any stream uses any more.
+    fn free(&self, memory: Memory);
+    /// A mark that was never set.
+    fn mark(&self) -> Result<Mark>;
+    /// Gives a mark back.
+    fn forget(&self, mark: Mark);
+    /// The handle of a mark, for programs that wait for it by themselves.
+    fn handle(&self, mark: Mark) -> u64;
+    /// Sets a mark behind all that stands in a stream.
+    fn set(&self, mark: Mark, on: On) -> Result<()>;
+    /// What is put into the stream from now on is done when the mark is reached. A mark that was never
+    /// set counts as reached.
+    fn wait(&self, mark: Mark, on: On) -> Result<()>;
+    /// Waits here until the mark is reached.
+    fn finish(&self, mark: Mark) -> Result<()>;
+    /// Copies the fixed columns of a batch, on our own stream. Keeps the batch until that is done and seen
+    /// to be done, and tells of it then.
+    fn copy(&self, batch: &Arc<Batch>, to: Memory, told: &Told) -> Result<()>;
+    /// Looks which copies are done, and lets go of their batches.
+    fn reap(&self);
+    /// Says what is wrong with how things are set up: memory that could not be pinned.
+    fn warning(&self) -> Option<String>;
+}

@@ -1,0 +1,155 @@
+//! `Shared`: the line of batches between the thread that copies them and the consumer, and their slots.
+//!
+//! Holds no lock while it calls the device.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+use super::driver::{Stream, Told};
+use super::ring::{self, Next, Ring};
+use super::slot::{Calls, DeviceSlot, Slots};
+use crate::batch::{Batch, RowFacts};
+use crate::error::{Error, ErrorKind, Result};
+
+/// A batch on its way, and what is counted when the consumer takes it.
+pub(crate) struct Fed {
+    pub(crate) batch: Arc<Batch>,
+    /// Why rows were bad: of each its facts.
+    pub(crate) bad: Vec<(RowFacts, Error)>,
+    pub(crate) position: u64,
+}
+
+pub(super) struct Line {
+    pub(super) ring: Ring,
+    pub(super) slots: Vec<Option<Arc<DeviceSlot>>>,
+    /// What stands in the slots of the ring's line.
+    pub(super) fed: VecDeque<Fed>,
+    pub(super) failed: Option<Error>,
+}
+
+/// What the thread, the consumer and its batches share.
+pub(crate) struct Shared {
+    pub(super) slots: Arc<Slots>,
+    line: Mutex<Line>,
+    pub(super) changed: Condvar,
+}
+
+impl Shared {
+    /// A line of empty slots.
+    ///
+    /// # Errors
+    /// The device has no memory for them.
+    pub(super) fn new(slots: Arc<Slots>) -> Result<Shared> {
+        let taken = (0..slots.count).map(|_| slots.take()).collect::<Result<Vec<_>>>()?;
+        let ring = Ring::new(taken.iter().map(|(_, marks)| *marks));
+        let held = taken.into_iter().map(|(slot, _)| Some(Arc::new(slot))).collect();
+        let line = Line { ring, slots: held, fed: VecDeque::new(), failed: None };
+        Ok(Shared { slots, line: Mutex::new(line), changed: Condvar::new() })
+    }
+
+    pub(super) fn line(&self) -> MutexGuard<'_, Line> {
+        self.line.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn slots(&self) -> &Slots {
+        &self.slots
+    }
+
+    /// A slot for one batch, and the marks before it; none if nobody wants batches any more.
+    fn slot(&self) -> Result<Option<(usize, usize, Arc<DeviceSlot>)>> {
+        let mut line = self.line();
+        loop {
+            match line.ring.next() {
+                Next::Fill { slot, marks } => {
+                    let found = line.slots[slot].clone();
+                    return Ok(found.map(|found| (slot, marks, found)));
+                }
+                Next::Stop => return Ok(None),
+                Next::Wait => {
+                    line = self.changed.wait(line).unwrap_or_else(PoisonError::into_inner);
+                }
+                Next::Grow => {
+                    drop(line);
+                    let (slot, marks) = self.slots.take().map_err(|e| self.all_held(e))?;
+                    line = self.line();
+                    line.slots.push(Some(Arc::new(slot)));
+                    line.ring.grown(marks);
+                }
+            }
+        }
+    }
+
+    fn all_held(&self, error: Error) -> Error {
+        let text = format!(
+            "{} batches are held by the program, and there is no room for another one: drop some, or \
+             take smaller batches",
+            self.line().ring.len()
+        );
+        Error::new(ErrorKind::Limit, text).with_source(error)
+    }
+
+    /// Copies one batch into a slot; false if nobody wants it.
+    pub(super) fn upload(&self, fed: Fed, told: &Told) -> Result<bool> {
+        let Some((number, marks, slot)) = self.slot()? else { return Ok(false) };
+        let driver = &*self.slots.driver;
+        let calls = Calls { driver, slot: &slot, batch: Some((&fed.batch, told)) };
+        let uploaded = ring::upload(&calls, number, marks);
+        let mut line = self.line();
+        match uploaded {
+            Ok(()) => {
+                let queued = line.ring.filled(number);
+                if queued {
+                    line.fed.push_back(fed);
+                }
+                self.changed.notify_all();
+                Ok(queued)
+            }
+            Err(error) => {
+                line.ring.lost(number);
+                Err(error)
+            }
+        }
+    }
+
+    /// The consumer is done with a slot, having left so many marks; or it can't be used any more.
+    pub(crate) fn release(&self, number: usize, slot: Arc<DeviceSlot>, marks: Option<usize>) {
+        drop(slot);
+        let mut line = self.line();
+        match marks {
+            Some(marks) => line.ring.released(number, marks),
+            None => line.ring.lost(number),
+        }
+        self.changed.notify_all();
+        self.retire(line);
+    }
+
+    /// After the end of the consumer, what nobody has goes to the next epoch.
+    pub(super) fn retire(&self, mut line: MutexGuard<'_, Line>) {
+        if !line.ring.is_closed() {
+            return;
+        }
+        let free: Vec<_> = line.ring.free().collect();
+        let mut kept = Vec::new();
+        for (number, marks) in free {
+            kept.extend(line.slots[number].take().map(|slot| (slot, marks)));
+        }
+        drop(line);
+        for (slot, marks) in kept {
+            if let Some(slot) = Arc::into_inner(slot) {
+                self.slots.put(slot, marks);
+            }
+        }
+    }
+}
+
+/// Marks where streams are done with a batch, and gives its slot back.
+pub(crate) fn give_back(
+    shared: &Shared,
+    (number, slot): (usize, Arc<DeviceSlot>),
+    streams: &[Stream],
+) -> Result<()> {
+    let calls = Calls { driver: &*shared.slots.driver, slot: &slot, batch: None };
+    let marks = ring::give_back(&calls, number, streams);
+    shared.release(number, slot, marks.as_ref().ok().copied());
+    marks.map(|_| ())
+}

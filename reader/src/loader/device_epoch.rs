@@ -1,0 +1,160 @@
+//! `DeviceEpoch`: the iterator over the batches of one epoch, in device memory.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::account::Account;
+use super::inner::Inner;
+use super::taking::Taking;
+use crate::batch::Batch;
+use crate::device::batch::DeviceBatch;
+use crate::device::driver::Told;
+use crate::device::feeding::{Feeding, Found, Source};
+use crate::device::line::Fed;
+use crate::error::{Error, Result};
+
+/// How long a wait takes that is begun anew until there is something.
+const LONG: Duration = Duration::from_secs(3600);
+
+/// The batches of one epoch, in order, in device memory. Dropping it ends the work for it; batches that
+/// were handed out stay.
+pub struct DeviceEpoch {
+    line: Taking,
+    account: Account,
+    feeding: Option<Feeding>,
+    /// What was found by `ready`.
+    found: Option<Found>,
+    over: bool,
+}
+
+impl DeviceEpoch {
+    pub(super) fn begin(inner: Arc<Inner>, epoch: u64) -> DeviceEpoch {
+        let begun = inner.pool.process().expect().and_then(|()| inner.begin(epoch));
+        let (flow, steps, all_bad) = match begun {
+            Ok((flow, steps, whole)) => (Ok(flow), steps, whole),
+            Err(error) => (Err(error), 0, false),
+        };
+        let mut line = Taking::begin(inner.pool.clone(), inner.meter.clone(), flow);
+        let (feeding, found) = match feed(&mut line, &inner) {
+            Ok(feeding) => (feeding, None),
+            Err(error) => (None, Some(Found::Failed(error))),
+        };
+        let account = Account::new(inner, epoch, steps, all_bad);
+        DeviceEpoch { line, account, feeding, found, over: false }
+    }
+
+    /// Its number.
+    pub fn number(&self) -> u64 {
+        self.account.epoch
+    }
+
+    /// Batches still to come.
+    pub fn remaining(&self) -> u64 {
+        self.account.remaining()
+    }
+
+    /// Slots in which a batch stands ready, of how many: empty ones are waited for, full ones wait.
+    pub fn occupied(&self) -> (usize, usize) {
+        self.feeding.as_ref().map_or((0, 0), Feeding::occupied)
+    }
+
+    /// Whether the next batch, the end or an error is there, so that `next` would not wait; waits for
+    /// that, but no longer than `most`.
+    pub fn ready(&mut self, most: Duration) -> bool {
+        if self.over || self.found.is_some() || self.line.is_elsewhere() {
+            return true;
+        }
+        self.line.asks();
+        self.found = self.feeding.as_ref().map_or(Some(Found::End), |feeding| feeding.take(most));
+        self.found.is_some()
+    }
+
+    /// Counts what the caller spent to make something else of the last batch.
+    pub fn charge(&self, busy: Duration) {
+        self.line.charge(busy);
+    }
+
+    /// What comes next, waited for.
+    fn found(&mut self) -> Option<Result<(DeviceBatch, Fed)>> {
+        let (found, feeding) = (&mut self.found, &self.feeding);
+        self.line.timed(|_| {
+            let found = loop {
+                match found.take() {
+                    Some(found) => break found,
+                    None => *found = feeding.as_ref().map_or(Some(Found::End), |f| f.take(LONG)),
+                }
+            };
+            Some(match found {
+                Found::Batch(batch) => Some(Ok(*batch)),
+                Found::Failed(error) => Some(Err(error)),
+                Found::End => None,
+            })
+        })
+    }
+
+    fn end(&mut self) {
+        self.over = true;
+        self.found = None;
+        let elsewhere = self.line.is_elsewhere();
+        self.line.end();
+        match self.feeding.take() {
+            Some(feeding) if elsewhere => feeding.abandon(),
+            Some(mut feeding) => feeding.end(),
+            None => {}
+        }
+    }
+}
+
+/// Has the batches of a line copied.
+fn feed(line: &mut Taking, inner: &Arc<Inner>) -> Result<Option<Feeding>> {
+    let slots = inner.slots.clone().ok_or_else(|| {
+        Error::usage("this loader has no device: build it with .device(Device::cuda(0)?, 3)")
+    })?;
+    let Some(flow) = line.flow()? else { return Ok(None) };
+    let (names, shelf, meter) = (inner.names(), inner.shelf.clone(), inner.meter.clone());
+    let source: Source = Box::new(move || {
+        Some(flow.next()?.map(|mut content| {
+            let (bad, position) = (content.drain_bad(), content.position);
+            let batch = Arc::new(Batch::new(content, names.clone(), shelf.clone()));
+            Fed { batch, bad, position }
+        }))
+    });
+    let told: Told = Arc::new(move |copied| meter.upload.add(copied.time, 1, copied.bytes));
+    Feeding::begin(slots, source, told).map(Some)
+}
+
+impl Iterator for DeviceEpoch {
+    type Item = Result<DeviceBatch>;
+
+    /// Waits for the next batch to be on its way to the device; whoever uses it waits for the copy, see
+    /// [`DeviceBatch::ready_on`]. After an error the epoch is over.
+    fn next(&mut self) -> Option<Result<DeviceBatch>> {
+        if self.over {
+            return None;
+        }
+        let next = self.found().map(|found| {
+            let (batch, fed) = found?;
+            self.account.took(batch.host(), fed.bad, fed.position).map(|()| batch)
+        });
+        if !matches!(next, Some(Ok(_))) {
+            self.end();
+        }
+        next
+    }
+}
+
+impl Drop for DeviceEpoch {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+impl fmt::Debug for DeviceEpoch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "DeviceEpoch({}, {})", self.account.epoch, self.account)
+    }
+}
+
+#[cfg(test)]
+mod tests;
