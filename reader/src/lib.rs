@@ -35,7 +35,8 @@
 //! 3. [`source`]: bytes of a shard; [`dataset`]: shards and their sidecars, opened, map-style; [`mod@array`]:
 //!    rows of npy files;
 //! 4. [`fetch`]: which reads a batch needs; [`decode`]: from parts to rows;
-//! 5. [`slab`], [`batch`]: the memory of a batch; `pool`: the threads of the process;
+//! 5. [`slab`], [`batch`]: the memory of a batch; `pool`: the threads of the process; [`device`]: what is
+//!    done to a batch on its way to a GPU;
 //! 6. [`stream`]: samples of tars without a sidecar;
 //! 7. [`loader`]: all of it put together.
 #![deny(unsafe_code)]
@@ -46,6 +47,7 @@ pub mod batch;
 pub mod column;
 pub mod dataset;
 pub mod decode;
+pub mod device;
 pub mod error;
 pub mod fetch;
 pub mod loader;
