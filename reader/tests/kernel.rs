@@ -85,16 +85,15 @@ fn as_bytes(boxes: &[CropBox]) -> Vec<u8> {
 fn allowed(element: Element, number: f32) -> f32 {
     match element {
         Element::U8 => 1.0,
-        Element::F16 => 1e-3 + number.abs() / 1024.0,
-        Element::Bf16 => 1e-3 + number.abs() / 128.0,
-        Element::F32 => 1e-4 / 0.225, // 1e-4 of the range, divided by the smallest deviation
+        Element::F16 => 1e-5 + number.abs() / 1024.0,
+        Element::Bf16 => 1e-5 + number.abs() / 128.0,
+        Element::F32 => 1e-5, // of a range of 4.6: the deviations divide
     }
 }
 
 #[test]
 fn crops_are_those_of_the_host() {
     let mut dice = Dice(2);
-    let mut furthest = 0.0f32;
     each(|element, layout, channels| {
         for (from_size, size) in [
             (Size::new(61, 47), Size::new(16, 16)),
@@ -115,17 +114,17 @@ fn crops_are_those_of_the_host() {
             let run = run.file("boxes", &as_bytes(&boxes));
             let run = run.with("out_height", size.height).with("out_width", size.width);
             let out = run.grid(kernel::grid(rows, 100), 64).output(bytes);
-            let pairs = numbers(element, &out).into_iter().zip(numbers(element, &expected));
-            for (n, (found, wanted)) in pairs.enumerate() {
+            let (found, wanted) = (numbers(element, &out), numbers(element, &expected));
+            let others =
+                found.iter().zip(&wanted).filter(|(found, wanted)| found != wanted).count();
+            // Roundings to another neighbour are rare where there are few numbers to round to.
+            assert!(element == Element::F32 || others * 100 <= found.len(), "{others} differ");
+            for (n, (found, wanted)) in found.into_iter().zip(wanted).enumerate() {
                 let off = (found - wanted).abs();
                 assert!(off <= allowed(element, wanted), "{found} {wanted} at {n}: {boxes:?}");
-                if element == Element::F32 {
-                    furthest = furthest.max(off * 0.229);
-                }
             }
         }
     });
-    println!("crops differ from the host's by {furthest:.2e} of the range at most");
 }
 
 /// A large picture, where positions lose digits: the kernel counts from the box.
