@@ -56,6 +56,11 @@ impl Normalise {
         Normalise::new([0.5; 3], [0.5; 3])
     }
 
+    /// What a byte is multiplied by, and what is added then, for each of four channels.
+    pub fn factors(&self) -> ([f32; 4], [f32; 4]) {
+        (self.scale, self.shift)
+    }
+
     pub(super) fn is_finite(&self) -> bool {
         self.scale.iter().chain(&self.shift).all(|x| x.is_finite())
     }

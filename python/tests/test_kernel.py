@@ -1,0 +1,81 @@
+"""The kernel for the device, given to NVIDIA's own compiler: NVRTC, which comes with torch and needs no GPU."""
+
+from __future__ import annotations
+
+import ctypes
+import importlib.util
+import pathlib
+import re
+
+import pytest
+
+KERNEL = pathlib.Path(__file__).parents[2] / "reader" / "src" / "device" / "kernel.cu"
+ENTRIES = {"tarflume_finish", "tarflume_crop", "tarflume_gather"}
+
+
+@pytest.fixture(scope="module")
+def nvrtc() -> ctypes.CDLL:
+    spec = importlib.util.find_spec("nvidia")
+    assert spec is not None, "torch brings the package nvidia-cuda-nvrtc: see requirements-torch.txt"
+    roots = [pathlib.Path(root) for root in spec.submodule_search_locations or []]
+    found = [path for root in roots for path in root.rglob("libnvrtc.so.*")]
+    assert found, "torch brings libnvrtc.so: see requirements-torch.txt"
+    return ctypes.CDLL(str(sorted(found)[-1]))
+
+
+class Compiled:
+    """A program's log, and what came out: PTX of a virtual architecture, machine code of a real one."""
+
+    def __init__(self, nvrtc: ctypes.CDLL, source: bytes, architecture: str, *options: str) -> None:
+        program = ctypes.c_void_p()
+        assert nvrtc.nvrtcCreateProgram(ctypes.byref(program), source, b"kernel.cu", 0, None, None) == 0
+        try:
+            words = [f"--gpu-architecture={architecture}".encode(), *(option.encode() for option in options)]
+            self.code = nvrtc.nvrtcCompileProgram(program, len(words), (ctypes.c_char_p * len(words))(*words))
+            self.log = self._take(nvrtc, program, "ProgramLog").decode().rstrip("\0")
+            kind = "PTX" if architecture.startswith("compute") else "CUBIN"
+            self.output = self._take(nvrtc, program, kind) if self.code == 0 else b""
+        finally:
+            assert nvrtc.nvrtcDestroyProgram(ctypes.byref(program)) == 0
+
+    @staticmethod
+    def _take(nvrtc: ctypes.CDLL, program: ctypes.c_void_p, what: str) -> bytes:
+        length = ctypes.c_size_t()
+        assert getattr(nvrtc, f"nvrtcGet{what}Size")(program, ctypes.byref(length)) == 0
+        buffer = ctypes.create_string_buffer(length.value)
+        assert getattr(nvrtc, f"nvrtcGet{what}")(program, buffer) == 0
+        return buffer.raw
+
+
+@pytest.mark.parametrize("generation", [75, 80, 90, 100])
+def test_every_entry_becomes_ptx_without_a_warning(nvrtc, generation):
+    made = Compiled(nvrtc, KERNEL.read_bytes(), f"compute_{generation}")
+    assert (made.code, made.log) == (0, "")
+    ptx = made.output.decode()
+    assert set(re.findall(r"\.visible \.entry (\w+)\(", ptx)) == ENTRIES
+    # The processor's own rounding where it has one, ours where not.
+    assert "cvt.rn.f16.f32" in ptx
+    assert ("cvt.rn.bf16.f32" in ptx) == (generation >= 80)
+    # Multiplied and added in two steps, as on the host.
+    assert "mul.rn.f32" in ptx and "add.rn.f32" in ptx
+    # Nothing in double precision, which most GPUs hardly have.
+    assert ".f64" not in ptx
+
+
+@pytest.mark.parametrize("generation", [75, 80, 90, 100])
+def test_every_entry_becomes_machine_code_that_keeps_to_registers(nvrtc, generation):
+    made = Compiled(nvrtc, KERNEL.read_bytes(), f"sm_{generation}", "--ptxas-options=-v")
+    assert made.code == 0, made.log
+    assert made.output.startswith(b"\x7fELF")
+    assert "warning" not in made.log
+    assert set(re.findall(r"Compiling entry function '(\w+)'", made.log)) == ENTRIES
+    spilled = re.findall(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads", made.log)
+    assert spilled == [("0", "0", "0")] * len(ENTRIES)
+    # 256 threads a block: two blocks and more fit a processor of 65,536 registers.
+    assert all(int(registers) <= 128 for registers in re.findall(r"Used (\d+) registers", made.log))
+
+
+def test_what_is_no_kernel_is_refused(nvrtc):
+    """So that the tests above could fail."""
+    made = Compiled(nvrtc, KERNEL.read_bytes() + b"\n#error on purpose\n", "compute_80")
+    assert made.code != 0 and "on purpose" in made.log

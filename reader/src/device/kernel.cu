@@ -1,0 +1,294 @@
+// What the device does to a batch before it is trained on: widened, laid out, normalised, mirrored, cropped.
+//
+// Compiled when a program starts (NVRTC), without a single include; compiled as C++ for the tests, which is
+// why it uses nothing that a shim of forty lines could not provide. The host's half, with the meaning of
+// every number, is finish.rs, crop.rs and kernel.rs beside this file.
+//
+// All three entries take any grid: threads stride over pixels along x and over rows along y, blocks are one
+// thread high. Counts of bytes are 64 bits wide: a batch may be larger than 4 GiB. One picture has fewer
+// than 2^31 pixels, which the host checks.
+
+typedef unsigned char Byte;
+typedef unsigned short Bits16;
+typedef unsigned int Bits32;
+typedef unsigned long long Count;
+
+// The host sends these numbers: kernel.rs has the same.
+enum Layout { LAYOUT_HWC = 0, LAYOUT_CHW = 1 };
+enum Element { ELEMENT_U8 = 0, ELEMENT_F16 = 1, ELEMENT_BF16 = 2, ELEMENT_F32 = 3 };
+
+// ---------------------------------------------------------------- 16-bit numbers, rounded to nearest even
+
+// The bits of the half-precision number nearest to a single-precision one.
+__device__ __forceinline__ Bits16 half_from_bits(Bits32 bits)
+{
+    Bits32 sign = bits >> 16 & 0x8000u, size = bits & 0x7fffffffu;
+    if (size > 0x7f800000u) return (Bits16)(sign | 0x7e00u | (size >> 13 & 0x3ffu)); // not a number
+    if (size >= 0x47800000u) return (Bits16)(sign | 0x7c00u);                        // from 65536 on: infinite
+    if (size < 0x33000000u) return (Bits16)sign;                                     // below 2^-25: zero
+    Bits32 kept, lost, middle;
+    if (size < 0x38800000u) { // below 2^-14 there is no leading one: units of 2^-24
+        Bits32 digits = (size & 0x7fffffu) | 0x800000u, shift = 126u - (size >> 23);
+        kept = digits >> shift;
+        lost = digits & ((1u << shift) - 1u);
+        middle = 1u << (shift - 1u);
+    } else {
+        kept = (size - 0x38000000u) >> 13;
+        lost = size & 0x1fffu;
+        middle = 0x1000u;
+    }
+    // A carry runs on into the exponent, and from the largest number to infinity, as it should.
+    return (Bits16)(sign | (kept + (lost > middle || (lost == middle && (kept & 1u)))));
+}
+
+// The bits of the bfloat16 nearest to a single-precision number.
+__device__ __forceinline__ Bits16 bfloat_from_bits(Bits32 bits)
+{
+    if ((bits & 0x7fffffffu) > 0x7f800000u) return (Bits16)(bits >> 16 | 0x40u); // not a number
+    return (Bits16)((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
+}
+
+__device__ __forceinline__ Bits16 half_of(float value)
+{
+#ifdef __CUDA_ARCH__
+    Bits16 bits;
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(value));
+    return bits;
+#else
+    return half_from_bits(__float_as_uint(value));
+#endif
+}
+
+__device__ __forceinline__ Bits16 bfloat_of(float value)
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    Bits16 bits;
+    asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(bits) : "f"(value));
+    return bits;
+#else
+    return bfloat_from_bits(__float_as_uint(value));
+#endif
+}
+
+// The nearest byte, halves upwards.
+__device__ __forceinline__ Byte byte_of(float value)
+{
+    return (Byte)fminf(fmaxf(value + 0.5f, 0.0f), 255.0f);
+}
+
+// ---------------------------------------------------------------- one output pixel
+
+// What all entries that write pixels are told about them.
+struct Output {
+    void *to;
+    Count plane_pixels; // of one picture
+    Bits32 layout;
+    Bits32 element;
+    float scale[4];
+    float shift[4];
+};
+
+// Writes the channels of a pixel of a row. Values are on a scale of 0 to 255.
+// Every loop over channels is unrolled, so that scale and shift stay in registers.
+template <int CHANNELS>
+__device__ __forceinline__ void put(const Output &out, Count row, Count pixel, const float *values)
+{
+#pragma unroll
+    for (int channel = 0; channel < CHANNELS; channel++) {
+        Count at = out.layout == LAYOUT_CHW ? (row * CHANNELS + channel) * out.plane_pixels + pixel
+                                            : (row * out.plane_pixels + pixel) * CHANNELS + channel;
+        if (out.element == ELEMENT_U8) {
+            ((Byte *)out.to)[at] = byte_of(values[channel]);
+            continue;
+        }
+        // Multiplied, rounded, added, rounded: a fused operation would differ from the host's in the last bit.
+        float number = __fadd_rn(__fmul_rn(values[channel], out.scale[channel]), out.shift[channel]);
+        if (out.element == ELEMENT_F32) ((float *)out.to)[at] = number;
+        else if (out.element == ELEMENT_F16) ((Bits16 *)out.to)[at] = half_of(number);
+        else ((Bits16 *)out.to)[at] = bfloat_of(number);
+    }
+}
+
+// ---------------------------------------------------------------- the same size
+
+template <int CHANNELS>
+__device__ __forceinline__ void finish(const Byte *pictures, const Output &out, const Byte *flips, Count rows,
+                                       Bits32 height, Bits32 width)
+{
+    Bits32 pixels = height * width;
+    for (Count row = blockIdx.y; row < rows; row += gridDim.y) {
+        bool flip = flips && flips[row];
+        const Byte *picture = pictures + row * pixels * CHANNELS;
+        for (Count n = (Count)blockIdx.x * blockDim.x + threadIdx.x; n < pixels; n += (Count)gridDim.x * blockDim.x) {
+            Bits32 pixel = (Bits32)n, x = pixel % width;
+            // The mirrored pixel of the same line is read, so that neighbours write neighbours.
+            Bits32 source = flip ? pixel - x + (width - 1u - x) : pixel;
+            float values[CHANNELS];
+#pragma unroll
+            for (int channel = 0; channel < CHANNELS; channel++)
+                values[channel] = (float)picture[(Count)source * CHANNELS + channel];
+            put<CHANNELS>(out, row, pixel, values);
+        }
+    }
+}
+
+// ---------------------------------------------------------------- a box of each picture, at another size
+
+// The pixels along one axis of which an output pixel is made, and how much of each.
+struct Taps {
+    Bits32 first;
+    Bits32 count;
+    float offset;  // from the output pixel's middle to the first tap's, in pixels
+    float inverse; // one over the filter's half width in pixels
+};
+
+__device__ __forceinline__ float weight(const Taps &taps, Bits32 tap)
+{
+    return fmaxf(0.0f, 1.0f - fabsf(taps.offset + (float)tap) * taps.inverse);
+}
+
+// A triangle as wide as two output pixels, never narrower than two of the picture's. No tap lies outside the
+// whole pixels that the box touches: a crop is cut out first and resized then.
+// Positions count from the pixel in which the box begins, so that they keep their precision far to the right.
+__device__ __forceinline__ Taps taps_of(float start, float length, Bits32 at, Bits32 out_length, Bits32 picture_length)
+{
+    float limit = (float)picture_length;
+    float begin = fminf(fmaxf(floorf(start), 0.0f), limit - 1.0f); // fmaxf takes the number where one is none
+    float end = fminf(fmaxf(ceilf(start + length), begin + 1.0f), limit);
+    float scale = length / (float)out_length, reach = fmaxf(scale, 1.0f);
+    float middle = (start - begin) + ((float)at + 0.5f) * scale;
+    float first = fminf(fmaxf(floorf(middle - reach + 0.5f), 0.0f), end - begin - 1.0f);
+    float last = fminf(fmaxf(floorf(middle + reach + 0.5f), first + 1.0f), end - begin);
+    Taps taps;
+    taps.first = (Bits32)begin + (Bits32)first;
+    taps.count = (Bits32)last - (Bits32)first;
+    taps.offset = first + 0.5f - middle;
+    taps.inverse = 1.0f / reach;
+    return taps;
+}
+
+__device__ __forceinline__ float total(const Taps &taps)
+{
+    float sum = 0.0f;
+    for (Bits32 tap = 0; tap < taps.count; tap++) sum += weight(taps, tap);
+    return sum;
+}
+
+// The mean of the pixels under both triangles, for all channels.
+template <int CHANNELS>
+__device__ __forceinline__ void mean(const Byte *picture, Bits32 width, const Taps &across, const Taps &down,
+                                     float *values)
+{
+    for (int channel = 0; channel < CHANNELS; channel++) values[channel] = 0.0f;
+    for (Bits32 y = 0; y < down.count; y++) {
+        const Byte *line = picture + ((Count)(down.first + y) * width + across.first) * CHANNELS;
+        float sums[CHANNELS];
+#pragma unroll
+        for (int channel = 0; channel < CHANNELS; channel++) sums[channel] = 0.0f;
+        for (Bits32 x = 0; x < across.count; x++) {
+            float share = weight(across, x);
+#pragma unroll
+            for (int channel = 0; channel < CHANNELS; channel++)
+                sums[channel] += share * (float)line[x * CHANNELS + channel];
+        }
+        float share = weight(down, y);
+#pragma unroll
+        for (int channel = 0; channel < CHANNELS; channel++) values[channel] += share * sums[channel];
+    }
+    float all = total(across) * total(down);
+    float inverse = all > 0.0f ? 1.0f / all : 0.0f; // 0: a box that is none, which the host refuses
+#pragma unroll
+    for (int channel = 0; channel < CHANNELS; channel++) values[channel] *= inverse;
+}
+
+template <int CHANNELS>
+__device__ __forceinline__ void crop(const Byte *pictures, const Output &out, const float *boxes, const Byte *flips,
+                                     Count rows, Bits32 height, Bits32 width, Bits32 out_height, Bits32 out_width)
+{
+    Bits32 pixels = out_height * out_width;
+    for (Count row = blockIdx.y; row < rows; row += gridDim.y) {
+        const float *box = boxes + row * 4; // left, top, width, height
+        bool flip = flips && flips[row];
+        const Byte *picture = pictures + row * height * width * CHANNELS;
+        for (Count n = (Count)blockIdx.x * blockDim.x + threadIdx.x; n < pixels; n += (Count)gridDim.x * blockDim.x) {
+            Bits32 pixel = (Bits32)n, y = pixel / out_width, x = pixel - y * out_width;
+            Taps across = taps_of(box[0], box[2], flip ? out_width - 1u - x : x, out_width, width);
+            Taps down = taps_of(box[1], box[3], y, out_height, height);
+            float values[CHANNELS];
+            mean<CHANNELS>(picture, width, across, down, values);
+            put<CHANNELS>(out, row, pixel, values);
+        }
+    }
+}
+
+// ---------------------------------------------------------------- rows of a resident slab
+
+struct alignas(16) Sixteen {
+    Count low, high;
+};
+
+template <typename Unit>
+__device__ __forceinline__ void gather(const Byte *slab, Byte *out, const Count *numbers, Count rows, Count row_bytes,
+                                       Count slab_rows)
+{
+    Count units = row_bytes / sizeof(Unit);
+    for (Count row = blockIdx.y; row < rows; row += gridDim.y) {
+        Count number = numbers[row];
+        bool there = number < slab_rows; // the host has checked; nothing else is read in any case
+        const Unit *from = (const Unit *)(slab + (there ? number : 0) * row_bytes);
+        Unit *to = (Unit *)(out + row * row_bytes);
+        for (Count n = (Count)blockIdx.x * blockDim.x + threadIdx.x; n < units; n += (Count)gridDim.x * blockDim.x)
+            to[n] = there ? from[n] : Unit();
+    }
+}
+
+// ---------------------------------------------------------------- the entries
+
+__device__ __forceinline__ Output output(void *to, Count plane_pixels, Bits32 layout, Bits32 element, float scale_0,
+                                         float scale_1, float scale_2, float scale_3, float shift_0, float shift_1,
+                                         float shift_2, float shift_3)
+{
+    Output out = {to, plane_pixels, layout, element, {scale_0, scale_1, scale_2, scale_3},
+                  {shift_0, shift_1, shift_2, shift_3}};
+    return out;
+}
+
+// pictures: u8 [rows, height, width, channels]; flips: u8 [rows], 0 or not, or null;
+// out: [rows, height, width, channels] or [rows, channels, height, width] of the element.
+extern "C" __global__ void tarflume_finish(const Byte *pictures, void *out, const Byte *flips, Count rows,
+                                           Bits32 height, Bits32 width, Bits32 channels, Bits32 layout, Bits32 element,
+                                           float scale_0, float scale_1, float scale_2, float scale_3, float shift_0,
+                                           float shift_1, float shift_2, float shift_3)
+{
+    Output to = output(out, (Count)height * width, layout, element, scale_0, scale_1, scale_2, scale_3, shift_0,
+                       shift_1, shift_2, shift_3);
+    if (channels == 1) finish<1>(pictures, to, flips, rows, height, width);
+    else if (channels == 3) finish<3>(pictures, to, flips, rows, height, width);
+    else if (channels == 4) finish<4>(pictures, to, flips, rows, height, width);
+}
+
+// As above, but of each row only a box: f32 [rows, 4], left, top, width, height in pixels; resized to
+// out_height x out_width, smoothed where it becomes smaller, mirrored after that.
+extern "C" __global__ void tarflume_crop(const Byte *pictures, void *out, const float *boxes, const Byte *flips,
+                                         Count rows, Bits32 height, Bits32 width, Bits32 channels, Bits32 out_height,
+                                         Bits32 out_width, Bits32 layout, Bits32 element, float scale_0, float scale_1,
+                                         float scale_2, float scale_3, float shift_0, float shift_1, float shift_2,
+                                         float shift_3)
+{
+    Output to = output(out, (Count)out_height * out_width, layout, element, scale_0, scale_1, scale_2, scale_3,
+                       shift_0, shift_1, shift_2, shift_3);
+    if (channels == 1) crop<1>(pictures, to, boxes, flips, rows, height, width, out_height, out_width);
+    else if (channels == 3) crop<3>(pictures, to, boxes, flips, rows, height, width, out_height, out_width);
+    else if (channels == 4) crop<4>(pictures, to, boxes, flips, rows, height, width, out_height, out_width);
+}
+
+// slab: u8 [slab_rows, row_bytes]; numbers: u64 [rows]; out: u8 [rows, row_bytes].
+// A number that the slab has no row for gives zeros.
+extern "C" __global__ void tarflume_gather(const Byte *slab, Byte *out, const Count *numbers, Count rows,
+                                           Count row_bytes, Count slab_rows)
+{
+    Count together = (Count)slab | (Count)out | row_bytes; // all rows begin as aligned as this
+    if (together % 16 == 0) gather<Sixteen>(slab, out, numbers, rows, row_bytes, slab_rows);
+    else if (together % 4 == 0) gather<Bits32>(slab, out, numbers, rows, row_bytes, slab_rows);
+    else gather<Byte>(slab, out, numbers, rows, row_bytes, slab_rows);
+}
