@@ -1,0 +1,253 @@
+//! Epochs through the CUDA driver that `fixtures/cuda` plays: the last inch, but for the GPU itself.
+//!
+//! A driver is loaded when a program starts: each test starts this one again, as the child named, with the
+//! played driver before all others and its knobs set.
+#![allow(missing_docs, clippy::unwrap_used)]
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use cudarc::driver::{CudaContext, CudaStream, result};
+use tarflume::column::DType;
+use tarflume::decode::raw::Raw;
+use tarflume::device::Stream;
+use tarflume::{Device, DeviceBatch, ErrorKind, Loader, LoaderBuilder, Shuffle};
+use tarflume_formats::ShardWriter;
+use tarflume_formats::shard::Durability;
+
+const SAMPLES: u64 = 60;
+const BATCH: u64 = 4;
+const WORDS: u64 = 256;
+
+fn row(ordinal: u64) -> Vec<u8> {
+    (0..WORDS).flat_map(|n| (ordinal * 1000 + n).to_le_bytes()).collect()
+}
+
+/// One shard of samples with part `row`.
+fn shards() -> tempfile::TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    let mut shard = ShardWriter::create(dir.path(), "000.tar").unwrap();
+    for ordinal in 0..SAMPLES {
+        shard.begin(format!("{ordinal:04}").as_bytes());
+        shard.part(b"row", 8 * WORDS).unwrap().copy_from_slice(&row(ordinal));
+        shard.commit(None).unwrap();
+    }
+    shard.finish().unwrap().publish(dir.path(), "000.tar", Durability::Cached).unwrap();
+    dir
+}
+
+fn builder(dir: &tempfile::TempDir, device: &Device) -> LoaderBuilder {
+    Loader::builder(dir.path())
+        .column("row", Raw::new("row").dtype(DType::U64).shape([WORDS as usize]))
+        .shuffle(Shuffle::Full { seed: 4 })
+        .batch(BATCH)
+        .threads(2)
+        .device(device.clone(), 3)
+}
+
+/// The played driver, newer than its sources.
+fn driver() -> &'static Path {
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
+    BUILT.get_or_init(|| {
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/cuda/build.sh");
+        let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join("cuda");
+        let built = Command::new("bash").arg(script).arg(&out).arg("driver").output().unwrap();
+        let text = String::from_utf8_lossy(&built.stderr);
+        assert!(built.status.success(), "the played driver can't be built: {text}");
+        out
+    })
+}
+
+/// Runs the child of this name, with these knobs.
+fn child(name: &str, knobs: &[(&str, &str)]) -> Output {
+    let done = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", name, "--include-ignored", "--nocapture"])
+        .env("LD_LIBRARY_PATH", driver())
+        .envs(knobs.iter().copied())
+        .output()
+        .unwrap();
+    let text = [&done.stdout[..], &done.stderr[..]].map(String::from_utf8_lossy).join("\n");
+    assert!(done.status.success() && text.contains("1 passed"), "{name} {knobs:?}:\n{text}");
+    done
+}
+
+/// The consumer: a stream of its own, to which it copies what it gets.
+struct Consumer {
+    context: Arc<CudaContext>,
+    stream: Arc<CudaStream>,
+}
+
+/// What a batch should have been, and what its copy holds when the stream is done.
+type Copied = (Vec<u8>, Box<[u8]>);
+
+impl Consumer {
+    fn new() -> Consumer {
+        let context = CudaContext::new(0).unwrap();
+        let stream = context.new_stream().unwrap();
+        Consumer { context, stream }
+    }
+
+    fn stream(&self) -> Stream {
+        Stream::raw(self.stream.cu_stream() as u64)
+    }
+
+    /// Has the stream copy the batch back, slowly perhaps, and lets go of it at once.
+    fn copies(&self, batch: DeviceBatch) -> Copied {
+        batch.ready_on(self.stream()).unwrap();
+        let column = batch.column("row").unwrap();
+        let right: Vec<u8> = batch.host().ordinals().flat_map(row).collect();
+        self.context.bind_to_thread().unwrap();
+        let mut copy = vec![0u8; right.len()].into_boxed_slice();
+        // SAFETY: the copy is done before `copy` is looked at or dropped: `check` waits for the stream.
+        unsafe { result::memcpy_dtoh_async(&mut copy, column.pointer, self.stream.cu_stream()) }
+            .unwrap();
+        drop(batch);
+        (right, copy)
+    }
+
+    fn check(&self, copied: Vec<Copied>) {
+        self.stream.synchronize().unwrap();
+        for (right, copy) in copied {
+            assert!(right[..] == copy[..], "the device had another batch");
+        }
+    }
+}
+
+fn number(name: &str) -> u64 {
+    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(0)
+}
+
+#[test]
+#[ignore = "a child of the tests below"]
+fn child_epochs() {
+    let dir = shards();
+    let device = Device::cuda(0).unwrap();
+    let loader = builder(&dir, &device).build().unwrap();
+    let consumer = Consumer::new();
+    for epoch in 0..3 {
+        let mut copied = Vec::new();
+        for batch in loader.device_epoch(epoch) {
+            std::thread::sleep(Duration::from_micros(number("CONSUMER_US")));
+            copied.push(consumer.copies(batch.unwrap()));
+        }
+        assert_eq!(copied.len(), 15);
+        consumer.check(copied);
+        loader.ledger().prove(&expected(&loader, epoch)).unwrap();
+    }
+    let stats = loader.stats();
+    assert_eq!(stats.stage("upload").unwrap().items, 45);
+    match std::env::var("FAKECUDA_PINNED") {
+        Ok(_) => assert!(stats.warning.unwrap().contains("raise `ulimit -l`")),
+        Err(_) => assert_eq!(stats.warning, None),
+    }
+}
+
+fn expected(loader: &Loader, last: u64) -> tarflume::order::Ledger {
+    let mut all = loader.expected(0).unwrap();
+    (1..=last).for_each(|epoch| all.merge(&loader.expected(epoch).unwrap()).unwrap());
+    all
+}
+
+#[test]
+fn batches_arrive_whole_on_slow_and_fast_devices() {
+    for (delay, consumer) in [("0", "0"), ("20-900", "0"), ("300", "0"), ("10", "1500")] {
+        child("child_epochs", &[("FAKECUDA_DELAY_US", delay), ("CONSUMER_US", consumer)]);
+    }
+}
+
+#[test]
+fn memory_that_cannot_be_pinned_is_a_warning_and_no_more() {
+    child("child_epochs", &[("FAKECUDA_PINNED", "1"), ("FAKECUDA_DELAY_US", "50")]);
+}
+
+/// What the log says was called, and how often.
+fn calls(log: &Path) -> HashMap<String, usize> {
+    let mut calls = HashMap::new();
+    for line in std::fs::read_to_string(log).unwrap().lines().filter(|l| !l.starts_with("ran ")) {
+        *calls.entry(line.split(' ').next().unwrap_or_default().to_string()).or_default() += 1;
+    }
+    calls
+}
+
+#[test]
+fn nobody_waits_on_the_host_and_nothing_is_made_for_each_batch() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("log");
+    child("child_epochs", &[("FAKECUDA_LOG", log.to_str().unwrap()), ("FAKECUDA_DELAY_US", "100")]);
+    let calls = calls(&log);
+    let of = |name: &str| calls.get(name).copied().unwrap_or(0);
+    assert_eq!(of("cuMemcpyHtoDAsync_v2"), 45, "{calls:?}");
+    assert_eq!(of("cuMemAlloc_v2"), 3, "one slab a slot: {calls:?}");
+    // Ours once, the consumer's once.
+    assert_eq!(of("cuStreamCreate"), 2, "{calls:?}");
+    // In preparation, in slots, on their way: a fixed number, whatever the number of batches.
+    assert!(of("cuMemHostAlloc") <= 4 + 3 + 3, "{calls:?}");
+    // The consumer's own three, one at the end of ours, and the slots' marks when they are freed.
+    // cudarc waits for the context where a second stream is made: the consumer's.
+    assert!(of("cuStreamSynchronize") <= 4 && of("cuCtxSynchronize") <= 1, "{calls:?}");
+    assert!(of("cuEventSynchronize") <= 6, "{calls:?}");
+}
+
+#[test]
+#[ignore = "a child of the tests below"]
+fn child_refused() {
+    let dir = shards();
+    let device = Device::cuda(0).unwrap();
+    let loader = builder(&dir, &device).build().unwrap();
+    let mut good = 0;
+    let error = loader.device_epoch(0).find_map(|batch| batch.map(|_| good += 1).err()).unwrap();
+    let mut text = error.to_string();
+    let mut cause: &dyn std::error::Error = &error;
+    while let Some(next) = cause.source() {
+        text = format!("{text}: {next}");
+        cause = next;
+    }
+    assert!(text.contains(&std::env::var("SAYS").unwrap()), "{text}");
+    assert_eq!(error.kind(), ErrorKind::Device);
+    assert!(good <= number("GOOD"), "{good} batches came before");
+}
+
+#[test]
+fn what_the_driver_refuses_ends_the_epoch_with_its_words() {
+    for (fail, good, says) in [
+        ("cuMemcpyHtoDAsync_v2:5:700", "4", "copying a batch failed: "),
+        ("@cuMemcpyHtoDAsync_v2:3:719", "14", "CUDA_ERROR_LAUNCH_FAILED"),
+        ("cuMemAlloc_v2:2:2", "0", "asking for 8192 bytes of device memory failed"),
+        ("cuEventCreate:4:2", "0", "making an event failed"),
+    ] {
+        child("child_refused", &[("FAKECUDA_FAIL", fail), ("GOOD", good), ("SAYS", says)]);
+    }
+}
+
+#[test]
+#[ignore = "a child of the tests below"]
+fn child_no_device() {
+    let error = Device::cuda(number("ORDINAL") as usize).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Device);
+    assert!(error.to_string().contains(&std::env::var("SAYS").unwrap()), "{error}");
+}
+
+#[test]
+fn a_device_that_is_not_there_is_an_error_and_no_panic() {
+    child(
+        "child_no_device",
+        &[("FAKECUDA_DEVICES", "0"), ("SAYS", "cuda:0: the driver refused it; it has 0")],
+    );
+    child(
+        "child_no_device",
+        &[("ORDINAL", "3"), ("SAYS", "cuda:3: the driver refused it; it has 1")],
+    );
+}
+
+#[test]
+fn without_a_driver_there_is_a_sentence() {
+    if Device::cuda(0).is_ok() {
+        return; // this machine has a GPU: `make gpu` is for it
+    }
+    let error = Device::cuda(0).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Device);
+    assert!(error.text().starts_with("cuda:0: "), "{error}");
+}
