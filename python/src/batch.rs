@@ -1,12 +1,16 @@
 //! `Batch`: a mapping from names to columns.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString};
 
+use tarflume::DeviceBatch;
+
 use crate::column::{Column, of_batch};
+use crate::device::{DeviceColumn, stream_of};
+use crate::errors::usage;
 use crate::ragged::Ragged;
 
 /// The name under which keys are found.
@@ -15,17 +19,33 @@ pub(crate) const KEY: &str = "key";
 /// Some samples, decoded: a mapping from names to columns.
 ///
 /// `batch["image"]` is a `Column`, columns of files and texts are `Ragged`, `batch["key"]` is a list
-/// of `str`. Columns are views: they keep the batch's memory for themselves as long as they live.
+/// of `str`. Columns are views: they keep the batch's memory for themselves as long as they live. With
+/// `Loader(device=)` columns of rows of one length are `DeviceColumn`s; `batch.host` has them, too.
 #[pyclass(frozen, mapping, module = "tarflume")]
 pub struct Batch {
     batch: Arc<tarflume::Batch>,
+    /// Where its columns of rows of one length are, if they are on a device; `None` inside: given back.
+    device: Option<Mutex<Option<Arc<DeviceBatch>>>>,
     /// Names of columns of text.
     texts: Arc<[String]>,
 }
 
 impl Batch {
     pub(crate) fn new(batch: tarflume::Batch, texts: Arc<[String]>) -> Batch {
-        Batch { batch: Arc::new(batch), texts }
+        Batch { batch: Arc::new(batch), device: None, texts }
+    }
+
+    pub(crate) fn on_device(batch: DeviceBatch, texts: Arc<[String]>) -> Batch {
+        let (host, batch) = (batch.host_shared(), Arc::new(batch));
+        Batch { batch: host, device: Some(Mutex::new(Some(batch))), texts }
+    }
+
+    /// The column in device memory, if this batch has it there.
+    fn column_there(&self, py: Python<'_>, name: &str) -> PyResult<Option<DeviceColumn>> {
+        let Some(device) = &self.device else { return Ok(None) };
+        let held = device.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let batch = held.ok_or_else(|| usage(py, "this batch was released"))?;
+        Ok(batch.column(name).ok().map(|column| DeviceColumn::new(&batch, column)))
     }
 
     fn names(&self) -> Vec<&str> {
@@ -40,6 +60,9 @@ impl Batch {
             let there = self.names().join(", ");
             PyKeyError::new_err(format!("no column {name:?}; there are {there}"))
         })?;
+        if let Some(column) = self.column_there(py, name)? {
+            return Ok(Bound::new(py, column)?.into_any());
+        }
         if found.offsets().is_some() {
             let text = self.texts.iter().any(|text| text == name);
             return Ok(Bound::new(py, Ragged::new(&self.batch, name, text))?.into_any());
@@ -96,6 +119,31 @@ impl Batch {
         self.batch.rows().map(|row| row.padding).collect()
     }
 
+    /// The same batch with all columns in host memory; itself, if it is there.
+    #[getter]
+    fn host(slf: &Bound<'_, Self>) -> PyResult<Py<Batch>> {
+        let batch = slf.get();
+        if batch.device.is_none() {
+            return Ok(slf.clone().unbind());
+        }
+        let (host, texts) = (batch.batch.clone(), batch.texts.clone());
+        Py::new(slf.py(), Batch { batch: host, device: None, texts })
+    }
+
+    /// Gives device memory back, as soon as all views are gone too: `stream` (as DLPack says it, or an
+    /// object of PyTorch's or CuPy's) also used it. In host memory this does nothing.
+    #[pyo3(signature = (stream = None))]
+    fn release(&self, py: Python<'_>, stream: Option<Bound<'_, PyAny>>) -> PyResult<()> {
+        let stream = stream.map(|stream| stream_of(Some(&stream))).transpose()?.flatten();
+        let Some(device) = &self.device else { return Ok(()) };
+        let held = device.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let (Some(batch), Some(stream)) = (&held, stream) {
+            batch.used_on(stream);
+        }
+        py.detach(|| drop(held));
+        Ok(())
+    }
+
     /// The number of columns; `rows` is the number of samples.
     fn __len__(&self) -> usize {
         self.names().len()
@@ -140,11 +188,12 @@ impl Batch {
         if self.names().contains(&name) { self.column(py, name).map(Some) } else { Ok(default) }
     }
 
-    /// All columns as NumPy arrays without a copy; files, texts and keys as lists.
-    fn numpy<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let made = PyDict::new(py);
-        for name in self.names() {
-            let column = self.column(py, name)?;
+    /// All columns as NumPy arrays in host memory, without a copy; files, texts and keys as lists.
+    fn numpy<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyDict>> {
+        let (py, host) = (slf.py(), Batch::host(slf)?);
+        let (host, made) = (host.get(), PyDict::new(py));
+        for name in host.names() {
+            let column = host.column(py, name)?;
             let column = match column.hasattr("numpy")? {
                 true => column.call_method0("numpy")?,
                 false if name == KEY => column,

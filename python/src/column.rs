@@ -38,12 +38,8 @@ pub struct Column {
 
 impl Column {
     pub(crate) fn new(memory: Arc<dyn Memory>, dtype: DType, shape: &[usize]) -> Column {
-        let shape: Box<[isize]> = shape.iter().map(|&n| n as isize).collect();
-        let mut strides = vec![dtype.size() as isize; shape.len()];
-        for n in (1..shape.len()).rev() {
-            strides[n - 1] = strides[n] * shape[n].max(1);
-        }
-        Column { memory, dtype, shape, strides: strides.into() }
+        let (shape, strides) = packed(dtype, shape);
+        Column { memory, dtype, shape, strides }
     }
 
     /// The column `name` of a batch.
@@ -62,25 +58,25 @@ impl Column {
     }
 
     fn array(&self, memory: Arc<dyn Memory>) -> Array<'_> {
-        Array { memory, dtype: self.dtype, shape: &self.shape, strides: &self.strides }
+        Array::host(memory, self.dtype, &self.shape, &self.strides)
     }
+}
 
-    /// PEP 3118, and NumPy's names for the same.
-    fn formats(&self) -> (&'static CStr, &'static str) {
-        match self.dtype {
-            DType::U8 => (c"B", "|u1"),
-            DType::I8 => (c"b", "|i1"),
-            DType::U16 => (c"H", "<u2"),
-            DType::I16 => (c"h", "<i2"),
-            DType::U32 => (c"I", "<u4"),
-            DType::I32 => (c"i", "<i4"),
-            DType::U64 => (c"Q", "<u8"),
-            DType::I64 => (c"q", "<i8"),
-            DType::F16 => (c"e", "<f2"),
-            DType::F32 => (c"f", "<f4"),
-            DType::F64 => (c"d", "<f8"),
-            DType::Bool => (c"?", "|b1"),
-        }
+/// PEP 3118, and NumPy's names for the same.
+fn formats(dtype: DType) -> (&'static CStr, &'static str) {
+    match dtype {
+        DType::U8 => (c"B", "|u1"),
+        DType::I8 => (c"b", "|i1"),
+        DType::U16 => (c"H", "<u2"),
+        DType::I16 => (c"h", "<i2"),
+        DType::U32 => (c"I", "<u4"),
+        DType::I32 => (c"i", "<i4"),
+        DType::U64 => (c"Q", "<u8"),
+        DType::I64 => (c"q", "<i8"),
+        DType::F16 => (c"e", "<f2"),
+        DType::F32 => (c"f", "<f4"),
+        DType::F64 => (c"d", "<f8"),
+        DType::Bool => (c"?", "|b1"),
     }
 }
 
@@ -142,7 +138,7 @@ impl Column {
     fn __array_interface__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let said = PyDict::new(py);
         said.set_item("version", 3)?;
-        said.set_item("typestr", self.formats().1)?;
+        said.set_item("typestr", typestr(self.dtype))?;
         said.set_item("shape", self.shape(py)?)?;
         said.set_item("strides", py.None())?;
         said.set_item("data", (self.memory.bytes().as_ptr() as usize, true))?;
@@ -202,7 +198,7 @@ impl Column {
         view.readonly = 1;
         view.itemsize = column.dtype.size() as isize;
         view.format = match asked(ffi::PyBUF_FORMAT) {
-            true => column.formats().0.as_ptr().cast_mut(),
+            true => formats(column.dtype).0.as_ptr().cast_mut(),
             false => std::ptr::null_mut(),
         };
         view.ndim = column.shape.len() as c_int;
@@ -223,6 +219,21 @@ impl Column {
     fn __repr__(&self) -> String {
         format!("Column({}, {:?})", dtype_name(self.dtype), self.shape)
     }
+}
+
+/// The shape of rows without gaps, and their strides in bytes.
+pub(crate) fn packed(dtype: DType, shape: &[usize]) -> (Box<[isize]>, Box<[isize]>) {
+    let shape: Box<[isize]> = shape.iter().map(|&n| n as isize).collect();
+    let mut strides = vec![dtype.size() as isize; shape.len()];
+    for n in (1..shape.len()).rev() {
+        strides[n - 1] = strides[n] * shape[n].max(1);
+    }
+    (shape, strides.into())
+}
+
+/// NumPy's name for a type, as array interfaces have it.
+pub(crate) fn typestr(dtype: DType) -> &'static str {
+    formats(dtype).1
 }
 
 /// A column of a batch as an array, for what is made of its own values.

@@ -1,10 +1,11 @@
-//! Arrays as DLPack capsules (github.com/dmlc/dlpack, versions 0 and 1.0), in host memory.
+//! Arrays as DLPack capsules (github.com/dmlc/dlpack, versions 0 and 1.0), in host memory or a GPU's.
 //!
 //! An unsafe room. Contract:
 //! - the structures below are laid out as dlpack.h has them;
 //! - a capsule owns a [`Held`] until a consumer renames it, then the consumer does; whoever owns it
 //!   calls the deleter once, from any thread, with or without the interpreter;
-//! - shape, strides and memory stand in the [`Held`] and live as long as it does;
+//! - shape, strides and what keeps the memory stand in the [`Held`] and live as long as it does; a
+//!   device's address is never followed here;
 //! - the memory is never written by us while it is held. Consumers of version 1.0 are told that they
 //!   must not write either.
 
@@ -16,6 +17,7 @@ use std::sync::Arc;
 use pyo3::ffi;
 use pyo3::prelude::*;
 use tarflume::column::DType;
+use tarflume::{DeviceBatch, DeviceColumn};
 
 use crate::memory::Memory;
 
@@ -64,7 +66,14 @@ struct Held<M> {
     managed: M,
     shape: Vec<i64>,
     strides: Vec<i64>,
-    memory: Arc<dyn Memory>,
+    keep: Keep,
+}
+
+/// What keeps an array's memory.
+#[derive(Clone)]
+enum Keep {
+    Host(#[allow(dead_code)] Arc<dyn Memory>), // kept for its drop, as the other
+    Device(#[allow(dead_code)] Arc<DeviceBatch>),
 }
 
 /// `DLDataTypeCode` and bits of an element.
@@ -80,24 +89,48 @@ fn code(dtype: DType) -> (u8, u8) {
 
 /// An array as somebody else is to see it.
 pub(crate) struct Array<'a> {
-    pub(crate) memory: Arc<dyn Memory>,
-    pub(crate) dtype: DType,
+    keep: Keep,
+    data: usize,
+    device: (i32, i32),
+    dtype: DType,
     /// In elements.
-    pub(crate) shape: &'a [isize],
+    shape: &'a [isize],
     /// In bytes.
-    pub(crate) strides: &'a [isize],
+    strides: &'a [isize],
 }
 
-impl Array<'_> {
+impl<'a> Array<'a> {
+    /// One in host memory.
+    pub(crate) fn host(
+        memory: Arc<dyn Memory>,
+        dtype: DType,
+        shape: &'a [isize],
+        strides: &'a [isize],
+    ) -> Array<'a> {
+        let data = memory.bytes().as_ptr() as usize;
+        Array { keep: Keep::Host(memory), data, device: HOST, dtype, shape, strides }
+    }
+
+    /// A column of a batch in device memory.
+    pub(crate) fn device(
+        batch: Arc<DeviceBatch>,
+        column: &DeviceColumn,
+        shape: &'a [isize],
+        strides: &'a [isize],
+    ) -> Array<'a> {
+        let (data, device, dtype) = (column.pointer as usize, column.device, column.dtype);
+        Array { keep: Keep::Device(batch), data, device, dtype, shape, strides }
+    }
+
     fn tensor(&self) -> (DLTensor, Vec<i64>, Vec<i64>) {
         let size = self.dtype.size() as i64;
         let mut shape: Vec<i64> = self.shape.iter().map(|&n| n as i64).collect();
         let mut strides: Vec<i64> = self.strides.iter().map(|&n| n as i64 / size).collect();
         let (code, bits) = code(self.dtype);
         let tensor = DLTensor {
-            data: self.memory.bytes().as_ptr().cast_mut().cast(),
-            device_type: HOST.0,
-            device_id: HOST.1,
+            data: self.data as *mut c_void,
+            device_type: self.device.0,
+            device_id: self.device.1,
             ndim: shape.len() as i32,
             code,
             bits,
@@ -166,14 +199,14 @@ pub(crate) fn export<'py>(
     versioned: bool,
 ) -> PyResult<Bound<'py, PyAny>> {
     let (tensor, shape, strides) = array.tensor();
-    let (memory, context) = (array.memory.clone(), std::ptr::null_mut());
+    let (keep, context) = (array.keep.clone(), std::ptr::null_mut());
     if versioned {
         let deleter = Some(delete::<Versioned> as unsafe extern "C" fn(*mut Versioned));
         let managed = Versioned { major: 1, minor: 0, context, deleter, flags: READ_ONLY, tensor };
-        capsule(py, Held { managed, shape, strides, memory }, VERSIONED, drop_versioned)
+        capsule(py, Held { managed, shape, strides, keep }, VERSIONED, drop_versioned)
     } else {
         let deleter = Some(delete::<Unversioned> as unsafe extern "C" fn(*mut Unversioned));
         let managed = Unversioned { tensor, context, deleter };
-        capsule(py, Held { managed, shape, strides, memory }, OLD, drop_old)
+        capsule(py, Held { managed, shape, strides, keep }, OLD, drop_old)
     }
 }

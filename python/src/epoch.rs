@@ -16,20 +16,65 @@ const LOOK: Duration = Duration::from_millis(50);
 /// work for it; so does dropping it.
 #[pyclass(frozen, module = "tarflume")]
 pub struct Epoch {
-    epoch: Mutex<Option<tarflume::Epoch>>,
+    epoch: Mutex<Option<Running>>,
     texts: Arc<[String]>,
     number: u64,
 }
 
+/// An epoch in host memory, or in a device's.
+pub(crate) enum Running {
+    Host(tarflume::Epoch),
+    Device(tarflume::DeviceEpoch),
+}
+
+impl Running {
+    fn number(&self) -> u64 {
+        match self {
+            Running::Host(epoch) => epoch.number(),
+            Running::Device(epoch) => epoch.number(),
+        }
+    }
+
+    fn ready(&mut self, most: Duration) -> bool {
+        match self {
+            Running::Host(epoch) => epoch.ready(most),
+            Running::Device(epoch) => epoch.ready(most),
+        }
+    }
+
+    fn remaining(&self) -> u64 {
+        match self {
+            Running::Host(epoch) => epoch.remaining(),
+            Running::Device(epoch) => epoch.remaining(),
+        }
+    }
+
+    fn charge(&self, busy: Duration) {
+        match self {
+            Running::Host(epoch) => epoch.charge(busy),
+            Running::Device(epoch) => epoch.charge(busy),
+        }
+    }
+
+    fn next(&mut self, texts: &Arc<[String]>) -> tarflume::Result<Option<Batch>> {
+        Ok(match self {
+            Running::Host(epoch) => epoch.next().transpose()?.map(|b| Batch::new(b, texts.clone())),
+            Running::Device(epoch) => {
+                epoch.next().transpose()?.map(|b| Batch::on_device(b, texts.clone()))
+            }
+        })
+    }
+}
+
 /// What a look at the line of batches gives.
 enum Look {
-    Batch(tarflume::Batch),
+    Batch(Batch),
     End,
     NotYet,
 }
 
 impl Epoch {
-    pub(crate) fn new(epoch: tarflume::Epoch, texts: Arc<[String]>) -> Epoch {
+    pub(crate) fn new(epoch: Running, texts: Arc<[String]>) -> Epoch {
         let number = epoch.number();
         Epoch { epoch: Mutex::new(Some(epoch)), texts, number }
     }
@@ -40,7 +85,7 @@ impl Epoch {
         if !epoch.ready(LOOK) {
             return Ok(Look::NotYet);
         }
-        Ok(epoch.next().transpose()?.map_or(Look::End, Look::Batch))
+        Ok(epoch.next(&self.texts)?.map_or(Look::End, Look::Batch))
     }
 }
 
@@ -59,7 +104,7 @@ impl Epoch {
     fn __next__(&self, py: Python<'_>) -> PyResult<Option<Batch>> {
         loop {
             match py.detach(|| self.look()).or_raise(py)? {
-                Look::Batch(batch) => return Ok(Some(Batch::new(batch, self.texts.clone()))),
+                Look::Batch(batch) => return Ok(Some(batch)),
                 Look::End => return Ok(None),
                 Look::NotYet => py.check_signals()?,
             }
@@ -70,7 +115,7 @@ impl Epoch {
     fn __length_hint__(&self, py: Python<'_>) -> u64 {
         py.detach(|| {
             let held = self.epoch.lock().unwrap_or_else(PoisonError::into_inner);
-            held.as_ref().map_or(0, tarflume::Epoch::remaining)
+            held.as_ref().map_or(0, Running::remaining)
         })
     }
 

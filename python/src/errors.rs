@@ -20,6 +20,7 @@ fn class(kind: ErrorKind) -> &'static str {
         ErrorKind::Decode => "DecodeError",
         ErrorKind::Limit => "LimitError",
         ErrorKind::TooManyBad => "TooManyBadError",
+        ErrorKind::Device => "DeviceError",
         _ => "Error",
     }
 }

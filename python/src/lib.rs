@@ -5,7 +5,8 @@
 //! 1. `errors`, `words`, `again`: exceptions; what users write as text, and how it is said again elsewhere;
 //!    `json`: values of the crates below as Python's objects;
 //! 2. `memory`: bytes that views keep alive; `dlpack`: those as capsules (a room for unsafe code);
-//! 3. `column`: an array of a batch (another such room), `ragged`: rows of different lengths;
+//! 3. `column`: an array of a batch (another such room), `device`: one in the memory of a GPU, `ragged`:
+//!    rows of different lengths;
 //!    `batch`: all columns by name;
 //! 4. `transforms`, `parts`: what becomes of a part of a sample; below them `gate` and `apply`: with a
 //!    function of Python's;
@@ -22,6 +23,7 @@ mod again;
 mod apply;
 mod batch;
 mod column;
+mod device;
 mod dlpack;
 mod epoch;
 mod errors;

@@ -8,7 +8,7 @@ use pyo3::types::{PyDict, PyTuple};
 use tarflume::LoaderState;
 use tarflume::loader::Stats;
 
-use crate::epoch::Epoch;
+use crate::epoch::{Epoch, Running};
 use crate::errors::{OrRaise, usage};
 use crate::json::{from_json, to_json};
 use crate::ledger::Ledger;
@@ -43,6 +43,8 @@ use crate::settings::{Given, Settings};
 /// - `on_bad`: "error", "skip" (a smaller batch) or "substitute" (another sample, chosen by
 ///   arithmetic); `bad_budget` bounds how many. `verify`: "off", "sampled" or "all" checksums.
 /// - `threads` (one a core), `prefetch` (batches ahead), `memory` ("2GiB"), `source` ("file", "mapped").
+/// - `device`: "cuda:1", or "cuda" for that of `LOCAL_RANK`: batches are decoded into pinned memory and
+///   copied to the GPU ahead of you, into `ring` slots there. Columns are `DeviceColumn`s then.
 /// - `exclude`: lists of keys to leave out; `skip`, `take`: a range of the data set; `repeat`: passes an
 ///   epoch; `epoch_length`: samples an epoch.
 ///
@@ -87,7 +89,7 @@ impl Loader {
     #[new]
     #[pyo3(signature = (shards, **settings), text_signature = "(shards, *, batch_size=1, shuffle='none', \
            seed=0, image=None, label=None, columns=None, rank=0, world=1, split='sample', drop_last=True, \
-           threads=None, prefetch=4, memory='2GiB', device=None, on_bad='error', bad_budget=1000, \
+           threads=None, prefetch=4, memory='2GiB', device=None, ring=3, on_bad='error', bad_budget=1000, \
            verify='off', source='file', buffer_size=10000, block_size=256, window=64, exclude=None, \
            skip=0, take=None, repeat=1, epoch_length=None)")]
     fn new(
@@ -107,7 +109,11 @@ impl Loader {
     /// `load_state_dict` and if the state is of that epoch, from where it was taken.
     fn epoch(&self, py: Python<'_>, epoch: u64) -> PyResult<Epoch> {
         let inner = self.inner(py)?;
-        Ok(Epoch::new(py.detach(|| inner.epoch(epoch)), self.settings.texts.clone()))
+        let running = py.detach(|| match self.settings.device {
+            Some(_) => Running::Device(inner.device_epoch(epoch)),
+            None => Running::Host(inner.epoch(epoch)),
+        });
+        Ok(Epoch::new(running, self.settings.texts.clone()))
     }
 
     /// The epoch to go on with: 0, or that of the loaded state, or the one that is running.
@@ -239,6 +245,7 @@ fn facts<'py>(py: Python<'py>, stats: &Stats) -> PyResult<Bound<'py, PyDict>> {
     functions.set_item("busy_s", stats.calls.busy.as_secs_f64())?;
     functions.set_item("waiting_s", stats.calls.waiting.as_secs_f64())?;
     facts.set_item("functions", functions)?;
+    facts.set_item("warning", stats.warning.clone())?;
     facts.set_item("jpeg_blocks_skipped", stats.blocks.skipped())?;
     Ok(facts)
 }

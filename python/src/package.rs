@@ -16,6 +16,8 @@ pub(crate) mod _core {
     #[pymodule_export]
     use crate::column::Column;
     #[pymodule_export]
+    use crate::device::DeviceColumn;
+    #[pymodule_export]
     use crate::epoch::Epoch;
     #[pymodule_export]
     use crate::ledger::Ledger;

@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 use tarflume::decode::Decode;
 use tarflume::{
-    Dataset, Loader, LoaderBuilder, OnBad, Remainder, Shuffle, SourceKind, Split, Verify,
+    Dataset, Device, Loader, LoaderBuilder, OnBad, Remainder, Shuffle, SourceKind, Split, Verify,
 };
 
 use crate::batch::KEY;
@@ -22,6 +22,8 @@ use crate::{parts, words};
 pub(crate) struct Settings {
     /// With weights, if they are mixed.
     datasets: Vec<(Dataset, Option<u64>)>,
+    /// With the slots there.
+    pub(crate) device: Option<(Device, usize)>,
     columns: Vec<(String, Arc<dyn Decode>)>,
     /// Columns of text.
     pub(crate) texts: Arc<[String]>,
@@ -107,18 +109,10 @@ impl Settings {
         given: Given<'_>,
     ) -> PyResult<Settings> {
         let datasets = datasets(py, shards)?;
-        if let Some(device) = given.object("device")?
-            && device.str()? != "cpu"
-        {
-            let text = format!(
-                "device={}: batches are made in host memory; move them there with .to(device)",
-                device.repr()?
-            );
-            return Err(usage(py, text));
-        }
         let (columns, texts) = columns(py, &given)?;
         let settings = Settings {
             datasets,
+            device: device(py, &given)?,
             columns,
             texts: texts.into(),
             batch: given.whole("batch_size")?.unwrap_or(1),
@@ -173,6 +167,9 @@ impl Settings {
             };
         }
         given!(threads, prefetch, bad_budget, take, skip, repeat, epoch_length);
+        if let Some((device, slots)) = &self.device {
+            builder = builder.device(device.clone(), *slots);
+        }
         if let Some(memory) = &self.memory {
             builder = builder.memory(memory);
         }
@@ -197,6 +194,19 @@ fn datasets(py: Python<'_>, shards: &Bound<'_, PyAny>) -> PyResult<Vec<(Dataset,
         datasets.push((open(py, &shards)?, Some(weight)));
     }
     Ok(datasets)
+}
+
+/// `device=` and `ring=`; opened when the loader is made, in this process.
+fn device(py: Python<'_>, given: &Given<'_>) -> PyResult<Option<(Device, usize)>> {
+    let device = given.object("device")?;
+    let ring: Option<usize> = given.value("ring", "a number of slots")?;
+    let device = device.map(|device| device.str().map(|text| text.to_string())).transpose()?;
+    let Some(device) = device.filter(|device| device != "cpu") else {
+        let text = "ring= is for a device: device=\"cuda\"";
+        return ring.map_or(Ok(None), |_| Err(usage(py, text)));
+    };
+    let device: Device = py.detach(|| device.parse()).or_raise(py)?;
+    Ok(Some((device, ring.unwrap_or(3))))
 }
 
 type Columns = (Vec<(String, Arc<dyn Decode>)>, Vec<String>);

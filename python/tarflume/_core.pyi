@@ -56,6 +56,35 @@ class Column:
     def __buffer__(self, flags: int, /) -> memoryview: ...
 
 @final
+class DeviceColumn:
+    """An array in the memory of a GPU that nobody should change: rows in order, without gaps.
+
+    A view of a batch: it keeps the batch's memory. `torch.from_dlpack`, `cupy.from_dlpack` and
+    `jax.dlpack.from_dlpack` take it without a copy.
+    """
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+    @property
+    def dtype(self) -> DType: ...
+    @property
+    def nbytes(self) -> int: ...
+    @property
+    def ndim(self) -> int: ...
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]: ...
+    def __len__(self) -> int: ...
+    def __dlpack_device__(self) -> tuple[int, int]: ...
+    def __dlpack__(
+        self,
+        *,
+        stream: Any = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> Any: ...
+
+@final
 class Ragged:
     """Rows of different lengths: a sequence of `bytes`, of `str`, or of `Column`."""
 
@@ -85,6 +114,9 @@ class Batch(Mapping[str, Any]):
     def ordinals(self) -> Column: ...
     @property
     def padding(self) -> list[bool]: ...
+    @property
+    def host(self) -> Batch: ...
+    def release(self, stream: Any = None) -> None: ...
     def __len__(self) -> int: ...
     def __iter__(self) -> Iterator[str]: ...
     def __getitem__(self, name: str, /) -> Any: ...
@@ -289,7 +321,8 @@ class Loader:
         threads: int | None = None,
         prefetch: int = 4,
         memory: str = "2GiB",
-        device: Literal["cpu"] | None = None,
+        device: object = None,
+        ring: int = 3,
         on_bad: Literal["error", "skip", "substitute"] = "error",
         bad_budget: int = 1000,
         verify: Literal["off", "sampled", "all"] = "off",

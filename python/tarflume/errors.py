@@ -9,6 +9,7 @@ from typing import Any
 __all__ = [
     "DamagedError",
     "DecodeError",
+    "DeviceError",
     "Error",
     "FormatError",
     "LimitError",
@@ -91,6 +92,10 @@ class LimitError(Error):
 
 class TooManyBadError(Error):
     """More bad samples than `bad_budget` allows."""
+
+
+class DeviceError(Error):
+    """A GPU or its driver refused something, or there is none."""
 
 
 class PackError(Error):

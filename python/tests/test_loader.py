@@ -158,7 +158,6 @@ def test_a_mixture_keeps_its_weights(shards, tmp_path):
         ({"label": "txt"}, "no sample has a part 'txt'; the data set has: jpg, json"),
         ({"rank": 2, "world": 2}, "2"),
         ({"on_bad": "ignore"}, '"substitute"'),
-        ({"device": "cuda"}, "host memory"),
         ({"memory": "lots"}, "lots"),
         ({"buffer_size": 5}, "shuffle=\"buffer\""),
         ({"drop_last": "fill"}, "True, False or"),

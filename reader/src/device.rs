@@ -63,10 +63,11 @@ impl Device {
 impl FromStr for Device {
     type Err = Error;
 
-    /// `cuda` or `cuda:N`.
+    /// `cuda:N`; or `cuda`: the device of this process, by `LOCAL_RANK` as torchrun sets it, else the
+    /// first.
     fn from_str(text: &str) -> Result<Device> {
         let number = text.strip_prefix("cuda").map(|rest| match rest {
-            "" => Some(0),
+            "" => Some(std::env::var("LOCAL_RANK").ok().and_then(|n| n.parse().ok()).unwrap_or(0)),
             rest => rest.strip_prefix(':').and_then(|n| n.parse().ok()),
         });
         match number.flatten() {

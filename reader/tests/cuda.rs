@@ -183,8 +183,8 @@ fn nobody_waits_on_the_host_and_nothing_is_made_for_each_batch() {
     assert_eq!(of("cuMemAlloc_v2"), 3, "one slab a slot: {calls:?}");
     // Ours once, the consumer's once.
     assert_eq!(of("cuStreamCreate"), 2, "{calls:?}");
-    // In preparation, in slots, on their way: a fixed number, whatever the number of batches.
-    assert!(of("cuMemHostAlloc") <= 4 + 3 + 3, "{calls:?}");
+    // In preparation, planned, in hand, in slots, copies not seen to be done: not one for each of 45.
+    assert!(of("cuMemHostAlloc") <= 4 + 1 + 1 + 3 + 4, "{calls:?}");
     // The consumer's own three, one at the end of ours, and the slots' marks when they are freed.
     // cudarc waits for the context where a second stream is made: the consumer's.
     assert!(of("cuStreamSynchronize") <= 4 && of("cuCtxSynchronize") <= 1, "{calls:?}");

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from time import perf_counter
-from typing import Any
+from typing import Any, Literal
 
 import torch
 
@@ -35,6 +35,12 @@ class Loader:
     pin_memory: copies each batch into pinned memory, for copies to a GPU that don't wait. Without an accelerator
     it warns and does nothing.
 
+    device: "cuda:1", or "cuda" for that of `LOCAL_RANK`: batches are copied to the GPU ahead of you, and tensors are
+    there; the stream that is current when a batch is taken waits for its copy, nothing else does. `deliver` says
+    whose memory they are in: "torch" (the default), PyTorch's own, by a copy inside the GPU, so that all its rules
+    hold; or "ring", the loader's slots, without that copy: use such tensors on the stream that was current, and let
+    go of them before the next batches are wanted, or the ring grows.
+
     transform: what becomes of each batch, a dict of tensors, before it is handed out: called in this thread, its
     time shown by `stats()` as stage `transform`. For one of each sample see `tarflume.Apply`.
     """
@@ -44,11 +50,15 @@ class Loader:
         shards: _core.Shards,
         *,
         pin_memory: bool = False,
+        deliver: Literal["torch", "ring"] = "torch",
         transform: Callable[[dict[str, Any]], Any] | None = None,
         **settings: Any,
     ) -> None:
         self._given = place.given(settings)
         self._shards, self._settings = shards, place.threads(settings)
+        if deliver not in ("torch", "ring"):
+            raise UsageError(f'deliver={deliver!r} is not known; there are "torch", "ring"')
+        self._own = deliver == "torch"
         self._pin_memory = pin_memory and _can_pin()
         self._transform = transform
         self._place = self._given or place.early_rank_and_world()
@@ -90,7 +100,8 @@ class Loader:
         with running:
             for batch in running:
                 self._begun = epoch
-                made = tensors(batch, self._pin_memory)
+                made = tensors(batch, self._pin_memory, self._own)
+                batch.release()
                 yield made if self._transform is None else self._transformed(made, running)
                 if self._running is not running:
                     break

@@ -75,6 +75,20 @@ impl DeviceBatch {
         Ok(())
     }
 
+    /// As [`DeviceBatch::host`], to be kept longer than this.
+    pub fn host_shared(&self) -> Arc<Batch> {
+        self.host.clone()
+    }
+
+    /// Something in `stream` uses the memory, too, and was ordered behind the copy by other means: it is
+    /// not written again before what was put into the stream until this is dropped is done.
+    pub fn used_on(&self, stream: Stream) {
+        let mut streams = self.streams();
+        if !streams.contains(&stream) {
+            streams.push(stream);
+        }
+    }
+
     /// The columns of rows of one length, in the order in which the loader was told of them.
     pub fn columns(&self) -> impl Iterator<Item = DeviceColumn> + '_ {
         self.host.columns().filter_map(|column| self.on_device(column.name()).ok())

@@ -1,0 +1,139 @@
+//! `DeviceColumn`: an array of a batch in the memory of a GPU, for PyTorch, CuPy, JAX.
+
+use std::sync::Arc;
+
+use pyo3::exceptions::PyBufferError;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+use tarflume::DeviceBatch;
+use tarflume::device::Stream;
+
+use crate::column::{packed, typestr};
+use crate::dlpack::{Array, export};
+use crate::errors::{OrRaise, usage};
+use crate::words::dtype_name;
+
+/// An array in the memory of a GPU that nobody should change: rows in order, without gaps.
+///
+/// It is a view of a batch: it keeps the batch's memory, which is used for another batch only when all
+/// its views are gone and the streams that they were handed to have done what stood in them then.
+/// `torch.from_dlpack(column)`, `cupy.from_dlpack(column)` and `jax.dlpack.from_dlpack(column)` take it
+/// without a copy; the stream that is current there waits for the copy to the device, the host does not.
+#[pyclass(frozen, module = "tarflume")]
+pub struct DeviceColumn {
+    batch: Arc<DeviceBatch>,
+    column: tarflume::DeviceColumn,
+    shape: Box<[isize]>,
+    /// In bytes.
+    strides: Box<[isize]>,
+}
+
+impl DeviceColumn {
+    pub(crate) fn new(batch: &Arc<DeviceBatch>, column: tarflume::DeviceColumn) -> DeviceColumn {
+        let (shape, strides) = packed(column.dtype, &column.shape);
+        DeviceColumn { batch: batch.clone(), column, shape, strides }
+    }
+}
+
+/// A stream as the array API says it: `None` and 1 are the legacy default stream, 2 that of each thread,
+/// others are handles; or an object that has one (`cuda_stream` of PyTorch's, `ptr` of CuPy's). None for
+/// -1: whoever asks has seen to the order.
+pub(crate) fn stream_of(stream: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Stream>> {
+    let Some(stream) = stream else { return Ok(Some(Stream::LEGACY)) };
+    for name in ["cuda_stream", "ptr"] {
+        if let Ok(handle) = stream.getattr(name) {
+            return Ok(Some(Stream::raw(handle.extract()?)));
+        }
+    }
+    match stream.extract::<i64>() {
+        Ok(-1) => Ok(None),
+        Ok(0) => Err(usage(
+            stream.py(),
+            "stream=0 may mean two default streams: say 1 (legacy) or 2 (of each thread)",
+        )),
+        Ok(handle) => Ok(Some(Stream::raw(handle as u64))),
+        Err(_) => Err(usage(stream.py(), format!("no stream: {}", stream.repr()?))),
+    }
+}
+
+#[pymethods]
+impl DeviceColumn {
+    /// Rows, then the shape of a row.
+    #[getter]
+    fn shape<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        PyTuple::new(py, self.shape.iter())
+    }
+
+    /// The type of an element, by its NumPy name.
+    #[getter]
+    fn dtype(&self) -> &'static str {
+        dtype_name(self.column.dtype)
+    }
+
+    /// Bytes of all elements.
+    #[getter]
+    fn nbytes(&self) -> usize {
+        self.column.shape.iter().product::<usize>() * self.column.dtype.size()
+    }
+
+    #[getter]
+    fn ndim(&self) -> usize {
+        self.shape.len()
+    }
+
+    fn __len__(&self) -> usize {
+        self.column.shape.first().copied().unwrap_or(0)
+    }
+
+    /// The DLPack device: `(2, N)` for `cuda:N`.
+    fn __dlpack_device__(&self) -> (i32, i32) {
+        self.column.device
+    }
+
+    /// A DLPack capsule, as `from_dlpack` of any library asks for it. `stream` waits for the copy; it is
+    /// the array API's: None and 1 for the legacy default stream, 2 for that of each thread, a handle,
+    /// or -1 for none; 0 is refused.
+    #[pyo3(signature = (*, stream=None, max_version=None, dl_device=None, copy=None))]
+    fn __dlpack__<'py>(
+        &self,
+        py: Python<'py>,
+        stream: Option<Bound<'py, PyAny>>,
+        max_version: Option<(u32, u32)>,
+        dl_device: Option<(i32, i32)>,
+        copy: Option<bool>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        if dl_device.is_some_and(|device| device != self.column.device) {
+            let text = "a column in device memory: batch.host has it in host memory";
+            return Err(PyBufferError::new_err(text));
+        }
+        if copy == Some(true) {
+            return Err(PyBufferError::new_err("no copy is made here: copy what you take"));
+        }
+        match stream_of(stream.as_ref())? {
+            Some(stream) => py.detach(|| self.batch.ready_on(stream)).or_raise(py)?,
+            // What will use it is not known: all that the legacy stream waits for.
+            None => self.batch.used_on(Stream::LEGACY),
+        }
+        let array = Array::device(self.batch.clone(), &self.column, &self.shape, &self.strides);
+        export(py, &array, max_version.is_some_and(|version| version >= (1, 0)))
+    }
+
+    /// The CUDA array interface, version 3: whoever takes it waits on the legacy default stream.
+    #[getter]
+    fn __cuda_array_interface__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        py.detach(|| self.batch.ready_on(Stream::LEGACY)).or_raise(py)?;
+        let said = PyDict::new(py);
+        said.set_item("version", 3)?;
+        said.set_item("typestr", typestr(self.column.dtype))?;
+        said.set_item("shape", self.shape(py)?)?;
+        said.set_item("strides", py.None())?;
+        said.set_item("data", (self.column.pointer, true))?;
+        said.set_item("stream", Stream::LEGACY.handle())?;
+        Ok(said)
+    }
+
+    fn __repr__(&self) -> String {
+        let (kind, number) = self.column.device;
+        format!("DeviceColumn({}, {:?}, device {kind}:{number})", self.dtype(), self.shape)
+    }
+}

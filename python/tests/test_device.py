@@ -1,0 +1,180 @@
+"""Batches for a GPU, through the CUDA driver that fixtures/cuda plays: everything but the GPU itself.
+
+A driver is loaded when a process starts, so each test runs a program of its own.
+"""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="session")
+def driver(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
+    out = tmp_path_factory.mktemp("cuda")
+    subprocess.run(["bash", ROOT / "fixtures" / "cuda" / "build.sh", out, "driver"], check=True, capture_output=True)
+    return out
+
+
+PROGRAM = """
+import ctypes, gc, sys
+import numpy as np
+import tarflume
+
+SHARDS = sys.argv[1]
+IMAGE = tarflume.Resize((16, 24))
+
+def loader(**settings):
+    settings = {"batch_size": 10, "image": IMAGE, "label": "/class", "shuffle": "full", "seed": 3} | settings
+    return tarflume.Loader(SHARDS, **settings)
+
+def read(column, stream=None):
+    '''What a consumer of DLPack does: asks for a capsule, then copies from the address, in order.'''
+    cuda = ctypes.CDLL("libcuda.so.1")
+    capsule = column.__dlpack__(stream=stream, max_version=(1, 0))
+    api = ctypes.pythonapi.PyCapsule_GetPointer
+    api.restype, api.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    held = api(capsule, b"dltensor_versioned")
+    words = ctypes.cast(held, ctypes.POINTER(ctypes.c_uint64))
+    address, flags = words[4], words[3]  # version, context, deleter, flags, then the tensor
+    assert flags & 1
+    made = np.empty(column.shape, column.dtype)
+    code = cuda.cuMemcpyDtoHAsync_v2(ctypes.c_void_p(made.ctypes.data), ctypes.c_uint64(address),
+                                     ctypes.c_size_t(made.nbytes), ctypes.c_void_p(stream or 1))
+    assert code == 0, code
+    assert cuda.cuStreamSynchronize(ctypes.c_void_p(stream or 1)) == 0
+    return made
+"""
+
+
+def run(driver: pathlib.Path, shards: pathlib.Path, text: str, **knobs: str) -> str:
+    program = PROGRAM + textwrap.dedent(text)
+    env = os.environ | {"LD_LIBRARY_PATH": str(driver)} | knobs
+    done = subprocess.run([sys.executable, "-c", program, str(shards)], env=env, text=True, capture_output=True,
+                          check=False, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_columns_on_the_device_are_those_of_the_host(driver, shards):
+    run(driver, shards, """
+        right = [batch.numpy() for batch in loader().epoch(1)]
+        ours = loader(device="cuda:0")
+        for step, batch in enumerate(ours.epoch(1)):
+            image, label = batch["image"], batch["label"]
+            assert type(image) is tarflume.DeviceColumn and image.__dlpack_device__() == (2, 0)
+            assert (image.shape, image.dtype, image.ndim, len(image)) == ((10, 16, 24, 3), "uint8", 4, 10)
+            np.testing.assert_array_equal(read(image), right[step]["image"])
+            np.testing.assert_array_equal(read(label, 2), right[step]["label"])
+            assert batch["key"] == right[step]["key"]
+            np.testing.assert_array_equal(batch.host["image"].numpy(), right[step]["image"])
+            assert batch.numpy()["label"].tolist() == right[step]["label"].tolist()
+            assert image.__cuda_array_interface__["version"] == 3
+        assert step == 9
+        ours.ledger().prove(ours.expected(1))
+        assert ours.stats()["stages"]["upload"]["items"] == 10 and ours.stats()["warning"] is None
+        assert "Copies to the device" in str(ours.stats())
+    """, FAKECUDA_DELAY_US="50-400")
+
+
+def test_a_view_keeps_its_memory_and_slots_come_back(driver, shards):
+    run(driver, shards, """
+        ours = loader(device="cuda", ring=2)
+        kept = [batch["image"] for batch in ours.epoch(0)]
+        right = [batch["image"].numpy() for batch in loader().epoch(0)]
+        ours.close()
+        for column, host in zip(kept, right, strict=True):
+            np.testing.assert_array_equal(read(column), host)
+        del kept, column
+        gc.collect()
+
+        ours = loader(device="cuda", ring=2)
+        addresses = set()
+        for epoch in range(3):
+            for batch in ours.epoch(epoch):
+                addresses.add(batch["image"].__cuda_array_interface__["data"][0])
+                batch.release(stream=1)
+        assert len(addresses) <= 3, addresses  # two slots, one more if the consumer was faster
+        try:
+            batch["image"]
+        except tarflume.errors.UsageError as error:
+            assert "was released" in str(error)
+        else:
+            raise AssertionError("a batch that was given back")
+    """)
+
+
+def test_streams_are_those_of_the_array_api(driver, shards):
+    run(driver, shards, """
+        batch = next(iter(loader(device="cuda:0")))
+        column = batch["label"]
+        for stream in (None, 1, 2, -1):
+            column.__dlpack__(stream=stream)
+        for wrong in (0, "x"):
+            try:
+                column.__dlpack__(stream=wrong)
+            except tarflume.errors.UsageError as error:
+                assert "stream" in str(error)
+            else:
+                raise AssertionError(wrong)
+        for words in ({"dl_device": (1, 0)}, {"copy": True}):
+            try:
+                column.__dlpack__(**words)
+            except BufferError:
+                continue
+            raise AssertionError(words)
+    """)
+
+
+def test_local_rank_chooses_the_device(driver, shards):
+    run(driver, shards, """
+        batch = next(iter(loader(device="cuda")))
+        assert batch["label"].__dlpack_device__() == (2, 1)
+    """, FAKECUDA_DEVICES="2", LOCAL_RANK="1")
+
+
+def test_what_is_wrong_is_told(driver, shards):
+    run(driver, shards, """
+        for device, says in [("cuda:7", "the driver refused it; it has 1"), ("gpu", "no device")]:
+            try:
+                loader(device=device)
+            except tarflume.Error as error:
+                assert says in str(error), error
+            else:
+                raise AssertionError(device)
+        try:
+            loader(ring=3)
+        except tarflume.errors.UsageError as error:
+            assert "device=" in str(error)
+        else:
+            raise AssertionError("ring")
+    """)
+    run(driver, shards, """
+        try:
+            list(loader(device="cuda:0"))
+        except tarflume.errors.DeviceError as error:
+            assert "copying a batch failed" in str(error), error
+        else:
+            raise AssertionError("a copy that failed")
+    """, FAKECUDA_FAIL="cuMemcpyHtoDAsync_v2:3:700")
+
+
+def test_without_a_driver_there_is_a_sentence(shards):
+    text = f"""
+        import tarflume
+        try:
+            tarflume.Loader({str(shards)!r}, device="cuda:0")
+        except tarflume.errors.DeviceError as error:
+            print("told:", error)
+        else:
+            print("told: there is a GPU")
+    """
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(text)], text=True, capture_output=True, check=True)
+    assert done.stdout.startswith("told: ")
