@@ -1,4 +1,9 @@
 //! `DeviceColumn`: an array of a batch in the memory of a GPU, for PyTorch, CuPy, JAX.
+//!
+//! An unsafe room, for handles of streams. Contract: whoever passes one from Python says, as the array API
+//! has it, that it is a stream of the array's device and lives as long as it is used; nothing here can ask.
+
+#![allow(unsafe_code)]
 
 use std::sync::Arc;
 
@@ -42,7 +47,9 @@ pub(crate) fn stream_of(stream: Option<&Bound<'_, PyAny>>) -> PyResult<Option<St
     let Some(stream) = stream else { return Ok(Some(Stream::LEGACY)) };
     for name in ["cuda_stream", "ptr"] {
         if let Ok(handle) = stream.getattr(name) {
-            return Ok(Some(Stream::raw(handle.extract()?)));
+            let handle = handle.extract()?;
+            // SAFETY: the handle of a stream object of PyTorch's or CuPy's, which keep their streams.
+            return Ok(Some(unsafe { Stream::raw(handle) }));
         }
     }
     match stream.extract::<i64>() {
@@ -51,7 +58,8 @@ pub(crate) fn stream_of(stream: Option<&Bound<'_, PyAny>>) -> PyResult<Option<St
             stream.py(),
             "stream=0 may mean two default streams: say 1 (legacy) or 2 (of each thread)",
         )),
-        Ok(handle) => Ok(Some(Stream::raw(handle as u64))),
+        // SAFETY: the array API's promise, see above.
+        Ok(handle) => Ok(Some(unsafe { Stream::raw(handle as u64) })),
         Err(_) => Err(usage(stream.py(), format!("no stream: {}", stream.repr()?))),
     }
 }

@@ -91,7 +91,8 @@ impl Consumer {
     }
 
     fn stream(&self) -> Stream {
-        Stream::raw(self.stream.cu_stream() as u64)
+        // SAFETY: a stream of this device, which lives as long as this value, longer than any batch.
+        unsafe { Stream::raw(self.stream.cu_stream() as u64) }
     }
 
     /// Has the stream copy the batch back, slowly perhaps, and lets go of it at once.
@@ -198,7 +199,9 @@ fn child_refused() {
     let device = Device::cuda(0).unwrap();
     let loader = builder(&dir, &device).build().unwrap();
     let mut good = 0;
-    let error = loader.device_epoch(0).find_map(|batch| batch.map(|_| good += 1).err()).unwrap();
+    // What goes wrong while the device is at it shows in some later call, perhaps of a later epoch.
+    let mut ended = |epoch| loader.device_epoch(epoch).find_map(|b| b.map(|_| good += 1).err());
+    let error = (0..100).find_map(&mut ended).unwrap();
     let mut text = error.to_string();
     let mut cause: &dyn std::error::Error = &error;
     while let Some(next) = cause.source() {
@@ -214,7 +217,7 @@ fn child_refused() {
 fn what_the_driver_refuses_ends_the_epoch_with_its_words() {
     for (fail, good, says) in [
         ("cuMemcpyHtoDAsync_v2:5:700", "4", "copying a batch failed: "),
-        ("@cuMemcpyHtoDAsync_v2:3:719", "14", "CUDA_ERROR_LAUNCH_FAILED"),
+        ("@cuMemcpyHtoDAsync_v2:3:719", "1500", "CUDA_ERROR_LAUNCH_FAILED"),
         ("cuMemAlloc_v2:2:2", "0", "asking for 8192 bytes of device memory failed"),
         ("cuEventCreate:4:2", "0", "making an event failed"),
     ] {

@@ -134,6 +134,11 @@ impl DeviceBatch {
 
     fn give_back(&mut self) -> Result<()> {
         let Some(slot) = self.slot.take() else { return Ok(()) };
+        if self.shared.slots().driver.is_elsewhere() {
+            // Neither the device nor whoever holds the line's lock is here.
+            std::mem::forget((slot, self.shared.clone()));
+            return Ok(());
+        }
         let streams = std::mem::take(&mut *self.streams());
         line::give_back(&self.shared, slot, &streams)
     }

@@ -2,8 +2,8 @@
 //!
 //! A room with unsafe code: calls of the driver's C functions. What they rely on, and why it holds:
 //! - contexts, streams and events that are handed to the driver are alive: the stream and all events are
-//!   this value's own, found by number in tables that are emptied when it is dropped; handles of the
-//!   consumer's streams are checked by the driver;
+//!   this value's own, found by number in tables that are emptied when it is dropped; the consumer's
+//!   streams are alive by the promise of `Stream::raw`;
 //! - a copy reads its batch until it is done: the batch is kept in `flying` until the event behind the
 //!   copy is reached, and for ever if the device says neither yes nor no;
 //! - device memory is only ever a number here.
@@ -113,7 +113,7 @@ impl Cuda {
         what: &str,
         call: impl FnOnce() -> std::result::Result<T, DriverError>,
     ) -> Result<T> {
-        if self.process != std::process::id() {
+        if self.is_elsewhere() {
             let text = format!(
                 "cuda:{} was opened before this process was forked, and CUDA does not work across a fork: \
                  open it here, or start processes with spawn",
@@ -164,8 +164,7 @@ impl Cuda {
     fn record(&self, mark: u64, on: On) -> Result<()> {
         let (event, stream) = (self.known(mark)?, self.stream(on));
         self.call("marking a stream", || {
-            // SAFETY: an event of ours that is alive; a stream of ours, or the consumer's, which the
-            // driver checks.
+            // SAFETY: an event of ours that is alive; a stream of ours, or the consumer's, by his promise.
             unsafe { result::event::record(event, stream) }
         })
     }
@@ -288,6 +287,10 @@ impl Driver for Cuda {
         }
     }
 
+    fn is_elsewhere(&self) -> bool {
+        self.process != std::process::id()
+    }
+
     fn warning(&self) -> Option<String> {
         held(&self.warning).clone()
     }
@@ -295,6 +298,12 @@ impl Driver for Cuda {
 
 impl Drop for Cuda {
     fn drop(&mut self) {
+        if self.is_elsewhere() {
+            // Locks may be held for ever, and what they guard is the other process's.
+            let flying = self.flying.get_mut().unwrap_or_else(PoisonError::into_inner);
+            std::mem::take(flying).into_iter().for_each(std::mem::forget);
+            return;
+        }
         let stream = self.stream(On::Copying);
         let done = self.call("waiting for copies", || {
             // SAFETY: the stream is ours and alive.

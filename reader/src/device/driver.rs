@@ -20,8 +20,19 @@ impl Stream {
 
     /// The stream of this handle (a `cudaStream_t` as a number). The null handle is the legacy default
     /// stream, and so are 1 and 2 what CUDA's headers and DLPack say they are.
-    pub fn raw(handle: u64) -> Stream {
+    ///
+    /// # Safety
+    /// It is a stream of the device whose batches are told of it, and stays one until they are dropped:
+    /// the driver follows the handle.
+    #[allow(unsafe_code)] // a promise of the caller's; nothing is done here
+    pub unsafe fn raw(handle: u64) -> Stream {
         Stream(handle.max(1))
+    }
+
+    /// For devices that are played.
+    #[cfg(test)]
+    pub(crate) fn played(number: u64) -> Stream {
+        Stream(number)
     }
 
     /// The handle.
@@ -89,6 +100,8 @@ pub(crate) trait Driver: Send + Sync + fmt::Debug + HostMemory {
     fn copy(&self, batch: &Arc<Batch>, to: Memory, told: &Told) -> Result<()>;
     /// Looks which copies are done, and lets go of their batches.
     fn reap(&self);
+    /// True in a process that was forked: the device is not here.
+    fn is_elsewhere(&self) -> bool;
     /// Says what is wrong with how things are set up: memory that could not be pinned.
     fn warning(&self) -> Option<String>;
 }

@@ -28,7 +28,9 @@ fn run(shared: &Shared, mut source: Source, told: &Told) {
     }));
     let panicked = || Err(Error::new(ErrorKind::Panicked, "the thread that copies panicked"));
     let mut line = shared.line();
-    line.failed = ended.unwrap_or_else(|_| panicked()).err();
+    if let Err(error) = ended.unwrap_or_else(|_| panicked()) {
+        line.failed.get_or_insert(error);
+    }
     line.ring.end();
     drop(line);
     shared.changed.notify_all();

@@ -111,13 +111,17 @@ impl Shared {
         }
     }
 
-    /// The consumer is done with a slot, having left so many marks; or it can't be used any more.
-    pub(crate) fn release(&self, number: usize, slot: Arc<DeviceSlot>, marks: Option<usize>) {
+    /// The consumer is done with a slot, having left so many marks; or the device refused them, and then
+    /// it is not used again and the epoch ends.
+    fn release(&self, number: usize, slot: Arc<DeviceSlot>, marks: Result<usize>) {
         drop(slot);
         let mut line = self.line();
         match marks {
-            Some(marks) => line.ring.released(number, marks),
-            None => line.ring.lost(number),
+            Ok(marks) => line.ring.released(number, marks),
+            Err(error) => {
+                line.ring.lost(number);
+                line.failed.get_or_insert(error);
+            }
         }
         self.changed.notify_all();
         self.retire(line);
@@ -150,6 +154,8 @@ pub(crate) fn give_back(
 ) -> Result<()> {
     let calls = Calls { driver: &*shared.slots.driver, slot: &slot, batch: None };
     let marks = ring::give_back(&calls, number, streams);
-    shared.release(number, slot, marks.as_ref().ok().copied());
+    // Who gives it back is told, and whoever takes the next batch.
+    let again = |error: &Error| Error::new(error.kind(), error.text());
+    shared.release(number, slot, marks.as_ref().copied().map_err(again));
     marks.map(|_| ())
 }

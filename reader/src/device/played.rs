@@ -225,6 +225,10 @@ impl Driver for Played {
 
     fn reap(&self) {}
 
+    fn is_elsewhere(&self) -> bool {
+        false
+    }
+
     fn warning(&self) -> Option<String> {
         None
     }

@@ -47,6 +47,9 @@ impl DeviceSlot {
 
 impl Drop for DeviceSlot {
     fn drop(&mut self) {
+        if self.driver.is_elsewhere() {
+            return;
+        }
         let uses = std::mem::take(&mut *self.uses());
         let marks = || uses.iter().chain([&self.ready]);
         // What a broken device may still be at is not given back.

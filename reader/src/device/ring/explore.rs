@@ -64,6 +64,8 @@ struct Case {
     /// The consumer may go away at any time.
     goes: bool,
     refuse: Option<u8>,
+    /// A mark of the consumer's may be refused at any time, once.
+    refuses_use: bool,
     without: Without,
 }
 
@@ -74,6 +76,7 @@ const PLAIN: Case = Case {
     streams: 1,
     goes: false,
     refuse: None,
+    refuses_use: false,
     without: Without::Nothing,
 };
 
@@ -127,6 +130,14 @@ impl World {
         }
         for held in 0..self.held.len() {
             go(&|world| Ok(world.release(case, held)))?;
+        }
+        for held in 0..if case.refuses_use && !self.failed { self.held.len() } else { 0 } {
+            go(&|world| {
+                let (slot, ..) = world.held.remove(held);
+                world.ring.lost(slot);
+                world.failed = true;
+                Ok(true)
+            })?;
         }
         if case.goes && self.consumer == Consumer::Takes {
             go(&|world| {
@@ -207,6 +218,7 @@ impl World {
                     return Err(format!("the end came after {} batches", self.taken));
                 }
                 self.consumer = Consumer::Over;
+                self.ring.close(); // as whoever meets the end does
                 Ok(true)
             }
             Take::Slot(slot) => {
@@ -239,7 +251,7 @@ impl World {
     fn is_over(&self, case: &Case) -> Result<(), String> {
         // Whoever ends a ring finds in it all slots that are not held or lost.
         let found = self.ring.free().count() + usize::from(self.failed);
-        if self.consumer == Consumer::Gone && found != self.ring.len() {
+        if self.consumer != Consumer::Takes && found != self.ring.len() {
             return Err(format!("slots are nowhere: {self:?}"));
         }
         let drained = self.device.streams.iter().all(VecDeque::is_empty);
@@ -290,6 +302,14 @@ fn a_consumer_may_go_at_any_time() {
 fn a_refusal_ends_it_after_all_that_came_before() {
     for refuse in [0, 1, 2, 3, 5, 8] {
         let case = Case { refuse: Some(refuse), holds: 2, batches: 3, ..PLAIN };
+        explore(&case).unwrap_or_else(|wrong| panic!("{case:?}: {wrong}"));
+    }
+}
+
+#[test]
+fn a_mark_that_is_refused_ends_it_and_nothing_hangs() {
+    for (slots, holds) in [(1, 1), (2, 1), (2, 2)] {
+        let case = Case { slots, holds, refuses_use: true, batches: 3, ..PLAIN };
         explore(&case).unwrap_or_else(|wrong| panic!("{case:?}: {wrong}"));
     }
 }
