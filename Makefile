@@ -87,6 +87,7 @@ bench:
 	python3 bench/open/run.py --append
 	python3 bench/read/run.py --append
 	python3 bench/scale/run.py --append
+	python3 bench/python/run.py --append
 	python3 bench/order/run.py --append
 	python3 bench/jpeg/run.py --append
 
