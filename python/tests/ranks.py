@@ -3,6 +3,7 @@
     torchrun --nproc-per-node 2 ranks.py each SHARDS OUT      every loader and data set, one epoch
     torchrun --nproc-per-node 2 ranks.py killed SHARDS OUT    saves a state, goes on, and rank 1 is killed
     torchrun --nproc-per-node 3 ranks.py resumed SHARDS OUT   goes on from the saved state
+    torchrun --nproc-per-node 2 ranks.py accelerate SHARDS OUT   Accelerate prepares a loader and a data set
     python ranks.py lightning SHARDS OUT                      Lightning starts the second rank itself
 """
 
@@ -93,10 +94,32 @@ def lightning(shards: str, out: pathlib.Path) -> None:
     trainer.strategy.barrier()
 
 
+def accelerate(shards: str, out: pathlib.Path) -> None:
+    """Accelerate makes the process group. It leaves a loader alone, and deals a data set out by itself."""
+    from accelerate import Accelerator
+
+    accelerator = Accelerator(cpu=True)
+    model = torch.nn.Linear(1, 1)
+    # What it deals out must be tensors.
+    words = WORDS | {"label": "/n", "transform": lambda batch: {"label": batch["label"]}}
+    data = DataLoader(ours.Dataset(shards, batch_size=5, rank=0, world=1, **words), batch_size=None)
+    made = accelerator.prepare(model, torch.optim.SGD(model.parameters(), 0.1), ours.Loader(shards, batch_size=5, **WORDS))
+    model, optimizer, batches = made
+    told: dict[str, list] = {"loader": [], "data set": []}
+    for name, of in (("loader", batches), ("data set", accelerator.prepare(data))):
+        for batch in of:
+            told[name].append(list(batch["key"]) if "key" in batch else batch["label"].tolist())
+            optimizer.zero_grad()
+            accelerator.backward(model(batch["label"].float()[:, None]).mean())
+            optimizer.step()
+    (out / f"accelerate-{accelerator.process_index}-done.json").write_text(json.dumps(told))
+    accelerator.wait_for_everyone()
+
+
 def main() -> None:
     what, shards, out = sys.argv[1], sys.argv[2], pathlib.Path(sys.argv[3])
-    if what == "lightning":
-        return lightning(shards, out)
+    if what in ("lightning", "accelerate"):
+        return {"lightning": lightning, "accelerate": accelerate}[what](shards, out)
     torch.distributed.init_process_group("gloo")
     told = each(shards) if what == "each" else {"killed": killed, "resumed": resumed}[what](shards, out)
     (out / f"{what}-{torch.distributed.get_rank()}-done.json").write_text(json.dumps(told))

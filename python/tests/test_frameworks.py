@@ -106,6 +106,20 @@ def test_accelerate_leaves_a_loader_as_it_is_and_deals_a_data_set_out_itself(sha
     assert all((old != new).any() for old, new in zip(before, model.parameters(), strict=True))
 
 
+def test_accelerate_on_two_ranks_gives_each_sample_once(shards, tmp_path):
+    script = pathlib.Path(__file__).with_name("ranks.py")
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", script]
+    done = subprocess.run(
+        [*map(str, command), "accelerate", str(shards), str(tmp_path)], capture_output=True, text=True, timeout=300,
+        check=False
+    )
+    assert done.returncode == 0, done.stderr
+    ranks = [json.loads((tmp_path / f"accelerate-{rank}-done.json").read_text()) for rank in range(2)]
+    for name in ("loader", "data set"):
+        assert len(ranks[0][name]) == len(ranks[1][name]), name
+        assert sorted(map(int, sum(ranks[0][name] + ranks[1][name], []))) == list(range(100)), name
+
+
 def test_a_view_for_hugging_face_gives_each_sample_once_also_dealt(shards):
     from datasets.distributed import split_dataset_by_node
 

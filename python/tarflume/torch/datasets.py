@@ -43,7 +43,8 @@ class Dataset(torch.utils.data.IterableDataset[Any]):
     An iteration is an epoch: that of `set_epoch`, else the one after the last that was begun, in all workers.
 
     Hugging Face Accelerate deals the samples of a DataLoader of an IterableDataset out to all ranks itself: give
-    such a data set `rank=0, world=1`; or take `Loader`, which it leaves alone.
+    such a data set `rank=0, world=1`, and a `transform` that leaves out what is no tensor, such as keys; or take
+    `Loader`, which it leaves alone.
     """
 
     def __init__(
