@@ -110,7 +110,8 @@ impl Applied {
                 sample.parts.iter().map(|(_, part)| part.len() as u64).collect();
             self.inner.room(&lengths) as usize
         });
-        scratch.beside(3 * room as u64 + self.most); // Python has copies
+        let made = self.shape.bytes().map_or(self.most, |bytes| bytes as u64);
+        scratch.beside(3 * room as u64 + 2 * made); // Python has copies
         held.resize(room.div_ceil(8), 0);
         let bytes = &mut bytemuck::cast_slice_mut(held)[..room];
         let mut used = room;

@@ -21,8 +21,8 @@ pub struct DeviceBatch {
     /// Taken by whoever gives it back.
     slot: Option<(usize, Arc<DeviceSlot>)>,
     shared: Arc<Shared>,
-    /// Those that were told to wait for the copy.
-    streams: Mutex<Vec<Stream>>,
+    /// Those that use it, and whether they were told to wait for the copy.
+    streams: Mutex<Vec<(Stream, bool)>>,
 }
 
 /// A column in device memory.
@@ -51,7 +51,7 @@ impl DeviceBatch {
         DeviceBatch { host, slot: Some(slot), shared, streams: Mutex::default() }
     }
 
-    fn streams(&self) -> MutexGuard<'_, Vec<Stream>> {
+    fn streams(&self) -> MutexGuard<'_, Vec<(Stream, bool)>> {
         self.streams.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -67,10 +67,11 @@ impl DeviceBatch {
     pub fn ready_on(&self, stream: Stream) -> Result<()> {
         let Some((number, slot)) = &self.slot else { return Ok(()) };
         let mut streams = self.streams();
-        if !streams.contains(&stream) {
+        if !streams.contains(&(stream, true)) {
             let driver = &*self.shared.slots().driver;
             ring::hand_over(&Calls { driver, slot, batch: None }, *number, stream)?;
-            streams.push(stream);
+            streams.retain(|(known, _)| *known != stream);
+            streams.push((stream, true));
         }
         Ok(())
     }
@@ -84,14 +85,14 @@ impl DeviceBatch {
     /// not written again before what was put into the stream until this is dropped is done.
     pub fn used_on(&self, stream: Stream) {
         let mut streams = self.streams();
-        if !streams.contains(&stream) {
-            streams.push(stream);
+        if !streams.iter().any(|(known, _)| *known == stream) {
+            streams.push((stream, false));
         }
     }
 
     /// The columns of rows of one length, in the order in which the loader was told of them.
     pub fn columns(&self) -> impl Iterator<Item = DeviceColumn> + '_ {
-        self.host.columns().filter_map(|column| self.on_device(column.name()).ok())
+        self.host.columns().filter_map(|column| self.column(column.name()).ok())
     }
 
     /// The column of this name.
@@ -99,10 +100,6 @@ impl DeviceBatch {
     /// # Errors
     /// There is none; or its rows have different lengths, so that it is on the host alone.
     pub fn column(&self, name: &str) -> Result<DeviceColumn> {
-        self.on_device(name)
-    }
-
-    fn on_device(&self, name: &str) -> Result<DeviceColumn> {
         let column = self.host.column(name)?;
         let (Some(place), Some((_, slot))) = (self.host.place(name), &self.slot) else {
             return Err(Error::usage(format!(
@@ -139,7 +136,7 @@ impl DeviceBatch {
             std::mem::forget((slot, self.shared.clone()));
             return Ok(());
         }
-        let streams = std::mem::take(&mut *self.streams());
+        let streams: Vec<Stream> = self.streams().drain(..).map(|(stream, _)| stream).collect();
         line::give_back(&self.shared, slot, &streams)
     }
 }

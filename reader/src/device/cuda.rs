@@ -15,7 +15,7 @@
 mod context;
 mod pinned;
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashSet, VecDeque};
 use std::fmt;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -40,21 +40,14 @@ pub(super) struct Cuda {
     context: Arc<CudaContext>,
     /// The stream that copies, as a number.
     stream: usize,
-    /// Events by their handles.
-    marks: Mutex<HashMap<u64, Kind>>,
+    /// The handles of all events that are ours.
+    marks: Mutex<HashSet<u64>>,
     flying: Mutex<VecDeque<Flight>>,
     /// Pairs of timed events that no copy uses.
     spare: Mutex<Vec<[u64; 2]>>,
     near: Vec<usize>,
     warning: Mutex<Option<String>>,
     process: u32,
-}
-
-/// What an event is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Order,
-    Time,
 }
 
 /// A copy that may not be done.
@@ -138,19 +131,14 @@ impl Cuda {
 
     /// The event of a mark of ours.
     fn known(&self, mark: u64) -> Result<sys::CUevent> {
-        let known = held(&self.marks).contains_key(&mark);
+        let known = held(&self.marks).contains(&mark);
         let text = "a mark of another device";
         known.then(|| event(mark)).ok_or_else(|| Error::new(ErrorKind::Device, text))
     }
 
-    fn make(&self, kind: Kind) -> Result<u64> {
-        use sys::CUevent_flags::{CU_EVENT_BLOCKING_SYNC, CU_EVENT_DISABLE_TIMING};
-        let flags = match kind {
-            Kind::Order => CU_EVENT_DISABLE_TIMING,
-            Kind::Time => CU_EVENT_BLOCKING_SYNC,
-        };
+    fn make(&self, flags: sys::CUevent_flags) -> Result<u64> {
         let made = self.call("making an event", || result::event::create(flags))?;
-        held(&self.marks).insert(made as u64, kind);
+        held(&self.marks).insert(made as u64);
         Ok(made as u64)
     }
 
@@ -158,7 +146,8 @@ impl Cuda {
         if let Some(times) = held(&self.spare).pop() {
             return Ok(times);
         }
-        Ok([self.make(Kind::Time)?, self.make(Kind::Time)?])
+        let timed = sys::CUevent_flags::CU_EVENT_DEFAULT;
+        Ok([self.make(timed)?, self.make(timed)?])
     }
 
     fn record(&self, mark: u64, on: On) -> Result<()> {
@@ -208,11 +197,11 @@ impl Driver for Cuda {
     }
 
     fn mark(&self) -> Result<Mark> {
-        self.make(Kind::Order).map(Mark)
+        self.make(sys::CUevent_flags::CU_EVENT_DISABLE_TIMING).map(Mark)
     }
 
     fn forget(&self, mark: Mark) {
-        if held(&self.marks).remove(&mark.0).is_some() {
+        if held(&self.marks).remove(&mark.0) {
             let _ = self.call("freeing an event", || {
                 // SAFETY: an event of ours, taken out of the table just now: nobody finds it again.
                 unsafe { result::event::destroy(event(mark.0)) }
@@ -313,7 +302,7 @@ impl Drop for Cuda {
             held(&self.flying).drain(..).for_each(std::mem::forget);
             return;
         }
-        let marks: Vec<u64> = held(&self.marks).keys().copied().collect();
+        let marks: Vec<u64> = held(&self.marks).iter().copied().collect();
         marks.into_iter().for_each(|mark| self.forget(Mark(mark)));
         let _ = self.call("freeing the stream", || {
             // SAFETY: the stream is ours, and this value is going.

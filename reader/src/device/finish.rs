@@ -1,8 +1,7 @@
 //! What becomes of a batch of decoded pictures on the device: laid out, widened to another type,
 //! normalised, mirrored. Bytes cross the bus, a quarter of what floats would be.
 //!
-//! Pure: the description, and the same done on the host, which is what the kernel is tested against
-//! and what those get who have no device.
+//! Pure: the description, and the same done on the host, which is what the kernel is tested against.
 
 use half::{bf16, f16};
 

@@ -99,6 +99,32 @@ impl Shares {
         kept.saturating_add(fixed.max(1 << 20).saturating_mul(2 * (1 + SPARE_SLABS)))
     }
 
+    /// Shares out `memory` bytes beside `slabs` batches more that are on their way to a device or there.
+    ///
+    /// # Errors
+    /// As [`Shares::of`].
+    pub(crate) fn beside_slots(
+        (memory, slabs): (u64, u64),
+        fixed: u64,
+        depth: usize,
+        threads: usize,
+    ) -> Result<Shares> {
+        let taken = slabs.saturating_mul(fixed);
+        let shares = Shares::of(memory.saturating_sub(taken), fixed, depth, threads);
+        if taken == 0 || shares.is_ok() {
+            return shares;
+        }
+        let least = Shares::least(threads as u64 * (RUN + 2 * Scratch::KEEP as u64), fixed);
+        let text = format!(
+            "{} are too little for {threads} threads and batches of {}, {slabs} of them for a device: give \
+             .memory() at least {}, or take smaller batches",
+            Size::new(memory),
+            Size::new(fixed),
+            Size::new(least.saturating_add(taken))
+        );
+        Err(Error::new(ErrorKind::Limit, text))
+    }
+
     /// Shares out `memory` bytes between a stream and the batches made of it: to the stream what it
     /// was told to take, or else half. What is left is for [`Shares::of`].
     ///
@@ -236,6 +262,16 @@ mod tests {
             let enough = size.parse::<Size>().unwrap().bytes();
             assert!(shares(enough + (1 << 20)).is_ok(), "{error}");
         }
+    }
+
+    #[test]
+    fn what_is_said_to_suffice_beside_a_device_does() {
+        let fixed = 38 << 20;
+        assert!(Shares::beside_slots((512 << 20, 0), fixed, 4, 2).is_ok());
+        let error = Shares::beside_slots((400 << 20, 4), fixed, 4, 2).unwrap_err();
+        let said = error.text().split("at least ").nth(1).and_then(|rest| rest.split(',').next());
+        let least: Size = said.unwrap().parse().unwrap();
+        assert!(Shares::beside_slots((least.bytes(), 4), fixed, 4, 2).is_ok(), "{error}");
     }
 
     #[test]

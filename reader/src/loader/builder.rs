@@ -312,8 +312,10 @@ impl LoaderBuilder {
         let share = Share::new(&order, self.split)?;
         let threads = threads(self.threads)?;
         let slabs = self.device.as_ref().map_or(0, |(_, slots)| *slots as u64 + 1);
-        let memory = self.memory?.saturating_sub(slabs.saturating_mul(recipe.batch_bytes()));
-        let shares = Shares::of(memory, recipe.batch_bytes(), self.prefetch, threads)?;
+        let bound = (self.memory?, slabs);
+        let shares = Shares::beside_slots(bound, recipe.batch_bytes(), self.prefetch, threads)?;
+        // Those of a device's slots come back at their own time, and are dear to make: all are kept.
+        let spare = SPARE_SLABS + if slabs == 0 { 0 } else { slabs + shares.depth as u64 };
         let (meter, bad) = (Arc::new(Meter::new(threads)), Arc::new(BadList::new(self.bad_budget)));
         let labour = IndexedLabour::new(Materials {
             dataset,
@@ -340,10 +342,7 @@ impl LoaderBuilder {
             shares,
             pool: Pool::of_process(threads)?,
             meter,
-            // Those of a device's slots come back at their own time, and are dear to make.
-            shelf: Arc::new(Shelf::new(
-                (SPARE_SLABS + slabs + u64::from(slabs > 0) * shares.depth as u64) as usize,
-            )),
+            shelf: Arc::new(Shelf::new(spare as usize)),
             bad,
             progress: Mutex::new(progress),
             resumed: Mutex::new(self.resume.is_some().then_some(progress)),

@@ -104,6 +104,21 @@ fn every_batch_arrives_whole_with_slow_and_fast_consumers() {
 }
 
 #[test]
+fn a_stream_that_was_named_before_waits_all_the_same() {
+    let dir = shards();
+    let played = Arc::new(Played::new(SLOW));
+    let seen = Arc::new(AtomicU64::new(0));
+    let loader = builder(&dir, &played, 3).build().unwrap();
+    for batch in loader.device_epoch(0) {
+        let batch = batch.unwrap();
+        batch.used_on(Stream::LEGACY);
+        look(&played, &batch, Stream::LEGACY, &seen);
+    }
+    played.drain(Stream::LEGACY);
+    assert_eq!(seen.load(Ordering::SeqCst), 10);
+}
+
+#[test]
 fn a_state_counts_what_the_consumer_took_and_not_what_was_copied() {
     let dir = shards();
     let played = Arc::new(Played::new(FAST));
