@@ -1,9 +1,11 @@
 //! What the host must know to start the kernel: its source, its entries, the numbers it takes for
-//! words, and a grid.
+//! words, a grid, and each entry's list of parameters.
 //!
-//! Pure: whoever holds a device compiles and starts it.
+//! Pure: whoever holds a device compiles and starts it. Addresses are numbers here, and nobody has
+//! checked that memory is behind them: that is for whoever owns the memory.
 
-use super::finish::Element;
+use super::finish::{Element, Finish, Pictures};
+use super::launch::{Argument, Launch};
 use crate::decode::output::Layout;
 
 /// CUDA C++ without includes, for NVRTC. Fused multiplication is switched off where it would show, so
@@ -50,9 +52,71 @@ pub fn grid(rows: usize, units: usize) -> (u32, u32) {
     (across as u32, rows.clamp(1, 65_535) as u32)
 }
 
+/// Starts [`FINISH`]: `pictures` at the address `from` become what `finish` says, at `out`. `flips` is
+/// the address of a byte for each row, where there is one.
+pub fn finish_launch(
+    finish: &Finish,
+    pictures: &Pictures,
+    from: u64,
+    flips: Option<u64>,
+    out: u64,
+) -> Launch {
+    let size = pictures.size();
+    let mut arguments = vec![
+        Argument::U64(from),
+        Argument::U64(out),
+        Argument::U64(flips.unwrap_or(0)),
+        Argument::U64(pictures.rows() as u64),
+        Argument::U32(size.height),
+        Argument::U32(size.width),
+    ];
+    arguments.extend(output_arguments(finish, pictures.channels()));
+    let grid = grid(pictures.rows(), size.pixels() as usize);
+    Launch { entry: FINISH, grid, arguments }
+}
+
+/// Starts [`GATHER`]: `rows` rows of `row_bytes` bytes go to `out`, those of the `numbers` (the address
+/// of a u64 for each) out of the `slab_rows` rows at `slab`.
+pub fn gather_launch(
+    (slab, slab_rows): (u64, u64),
+    numbers: u64,
+    rows: usize,
+    row_bytes: usize,
+    out: u64,
+) -> Launch {
+    let arguments = [slab, out, numbers, rows as u64, row_bytes as u64, slab_rows];
+    let grid = grid(rows, row_bytes.div_ceil(16));
+    Launch { entry: GATHER, grid, arguments: arguments.map(Argument::U64).into() }
+}
+
+/// What every entry that writes pixels ends with: channels, layout, element, scale, shift.
+fn output_arguments(finish: &Finish, channels: usize) -> impl Iterator<Item = Argument> {
+    let numbers =
+        [channels as u32, layout_number(finish.layout_of()), element_number(finish.element())];
+    let (scale, shift) = finish.factors();
+    let factors = scale.into_iter().chain(shift).map(Argument::F32);
+    numbers.into_iter().map(Argument::U32).chain(factors)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::decode::geometry::Size;
+
+    #[test]
+    fn arguments_stand_in_the_order_of_the_parameters() {
+        use Argument::{F32, U32, U64};
+        let pictures = Pictures::new(5, Size::new(7, 4), 3).unwrap();
+        let finish = Finish::bytes().layout(Layout::Chw);
+        let launch = finish_launch(&finish, &pictures, 16, None, 32);
+        assert_eq!((launch.entry, launch.grid), (FINISH, (1, 5)));
+        let numbers = [U64(16), U64(32), U64(0), U64(5), U32(4), U32(7), U32(3), U32(1), U32(0)];
+        assert_eq!(launch.arguments[..9], numbers);
+        assert_eq!(launch.arguments[9..], [[F32(1.0); 4], [F32(0.0); 4]].concat());
+        let launch = gather_launch((16, 9), 64, 2, 4097, 32);
+        assert_eq!((launch.entry, launch.grid), (GATHER, (2, 2)));
+        assert_eq!(launch.arguments, [16, 32, 64, 2, 4097, 9].map(U64));
+    }
 
     #[test]
     fn the_source_has_the_entries_and_the_numbers() {
