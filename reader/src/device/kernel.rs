@@ -24,6 +24,9 @@ pub const CROP: &str = "tarflume_crop";
 /// `(slab: u8*, out: u8*, numbers: u64[rows]*, rows: u64, row_bytes: u64, slab_rows: u64)`.
 pub const GATHER: &str = "tarflume_gather";
 
+/// All of them.
+pub const ENTRIES: [&str; 3] = [FINISH, CROP, GATHER];
+
 /// Threads of a block, all along x.
 pub const BLOCK: u32 = 256;
 

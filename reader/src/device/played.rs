@@ -9,6 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use super::driver::{Copied, Driver, Mark, Memory, On, Stream, Told};
+use super::launch::Launch;
 use crate::batch::Batch;
 use crate::error::{Error, ErrorKind, Result};
 use crate::slab::{Foreign, HostMemory};
@@ -61,6 +62,8 @@ pub(crate) struct Played {
     refusals: Mutex<VecDeque<(&'static str, u64)>>,
     /// Most bytes of its memory.
     room: u64,
+    /// Kernels that were started. They do nothing here.
+    pub(crate) launched: Arc<Mutex<Vec<Launch>>>,
 }
 
 impl Played {
@@ -73,6 +76,7 @@ impl Played {
             delay,
             refusals: Mutex::default(),
             room: u64::MAX,
+            launched: Arc::default(),
         }
     }
 
@@ -220,6 +224,17 @@ impl Driver for Played {
                 told(Copied { time: delay, bytes });
             }),
         );
+        Ok(())
+    }
+
+    fn prepare(&self) -> Result<()> {
+        self.called("prepare")
+    }
+
+    fn launch(&self, launch: &Launch) -> Result<()> {
+        self.called("launch")?;
+        let (launched, launch) = (self.launched.clone(), launch.clone());
+        self.put(On::Copying, Box::new(move || launched.lock().unwrap().push(launch)));
         Ok(())
     }
 
