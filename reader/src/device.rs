@@ -3,20 +3,24 @@
 //! Floors: `driver` (what is asked of a device) and `ring` (which slot may be used when; pure) < `slot`
 //! (a slab on the device and its marks) < `line` (between the thread that copies and the consumer) <
 //! [`batch`] < `feeding` (that thread). `cuda` is a driver; the loader puts it together. Beside them
-//! [`finish`] < [`crop`] and [`launch`] < [`kernel`]: what a GPU can do to pictures, and the same on the host.
+//! [`finish`] < [`crop`] and [`planes`] < [`head`] < [`draw`]: what a GPU can do to pictures, and the same on
+//! the host; [`launch`] < [`kernel`]: how it is told.
 
 pub mod batch;
 pub mod crop;
 #[cfg(feature = "cuda")]
 mod cuda;
+pub mod draw;
 pub(crate) mod driver;
 pub(crate) mod feeding;
 pub mod finish;
+pub mod head;
 pub mod kernel;
 pub mod launch;
 pub(crate) mod line;
 #[cfg(feature = "cuda")]
 mod numa;
+pub mod planes;
 #[cfg(test)]
 pub(crate) mod played;
 pub(crate) mod ring;
