@@ -1,24 +1,27 @@
 //! Into the GPU: batches arrive in device memory while the step before is computed.
 //!
 //! Floors: [`launch`] < `driver` (what is asked of a device) and `ring` (which slot may be used when; pure);
-//! [`finish`] < [`crop`] < [`kernel`] (what a GPU can do to pictures, and the same on the host) < `work` (what
-//! it does to every batch) < `slot` (a slab on the device and its marks) < `line` (between the thread that
-//! copies and the consumer) < [`batch`] < `feeding` (that thread). `cuda` is a driver; the loader puts it
-//! together.
+//! [`finish`] < [`crop`] and [`planes`] < [`head`] < [`draw`] (what a GPU can do to pictures, and the same on
+//! the host), [`kernel`] (how it is told) < `store` (rows that stay) < `work` (what is done to every batch) <
+//! `slot` (a slab on the device and its marks) < `line` (between the thread that copies and the consumer) <
+//! [`batch`] < `feeding` (that thread). `cuda` is a driver; the loader puts it together.
 
 pub mod batch;
 pub mod crop;
 #[cfg(feature = "cuda")]
 mod cuda;
+pub mod draw;
 pub(crate) mod driver;
 pub(crate) mod feeding;
 pub mod finish;
+pub mod head;
 pub mod kernel;
 pub mod launch;
 pub mod libraries;
 pub(crate) mod line;
 #[cfg(feature = "cuda")]
 mod numa;
+pub mod planes;
 #[cfg(test)]
 pub(crate) mod played;
 pub(crate) mod ring;

@@ -4,28 +4,34 @@
 //! Pure: whoever holds a device compiles and starts it. Addresses are numbers here, and nobody has
 //! checked that memory is behind them: that is for whoever owns the memory.
 
+use super::draw::check_stride;
 use super::finish::{Element, Finish, Pictures};
 use super::launch::{Argument, Launch};
+use super::planes::yuv420_bytes;
 use crate::decode::output::Layout;
+use crate::error::{Error, Result};
 
 /// CUDA C++ without includes, for NVRTC. Fused multiplication is switched off where it would show, so
 /// no option is needed but the architecture.
-pub const SOURCE: &str = include_str!("kernel.cu");
+pub const SOURCE: &str = concat!(include_str!("kernel.cu"), "\n", include_str!("draw.cu"));
 
 /// `(pictures: u8*, out: void*, flips: u8* or null, rows: u64, height: u32, width: u32, channels: u32,
 /// layout: u32, element: u32, scale: 4 x f32, shift: 4 x f32)`: 17 parameters.
 pub const FINISH: &str = "tarflume_finish";
 
-/// `(pictures: u8*, out: void*, boxes: f32[rows, 4]*, flips: u8* or null, rows: u64, height: u32,
-/// width: u32, channels: u32, out_height: u32, out_width: u32, layout: u32, element: u32,
-/// scale: 4 x f32, shift: 4 x f32)`: 20 parameters.
-pub const CROP: &str = "tarflume_crop";
+/// `(heads: u8*, head_stride: u64, store: u8* or null, store_stride: u64, store_rows: u64, out: void*,
+/// rows: u64, out_height: u32, out_width: u32, channels: u32, layout: u32, element: u32,
+/// scale: 4 x f32, shift: 4 x f32)`: 20 parameters. `heads` is at a multiple of 16.
+pub const DRAW: &str = "tarflume_draw";
+
+/// `(pictures: u8*, store: u8*, store_stride: u64, first: u64, rows: u64, height: u32, width: u32)`.
+pub const PLANES: &str = "tarflume_planes";
 
 /// `(slab: u8*, out: u8*, numbers: u64[rows]*, rows: u64, row_bytes: u64, slab_rows: u64)`.
 pub const GATHER: &str = "tarflume_gather";
 
 /// All of them.
-pub const ENTRIES: [&str; 3] = [FINISH, CROP, GATHER];
+pub const ENTRIES: [&str; 4] = [FINISH, DRAW, PLANES, GATHER];
 
 /// Threads of a block, all along x.
 pub const BLOCK: u32 = 256;
@@ -78,6 +84,67 @@ pub fn finish_launch(
     Launch { entry: FINISH, grid, arguments }
 }
 
+/// Rows of one length in the device's memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Store {
+    /// Where the first begins.
+    pub at: u64,
+    /// Bytes from the beginning of a row to the next.
+    pub stride: u64,
+    /// How many.
+    pub rows: u64,
+}
+
+/// Starts [`DRAW`]: of as many heads as `drawn` has rows, the first at `heads`, `head_stride` bytes
+/// apart, each row's box becomes what `finish` says, in the size of `drawn`, at `out`.
+///
+/// # Errors
+/// The first head or the distance between them is no multiple of 16, or that is less than a head has.
+pub fn draw_launch(
+    finish: &Finish,
+    (heads, head_stride): (u64, u64),
+    store: Option<Store>,
+    drawn: &Pictures,
+    out: u64,
+) -> Result<Launch> {
+    check_stride(head_stride)?;
+    if !heads.is_multiple_of(16) {
+        return Err(Error::usage("heads lie at a multiple of 16 bytes on a device"));
+    }
+    let size = drawn.size();
+    let store = store.unwrap_or(Store { at: 0, stride: 0, rows: 0 });
+    let rows = drawn.rows() as u64;
+    let numbers = [heads, head_stride, store.at, store.stride, store.rows, out, rows];
+    let mut arguments: Vec<_> = numbers.map(Argument::U64).into();
+    arguments.extend([size.height, size.width].map(Argument::U32));
+    arguments.extend(output_arguments(finish, drawn.channels()));
+    let grid = grid(drawn.rows(), size.pixels() as usize);
+    Ok(Launch { entry: DRAW, grid, arguments })
+}
+
+/// Starts [`PLANES`]: `pictures` of three channels at `from` become YUV 4:2:0 planes in rows of the
+/// `store`, the first in row `first`.
+///
+/// # Errors
+/// They have other than three channels, or do not fit the store.
+pub fn planes_launch(pictures: &Pictures, from: u64, store: Store, first: u64) -> Result<Launch> {
+    let (size, rows) = (pictures.size(), pictures.rows() as u64);
+    let needed = yuv420_bytes(size) as u64;
+    let last = first.checked_add(rows).filter(|&last| last <= store.rows);
+    if pictures.channels() != 3 || needed > store.stride || last.is_none() {
+        let text = format!(
+            "{pictures:?} as rows of {needed} bytes from row {first} of {} rows of {} bytes",
+            store.rows, store.stride
+        );
+        return Err(Error::usage(text));
+    }
+    let mut arguments: Vec<_> =
+        [from, store.at, store.stride, first, rows].map(Argument::U64).into();
+    arguments.extend([size.height, size.width].map(Argument::U32));
+    let samples = (size.width.div_ceil(2) as usize) * (size.height.div_ceil(2) as usize);
+    Ok(Launch { entry: PLANES, grid: grid(pictures.rows(), samples), arguments })
+}
+
 /// Starts [`GATHER`]: `rows` rows of `row_bytes` bytes go to `out`, those of the `numbers` (the address
 /// of a u64 for each) out of the `slab_rows` rows at `slab`.
 pub fn gather_launch(
@@ -105,6 +172,7 @@ fn output_arguments(finish: &Finish, channels: usize) -> impl Iterator<Item = Ar
 mod tests {
     use super::*;
     use crate::decode::geometry::Size;
+    use crate::device::head::{Format, From};
 
     #[test]
     fn arguments_stand_in_the_order_of_the_parameters() {
@@ -119,11 +187,38 @@ mod tests {
         let launch = gather_launch((16, 9), 64, 2, 4097, 32);
         assert_eq!((launch.entry, launch.grid), (GATHER, (2, 2)));
         assert_eq!(launch.arguments, [16, 32, 64, 2, 4097, 9].map(U64));
+        let store = Store { at: 48, stride: 70, rows: 9 };
+        let launch = draw_launch(&finish, (16, 80), Some(store), &pictures, 32).unwrap();
+        assert_eq!((launch.entry, launch.grid, launch.arguments.len()), (DRAW, (1, 5), 20));
+        assert_eq!(launch.arguments[..7], [16, 80, 48, 70, 9, 32, 5].map(U64));
+        assert_eq!(launch.arguments[7..12], [4, 7, 3, 1, 0].map(U32));
+        let launch = draw_launch(&finish, (16, 64), None, &pictures, 32).unwrap();
+        assert_eq!(launch.arguments[2..5], [0; 3].map(U64));
+        let launch = planes_launch(&pictures, 16, store, 4).unwrap();
+        assert_eq!((launch.entry, launch.grid), (PLANES, (1, 5)));
+        assert_eq!(launch.arguments[..5], [16, 48, 70, 4, 5].map(U64));
+        assert_eq!(launch.arguments[5..], [4, 7].map(U32));
+    }
+
+    #[test]
+    fn what_would_reach_outside_is_not_started() {
+        let pictures = Pictures::new(5, Size::new(7, 4), 3).unwrap();
+        let store = Store { at: 48, stride: 44, rows: 9 };
+        assert!(planes_launch(&pictures, 16, store, 4).is_ok());
+        assert!(planes_launch(&pictures, 16, store, 5).is_err());
+        assert!(planes_launch(&pictures, 16, store, u64::MAX).is_err());
+        assert!(planes_launch(&pictures, 16, Store { stride: 43, ..store }, 0).is_err());
+        let grey = Pictures::new(5, Size::new(7, 4), 1).unwrap();
+        assert!(planes_launch(&grey, 16, store, 0).is_err());
+        for (heads, stride) in [(8, 64), (16, 48), (16, 72)] {
+            let drawn = draw_launch(&Finish::bytes(), (heads, stride), None, &pictures, 0);
+            assert!(drawn.is_err(), "{heads} {stride}");
+        }
     }
 
     #[test]
     fn the_source_has_the_entries_and_the_numbers() {
-        for entry in [FINISH, CROP, GATHER] {
+        for entry in [FINISH, DRAW, PLANES, GATHER] {
             assert!(SOURCE.contains(&format!("extern \"C\" __global__ void {entry}(")), "{entry}");
         }
         assert!(!SOURCE.contains("#include"));
@@ -134,6 +229,11 @@ mod tests {
             ("ELEMENT_F16", element_number(Element::F16)),
             ("ELEMENT_BF16", element_number(Element::Bf16)),
             ("ELEMENT_F32", element_number(Element::F32)),
+            ("FROM_ROW", From::Row as u32),
+            ("FROM_STORE", From::Store as u32),
+            ("FROM_NOTHING", From::Nothing as u32),
+            ("FORMAT_PIXELS", Format::Pixels as u32),
+            ("FORMAT_YUV420", Format::Yuv420 as u32),
         ] {
             assert!(SOURCE.contains(&format!("{name} = {number}")), "{name}");
         }
