@@ -26,6 +26,7 @@ pub mod planes;
 pub(crate) mod played;
 pub(crate) mod ring;
 pub(crate) mod slot;
+pub(crate) mod store;
 pub(crate) mod work;
 
 use std::fmt;

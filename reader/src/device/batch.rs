@@ -107,7 +107,7 @@ impl DeviceBatch {
             )));
         };
         let Slots { driver, work, .. } = self.shared.slots();
-        let (place, dtype, shape) = match work.finished(name) {
+        let (place, dtype, shape) = match work.made(name) {
             Some(made) => (made.place, made.dtype, [&[self.host.len()], &made.shape[..]].concat()),
             None => (place, column.dtype(), column.shape()),
         };

@@ -295,6 +295,17 @@ impl Driver for Cuda {
         done
     }
 
+    fn copy_within(&self, from: Memory, to: Memory, bytes: usize) -> Result<()> {
+        self.call("copying on the device", || {
+            // SAFETY: numbers, which the driver checks; what is there is ours.
+            unsafe { result::memcpy_dtod_async(to.0, from.0, bytes, self.stream(On::Copying)) }
+        })
+    }
+
+    fn free_bytes(&self) -> Result<u64> {
+        self.call("asking for free memory", || Ok(result::mem_get_info()?.0 as u64))
+    }
+
     fn reap(&self) {
         let mut landed = Vec::new();
         let mut flying = held(&self.flying);

@@ -104,6 +104,10 @@ pub(crate) trait Driver: Send + Sync + fmt::Debug + HostMemory {
     /// Copies the fixed columns of a batch, on our own stream. Keeps the batch until that is done and seen
     /// to be done, and tells of it then.
     fn copy(&self, batch: &Arc<Batch>, to: Memory, told: &Told) -> Result<()>;
+    /// Copies from one place of its memory to another, on our own stream.
+    fn copy_within(&self, from: Memory, to: Memory, bytes: usize) -> Result<()>;
+    /// Bytes of its memory that are free.
+    fn free_bytes(&self) -> Result<u64>;
     /// Looks which copies are done, and lets go of their batches.
     fn reap(&self);
     /// True in a process that was forked: the device is not here.

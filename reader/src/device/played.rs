@@ -238,6 +238,27 @@ impl Driver for Played {
         Ok(())
     }
 
+    fn copy_within(&self, from: Memory, to: Memory, bytes: usize) -> Result<()> {
+        self.called("copy_within")?;
+        let all = self.memory.clone();
+        let at = |memory: Memory| (memory.0 >> 32 << 32, (memory.0 & 0xffff_ffff) as usize);
+        let ((from, at_from), (to, at_to)) = (at(from), at(to));
+        self.put(
+            On::Copying,
+            Box::new(move || {
+                let mut all = all.lock().unwrap();
+                let moved = all[&from][at_from..][..bytes].to_vec();
+                all.get_mut(&to).unwrap()[at_to..][..bytes].copy_from_slice(&moved);
+            }),
+        );
+        Ok(())
+    }
+
+    fn free_bytes(&self) -> Result<u64> {
+        self.called("free_bytes")?;
+        Ok(self.room - self.used())
+    }
+
     fn reap(&self) {}
 
     fn is_elsewhere(&self) -> bool {

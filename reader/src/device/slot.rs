@@ -88,7 +88,7 @@ impl Queue for Calls<'_> {
         let Some((batch, told)) = self.batch else { return Ok(()) };
         self.driver.copy(batch, self.slot.memory, told)?;
         let mut launches = self.work.launches(self.slot.memory.0, batch.len());
-        launches.try_for_each(|launch| self.driver.launch(&launch))
+        launches.try_for_each(|launch| self.driver.launch(&launch?))
     }
 
     fn mark_ready(&self, _: usize) -> Result<()> {

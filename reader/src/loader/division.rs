@@ -9,7 +9,7 @@ use crate::decode::ForDevice;
 use crate::device::Device;
 use crate::device::finish::Finish;
 use crate::device::slot::Slots;
-use crate::device::work::Work;
+use crate::device::work::{Make, Work};
 use crate::error::Result;
 
 /// Where batches go, and what is left to do there.
@@ -61,7 +61,7 @@ impl Division {
         // In the slab the keys come first.
         let name = |number: usize| recipe.names[number + 1].clone();
         let finishes = self.finishes.into_iter();
-        let columns = finishes.map(|(number, finish)| (number + 1, name(number), finish));
+        let columns = finishes.map(|(number, finish)| (number + 1, name(number), Make::Finished(finish)));
         let work = Work::new(&recipe.layout, columns)?;
         Ok(Some(Arc::new(Slots::new(device.0, work, count.max(1), self.warning))))
     }
