@@ -15,6 +15,7 @@ mod jpeg;
 pub mod json;
 mod json_scan;
 mod json_value;
+pub(crate) mod kept;
 pub mod npy;
 pub mod number;
 mod opened;
@@ -25,6 +26,7 @@ pub mod random_crop;
 pub mod raw;
 pub mod resize;
 pub mod sequence;
+pub(crate) mod stored;
 pub mod text;
 mod turn;
 
@@ -35,8 +37,10 @@ use std::time::Duration;
 
 use self::blocks::Blocks;
 use self::calls::Calls;
+use self::geometry::{Size, Transform};
 use crate::column::{Row, RowShape};
 use crate::device::finish::Finish;
+use crate::device::head::Format;
 use crate::error::Result;
 
 /// Turns a sample into one row of one column.
@@ -105,6 +109,16 @@ pub trait Decode: Send + Sync + 'static {
         None
     }
 
+    /// What stays on a device, and what an epoch makes of it there, if the data set is resident. `None`:
+    /// rows of one length stay as they are.
+    ///
+    /// # Errors
+    /// It can't be done there: say what can.
+    fn for_resident(&self, residing: Residing) -> Result<Option<ForResident>> {
+        let _ = residing;
+        Ok(None)
+    }
+
     /// How many samples it would rather see at once; see [`Decode::prepare`].
     fn group(&self) -> usize {
         1
@@ -130,6 +144,33 @@ pub struct ForDevice {
     /// The host's part: rows of u8 `[height, width, channels]`.
     pub decode: Arc<dyn Decode>,
     /// The device's.
+    pub finish: Finish,
+}
+
+/// How pictures stay in a device's memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Residing {
+    /// A picture has at most `side * side` pixels there, in its own shape.
+    pub side: u32,
+    /// Those of three channels.
+    pub format: Format,
+}
+
+/// A column of pictures that stay on a device; see [`Decode::for_resident`].
+pub struct ForResident {
+    /// Writes what stays: rows of u8 that begin with a `Head`, which says how large the picture is.
+    pub keep: Arc<dyn Decode>,
+    /// How a kept picture's bytes lie.
+    pub format: Format,
+    /// Decides what an epoch takes of it.
+    pub transform: Arc<dyn Transform>,
+    /// Which of a sample's streams of random numbers decides.
+    pub stream: u64,
+    /// What comes out: the size of a picture, its channels and elements.
+    pub size: Size,
+    /// 1, 3 or 4.
+    pub channels: usize,
+    /// What becomes of it.
     pub finish: Finish,
 }
 
@@ -161,6 +202,10 @@ impl<D: Decode + ?Sized> Decode for Arc<D> {
 
     fn for_device(&self) -> Option<ForDevice> {
         (**self).for_device()
+    }
+
+    fn for_resident(&self, residing: Residing) -> Result<Option<ForResident>> {
+        (**self).for_resident(residing)
     }
 
     fn group(&self) -> usize {

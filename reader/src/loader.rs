@@ -8,12 +8,14 @@ mod account;
 mod bad;
 mod bound;
 mod builder;
+mod building;
 mod caught;
 mod chosen;
 mod device_epoch;
 mod division;
 mod epoch;
 mod feed;
+mod filling;
 mod flow;
 mod gathered;
 mod inner;
@@ -21,6 +23,8 @@ mod job;
 mod labour;
 mod meter;
 mod recipe;
+mod residency;
+mod resident;
 mod scout;
 mod stats;
 mod stream_builder;
@@ -40,6 +44,7 @@ pub use bad::{BadSample, OnBad};
 pub use builder::LoaderBuilder;
 pub use device_epoch::DeviceEpoch;
 pub use epoch::Epoch;
+pub use residency::{Fit, Residency};
 pub use stats::{StageStats, Stats};
 pub use stream_builder::StreamLoaderBuilder;
 pub use stream_loader::{StreamEpoch, StreamLoader};
@@ -158,6 +163,11 @@ impl Loader {
     /// An epoch so late that its samples can't be counted.
     pub fn expected(&self, epoch: u64) -> Result<Ledger> {
         self.inner.expected(epoch)
+    }
+
+    /// What the data set takes of the device's memory, if it stays there.
+    pub fn resident(&self) -> Option<&Fit> {
+        self.inner.resident.as_ref().map(|(fit, _)| fit)
     }
 
     /// The order of its samples.

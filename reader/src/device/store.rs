@@ -18,13 +18,16 @@ struct Held {
 pub(crate) struct Kept {
     stride: u64,
     rows: u64,
+    /// Bytes at the beginning of each row that are not a picture's.
+    head: u64,
     held: OnceLock<Held>,
 }
 
 impl Kept {
-    /// `rows` rows that begin `stride` bytes apart.
-    pub(crate) fn new(stride: u64, rows: u64) -> Kept {
-        Kept { stride, rows, held: OnceLock::new() }
+    /// `rows` rows that begin `stride` bytes apart; a kernel sees what stands behind the first `head`
+    /// bytes of each.
+    pub(crate) fn new(stride: u64, rows: u64, head: u64) -> Kept {
+        Kept { stride, rows, head, held: OnceLock::new() }
     }
 
     /// Bytes of all rows.
@@ -46,7 +49,9 @@ impl Kept {
     /// Where they are; nowhere, and none, without memory.
     pub(crate) fn store(&self) -> Store {
         match self.held.get() {
-            Some(held) => Store { at: held.memory.0, stride: self.stride, rows: self.rows },
+            Some(held) => {
+                Store { at: held.memory.0 + self.head, stride: self.stride, rows: self.rows }
+            }
             None => Store { at: 0, stride: self.stride, rows: 0 },
         }
     }
@@ -59,7 +64,8 @@ impl Kept {
     pub(crate) fn keep(&self, from: u64, first: u64, rows: u64) -> Result<()> {
         let held = self.held.get().filter(|_| first.saturating_add(rows) <= self.rows);
         let held = held.ok_or_else(|| {
-            let text = format!("no room for rows {first} to {}: {self:?}", first.saturating_add(rows));
+            let text =
+                format!("no room for rows {first} to {}: {self:?}", first.saturating_add(rows));
             Error::new(ErrorKind::Device, text)
         })?;
         let to = Memory(held.memory.0 + first * self.stride);

@@ -1,22 +1,24 @@
-//! `Division`: which part of the columns' work the device does, and the slots for it.
+//! `Division`: which part of the columns' work the device does, and the slots for it; all but decoding, once,
+//! where the data set stays there.
 //!
 //! Asked once, when a loader is built. Batches are the same to the bit however the work is divided.
 
 use std::sync::Arc;
 
 use super::recipe::{Columns, Recipe};
+use super::residency::Residency;
+use super::resident::Plan;
 use crate::decode::ForDevice;
 use crate::device::Device;
-use crate::device::finish::Finish;
 use crate::device::slot::Slots;
 use crate::device::work::{Make, Work};
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// Where batches go, and what is left to do there.
 pub(super) struct Division {
     device: Option<(Device, usize)>,
-    /// Columns that the device finishes, by their numbers among the columns.
-    finishes: Vec<(usize, Finish)>,
+    /// What the device makes, by the columns' numbers.
+    makes: Vec<(usize, Make)>,
     warning: Option<String>,
 }
 
@@ -24,7 +26,7 @@ impl Division {
     /// Takes out of `columns` what the device does. If its kernels can't be had, the host does all, and
     /// statistics say so.
     pub(super) fn of(device: Option<(Device, usize)>, columns: &mut Columns) -> Division {
-        let mut division = Division { device, finishes: Vec::new(), warning: None };
+        let mut division = Division { device, makes: Vec::new(), warning: None };
         let Some((device, _)) = &division.device else { return division };
         let parts = columns.iter().map(|(_, decode)| decode.for_device());
         let parts: Vec<Option<ForDevice>> = parts.collect();
@@ -41,10 +43,30 @@ impl Division {
         for (number, part) in parts.into_iter().enumerate() {
             if let Some(ForDevice { decode, finish }) = part {
                 columns[number].1 = decode;
-                division.finishes.push((number, finish));
+                division.makes.push((number, Make::Finished(finish)));
             }
         }
         division
+    }
+
+    /// A data set of `samples` samples that stays on the device.
+    ///
+    /// # Errors
+    /// There is no device, or it has no kernels; or see [`Plan::new`].
+    pub(super) fn resident(
+        device: Option<(Device, usize)>,
+        columns: &mut Columns,
+        residency: &Residency,
+        samples: u64,
+    ) -> Result<(Division, Plan)> {
+        let Some((device, slots)) = device else {
+            let text = "a data set stays on a device: name it with .device(Device::cuda(0)?, 3)";
+            return Err(Error::usage(text));
+        };
+        device.0.prepare()?;
+        let mut plan = Plan::new(residency, columns, samples, &*device.0)?;
+        let makes = std::mem::take(&mut plan.makes);
+        Ok((Division { device: Some((device, slots)), makes, warning: None }, plan))
     }
 
     /// Batches that stand on the device or are on their way.
@@ -60,8 +82,8 @@ impl Division {
         let Some((device, count)) = self.device else { return Ok(None) };
         // In the slab the keys come first.
         let name = |number: usize| recipe.names[number + 1].clone();
-        let finishes = self.finishes.into_iter();
-        let columns = finishes.map(|(number, finish)| (number + 1, name(number), Make::Finished(finish)));
+        let makes = self.makes.into_iter();
+        let columns = makes.map(|(number, make)| (number + 1, name(number), make));
         let work = Work::new(&recipe.layout, columns)?;
         Ok(Some(Arc::new(Slots::new(device.0, work, count.max(1), self.warning))))
     }

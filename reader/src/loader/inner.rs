@@ -8,6 +8,7 @@ use super::feed::IndexedFeed;
 use super::flow::{Flow, Room};
 use super::labour::IndexedLabour;
 use super::meter::Meter;
+use super::residency::Fit;
 use super::scout::Scout;
 use crate::batch::{Names, Shelf};
 use crate::device::slot::Slots;
@@ -23,6 +24,9 @@ pub(crate) struct Progress {
     /// Samples of that epoch that were delivered, on all ranks together.
     pub(crate) position: u64,
 }
+
+/// Fills what stays on the device, unless that was done.
+pub(crate) type Fill = Box<dyn Fn() -> Result<()> + Send + Sync>;
 
 /// What a loader and its epochs share.
 pub(crate) struct Inner {
@@ -41,6 +45,8 @@ pub(crate) struct Inner {
     pub(crate) shelf: Arc<Shelf>,
     /// Slabs on the device, if batches go to one.
     pub(crate) slots: Option<Arc<Slots>>,
+    /// What stays on the device, and what fills it.
+    pub(crate) resident: Option<(Fit, Fill)>,
     pub(crate) bad: Arc<BadList>,
     pub(crate) progress: Mutex<Progress>,
     /// Where the first epoch begins, if a state was given.
@@ -59,6 +65,11 @@ impl Inner {
 
     pub(crate) fn progress(&self) -> MutexGuard<'_, Progress> {
         self.progress.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Has what stays on the device brought there.
+    pub(crate) fn fill(&self) -> Result<()> {
+        self.resident.as_ref().map_or(Ok(()), |(_, fill)| fill())
     }
 
     pub(crate) fn steps(&self, position: u64) -> Result<Steps> {
