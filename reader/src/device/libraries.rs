@@ -21,7 +21,7 @@ impl Libraries {
     /// Files to try, the best first, for the library `name` (`nvrtc`): what the environment variable
     /// `TARFLUME_NVRTC` names, and nothing else if it is set; those of the packages; those that the
     /// system's loader finds; those of CUDA's own folder.
-    pub(crate) fn candidates(&self, name: &str) -> Vec<PathBuf> {
+    pub fn candidates(&self, name: &str) -> Vec<PathBuf> {
         if let Some(named) = env::var_os(format!("TARFLUME_{}", name.to_uppercase())) {
             return vec![named.into()];
         }

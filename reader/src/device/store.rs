@@ -40,7 +40,9 @@ impl Kept {
     /// # Errors
     /// The device has not so much; it was asked for before.
     pub(crate) fn allocate(&self, driver: &Arc<dyn Driver>) -> Result<()> {
-        let bytes = usize::try_from(self.bytes().max(1)).unwrap_or(usize::MAX);
+        // What a kernel sees of the last row ends as far behind it as it begins.
+        let bytes = self.bytes().saturating_add(self.head).max(1);
+        let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
         let held = Held { driver: driver.clone(), memory: driver.allocate(bytes)? };
         let twice = || Error::new(ErrorKind::Device, "these rows have their memory already");
         self.held.set(held).map_err(|_| twice())
