@@ -32,6 +32,7 @@
 //!
 //! **GPUs.** burn has no public way to make a tensor of memory that is in a GPU already: its backends have memory of
 //! their own, and take data of the host. So `Loader::device_epoch` has no adapter here; use `Loader::epoch`.
+#![forbid(unsafe_code)]
 
 mod data;
 mod held;

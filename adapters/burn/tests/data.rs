@@ -9,9 +9,8 @@ use tarflume::{Batch, ErrorKind};
 use tarflume_adapter_samples::{BOOL, COLUMNS, SAMPLES, Samples, bytes};
 use tarflume_burn::Data;
 
-const NAMES: [&str; 12] = [
-    "u8", "i8", "u16", "i16", "u32", "i32", "u64", "i64", "f16", "f32", "f64", "bool",
-];
+const NAMES: [&str; 12] =
+    ["u8", "i8", "u16", "i16", "u32", "i32", "u64", "i64", "f16", "f32", "f64", "bool"];
 const TYPES: [Burn; 12] = [
     Burn::U8,
     Burn::I8,
@@ -74,8 +73,7 @@ fn tensors_hold_what_the_columns_hold_while_the_loader_goes_on() {
         for batch in loader.epoch(epoch) {
             let batch = Arc::new(batch.unwrap());
             let [images, labels, floats] = batch.data(["u8", "i64", "f32"]).unwrap();
-            let right: Vec<_> =
-                [0, 7, 9].map(|n| bytes(COLUMNS[n], batch.ordinals())).into();
+            let right: Vec<_> = [0, 7, 9].map(|n| bytes(COLUMNS[n], batch.ordinals())).into();
             kept.push((
                 right,
                 Tensor::<4, Int>::from_data(images, (&device, Burn::U8)),

@@ -32,7 +32,9 @@ impl Tensors for DeviceBatch {
     fn tensors<const N: usize>(self, names: [&str; N], device: &Device) -> Result<[Tensor; N]> {
         match device {
             #[cfg(feature = "cuda")]
-            Device::Cuda(cuda) => crate::device::taken(self, |from| each(names, |name| from.tensor(name)), cuda),
+            Device::Cuda(cuda) => {
+                crate::device::taken(self, |from| each(names, |name| from.tensor(name)), cuda)
+            }
             _ => self.host().tensors(names, device),
         }
     }

@@ -89,7 +89,10 @@ fn what_candle_has_no_tensor_for_is_named_with_a_way_out() {
         ("u16", "column 'u16' holds U16, and candle has no such type: store it as one of U8, I16,"),
         ("i8", "column 'i8' holds I8, and"),
         ("u64", "column 'u64' holds U64, and"),
-        ("txt", "the rows of column 'txt' have different lengths: take batch.column(\"txt\")?.padded(value)?"),
+        (
+            "txt",
+            "the rows of column 'txt' have different lengths: take batch.column(\"txt\")?.padded(value)?",
+        ),
         ("nought", "no column 'nought'; there are: u8, i8"),
     ] {
         let error = (&batch).tensors(["u8", name], &Device::Cpu).unwrap_err();

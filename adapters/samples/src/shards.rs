@@ -43,7 +43,8 @@ fn row(name: &str, dtype: DType, shape: &[usize], ordinal: u64) -> Vec<u8> {
     let salt = name.bytes().map(u64::from).sum::<u64>() + 31 * ordinal;
     let byte = |n: usize| (salt + 7 * n as u64) as u8;
     // Without NaNs, so that numbers can be compared, too.
-    let tame = |n: usize| if n % dtype.size() == dtype.size() - 1 { byte(n) & 0x3B } else { byte(n) };
+    let tame =
+        |n: usize| if n % dtype.size() == dtype.size() - 1 { byte(n) & 0x3B } else { byte(n) };
     (0..length).map(|n| if dtype == DType::Bool { byte(n) & 1 } else { tame(n) }).collect()
 }
 

@@ -36,6 +36,7 @@
 //!
 //! libtorch computes in CUDA's legacy default stream unless it is told otherwise, which tch can't. A program that
 //! sets another one in C++ or Python has that stream wait for the legacy one before it uses the tensors.
+#![deny(unsafe_code)]
 
 mod host;
 mod kind;

@@ -132,7 +132,8 @@ fn the_default_stream_of_another_thread_is_waited_for_through_the_legacy_stream(
         let before = [Stream::PER_THREAD, Stream::LEGACY].map(|stream| played.marked(stream));
         drop(batch);
         let after = [Stream::PER_THREAD, Stream::LEGACY].map(|stream| played.marked(stream));
-        let grown: Vec<_> = before.iter().zip(after).map(|(before, after)| after - before).collect();
+        let grown: Vec<_> =
+            before.iter().zip(after).map(|(before, after)| after - before).collect();
         let right = if marked == Stream::LEGACY { [0, 1] } else { [1, 0] };
         assert_eq!(grown, right, "marks in the thread's own stream and in the legacy one");
     }
