@@ -38,11 +38,14 @@ fn compare(batch: &Batch, made: &[TensorData; 12]) {
 fn data_hold_what_the_columns_hold() {
     let samples = Samples::new();
     for rows in [1, 4, SAMPLES] {
+        let mut seen = 0;
         for batch in samples.loader(rows).build().unwrap().epoch(0) {
             let batch = Arc::new(batch.unwrap());
             compare(&batch, &batch.data(NAMES).unwrap());
             compare(&batch, &Batch::data(&batch, NAMES).unwrap());
+            seen += batch.len() as u64;
         }
+        assert_eq!(seen, SAMPLES);
     }
 }
 

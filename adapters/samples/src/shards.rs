@@ -3,7 +3,7 @@
 
 use tarflume::column::DType;
 use tarflume::decode::raw::Raw;
-use tarflume::{Batch, Loader, LoaderBuilder, OnBad};
+use tarflume::{Batch, Loader, LoaderBuilder, OnBad, Remainder};
 use tarflume_formats::ShardWriter;
 use tarflume_formats::shard::Durability;
 use tempfile::TempDir;
@@ -81,9 +81,10 @@ impl Samples {
         Samples { dir }
     }
 
-    /// A loader of all columns, in batches of so many rows; `txt` has rows of different lengths.
+    /// A loader of all columns, in batches of so many rows, the last one smaller; `txt` has rows of different lengths.
     pub fn loader(&self, rows: u64) -> LoaderBuilder {
-        let builder = Loader::builder(self.dir.path()).batch(rows).threads(2);
+        let builder =
+            Loader::builder(self.dir.path()).batch(rows).remainder(Remainder::Uneven).threads(2);
         let all = COLUMNS.into_iter().chain([BOOL]);
         let add = |builder: LoaderBuilder, (name, dtype, shape): (&str, DType, &[usize])| {
             builder.column(name, Raw::new(name).dtype(dtype).shape(shape))
