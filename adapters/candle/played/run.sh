@@ -21,3 +21,4 @@ export RUSTFLAGS="-L native=$out -C relro-level=off -C link-arg=-Wl,--unresolved
 export LD_LIBRARY_PATH="$out" FAKECUDA_DEVICES=2 FAKECUDA_DELAY_US=20-2000
 cd "$here/../.."
 cargo test -p tarflume-candle --features cuda --locked --test cuda
+cargo clippy -p tarflume-candle --features cuda --locked --all-targets -- -D warnings
