@@ -30,8 +30,8 @@
 //! when burn has dropped the data: none is copied here. What burn does then is the backend's: one on a GPU copies
 //! over the bus, one on the CPU may keep the memory or copy it. Of a [`tarflume::Batch`] the rows are copied once.
 //!
-//! **GPUs.** burn has no public way to make a tensor of memory that is in a GPU already: its backends have memory of
-//! their own, and take data of the host. So `Loader::device_epoch` has no adapter here; use `Loader::epoch`.
+//! **GPUs.** burn's tensors are made of data of the host; its backends keep memory of their own, and 0.22 has no call
+//! that we know of for memory that somebody else has in a GPU. So `Loader::device_epoch` has no adapter here; use `Loader::epoch`.
 #![forbid(unsafe_code)]
 
 mod data;
