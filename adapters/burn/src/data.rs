@@ -69,6 +69,7 @@ fn of(column: &Column<'_>) -> Result<Burn> {
         DType::U64 => Burn::U64,
         DType::I64 => Burn::I64,
         DType::F16 => Burn::F16,
+        DType::Bf16 => Burn::BF16,
         DType::F32 => Burn::F32,
         DType::F64 => Burn::F64,
         DType::Bool if column.bytes().iter().all(|byte| *byte < 2) => Burn::Bool(BoolStore::Native),

@@ -72,6 +72,7 @@ impl Readable<'_> {
             Candle::I32 => self.copied::<i32>(&column),
             Candle::I64 => self.copied::<i64>(&column),
             Candle::F16 => self.copied::<half::f16>(&column),
+            Candle::BF16 => self.copied::<half::bf16>(&column),
             Candle::F32 => self.copied::<f32>(&column),
             _ => self.copied::<f64>(&column),
         };

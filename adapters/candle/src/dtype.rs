@@ -13,12 +13,13 @@ pub(crate) fn of(name: &str, dtype: DType) -> Result<Candle> {
         DType::I32 => Candle::I32,
         DType::I64 => Candle::I64,
         DType::F16 => Candle::F16,
+        DType::Bf16 => Candle::BF16,
         DType::F32 => Candle::F32,
         DType::F64 => Candle::F64,
         other => {
             return Err(Error::usage(format!(
                 "column '{name}' holds {other:?}, and candle has no such type: store it as one of U8, I16, I32, \
-                 U32, I64, F16, F32, F64, or convert the elements of the host's column"
+                 U32, I64, F16, Bf16, F32, F64, or convert the elements of the host's column"
             )));
         }
     })

@@ -21,6 +21,7 @@ pub(crate) fn tensor(batch: &Batch, name: &str, device: &Device) -> Result<Tenso
         Candle::I32 => copied::<i32>(column, device),
         Candle::I64 => copied::<i64>(column, device),
         Candle::F16 => copied::<half::f16>(column, device),
+        Candle::BF16 => copied::<half::bf16>(column, device),
         Candle::F32 => copied::<f32>(column, device),
         _ => copied::<f64>(column, device),
     }

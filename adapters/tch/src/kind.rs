@@ -13,13 +13,14 @@ pub(crate) fn of(name: &str, dtype: DType) -> Result<Kind> {
         DType::I32 => Kind::Int,
         DType::I64 => Kind::Int64,
         DType::F16 => Kind::Half,
+        DType::Bf16 => Kind::BFloat16,
         DType::F32 => Kind::Float,
         DType::F64 => Kind::Double,
         DType::Bool => Kind::Bool,
         other => {
             return Err(Error::usage(format!(
                 "column '{name}' holds {other:?}, and tch has no such type: store it as one of U8, I8, I16, I32, \
-                 I64, F16, F32, F64, Bool, or convert the elements of the host's column"
+                 I64, F16, Bf16, F32, F64, Bool, or convert the elements of the host's column"
             )));
         }
     })

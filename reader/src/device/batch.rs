@@ -116,6 +116,11 @@ impl DeviceBatch {
         self.host.columns().filter_map(|column| self.column(column.name()).ok())
     }
 
+    /// Whether the device made the column of this name: the host's is what it was made of.
+    pub fn makes(&self, name: &str) -> bool {
+        self.shared.slots().work.made(name).is_some()
+    }
+
     /// The column of this name.
     ///
     /// # Errors
