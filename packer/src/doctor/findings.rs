@@ -103,20 +103,20 @@ fn driver(facts: &Facts) -> Vec<Finding> {
 fn of_gpu(facts: &Facts, gpu: &Gpu) -> Vec<Finding> {
     let mut found = link(gpu);
     let allowed = facts.machine.processors_allowed_list.as_deref();
-    if let (Some(near), Some(allowed)) = (gpu.near_processors.as_deref(), allowed) {
-        if facts.machine.memory_nodes > 1 && !cpulist::meet(near, allowed) {
-            let what = format!(
-                "it hangs on processors {near}, and this process may run on {allowed} alone"
-            );
-            let cost = "each batch crosses the link between the processors";
-            let advice = match gpu.memory_node {
-                Some(node) => {
-                    format!("numactl --cpunodebind={node} COMMAND, or ask for processors {near}")
-                }
-                None => format!("taskset -c {near} COMMAND, or ask for these processors"),
-            };
-            found.push(finding("far-processors", what, cost, advice));
-        }
+    if let (Some(near), Some(allowed)) = (gpu.near_processors.as_deref(), allowed)
+        && facts.machine.memory_nodes > 1
+        && !cpulist::meet(near, allowed)
+    {
+        let what =
+            format!("it hangs on processors {near}, and this process may run on {allowed} alone");
+        let cost = "each batch crosses the link between the processors";
+        let advice = match gpu.memory_node {
+            Some(node) => {
+                format!("numactl --cpunodebind={node} COMMAND, or ask for processors {near}")
+            }
+            None => format!("taskset -c {near} COMMAND, or ask for these processors"),
+        };
+        found.push(finding("far-processors", what, cost, advice));
     }
     let slowed: Vec<_> = gpu.slowed_by.iter().filter(|by| *by != "power cap").cloned().collect();
     if !slowed.is_empty() {
@@ -146,24 +146,23 @@ fn link(gpu: &Gpu) -> Vec<Finding> {
     let look = gpu.pci_address.as_ref().map_or("nvidia-smi -q -d PCI".to_string(), |address| {
         format!("sudo lspci -vv -s {address} | grep -E 'LnkCap|LnkSta'")
     });
-    if let (Some(now @ 1..), Some(most)) = (link.width, link.width_max) {
-        if now < most {
-            let what = format!("its link has {now} lanes and could have {most}");
-            let cost = format!("copies take {:.1} times as long", most as f64 / now as f64);
-            let advice = format!(
-                "look: {look}; then seat the card anew, or look for bifurcation in the BIOS"
-            );
-            found.push(finding("narrow-link", what, cost, advice));
-        }
+    if let (Some(now @ 1..), Some(most)) = (link.width, link.width_max)
+        && now < most
+    {
+        let what = format!("its link has {now} lanes and could have {most}");
+        let cost = format!("copies take {:.1} times as long", most as f64 / now as f64);
+        let advice =
+            format!("look: {look}; then seat the card anew, or look for bifurcation in the BIOS");
+        found.push(finding("narrow-link", what, cost, advice));
     }
     let works = gpu.sm_percent.is_some_and(|percent| percent > 0);
-    if let (Some(now @ 1..), Some(most)) = (link.generation, link.generation_max) {
-        if now < most && works {
-            let what =
-                format!("its link is PCIe {now} while it computes, and could be PCIe {most}");
-            let cost = format!("copies take about {} times as long", 1u64 << (most - now).min(6));
-            found.push(finding("slow-link", what, cost, format!("look: {look}")));
-        }
+    if let (Some(now @ 1..), Some(most)) = (link.generation, link.generation_max)
+        && now < most
+        && works
+    {
+        let what = format!("its link is PCIe {now} while it computes, and could be PCIe {most}");
+        let cost = format!("copies take about {} times as long", 1u64 << (most - now).min(6));
+        found.push(finding("slow-link", what, cost, format!("look: {look}")));
     }
     found
 }
@@ -190,17 +189,18 @@ fn host(facts: &Facts) -> Vec<Finding> {
         );
         found.push(finding("few-files", what, cost, "ulimit -n 16384"));
     }
-    if let Some(locked) = limits.locked_memory_bytes.filter(|locked| *locked < PINNED_BYTES) {
-        if !facts.gpus.is_empty() && !limits.locked_memory_exempt {
-            let what = format!(
-                "{} may be locked, and a loader of 256 pictures of 224 x 224 pins up to {}",
-                units::bytes(locked),
-                units::bytes(PINNED_BYTES)
-            );
-            let cost = "most drivers pin all the same; where loader.stats() warns of it, copies are slower";
-            let advice = "ulimit -l unlimited (container: --ulimit memlock=-1)";
-            found.push(note(finding("locked-memory", what, cost, advice)));
-        }
+    if let Some(locked) = limits.locked_memory_bytes.filter(|locked| *locked < PINNED_BYTES)
+        && !facts.gpus.is_empty()
+        && !limits.locked_memory_exempt
+    {
+        let what = format!(
+            "{} may be locked, and a loader of 256 pictures of 224 x 224 pins up to {}",
+            units::bytes(locked),
+            units::bytes(PINNED_BYTES)
+        );
+        let cost = "most drivers pin all the same; where loader.stats() warns, copies are slower";
+        let advice = "ulimit -l unlimited (container: --ulimit memlock=-1)";
+        found.push(note(finding("locked-memory", what, cost, advice)));
     }
     if let Some(shared) = limits.shared_memory_bytes.filter(|shared| *shared < SMALL_SHARED) {
         let what = format!("/dev/shm has {}", units::bytes(shared));
