@@ -18,14 +18,14 @@ use crate::interrupt::{self, Stop};
 
 const AFTER: &str = "\
 Examples:
-  pack doctor                          the machine, its limits, its GPUs; what is wrong, what it costs, what to type
+  pack doctor                          what is wrong here, what it costs, what to type
   pack doctor --json | jq .findings    the same for programs
-  pack doctor --watch 1                a line for each GPU every second, while you train elsewhere; Ctrl-C: the means
+  pack doctor --watch 1                each GPU every second, while you train; Ctrl-C: the means
   pack doctor --watch 0.5 --count 20   ten seconds
 
-SM is the part of the time in which at least one kernel ran, as nvidia-smi tells it, too: a GPU may show 100 % and
-have room. Memory busy is the part in which its memory was read or written. Nothing is changed, no memory of a
-GPU is taken, and a machine without a GPU is all right.
+SM is the part of the time in which at least one kernel ran, as nvidia-smi tells it, too: a GPU may
+show 100 % and have room. Memory busy is the part in which its memory was read or written. Nothing
+is changed, no memory of a GPU is taken, and a machine without a GPU is all right.
 
 Exit codes: 0 nothing costs speed   1 something does   2 nothing to watch   75 try again";
 
