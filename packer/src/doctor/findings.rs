@@ -122,7 +122,12 @@ fn of_gpu(facts: &Facts, gpu: &Gpu) -> Vec<Finding> {
     if !slowed.is_empty() {
         let what = format!("its clocks are slowed by {}", slowed.join(" and "));
         let advice = "look at cooling and power: nvidia-smi -q -d PERFORMANCE,TEMPERATURE,POWER";
-        found.push(finding("slowed", what, "it computes at half its speed or less", advice));
+        found.push(finding(
+            "slowed",
+            what,
+            "it computes more slowly; at half the clock or less where hardware does it",
+            advice,
+        ));
     }
     if let Some(errors @ 1..) = gpu.ecc_uncorrected {
         let what = format!(
