@@ -237,6 +237,15 @@ fn facts<'py>(py: Python<'py>, stats: &Stats) -> PyResult<Bound<'py, PyDict>> {
     facts.set_item("starved", stats.starved())?;
     facts.set_item("bottleneck", format!("{:?}", stats.bottleneck()).to_lowercase())?;
     facts.set_item("verdict", stats.verdict())?;
+    facts.set_item("hidden", stats.hidden())?;
+    let ring = stats.ring.map(|ring| {
+        let said = PyDict::new(py);
+        said.set_item("asked", ring.asked)?;
+        said.set_item("missing", ring.missing)?;
+        said.set_item("occupancy", ring.occupancy())?;
+        PyResult::Ok(said)
+    });
+    facts.set_item("ring", ring.transpose()?)?;
     let stages = PyDict::new(py);
     for stage in &stats.stages {
         let of = PyDict::new(py);

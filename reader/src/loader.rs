@@ -45,7 +45,7 @@ pub use builder::LoaderBuilder;
 pub use device_epoch::DeviceEpoch;
 pub use epoch::Epoch;
 pub use residency::{Fit, Residency};
-pub use stats::{StageStats, Stats};
+pub use stats::{RingStats, StageStats, Stats};
 pub use stream_builder::StreamLoaderBuilder;
 pub use stream_loader::{StreamEpoch, StreamLoader};
 pub use verdict::Bottleneck;

@@ -25,6 +25,8 @@ pub struct DeviceEpoch {
     feeding: Option<Feeding>,
     /// What was found by `ready`.
     found: Option<Found>,
+    /// Whether the batch that is waited for was asked for.
+    asked: bool,
     over: bool,
 }
 
@@ -42,7 +44,7 @@ impl DeviceEpoch {
             Err(error) => (None, Some(Found::Failed(error))),
         };
         let account = Account::new(inner, epoch, steps, all_bad);
-        DeviceEpoch { line, account, feeding, found, over: false }
+        DeviceEpoch { line, account, feeding, found, asked: false, over: false }
     }
 
     /// Its number.
@@ -67,6 +69,7 @@ impl DeviceEpoch {
             return true;
         }
         self.line.asks();
+        self.ask();
         self.found = self.feeding.as_ref().map_or(Some(Found::End), |feeding| feeding.take(most));
         self.found.is_some()
     }
@@ -74,6 +77,18 @@ impl DeviceEpoch {
     /// Counts what the caller spent to make something else of the last batch.
     pub fn charge(&self, busy: Duration) {
         self.line.charge(busy);
+    }
+
+    /// Counts how full the slots are when a batch is asked for.
+    fn ask(&mut self) {
+        if let (false, Some(feeding)) = (self.asked, &self.feeding) {
+            self.asked = true;
+            let occupied = feeding.occupied();
+            // The end is no batch.
+            if self.account.remaining() > 0 {
+                self.line.meter().asked(occupied);
+            }
+        }
     }
 
     /// What comes next, waited for.
@@ -134,6 +149,8 @@ impl Iterator for DeviceEpoch {
         if self.over {
             return None;
         }
+        self.ask();
+        self.asked = false;
         let next = self.found().map(|found| {
             let (batch, fed) = found?;
             self.account.took(batch.host(), fed.bad, fed.position).map(|()| batch)

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::stats::{StageStats, Stats};
+use super::stats::{RingStats, StageStats, Stats};
 use crate::decode::Scratch;
 use crate::decode::blocks::Blocks;
 use crate::decode::calls::Calls;
@@ -53,6 +53,8 @@ pub(crate) struct Meter {
     pub(crate) full: Counter,
     /// Time in which an epoch was running.
     pub(crate) running: Counter,
+    /// How full a device's slots were; locked once a batch.
+    ring: Mutex<RingStats>,
     /// What decoders counted; locked once a task.
     decoders: Mutex<(Blocks, Calls)>,
 }
@@ -73,12 +75,22 @@ impl Meter {
             starved: counter(),
             full: counter(),
             running: counter(),
+            ring: Mutex::default(),
             decoders: Mutex::default(),
         }
     }
 
     fn decoders(&self) -> MutexGuard<'_, (Blocks, Calls)> {
         self.decoders.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A batch was asked for while batches stood ready in so many slots of all.
+    pub(crate) fn asked(&self, (ready, slots): (usize, usize)) {
+        let mut ring = self.ring.lock().unwrap_or_else(PoisonError::into_inner);
+        ring.asked += 1;
+        ring.missing += u64::from(ready == 0);
+        ring.ready += ready as u64;
+        ring.slots += slots as u64;
     }
 
     /// Takes over what decoders counted.
@@ -123,12 +135,14 @@ impl Meter {
         stages.extend([upload, transform].into_iter().filter(|stage| stage.items > 0));
         stages.push(consumer);
         let (blocks, calls) = *self.decoders();
+        let ring = *self.ring.lock().unwrap_or_else(PoisonError::into_inner);
         Stats {
             threads: self.threads as usize,
             running: self.running.busy(),
             stages,
             blocks,
             calls,
+            ring: (ring.asked > 0).then_some(ring),
             warning: None,
             stream: self.stream,
         }

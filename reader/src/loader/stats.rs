@@ -24,6 +24,27 @@ pub struct StageStats {
     pub bytes: u64,
 }
 
+/// How the slots of a device stood when the consumer asked for a batch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct RingStats {
+    /// Batches that were asked for.
+    pub asked: u64,
+    /// Of those, the ones that stood in no slot yet.
+    pub missing: u64,
+    /// Slots in which a batch stood ready, added up over all that were asked for.
+    pub ready: u64,
+    /// Slots, added up likewise.
+    pub slots: u64,
+}
+
+impl RingStats {
+    /// The share of slots that held a batch when one was asked for, 0 to 1. Full slots wait for the
+    /// consumer, empty ones are waited for.
+    pub fn occupancy(&self) -> f64 {
+        share(self.ready as f64, self.slots as f64)
+    }
+}
+
 /// Where the time of a loader went since it was made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stats {
@@ -37,6 +58,8 @@ pub struct Stats {
     pub blocks: Blocks,
     /// What functions that the user handed in cost, as a part of decoding.
     pub calls: Calls,
+    /// How full a device's slots were, if batches go to one.
+    pub ring: Option<RingStats>,
     /// What slows copies to the device down: memory that could not be pinned.
     pub warning: Option<String>,
     pub(super) stream: bool,
@@ -46,6 +69,14 @@ impl Stats {
     /// The stage of this name.
     pub fn stage(&self, name: &str) -> Option<&StageStats> {
         self.stages.iter().find(|stage| stage.name == name)
+    }
+
+    /// At least this share of the time that copies to a device took, 0 to 1, was hidden behind the consumer's
+    /// work: he was not waiting for a batch then.
+    pub fn hidden(&self) -> Option<f64> {
+        let upload = self.stage("upload")?;
+        let waited = self.stage("consumer").map_or(0.0, |stage| stage.waiting_input.as_secs_f64());
+        Some(1.0 - share(waited, upload.busy.as_secs_f64()).min(1.0))
     }
 
     pub(super) fn busy(&self, name: &str) -> f64 {
@@ -102,7 +133,20 @@ impl fmt::Display for Stats {
             let share = 100.0 * share(seconds, self.running.as_secs_f64());
             writeln!(
                 f,
-                "Copies to the device: {rate:.1} GB/s, under way {share:.0} % of the time"
+                "Copies to the device: {rate:.1} GB/s, under way {share:.0} % of the time, of which at least \
+                 {:.0} % hidden behind the consumer's work",
+                100.0 * self.hidden().unwrap_or(0.0)
+            )?;
+        }
+        if let Some(ring) = self.ring.filter(|ring| ring.asked > 0) {
+            let asked = ring.asked as f64;
+            let (ready, slots) = (ring.ready as f64 / asked, ring.slots as f64 / asked);
+            let missing = 100.0 * share(ring.missing as f64, asked);
+            writeln!(
+                f,
+                "Ring: {ready:.1} of {slots:.1} slots ready when a batch was asked for; {missing:.1} % of {} batches \
+                 were not there yet",
+                ring.asked
             )?;
         }
         if let Some(warning) = &self.warning {

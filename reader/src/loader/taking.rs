@@ -49,6 +49,10 @@ impl Taking {
         }
     }
 
+    pub(crate) fn meter(&self) -> &Meter {
+        &self.meter
+    }
+
     /// The line, for somebody else to take from; none if it was not begun, and why not.
     pub(crate) fn flow(&mut self) -> Result<Option<Arc<Flow>>> {
         match self.failed.take() {

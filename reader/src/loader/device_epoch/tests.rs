@@ -96,7 +96,13 @@ fn every_batch_arrives_whole_with_slow_and_fast_consumers() {
                 played.drain(stream);
             }
             assert_eq!(seen.load(Ordering::SeqCst), 2 * (10 + 4));
-            assert_eq!(loader.stats().stage("upload").unwrap().items, 20);
+            let stats = loader.stats();
+            assert_eq!(stats.stage("upload").unwrap().items, 20);
+            let ring = stats.ring.unwrap();
+            assert_eq!((ring.asked, ring.missing <= 20), (20, true));
+            assert!(ring.slots >= 20 * slots as u64 && ring.ready <= ring.slots, "{ring:?}");
+            assert!((0.0..=1.0).contains(&stats.hidden().unwrap()));
+            assert!(stats.to_string().contains("slots ready when a batch was asked for"));
             drop(loader);
             assert_eq!(played.used(), 0, "device memory is left");
         }
