@@ -56,7 +56,7 @@ def read(column, stream=None):
 
 def run(driver: pathlib.Path, shards: pathlib.Path, text: str, **knobs: str) -> str:
     program = PROGRAM + textwrap.dedent(text)
-    env = os.environ | {"LD_LIBRARY_PATH": str(driver)} | knobs
+    env = os.environ | {"LD_LIBRARY_PATH": str(driver), "TARFLUME_NVRTC": str(driver / "libnvrtc.so")} | knobs
     done = subprocess.run([sys.executable, "-c", program, str(shards)], env=env, text=True, capture_output=True,
                           check=False, timeout=120)
     assert done.returncode == 0, done.stderr

@@ -157,3 +157,27 @@ impl Nvrtc {
         Err(Error::new(ErrorKind::Device, text))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::device::kernel::SOURCE;
+
+    /// `TARFLUME_NVRTC=.../libnvrtc.so.12 cargo test --features cuda -- --ignored the_real_compiler`
+    #[test]
+    #[ignore = "needs NVIDIA's library"]
+    fn the_real_compiler_makes_code_for_every_target() {
+        let compiler = Nvrtc::find(&Libraries::default()).unwrap();
+        let source = CString::new(SOURCE).unwrap();
+        for target in [Target::Machine(90), Target::Machine(80), Target::Portable(75)] {
+            let code = compiler.compile(&source, target).unwrap();
+            let begins: &[u8] = if compiler.makes(Target::Machine(90)) { b"\x7fELF" } else { b"//" };
+            let portable = matches!(target, Target::Portable(_));
+            assert!(code.starts_with(if portable { b"//" } else { begins }), "{target:?}");
+        }
+        let error = compiler.compile(&source, Target::Machine(7)).unwrap_err();
+        assert!(error.text().contains("sm_7"), "{error}");
+        let error = compiler.compile(c"int x = ;", Target::Portable(80)).unwrap_err();
+        assert!(error.text().contains("tarflume.cu(1)"), "{error}");
+    }
+}
