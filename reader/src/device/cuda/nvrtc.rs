@@ -2,7 +2,8 @@
 //!
 //! A room with unsafe code: calls of its C functions. What they rely on, and why it holds:
 //! - the functions have the types of NVIDIA's nvrtc.h, which has kept them since version 8;
-//! - the library stays loaded as long as the functions that came from it: they are in one value;
+//! - the library stays loaded until the process ends, as the functions that came from it may need it, and it
+//!   does not like to be unloaded;
 //! - texts end in a zero, and buffers have the length that the library named.
 #![allow(unsafe_code)]
 
@@ -36,7 +37,6 @@ pub(super) struct Nvrtc {
     ptx: (Size, Get),
     /// Not before version 11.1.
     cubin: Option<(Size, Get)>,
-    _library: Library,
 }
 
 /// What is asked for.
@@ -76,7 +76,7 @@ impl Nvrtc {
         }
         let pair = |size, get| Some((size, get));
         let cubin = symbol!(b"nvrtcGetCUBINSize\0").ok().zip(symbol!(b"nvrtcGetCUBIN\0").ok());
-        Some(Nvrtc {
+        let found = Nvrtc {
             path,
             create: symbol!(b"nvrtcCreateProgram\0").ok()?,
             compile: symbol!(b"nvrtcCompileProgram\0").ok()?,
@@ -87,8 +87,9 @@ impl Nvrtc {
             )?,
             ptx: pair(symbol!(b"nvrtcGetPTXSize\0").ok()?, symbol!(b"nvrtcGetPTX\0").ok()?)?,
             cubin,
-            _library: library,
-        })
+        };
+        std::mem::forget(library);
+        Some(found)
     }
 
     /// Whether it can be asked for this.
