@@ -3,7 +3,8 @@
 //! Floors: `driver` (what is asked of a device) and `ring` (which slot may be used when; pure) < `slot`
 //! (a slab on the device and its marks) < `line` (between the thread that copies and the consumer) <
 //! [`batch`] < `feeding` (that thread). `cuda` is a driver; the loader puts it together. Beside them
-//! [`finish`] < [`crop`] < [`kernel`]: what a GPU can do to pictures, and the same on the host.
+//! [`finish`] < [`crop`] < [`kernel`]: what a GPU can do to pictures, and the same on the host; and
+//! `nvjpeg`: JPEGs decoded by a GPU, `share`: how many of them.
 
 pub mod batch;
 pub mod crop;
@@ -16,9 +17,14 @@ pub mod kernel;
 pub(crate) mod line;
 #[cfg(feature = "cuda")]
 mod numa;
+#[cfg(feature = "cuda")]
+#[doc(hidden)] // for this crate and its Python package, until their shape is settled
+pub mod nvjpeg;
 #[cfg(test)]
 pub(crate) mod played;
 pub(crate) mod ring;
+#[doc(hidden)]
+pub mod share;
 pub(crate) mod slot;
 
 use std::fmt;

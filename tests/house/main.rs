@@ -30,7 +30,7 @@ const READER_IN_PACKER: [&str; 6] = [
 ];
 
 /// The rooms in which unsafe code may stand.
-const UNSAFE_ROOMS: [&str; 17] = [
+const UNSAFE_ROOMS: [&str; 21] = [
     "formats/src/map.rs",
     "formats/src/map/guard.rs",
     "formats/src/map/ranges.rs",
@@ -46,6 +46,10 @@ const UNSAFE_ROOMS: [&str; 17] = [
     "reader/src/device/cuda/context.rs",
     "reader/src/device/cuda/pinned.rs",
     "reader/src/device/driver.rs",
+    "reader/src/device/nvjpeg.rs",
+    "reader/src/device/nvjpeg/context.rs",
+    "reader/src/device/nvjpeg/handle.rs",
+    "reader/src/device/nvjpeg/symbols.rs",
     "reader/src/slab.rs",
     "reader/src/slab/block.rs",
 ];
