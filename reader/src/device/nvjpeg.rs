@@ -118,11 +118,13 @@ impl Nvjpeg {
         backend: Backend,
         context: Context,
     ) -> Result<(Hands, (u32, u32)), String> {
-        const VIDEO: &str = "in a container, the driver's video capability must be asked for";
+        const VIDEO: &str = "no JPEG engine can be used: the chip has none, or, in a container, the driver's \
+                             video capability was not asked for";
         let hardware = backend == Backend::Hardware;
-        let said = |status: Status| match hardware {
-            true => format!("{status}: no JPEG engine can be used ({VIDEO})"),
-            false => status.to_string(),
+        // ARCH_MISMATCH and IMPLEMENTATION_NOT_SUPPORTED: there is nothing that could fail.
+        let said = |status: Status| match (hardware, status.0) {
+            (true, 7 | 9) => format!("{VIDEO} ({status})"),
+            _ => status.to_string(),
         };
         let flags = if library.version() >= [12, 1, 0] { INTERPOLATE } else { 0 };
         let functions = library.functions;
@@ -131,7 +133,7 @@ impl Nvjpeg {
             .map_err(said)?;
         let engines = handle.engines().unwrap_or((0, 0));
         if hardware && engines.0 == 0 {
-            return Err(format!("the chip has no JPEG engines, or they can't be seen ({VIDEO})"));
+            return Err(VIDEO.into());
         }
         Hands::new(Arc::new(handle), hardware).map(|hands| (hands, engines)).map_err(said)
     }
@@ -141,7 +143,7 @@ impl Nvjpeg {
         self.backend
     }
 
-    /// JPEG engines of the chip, and cores of each; 0 where they can't be used.
+    /// JPEG engines of the chip that the library sees, and cores of each.
     pub fn engines(&self) -> (u32, u32) {
         self.engines
     }
@@ -159,7 +161,7 @@ impl Nvjpeg {
     /// Decodes pictures, in one call of the library for each number of channels, and says what became of
     /// each, in their order: damaged pictures and those of other kinds are refused, one by one. Pixels
     /// are there when the stream has come so far; a picture may be found damaged later by the device,
-    /// which then says nothing.
+    /// which then says nothing. Waits for the stream only where a call of the library failed.
     ///
     /// # Errors
     /// [`ErrorKind::Device`]: the thread's context is another than that of [`Nvjpeg::new`]; the device
