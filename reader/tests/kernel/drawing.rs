@@ -150,7 +150,8 @@ fn boxes_at_the_far_end_of_a_large_picture_are_exact_too() {
 /// The host refuses such boxes; should one arrive all the same, nothing outside the picture is read.
 #[test]
 fn boxes_that_are_none_read_nothing_outside() {
-    let nowhere = [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, -3.0, 0.0, 1e30, -1e30, 4.5];
+    // 2 pixels from the fifth on would be copied, were there as many.
+    let nowhere = [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, -3.5, 0.0, 1e30, 2.0, 4.0];
     let size = Size::new(5, 4);
     for format in [Format::Pixels, Format::Yuv420] {
         let bytes = format.bytes(size, 3).unwrap();
@@ -168,7 +169,7 @@ fn boxes_that_are_none_read_nothing_outside() {
         };
         let heads = Strides { bytes: &heads, stride: Head::BYTES };
         let store = Strides { bytes: &store, stride: bytes };
-        let drawn = Pictures::new(4096, Size::new(2, 3), 3).unwrap();
+        let drawn = Pictures::new(4096, Size::new(2, 2), 3).unwrap();
         let run = Run::of("draw").drawn(heads, Some(store), &drawn, &Finish::bytes());
         let out = run.grid((1, 64), 8).output(drawn.bytes());
         assert!(out.iter().all(|&byte| byte == colour || byte == 0), "a mean of {colour} alone");
@@ -217,10 +218,12 @@ fn heads_that_lie_give_zeros() {
     let mut host = vec![1; drawn.bytes()];
     Finish::bytes().draw_on_host(heads, store, &drawn, &mut host).unwrap();
     assert_eq!(host, out);
-    // Planes that become one channel; no store at all.
-    let mut head = right.clone();
-    head[4] = Format::Yuv420 as u8;
-    for (bytes, channels) in [(&head, 1), (&head, 4), (&right, 3)] {
+    // Planes that become one channel; sides whose product in four channels is 2^64; no store at all.
+    let (mut head, mut large) = (right.clone(), right.clone());
+    head[4..8].copy_from_slice(&(Format::Yuv420 as u32).to_ne_bytes());
+    large[8..12].copy_from_slice(&(1u32 << 31).to_ne_bytes());
+    large[12..16].copy_from_slice(&(1u32 << 31).to_ne_bytes());
+    for (bytes, channels) in [(&head, 1), (&head, 4), (&large, 4), (&right, 3)] {
         let drawn = Pictures::new(1, size, channels).unwrap();
         let heads = Strides { bytes, stride: Head::BYTES };
         let store = (channels != 3).then_some(store);
