@@ -11,10 +11,12 @@ pub mod batch;
 pub mod crop;
 #[cfg(feature = "cuda")]
 mod cuda;
+pub(crate) mod decoder;
 pub mod draw;
 pub(crate) mod driver;
 pub(crate) mod feeding;
 pub mod finish;
+pub(crate) mod fit;
 pub mod head;
 pub mod kernel;
 pub mod launch;
@@ -29,9 +31,10 @@ pub mod planes;
 #[cfg(test)]
 pub(crate) mod played;
 pub(crate) mod ring;
-#[doc(hidden)]
+pub(crate) mod region;
 pub mod share;
 pub(crate) mod slot;
+pub(crate) mod staged;
 pub(crate) mod store;
 pub(crate) mod work;
 

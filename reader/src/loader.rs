@@ -2,7 +2,7 @@
 //!
 //! Floors: `bound bad caught stats` (words) < `gathered` < `recipe` (columns) < `job` < `flow` (the line of
 //! batches) < `labour feed stream_labour stream_feed` (what is done in it) < `taking` (who takes them) <
-//! `inner epoch division` < `builder` < `stream_loader` < `stream_builder`, and this file above them.
+//! `staging` < `division` < `inner` < `decoding epoch device_epoch` < `builder` < `stream_loader` < `stream_builder`, and this file above them.
 
 mod account;
 mod bad;
@@ -10,6 +10,7 @@ mod bound;
 mod builder;
 mod caught;
 mod chosen;
+mod decoding;
 mod device_epoch;
 mod division;
 mod epoch;
@@ -22,6 +23,7 @@ mod labour;
 mod meter;
 mod recipe;
 mod scout;
+mod staging;
 mod stats;
 mod stream_builder;
 mod stream_feed;
@@ -40,7 +42,7 @@ pub use bad::{BadSample, OnBad};
 pub use builder::LoaderBuilder;
 pub use device_epoch::DeviceEpoch;
 pub use epoch::Epoch;
-pub use stats::{StageStats, Stats};
+pub use stats::{DecoderStats, StageStats, Stats};
 pub use stream_builder::StreamLoaderBuilder;
 pub use stream_loader::{StreamEpoch, StreamLoader};
 pub use verdict::Bottleneck;
@@ -176,7 +178,10 @@ impl Loader {
             slots.driver.reap();
             slots.warning()
         });
-        Stats { warning, ..self.inner.meter.stats() }
+        let staging = &self.inner.staging;
+        let warnings = warning.into_iter().chain(staging.warning());
+        let warning = warnings.reduce(|one, other| format!("{one}; {other}"));
+        Stats { warning, decoder: staging.stats(), ..self.inner.meter.stats() }
     }
 
     /// All samples that were bad so far, by ordinal.

@@ -3,6 +3,8 @@
 //! The chooser above decoders, geometry, resizing and output. The decision what is used comes first,
 //! from the header alone, so that no more is decoded than it needs.
 
+mod asking;
+
 use std::mem;
 use std::sync::Arc;
 
@@ -19,6 +21,7 @@ use super::turn::Turn;
 use super::{Decode, ForDevice, Sample, Scratch};
 use crate::column::{DType, Row, RowShape};
 use crate::device::finish::{self, Element};
+use crate::device::share::Share;
 use crate::error::{Error, ErrorKind, Result};
 
 /// A column of pictures.
@@ -49,6 +52,7 @@ pub struct Image {
     most_pixels: u64,
     reducing_gap: Option<f64>,
     stream: u64,
+    share: Option<Share>,
 }
 
 impl Image {
@@ -69,6 +73,7 @@ impl Image {
             most_pixels: Image::MOST_PIXELS,
             reducing_gap: Some(2.0),
             stream: 0,
+            share: None,
         }
     }
 
@@ -303,6 +308,7 @@ impl Decode for Image {
 
     fn validate(&self) -> Result<()> {
         self.transform.validate()?;
+        self.check_device_decoder()?;
         match self.elements {
             Elements::Single(by) | Elements::Half(by) | Elements::Brain(by) if !by.is_finite() => {
                 Err(Error::usage(format!("{by:?}: a standard deviation must not be 0")))
@@ -334,8 +340,9 @@ impl Decode for Image {
         let finish = finish.layout(self.layout);
         let bytes = Image { elements: Elements::Bytes, layout: Layout::Hwc, ..self.clone() };
         let fixed = matches!(self.transform.extent(), Extent::Fixed(_));
-        let gains = fixed && finish != finish::Finish::bytes();
-        gains.then(|| ForDevice { decode: Arc::new(bytes), finish })
+        let shared = self.shared();
+        let gains = fixed && (shared.is_some() || finish != finish::Finish::bytes());
+        gains.then(|| ForDevice { decode: Arc::new(bytes), finish, shared })
     }
 
     fn group(&self) -> usize {

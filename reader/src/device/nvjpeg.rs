@@ -1,18 +1,16 @@
 //! `Nvjpeg`: JPEGs decoded by the GPU, by a libnvjpeg that is found when it is asked for.
 //!
-//! Floors: `status` (its words and numbers), `places` (where it may be) and `fit` (which pictures) <
-//! `symbols` (its functions) < `library`; `context` < `handle` (its things) < this file, which decides what
-//! becomes of each picture of a batch: no picture has an effect on another.
+//! Floors: `status` (its words and numbers) < `symbols` (its functions) < `library`; `context` < `handle` (its
+//! things) < this file, which decides what becomes of each picture of a batch: no picture has an effect on
+//! another.
 //!
 //! A room with unsafe code: it hands on promises of the caller's, and gives none of its own but that
 //! an image is as large as what is written there.
 #![allow(unsafe_code)]
 
 mod context;
-mod fit;
 mod handle;
 mod library;
-mod places;
 mod status;
 mod symbols;
 
@@ -21,46 +19,20 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 pub use tarflume_jpeg::Scale;
 
-pub use self::fit::{Fit, takes};
 pub use self::library::{Found, Library};
 pub use self::status::Backend;
+pub use super::decoder::{Compressed, Verdict};
+pub use super::fit::{Fit, takes};
 
 use self::context::Context;
-use self::fit::checked;
 use self::handle::{Handle, Parser, State, Task, Wish};
 use self::status::{Format, Status};
 use self::symbols::Image;
+use super::fit::checked;
 use crate::error::{Error, ErrorKind, Result};
 
 /// Colours between samples are interpolated, as our own decoder does it. Known from 12.1 on.
 const INTERPOLATE: u32 = 1 << 5;
-
-/// A JPEG that is to be decoded, and the memory of the device that its pixels go to: row after row
-/// without gaps, `width * height * channels` bytes.
-#[derive(Debug, Clone, Copy)]
-pub struct Compressed<'a> {
-    /// The JPEG.
-    pub bytes: &'a [u8],
-    /// Address in the device's memory.
-    pub to: u64,
-    /// Columns at its scale: the stored ones by [`Scale::of`], before any turn.
-    pub width: u32,
-    /// Rows at its scale.
-    pub height: u32,
-    /// How much smaller than stored; only engines make pictures smaller ([`Nvjpeg::has_scales`]).
-    pub scale: Scale,
-    /// 1: luma; 3: red, green and blue.
-    pub channels: u8,
-}
-
-/// What became of a picture.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Verdict {
-    /// The device has it, or will: it is there when the stream has come so far.
-    Decoded,
-    /// It does not, for this reason; something may be in its memory all the same. Another decoder may.
-    Refused(String),
-}
 
 /// A decoder of JPEGs on a device.
 pub struct Nvjpeg {

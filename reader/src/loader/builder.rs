@@ -293,7 +293,8 @@ impl LoaderBuilder {
             self.columns = all_parts(&dataset)?;
         }
         let rows = usize::try_from(batch).unwrap_or(usize::MAX);
-        let division = Division::of(self.device, &mut self.columns);
+        let on_bad = self.policy.on_bad;
+        let mut division = Division::of(self.device, &mut self.columns, (rows, on_bad));
         let recipe = Arc::new(Recipe::new(self.columns, rows)?);
         known_parts(&dataset, &recipe)?;
         let chosen = Chosen {
@@ -330,6 +331,7 @@ impl LoaderBuilder {
             reads: Arc::new(MemoryShare::new("reading", shares.reads)),
         });
         let inner = Inner {
+            staging: division.take_staging(),
             slots: division.slots(&labour.with.recipe)?,
             labour: Arc::new(labour),
             ledger: Mutex::new(Ledger::new(order.data())),

@@ -1,10 +1,13 @@
 //! `Division`: which part of the columns' work the device does, and the slots for it.
 //!
-//! Asked once, when a loader is built. Batches are the same to the bit however the work is divided.
+//! Asked once, when a loader is built. Batches are the same to the bit however the work is divided, but for
+//! JPEGs that a device's own decoder makes.
 
 use std::sync::Arc;
 
+use super::bad::OnBad;
 use super::recipe::{Columns, Recipe};
+use super::staging::Staging;
 use crate::decode::ForDevice;
 use crate::device::Device;
 use crate::device::finish::Finish;
@@ -15,19 +18,32 @@ use crate::error::Result;
 /// Where batches go, and what is left to do there.
 pub(super) struct Division {
     device: Option<(Device, usize)>,
-    /// Columns that the device finishes, by their numbers among the columns.
-    finishes: Vec<(usize, Finish)>,
+    /// What the device makes of columns, by their numbers among the columns.
+    makes: Vec<(usize, Make)>,
     warning: Option<String>,
+    staging: Staging,
 }
 
 impl Division {
     /// Takes out of `columns` what the device does. If its kernels can't be had, the host does all, and
     /// statistics say so.
-    pub(super) fn of(device: Option<(Device, usize)>, columns: &mut Columns) -> Division {
-        let mut division = Division { device, finishes: Vec::new(), warning: None };
-        let Some((device, _)) = &division.device else { return division };
+    pub(super) fn of(
+        device: Option<(Device, usize)>,
+        columns: &mut Columns,
+        (rows, on_bad): (usize, OnBad),
+    ) -> Division {
+        let (staging, makes) = (Staging::default(), Vec::new());
+        let mut division = Division { device, makes, warning: None, staging };
         let parts = columns.iter().map(|(_, decode)| decode.for_device());
         let parts: Vec<Option<ForDevice>> = parts.collect();
+        let shares = parts.iter().flatten().any(|part| part.shared.is_some());
+        let staging = &mut division.staging;
+        let Some((device, _)) = &division.device else {
+            if shares {
+                staging.refused("the loader has no device: build it with .device(..)");
+            }
+            return division;
+        };
         if parts.iter().all(Option::is_none) {
             return division;
         }
@@ -36,12 +52,25 @@ impl Division {
                 "pictures are finished on the host, and more bytes cross to {}: {error}",
                 device.name()
             ));
+            if shares {
+                staging.refused("there are no kernels to finish them with");
+            }
             return division;
         }
         for (number, part) in parts.into_iter().enumerate() {
-            if let Some(ForDevice { decode, finish }) = part {
+            let Some(ForDevice { decode, finish, shared }) = part else { continue };
+            let staged = shared.and_then(|shared| {
+                let of = (number, columns[number].0.as_str());
+                let verifies = on_bad == OnBad::Substitute;
+                let what = (decode.clone(), shared, finish.clone());
+                staging.share(device, of, what, (rows, verifies))
+            });
+            if let Some((decode, make)) = staged {
                 columns[number].1 = decode;
-                division.finishes.push((number, finish));
+                division.makes.push((number, make));
+            } else if finish != Finish::bytes() {
+                columns[number].1 = decode;
+                division.makes.push((number, Make::Finished(finish)));
             }
         }
         division
@@ -49,7 +78,12 @@ impl Division {
 
     /// Batches that stand on the device or are on their way.
     pub(super) fn slabs(&self) -> u64 {
-        self.device.as_ref().map_or(0, |(_, slots)| *slots as u64 + 1)
+        self.device.as_ref().map_or(0, |(_, slots)| *slots as u64 + 1) + self.staging.slabs()
+    }
+
+    /// Which JPEGs the device decodes.
+    pub(super) fn take_staging(&mut self) -> Staging {
+        std::mem::take(&mut self.staging)
     }
 
     /// Slots for the batches of `recipe`.
@@ -60,8 +94,7 @@ impl Division {
         let Some((device, count)) = self.device else { return Ok(None) };
         // In the slab the keys come first.
         let name = |number: usize| recipe.names[number + 1].clone();
-        let finishes = self.finishes.into_iter();
-        let columns = finishes.map(|(number, finish)| (number + 1, name(number), Make::Finished(finish)));
+        let columns = self.makes.into_iter().map(|(number, make)| (number + 1, name(number), make));
         let work = Work::new(&recipe.layout, columns)?;
         Ok(Some(Arc::new(Slots::new(device.0, work, count.max(1), self.warning))))
     }

@@ -20,7 +20,8 @@ pub struct Epoch {
 
 impl Epoch {
     pub(crate) fn begin(inner: Arc<Inner>, epoch: u64) -> Epoch {
-        let begun = inner.pool.process().expect().and_then(|()| inner.begin(epoch));
+        let here = inner.pool.process().expect().and_then(|()| inner.staging.expect_host_rows());
+        let begun = here.and_then(|()| inner.begin(epoch));
         let (flow, steps, all_bad) = match begun {
             Ok((flow, steps, whole)) => (Ok(flow), steps, whole),
             Err(error) => (Err(error), 0, false),

@@ -9,6 +9,7 @@ use super::flow::{Flow, Room};
 use super::labour::IndexedLabour;
 use super::meter::Meter;
 use super::scout::Scout;
+use super::staging::Staging;
 use crate::batch::{Names, Shelf};
 use crate::device::slot::Slots;
 use crate::error::Result;
@@ -41,6 +42,8 @@ pub(crate) struct Inner {
     pub(crate) shelf: Arc<Shelf>,
     /// Slabs on the device, if batches go to one.
     pub(crate) slots: Option<Arc<Slots>>,
+    /// What a device decodes.
+    pub(super) staging: Staging,
     pub(crate) bad: Arc<BadList>,
     pub(crate) progress: Mutex<Progress>,
     /// Where the first epoch begins, if a state was given.

@@ -130,6 +130,7 @@ impl Meter {
             blocks,
             calls,
             warning: None,
+            decoder: None,
             stream: self.stream,
         }
     }

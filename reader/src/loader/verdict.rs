@@ -13,6 +13,8 @@ pub enum Bottleneck {
     Decode,
     /// Functions that the user handed in, called for each sample.
     Functions,
+    /// The device's JPEG decoder, or pictures that it refused.
+    Decoder,
     /// Copying batches to a device.
     Upload,
     /// What the consumer makes of each batch before it uses it.
@@ -34,6 +36,8 @@ impl Stats {
         if self.starved() < 0.05 {
             let transform = self.busy("transform") > self.busy("consumer");
             if transform { Bottleneck::Transform } else { Bottleneck::Consumer }
+        } else if self.held_up_by_decoder() > 0.5 {
+            Bottleneck::Decoder
         } else if share(self.busy("upload"), self.running.as_secs_f64()) > 0.8 {
             Bottleneck::Upload
         } else if self.stream && share(read, self.running.as_secs_f64()) > 0.8 {
@@ -46,6 +50,12 @@ impl Stats {
         } else {
             self.decoding()
         }
+    }
+
+    /// The share of the time in which batches waited for the device's decoder.
+    fn held_up_by_decoder(&self) -> f64 {
+        let held_up = self.decoder.as_ref().map_or(0.0, |d| d.held_up().as_secs_f64());
+        share(held_up, self.running.as_secs_f64())
     }
 
     /// What decoding spends its time with.
@@ -76,6 +86,12 @@ impl Stats {
                 "Copying to the device is what everything waits for: the consumer waited {starved} of its \
                  time, and a copy was under way {} of it. Send uint8 and convert there, or smaller pictures.",
                 percent(share(self.busy("upload"), self.running.as_secs_f64()))
+            ),
+            Bottleneck::Decoder => format!(
+                "The device's JPEG decoder is what everything waits for: the consumer waited {starved} of its \
+                 time, and batches waited for that decoder in {} of it. A smaller share leaves more to the \
+                 CPU.",
+                percent(self.held_up_by_decoder())
             ),
             Bottleneck::Functions => format!(
                 "Functions of your own are what everything waits for: the consumer waited {starved} of its \

@@ -5,6 +5,7 @@ use std::process::{Command, Output};
 use std::sync::{Arc, OnceLock};
 
 use cudarc::driver::{CudaContext, CudaStream, result};
+use tarflume::device::libraries::Libraries;
 use tarflume::device::nvjpeg::{Backend, Compressed, Found, Library, Nvjpeg, Scale, Verdict};
 use tarflume_jpeg::{Colour, Decoder, Header, Job};
 
@@ -36,7 +37,7 @@ pub(crate) fn child(name: &str, knobs: &[(&str, &str)]) -> Output {
 }
 
 pub(crate) fn library() -> Library {
-    match Library::find(&[]).unwrap() {
+    match Library::find(&Libraries::default()).unwrap() {
         Found::Here(library) => library,
         Found::Nowhere(where_) => panic!("{where_}"),
     }

@@ -2,14 +2,13 @@
 
 use std::ffi::OsStr;
 use std::fmt;
-use std::path::PathBuf;
 
-use super::places::places;
 use super::symbols::Functions;
+use crate::device::libraries::Libraries;
 use crate::error::{Error, ErrorKind, Result};
 
-/// The variable that names the library's file; nothing else is tried then.
-const VARIABLE: &str = "TARFLUME_NVJPEG";
+/// Its name in those of files.
+const NAME: &str = "nvjpeg";
 
 /// libnvjpeg, loaded. It stays so until the process ends.
 #[derive(Debug, Clone)]
@@ -29,31 +28,30 @@ pub enum Found {
 }
 
 impl Library {
-    /// Looks for the library: where `TARFLUME_NVJPEG` says; else in these site-packages folders of a Python
-    /// environment (torchvision carries a copy, NVIDIA's wheels are one), where the loader looks, in CUDA's
-    /// toolkit. What can't be loaded is passed over.
+    /// Looks for the library where `TARFLUME_NVJPEG` says; else beside other packages (torchvision carries a
+    /// copy, NVIDIA's wheels are one), where the loader looks, in CUDA's toolkit. What can't be loaded is
+    /// passed over.
     ///
     /// # Errors
     /// [`ErrorKind::Device`]: `TARFLUME_NVJPEG` is set, and what it names can't be used.
-    pub fn find(site_packages: &[PathBuf]) -> Result<Found> {
-        if let Some(named) = std::env::var_os(VARIABLE).filter(|named| !named.is_empty()) {
-            return Library::load(&named).map(Found::Here).map_err(|why| {
-                let text = format!("{VARIABLE} names no usable libnvjpeg: {why}");
-                Error::new(ErrorKind::Device, text).with_path(PathBuf::from(named))
+    pub fn find(libraries: &Libraries) -> Result<Found> {
+        if let Some(named) = Libraries::named(NAME) {
+            return Library::load(named.as_os_str()).map(Found::Here).map_err(|why| {
+                let text = format!("TARFLUME_NVJPEG names no usable libnvjpeg: {why}");
+                Error::new(ErrorKind::Device, text).with_path(named)
             });
         }
-        let places = places(site_packages);
         let mut looked: Vec<String> = Vec::new();
-        for name in &places.names {
-            match Library::load(name) {
+        for name in libraries.candidates(NAME) {
+            match Library::load(name.as_os_str()) {
                 Ok(library) => return Ok(Found::Here(library)),
                 Err(why) => looked.push(format!("{} ({why})", name.display())),
             }
         }
-        looked.extend(places.without.iter().map(|folder| format!("{}/ (none)", folder.display())));
+        looked.extend(libraries.packages().map(|folder| format!("below {}", folder.display())));
         Ok(Found::Nowhere(format!(
-            "libnvjpeg was not found; install nvidia-nvjpeg or torchvision, or set {VARIABLE} to the file; \
-             looked for: {}",
+            "libnvjpeg was not found; install nvidia-nvjpeg or torchvision, or set TARFLUME_NVJPEG to the \
+             file; looked for: {}",
             looked.join(", ")
         )))
     }

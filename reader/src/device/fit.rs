@@ -55,7 +55,7 @@ pub fn takes(header: &Header) -> Result<Fit, &'static str> {
 ///
 /// # Errors
 /// Why a device does not decode it, in words.
-pub(super) fn checked(bytes: &[u8]) -> Result<Header, String> {
+pub(crate) fn checked(bytes: &[u8]) -> Result<Header, String> {
     let damaged = |error: tarflume_jpeg::Error| match error.byte() {
         Some(byte) => format!("it is damaged at byte {byte}: {}", error.text()),
         None => format!("it is damaged: {}", error.text()),
