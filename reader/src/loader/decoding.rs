@@ -136,9 +136,13 @@ impl Decoding {
     fn redo(&mut self, content: &mut Content, refused: Vec<(Pick, String)>) -> Result<()> {
         let (inner, watch) = (self.inner.clone(), Instant::now());
         let mut bad: Vec<(usize, Error)> = Vec::new();
-        let count = refused.len() as u64;
-        for (pick, why) in refused {
-            inner.staging.counted().why.get_or_insert(why);
+        if !refused.is_empty() {
+            let mut counted = inner.staging.counted();
+            counted.refused += refused.len() as u64;
+            counted.why.get_or_insert_with(|| refused[0].1.clone());
+        }
+        let any = !refused.is_empty();
+        for (pick, _) in refused {
             let Err(error) = self.redo_one(content, pick) else { continue };
             let column = &inner.staging.columns[pick.column];
             let error = placed(&inner, content, pick.row, error).of_column(&column.name);
@@ -149,10 +153,7 @@ impl Decoding {
                 bad.push((pick.row, error));
             }
         }
-        let mut counted = inner.staging.counted();
-        counted.refused += count;
-        counted.redone += if count > 0 { watch.elapsed() } else { Duration::ZERO };
-        drop(counted);
+        inner.staging.counted().redone += if any { watch.elapsed() } else { Duration::ZERO };
         self.leave_out(content, bad)
     }
 

@@ -22,8 +22,11 @@ use tarflume_formats::shard::Durability;
 
 pub(crate) const SAMPLES: u32 = 30;
 
-/// Steps of 255 that pixels may differ by: 4 of the decoders, 1 of each rounding.
-const MOST: f32 = 6.0;
+/// Steps of 255 that pixels may differ by: 4 of the decoders, 1 of each rounding. Where the device does not
+/// make pictures smaller while it decodes them, and the CPU does, some more.
+fn most() -> f32 {
+    if number("FAKENVJPEG_ENGINES") == Some(0) { 14.0 } else { 6.0 }
+}
 
 pub(crate) fn photo(kind: PhotoKind, width: u16, height: u16, seed: u64) -> Vec<u8> {
     Photo::new(width, height, kind).encode(seed).unwrap()
@@ -208,7 +211,7 @@ impl Consumer {
             let most = differences.iter().copied().fold(0.0, f32::max);
             let mean = differences.iter().sum::<f32>() / differences.len() as f32;
             let step = right.step();
-            assert!(most <= MOST && mean < 0.7, "{name} in step {step}: {most}, mean {mean}");
+            assert!(most <= self::most() && mean < 0.7, "{name} in step {step}: {most}, mean {mean}");
             apart.elements += differences.iter().filter(|d| **d > 0.0).count() as u64;
             apart.sum += differences.iter().sum::<f32>();
         }
