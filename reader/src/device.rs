@@ -11,12 +11,14 @@ pub mod batch;
 pub mod crop;
 #[cfg(feature = "cuda")]
 mod cuda;
-pub(crate) mod decoder;
+#[doc(hidden)]
+pub mod decoder;
 pub mod draw;
 pub(crate) mod driver;
 pub(crate) mod feeding;
 pub mod finish;
-pub(crate) mod fit;
+#[doc(hidden)]
+pub mod fit;
 pub mod head;
 pub mod kernel;
 pub mod launch;
@@ -30,8 +32,8 @@ pub mod nvjpeg;
 pub mod planes;
 #[cfg(test)]
 pub(crate) mod played;
-pub(crate) mod ring;
 pub(crate) mod region;
+pub(crate) mod ring;
 pub mod share;
 pub(crate) mod slot;
 pub(crate) mod staged;

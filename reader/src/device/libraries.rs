@@ -114,7 +114,8 @@ mod tests {
     fn libraries_are_known_by_their_names_whatever_a_wheel_made_of_them() {
         let folder = tempfile::tempdir().unwrap();
         let named = ["libx.so", "libx.so.13", "libx.36e11081.so.13", "libx-36e11081.so.12.4.0.76"];
-        let others = ["libx_static.a", "libx2k.so.0", "liby.so", "libx.36e1.txt", "libx-builtins.so"];
+        let others =
+            ["libx_static.a", "libx2k.so.0", "liby.so", "libx.36e1.txt", "libx-builtins.so"];
         for file in named.iter().chain(&others) {
             fs::write(folder.path().join(file), "").unwrap();
         }

@@ -59,7 +59,8 @@ impl Kept {
     pub(crate) fn keep(&self, from: u64, first: u64, rows: u64) -> Result<()> {
         let held = self.held.get().filter(|_| first.saturating_add(rows) <= self.rows);
         let held = held.ok_or_else(|| {
-            let text = format!("no room for rows {first} to {}: {self:?}", first.saturating_add(rows));
+            let text =
+                format!("no room for rows {first} to {}: {self:?}", first.saturating_add(rows));
             Error::new(ErrorKind::Device, text)
         })?;
         let to = Memory(held.memory.0 + first * self.stride);

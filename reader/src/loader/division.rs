@@ -62,7 +62,7 @@ impl Division {
             let staged = shared.and_then(|shared| {
                 let of = (number, columns[number].0.as_str());
                 let verifies = on_bad == OnBad::Substitute;
-                let what = (decode.clone(), shared, finish.clone());
+                let what = (decode.clone(), shared, finish);
                 staging.share(device, of, what, (rows, verifies))
             });
             if let Some((decode, make)) = staged {

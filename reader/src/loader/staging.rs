@@ -56,7 +56,8 @@ impl Staging {
         let begin = || -> Result<(Arc<dyn Decode>, Make)> {
             let abilities = device.0.prepare_decoder()?;
             let staged = Arc::new(Staged::new(host, shared, abilities.scales, verifies)?);
-            let store = Kept::new(staged.picture_stride() as u64, HALVES.saturating_mul(rows as u64));
+            let store =
+                Kept::new(staged.picture_stride() as u64, HALVES.saturating_mul(rows as u64));
             store.allocate(&device.0)?;
             if self.device.is_none() {
                 self.device = Some((device.0.clone(), Arc::new(Region::new(device.0.clone())?)));

@@ -34,7 +34,10 @@ fn child_error() {
     let text = error.to_string();
     assert_eq!(error.kind(), tarflume::ErrorKind::Decode, "{text}");
     assert_eq!(error.place().key.as_deref(), Some("0013"), "{text}");
-    assert!(text.contains("000.tar") && text.contains("image") && text.contains("bad JPEG"), "{text}");
+    assert!(
+        text.contains("000.tar") && text.contains("image") && text.contains("bad JPEG"),
+        "{text}"
+    );
     assert!(batches.next().is_none());
     // The loader lives, and so does its decoder.
     assert!(ours.device_epoch(1).next().unwrap().is_ok());

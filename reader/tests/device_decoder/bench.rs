@@ -191,7 +191,10 @@ impl Consumer {
     pub(crate) fn compare(&self, right: &tarflume::Batch, batch: &DeviceBatch) -> Apart {
         let mut apart = Apart::default();
         assert!(right.ordinals().eq(batch.host().ordinals()), "step {}", right.step());
-        assert_eq!(right.column("json").unwrap().bytes(), batch.host().column("json").unwrap().bytes());
+        assert_eq!(
+            right.column("json").unwrap().bytes(),
+            batch.host().column("json").unwrap().bytes()
+        );
         for column in right.columns().filter(|column| column.name() != "json") {
             let (name, expected) = (column.name(), column.bytes());
             let there = batch.column(name).unwrap();
@@ -211,7 +214,10 @@ impl Consumer {
             let most = differences.iter().copied().fold(0.0, f32::max);
             let mean = differences.iter().sum::<f32>() / differences.len() as f32;
             let step = right.step();
-            assert!(most <= self::most() && mean < 0.7, "{name} in step {step}: {most}, mean {mean}");
+            assert!(
+                most <= self::most() && mean < 0.7,
+                "{name} in step {step}: {most}, mean {mean}"
+            );
             apart.elements += differences.iter().filter(|d| **d > 0.0).count() as u64;
             apart.sum += differences.iter().sum::<f32>();
         }

@@ -105,7 +105,10 @@ fn child_host_does_all() {
 #[test]
 fn where_something_is_missing_the_host_does_it_and_statistics_say_why() {
     let child = |knob, says| child("child_host_does_all", &[knob, ("WARNS", says)]);
-    child(("TARFLUME_NVJPEG", "/nowhere/libnvjpeg.so"), "TARFLUME_NVJPEG names no usable libnvjpeg");
+    child(
+        ("TARFLUME_NVJPEG", "/nowhere/libnvjpeg.so"),
+        "TARFLUME_NVJPEG names no usable libnvjpeg",
+    );
     child(("TARFLUME_NVRTC", "/nowhere/libnvrtc.so"), "by the CPU: there are no kernels");
     // Each of three backends with each of two flags, for each of four columns.
     let fail: Vec<_> = (1..=24).map(|n| format!("nvjpegCreateEx:{n}:5")).collect();

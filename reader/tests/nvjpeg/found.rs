@@ -15,12 +15,7 @@ fn child_finds_none() {
     match Library::find(&Libraries::beside([folder])) {
         Ok(Found::Nowhere(places)) => {
             assert!(places.contains("libnvjpeg was not found"), "{places}");
-            for place in [
-                "below ",
-                "site-packages",
-                "libnvjpeg.so.13 (",
-                "TARFLUME_NVJPEG",
-            ] {
+            for place in ["below ", "site-packages", "libnvjpeg.so.13 (", "TARFLUME_NVJPEG"] {
                 assert!(places.contains(place), "no {place}: {places}");
             }
         }
@@ -48,7 +43,9 @@ fn where_no_library_is_the_answer_says_where_it_was_looked_for() {
 #[ignore = "a child of the test below"]
 fn child_finds_named() {
     let sites: Vec<PathBuf> = std::env::var_os("SITE").map(PathBuf::from).into_iter().collect();
-    let Found::Here(library) = Library::find(&Libraries::beside(sites)).unwrap() else { panic!("none") };
+    let Found::Here(library) = Library::find(&Libraries::beside(sites)).unwrap() else {
+        panic!("none")
+    };
     assert_eq!(library.name(), std::env::var("EXPECTED").unwrap());
     assert_eq!(library.version(), [13, 3, 2]);
 }

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use super::Image;
 use crate::decode::asked::Asked;
-use crate::decode::{Asks, Sample, Shared};
 use crate::decode::geometry::Extent;
 use crate::decode::opened::Source;
 use crate::decode::pixels::Channels;
 use crate::decode::resize::Filter;
 use crate::decode::turn::Turn;
+use crate::decode::{Asks, Sample, Shared};
 use crate::device::share::Share;
 use crate::error::{Error, Result};
 
@@ -67,7 +67,8 @@ impl Asks for Image {
         placement.check(upright).and_then(|()| self.check_size(placement.size)).ok()?;
         let Source::Jpeg(jpeg) = source else { return None };
         let made_grey = self.channels == Channels::Grey;
-        let fits = turn == Turn::default() && placement.is_tight() && (made_grey || !jpeg.is_grey());
+        let fits =
+            turn == Turn::default() && placement.is_tight() && (made_grey || !jpeg.is_grey());
         let gap = self.reducing_gap.filter(|_| scales);
         fits.then(|| jpeg.asked(&placement, gap))
     }
