@@ -7,6 +7,7 @@
 #   make lint    rustfmt, clippy, docs, dependencies, the arrows of the house
 #   make bench   our programs beside their rivals; writes to bench/RESULTS.md (see bench/README.md)
 #   make fuzz    ten minutes of each fuzz target
+#   make adapters  tensors of candle, burn and tch: builds and tests adapters/, by hand, for it takes long
 #   make audit   known security advisories of the dependencies (needs the network)
 
 SHELL := bash
@@ -18,8 +19,9 @@ PYTHON := $(VENV)/bin/python
 export TARFLUME_PYTHON ?= $(abspath $(PYTHON))
 
 PYVENV := .venv-python
+TORCHVENV := .venv-libtorch
 
-.PHONY: demo test python check lint fmt clippy doc deny house smoke fuzz bench audit venv tools clean
+.PHONY: demo test python check lint fmt clippy doc deny house smoke fuzz bench adapters audit venv tools clean
 
 demo:
 	$(CARGO) build --release --locked -p tarflume-packer -p tarflume-fixtures
@@ -91,6 +93,26 @@ bench:
 	python3 bench/order/run.py --append
 	python3 bench/jpeg/run.py --append
 
+# Apart from `check`: candle, burn and libtorch take ten minutes and 6 GB. candle's CUDA is built with a stand-in for
+# nvcc and run on the played driver; tch is linked with the libtorch of PyTorch's wheel, and run on the CPU.
+TORCH := PATH="$(abspath $(TORCHVENV))/bin:$$PATH" VIRTUAL_ENV="$(abspath $(TORCHVENV))" LIBTORCH_USE_PYTORCH=1
+adapters: $(TORCHVENV)/ready
+	cd adapters && $(CARGO) fmt --all --check
+	cd adapters && $(CARGO) clippy --workspace --locked --all-targets -- -D warnings
+	cd adapters && $(CARGO) test --workspace --locked
+	cd adapters && RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --locked --no-deps
+	cd adapters && $(CARGO) deny --locked --config ../deny.toml --target x86_64-unknown-linux-gnu check licenses bans sources
+	bash adapters/candle/played/run.sh "$(or $(CARGO_TARGET_DIR),adapters/target)/played"
+	cd adapters/tch && $(CARGO) fmt --check
+	cd adapters/tch && $(TORCH) $(CARGO) clippy --locked --all-features --all-targets -- -D warnings
+	cd adapters/tch && $(TORCH) LD_LIBRARY_PATH="$$(echo "$(abspath $(TORCHVENV))"/lib/python3*/site-packages/torch/lib)" \
+	    $(CARGO) test --locked --all-features
+
+$(TORCHVENV)/ready: Makefile
+	python3 -m venv --clear $(TORCHVENV)
+	$(TORCHVENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-cache-dir torch==2.13.0 numpy
+	touch $@
+
 # Python webdataset reads what we wrote, in tests.
 venv: $(VENV)/ready
 $(VENV)/ready: tests/requirements.txt
@@ -104,4 +126,4 @@ tools:
 
 clean:
 	$(CARGO) clean
-	rm -rf $(VENV) $(PYVENV)
+	rm -rf $(VENV) $(PYVENV) $(TORCHVENV) adapters/target adapters/tch/target

@@ -12,7 +12,8 @@
 //! - `inspect`: `index`, `info`, `ls`, `cat`, `unpack`; `verify`: data sets damaged in every way;
 //!   `lies`: tars that were never what they say;
 //! - `entry_points`: where decoding of JPEGs can start, in sidecars;
-//! - `bench`: what is measured of a data set; `exclude`: samples that a list of keys leaves out.
+//! - `bench`: what is measured of a data set; `exclude`: samples that a list of keys leaves out;
+//! - `doctor`: what is told of a machine and its GPUs, which are played.
 //!
 //! Nothing here looks into the crates: what is asserted is what a user or another program sees. (One
 //! test of `exclude` is such a user of the reader.)
@@ -20,6 +21,7 @@
 
 mod bench;
 mod build;
+mod doctor;
 mod entry_points;
 mod exclude;
 mod foreign;

@@ -7,6 +7,7 @@
 mod bench;
 mod build;
 mod cat;
+mod doctor;
 mod finalize;
 mod index;
 mod info;
@@ -46,6 +47,7 @@ Examples:
   pack index old-shards/                     make index and manifest for tars that others made
   pack cat shards/ cats/001.json             print one part
   pack bench shards/                         how fast it is read and decoded here
+  pack doctor                                is this machine set up to feed its GPUs?
 
 Exit codes:
   0 done   1 problems found   2 wrong usage   65 bad data   75 try again   130 interrupted";
@@ -64,6 +66,7 @@ enum Command {
     Cat(cat::Args),
     Unpack(unpack::Args),
     Bench(bench::Args),
+    Doctor(doctor::Args),
 }
 
 /// Runs the command that the process was started with.
@@ -93,6 +96,7 @@ pub fn run(words: impl IntoIterator<Item = OsString>) -> u8 {
         Command::Cat(args) => cat::run(args),
         Command::Unpack(args) => unpack::run(args),
         Command::Bench(args) => bench::run(args),
+        Command::Doctor(args) => doctor::run(args),
     };
     let exit = outcome.unwrap_or_else(|failure| {
         eprintln!("error: {failure}");

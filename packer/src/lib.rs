@@ -6,6 +6,7 @@ pub mod building;
 pub mod check;
 pub mod cli;
 pub mod collide;
+pub mod doctor;
 pub mod exit;
 pub mod failure;
 pub mod finalize;

@@ -20,24 +20,28 @@ pub(crate) const KEY: &str = "key";
 ///
 /// `batch["image"]` is a `Column`, columns of files and texts are `Ragged`, `batch["key"]` is a list
 /// of `str`. Columns are views: they keep the batch's memory for themselves as long as they live. With
-/// `Loader(device=)` columns of rows of one length are `DeviceColumn`s; `batch.host` has them, too.
+/// `Loader(device=)` columns of rows of one length are `DeviceColumn`s; `batch.host` has them, too, and of
+/// those that the GPU made (`batch.made`) what it made them of.
 #[pyclass(frozen, mapping, module = "tarflume")]
 pub struct Batch {
     batch: Arc<tarflume::Batch>,
     /// Where its columns of rows of one length are, if they are on a device; `None` inside: given back.
     device: Option<Mutex<Option<Arc<DeviceBatch>>>>,
+    /// Names of columns that the device made.
+    made: Vec<String>,
     /// Names of columns of text.
     texts: Arc<[String]>,
 }
 
 impl Batch {
     pub(crate) fn new(batch: tarflume::Batch, texts: Arc<[String]>) -> Batch {
-        Batch { batch: Arc::new(batch), device: None, texts }
+        Batch { batch: Arc::new(batch), device: None, made: Vec::new(), texts }
     }
 
     pub(crate) fn on_device(batch: DeviceBatch, texts: Arc<[String]>) -> Batch {
         let (host, batch) = (batch.host_shared(), Arc::new(batch));
-        Batch { batch: host, device: Some(Mutex::new(Some(batch))), texts }
+        let made = host.names().filter(|name| batch.makes(name)).map(str::to_string).collect();
+        Batch { batch: host, device: Some(Mutex::new(Some(batch))), made, texts }
     }
 
     /// The column in device memory, if this batch has it there.
@@ -127,7 +131,13 @@ impl Batch {
             return Ok(slf.clone().unbind());
         }
         let (host, texts) = (batch.batch.clone(), batch.texts.clone());
-        Py::new(slf.py(), Batch { batch: host, device: None, texts })
+        Py::new(slf.py(), Batch { batch: host, device: None, made: Vec::new(), texts })
+    }
+
+    /// Names of the columns that the GPU made: pictures that it normalised, or that stay in its memory.
+    #[getter]
+    fn made(&self) -> Vec<String> {
+        self.made.clone()
     }
 
     /// Gives device memory back, as soon as all views are gone too: `stream` (as DLPack says it, or an
@@ -190,7 +200,15 @@ impl Batch {
 
     /// All columns as NumPy arrays in host memory, without a copy; files, texts and keys as lists.
     fn numpy<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyDict>> {
-        let (py, host) = (slf.py(), Batch::host(slf)?);
+        let py = slf.py();
+        if let Some(name) = slf.get().made.first() {
+            let text = format!(
+                "column {name:?} was made on the GPU and is there alone: torch.from_dlpack(batch[{name:?}]).cpu() \
+                 copies it; batch.host has what it was made of"
+            );
+            return Err(usage(py, text));
+        }
+        let host = Batch::host(slf)?;
         let (host, made) = (host.get(), PyDict::new(py));
         for name in host.names() {
             let column = host.column(py, name)?;

@@ -38,6 +38,7 @@ mod package;
 mod packing;
 mod parts;
 mod ragged;
+mod resident;
 mod settings;
 mod shards;
 mod sidecar;

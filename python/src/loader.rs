@@ -12,6 +12,7 @@ use crate::epoch::{Epoch, Running};
 use crate::errors::{OrRaise, usage};
 use crate::json::{from_json, to_json};
 use crate::ledger::Ledger;
+use crate::resident;
 use crate::settings::{Given, Settings};
 
 /// Batches of a data set, epoch after epoch, made by threads in Rust.
@@ -89,7 +90,7 @@ impl Loader {
     #[new]
     #[pyo3(signature = (shards, **settings), text_signature = "(shards, *, batch_size=1, shuffle='none', \
            seed=0, image=None, label=None, columns=None, rank=0, world=1, split='sample', drop_last=True, \
-           threads=None, prefetch=4, memory='2GiB', device=None, ring=3, on_bad='error', bad_budget=1000, \
+           threads=None, prefetch=4, memory='2GiB', device=None, ring=3, resident=None, on_bad='error', bad_budget=1000, \
            verify='off', source='file', buffer_size=10000, block_size=256, window=64, exclude=None, \
            skip=0, take=None, repeat=1, epoch_length=None)")]
     fn new(
@@ -130,6 +131,13 @@ impl Loader {
     /// Steps of an epoch on this rank.
     fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
         Ok(self.inner(py)?.steps().or_raise(py)? as usize)
+    }
+
+    /// What the data set takes of the GPU's memory, in bytes: `samples`, `sample_bytes`, `bytes`, `budget`,
+    /// `free` (when the loader was made). None if it does not stay there.
+    #[getter]
+    fn resident<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        self.inner(py)?.resident().map(|fit| resident::fit(py, fit)).transpose()
     }
 
     /// Samples of an epoch, on all ranks together.

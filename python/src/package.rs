@@ -32,6 +32,8 @@ pub(crate) mod _core {
     #[pymodule_export]
     use crate::ragged::Ragged;
     #[pymodule_export]
+    use crate::resident::Resident;
+    #[pymodule_export]
     use crate::shards::Dataset;
     #[pymodule_export]
     use crate::sidecar::write_sidecar;

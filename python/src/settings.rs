@@ -10,11 +10,13 @@ use pyo3::types::{PyDict, PyList, PyTuple};
 use tarflume::decode::Decode;
 use tarflume::device::libraries::Libraries;
 use tarflume::{
-    Dataset, Device, Loader, LoaderBuilder, OnBad, Remainder, Shuffle, SourceKind, Split, Verify,
+    Dataset, Device, Loader, LoaderBuilder, OnBad, Remainder, Residency, Shuffle, SourceKind,
+    Split, Verify,
 };
 
 use crate::batch::KEY;
 use crate::errors::{OrRaise, usage};
+use crate::resident::residency;
 use crate::shards::open;
 use crate::{parts, words};
 
@@ -25,6 +27,7 @@ pub(crate) struct Settings {
     datasets: Vec<(Dataset, Option<u64>)>,
     /// With the slots there.
     pub(crate) device: Option<(Device, usize)>,
+    resident: Option<Residency>,
     columns: Vec<(String, Arc<dyn Decode>)>,
     /// Columns of text.
     pub(crate) texts: Arc<[String]>,
@@ -114,6 +117,7 @@ impl Settings {
         let settings = Settings {
             datasets,
             device: device(py, &given)?,
+            resident: given.object("resident")?.map(|what| residency(py, &what)).transpose()?,
             columns,
             texts: texts.into(),
             batch: given.whole("batch_size")?.unwrap_or(1),
@@ -170,6 +174,9 @@ impl Settings {
         given!(threads, prefetch, bad_budget, take, skip, repeat, epoch_length);
         if let Some((device, slots)) = &self.device {
             builder = builder.device(device.clone(), *slots);
+        }
+        if let Some(residency) = &self.resident {
+            builder = builder.resident(residency.clone());
         }
         if let Some(memory) = &self.memory {
             builder = builder.memory(memory);

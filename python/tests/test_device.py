@@ -178,3 +178,72 @@ def test_without_a_driver_there_is_a_sentence(shards):
     """
     done = subprocess.run([sys.executable, "-c", textwrap.dedent(text)], text=True, capture_output=True, check=True)
     assert done.stdout.startswith("told: ")
+
+
+def test_pictures_become_numbers_on_the_gpu_to_the_bit(driver, shards, tmp_path):
+    run(driver, shards, """
+        for dtype, layout in [("float32", "chw"), ("float16", "hwc"), ("bfloat16", "chw"), ("uint8", "chw")]:
+            image = tarflume.Image(IMAGE, dtype=dtype, layout=layout)
+            right = loader(image=image).epoch(0)
+            ours = loader(image=image, device="cuda")
+            for host, batch in zip(right, ours.epoch(0), strict=True):
+                column, there = host["image"], batch["image"]
+                assert (there.dtype, there.shape) == (dtype, column.shape), there
+                assert batch.made == ["image"] and host.made == []
+                assert batch.host["image"].dtype == "uint8"  # as it crossed the bus
+                if dtype == "bfloat16":
+                    import torch
+                    right_bits = torch.from_dlpack(column).view(torch.int16).numpy()
+                    class Bits:
+                        shape, dtype = there.shape, "int16"
+                        def __dlpack__(self, **words): return there.__dlpack__(**words)
+                    assert (read(Bits()) == right_bits).all()
+                else:
+                    assert (read(there) == column.numpy()).all()
+                np.testing.assert_array_equal(read(batch["label"]), host["label"].numpy())
+                try:
+                    batch.numpy()
+                except tarflume.UsageError as error:
+                    assert "was made on the GPU" in str(error)
+                else:
+                    raise AssertionError
+            assert ours.stats()["warning"] is None
+    """, XDG_CACHE_HOME=str(tmp_path))
+
+
+def test_without_a_compiler_the_host_makes_them_and_says_so(driver, shards, tmp_path):
+    run(driver, shards, """
+        ours = loader(image=tarflume.Image(IMAGE, dtype="float32"), device="cuda")
+        batch = next(ours.epoch(0))
+        assert batch.made == [] and batch["image"].dtype == "float32"
+        assert "NVRTC" in ours.stats()["warning"], ours.stats()["warning"]
+    """, XDG_CACHE_HOME=str(tmp_path), TARFLUME_NVRTC="/nowhere/libnvrtc.so")
+
+
+def test_a_data_set_stays_on_the_gpu(driver, shards, tmp_path):
+    run(driver, shards, """
+        import pickle
+        image = tarflume.Image(tarflume.RandomResizedCrop(16, flip=0.5), dtype="float32", reducing_gap=None)
+        resident = pickle.loads(pickle.dumps(tarflume.Resident("64MiB", side=128)))
+        ours = loader(image=image, device="cuda", resident=resident)
+        assert ours.resident["samples"] == 100 and ours.resident["bytes"] == 100 * (64 + 3 * 128 * 128 + 8)
+        for epoch in (0, 1):
+            for host, batch in zip(loader(image=image).epoch(epoch), ours.epoch(epoch), strict=True):
+                assert batch.made == ["image", "label"] and batch["key"] == host["key"]
+                np.testing.assert_array_equal(read(batch["label"]), host["label"].numpy())
+                apart = np.abs(read(batch["image"]) - host["image"].numpy())
+                assert apart.mean() < 0.02 and apart.max() < 0.1, (apart.mean(), apart.max())
+        halved = loader(image=image, device="cuda", resident=tarflume.Resident("64MiB", side=128, format="yuv420"))
+        assert halved.resident["bytes"] < 0.6 * ours.resident["bytes"]
+        next(halved.epoch(0))
+        assert loader().resident is None
+        for wrong, says in [({"resident": "1MB"}, "does not fit the device"),
+                            ({"resident": 7}, "resident= takes a size"),
+                            ({"resident": "1GiB", "device": None}, ".device")]:
+            try:
+                loader(image=image, **({"device": "cuda"} | wrong))
+            except tarflume.Error as error:
+                assert says in str(error), error
+            else:
+                raise AssertionError(wrong)
+    """, XDG_CACHE_HOME=str(tmp_path))

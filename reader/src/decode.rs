@@ -16,6 +16,7 @@ mod jpeg;
 pub mod json;
 mod json_scan;
 mod json_value;
+pub(crate) mod kept;
 pub mod npy;
 pub mod number;
 mod opened;
@@ -26,6 +27,7 @@ pub mod random_crop;
 pub mod raw;
 pub mod resize;
 pub mod sequence;
+pub(crate) mod stored;
 pub mod text;
 mod turn;
 
@@ -37,9 +39,10 @@ use std::time::Duration;
 use self::asked::Asked;
 use self::blocks::Blocks;
 use self::calls::Calls;
-use self::geometry::Size;
+use self::geometry::{Size, Transform};
 use crate::column::{Row, RowShape};
 use crate::device::finish::Finish;
+use crate::device::head::Format;
 use crate::device::share::Share;
 use crate::error::Result;
 
@@ -109,6 +112,16 @@ pub trait Decode: Send + Sync + 'static {
         None
     }
 
+    /// What stays on a device, and what an epoch makes of it there, if the data set is resident. `None`:
+    /// rows of one length stay as they are.
+    ///
+    /// # Errors
+    /// It can't be done there: say what can.
+    fn for_resident(&self, residing: Residing) -> Result<Option<ForResident>> {
+        let _ = residing;
+        Ok(None)
+    }
+
     /// How many samples it would rather see at once; see [`Decode::prepare`].
     fn group(&self) -> usize {
         1
@@ -156,6 +169,33 @@ pub(crate) trait Asks: Send + Sync {
     fn ask(&self, sample: &Sample<'_>, scales: bool) -> Option<Asked>;
 }
 
+/// How pictures stay in a device's memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Residing {
+    /// A picture has at most `side * side` pixels there, in its own shape.
+    pub side: u32,
+    /// Those of three channels.
+    pub format: Format,
+}
+
+/// A column of pictures that stay on a device; see [`Decode::for_resident`].
+pub struct ForResident {
+    /// Writes what stays: rows of u8 that begin with a `Head`, which says how large the picture is.
+    pub keep: Arc<dyn Decode>,
+    /// How a kept picture's bytes lie.
+    pub format: Format,
+    /// Decides what an epoch takes of it.
+    pub transform: Arc<dyn Transform>,
+    /// Which of a sample's streams of random numbers decides.
+    pub stream: u64,
+    /// What comes out: the size of a picture, its channels and elements.
+    pub size: Size,
+    /// 1, 3 or 4.
+    pub channels: usize,
+    /// What becomes of it.
+    pub finish: Finish,
+}
+
 /// One decoder in several loaders, or one whose type was decided at run time.
 impl<D: Decode + ?Sized> Decode for Arc<D> {
     fn parts(&self) -> Vec<String> {
@@ -184,6 +224,10 @@ impl<D: Decode + ?Sized> Decode for Arc<D> {
 
     fn for_device(&self) -> Option<ForDevice> {
         (**self).for_device()
+    }
+
+    fn for_resident(&self, residing: Residing) -> Result<Option<ForResident>> {
+        (**self).for_resident(residing)
     }
 
     fn group(&self) -> usize {

@@ -71,7 +71,7 @@ pub use device::batch::{DeviceBatch, DeviceColumn};
 pub use error::{Error, ErrorKind, Result};
 pub use fetch::fetched::Verify;
 pub use loader::{
-    DeviceEpoch, Epoch, Loader, LoaderBuilder, OnBad, StreamEpoch, StreamLoader,
+    DeviceEpoch, Epoch, Fit, Loader, LoaderBuilder, OnBad, Residency, StreamEpoch, StreamLoader,
     StreamLoaderBuilder,
 };
 pub use order::{LoaderState, Remainder, Shuffle, Split};

@@ -8,6 +8,7 @@ mod account;
 mod bad;
 mod bound;
 mod builder;
+mod building;
 mod caught;
 mod chosen;
 mod decoding;
@@ -15,6 +16,7 @@ mod device_epoch;
 mod division;
 mod epoch;
 mod feed;
+mod filling;
 mod flow;
 mod gathered;
 mod inner;
@@ -22,6 +24,8 @@ mod job;
 mod labour;
 mod meter;
 mod recipe;
+mod residency;
+mod resident;
 mod scout;
 mod staging;
 mod stats;
@@ -42,6 +46,7 @@ pub use bad::{BadSample, OnBad};
 pub use builder::LoaderBuilder;
 pub use device_epoch::DeviceEpoch;
 pub use epoch::Epoch;
+pub use residency::{Fit, Residency};
 pub use stats::{DecoderStats, StageStats, Stats};
 pub use stream_builder::StreamLoaderBuilder;
 pub use stream_loader::{StreamEpoch, StreamLoader};
@@ -160,6 +165,11 @@ impl Loader {
     /// An epoch so late that its samples can't be counted.
     pub fn expected(&self, epoch: u64) -> Result<Ledger> {
         self.inner.expected(epoch)
+    }
+
+    /// What the data set takes of the device's memory, if it stays there.
+    pub fn resident(&self) -> Option<&Fit> {
+        self.inner.resident.as_ref().map(|(fit, _)| fit)
     }
 
     /// The order of its samples.

@@ -4,11 +4,8 @@
 //! Libraries are loaded when a program starts: each test starts this one again, as the child named.
 #![allow(missing_docs, clippy::unwrap_used)]
 
-use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::sync::{Arc, OnceLock};
+mod played;
 
-use cudarc::driver::{CudaContext, CudaStream, result};
 use tarflume::column::DType;
 use tarflume::decode::fixed_crop::Resize;
 use tarflume::decode::image::Image;
@@ -16,11 +13,12 @@ use tarflume::decode::json::Json;
 use tarflume::decode::output::{Layout, Normalise};
 use tarflume::decode::pixels::Channels;
 use tarflume::decode::random_crop::RandomResizedCrop;
-use tarflume::device::Stream;
 use tarflume::{Device, Loader, LoaderBuilder, Remainder, Shuffle};
 use tarflume_fixtures::{Photo, PhotoKind};
 use tarflume_formats::ShardWriter;
 use tarflume_formats::shard::Durability;
+
+use self::played::{Consumer, child};
 
 const SAMPLES: u32 = 23;
 
@@ -61,61 +59,6 @@ fn builder(dir: &tempfile::TempDir) -> LoaderBuilder {
         .remainder(Remainder::Uneven)
         .batch(4)
         .threads(2)
-}
-
-/// The played driver and compiler, newer than their sources.
-fn driver() -> &'static Path {
-    static BUILT: OnceLock<PathBuf> = OnceLock::new();
-    BUILT.get_or_init(|| {
-        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/cuda/build.sh");
-        let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join("cuda");
-        let built = Command::new("bash").arg(script).arg(&out).arg("driver").output().unwrap();
-        let text = String::from_utf8_lossy(&built.stderr);
-        assert!(built.status.success(), "the played driver can't be built: {text}");
-        out
-    })
-}
-
-/// Runs the child of this name, with these variables and a folder for caches.
-fn child(name: &str, cache: &Path, variables: &[(&str, &str)]) {
-    let done = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", name, "--include-ignored", "--nocapture"])
-        .env("LD_LIBRARY_PATH", driver())
-        .env("XDG_CACHE_HOME", cache)
-        .envs(variables.iter().copied())
-        .output()
-        .unwrap();
-    let text = [&done.stdout[..], &done.stderr[..]].map(String::from_utf8_lossy).join("\n");
-    assert!(done.status.success() && text.contains("1 passed"), "{name} {variables:?}:\n{text}");
-}
-
-/// The consumer's stream.
-struct Consumer {
-    context: Arc<CudaContext>,
-    stream: Arc<CudaStream>,
-}
-
-impl Consumer {
-    fn new() -> Consumer {
-        let context = CudaContext::new(0).unwrap();
-        let stream = context.new_stream().unwrap();
-        Consumer { context, stream }
-    }
-
-    fn stream(&self) -> Stream {
-        // SAFETY: a stream of this device, which lives longer than any batch.
-        unsafe { Stream::raw(self.stream.cu_stream() as u64) }
-    }
-
-    /// The bytes of an array, as this stream sees them.
-    fn read(&self, pointer: u64, bytes: usize) -> Vec<u8> {
-        self.context.bind_to_thread().unwrap();
-        let mut copy = vec![0u8; bytes];
-        // SAFETY: waited for below, before `copy` is looked at.
-        unsafe { result::memcpy_dtoh_async(&mut copy, pointer, self.stream.cu_stream()) }.unwrap();
-        self.stream.synchronize().unwrap();
-        copy
-    }
 }
 
 #[test]

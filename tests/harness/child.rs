@@ -56,6 +56,11 @@ impl Child {
         let _ = kill_process(pid, signal);
     }
 
+    /// True once `text` stands in its standard output.
+    pub(crate) fn has_printed(&self, text: &str) -> bool {
+        self.text(&self.stdout).contains(text)
+    }
+
     /// Ends the process as a power cut would.
     pub(crate) fn kill(mut self) -> Run {
         let _ = self.process.kill();

@@ -1,156 +1,32 @@
-//! `Image`: from a picture's bytes to a row of pixels.
+//! `Image`: from a picture's bytes to a row of pixels. What is wanted stands in `settings`, what a device may do
+//! of it in `onto_device`.
 //!
 //! The chooser above decoders, geometry, resizing and output. The decision what is used comes first,
 //! from the header alone, so that no more is decoded than it needs.
 
 mod asking;
+mod onto_device;
+mod settings;
 
 use std::mem;
-use std::sync::Arc;
 
 use fast_image_resize::Resizer;
 
 use super::drawing::{Drawing, Drawn, GROUP, Owner};
-use super::geometry::{Extent, Placement, Size, Transform};
+use super::geometry::{Extent, Placement, Size};
 use super::opened::{Opened, Source, What};
-use super::output::{Elements, Layout, Normalise, Picture};
-use super::pixels::{Channels, Pixels, make_room};
+use super::output::{Elements, Layout, Picture};
+use super::pixels::{Pixels, make_room};
 use super::random::Random;
-use super::resize::{Filter, resize};
+use super::resize::resize;
 use super::turn::Turn;
-use super::{Decode, ForDevice, Sample, Scratch};
+use super::{Decode, ForDevice, ForResident, Residing, Sample, Scratch};
 use crate::column::{DType, Row, RowShape};
-use crate::device::finish::{self, Element};
-use crate::device::share::Share;
 use crate::error::{Error, ErrorKind, Result};
 
-/// A column of pictures.
-///
-/// JPEG, PNG, WebP, GIF (its first frame), BMP and TIFF are told by their content, not by the
-/// extension. They are turned upright as their EXIF says, then cut and resized as a [`Transform`]
-/// decides.
-///
-/// ```
-/// use tarflume::decode::image::Image;
-/// use tarflume::decode::output::{Layout, Normalise};
-/// use tarflume::decode::random_crop::RandomResizedCrop;
-/// # use tarflume::{column::{DType, RowShape}, decode::Decode};
-///
-/// let crop = RandomResizedCrop::new(224).flip(0.5);
-/// let pictures = Image::new("jpg;jpeg;png", crop).layout(Layout::Chw).to_f16(Normalise::imagenet());
-/// assert_eq!(pictures.shape(), RowShape::Fixed(DType::F16, vec![3, 224, 224]));
-/// ```
-#[derive(Debug, Clone)]
-pub struct Image {
-    ext: String,
-    transform: Arc<dyn Transform>,
-    channels: Channels,
-    filter: Filter,
-    layout: Layout,
-    elements: Elements,
-    orientation: bool,
-    most_pixels: u64,
-    reducing_gap: Option<f64>,
-    stream: u64,
-    share: Option<Share>,
-}
+pub use self::settings::Image;
 
 impl Image {
-    /// The most pixels that a stored picture may have, unless [`Image::most_pixels`] says otherwise.
-    pub const MOST_PIXELS: u64 = 1 << 28;
-
-    /// Pictures of the part `ext` (or of alternatives: `jpg;jpeg;png`), cut and resized by
-    /// `transform`; rows of `u8`, `[height, width, 3]`.
-    pub fn new(ext: impl Into<String>, transform: impl Transform) -> Image {
-        Image {
-            ext: ext.into(),
-            transform: Arc::new(transform),
-            channels: Channels::Rgb,
-            filter: Filter::Bilinear,
-            layout: Layout::Hwc,
-            elements: Elements::Bytes,
-            orientation: true,
-            most_pixels: Image::MOST_PIXELS,
-            reducing_gap: Some(2.0),
-            stream: 0,
-            share: None,
-        }
-    }
-
-    /// The channels of a row.
-    #[must_use]
-    pub fn channels(mut self, channels: Channels) -> Self {
-        self.channels = channels;
-        self
-    }
-
-    /// How pictures are resized.
-    #[must_use]
-    pub fn filter(mut self, filter: Filter) -> Self {
-        self.filter = filter;
-        self
-    }
-
-    /// The order of a row's elements.
-    #[must_use]
-    pub fn layout(mut self, layout: Layout) -> Self {
-        self.layout = layout;
-        self
-    }
-
-    /// Rows of `f32`, normalised.
-    #[must_use]
-    pub fn to_f32(mut self, normalise: Normalise) -> Self {
-        self.elements = Elements::Single(normalise);
-        self
-    }
-
-    /// Rows of half precision, normalised.
-    #[must_use]
-    pub fn to_f16(mut self, normalise: Normalise) -> Self {
-        self.elements = Elements::Half(normalise);
-        self
-    }
-
-    /// Rows of `bf16` (the upper half of an `f32`), normalised.
-    #[must_use]
-    pub fn to_bf16(mut self, normalise: Normalise) -> Self {
-        self.elements = Elements::Brain(normalise);
-        self
-    }
-
-    /// Whether pictures are turned as their EXIF orientation says; they are by default.
-    #[must_use]
-    pub fn orientation(mut self, respect: bool) -> Self {
-        self.orientation = respect;
-        self
-    }
-
-    /// The most pixels that a stored picture may have; a larger one is an error.
-    #[must_use]
-    pub fn most_pixels(mut self, pixels: u64) -> Self {
-        self.most_pixels = pixels;
-        self
-    }
-
-    /// JPEGs that become much smaller are decoded at 1/2, 1/4 or 1/8 of their size, as long as what
-    /// is left is at least `gap` times the output in both directions; `None`: never. Pillow's
-    /// `reducing_gap`: at 2, the default, hardly to be told from resizing all of it; at 1 the fastest,
-    /// and softer. Never with [`Filter::Nearest`].
-    #[must_use]
-    pub fn reducing_gap(mut self, gap: Option<f64>) -> Self {
-        self.reducing_gap = gap;
-        self
-    }
-
-    /// Which of a sample's streams of random numbers is used. Columns with the same number (0 unless
-    /// said) get the same crop, as a picture and its mask must; another number gives a second view.
-    #[must_use]
-    pub fn stream(mut self, stream: u64) -> Self {
-        self.stream = stream;
-        self
-    }
-
     /// A column `[height, width]` of `u32` for each picture as [`Image`] writes it: what the rows of
     /// a variable column need to be read. It reads headers only.
     pub fn sizes(&self) -> ImageSizes {
@@ -331,18 +207,11 @@ impl Decode for Image {
     }
 
     fn for_device(&self) -> Option<ForDevice> {
-        let finish = match self.elements {
-            Elements::Bytes => finish::Finish::bytes(),
-            Elements::Single(by) => finish::Finish::floats(Element::F32, by).ok()?,
-            Elements::Half(by) => finish::Finish::floats(Element::F16, by).ok()?,
-            Elements::Brain(by) => finish::Finish::floats(Element::Bf16, by).ok()?,
-        };
-        let finish = finish.layout(self.layout);
-        let bytes = Image { elements: Elements::Bytes, layout: Layout::Hwc, ..self.clone() };
-        let fixed = matches!(self.transform.extent(), Extent::Fixed(_));
-        let shared = self.shared();
-        let gains = fixed && (shared.is_some() || finish != finish::Finish::bytes());
-        gains.then(|| ForDevice { decode: Arc::new(bytes), finish, shared })
+        onto_device::for_device(self)
+    }
+
+    fn for_resident(&self, residing: Residing) -> Result<Option<ForResident>> {
+        onto_device::for_resident(self, residing)
     }
 
     fn group(&self) -> usize {

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, ThreadId};
 
 use super::driver::Stream;
 use super::line::{self, Shared};
@@ -22,7 +23,27 @@ pub struct DeviceBatch {
     slot: Option<(usize, Arc<DeviceSlot>)>,
     shared: Arc<Shared>,
     /// Those that use it, and whether they were told to wait for the copy.
-    streams: Mutex<Vec<(Stream, bool)>>,
+    streams: Mutex<Vec<(User, bool)>>,
+}
+
+/// A stream that uses a batch. [`Stream::PER_THREAD`] is another stream in each thread.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct User {
+    stream: Stream,
+    thread: Option<ThreadId>,
+}
+
+impl User {
+    fn here(stream: Stream) -> User {
+        let own = stream == Stream::PER_THREAD;
+        User { stream, thread: own.then(|| thread::current().id()) }
+    }
+
+    /// Where a mark set in this thread stands behind what it has put into the stream. Another thread's
+    /// own stream has no handle here, but the legacy stream waits for all of them.
+    fn marked_in(self) -> Stream {
+        if self == User::here(self.stream) { self.stream } else { Stream::LEGACY }
+    }
 }
 
 /// A column in device memory.
@@ -51,7 +72,7 @@ impl DeviceBatch {
         DeviceBatch { host, slot: Some(slot), shared, streams: Mutex::default() }
     }
 
-    fn streams(&self) -> MutexGuard<'_, Vec<(Stream, bool)>> {
+    fn streams(&self) -> MutexGuard<'_, Vec<(User, bool)>> {
         self.streams.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -68,11 +89,11 @@ impl DeviceBatch {
     /// [`crate::ErrorKind::Device`].
     pub fn ready_on(&self, stream: Stream) -> Result<()> {
         let Some((number, slot)) = &self.slot else { return Ok(()) };
-        let mut streams = self.streams();
-        if !streams.contains(&(stream, true)) {
+        let (user, mut streams) = (User::here(stream), self.streams());
+        if !streams.contains(&(user, true)) {
             ring::hand_over(&self.shared.slots().calls(slot, None), *number, stream)?;
-            streams.retain(|(known, _)| *known != stream);
-            streams.push((stream, true));
+            streams.retain(|(known, _)| *known != user);
+            streams.push((user, true));
         }
         Ok(())
     }
@@ -85,15 +106,20 @@ impl DeviceBatch {
     /// Something in `stream` uses the memory, too, and was ordered behind the copy by other means: it is
     /// not written again before what was put into the stream until this is dropped is done.
     pub fn used_on(&self, stream: Stream) {
-        let mut streams = self.streams();
-        if !streams.iter().any(|(known, _)| *known == stream) {
-            streams.push((stream, false));
+        let (user, mut streams) = (User::here(stream), self.streams());
+        if !streams.iter().any(|(known, _)| *known == user) {
+            streams.push((user, false));
         }
     }
 
     /// The columns of rows of one length, in the order in which the loader was told of them.
     pub fn columns(&self) -> impl Iterator<Item = DeviceColumn> + '_ {
         self.host.columns().filter_map(|column| self.column(column.name()).ok())
+    }
+
+    /// Whether the device made the column of this name: the host's is what it was made of.
+    pub fn makes(&self, name: &str) -> bool {
+        self.shared.slots().work.made(name).is_some()
     }
 
     /// The column of this name.
@@ -141,7 +167,8 @@ impl DeviceBatch {
             std::mem::forget((slot, self.shared.clone()));
             return Ok(());
         }
-        let streams: Vec<Stream> = self.streams().drain(..).map(|(stream, _)| stream).collect();
+        let streams: Vec<Stream> =
+            self.streams().drain(..).map(|(user, _)| user.marked_in()).collect();
         line::give_back(&self.shared, slot, &streams)
     }
 }

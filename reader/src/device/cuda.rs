@@ -75,13 +75,21 @@ fn event(mark: u64) -> sys::CUevent {
     mark as usize as sys::CUevent
 }
 
+/// Whether there is a driver. Asked of the system, not of cudarc: that has an answer only where nothing else
+/// in the program (candle) has it linked with the driver instead of looking for it.
+fn is_present() -> bool {
+    ["libcuda.so", "libcuda.so.1"].iter().any(|name| {
+        // SAFETY: what runs when it is loaded is NVIDIA's own, as it would be by `CudaContext::new`.
+        unsafe { libloading::Library::new(*name) }.is_ok()
+    })
+}
+
 impl Cuda {
     /// # Errors
     /// [`ErrorKind::Device`]: no driver, no such device.
     pub(super) fn open(ordinal: usize, libraries: Libraries) -> Result<Cuda> {
         let refused = |what: &str| Error::new(ErrorKind::Device, format!("cuda:{ordinal}: {what}"));
-        // SAFETY: looks whether a library can be loaded.
-        if !unsafe { sys::is_culib_present() } {
+        if !is_present() {
             return Err(refused(
                 "there is no NVIDIA driver on this machine (libcuda.so was not found); leave the device \
                  out to have batches in host memory",

@@ -26,14 +26,14 @@ impl Libraries {
     }
 
     /// The folders of packages that are looked into.
-    pub(crate) fn packages(&self) -> impl Iterator<Item = &Path> {
+    pub fn packages(&self) -> impl Iterator<Item = &Path> {
         self.packages.iter().map(PathBuf::as_path)
     }
 
     /// Files to try, the best first, for the library `name` (`nvrtc`): what the environment variable
     /// `TARFLUME_NVRTC` names, and nothing else if it is set; those of the packages; those that the
     /// system's loader finds; those of CUDA's own folder.
-    pub(crate) fn candidates(&self, name: &str) -> Vec<PathBuf> {
+    pub fn candidates(&self, name: &str) -> Vec<PathBuf> {
         if let Some(named) = Libraries::named(name) {
             return vec![named];
         }

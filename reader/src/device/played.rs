@@ -57,6 +57,8 @@ pub(crate) struct Played {
     marks: Arc<Marks>,
     memory: Arc<Mutex<HashMap<u64, Vec<u8>>>>,
     next: AtomicU64,
+    /// Marks that were set, by where.
+    set: Mutex<HashMap<On, u64>>,
     /// Of each copy.
     delay: Duration,
     /// Calls of these names are refused, after so many that are not.
@@ -74,6 +76,7 @@ impl Played {
             marks: Arc::default(),
             memory: Arc::default(),
             next: AtomicU64::new(1),
+            set: Mutex::default(),
             delay,
             refusals: Mutex::default(),
             room: u64::MAX,
@@ -134,6 +137,11 @@ impl Played {
         );
     }
 
+    /// How many marks were set in a stream.
+    pub(crate) fn marked(&self, stream: Stream) -> u64 {
+        self.set.lock().unwrap().get(&On::Of(stream)).copied().unwrap_or(0)
+    }
+
     /// Bytes of its memory that are in use.
     pub(crate) fn used(&self) -> u64 {
         self.memory.lock().unwrap().values().map(|memory| memory.len() as u64).sum()
@@ -190,6 +198,7 @@ impl Driver for Played {
 
     fn set(&self, mark: Mark, on: On) -> Result<()> {
         self.called("set")?;
+        *self.set.lock().unwrap().entry(on).or_default() += 1;
         let (marks, count) = (self.marks.clone(), self.marks.set(mark));
         self.put(on, Box::new(move || marks.reach(mark, count)));
         Ok(())

@@ -18,13 +18,16 @@ struct Held {
 pub(crate) struct Kept {
     stride: u64,
     rows: u64,
+    /// Bytes at the beginning of each row that are not a picture's.
+    head: u64,
     held: OnceLock<Held>,
 }
 
 impl Kept {
-    /// `rows` rows that begin `stride` bytes apart.
-    pub(crate) fn new(stride: u64, rows: u64) -> Kept {
-        Kept { stride, rows, held: OnceLock::new() }
+    /// `rows` rows that begin `stride` bytes apart; a kernel sees what stands behind the first `head`
+    /// bytes of each.
+    pub(crate) fn new(stride: u64, rows: u64, head: u64) -> Kept {
+        Kept { stride, rows, head, held: OnceLock::new() }
     }
 
     /// Bytes of all rows.
@@ -37,7 +40,9 @@ impl Kept {
     /// # Errors
     /// The device has not so much; it was asked for before.
     pub(crate) fn allocate(&self, driver: &Arc<dyn Driver>) -> Result<()> {
-        let bytes = usize::try_from(self.bytes().max(1)).unwrap_or(usize::MAX);
+        // What a kernel sees of the last row ends as far behind it as it begins.
+        let bytes = self.bytes().saturating_add(self.head).max(1);
+        let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
         let held = Held { driver: driver.clone(), memory: driver.allocate(bytes)? };
         let twice = || Error::new(ErrorKind::Device, "these rows have their memory already");
         self.held.set(held).map_err(|_| twice())
@@ -46,7 +51,9 @@ impl Kept {
     /// Where they are; nowhere, and none, without memory.
     pub(crate) fn store(&self) -> Store {
         match self.held.get() {
-            Some(held) => Store { at: held.memory.0, stride: self.stride, rows: self.rows },
+            Some(held) => {
+                Store { at: held.memory.0 + self.head, stride: self.stride, rows: self.rows }
+            }
             None => Store { at: 0, stride: self.stride, rows: 0 },
         }
     }

@@ -1,19 +1,14 @@
-//! `LoaderBuilder`: what the user wants, checked before anything of a shard is read.
+//! `LoaderBuilder`: what the user wants, in his words. `building` makes a loader of it.
 
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
-use super::bad::{BadList, OnBad};
-use super::bound::{MemoryShare, SPARE_SLABS, Shares};
+use super::bad::OnBad;
 use super::caught::caught;
-use super::chosen::{Chosen, EpochLength};
-use super::division::Division;
-use super::inner::{Inner, Progress};
-use super::labour::{IndexedLabour, Materials, Policy};
-use super::meter::Meter;
-use super::recipe::{Columns, Recipe};
-use super::scout::reach;
-use crate::batch::Shelf;
+use super::chosen::EpochLength;
+use super::labour::Policy;
+use super::recipe::Columns;
+use super::residency::Residency;
 use crate::dataset::Dataset;
 use crate::dataset::exclude::Exclude;
 use crate::dataset::select::Facts;
@@ -26,8 +21,7 @@ use crate::decode::text::Text;
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::fetch::fetched::Verify;
-use crate::order::{Ledger, LoaderState, Remainder, Share, Shuffle, Split};
-use crate::pool::Pool;
+use crate::order::{LoaderState, Remainder, Shuffle, Split};
 use crate::size::Size;
 use crate::source::open::SourceKind;
 
@@ -40,7 +34,7 @@ pub(super) const BAD_BUDGET: u64 = 1000;
 
 /// How many rows a batch has.
 #[derive(Debug, Clone, Copy)]
-enum BatchSize {
+pub(super) enum BatchSize {
     /// On each rank.
     Rank(u64),
     /// On all ranks together.
@@ -50,26 +44,27 @@ enum BatchSize {
 /// What a loader is to do; see [`super::Loader::builder`].
 #[must_use]
 pub struct LoaderBuilder {
-    dataset: Result<Dataset>,
+    pub(super) dataset: Result<Dataset>,
     /// The parts of a mixture, and their weights.
-    mixed: Vec<(Dataset, u64)>,
-    reweighed: Vec<(u64, u64, Vec<u64>)>,
-    left_out: Result<Vec<u64>>,
-    range: (u64, Option<u64>),
-    shuffle: Shuffle,
-    split: Split,
-    remainder: Remainder,
-    columns: Columns,
-    batch: BatchSize,
-    epoch: EpochLength,
-    policy: Policy,
-    bad_budget: u64,
-    source: SourceKind,
-    memory: Result<u64>,
-    threads: Option<usize>,
-    prefetch: usize,
-    resume: Option<LoaderState>,
-    device: Option<(Device, usize)>,
+    pub(super) mixed: Vec<(Dataset, u64)>,
+    pub(super) reweighed: Vec<(u64, u64, Vec<u64>)>,
+    pub(super) left_out: Result<Vec<u64>>,
+    pub(super) range: (u64, Option<u64>),
+    pub(super) shuffle: Shuffle,
+    pub(super) split: Split,
+    pub(super) remainder: Remainder,
+    pub(super) columns: Columns,
+    pub(super) batch: BatchSize,
+    pub(super) epoch: EpochLength,
+    pub(super) policy: Policy,
+    pub(super) bad_budget: u64,
+    pub(super) source: SourceKind,
+    pub(super) memory: Result<u64>,
+    pub(super) threads: Option<usize>,
+    pub(super) prefetch: usize,
+    pub(super) resume: Option<LoaderState>,
+    pub(super) device: Option<(Device, usize)>,
+    pub(super) resident: Option<Residency>,
 }
 
 impl LoaderBuilder {
@@ -94,6 +89,7 @@ impl LoaderBuilder {
             prefetch: PREFETCH,
             resume: None,
             device: None,
+            resident: None,
         }
     }
 
@@ -275,126 +271,17 @@ impl LoaderBuilder {
         self
     }
 
+    /// Keeps the data set, or what this rank has of it if shards are dealt, in the device's memory: the first
+    /// epoch there is begun by filling it, and no later one reads or decodes. Columns of texts and
+    /// others whose rows differ in length are read as ever.
+    pub fn resident(mut self, residency: Residency) -> Self {
+        self.resident = Some(residency);
+        self
+    }
+
     /// Goes on where `state` was taken, with any world, batch, threads and prefetch.
     pub fn resume(mut self, state: LoaderState) -> Self {
         self.resume = Some(state);
         self
     }
-}
-
-impl LoaderBuilder {
-    /// What [`super::Loader`] stands before; see `build` there.
-    pub(super) fn inner(mut self) -> Result<Arc<Inner>> {
-        let dataset = self.dataset?.with_source(self.source);
-        self.shuffle.check()?;
-        let world = self.split.world();
-        let batch = rows(self.batch, world)?;
-        if self.columns.is_empty() {
-            self.columns = all_parts(&dataset)?;
-        }
-        let rows = usize::try_from(batch).unwrap_or(usize::MAX);
-        let on_bad = self.policy.on_bad;
-        let mut division = Division::of(self.device, &mut self.columns, (rows, on_bad));
-        let recipe = Arc::new(Recipe::new(self.columns, rows)?);
-        known_parts(&dataset, &recipe)?;
-        let chosen = Chosen {
-            dataset: &dataset,
-            mixed: &self.mixed,
-            reweighed: self.reweighed,
-            left_out: self.left_out?,
-            range: self.range,
-            shuffle: self.shuffle,
-            epoch: self.epoch,
-        };
-        let mut order = chosen.order()?;
-        let mut progress = Progress { epoch: 0, position: 0 };
-        if let Some(state) = &self.resume {
-            order = state.resume(&order, self.split)?;
-            progress = Progress { epoch: state.epoch(), position: state.position() };
-        }
-        let share = Share::new(&order, self.split)?;
-        let threads = threads(self.threads)?;
-        let slabs = division.slabs();
-        let bound = (self.memory?, slabs);
-        let shares = Shares::beside_slots(bound, recipe.batch_bytes(), self.prefetch, threads)?;
-        // Those of a device's slots come back at their own time, and are dear to make: all are kept.
-        let spare = SPARE_SLABS + if slabs == 0 { 0 } else { slabs + shares.depth as u64 };
-        let (meter, bad) = (Arc::new(Meter::new(threads)), Arc::new(BadList::new(self.bad_budget)));
-        let labour = IndexedLabour::new(Materials {
-            dataset,
-            recipe,
-            order: share.order().clone(),
-            policy: self.policy,
-            meter: meter.clone(),
-            threads,
-            decode: Arc::new(MemoryShare::new("decoding", shares.decode)),
-            reads: Arc::new(MemoryShare::new("reading", shares.reads)),
-        });
-        let inner = Inner {
-            staging: division.take_staging(),
-            slots: division.slots(&labour.with.recipe)?,
-            labour: Arc::new(labour),
-            ledger: Mutex::new(Ledger::new(order.data())),
-            order,
-            share,
-            remainder: self.remainder,
-            batch,
-            reach: reach(&self.shuffle),
-            shares,
-            pool: Pool::of_process(threads)?,
-            meter,
-            shelf: Arc::new(Shelf::new(spare as usize)),
-            bad,
-            progress: Mutex::new(progress),
-            resumed: Mutex::new(self.resume.is_some().then_some(progress)),
-        };
-        inner.steps(progress.position)?;
-        Ok(Arc::new(inner))
-    }
-}
-
-fn rows(batch: BatchSize, world: u64) -> Result<u64> {
-    match batch {
-        BatchSize::Rank(0) | BatchSize::Job(0) => Err(Error::usage("a batch has at least one row")),
-        BatchSize::Rank(rows) => Ok(rows),
-        BatchSize::Job(rows) if rows % world == 0 => Ok(rows / world),
-        BatchSize::Job(rows) => Err(Error::usage(format!(
-            "a global batch of {rows} rows can't be dealt to {world} ranks evenly: take a multiple of {world}"
-        ))),
-    }
-}
-
-pub(super) fn threads(asked: Option<usize>) -> Result<usize> {
-    let cores = || std::thread::available_parallelism().map_or(1, usize::from);
-    match asked.unwrap_or_else(cores) {
-        0 => Err(Error::usage("a loader needs a thread: leave .threads() out for one a core")),
-        threads @ 1..=4096 => Ok(threads),
-        threads => Err(Error::usage(format!("{threads} threads; 4,096 at most"))),
-    }
-}
-
-/// A column of bytes for every extension of the data set.
-fn all_parts(dataset: &Dataset) -> Result<Columns> {
-    let raw = |ext: &String| {
-        (ext.clone(), Arc::new(Raw::new(ext.as_str()).if_there()) as Arc<dyn Decode>)
-    };
-    Ok(dataset.extensions()?.keys().map(raw).collect())
-}
-
-/// Refuses parts that no sample of the data set has.
-fn known_parts(dataset: &Dataset, recipe: &Recipe) -> Result<()> {
-    let known = dataset.extensions()?;
-    for n in 0..recipe.wanted.len() {
-        let alternatives = recipe.wanted.alternatives(n);
-        if !alternatives.iter().any(|ext| known.contains_key(ext)) {
-            let there: Vec<_> = known.keys().map(String::as_str).collect();
-            let text = format!(
-                "no sample has a part '{}'; the data set has: {}",
-                alternatives.join("' or '"),
-                there.join(", ")
-            );
-            return Err(Error::usage(text));
-        }
-    }
-    Ok(())
 }

@@ -31,7 +31,8 @@ pub struct DeviceEpoch {
 
 impl DeviceEpoch {
     pub(super) fn begin(inner: Arc<Inner>, epoch: u64) -> DeviceEpoch {
-        let begun = inner.pool.process().expect().and_then(|()| inner.begin(epoch));
+        let here = inner.pool.process().expect();
+        let begun = here.and_then(|()| inner.fill()).and_then(|()| inner.begin(epoch));
         let (flow, steps, all_bad) = match begun {
             Ok((flow, steps, whole)) => (Ok(flow), steps, whole),
             Err(error) => (Err(error), 0, false),

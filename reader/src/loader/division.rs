@@ -1,4 +1,5 @@
-//! `Division`: which part of the columns' work the device does, and the slots for it.
+//! `Division`: which part of the columns' work the device does, and the slots for it; all but decoding, once,
+//! where the data set stays there.
 //!
 //! Asked once, when a loader is built. Batches are the same to the bit however the work is divided, but for
 //! JPEGs that a device's own decoder makes.
@@ -7,18 +8,20 @@ use std::sync::Arc;
 
 use super::bad::OnBad;
 use super::recipe::{Columns, Recipe};
+use super::residency::Residency;
+use super::resident::Plan;
 use super::staging::Staging;
 use crate::decode::ForDevice;
 use crate::device::Device;
 use crate::device::finish::Finish;
 use crate::device::slot::Slots;
 use crate::device::work::{Make, Work};
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// Where batches go, and what is left to do there.
 pub(super) struct Division {
     device: Option<(Device, usize)>,
-    /// What the device makes of columns, by their numbers among the columns.
+    /// What the device makes, by the columns' numbers.
     makes: Vec<(usize, Make)>,
     warning: Option<String>,
     staging: Staging,
@@ -76,6 +79,34 @@ impl Division {
         division
     }
 
+    /// A data set of `samples` samples that stays on the device.
+    ///
+    /// # Errors
+    /// There is no device, or it has no kernels; or see [`Plan::new`].
+    pub(super) fn resident(
+        device: Option<(Device, usize)>,
+        columns: &mut Columns,
+        residency: &Residency,
+        samples: u64,
+    ) -> Result<(Division, Plan)> {
+        let Some((device, slots)) = device else {
+            let text = "a data set stays on a device: name it with .device(Device::cuda(0)?, 3)";
+            return Err(Error::usage(text));
+        };
+        device.0.prepare()?;
+        let mut plan = Plan::new(residency, columns, samples, &*device.0)?;
+        let makes = std::mem::take(&mut plan.makes);
+        Ok((
+            Division {
+                device: Some((device, slots)),
+                makes,
+                warning: None,
+                staging: Staging::default(),
+            },
+            plan,
+        ))
+    }
+
     /// Batches that stand on the device or are on their way.
     pub(super) fn slabs(&self) -> u64 {
         self.device.as_ref().map_or(0, |(_, slots)| *slots as u64 + 1) + self.staging.slabs()
@@ -94,7 +125,8 @@ impl Division {
         let Some((device, count)) = self.device else { return Ok(None) };
         // In the slab the keys come first.
         let name = |number: usize| recipe.names[number + 1].clone();
-        let columns = self.makes.into_iter().map(|(number, make)| (number + 1, name(number), make));
+        let makes = self.makes.into_iter();
+        let columns = makes.map(|(number, make)| (number + 1, name(number), make));
         let work = Work::new(&recipe.layout, columns)?;
         Ok(Some(Arc::new(Slots::new(device.0, work, count.max(1), self.warning))))
     }

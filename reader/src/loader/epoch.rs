@@ -8,7 +8,7 @@ use super::account::Account;
 use super::inner::Inner;
 use super::taking::Taking;
 use crate::batch::{Batch, Content};
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// The batches of one epoch, in order. Dropping it ends the work for it.
 pub struct Epoch {
@@ -21,7 +21,13 @@ pub struct Epoch {
 impl Epoch {
     pub(crate) fn begin(inner: Arc<Inner>, epoch: u64) -> Epoch {
         let here = inner.pool.process().expect().and_then(|()| inner.staging.expect_host_rows());
-        let begun = here.and_then(|()| inner.begin(epoch));
+        let begun = here.and_then(|()| match inner.resident {
+            None => inner.begin(epoch),
+            Some(_) => {
+                let text = "this data set stays on a device: its epochs are device_epoch's";
+                Err(Error::usage(text))
+            }
+        });
         let (flow, steps, all_bad) = match begun {
             Ok((flow, steps, whole)) => (Ok(flow), steps, whole),
             Err(error) => (Err(error), 0, false),

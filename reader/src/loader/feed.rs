@@ -80,9 +80,9 @@ impl IndexedFeed {
         with.recipe.group().min(with.recipe.layout.rows().div_ceil(2 * with.threads)).max(1)
     }
 
-    /// Asks each shard once an epoch whether it still is what was opened.
+    /// Asks each shard that is read from once an epoch whether it still is what was opened.
     fn check(&mut self, job: &Job) -> Result<()> {
-        for run in job.desk.plan.runs() {
+        for run in job.desk.plan.runs().iter().filter(|run| !run.reads.is_empty()) {
             if !std::mem::replace(&mut self.checked[run.shard], true) {
                 self.labour.with.dataset.shard(run.shard).source()?.check()?;
             }

@@ -8,6 +8,7 @@ use super::feed::IndexedFeed;
 use super::flow::{Flow, Room};
 use super::labour::IndexedLabour;
 use super::meter::Meter;
+use super::residency::Fit;
 use super::scout::Scout;
 use super::staging::Staging;
 use crate::batch::{Names, Shelf};
@@ -24,6 +25,9 @@ pub(crate) struct Progress {
     /// Samples of that epoch that were delivered, on all ranks together.
     pub(crate) position: u64,
 }
+
+/// Fills what stays on the device, unless that was done.
+pub(crate) type Fill = Box<dyn Fn() -> Result<()> + Send + Sync>;
 
 /// What a loader and its epochs share.
 pub(crate) struct Inner {
@@ -44,6 +48,8 @@ pub(crate) struct Inner {
     pub(crate) slots: Option<Arc<Slots>>,
     /// What a device decodes.
     pub(super) staging: Staging,
+    /// What stays on the device, and what fills it.
+    pub(crate) resident: Option<(Fit, Fill)>,
     pub(crate) bad: Arc<BadList>,
     pub(crate) progress: Mutex<Progress>,
     /// Where the first epoch begins, if a state was given.
@@ -62,6 +68,11 @@ impl Inner {
 
     pub(crate) fn progress(&self) -> MutexGuard<'_, Progress> {
         self.progress.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Has what stays on the device brought there.
+    pub(crate) fn fill(&self) -> Result<()> {
+        self.resident.as_ref().map_or(Ok(()), |(_, fill)| fill())
     }
 
     pub(crate) fn steps(&self, position: u64) -> Result<Steps> {

@@ -57,7 +57,7 @@ impl Staging {
             let abilities = device.0.prepare_decoder()?;
             let staged = Arc::new(Staged::new(host, shared, abilities.scales, verifies)?);
             let store =
-                Kept::new(staged.picture_stride() as u64, HALVES.saturating_mul(rows as u64));
+                Kept::new(staged.picture_stride() as u64, HALVES.saturating_mul(rows as u64), 0);
             store.allocate(&device.0)?;
             if self.device.is_none() {
                 self.device = Some((device.0.clone(), Arc::new(Region::new(device.0.clone())?)));

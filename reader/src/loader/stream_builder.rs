@@ -4,7 +4,8 @@ use std::sync::{Arc, Mutex};
 
 use super::bad::{BadList, OnBad};
 use super::bound::{MemoryShare, SPARE_SLABS, Shares};
-use super::builder::{BAD_BUDGET, MEMORY, PREFETCH, threads};
+use super::builder::{BAD_BUDGET, MEMORY, PREFETCH};
+use super::building::threads;
 use super::meter::Meter;
 use super::recipe::Recipe;
 use super::stream_labour::StreamLabour;

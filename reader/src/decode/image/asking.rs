@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::Image;
+use super::settings::Image;
 use crate::decode::asked::Asked;
 use crate::decode::geometry::Extent;
 use crate::decode::opened::Source;

@@ -1,10 +1,15 @@
 //! Whole pictures to rows: Pillow's own output, all orientations, limits, threads.
 
+use std::sync::Arc;
+
 use tarflume_fixtures::{PHOTOS, Photo, PhotoKind};
 
 use super::super::fixed_crop::{CentreCrop, Resize, ResizeCentreCrop, Whole};
-use super::super::geometry::{Area, Cut, Placement};
+use super::super::geometry::{Area, Cut, Placement, Transform};
+use super::super::output::{Layout, Normalise};
+use super::super::pixels::Channels;
 use super::super::random_crop::RandomResizedCrop;
+use super::super::resize::Filter;
 use super::*;
 
 fn decode_with(

@@ -119,6 +119,27 @@ fn a_stream_that_was_named_before_waits_all_the_same() {
 }
 
 #[test]
+fn the_default_stream_of_another_thread_is_waited_for_through_the_legacy_stream() {
+    let dir = shards();
+    let played = Arc::new(Played::new(FAST));
+    let loader = builder(&dir, &played, 3).build().unwrap();
+    for (elsewhere, marked) in [(false, Stream::PER_THREAD), (true, Stream::LEGACY)] {
+        let batch = loader.device_epoch(0).next().unwrap().unwrap();
+        std::thread::scope(|scope| {
+            let tell = || batch.ready_on(Stream::PER_THREAD).unwrap();
+            if elsewhere { scope.spawn(tell).join().unwrap() } else { tell() }
+        });
+        let before = [Stream::PER_THREAD, Stream::LEGACY].map(|stream| played.marked(stream));
+        drop(batch);
+        let after = [Stream::PER_THREAD, Stream::LEGACY].map(|stream| played.marked(stream));
+        let grown: Vec<_> =
+            before.iter().zip(after).map(|(before, after)| after - before).collect();
+        let right = if marked == Stream::LEGACY { [0, 1] } else { [1, 0] };
+        assert_eq!(grown, right, "marks in the thread's own stream and in the legacy one");
+    }
+}
+
+#[test]
 fn a_state_counts_what_the_consumer_took_and_not_what_was_copied() {
     let dir = shards();
     let played = Arc::new(Played::new(FAST));

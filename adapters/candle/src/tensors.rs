@@ -1,0 +1,49 @@
+//! `Tensors`: what a batch is asked for tensors by, wherever it is.
+
+use candle_core::{Device, Tensor};
+use tarflume::{Batch, DeviceBatch, Result};
+
+use crate::host;
+
+/// Batches as tensors.
+pub trait Tensors {
+    /// The columns of these names, in this order: tensors of `[rows, row's shape..]` on `device`, which own their
+    /// memory. The batch goes back to its loader; take keys, and [`DeviceBatch::host_shared`], before.
+    ///
+    /// # Errors
+    /// [`tarflume::ErrorKind::Usage`]: no such column; its rows have different lengths; candle has no such type;
+    /// the batch is on another GPU. [`tarflume::ErrorKind::Device`]: what candle or the driver refused.
+    fn tensors<const N: usize>(self, names: [&str; N], device: &Device) -> Result<[Tensor; N]>;
+}
+
+impl Tensors for &Batch {
+    fn tensors<const N: usize>(self, names: [&str; N], device: &Device) -> Result<[Tensor; N]> {
+        each(names, |name| host::tensor(self, name, device))
+    }
+}
+
+impl Tensors for Batch {
+    fn tensors<const N: usize>(self, names: [&str; N], device: &Device) -> Result<[Tensor; N]> {
+        (&self).tensors(names, device)
+    }
+}
+
+impl Tensors for DeviceBatch {
+    fn tensors<const N: usize>(self, names: [&str; N], device: &Device) -> Result<[Tensor; N]> {
+        match device {
+            #[cfg(feature = "cuda")]
+            Device::Cuda(cuda) => {
+                crate::device::taken(self, |from| each(names, |name| from.tensor(name)), cuda)
+            }
+            _ => self.host().tensors(names, device),
+        }
+    }
+}
+
+fn each<const N: usize>(
+    names: [&str; N],
+    mut make: impl FnMut(&str) -> Result<Tensor>,
+) -> Result<[Tensor; N]> {
+    let made = names.iter().map(|name| make(name)).collect::<Result<Vec<_>>>()?;
+    made.try_into().map_err(|_| tarflume::Error::usage("as many tensors as names"))
+}

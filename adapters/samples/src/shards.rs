@@ -1,0 +1,110 @@
+//! `Samples`: one shard in a folder of its own, and loaders of it.
+#![allow(clippy::unwrap_used)] // for tests alone
+
+use tarflume::column::DType;
+use tarflume::decode::raw::Raw;
+use tarflume::{Batch, Loader, LoaderBuilder, OnBad, Remainder};
+use tarflume_formats::ShardWriter;
+use tarflume_formats::shard::Durability;
+use tempfile::TempDir;
+
+/// How many samples there are.
+pub const SAMPLES: u64 = 10;
+
+/// Columns by name, type and the shape of a row. They hold any bytes, no number's in particular.
+pub const COLUMNS: [(&str, DType, &[usize]); 11] = [
+    ("u8", DType::U8, &[2, 3, 3]),
+    ("i8", DType::I8, &[5]),
+    ("u16", DType::U16, &[]),
+    ("i16", DType::I16, &[3]),
+    ("u32", DType::U32, &[2]),
+    ("i32", DType::I32, &[1, 4]),
+    ("u64", DType::U64, &[]),
+    ("i64", DType::I64, &[]),
+    ("f16", DType::F16, &[7]),
+    ("f32", DType::F32, &[2, 2]),
+    ("f64", DType::F64, &[1]),
+];
+
+/// A column of truths: bytes of 0 and 1.
+pub const BOOL: (&str, DType, &[usize]) = ("bool", DType::Bool, &[6]);
+
+/// The first samples lack the part `late`.
+const LATE: u64 = 4;
+
+/// Its shard.
+#[derive(Debug)]
+pub struct Samples {
+    dir: TempDir,
+}
+
+fn row(name: &str, dtype: DType, shape: &[usize], ordinal: u64) -> Vec<u8> {
+    let length = shape.iter().product::<usize>() * dtype.size();
+    let salt = name.bytes().map(u64::from).sum::<u64>() + 31 * ordinal;
+    let byte = |n: usize| (salt + 7 * n as u64) as u8;
+    // Without NaNs, so that numbers can be compared, too.
+    let tame =
+        |n: usize| if n % dtype.size() == dtype.size() - 1 { byte(n) & 0x3B } else { byte(n) };
+    (0..length).map(|n| if dtype == DType::Bool { byte(n) & 1 } else { tame(n) }).collect()
+}
+
+/// The bytes of a column's rows.
+pub fn bytes(column: (&str, DType, &[usize]), ordinals: impl Iterator<Item = u64>) -> Vec<u8> {
+    ordinals.flat_map(|ordinal| row(column.0, column.1, column.2, ordinal)).collect()
+}
+
+impl Default for Samples {
+    fn default() -> Samples {
+        Samples::new()
+    }
+}
+
+impl Samples {
+    /// Writes the shard.
+    pub fn new() -> Samples {
+        let dir = tempfile::tempdir().unwrap();
+        let mut shard = ShardWriter::create(dir.path(), "000.tar").unwrap();
+        for ordinal in 0..SAMPLES {
+            shard.begin(format!("{ordinal:04}").as_bytes());
+            for (name, dtype, shape) in COLUMNS.into_iter().chain([BOOL]) {
+                let row = row(name, dtype, shape, ordinal);
+                shard.part(name.as_bytes(), row.len() as u64).unwrap().copy_from_slice(&row);
+            }
+            if ordinal >= LATE {
+                shard.part(b"late", 8).unwrap().copy_from_slice(&[7; 8]);
+            }
+            let text = "a".repeat(ordinal as usize);
+            shard.part(b"txt", ordinal).unwrap().copy_from_slice(text.as_bytes());
+            shard.commit(None).unwrap();
+        }
+        shard.finish().unwrap().publish(dir.path(), "000.tar", Durability::Cached).unwrap();
+        Samples { dir }
+    }
+
+    /// A loader of all columns, in batches of so many rows, the last one smaller; `txt` has rows of different lengths.
+    pub fn loader(&self, rows: u64) -> LoaderBuilder {
+        let builder =
+            Loader::builder(self.dir.path()).batch(rows).remainder(Remainder::Uneven).threads(2);
+        let all = COLUMNS.into_iter().chain([BOOL]);
+        let add = |builder: LoaderBuilder, (name, dtype, shape): (&str, DType, &[usize])| {
+            builder.column(name, Raw::new(name).dtype(dtype).shape(shape))
+        };
+        all.fold(builder, add).text("txt")
+    }
+
+    /// A loader of `u8` as a column of truths, which it does not hold.
+    pub fn untrue(&self) -> LoaderBuilder {
+        let wrong = Raw::new("u8").dtype(DType::Bool).shape([2, 3, 3]);
+        Loader::builder(self.dir.path()).batch(SAMPLES).column("u8", wrong)
+    }
+
+    /// A batch without rows, of column `late`, F32 of shape `[2]`: each of its samples was bad, and skipped.
+    pub fn empty(&self) -> Batch {
+        let late = Raw::new("late").dtype(DType::F32).shape([2]);
+        let builder = Loader::builder(self.dir.path()).batch(LATE).column("late", late);
+        let loader = builder.on_bad(OnBad::Skip).build().unwrap();
+        let batch = loader.epoch(0).next().unwrap().unwrap();
+        assert!(batch.is_empty());
+        batch
+    }
+}

@@ -1,0 +1,66 @@
+//! Batches in a GPU as tensors of libtorch's: one copy inside the GPU, in the stream that libtorch computes in.
+//!
+//! A room with unsafe code: a tensor over memory that libtorch does not own. What it relies on, and why it holds:
+//! - a column is as many elements as its shape says, in the memory of this GPU: `DeviceColumn` says so, and the
+//!   number of the GPU is compared;
+//! - that tensor is gone before the slot goes back: it is dropped in the function that made it, and only its copy
+//!   leaves; the copy is in the legacy default stream, which waits for the batch (`ready_on`) and which the slot
+//!   waits for (`release`).
+#![allow(unsafe_code)]
+
+use tarflume::device::Stream;
+use tarflume::{DeviceBatch, DeviceColumn, Error, Result};
+use tch::{Device, Kind, TchError, Tensor};
+
+use crate::host::truths;
+use crate::kind::{of, refused, size};
+
+/// DLPack's number for CUDA.
+const DLPACK_CUDA: i32 = 2;
+
+/// A batch that libtorch's stream may read.
+pub(crate) struct Readable<'a> {
+    batch: &'a DeviceBatch,
+    gpu: usize,
+}
+
+/// Has `make` take out of the batch what it wants, and gives the batch back behind that.
+pub(crate) fn taken<T>(
+    batch: DeviceBatch,
+    make: impl FnOnce(&Readable<'_>) -> Result<T>,
+    gpu: usize,
+) -> Result<T> {
+    let elsewhere = |column: &DeviceColumn| column.device != (DLPACK_CUDA, gpu as i32);
+    if let Some(column) = batch.columns().find(elsewhere) {
+        return Err(Error::usage(format!(
+            "the batch is on cuda:{}, and tensors are wanted on cuda:{gpu}: open both on one GPU",
+            column.device.1
+        )));
+    }
+    batch.ready_on(Stream::LEGACY)?;
+    let made = make(&Readable { batch: &batch, gpu })?;
+    batch.release(&[Stream::LEGACY])?;
+    Ok(made)
+}
+
+impl Readable<'_> {
+    pub(crate) fn tensor(&self, name: &str) -> Result<Tensor> {
+        let column = self.batch.column(name)?;
+        let kind = of(name, column.dtype)?;
+        truths(&self.batch.host().column(name)?)?;
+        self.copied(&column, kind).map_err(|error| refused(name, error))
+    }
+
+    fn copied(&self, column: &DeviceColumn, kind: Kind) -> std::result::Result<Tensor, TchError> {
+        let (size, device) = (size(&column.shape), Device::Cuda(self.gpu));
+        let mut own = Tensor::f_empty(&size, (kind, device))?;
+        if column.shape.contains(&0) {
+            return Ok(own);
+        }
+        let pointer = column.pointer as usize as *const u8;
+        // SAFETY: see the head of this file.
+        let lent = unsafe { Tensor::f_from_blob(pointer, &size, &[], kind, device) }?;
+        own.f_copy_(&lent)?;
+        Ok(own)
+    }
+}

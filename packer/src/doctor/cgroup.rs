@@ -1,0 +1,87 @@
+//! What the cgroups of this process let it have: processors' time and memory, of version 2 or 1.
+//!
+//! A group is bound by all groups above it, so the whole path is looked at. In a container the path may be that
+//! of the host and not be there; its mount point is then the container's own group.
+
+use std::path::{Path, PathBuf};
+
+use super::surroundings::Surroundings;
+
+const MOUNT: &str = "/sys/fs/cgroup";
+
+/// How many processors' time there is; none if it is not limited.
+pub(super) fn processors(of: &Surroundings) -> Option<f64> {
+    let share = |folder: PathBuf| {
+        if let Some(text) = of.text(folder.join("cpu.max")) {
+            let (quota, period) = text.split_once(' ')?;
+            return quotient(quota, period);
+        }
+        let quota = of.text(folder.join("cpu.cfs_quota_us"))?;
+        quotient(&quota, &of.text(folder.join("cpu.cfs_period_us"))?)
+    };
+    folders(of, "cpu").into_iter().filter_map(share).min_by(f64::total_cmp)
+}
+
+/// `max` and -1 are no limits.
+fn quotient(quota: &str, period: &str) -> Option<f64> {
+    let (quota, period): (u64, u64) = (quota.trim().parse().ok()?, period.trim().parse().ok()?);
+    (quota > 0 && period > 0).then(|| quota as f64 / period as f64)
+}
+
+/// A limit of memory, and how much may still be had under it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Memory {
+    /// The limit, in bytes.
+    pub(super) limit: u64,
+    /// What is left, in bytes: pages of files count as free, since the system takes them back.
+    pub(super) room: u64,
+}
+
+/// The tightest limit of memory; none if there is none.
+pub(super) fn memory(of: &Surroundings) -> Option<Memory> {
+    let limited = |folder: PathBuf| {
+        let number = |names: [&str; 2]| names.iter().find_map(|name| of.number(folder.join(name)));
+        let limit = number(["memory.max", "memory.limit_in_bytes"])?;
+        // Version 1 says a number near 2^63 where there is no limit.
+        if limit >= 1 << 60 {
+            return None;
+        }
+        let used = number(["memory.current", "memory.usage_in_bytes"]).unwrap_or(0);
+        let files = file_pages(&of.text(folder.join("memory.stat")).unwrap_or_default());
+        Some(Memory { limit, room: limit.saturating_sub(used.saturating_sub(files)) })
+    };
+    folders(of, "memory").into_iter().filter_map(limited).min_by_key(|memory| memory.room)
+}
+
+/// Bytes of files in a group's memory, by its `memory.stat`; version 1 counts groups below it as `total_`.
+fn file_pages(stat: &str) -> u64 {
+    let of = |prefix: &str| {
+        let value = |line: &str| {
+            let (name, bytes) = line.split_once(' ')?;
+            let name = name.strip_prefix(prefix)?;
+            matches!(name, "active_file" | "inactive_file").then(|| bytes.parse().ok())?
+        };
+        stat.lines().filter_map(value).fold(0, u64::saturating_add)
+    };
+    of("total_").max(of(""))
+}
+
+/// The folders that bind this process for a controller: its group, and those above it.
+fn folders(of: &Surroundings, controller: &str) -> Vec<PathBuf> {
+    let table = of.text("/proc/self/cgroup").unwrap_or_default();
+    let mut found = Vec::new();
+    for line in table.lines() {
+        let mut fields = line.splitn(3, ':').skip(1);
+        let (Some(controllers), Some(path)) = (fields.next(), fields.next()) else { continue };
+        let mount = match controllers {
+            "" => PathBuf::from(MOUNT),
+            _ if controllers.split(',').any(|c| c == controller) => {
+                Path::new(MOUNT).join(controllers)
+            }
+            _ => continue,
+        };
+        let path = Path::new(path.trim_start_matches('/'));
+        found.extend(path.ancestors().map(|above| mount.join(above)));
+    }
+    found
+}

@@ -1,0 +1,42 @@
+//! Lists of processors as the kernel writes them: `0-3,8`.
+
+use std::ops::RangeInclusive;
+
+/// The ranges of a list; what is not understood is left out.
+pub(super) fn ranges(text: &str) -> Vec<RangeInclusive<u64>> {
+    let range = |part: &str| {
+        let (from, to) = part.split_once('-').unwrap_or((part, part));
+        Some(from.trim().parse().ok()?..=to.trim().parse().ok()?)
+    };
+    text.trim().split(',').filter_map(range).filter(|range| !range.is_empty()).collect()
+}
+
+/// How many processors a list names.
+pub(super) fn count(text: &str) -> u64 {
+    let long = |range: RangeInclusive<u64>| (range.end() - range.start()).saturating_add(1);
+    ranges(text).into_iter().map(long).fold(0, u64::saturating_add)
+}
+
+/// True if a processor is in both lists.
+pub(super) fn meet(one: &str, other: &str) -> bool {
+    let others = ranges(other);
+    let touch = |a: &RangeInclusive<u64>, b: &RangeInclusive<u64>| {
+        a.start() <= b.end() && b.start() <= a.end()
+    };
+    ranges(one).iter().any(|a| others.iter().any(|b| touch(a, b)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_are_counted_and_compared() {
+        assert_eq!(count("0-3,8\n"), 5);
+        assert_eq!(count(""), 0);
+        assert_eq!(count("3-1,x,0-18446744073709551615"), u64::MAX);
+        assert!(meet("0-3,8", "8-9"));
+        assert!(!meet("0-3", "4-7"));
+        assert!(!meet("", "0"));
+    }
+}

@@ -1,0 +1,58 @@
+//! Which part of an `Image`'s work a device may do: laying pixels out and normalising them, or, of pictures
+//! that stay in its memory, all but decoding.
+
+use std::sync::Arc;
+
+use super::settings::Image;
+use crate::decode::geometry::Extent;
+use crate::decode::kept::{KeptImage, Within};
+use crate::decode::output::{Elements, Layout};
+use crate::decode::resize::Filter;
+use crate::decode::{ForDevice, ForResident, Residing};
+use crate::device::finish::Finish;
+use crate::device::head::Format;
+use crate::error::{Error, Result};
+
+/// The host's part is bytes, pixel by pixel; `None` where nothing else is asked for.
+pub(super) fn for_device(image: &Image) -> Option<ForDevice> {
+    let finish = image.finish().ok()?;
+    let bytes = Image { elements: Elements::Bytes, layout: Layout::Hwc, ..image.clone() };
+    let fixed = matches!(image.transform.extent(), Extent::Fixed(_));
+    let shared = image.shared();
+    let gains = fixed && (shared.is_some() || finish != Finish::bytes());
+    gains.then(|| ForDevice { decode: Arc::new(bytes), finish, shared })
+}
+
+/// Whole pictures that stay, and what an epoch takes of them.
+///
+/// # Errors
+/// A filter that the device does not have, or pictures that are too large for it.
+pub(super) fn for_resident(
+    image: &Image,
+    Residing { side, format }: Residing,
+) -> Result<Option<ForResident>> {
+    let Extent::Fixed(size) = image.transform.extent() else { return Ok(None) };
+    if image.filter != Filter::Bilinear {
+        let text = "pictures that stay on a device are resized there, bilinear and smoothed: take \
+                    Filter::Bilinear";
+        return Err(Error::usage(text));
+    }
+    let (within, channels) = (Within { side }, image.channels.count());
+    let format = if channels == 3 { format } else { Format::Pixels };
+    let whole = Image {
+        transform: Arc::new(within),
+        elements: Elements::Bytes,
+        layout: Layout::Hwc,
+        ..image.clone()
+    };
+    let sizes = Arc::new(whole.sizes());
+    Ok(Some(ForResident {
+        keep: Arc::new(KeptImage::new((Arc::new(whole), sizes), within, channels, format)?),
+        format,
+        transform: image.transform.clone(),
+        stream: image.stream,
+        size,
+        channels,
+        finish: image.finish()?,
+    }))
+}

@@ -1,0 +1,207 @@
+//! From a builder's words to a loader: all that can't be met is said here, before anything of a shard is
+//! read.
+
+use std::sync::{Arc, Mutex};
+
+use super::bad::{BadList, OnBad};
+use super::bound::{MemoryShare, SPARE_SLABS, Shares};
+use super::builder::{BatchSize, LoaderBuilder};
+use super::chosen::Chosen;
+use super::division::Division;
+use super::filling::Filling;
+use super::inner::{Fill, Inner, Progress};
+use super::labour::{IndexedLabour, Materials, Policy};
+use super::meter::Meter;
+use super::recipe::{Columns, Recipe};
+use super::residency::Fit;
+use super::scout::reach;
+use crate::batch::Shelf;
+use crate::dataset::Dataset;
+use crate::decode::Decode;
+use crate::decode::raw::Raw;
+use crate::device::Device;
+use crate::error::{Error, Result};
+use crate::order::{By, Ledger, Order, Remainder, Share, Split};
+use crate::pool::Pool;
+
+impl LoaderBuilder {
+    /// What [`super::Loader`] stands before; see `build` there.
+    pub(super) fn inner(mut self) -> Result<Arc<Inner>> {
+        let taken = Err(Error::usage("a builder builds once"));
+        let dataset = std::mem::replace(&mut self.dataset, taken)?.with_source(self.source);
+        self.shuffle.check()?;
+        let world = self.split.world();
+        let batch = rows(self.batch, world)?;
+        if self.columns.is_empty() {
+            self.columns = all_parts(&dataset)?;
+        }
+        let rows = usize::try_from(batch).unwrap_or(usize::MAX);
+        let (mut division, resident) = self.divide(&dataset, batch)?;
+        let recipe = Arc::new(Recipe::new(std::mem::take(&mut self.columns), rows)?);
+        known_parts(&dataset, &recipe)?;
+        let mut order = self.order(&dataset)?;
+        let mut progress = Progress { epoch: 0, position: 0 };
+        if let Some(state) = &self.resume {
+            order = state.resume(&order, self.split)?;
+            progress = Progress { epoch: state.epoch(), position: state.position() };
+        }
+        let share = Share::new(&order, self.split)?;
+        let threads = threads(self.threads)?;
+        let slabs = division.slabs();
+        let bound = (self.memory?, slabs);
+        let shares = Shares::beside_slots(bound, recipe.batch_bytes(), self.prefetch, threads)?;
+        // Those of a device's slots come back at their own time, and are dear to make: all are kept.
+        let spare = SPARE_SLABS + if slabs == 0 { 0 } else { slabs + shares.depth as u64 };
+        let (meter, bad) = (Arc::new(Meter::new(threads)), Arc::new(BadList::new(self.bad_budget)));
+        let labour = IndexedLabour::new(Materials {
+            dataset,
+            recipe,
+            order: share.order().clone(),
+            policy: self.policy,
+            meter: meter.clone(),
+            threads,
+            decode: Arc::new(MemoryShare::new("decoding", shares.decode)),
+            reads: Arc::new(MemoryShare::new("reading", shares.reads)),
+        });
+        let inner = Inner {
+            staging: division.take_staging(),
+            slots: division.slots(&labour.with.recipe)?,
+            resident,
+            labour: Arc::new(labour),
+            ledger: Mutex::new(Ledger::new(order.data())),
+            order,
+            share,
+            remainder: self.remainder,
+            batch,
+            reach: reach(&self.shuffle),
+            shares,
+            pool: Pool::of_process(threads)?,
+            meter,
+            shelf: Arc::new(Shelf::new(spare as usize)),
+            bad,
+            progress: Mutex::new(progress),
+            resumed: Mutex::new(self.resume.is_some().then_some(progress)),
+        };
+        inner.steps(progress.position)?;
+        Ok(Arc::new(inner))
+    }
+
+    fn order(&mut self, dataset: &Dataset) -> Result<Order> {
+        let chosen = Chosen {
+            dataset,
+            mixed: &self.mixed,
+            reweighed: std::mem::take(&mut self.reweighed),
+            left_out: std::mem::replace(&mut self.left_out, Ok(Vec::new()))?,
+            range: self.range,
+            shuffle: self.shuffle,
+            epoch: self.epoch,
+        };
+        chosen.order()
+    }
+
+    /// Divides the columns' work between host and device.
+    fn divide(&mut self, dataset: &Dataset, batch: u64) -> Result<(Division, Option<(Fit, Fill)>)> {
+        let device = self.device.take();
+        let Some(residency) = self.resident.take() else {
+            let rows = usize::try_from(batch).unwrap_or(usize::MAX);
+            let on_bad = self.policy.on_bad;
+            return Ok((Division::of(device, &mut self.columns, (rows, on_bad)), None));
+        };
+        let mut once = self.once(dataset, device.clone(), batch);
+        let samples = Share::new(&once.order(dataset)?, once.split)?.order().samples();
+        once.left_out = self.left_out_again();
+        let driver = device.as_ref().map(|(device, _)| device.0.clone());
+        let (division, mut plan) =
+            Division::resident(device, &mut self.columns, &residency, samples)?;
+        let fit = plan.fit;
+        once.columns = std::mem::take(&mut plan.keep);
+        let inner = once.inner()?;
+        let Some(driver) = driver else { return Ok((division, None)) };
+        let filling = Filling::new(plan, driver, dataset.len(), inner);
+        Ok((division, Some((fit, Box::new(move || filling.fill())))))
+    }
+
+    /// A loader of every sample that may come, once, in order. It has no columns yet.
+    fn once(
+        &self,
+        dataset: &Dataset,
+        device: Option<(Device, usize)>,
+        batch: u64,
+    ) -> LoaderBuilder {
+        // A sample that is bad now is met again in every epoch, and dealt with as the user said.
+        let on_bad = if self.policy.on_bad == OnBad::Error { OnBad::Error } else { OnBad::Skip };
+        let split = if self.split.by() == By::Shard { self.split } else { Split::alone() };
+        LoaderBuilder {
+            left_out: self.left_out_again(),
+            range: self.range,
+            split,
+            remainder: Remainder::Uneven,
+            batch: BatchSize::Rank(batch.min(ONCE)),
+            policy: Policy { on_bad, ..self.policy },
+            bad_budget: self.bad_budget,
+            source: self.source,
+            memory: self.memory.as_ref().map_err(again).copied(),
+            threads: self.threads,
+            prefetch: self.prefetch,
+            device: device.map(|(device, _)| (device, 2)),
+            ..LoaderBuilder::new(Ok(dataset.clone()))
+        }
+    }
+
+    fn left_out_again(&self) -> Result<Vec<u64>> {
+        self.left_out.as_ref().map_err(again).cloned()
+    }
+}
+
+/// The most rows of a batch that fills a store.
+const ONCE: u64 = 64;
+
+fn again(error: &Error) -> Error {
+    Error::new(error.kind(), error.text())
+}
+
+fn rows(batch: BatchSize, world: u64) -> Result<u64> {
+    match batch {
+        BatchSize::Rank(0) | BatchSize::Job(0) => Err(Error::usage("a batch has at least one row")),
+        BatchSize::Rank(rows) => Ok(rows),
+        BatchSize::Job(rows) if rows % world == 0 => Ok(rows / world),
+        BatchSize::Job(rows) => Err(Error::usage(format!(
+            "a global batch of {rows} rows can't be dealt to {world} ranks evenly: take a multiple of {world}"
+        ))),
+    }
+}
+
+pub(super) fn threads(asked: Option<usize>) -> Result<usize> {
+    let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+    match asked.unwrap_or_else(cores) {
+        0 => Err(Error::usage("a loader needs a thread: leave .threads() out for one a core")),
+        threads @ 1..=4096 => Ok(threads),
+        threads => Err(Error::usage(format!("{threads} threads; 4,096 at most"))),
+    }
+}
+
+/// A column of bytes for every extension of the data set.
+fn all_parts(dataset: &Dataset) -> Result<Columns> {
+    let raw = |ext: &String| {
+        (ext.clone(), Arc::new(Raw::new(ext.as_str()).if_there()) as Arc<dyn Decode>)
+    };
+    Ok(dataset.extensions()?.keys().map(raw).collect())
+}
+
+/// Refuses parts that no sample of the data set has.
+fn known_parts(dataset: &Dataset, recipe: &Recipe) -> Result<()> {
+    let known = dataset.extensions()?;
+    for n in 0..recipe.wanted.len() {
+        let alternatives = recipe.wanted.alternatives(n);
+        if !alternatives.iter().any(|ext| known.contains_key(ext)) {
+            let there: Vec<_> = known.keys().map(String::as_str).collect();
+            let text = format!(
+                "no sample has a part '{}'; the data set has: {}",
+                alternatives.join("' or '"),
+                there.join(", ")
+            );
+            return Err(Error::usage(text));
+        }
+    }
+    Ok(())
+}

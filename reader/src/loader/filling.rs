@@ -1,0 +1,95 @@
+//! `Filling`: how the stores of a resident data set are filled, once, through the ring, by an epoch in order.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::device_epoch::DeviceEpoch;
+use super::inner::Inner;
+use super::resident::{Plan, Resident};
+use crate::decode::stored::Rows;
+use crate::device::batch::DeviceBatch;
+use crate::device::driver::Driver;
+use crate::device::head::Head;
+use crate::error::Result;
+
+/// Stores that are to be filled before the first epoch.
+pub(super) struct Filling {
+    columns: Vec<Resident>,
+    rows: Arc<Rows>,
+    driver: Arc<dyn Driver>,
+    /// Of the whole data set.
+    samples: u64,
+    /// The loader of what stays; none when all is there.
+    inner: Mutex<Option<Arc<Inner>>>,
+}
+
+impl Filling {
+    /// What fills the stores of `plan` from an epoch of the loader of [`Plan::keep`], of a data set of
+    /// so many samples.
+    pub(super) fn new(
+        plan: Plan,
+        driver: Arc<dyn Driver>,
+        samples: u64,
+        inner: Arc<Inner>,
+    ) -> Filling {
+        let Plan { columns, rows, .. } = plan;
+        let inner = Mutex::new(Some(inner));
+        Filling { columns, rows, driver, samples, inner }
+    }
+
+    /// Fills the stores, unless that was done.
+    ///
+    /// # Errors
+    /// The loader's, and the device's. The next call begins anew.
+    pub(super) fn fill(&self) -> Result<()> {
+        let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(from) = &*inner else { return Ok(()) };
+        for column in &self.columns {
+            if column.store.store().rows == 0 {
+                column.store.allocate(&self.driver).map_err(|e| e.of_column(&column.name))?;
+            }
+        }
+        let (mut ordinals, mut sizes) = (Vec::new(), vec![Vec::new(); self.columns.len()]);
+        for batch in DeviceEpoch::begin(from.clone(), 0) {
+            self.keep(&batch?, &mut ordinals, &mut sizes)?;
+        }
+        self.rows.fill(self.samples, ordinals.into_iter().zip(0..));
+        for (column, sizes) in self.columns.iter().zip(sizes) {
+            if let Some(to) = &column.sizes {
+                let _ = to.set(sizes);
+            }
+        }
+        *inner = None;
+        Ok(())
+    }
+
+    /// Copies a batch's rows behind those that were kept before.
+    fn keep(
+        &self,
+        batch: &DeviceBatch,
+        ordinals: &mut Vec<u64>,
+        sizes: &mut [Vec<[u32; 2]>],
+    ) -> Result<()> {
+        let (first, rows) = (ordinals.len() as u64, batch.host().len());
+        for (column, sizes) in self.columns.iter().zip(sizes) {
+            if column.sizes.is_some() {
+                let kept = batch.host().column(&column.name)?;
+                let heads = kept.bytes().chunks_exact(column.stride).map(|row| &row[..Head::BYTES]);
+                let head = heads.map(bytemuck::pod_read_unaligned::<Head>);
+                let size = |head: Head| head.picture().map(|picture| picture.size);
+                sizes.extend(head.filter_map(size).map(|size| [size.width, size.height]));
+            }
+            let from = batch.column(&column.name)?.pointer;
+            column.store.keep(from, first, rows as u64)?;
+        }
+        ordinals.extend(batch.host().ordinals());
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Filling {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<_> = self.columns.iter().map(|column| &column.name).collect();
+        write!(f, "Filling({names:?} on {})", self.driver.name())
+    }
+}

@@ -1,0 +1,141 @@
+//! `Plan`: which columns of a resident data set stay on the device, what fills their stores, and what an
+//! epoch writes and makes instead.
+//!
+//! The order, the line of batches and the ring are those of any loader: in the slab stand heads and
+//! numbers instead of pixels and values, and the device draws and gathers.
+
+use std::sync::{Arc, OnceLock};
+
+use super::recipe::Columns;
+use super::residency::{Fit, Residency};
+use crate::column::{DType, RowShape};
+use crate::decode::stored::{Numbered, Rows, StoredPicture};
+use crate::decode::{Decode, ForResident, Residing};
+use crate::device::driver::Driver;
+use crate::device::head::{Format, Head};
+use crate::device::store::Kept;
+use crate::device::work::Make;
+use crate::error::{Error, ErrorKind, Result};
+
+/// A column that stays: what fills it, and what an epoch makes of it.
+pub(super) struct Resident {
+    pub(super) name: String,
+    /// Bytes of a row.
+    pub(super) stride: usize,
+    pub(super) store: Arc<Kept>,
+    /// Sizes of pictures by row, if it holds any.
+    pub(super) sizes: Option<Arc<OnceLock<Vec<[u32; 2]>>>>,
+}
+
+/// The columns of a resident data set.
+pub(super) struct Plan {
+    pub(super) columns: Vec<Resident>,
+    pub(super) rows: Arc<Rows>,
+    /// What the loader that fills them decodes.
+    pub(super) keep: Columns,
+    /// What the device makes of every batch, by the columns' numbers.
+    pub(super) makes: Vec<(usize, Make)>,
+    pub(super) fit: Fit,
+}
+
+impl Plan {
+    /// Takes over the columns whose rows have one length: `columns` then write what speaks of stores.
+    ///
+    /// # Errors
+    /// It does not fit, or a column can't be done on a device.
+    pub(super) fn new(
+        residency: &Residency,
+        columns: &mut Columns,
+        samples: u64,
+        driver: &dyn Driver,
+    ) -> Result<Plan> {
+        let rows = Arc::new(Rows::default());
+        let fit = Fit {
+            samples,
+            sample_bytes: 0,
+            budget: residency.budget.bytes(),
+            free: driver.free_bytes()?,
+        };
+        let mut plan = Plan { columns: Vec::new(), rows, keep: Vec::new(), makes: Vec::new(), fit };
+        if residency.residing.side < 8 || samples >= u64::from(u32::MAX) {
+            let text = format!(
+                "{samples} samples with pictures of a side of {} pixels can't stay on a device",
+                residency.residing.side
+            );
+            return Err(Error::usage(text));
+        }
+        for (number, (name, decode)) in columns.iter_mut().enumerate() {
+            let pictures =
+                decode.for_resident(residency.residing).map_err(|e| e.of_column(name))?;
+            match (pictures, decode.shape()) {
+                (Some(pictures), _) => *decode = plan.pictures(number, name, pictures),
+                (None, RowShape::Fixed(dtype, shape)) => {
+                    *decode = plan.values(number, name, decode.clone(), (dtype, shape));
+                }
+                (None, RowShape::Variable(_)) => {}
+            }
+        }
+        plan.check(residency.residing)?;
+        Ok(plan)
+    }
+
+    fn store(&mut self, name: &str, stride: usize, head: usize) -> Arc<Kept> {
+        let store = Arc::new(Kept::new(stride as u64, self.fit.samples, head as u64));
+        self.fit.sample_bytes = self.fit.sample_bytes.saturating_add(stride as u64);
+        let sizes = (head > 0).then(Arc::default);
+        let (name, kept) = (name.to_string(), store.clone());
+        self.columns.push(Resident { name, stride, store: kept, sizes });
+        store
+    }
+
+    fn pictures(&mut self, number: usize, name: &str, pictures: ForResident) -> Arc<dyn Decode> {
+        let stride = pictures.keep.shape().bytes().unwrap_or(0);
+        let store = self.store(name, stride, Head::BYTES);
+        let ForResident { keep, format, transform, stream, size, channels, finish } = pictures;
+        self.keep.push((name.to_string(), keep));
+        self.makes.push((number, Make::Drawn { finish, size, channels, store: Some(store) }));
+        let sizes = self.columns.last().and_then(|column| column.sizes.clone()).unwrap_or_default();
+        let room = stride - Head::BYTES;
+        let rows = self.rows.clone();
+        Arc::new(StoredPicture { rows, sizes, transform, stream, format, channels, room })
+    }
+
+    fn values(
+        &mut self,
+        number: usize,
+        name: &str,
+        decode: Arc<dyn Decode>,
+        (dtype, shape): (DType, Vec<usize>),
+    ) -> Arc<dyn Decode> {
+        let stride = RowShape::Fixed(dtype, shape.clone()).bytes().unwrap_or(0);
+        let store = self.store(name, stride, 0);
+        self.keep.push((name.to_string(), decode));
+        self.makes.push((number, Make::Gathered { store, dtype, shape }));
+        Arc::new(Numbered(self.rows.clone()))
+    }
+
+    fn check(&self, residing: Residing) -> Result<()> {
+        let fit = &self.fit;
+        if self.columns.is_empty() {
+            let text =
+                "no column's rows have one length: there is nothing that could stay on a device";
+            return Err(Error::usage(text));
+        }
+        if fit.bytes() <= fit.budget.min(fit.free) {
+            return Ok(());
+        }
+        let planes = match residing.format {
+            Format::Pixels => "keep them as planes (yuv420), ",
+            Format::Yuv420 => "",
+        };
+        let side = (f64::from(residing.side)
+            * (fit.budget.min(fit.free) as f64 / fit.bytes() as f64).sqrt())
+            as u32;
+        let text = format!(
+            "the data set does not fit the device: {fit}; {planes}make pictures smaller (a side of {side} instead of {}), \
+             deal shards to more ranks (split by shard), or allow more",
+            residing.side
+        );
+        Err(Error::new(ErrorKind::Limit, text))
+    }
+}
