@@ -242,3 +242,6 @@ impl fmt::Debug for Staged {
         write!(f, "Staged({} x {}, {share} of 1000)", self.size, self.channels)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -132,6 +132,7 @@ mod tests {
     use super::*;
     use crate::decode::Scratch;
     use crate::loader::meter::Meter;
+    use crate::loader::stats::DecoderStats;
 
     fn meter(read: u64, decode: u64, consumer: u64, starved: u64) -> Stats {
         let meter = Meter::new(2);
@@ -182,6 +183,23 @@ mod tests {
         assert_eq!(transform.bottleneck(), Bottleneck::Transform);
         assert_eq!(transform.stage("consumer").unwrap().busy, ms(290));
         assert!(transform.to_string().contains("transform   0.700"), "{transform}");
+    }
+
+    #[test]
+    fn a_decoder_that_holds_batches_up_is_blamed_and_no_idle_thread() {
+        let ms = Duration::from_millis;
+        let with = |waited: u64, redone: u64, consumer: u64, starved: u64| {
+            let (waited, redone) = (ms(waited), ms(redone));
+            let decoder = DecoderStats { waited, redone, decoded: 7, ..DecoderStats::default() };
+            Stats { decoder: Some(decoder), ..meter(100, 300, consumer, starved) }
+        };
+        assert_eq!(with(700, 0, 10, 990).bottleneck(), Bottleneck::Decoder);
+        assert_eq!(with(300, 400, 10, 990).bottleneck(), Bottleneck::Decoder);
+        assert_eq!(with(300, 0, 10, 990).bottleneck(), Bottleneck::Loader);
+        assert_eq!(with(900, 0, 990, 10).bottleneck(), Bottleneck::Consumer);
+        let text = with(700, 0, 10, 990).to_string();
+        assert!(text.contains("JPEGs decoded by the device: 7, 0 refused"), "{text}");
+        assert!(text.contains("waited for that decoder in 70 % of it"), "{text}");
     }
 
     #[test]
