@@ -5,7 +5,8 @@
 //! the host), [`kernel`] (how it is told) < `store` (rows that stay) < `work` (what is done to every batch) <
 //! `slot` (a slab on the device and its marks) < `line` (between the thread that copies and the consumer) <
 //! [`batch`] < `feeding` (that thread). `cuda` is a driver; the loader puts it together. Beside them
-//! `nvjpeg`: JPEGs decoded by a GPU, and `share`: how many of them.
+//! JPEGs decoded by a GPU: `decoder` (words) and `fit` (which) < `nvjpeg`; [`share`] (how many) < `staged` (rows in
+//! which either decoder may go on), and `region` (where the device's pixels stand, and who waits for whom).
 
 pub mod batch;
 pub mod crop;
