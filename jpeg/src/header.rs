@@ -41,6 +41,7 @@ pub struct Header {
     orientation: Option<u8>,
     channels: u8,
     progressive: bool,
+    baseline: bool,
     /// Blocks of all components.
     blocks: u64,
     /// Why it is not decoded here; none if it is.
@@ -132,6 +133,7 @@ impl Header {
             orientation: marks.orientation,
             channels: frame.channels(),
             progressive: frame.is_progressive(),
+            baseline: frame.marker == 0xc0,
             blocks: frame.blocks(),
             components,
             foreign,
@@ -172,6 +174,22 @@ impl Header {
     /// Whether it is coded in several passes over the picture.
     pub fn is_progressive(&self) -> bool {
         self.progressive
+    }
+
+    /// Whether its frame header says baseline: other sequential frames may have more tables, or samples of
+    /// more bits.
+    pub fn is_baseline(&self) -> bool {
+        self.baseline
+    }
+
+    /// Whether three components are luma and two of colour, and not red, green and blue.
+    pub fn is_luma_first(&self) -> bool {
+        self.ycc
+    }
+
+    /// Blocks of an MCU, across and down, of each component; none of pictures that are not decoded here.
+    pub fn blocks_of_mcu(&self) -> impl ExactSizeIterator<Item = (u32, u32)> {
+        self.components.iter().map(|component| (component.h, component.v))
     }
 
     /// The EXIF orientation, 1 to 8, if it says so. Pixels are decoded as they are stored.

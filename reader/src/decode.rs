@@ -3,6 +3,7 @@
 //! The trait and what it is handed. Implementations stand in the files below; a user's own takes ten
 //! lines. Nothing here reads files, starts threads or knows of batches.
 
+pub(crate) mod asked;
 pub mod blocks;
 pub mod calls;
 pub mod class;
@@ -35,12 +36,14 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use self::asked::Asked;
 use self::blocks::Blocks;
 use self::calls::Calls;
 use self::geometry::{Size, Transform};
 use crate::column::{Row, RowShape};
 use crate::device::finish::Finish;
 use crate::device::head::Format;
+use crate::device::share::Share;
 use crate::error::Result;
 
 /// Turns a sample into one row of one column.
@@ -145,6 +148,25 @@ pub struct ForDevice {
     pub decode: Arc<dyn Decode>,
     /// The device's.
     pub finish: Finish,
+    /// What a device may decode of it, too.
+    pub shared: Option<Shared>,
+}
+
+/// JPEGs of a column that a device's decoder may share in.
+pub struct Shared {
+    pub(crate) share: Share,
+    /// Of what comes out.
+    pub(crate) size: Size,
+    /// 1 or 3.
+    pub(crate) channels: usize,
+    pub(crate) asks: Arc<dyn Asks>,
+}
+
+/// Says what is wanted of each sample's JPEG.
+pub(crate) trait Asks: Send + Sync {
+    /// What is wanted of it if the device's decoder makes pictures smaller (`scales`). `None`: it is no
+    /// JPEG, or something is wanted that only the host does; what is wrong with it, the host says.
+    fn ask(&self, sample: &Sample<'_>, scales: bool) -> Option<Asked>;
 }
 
 /// How pictures stay in a device's memory.

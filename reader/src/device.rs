@@ -4,16 +4,22 @@
 //! [`finish`] < [`crop`] and [`planes`] < [`head`] < [`draw`] (what a GPU can do to pictures, and the same on
 //! the host), [`kernel`] (how it is told) < `store` (rows that stay) < `work` (what is done to every batch) <
 //! `slot` (a slab on the device and its marks) < `line` (between the thread that copies and the consumer) <
-//! [`batch`] < `feeding` (that thread). `cuda` is a driver; the loader puts it together.
+//! [`batch`] < `feeding` (that thread). `cuda` is a driver; the loader puts it together. Beside them
+//! JPEGs decoded by a GPU: `decoder` (words) and `fit` (which) < `nvjpeg`; [`share`] (how many) < `staged` (rows in
+//! which either decoder may go on), and `region` (where the device's pixels stand, and who waits for whom).
 
 pub mod batch;
 pub mod crop;
 #[cfg(feature = "cuda")]
 mod cuda;
+#[doc(hidden)]
+pub mod decoder;
 pub mod draw;
 pub(crate) mod driver;
 pub(crate) mod feeding;
 pub mod finish;
+#[doc(hidden)]
+pub mod fit;
 pub mod head;
 pub mod kernel;
 pub mod launch;
@@ -21,11 +27,17 @@ pub mod libraries;
 pub(crate) mod line;
 #[cfg(feature = "cuda")]
 mod numa;
+#[cfg(feature = "cuda")]
+#[doc(hidden)] // for this crate and its Python package, until their shape is settled
+pub mod nvjpeg;
 pub mod planes;
 #[cfg(test)]
 pub(crate) mod played;
+pub(crate) mod region;
 pub(crate) mod ring;
+pub mod share;
 pub(crate) mod slot;
+pub(crate) mod staged;
 pub(crate) mod store;
 pub(crate) mod work;
 

@@ -2,7 +2,8 @@
 //!
 //! Floors: `bound bad caught stats` (words) < `gathered` < `recipe` (columns) < `job` < `flow` (the line of
 //! batches) < `labour feed stream_labour stream_feed` (what is done in it) < `taking` (who takes them) <
-//! `inner epoch division` < `builder` < `stream_loader` < `stream_builder`, and this file above them.
+//! `staging` (which JPEGs a device decodes) < `division` < `inner` < `decoding epoch device_epoch` < `builder` <
+//! `stream_loader` < `stream_builder`, and this file above them.
 
 mod account;
 mod bad;
@@ -11,6 +12,7 @@ mod builder;
 mod building;
 mod caught;
 mod chosen;
+mod decoding;
 mod device_epoch;
 mod division;
 mod epoch;
@@ -26,6 +28,7 @@ mod recipe;
 mod residency;
 mod resident;
 mod scout;
+mod staging;
 mod stats;
 mod stream_builder;
 mod stream_feed;
@@ -45,7 +48,7 @@ pub use builder::LoaderBuilder;
 pub use device_epoch::DeviceEpoch;
 pub use epoch::Epoch;
 pub use residency::{Fit, Residency};
-pub use stats::{RingStats, StageStats, Stats};
+pub use stats::{DecoderStats, RingStats, StageStats, Stats};
 pub use stream_builder::StreamLoaderBuilder;
 pub use stream_loader::{StreamEpoch, StreamLoader};
 pub use verdict::Bottleneck;
@@ -186,7 +189,10 @@ impl Loader {
             slots.driver.reap();
             slots.warning()
         });
-        Stats { warning, ..self.inner.meter.stats() }
+        let staging = &self.inner.staging;
+        let warnings = warning.into_iter().chain(staging.warning());
+        let warning = warnings.reduce(|one, other| format!("{one}; {other}"));
+        Stats { warning, decoder: staging.stats(), ..self.inner.meter.stats() }
     }
 
     /// All samples that were bad so far, by ordinal.

@@ -201,8 +201,17 @@ impl Slab {
         lent
     }
 
+    /// A row of a fixed column once more, before anybody sees the batch; of a variable one, no bytes.
+    pub(crate) fn row_mut(&mut self, column: usize, row: usize) -> &mut [u8] {
+        assert!(row < self.rows && *self.lent_now.get_mut() == 0, "row {row} of {}", self.rows);
+        let bytes = self.layout.shapes[column].bytes();
+        let start = bytes.map_or(0, |bytes| self.layout.places[column] + row * bytes);
+        // SAFETY: `&mut self` and nothing lent: nobody else can touch the block.
+        unsafe { self.fixed.write(start, bytes.unwrap_or(0)) }
+    }
+
     /// Closes the batch: leaves out the rows for which `keep` says no, closes the gaps of variable
-    /// columns. From now on it is only read.
+    /// columns. From now on it is only read. One that is closed may lose more rows.
     ///
     /// # Panics
     /// A row is still lent: a mistake in this crate.
@@ -248,6 +257,7 @@ impl Slab {
                 all.copy_within(from - first..from - first + used, to - first);
             }
             rooms[row_to] = to;
+            *self.used[place][row_to].get_mut() = used; // it may be sealed once more
             row_to += 1;
             to += used;
         }

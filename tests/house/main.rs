@@ -34,7 +34,7 @@ const READER_IN_PACKER: [&str; 6] = [
 ];
 
 /// The rooms in which unsafe code may stand.
-const UNSAFE_ROOMS: [&str; 21] = [
+const UNSAFE_ROOMS: [&str; 25] = [
     "adapters/candle/src/device.rs",
     "adapters/tch/src/device.rs",
     "formats/src/map.rs",
@@ -54,6 +54,10 @@ const UNSAFE_ROOMS: [&str; 21] = [
     "reader/src/device/cuda/nvrtc.rs",
     "reader/src/device/cuda/pinned.rs",
     "reader/src/device/driver.rs",
+    "reader/src/device/nvjpeg.rs",
+    "reader/src/device/nvjpeg/context.rs",
+    "reader/src/device/nvjpeg/handle.rs",
+    "reader/src/device/nvjpeg/symbols.rs",
     "reader/src/slab.rs",
     "reader/src/slab/block.rs",
 ];

@@ -116,6 +116,17 @@ impl Placement {
         Placement { cut, area: cut.into(), size, flip: false }
     }
 
+    /// Whether no more may be looked at than the whole pixels that `area` touches.
+    pub(crate) fn is_tight(&self) -> bool {
+        let (cut, area) = (self.cut, self.area);
+        let same = |start: f64, length: f64, first: u32, all: u32| {
+            start.floor() == f64::from(first)
+                && (start + length).ceil() == f64::from(first) + f64::from(all)
+        };
+        same(area.left, area.width, cut.left, cut.size.width)
+            && same(area.top, area.height, cut.top, cut.size.height)
+    }
+
     /// Checks it against the picture it was made for.
     ///
     /// # Errors

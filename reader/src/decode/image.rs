@@ -4,6 +4,7 @@
 //! The chooser above decoders, geometry, resizing and output. The decision what is used comes first,
 //! from the header alone, so that no more is decoded than it needs.
 
+mod asking;
 mod onto_device;
 mod settings;
 
@@ -183,6 +184,7 @@ impl Decode for Image {
 
     fn validate(&self) -> Result<()> {
         self.transform.validate()?;
+        self.check_device_decoder()?;
         match self.elements {
             Elements::Single(by) | Elements::Half(by) | Elements::Brain(by) if !by.is_finite() => {
                 Err(Error::usage(format!("{by:?}: a standard deviation must not be 0")))

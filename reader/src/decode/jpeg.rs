@@ -4,6 +4,7 @@
 
 use tarflume_jpeg::{Colour, Header, Job, Region, Scale};
 
+use super::asked::Asked;
 use super::geometry::{Area, Cut, Placement, Size};
 use super::pixels::{Channels, Pixels};
 use super::turn::Turn;
@@ -64,6 +65,19 @@ impl<'a> Jpeg<'a> {
         let (left, columns) = span(cut.left, cut.size.width, width);
         let (top, rows) = span(cut.top, cut.size.height, height);
         View { scale, region: Region { left, top, width: columns, height: rows } }
+    }
+
+    pub(super) fn is_grey(&self) -> bool {
+        self.header.channels() == 1
+    }
+
+    /// The same of a decoder that makes the whole picture.
+    pub(super) fn asked(&self, placement: &Placement, gap: Option<f64>) -> Asked {
+        let View { scale, .. } = self.view(placement, gap);
+        let (width, height) = scale.of(self.header.width(), self.header.height());
+        let whole = View { scale, region: Region { left: 0, top: 0, width, height } };
+        let Placement { area, flip, .. } = whole.place(placement);
+        Asked { scale, size: Size::new(width, height), area, flip }
     }
 
     /// The most memory that decoding takes beside the JPEG, in bytes.

@@ -77,7 +77,8 @@ impl DeviceBatch {
     }
 
     /// The batch in host memory: keys, columns of rows of different lengths, and the others, too.
-    /// Pictures that the device finishes are here as they crossed the bus: u8 `[height, width, channels]`.
+    /// Pictures that the device finishes are here as they crossed the bus: u8 `[height, width, channels]`;
+    /// where it decodes some, rows of u8 with a head and, behind it, pixels or a JPEG.
     pub fn host(&self) -> &Batch {
         &self.host
     }

@@ -28,10 +28,12 @@ use cudarc::driver::{CudaContext, DriverError, result, sys};
 use self::context::{Words, bus, enter};
 use self::kernels::Kernels;
 use self::pinned::Pinned;
+use super::decoder::{Abilities, Compressed, Verdict};
 use super::driver::{Copied, Driver, Mark, Memory, On, Told};
 use super::launch::Launch;
 use super::libraries::Libraries;
 use super::numa;
+use super::nvjpeg::{Found, Library, Nvjpeg};
 use crate::batch::Batch;
 use crate::error::{Error, ErrorKind, Result};
 use crate::slab::{Foreign, HostMemory};
@@ -53,6 +55,7 @@ pub(super) struct Cuda {
     near: Vec<usize>,
     libraries: Libraries,
     kernels: OnceLock<Kernels>,
+    nvjpeg: OnceLock<Nvjpeg>,
     warning: Mutex<Option<String>>,
     process: u32,
 }
@@ -112,6 +115,7 @@ impl Cuda {
             near,
             libraries,
             kernels: OnceLock::new(),
+            nvjpeg: OnceLock::new(),
             warning: Mutex::default(),
             process: std::process::id(),
         })
@@ -154,7 +158,13 @@ impl Cuda {
     }
 
     fn make(&self, flags: sys::CUevent_flags) -> Result<u64> {
-        let made = self.call("making an event", || result::event::create(flags))?;
+        // A thread that waits for one sleeps.
+        let flags = flags as u32 | sys::CUevent_flags::CU_EVENT_BLOCKING_SYNC as u32;
+        let mut made = std::ptr::null_mut();
+        self.call("making an event", || {
+            // SAFETY: the pointer is to a variable here.
+            unsafe { sys::cuEventCreate(&mut made, flags) }.result()
+        })?;
         held(&self.marks).insert(made as u64);
         Ok(made as u64)
     }
@@ -274,6 +284,33 @@ impl Driver for Cuda {
         self.call(launch.entry, || kernels.launch(launch, self.stream(On::Copying)))
     }
 
+    fn prepare_decoder(&self) -> Result<Abilities> {
+        if self.nvjpeg.get().is_none() {
+            let library = match Library::find(&self.libraries)? {
+                Found::Here(library) => library,
+                Found::Nowhere(text) => return Err(Error::new(ErrorKind::Device, text)),
+            };
+            let made = self.call("entering the device", || Ok(Nvjpeg::new(&library, None)))??;
+            let _ = self.nvjpeg.set(made); // or somebody else was as fast
+        }
+        let found = self.nvjpeg.get();
+        let of = |nvjpeg: &Nvjpeg| Abilities {
+            scales: nvjpeg.has_scales(),
+            about: nvjpeg.about().to_string(),
+        };
+        found.map(of).ok_or_else(|| Error::new(ErrorKind::Device, "there is no decoder"))
+    }
+
+    fn decode(&self, jpegs: &[Compressed<'_>]) -> Result<Vec<Verdict>> {
+        let Some(nvjpeg) = self.nvjpeg.get() else {
+            return Err(Error::new(ErrorKind::Device, "the decoder was not prepared"));
+        };
+        self.call("entering the device", || {
+            // SAFETY: our own stream, which is alive; all else is what callers of this trait promise.
+            Ok(unsafe { nvjpeg.decode(self.stream as u64, jpegs) })
+        })?
+    }
+
     fn copy(&self, batch: &Arc<Batch>, to: Memory, told: &Told) -> Result<()> {
         let bytes = batch.fixed();
         if bytes.is_empty() {
@@ -342,7 +379,7 @@ impl Drop for Cuda {
             // Locks may be held for ever, and what they guard is the other process's.
             let flying = self.flying.get_mut().unwrap_or_else(PoisonError::into_inner);
             std::mem::take(flying).into_iter().for_each(std::mem::forget);
-            std::mem::forget(self.kernels.take());
+            std::mem::forget((self.kernels.take(), self.nvjpeg.take()));
             return;
         }
         let stream = self.stream(On::Copying);
@@ -352,12 +389,12 @@ impl Drop for Cuda {
         });
         if done.is_err() {
             held(&self.flying).drain(..).for_each(std::mem::forget);
-            std::mem::forget(self.kernels.take());
+            std::mem::forget((self.kernels.take(), self.nvjpeg.take()));
             return;
         }
-        let kernels = self.kernels.take();
-        let _ = self.call("unloading kernels", || {
-            drop(kernels);
+        let made = (self.kernels.take(), self.nvjpeg.take());
+        let _ = self.call("unloading kernels and decoder", || {
+            drop(made);
             Ok(())
         });
         let marks: Vec<u64> = held(&self.marks).iter().copied().collect();

@@ -16,8 +16,8 @@ struct alignas(16) Head {
     Count bytes;                        // of a compressed picture: not for us
     float left, top, across, down;      // the box, in pixels of the source
     Bits32 flip;
-    Bits32 state; // not for us
-    Count spare;
+    Bits32 scale; // not for us
+    Count seed;   // nor this
 };
 static_assert(sizeof(Head) == 64, "as the host writes it");
 

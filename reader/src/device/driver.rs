@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::decoder::{Abilities, Compressed, Verdict};
 use super::launch::Launch;
 use crate::batch::Batch;
 use crate::error::Result;
@@ -101,6 +102,13 @@ pub(crate) trait Driver: Send + Sync + fmt::Debug + HostMemory {
     /// Starts a kernel on our own stream. Every address in it is of this device's memory, and what it
     /// reads and writes there is not given back before a mark behind it is reached.
     fn launch(&self, launch: &Launch) -> Result<()>;
+    /// Makes its decoder of JPEGs ready; once, before the first. Says what it can do.
+    fn prepare_decoder(&self) -> Result<Abilities>;
+    /// Decodes JPEGs into its memory, on our own stream, and says what became of each. The bytes stay as
+    /// they are, and nothing else writes where the pixels go, until a mark behind it is reached; nothing
+    /// in any stream uses that memory any more *when this is called*, for engines write at once,
+    /// whatever stands in the stream: the host has waited for a mark.
+    fn decode(&self, jpegs: &[Compressed<'_>]) -> Result<Vec<Verdict>>;
     /// Copies the fixed columns of a batch, on our own stream. Keeps the batch until that is done and seen
     /// to be done, and tells of it then.
     fn copy(&self, batch: &Arc<Batch>, to: Memory, told: &Told) -> Result<()>;

@@ -61,8 +61,8 @@ pub struct Head {
     bytes: u64,
     area: [f32; 4],
     flip: u32,
-    state: u32,
-    spare: u64,
+    scale: u32,
+    seed: u64,
 }
 
 /// A picture as a head describes it.
@@ -134,6 +134,30 @@ impl Head {
         self.bytes
     }
 
+    /// The same with what else its owner wants to know of a compressed picture, which the kernel does not
+    /// read: at which scale it is decoded (the power of two that it is made smaller by), and the seed of
+    /// its sample's random numbers.
+    #[must_use]
+    pub fn with_origin(self, scale: u32, seed: u64) -> Head {
+        Head { scale, seed, ..self }
+    }
+
+    /// The power of two that a compressed picture is made smaller by.
+    pub fn scale(&self) -> u32 {
+        self.scale
+    }
+
+    /// The seed of its sample's random numbers.
+    pub fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    /// The same in another row of the store.
+    #[must_use]
+    pub fn with_number(self, number: u64) -> Head {
+        Head { number, ..self }
+    }
+
     /// The number of the store's row.
     pub fn number(&self) -> u64 {
         self.number
@@ -177,7 +201,7 @@ mod tests {
             area: CropBox { left: 1.0, top: 0.5, width: 4.0, height: 2.0 },
             ..whole(Format::Yuv420, Size::new(7, 3))
         };
-        let head = Head::store(picture, 3, 1 << 40, 37).unwrap().with_bytes(9);
+        let head = Head::store(picture, 3, 1 << 40, 37).unwrap().with_bytes(9).with_origin(2, 77);
         let bytes = bytemuck::bytes_of(&head);
         assert_eq!(bytes.len(), 64);
         let word = |at: usize| u32::from_ne_bytes(bytes[at..][..4].try_into().unwrap());
@@ -186,7 +210,7 @@ mod tests {
         assert_eq!([16, 24].map(long), [1 << 40, 9]);
         let area = [32, 36, 40, 44].map(|at| f32::from_bits(word(at)));
         assert_eq!(area, [1.0, 0.5, 4.0, 2.0]);
-        assert_eq!([word(48), word(52)], [1, 0]);
+        assert_eq!([word(48), word(52), word(56), word(60)], [1, 2, 77, 0]);
         assert_eq!(head.picture(), Some(picture));
         assert_eq!((head.from(), head.number(), head.bytes()), (From::Store, 1 << 40, 9));
         assert_eq!(Head::nothing().from(), From::Nothing);

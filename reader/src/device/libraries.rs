@@ -18,12 +18,24 @@ impl Libraries {
         Libraries { packages: packages.into_iter().collect() }
     }
 
+    /// What the environment variable `TARFLUME_NVRTC` names, for the library `nvrtc`; set to nothing, it
+    /// is not set.
+    pub(crate) fn named(name: &str) -> Option<PathBuf> {
+        let named = env::var_os(format!("TARFLUME_{}", name.to_uppercase()));
+        named.filter(|named| !named.is_empty()).map(PathBuf::from)
+    }
+
+    /// The folders of packages that are looked into.
+    pub fn packages(&self) -> impl Iterator<Item = &Path> {
+        self.packages.iter().map(PathBuf::as_path)
+    }
+
     /// Files to try, the best first, for the library `name` (`nvrtc`): what the environment variable
     /// `TARFLUME_NVRTC` names, and nothing else if it is set; those of the packages; those that the
     /// system's loader finds; those of CUDA's own folder.
     pub fn candidates(&self, name: &str) -> Vec<PathBuf> {
-        if let Some(named) = env::var_os(format!("TARFLUME_{}", name.to_uppercase())) {
-            return vec![named.into()];
+        if let Some(named) = Libraries::named(name) {
+            return vec![named];
         }
         let mut found: Vec<PathBuf> =
             self.packages.iter().flat_map(|packages| packaged(packages, name)).collect();
@@ -46,12 +58,17 @@ fn packaged(packages: &Path, name: &str) -> Vec<PathBuf> {
     folders.iter().flat_map(|folder| files(folder, name)).collect()
 }
 
-/// `libNAME.so`, `libNAME.so.13`, `libNAME.36e11081.so.13`, but no `libNAME-builtins.so`.
+/// `libNAME.so`, `libNAME.so.13`, `libNAME.36e11081.so.13` or `libNAME-36e11081.so.13`, as wheels rename what
+/// they carry; but no `libNAME-builtins.so`.
 fn files(folder: &Path, name: &str) -> Vec<PathBuf> {
-    let begins = format!("lib{name}.");
+    let begins = format!("lib{name}");
     let is_one = |path: &PathBuf| {
         let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        file.starts_with(&begins) && file.contains(".so")
+        let Some(rest) = file.strip_prefix(&begins) else { return false };
+        let Some((digest, end)) = rest.split_once(".so") else { return false };
+        let digest = digest.strip_prefix(['.', '-']).unwrap_or(digest);
+        digest.bytes().all(|byte| byte.is_ascii_hexdigit())
+            && (end.is_empty() || end.starts_with('.'))
     };
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut found: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(is_one).collect();
@@ -90,5 +107,20 @@ mod tests {
         assert_eq!(found[2], Path::new("libnvrtc.so"));
         let found = libraries.candidates("nvjpeg");
         assert_eq!(found[0], site.path().join("torchvision.libs/libnvjpeg.36e11081.so.13"));
+        assert_eq!(libraries.packages().collect::<Vec<_>>(), [site.path()]);
+    }
+
+    #[test]
+    fn libraries_are_known_by_their_names_whatever_a_wheel_made_of_them() {
+        let folder = tempfile::tempdir().unwrap();
+        let named = ["libx.so", "libx.so.13", "libx.36e11081.so.13", "libx-36e11081.so.12.4.0.76"];
+        let others =
+            ["libx_static.a", "libx2k.so.0", "liby.so", "libx.36e1.txt", "libx-builtins.so"];
+        for file in named.iter().chain(&others) {
+            fs::write(folder.path().join(file), "").unwrap();
+        }
+        let mut named = named.map(|file| folder.path().join(file));
+        named.sort_by(|a, b| b.cmp(a));
+        assert_eq!(files(folder.path(), "x"), named);
     }
 }

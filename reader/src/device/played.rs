@@ -8,6 +8,7 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 use std::time::Duration;
 
+use super::decoder::{Abilities, Compressed, Verdict};
 use super::driver::{Copied, Driver, Mark, Memory, On, Stream, Told};
 use super::launch::Launch;
 use crate::batch::Batch;
@@ -245,6 +246,14 @@ impl Driver for Played {
         let (launched, launch) = (self.launched.clone(), launch.clone());
         self.put(On::Copying, Box::new(move || launched.lock().unwrap().push(launch)));
         Ok(())
+    }
+
+    fn prepare_decoder(&self) -> Result<Abilities> {
+        Err(Error::new(ErrorKind::Device, "nothing is played that decodes"))
+    }
+
+    fn decode(&self, _: &[Compressed<'_>]) -> Result<Vec<Verdict>> {
+        self.prepare_decoder().map(|_| Vec::new())
     }
 
     fn copy_within(&self, from: Memory, to: Memory, bytes: usize) -> Result<()> {

@@ -36,7 +36,7 @@ impl LoaderBuilder {
             self.columns = all_parts(&dataset)?;
         }
         let rows = usize::try_from(batch).unwrap_or(usize::MAX);
-        let (division, resident) = self.divide(&dataset, batch)?;
+        let (mut division, resident) = self.divide(&dataset, batch)?;
         let recipe = Arc::new(Recipe::new(std::mem::take(&mut self.columns), rows)?);
         known_parts(&dataset, &recipe)?;
         let mut order = self.order(&dataset)?;
@@ -64,6 +64,7 @@ impl LoaderBuilder {
             reads: Arc::new(MemoryShare::new("reading", shares.reads)),
         });
         let inner = Inner {
+            staging: division.take_staging(),
             slots: division.slots(&labour.with.recipe)?,
             resident,
             labour: Arc::new(labour),
@@ -102,7 +103,9 @@ impl LoaderBuilder {
     fn divide(&mut self, dataset: &Dataset, batch: u64) -> Result<(Division, Option<(Fit, Fill)>)> {
         let device = self.device.take();
         let Some(residency) = self.resident.take() else {
-            return Ok((Division::of(device, &mut self.columns), None));
+            let rows = usize::try_from(batch).unwrap_or(usize::MAX);
+            let on_bad = self.policy.on_bad;
+            return Ok((Division::of(device, &mut self.columns, (rows, on_bad)), None));
         };
         let mut once = self.once(dataset, device.clone(), batch);
         let samples = Share::new(&once.order(dataset)?, once.split)?.order().samples();

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::account::Account;
+use super::decoding::Decoding;
 use super::inner::Inner;
 use super::taking::Taking;
 use crate::batch::Batch;
@@ -129,10 +130,18 @@ fn feed(line: &mut Taking, inner: &Arc<Inner>) -> Result<Option<Feeding>> {
     })?;
     let Some(flow) = line.flow()? else { return Ok(None) };
     let (names, shelf, meter) = (inner.names(), inner.shelf.clone(), inner.meter.clone());
+    let mut decoding = Decoding::begin(inner);
     let source: Source = Box::new(move || {
-        Some(flow.next()?.map(|mut content| {
+        let next = match &mut decoding {
+            Some(decoding) => decoding.next(&flow),
+            None => flow.next(),
+        };
+        Some(next?.map(|mut content| {
             let (bad, position) = (content.drain_bad(), content.position);
             let batch = Arc::new(Batch::new(content, names.clone(), shelf.clone()));
+            if let Some(decoding) = &mut decoding {
+                decoding.keep(&batch);
+            }
             Fed { batch, bad, position }
         }))
     });

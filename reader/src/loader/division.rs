@@ -1,15 +1,19 @@
 //! `Division`: which part of the columns' work the device does, and the slots for it; all but decoding, once,
 //! where the data set stays there.
 //!
-//! Asked once, when a loader is built. Batches are the same to the bit however the work is divided.
+//! Asked once, when a loader is built. Batches are the same to the bit however the work is divided, but for
+//! JPEGs that a device's own decoder makes.
 
 use std::sync::Arc;
 
+use super::bad::OnBad;
 use super::recipe::{Columns, Recipe};
 use super::residency::Residency;
 use super::resident::Plan;
+use super::staging::Staging;
 use crate::decode::ForDevice;
 use crate::device::Device;
+use crate::device::finish::Finish;
 use crate::device::slot::Slots;
 use crate::device::work::{Make, Work};
 use crate::error::{Error, Result};
@@ -20,16 +24,29 @@ pub(super) struct Division {
     /// What the device makes, by the columns' numbers.
     makes: Vec<(usize, Make)>,
     warning: Option<String>,
+    staging: Staging,
 }
 
 impl Division {
     /// Takes out of `columns` what the device does. If its kernels can't be had, the host does all, and
     /// statistics say so.
-    pub(super) fn of(device: Option<(Device, usize)>, columns: &mut Columns) -> Division {
-        let mut division = Division { device, makes: Vec::new(), warning: None };
-        let Some((device, _)) = &division.device else { return division };
+    pub(super) fn of(
+        device: Option<(Device, usize)>,
+        columns: &mut Columns,
+        (rows, on_bad): (usize, OnBad),
+    ) -> Division {
+        let (staging, makes) = (Staging::default(), Vec::new());
+        let mut division = Division { device, makes, warning: None, staging };
         let parts = columns.iter().map(|(_, decode)| decode.for_device());
         let parts: Vec<Option<ForDevice>> = parts.collect();
+        let shares = parts.iter().flatten().any(|part| part.shared.is_some());
+        let staging = &mut division.staging;
+        let Some((device, _)) = &division.device else {
+            if shares {
+                staging.refused("the loader has no device: build it with .device(..)");
+            }
+            return division;
+        };
         if parts.iter().all(Option::is_none) {
             return division;
         }
@@ -38,10 +55,23 @@ impl Division {
                 "pictures are finished on the host, and more bytes cross to {}: {error}",
                 device.name()
             ));
+            if shares {
+                staging.refused("there are no kernels to finish them with");
+            }
             return division;
         }
         for (number, part) in parts.into_iter().enumerate() {
-            if let Some(ForDevice { decode, finish }) = part {
+            let Some(ForDevice { decode, finish, shared }) = part else { continue };
+            let staged = shared.and_then(|shared| {
+                let of = (number, columns[number].0.as_str());
+                let verifies = on_bad == OnBad::Substitute;
+                let what = (decode.clone(), shared, finish);
+                staging.share(device, of, what, (rows, verifies))
+            });
+            if let Some((decode, make)) = staged {
+                columns[number].1 = decode;
+                division.makes.push((number, make));
+            } else if finish != Finish::bytes() {
                 columns[number].1 = decode;
                 division.makes.push((number, Make::Finished(finish)));
             }
@@ -66,12 +96,25 @@ impl Division {
         device.0.prepare()?;
         let mut plan = Plan::new(residency, columns, samples, &*device.0)?;
         let makes = std::mem::take(&mut plan.makes);
-        Ok((Division { device: Some((device, slots)), makes, warning: None }, plan))
+        Ok((
+            Division {
+                device: Some((device, slots)),
+                makes,
+                warning: None,
+                staging: Staging::default(),
+            },
+            plan,
+        ))
     }
 
     /// Batches that stand on the device or are on their way.
     pub(super) fn slabs(&self) -> u64 {
-        self.device.as_ref().map_or(0, |(_, slots)| *slots as u64 + 1)
+        self.device.as_ref().map_or(0, |(_, slots)| *slots as u64 + 1) + self.staging.slabs()
+    }
+
+    /// Which JPEGs the device decodes.
+    pub(super) fn take_staging(&mut self) -> Staging {
+        std::mem::take(&mut self.staging)
     }
 
     /// Slots for the batches of `recipe`.

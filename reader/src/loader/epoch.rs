@@ -20,7 +20,8 @@ pub struct Epoch {
 
 impl Epoch {
     pub(crate) fn begin(inner: Arc<Inner>, epoch: u64) -> Epoch {
-        let begun = inner.pool.process().expect().and_then(|()| match inner.resident {
+        let here = inner.pool.process().expect().and_then(|()| inner.staging.expect_host_rows());
+        let begun = here.and_then(|()| match inner.resident {
             None => inner.begin(epoch),
             Some(_) => {
                 let text = "this data set stays on a device: its epochs are device_epoch's";

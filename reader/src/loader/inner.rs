@@ -10,6 +10,7 @@ use super::labour::IndexedLabour;
 use super::meter::Meter;
 use super::residency::Fit;
 use super::scout::Scout;
+use super::staging::Staging;
 use crate::batch::{Names, Shelf};
 use crate::device::slot::Slots;
 use crate::error::Result;
@@ -45,6 +46,8 @@ pub(crate) struct Inner {
     pub(crate) shelf: Arc<Shelf>,
     /// Slabs on the device, if batches go to one.
     pub(crate) slots: Option<Arc<Slots>>,
+    /// What a device decodes.
+    pub(super) staging: Staging,
     /// What stays on the device, and what fills it.
     pub(crate) resident: Option<(Fit, Fill)>,
     pub(crate) bad: Arc<BadList>,

@@ -144,6 +144,7 @@ impl Meter {
             calls,
             ring: (ring.asked > 0).then_some(ring),
             warning: None,
+            decoder: None,
             stream: self.stream,
         }
     }

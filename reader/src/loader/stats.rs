@@ -45,6 +45,32 @@ impl RingStats {
     }
 }
 
+/// What a device's JPEG decoder did.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct DecoderStats {
+    /// Which one, in one line.
+    pub about: String,
+    /// Pictures that it decoded.
+    pub decoded: u64,
+    /// Pictures that it was to decode and refused; the CPU decoded them.
+    pub refused: u64,
+    /// Why it refused the first of them.
+    pub why: Option<String>,
+    /// Time in which nothing but the decoder was waited for.
+    pub waited: Duration,
+    /// Time that the CPU needed for what was refused, in the thread that copies.
+    pub redone: Duration,
+    /// Pictures of a thousand that go to the device now, of the first column.
+    pub share: u16,
+}
+
+impl DecoderStats {
+    /// Time in which batches did not go on because of it.
+    pub(super) fn held_up(&self) -> Duration {
+        self.waited + self.redone
+    }
+}
+
 /// Where the time of a loader went since it was made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stats {
@@ -60,7 +86,10 @@ pub struct Stats {
     pub calls: Calls,
     /// How full a device's slots were, if batches go to one.
     pub ring: Option<RingStats>,
-    /// What slows copies to the device down: memory that could not be pinned.
+    /// What a device's JPEG decoder did, if some pictures are its.
+    pub decoder: Option<DecoderStats>,
+    /// What slows batches down on their way to a device: memory that could not be pinned, work that the
+    /// host does instead.
     pub warning: Option<String>,
     pub(super) stream: bool,
 }
@@ -148,6 +177,20 @@ impl fmt::Display for Stats {
                  were not there yet",
                 ring.asked
             )?;
+        }
+        if let Some(decoder) = &self.decoder {
+            let DecoderStats { about, decoded, refused, why, share: per_mille, .. } = decoder;
+            let held_up = share(decoder.held_up().as_secs_f64(), self.running.as_secs_f64());
+            writeln!(
+                f,
+                "JPEGs decoded by the device: {decoded}, {refused} refused; share {:.1} %, waited for {:.0} % of \
+                 the time ({about})",
+                f64::from(*per_mille) / 10.0,
+                100.0 * held_up
+            )?;
+            if let Some(why) = why {
+                writeln!(f, "The first was refused: {why}")?;
+            }
         }
         if let Some(warning) = &self.warning {
             writeln!(f, "Warning: {warning}")?;

@@ -13,6 +13,8 @@ pub enum Bottleneck {
     Decode,
     /// Functions that the user handed in, called for each sample.
     Functions,
+    /// The device's JPEG decoder, or pictures that it refused.
+    Decoder,
     /// Copying batches to a device.
     Upload,
     /// What the consumer makes of each batch before it uses it.
@@ -34,6 +36,8 @@ impl Stats {
         if self.starved() < 0.05 {
             let transform = self.busy("transform") > self.busy("consumer");
             if transform { Bottleneck::Transform } else { Bottleneck::Consumer }
+        } else if self.held_up_by_decoder() > 0.5 {
+            Bottleneck::Decoder
         } else if share(self.busy("upload"), self.running.as_secs_f64()) > 0.8 {
             Bottleneck::Upload
         } else if self.stream && share(read, self.running.as_secs_f64()) > 0.8 {
@@ -46,6 +50,12 @@ impl Stats {
         } else {
             self.decoding()
         }
+    }
+
+    /// The share of the time in which batches waited for the device's decoder.
+    fn held_up_by_decoder(&self) -> f64 {
+        let held_up = self.decoder.as_ref().map_or(0.0, |d| d.held_up().as_secs_f64());
+        share(held_up, self.running.as_secs_f64())
     }
 
     /// What decoding spends its time with.
@@ -76,6 +86,12 @@ impl Stats {
                 "Copying to the device is what everything waits for: the consumer waited {starved} of its \
                  time, and a copy was under way {} of it. Send uint8 and convert there, or smaller pictures.",
                 percent(share(self.busy("upload"), self.running.as_secs_f64()))
+            ),
+            Bottleneck::Decoder => format!(
+                "The device's JPEG decoder is what everything waits for: the consumer waited {starved} of its \
+                 time, and batches waited for that decoder in {} of it. A smaller share leaves more to the \
+                 CPU.",
+                percent(self.held_up_by_decoder())
             ),
             Bottleneck::Functions => format!(
                 "Functions of your own are what everything waits for: the consumer waited {starved} of its \
@@ -116,6 +132,7 @@ mod tests {
     use super::*;
     use crate::decode::Scratch;
     use crate::loader::meter::Meter;
+    use crate::loader::stats::DecoderStats;
 
     fn meter(read: u64, decode: u64, consumer: u64, starved: u64) -> Stats {
         let meter = Meter::new(2);
@@ -166,6 +183,23 @@ mod tests {
         assert_eq!(transform.bottleneck(), Bottleneck::Transform);
         assert_eq!(transform.stage("consumer").unwrap().busy, ms(290));
         assert!(transform.to_string().contains("transform   0.700"), "{transform}");
+    }
+
+    #[test]
+    fn a_decoder_that_holds_batches_up_is_blamed_and_no_idle_thread() {
+        let ms = Duration::from_millis;
+        let with = |waited: u64, redone: u64, consumer: u64, starved: u64| {
+            let (waited, redone) = (ms(waited), ms(redone));
+            let decoder = DecoderStats { waited, redone, decoded: 7, ..DecoderStats::default() };
+            Stats { decoder: Some(decoder), ..meter(100, 300, consumer, starved) }
+        };
+        assert_eq!(with(700, 0, 10, 990).bottleneck(), Bottleneck::Decoder);
+        assert_eq!(with(300, 400, 10, 990).bottleneck(), Bottleneck::Decoder);
+        assert_eq!(with(300, 0, 10, 990).bottleneck(), Bottleneck::Loader);
+        assert_eq!(with(900, 0, 990, 10).bottleneck(), Bottleneck::Consumer);
+        let text = with(700, 0, 10, 990).to_string();
+        assert!(text.contains("JPEGs decoded by the device: 7, 0 refused"), "{text}");
+        assert!(text.contains("waited for that decoder in 70 % of it"), "{text}");
     }
 
     #[test]

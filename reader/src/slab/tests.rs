@@ -107,3 +107,26 @@ fn what_cannot_be_addressed_is_refused() {
         assert_eq!(layout.unwrap_err().kind(), ErrorKind::Limit);
     }
 }
+
+#[test]
+fn a_slab_that_is_closed_may_lose_more_rows_and_have_fixed_ones_written_again() {
+    let shapes = vec![RowShape::Variable(DType::U8), RowShape::Fixed(DType::U8, vec![2])];
+    let mut slab = Slab::new(Arc::new(Layout::new(shapes, 5).unwrap())).unwrap();
+    slab.make_room(5, |_, row| row + 3).unwrap();
+    for row in 0..5u8 {
+        let mut lent = slab.lend(row.into());
+        lent.write(0, |mut to| to.put(&vec![row; usize::from(row) + 1])).unwrap();
+        lent.write(1, |mut to| to.put(&[row, row])).unwrap();
+    }
+    slab.seal(|row| row != 1);
+    assert!(slab.row_mut(0, 0).is_empty());
+    slab.row_mut(1, 2)[1] = 9; // what was row 3
+    slab.seal(|row| row != 0);
+    assert_eq!(slab.rows(), 3);
+    assert_eq!(slab.column(1), [2, 2, 3, 9, 4, 4]);
+    assert_eq!(slab.column(0), [&[2; 3][..], &[3; 4], &[4; 5]].concat());
+    let offsets = slab.offsets(0).unwrap();
+    assert_eq!(offsets.iter().map(|at| at - offsets[0]).collect::<Vec<_>>(), [0, 3, 7, 12]);
+    slab.seal(|_| false);
+    assert_eq!((slab.rows(), slab.column(0).len()), (0, 0));
+}

@@ -18,8 +18,9 @@ pub(super) fn for_device(image: &Image) -> Option<ForDevice> {
     let finish = image.finish().ok()?;
     let bytes = Image { elements: Elements::Bytes, layout: Layout::Hwc, ..image.clone() };
     let fixed = matches!(image.transform.extent(), Extent::Fixed(_));
-    let gains = fixed && finish != Finish::bytes();
-    gains.then(|| ForDevice { decode: Arc::new(bytes), finish })
+    let shared = image.shared();
+    let gains = fixed && (shared.is_some() || finish != Finish::bytes());
+    gains.then(|| ForDevice { decode: Arc::new(bytes), finish, shared })
 }
 
 /// Whole pictures that stay, and what an epoch takes of them.

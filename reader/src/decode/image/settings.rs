@@ -9,6 +9,7 @@ use crate::decode::output::{Elements, Layout, Normalise};
 use crate::decode::pixels::Channels;
 use crate::decode::resize::Filter;
 use crate::device::finish::{Element, Finish};
+use crate::device::share::Share;
 use crate::error::Result;
 
 /// A column of pictures.
@@ -39,6 +40,7 @@ pub struct Image {
     pub(super) most_pixels: u64,
     pub(super) reducing_gap: Option<f64>,
     pub(super) stream: u64,
+    pub(super) share: Option<Share>,
 }
 
 impl Image {
@@ -59,6 +61,7 @@ impl Image {
             most_pixels: Image::MOST_PIXELS,
             reducing_gap: Some(2.0),
             stream: 0,
+            share: None,
         }
     }
 

@@ -172,7 +172,8 @@ mod tests {
         let source = CString::new(SOURCE).unwrap();
         for target in [Target::Machine(90), Target::Machine(80), Target::Portable(75)] {
             let code = compiler.compile(&source, target).unwrap();
-            let begins: &[u8] = if compiler.makes(Target::Machine(90)) { b"\x7fELF" } else { b"//" };
+            let begins: &[u8] =
+                if compiler.makes(Target::Machine(90)) { b"\x7fELF" } else { b"//" };
             let portable = matches!(target, Target::Portable(_));
             assert!(code.starts_with(if portable { b"//" } else { begins }), "{target:?}");
         }

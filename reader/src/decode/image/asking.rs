@@ -1,0 +1,75 @@
+//! What an [`Image`] lets a device decode, and what it asks of it. The host does the rest.
+
+use std::sync::Arc;
+
+use super::settings::Image;
+use crate::decode::asked::Asked;
+use crate::decode::geometry::Extent;
+use crate::decode::opened::Source;
+use crate::decode::pixels::Channels;
+use crate::decode::resize::Filter;
+use crate::decode::turn::Turn;
+use crate::decode::{Asks, Sample, Shared};
+use crate::device::share::Share;
+use crate::error::{Error, Result};
+
+impl Image {
+    /// A device's own JPEG decoder (NVIDIA's nvJPEG) makes so many of the pictures, the CPU the rest of
+    /// each batch. Where there is none, the CPU makes them all, and the loader's statistics say why; so it
+    /// does of tars without an index.
+    ///
+    /// Only with an output of one size, [`Filter::Bilinear`], and one or three channels. To the CPU go,
+    /// whatever the share, all but baseline JPEGs of usual sampling, those that EXIF turns, grey ones that
+    /// become RGB, those longer than the row has room for or too large when decoded, and pictures of
+    /// transforms whose filter sees more than what becomes the output
+    /// ([`ResizeCentreCrop`](crate::ResizeCentreCrop)).
+    ///
+    /// Both decoders round in their own way: pixels differ by up to 4 of 255 before they are resized.
+    /// With [`Share::fixed`] the same pictures go to the device in every run. Of a JPEG that is damaged
+    /// among its codes a device may make something and say nothing.
+    ///
+    /// ```
+    /// use tarflume::device::share::Share;
+    /// use tarflume::{Image, RandomResizedCrop};
+    ///
+    /// let crop = RandomResizedCrop::new(224).flip(0.5);
+    /// let pictures = Image::new("jpg", crop).device_decoder(Share::fixed(650)); // 65 %
+    /// ```
+    #[must_use]
+    pub fn device_decoder(mut self, share: Share) -> Self {
+        self.share = Some(share);
+        self
+    }
+
+    /// Checks that a device can do what it was asked for.
+    pub(super) fn check_device_decoder(&self) -> Result<()> {
+        if self.share.is_none() || self.shared().is_some() {
+            return Ok(());
+        }
+        let text = "device_decoder needs a transform of one output size, Filter::Bilinear, and RGB or grey";
+        Err(Error::usage(text))
+    }
+
+    /// What a device may decode.
+    pub(super) fn shared(&self) -> Option<Shared> {
+        let share = self.share.clone()?;
+        let Extent::Fixed(size) = self.transform.extent() else { return None };
+        let fits = self.filter == Filter::Bilinear && self.channels != Channels::Rgba;
+        let channels = self.channels.count();
+        fits.then(|| Shared { share, size, channels, asks: Arc::new(self.clone()) })
+    }
+}
+
+impl Asks for Image {
+    fn ask(&self, sample: &Sample<'_>, scales: bool) -> Option<Asked> {
+        let source = self.source(sample).ok()?;
+        let (turn, upright, placement) = self.placed(sample, &source).ok()?;
+        placement.check(upright).and_then(|()| self.check_size(placement.size)).ok()?;
+        let Source::Jpeg(jpeg) = source else { return None };
+        let made_grey = self.channels == Channels::Grey;
+        let fits =
+            turn == Turn::default() && placement.is_tight() && (made_grey || !jpeg.is_grey());
+        let gap = self.reducing_gap.filter(|_| scales);
+        fits.then(|| jpeg.asked(&placement, gap))
+    }
+}

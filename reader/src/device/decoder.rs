@@ -1,0 +1,39 @@
+//! Words of a device that decodes JPEGs: what it is asked for, and what it says. Nothing is called here.
+
+use tarflume_jpeg::Scale;
+
+/// A JPEG that is to be decoded, and the memory of the device that its pixels go to: row after row
+/// without gaps, `width * height * channels` bytes.
+#[derive(Debug, Clone, Copy)]
+pub struct Compressed<'a> {
+    /// The JPEG.
+    pub bytes: &'a [u8],
+    /// Address in the device's memory.
+    pub to: u64,
+    /// Columns at its scale: the stored ones by [`Scale::of`], before any turn.
+    pub width: u32,
+    /// Rows at its scale.
+    pub height: u32,
+    /// How much smaller than stored; only engines make pictures smaller.
+    pub scale: Scale,
+    /// 1: luma; 3: red, green and blue.
+    pub channels: u8,
+}
+
+/// What became of a picture.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Verdict {
+    /// The device has it, or will: it is there when the stream has come so far.
+    Decoded,
+    /// It does not, for this reason; something may be in its memory all the same. Another decoder may.
+    Refused(String),
+}
+
+/// What a device's decoder is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Abilities {
+    /// Whether it makes pictures smaller while it decodes them; else it takes [`Scale::Full`] alone.
+    pub(crate) scales: bool,
+    /// Which one, in one line.
+    pub(crate) about: String,
+}

@@ -1,0 +1,96 @@
+//! What nvJPEG says of itself and of what it was asked: statuses, backends, formats, by the numbers of
+//! NVIDIA's `nvjpeg.h` (12.4 and 13.3 agree). Words only; nothing is called here.
+
+use std::fmt;
+
+/// An `nvjpegStatus_t` that is not success.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Status(pub(super) i32);
+
+impl Status {
+    /// The call succeeded, or its status.
+    pub(super) fn of(code: i32) -> Result<(), Status> {
+        if code == 0 { Ok(()) } else { Err(Status(code)) }
+    }
+}
+
+impl fmt::Display for Status {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = match self.0 {
+            1 => "NOT_INITIALIZED",
+            2 => "INVALID_PARAMETER",
+            3 => "BAD_JPEG",
+            4 => "JPEG_NOT_SUPPORTED",
+            5 => "ALLOCATOR_FAILURE",
+            6 => "EXECUTION_FAILED",
+            7 => "ARCH_MISMATCH",
+            8 => "INTERNAL_ERROR",
+            9 => "IMPLEMENTATION_NOT_SUPPORTED",
+            10 => "INCOMPLETE_BITSTREAM",
+            _ => "unknown",
+        };
+        write!(f, "NVJPEG_STATUS_{name} ({})", self.0)
+    }
+}
+
+/// Which of its decoders nvJPEG uses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Backend {
+    /// Whichever the library likes best; none that is hardware.
+    Default,
+    /// Huffman codes on the GPU's cores, too, in batches of more than 50 pictures.
+    GpuHybrid,
+    /// The chip's JPEG engines: they take nothing from whoever computes.
+    Hardware,
+}
+
+impl Backend {
+    /// Its number in the library's interface.
+    pub(super) fn number(self) -> i32 {
+        match self {
+            Backend::Default => 0,
+            Backend::GpuHybrid => 2,
+            Backend::Hardware => 3,
+        }
+    }
+}
+
+impl fmt::Display for Backend {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Backend::Default => "DEFAULT",
+            Backend::GpuHybrid => "GPU_HYBRID",
+            Backend::Hardware => "HARDWARE",
+        })
+    }
+}
+
+/// What is written for a pixel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Format {
+    /// One byte: luma.
+    Grey,
+    /// Three bytes: red, green, blue.
+    Rgb,
+}
+
+impl Format {
+    pub(super) const ALL: [Format; 2] = [Format::Grey, Format::Rgb];
+
+    /// Its `nvjpegOutputFormat_t`.
+    pub(super) fn number(self) -> i32 {
+        match self {
+            Format::Grey => 2, // NVJPEG_OUTPUT_Y
+            Format::Rgb => 5,  // NVJPEG_OUTPUT_RGBI
+        }
+    }
+
+    /// Of so many channels.
+    pub(super) fn of(channels: u8) -> Option<Format> {
+        match channels {
+            1 => Some(Format::Grey),
+            3 => Some(Format::Rgb),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! `Staging`: the columns of a loader some of whose JPEGs its device decodes, and what was counted of them.
+//!
+//! Decided when the loader is built. Where a device can't, the host does all, and statistics say why.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use super::stats::DecoderStats;
+use crate::decode::{Decode, Shared};
+use crate::device::Device;
+use crate::device::driver::Driver;
+use crate::device::finish::Finish;
+use crate::device::region::{HALVES, Region};
+use crate::device::share::Waited;
+use crate::device::staged::Staged;
+use crate::device::store::Kept;
+use crate::device::work::Make;
+use crate::error::{Error, Result};
+
+/// One of these columns.
+pub(super) struct StagedColumn {
+    /// Its number in the slab.
+    pub(super) number: usize,
+    pub(super) name: String,
+    pub(super) staged: Arc<Staged>,
+    /// Where the device decodes to: a half for each of two batches.
+    pub(super) store: Arc<Kept>,
+}
+
+/// What a loader's device decodes.
+#[derive(Default)]
+pub(super) struct Staging {
+    pub(super) columns: Vec<StagedColumn>,
+    pub(super) device: Option<(Arc<dyn Driver>, Arc<Region>)>,
+    /// Why the host does it all.
+    warning: Option<String>,
+    counted: Mutex<DecoderStats>,
+}
+
+impl Staging {
+    /// The host decodes all JPEGs, and this is why.
+    pub(super) fn refused(&mut self, why: &str) {
+        let text = || format!("all JPEGs are decoded by the CPU: {why}");
+        self.warning.get_or_insert_with(text);
+    }
+
+    /// Has a column's JPEGs shared with the device, in batches of `rows` rows; the device makes `finish` of
+    /// its pictures. None if it can't be.
+    pub(super) fn share(
+        &mut self,
+        device: &Device,
+        (number, name): (usize, &str),
+        (host, shared, finish): (Arc<dyn Decode>, Shared, Finish),
+        (rows, verifies): (usize, bool),
+    ) -> Option<(Arc<dyn Decode>, Make)> {
+        let begin = || -> Result<(Arc<dyn Decode>, Make)> {
+            let abilities = device.0.prepare_decoder()?;
+            let staged = Arc::new(Staged::new(host, shared, abilities.scales, verifies)?);
+            let store =
+                Kept::new(staged.picture_stride() as u64, HALVES.saturating_mul(rows as u64), 0);
+            store.allocate(&device.0)?;
+            if self.device.is_none() {
+                self.device = Some((device.0.clone(), Arc::new(Region::new(device.0.clone())?)));
+            }
+            let (store, (size, channels)) = (Arc::new(store), staged.output());
+            let make = Make::Drawn { finish, size, channels, store: Some(store.clone()) };
+            self.counted().about = abilities.about;
+            self.columns.push(StagedColumn {
+                number: number + 1, // in the slab the keys come first
+                name: name.to_string(),
+                staged: staged.clone(),
+                store,
+            });
+            Ok((staged, make))
+        };
+        match begin() {
+            Ok(made) => Some(made),
+            Err(error) => {
+                self.refused(&error.to_string());
+                None
+            }
+        }
+    }
+
+    pub(super) fn counted(&self) -> MutexGuard<'_, DecoderStats> {
+        self.counted.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What was counted, if a device decodes anything.
+    pub(super) fn stats(&self) -> Option<DecoderStats> {
+        let share = self.columns.first()?.staged.sharing.per_mille();
+        Some(DecoderStats { share, ..self.counted().clone() })
+    }
+
+    /// # Errors
+    /// Rows are not as anybody but the device can use them.
+    pub(super) fn expect_host_rows(&self) -> Result<()> {
+        if self.columns.is_empty() {
+            return Ok(());
+        }
+        Err(Error::usage(
+            "this loader's device decodes some of its JPEGs: take device_epoch, or build one without \
+             device_decoder for batches on the host",
+        ))
+    }
+
+    pub(super) fn warning(&self) -> Option<String> {
+        self.warning.clone()
+    }
+
+    /// Slabs that are kept because the device may read JPEGs out of them.
+    pub(super) fn slabs(&self) -> u64 {
+        if self.columns.is_empty() { 0 } else { HALVES }
+    }
+
+    /// Tells of a batch: how long it was waited for the CPU's pictures and the device's.
+    pub(super) fn told(&self, waited: Waited, idle: Duration) {
+        // Where the consumer is what everything waits for, waits say nothing of decoders.
+        if idle <= waited.cpu + waited.device {
+            self.columns.iter().for_each(|column| column.staged.sharing.told(waited));
+        }
+    }
+}

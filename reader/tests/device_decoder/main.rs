@@ -1,0 +1,206 @@
+//! JPEGs shared between the CPU and a device's own decoder, in one batch: what comes is what the host alone
+//! makes, within what two decoders differ by. Through the driver and the libnvjpeg that `fixtures/cuda` plays.
+//!
+//! Libraries are loaded when a program starts: each test starts this one again, as the child named.
+#![allow(missing_docs, clippy::unwrap_used)]
+
+mod bad;
+mod bench;
+
+use std::time::Duration;
+
+use tarflume::device::share::Share;
+use tarflume::{Loader, LoaderBuilder};
+
+use crate::bench::{Consumer, builder, child, number, shards};
+
+/// The share that the parent set, of a thousand; or one that is found.
+fn share() -> Share {
+    number("SHARE").map_or(Share::auto(500), |per_mille| Share::fixed(per_mille as u16))
+}
+
+fn on(consumer: &Consumer, builder: LoaderBuilder) -> Loader {
+    builder.device(consumer.device(), 3).build().unwrap()
+}
+
+#[test]
+#[ignore = "a child of the tests below"]
+fn child_alike() {
+    let (dir, consumer) = (shards(&[]), Consumer::new());
+    let host = builder(&dir, &share()).build().unwrap();
+    let ours = on(&consumer, builder(&dir, &share()));
+    let sleep = Duration::from_millis(number("SLEEP_MS").unwrap_or(0));
+    let apart = consumer.compare_epochs((&host, &ours), 0..2, sleep);
+    let stats = ours.stats();
+    let decoder = stats.decoder.clone().unwrap();
+    assert_eq!(stats.warning, None, "{stats}");
+    assert!(stats.to_string().contains("JPEGs decoded by the device"), "{stats}");
+    assert!(decoder.about.contains("nvJPEG 13.3.2"), "{decoder:?}");
+    match number("SHARE") {
+        Some(0) => assert_eq!((decoder.decoded, apart.elements), (0, 0), "{decoder:?}"),
+        // In each epoch 12 pictures of each of three columns can go there, at least.
+        Some(1000) => assert!(decoder.decoded >= 2 * 3 * 12, "{decoder:?}"),
+        _ => assert!(decoder.decoded > 0 && decoder.decoded < 2 * 3 * 24, "{decoder:?}"),
+    }
+    let refused = number("REFUSED").unwrap_or(0);
+    assert_eq!(decoder.refused, refused, "{decoder:?}");
+    assert_eq!(decoder.why.is_some(), refused > 0, "{decoder:?}");
+}
+
+#[test]
+fn a_batch_of_both_decoders_is_what_the_host_alone_makes() {
+    for share in ["0", "1000", "500"] {
+        child("child_alike", &[("SHARE", share)]);
+    }
+    child("child_alike", &[]);
+}
+
+#[test]
+fn slow_devices_and_slow_consumers_change_nothing() {
+    let delay = ("FAKECUDA_DELAY_US", "100-3000");
+    for seed in ["1", "2"] {
+        child("child_alike", &[("SHARE", "1000"), delay, ("FAKECUDA_SEED", seed)]);
+    }
+    child("child_alike", &[("SHARE", "500"), ("SLEEP_MS", "20"), ("FAKECUDA_DELAY_US", "50")]);
+    child("child_alike", &[("SHARE", "1000"), ("FAKENVJPEG_DELAY_US", "2000")]);
+}
+
+/// Engines write when they are called: memory must not be written that a kernel still reads.
+#[test]
+fn pictures_are_not_written_over_while_a_kernel_reads_them() {
+    child("child_alike", &[("SHARE", "1000"), ("FAKECUDA_DELAY_US", "8000")]);
+}
+
+#[test]
+fn a_chip_without_engines_decodes_with_its_cores_at_full_scale() {
+    child("child_alike", &[("SHARE", "1000"), ("FAKENVJPEG_ENGINES", "0")]);
+}
+
+#[test]
+fn calls_of_the_library_that_fail_cost_no_picture() {
+    for fail in ["nvjpegDecodeBatched:1:6", "nvjpegDecodeBatchedEx:2:6"] {
+        child("child_alike", &[("SHARE", "1000"), ("FAKENVJPEG_FAIL", fail)]);
+    }
+    // Of one size, in three columns and two epochs.
+    let refuse = [("FAKENVJPEG_REFUSE", "69x57"), ("REFUSED", "6")];
+    child("child_alike", &[("SHARE", "1000"), refuse[0], refuse[1]]);
+}
+
+#[test]
+#[ignore = "a child of the test below"]
+fn child_host_does_all() {
+    let (dir, consumer) = (shards(&[]), Consumer::new());
+    let host = builder(&dir, &Share::fixed(1000)).build().unwrap();
+    assert!(host.stats().warning.unwrap().contains("the loader has no device"));
+    assert!(!host.stats().to_string().contains("decoded by the device"));
+    let ours = on(&consumer, builder(&dir, &Share::fixed(1000)));
+    let apart = consumer.compare_epochs((&host, &ours), 0..1, Duration::ZERO);
+    assert_eq!(apart.elements, 0);
+    let stats = ours.stats();
+    let says = std::env::var("WARNS").unwrap();
+    assert!(stats.warning.as_ref().unwrap().contains(&says), "{stats}");
+    assert_eq!(stats.decoder, None);
+}
+
+#[test]
+fn where_something_is_missing_the_host_does_it_and_statistics_say_why() {
+    let child = |knob, says| child("child_host_does_all", &[knob, ("WARNS", says)]);
+    child(
+        ("TARFLUME_NVJPEG", "/nowhere/libnvjpeg.so"),
+        "TARFLUME_NVJPEG names no usable libnvjpeg",
+    );
+    child(("TARFLUME_NVRTC", "/nowhere/libnvrtc.so"), "by the CPU: there are no kernels");
+    // Each of three backends with each of two flags, for each of four columns.
+    let fail: Vec<_> = (1..=24).map(|n| format!("nvjpegCreateEx:{n}:5")).collect();
+    let fail = fail.join(",");
+    child(("FAKENVJPEG_FAIL", &fail), "can't be used");
+    // The halves of the region need 8 MiB a column.
+    child(("FAKECUDA_MEMORY", "6000000"), "asking for 8388608 bytes of device memory failed");
+}
+
+#[test]
+#[ignore = "a child of the test below"]
+fn child_repeats() {
+    let (dir, consumer) = (shards(&[]), Consumer::new());
+    let begin = || builder(&dir, &Share::fixed(500));
+    let names = ["image", "f32", "grey"];
+    let bytes = |loader: &Loader, epoch, most: usize| -> Vec<Vec<u8>> {
+        let batches = loader.device_epoch(epoch).take(most).map(Result::unwrap);
+        batches.flat_map(|batch| names.map(|name| consumer.read(&batch, name))).collect()
+    };
+    let first = on(&consumer, begin());
+    let all = [bytes(&first, 0, 9), bytes(&first, 1, 9)];
+    assert!(all[0] != all[1]);
+    let again = on(&consumer, begin().threads(1).prefetch(1));
+    assert!(bytes(&again, 0, 9) == all[0]);
+    assert!(bytes(&again, 1, 3) == all[1][..3 * names.len()]);
+    let state = again.state();
+    assert_eq!(state.position(), 12);
+    let resumed = on(&consumer, begin().resume(state));
+    assert!(bytes(&resumed, 1, 9) == all[1][3 * names.len()..]);
+    // Another epoch of the same loader, begun and left.
+    drop(again.device_epoch(3).next());
+    assert!(bytes(&again, 0, 9) == all[0]);
+}
+
+#[test]
+fn a_fixed_share_gives_the_same_bits_in_every_run_epoch_and_resume() {
+    child("child_repeats", &[("FAKECUDA_DELAY_US", "20-2000")]);
+}
+
+#[test]
+#[ignore = "a child of the test below"]
+fn child_epochs_at_once() {
+    let (dir, consumer) = (shards(&[]), Consumer::new());
+    let host = builder(&dir, &Share::fixed(1000)).build().unwrap();
+    let ours = on(&consumer, builder(&dir, &Share::fixed(1000)));
+    let mut epochs: Vec<_> = (0..4).map(|n| (host.epoch(n), ours.device_epoch(n))).collect();
+    // Those that wait for their consumer have the region's halves; the last goes on without.
+    for (right, batches) in epochs.iter_mut().rev() {
+        for right in right {
+            consumer.compare(&right.unwrap(), &batches.next().unwrap().unwrap());
+        }
+        assert!(batches.next().is_none());
+    }
+    let decoder = ours.stats().decoder.unwrap();
+    assert!(decoder.why.is_none_or(|why| why.contains("other epochs")));
+}
+
+#[test]
+fn several_epochs_at_once_neither_hang_nor_meet() {
+    child("child_epochs_at_once", &[("FAKECUDA_DELAY_US", "500")]);
+}
+
+#[test]
+#[ignore = "a child of the test below"]
+fn child_share_falls() {
+    let (dir, consumer) = (shards(&[]), Consumer::new());
+    let host = builder(&dir, &Share::auto(800)).build().unwrap();
+    let ours = on(&consumer, builder(&dir, &Share::auto(800)));
+    consumer.compare_epochs((&host, &ours), 0..3, Duration::ZERO);
+    let stats = ours.stats();
+    let decoder = stats.decoder.clone().unwrap();
+    assert!(decoder.share < 800, "{decoder:?}");
+    assert!(decoder.waited > Duration::ZERO, "{decoder:?}");
+}
+
+#[test]
+fn an_auto_share_goes_away_from_a_decoder_that_is_waited_for() {
+    child("child_share_falls", &[("FAKENVJPEG_DELAY_US", "30000")]);
+}
+
+#[test]
+#[ignore = "a child of the test below"]
+fn child_wrong_use() {
+    let (dir, consumer) = (shards(&[]), Consumer::new());
+    let ours = on(&consumer, builder(&dir, &Share::fixed(10)));
+    let error = ours.epoch(0).next().unwrap().unwrap_err();
+    assert!(error.text().contains("take device_epoch"), "{error}");
+    let lost = ours.device_epoch(0).find_map(Result::err).unwrap();
+    assert_eq!(lost.kind(), tarflume::ErrorKind::Device);
+}
+
+#[test]
+fn a_device_that_is_lost_ends_the_epoch_with_its_words() {
+    child("child_wrong_use", &[("FAKECUDA_FAIL", "@cuLaunchKernel:9:719")]);
+}

@@ -1,0 +1,134 @@
+//! What the tests work with: the played libraries, a device with a stream, the same pictures by our own decoder.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::{Arc, OnceLock};
+
+use cudarc::driver::{CudaContext, CudaStream, result};
+use tarflume::device::libraries::Libraries;
+use tarflume::device::nvjpeg::{Backend, Compressed, Found, Library, Nvjpeg, Scale, Verdict};
+use tarflume_jpeg::{Colour, Decoder, Header, Job};
+
+/// The played libraries, newer than their sources.
+pub(crate) fn played() -> &'static Path {
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
+    BUILT.get_or_init(|| {
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/cuda/build.sh");
+        let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join("nvjpeg");
+        let built = Command::new("bash").arg(script).arg(&out).arg("nvjpeg").output().unwrap();
+        let text = String::from_utf8_lossy(&built.stderr);
+        assert!(built.status.success(), "the played libraries can't be built: {text}");
+        out
+    })
+}
+
+/// Runs the child of this name, with these knobs.
+pub(crate) fn child(name: &str, knobs: &[(&str, &str)]) -> Output {
+    let done = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", name, "--include-ignored", "--nocapture"])
+        .env("LD_LIBRARY_PATH", played())
+        .env_remove("TARFLUME_NVJPEG")
+        .envs(knobs.iter().copied())
+        .output()
+        .unwrap();
+    let text = [&done.stdout[..], &done.stderr[..]].map(String::from_utf8_lossy).join("\n");
+    assert!(done.status.success() && text.contains("1 passed"), "{name} {knobs:?}:\n{text}");
+    done
+}
+
+pub(crate) fn library() -> Library {
+    match Library::find(&Libraries::default()).unwrap() {
+        Found::Here(library) => library,
+        Found::Nowhere(where_) => panic!("{where_}"),
+    }
+}
+
+/// A device with a stream of ours.
+pub(crate) struct Bench {
+    _context: Arc<CudaContext>,
+    pub(crate) stream: Arc<CudaStream>,
+    pub(crate) nvjpeg: Nvjpeg,
+}
+
+/// What is asked for: the JPEG, at which scale, in how many channels.
+pub(crate) type Order<'a> = (&'a [u8], Scale, u8);
+
+impl Bench {
+    pub(crate) fn new() -> Bench {
+        Bench::by(None)
+    }
+
+    pub(crate) fn by(wanted: Option<Backend>) -> Bench {
+        let context = CudaContext::new(0).unwrap();
+        let stream = context.new_stream().unwrap();
+        context.bind_to_thread().unwrap();
+        let nvjpeg = Nvjpeg::new(&library(), wanted).unwrap();
+        Bench { _context: context, stream, nvjpeg }
+    }
+
+    /// Decodes a batch into one block of memory, where the pictures lie end to end; gives the pixels of
+    /// each, and what became of it.
+    pub(crate) fn decode(&self, orders: &[Order<'_>]) -> Vec<(Vec<u8>, Verdict)> {
+        let sizes: Vec<_> = orders.iter().map(size).collect();
+        let lengths: Vec<usize> =
+            sizes.iter().zip(orders).map(|(s, o)| (s.0 * s.1) as usize * o.2 as usize).collect();
+        let all: usize = lengths.iter().sum();
+        // SAFETY: a number.
+        let memory = unsafe { result::malloc_sync(all) }.unwrap();
+        let mut to = memory;
+        let mut pictures = Vec::new();
+        for ((&(bytes, scale, channels), &(width, height)), &length) in
+            orders.iter().zip(&sizes).zip(&lengths)
+        {
+            pictures.push(Compressed { bytes, to, width, height, scale, channels });
+            to += length as u64;
+        }
+        // SAFETY: the stream is ours; the memory was made just now; the bytes stay to the end.
+        let verdicts =
+            unsafe { self.nvjpeg.decode(self.stream.cu_stream() as u64, &pictures) }.unwrap();
+        self.stream.synchronize().unwrap();
+        let mut copy = vec![0; all];
+        // SAFETY: as long as the memory.
+        unsafe { result::memcpy_dtoh_sync(&mut copy, memory) }.unwrap();
+        // SAFETY: nothing uses it any more.
+        unsafe { result::free_sync(memory) }.unwrap();
+        let mut rest = &copy[..];
+        let mut cut = |length: usize| {
+            let (pixels, more) = rest.split_at(length);
+            rest = more;
+            pixels.to_vec()
+        };
+        lengths.iter().map(|&length| cut(length)).zip(verdicts).collect()
+    }
+}
+
+/// The size of a picture at its scale; of one that has none, of a pixel.
+pub(crate) fn size(&(bytes, scale, _): &Order<'_>) -> (u32, u32) {
+    Header::parse(bytes).map_or((1, 1), |header| scale.of(header.width(), header.height()))
+}
+
+/// The same by our own decoder.
+pub(crate) fn on_cpu(order: &Order<'_>) -> Vec<u8> {
+    let &(bytes, scale, channels) = order;
+    let header = Header::parse(bytes).unwrap();
+    let (width, height) = size(order);
+    let mut output = vec![0; (width * height) as usize * channels as usize];
+    let colour = if channels == 1 { Colour::Grey } else { Colour::Rgb };
+    let job = Job::new(bytes, &header, &mut output);
+    Decoder::new()
+        .decode(Job { scale, colour, stride: width as usize * channels as usize, ..job })
+        .unwrap();
+    output
+}
+
+/// Both decoders round in another way, once for samples and once for colours: 4 at most, hardly ever 1.
+pub(crate) fn assert_alike(order: &Order<'_>, found: &[u8]) {
+    let right = on_cpu(order);
+    assert_eq!(right.len(), found.len());
+    let differences = right.iter().zip(found).map(|(a, b)| u64::from(a.abs_diff(*b)));
+    let (most, sum) = differences.fold((0, 0), |(most, sum), d| (d.max(most), sum + d));
+    let (_, scale, channels) = order;
+    let mean = sum as f64 / right.len() as f64;
+    let (w, h) = size(order);
+    assert!(most <= 4 && mean < 0.2, "{w}x{h} {scale:?} x{channels}: {most}, mean {mean:.3}");
+}

@@ -1,0 +1,305 @@
+//! JPEGs decoded by the libnvjpeg that `fixtures/cuda` plays, into the memory of the driver that it plays.
+//!
+//! Both are loaded when a program asks for them: each test starts this one again, as the child named, with the
+//! played libraries before all others and their knobs set.
+#![allow(missing_docs, clippy::unwrap_used)]
+
+mod bench;
+mod found;
+
+use std::sync::Arc;
+
+use cudarc::driver::result;
+use tarflume::ErrorKind;
+use tarflume::device::nvjpeg::{Backend, Compressed, Nvjpeg, Scale, Verdict, takes};
+use tarflume_fixtures::{PHOTOS, Photo, PhotoKind};
+use tarflume_jpeg::Header;
+
+use crate::bench::{Bench, Order, assert_alike, child, library};
+
+fn photo(kind: PhotoKind, width: u16, height: u16) -> Vec<u8> {
+    Photo::new(width, height, kind).encode(5).unwrap()
+}
+
+/// Sizes that are no multiples of anything, and tiny ones.
+fn pictures() -> Vec<Vec<u8>> {
+    let kinds = [PhotoKind::Yuv420, PhotoKind::Yuv422, PhotoKind::Yuv444, PhotoKind::Grey];
+    let sizes = [(97, 61), (16, 16), (1, 1), (33, 250)];
+    let mut all: Vec<_> = kinds.iter().flat_map(|&k| sizes.map(|(w, h)| photo(k, w, h))).collect();
+    let taken = |jpeg: &&[u8]| takes(&Header::parse(jpeg).unwrap()).is_ok();
+    let photographs: Vec<_> = PHOTOS.iter().map(|photo| photo.jpeg).filter(taken).collect();
+    assert!(photographs.len() > 4);
+    all.extend(photographs.into_iter().take(4).map(<[u8]>::to_vec));
+    all.push(photo(PhotoKind::Exif(6), 40, 30));
+    all
+}
+
+/// A JPEG whose header is right, and whose codes lead nowhere.
+fn damaged() -> Vec<u8> {
+    let mut jpeg = photo(PhotoKind::Yuv420, 80, 80);
+    let (start, end) = (jpeg.len() / 2, jpeg.len() - 2);
+    // An end of the image that is followed by another: the data stop too early.
+    jpeg[start..end].fill(0);
+    jpeg.splice(start..start + 2, [0xff, 0xd9]);
+    jpeg
+}
+
+#[test]
+#[ignore = "a child of the tests below"]
+fn child_decodes_all_scales() {
+    let bench = Bench::new();
+    let jpegs = pictures();
+    let scales = if bench.nvjpeg.has_scales() { &Scale::ALL[..] } else { &[Scale::Full] };
+    // All of them in one batch: scales and channels mixed.
+    let mut orders: Vec<Order<'_>> = Vec::new();
+    for (n, jpeg) in jpegs.iter().enumerate() {
+        let grey = Header::parse(jpeg).unwrap().channels() == 1;
+        let channels = if grey || n % 5 == 0 { 1 } else { 3 };
+        orders.extend(scales.iter().map(|&scale| (&jpeg[..], scale, channels)));
+    }
+    // Slowly or fast, and again with the state of the batch before.
+    for _ in 0..2 {
+        for (order, (pixels, verdict)) in orders.iter().zip(bench.decode(&orders)) {
+            assert_eq!(verdict, Verdict::Decoded);
+            assert_alike(order, &pixels);
+        }
+    }
+}
+
+#[test]
+fn pictures_are_those_of_our_decoder_at_all_scales() {
+    child("child_decodes_all_scales", &[]);
+    child("child_decodes_all_scales", &[("FAKECUDA_DELAY_US", "20")]);
+    // An older library, with nothing to ask about upsampling.
+    child("child_decodes_all_scales", &[("FAKENVJPEG_VERSION", "12.0.0")]);
+    child("child_decodes_all_scales", &[("FAKENVJPEG_ENGINES", "0")]);
+}
+
+#[test]
+#[ignore = "a child of the tests below"]
+fn child_backends() {
+    let bench = Bench::new();
+    let engines = std::env::var("FAKENVJPEG_ENGINES").map_or(7, |n| n.parse().unwrap());
+    assert_eq!(bench.nvjpeg.engines(), (engines, u32::from(engines > 0)));
+    let about = bench.nvjpeg.about();
+    assert_eq!(format!("{:?}", bench.nvjpeg), format!("Nvjpeg({about})"));
+    assert!(about.starts_with("nvJPEG 13.3.2 (") && about.contains("libnvjpeg.so.13"), "{about}");
+    let jpeg = photo(PhotoKind::Yuv420, 40, 40);
+    let [half] = &bench.decode(&[(&jpeg, Scale::Half, 3)])[..] else { panic!() };
+    if engines > 0 {
+        assert_eq!(bench.nvjpeg.backend(), Backend::Hardware);
+        assert!(about.contains("7 JPEG engines of 1 cores"), "{about}");
+        assert_eq!(half.1, Verdict::Decoded);
+        let hybrid = Bench::by(Some(Backend::GpuHybrid));
+        assert!(!hybrid.nvjpeg.has_scales());
+        assert_eq!(hybrid.decode(&[(&jpeg, Scale::Full, 3)])[0].1, Verdict::Decoded);
+    } else {
+        assert_eq!(bench.nvjpeg.backend(), Backend::GpuHybrid);
+        assert!(about.contains("no JPEG engine can be used"), "{about}");
+        assert!(matches!(&half.1, Verdict::Refused(why) if why.contains("as they are stored")));
+        let error = Nvjpeg::new(&library(), Some(Backend::Hardware)).unwrap_err();
+        assert!(error.to_string().contains("video capability"), "{error}");
+    }
+}
+
+#[test]
+fn engines_are_used_where_there_are_any_and_what_is_used_is_said() {
+    child("child_backends", &[]);
+    child("child_backends", &[("FAKENVJPEG_ENGINES", "0")]);
+}
+
+fn refusal((_, verdict): &(Vec<u8>, Verdict)) -> &str {
+    match verdict {
+        Verdict::Decoded => "decoded",
+        Verdict::Refused(why) => why,
+    }
+}
+
+#[test]
+#[ignore = "a child of the test below"]
+fn child_refuses_some() {
+    let good = photo(PhotoKind::Yuv420, 64, 48);
+    let (progressive, cmyk) =
+        (photo(PhotoKind::Progressive, 64, 48), photo(PhotoKind::Cmyk, 64, 48));
+    let (cut, refused) = (&good[..good.len() - 30], photo(PhotoKind::Yuv444, 77, 33));
+    let orders: Vec<Order<'_>> = [&good, &progressive, &cmyk, cut, b"no JPEG", &refused, &good]
+        .map(|bytes| (bytes, Scale::Full, 3))
+        .into();
+    for bench in [Bench::new(), Bench::by(Some(Backend::GpuHybrid))] {
+        let found = bench.decode(&orders);
+        let said: Vec<&str> = found.iter().map(refusal).collect();
+        assert_eq!((said[0], said[6]), ("decoded", "decoded"));
+        assert!(said[1].contains("progressive"), "{said:?}");
+        assert!(said[2].contains("four components"), "{said:?}");
+        assert!(said[3].contains("damaged at byte"), "{said:?}");
+        assert!(said[4].contains("damaged at byte 0"), "{said:?}");
+        let engines = bench.nvjpeg.has_scales();
+        let last = if engines { "the JPEG engines don't take it" } else { "decoded" };
+        assert_eq!(said[5], last);
+        assert_alike(&orders[0], &found[0].0);
+        assert_alike(&orders[6], &found[6].0);
+        assert!(found[1].0.iter().all(|&byte| byte == 0xcb), "what is refused is not touched");
+    }
+}
+
+#[test]
+fn a_batch_comes_back_with_those_refused_that_no_device_takes() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("log");
+    let knobs = [("FAKENVJPEG_REFUSE", "77x33"), ("FAKENVJPEG_LOG", log.to_str().unwrap())];
+    child("child_refuses_some", &knobs);
+    // None of them came before the library, or it would have failed the batch.
+    let log = std::fs::read_to_string(log).unwrap();
+    let decoded: Vec<_> = log.lines().filter(|l| l.starts_with("nvjpegDecodeBatched ")).collect();
+    assert_eq!(decoded.len(), 2, "{log}");
+    assert_eq!(log.matches("StateCreate").count(), 2, "{log}");
+    assert_eq!(log.matches("nvjpegJpegStateDestroy").count(), 2, "{log}");
+    assert_eq!(log.matches("nvjpegDestroy").count(), 2, "{log}");
+    assert_eq!(log.matches("ParamsCreate").count(), log.matches("ParamsDestroy").count());
+}
+
+#[test]
+#[ignore = "a child of the tests below"]
+fn child_finds_culprits() {
+    let bench = Bench::new();
+    let good: Vec<_> = (0..9).map(|n| photo(PhotoKind::Yuv422, 40 + n, 30)).collect();
+    let bad = damaged();
+    for culprits in [vec![0], vec![4, 8], vec![8], (0..9).collect()] {
+        let orders: Vec<Order<'_>> = (0..9)
+            .map(|n| match culprits.contains(&n) {
+                true => (&bad[..], Scale::Half, 3),
+                false => (&good[n][..], Scale::Half, 3),
+            })
+            .collect();
+        for (n, found) in bench.decode(&orders).iter().enumerate() {
+            if culprits.contains(&n) {
+                assert!(refusal(found).contains("EXECUTION_FAILED"), "{n}: {}", refusal(found));
+            } else {
+                assert_eq!(refusal(found), "decoded", "{n} of {culprits:?}");
+                assert_alike(&orders[n], &found.0);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_picture_that_fails_the_whole_batch_is_found_and_the_others_are_decoded() {
+    child("child_finds_culprits", &[]);
+    child("child_finds_culprits", &[("FAKECUDA_DELAY_US", "10")]);
+}
+
+#[test]
+#[ignore = "a child of the test below"]
+fn child_all_decoded() {
+    let bench = Bench::new();
+    let jpegs = pictures();
+    let orders: Vec<Order<'_>> = jpegs.iter().map(|jpeg| (&jpeg[..], Scale::Full, 1)).collect();
+    for (order, found) in orders.iter().zip(bench.decode(&orders)) {
+        assert_eq!(refusal(&found), "decoded");
+        assert_alike(order, &found.0);
+    }
+}
+
+#[test]
+fn a_call_that_fails_once_for_no_reason_costs_no_picture() {
+    for fail in ["nvjpegDecodeBatched:1:6", "nvjpegDecodeBatchedInitialize:1:5"] {
+        child("child_all_decoded", &[("FAKENVJPEG_FAIL", fail)]);
+    }
+}
+
+#[test]
+#[ignore = "a child of the test below"]
+fn child_lost_device() {
+    let bench = Bench::new();
+    let jpeg = photo(PhotoKind::Yuv420, 64, 48);
+    let (width, height, scale, channels) = (64, 48, Scale::Full, 3);
+    let to = 1 << 60; // on the device, and no memory of anybody's
+    let picture = Compressed { bytes: &jpeg, to, width, height, scale, channels };
+    // SAFETY: the played driver looks at the address, and says that it is none.
+    let error = unsafe { bench.nvjpeg.decode(bench.stream.cu_stream() as u64, &[picture; 3]) };
+    let error = error.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Device);
+    assert!(error.to_string().contains("while it decoded JPEGs"), "{error}");
+    assert!(error.to_string().contains("illegal memory access"), "{error}");
+}
+
+#[test]
+fn a_device_that_is_lost_is_an_error_and_no_refusal() {
+    child("child_lost_device", &[]);
+}
+
+#[test]
+#[ignore = "a child of the test below"]
+fn child_wrong_use() {
+    let library = library();
+    let error = Nvjpeg::new(&library, None).unwrap_err();
+    assert!(error.to_string().contains("entered no device's context"), "{error}");
+    let bench = Bench::new();
+    let jpeg = photo(PhotoKind::Yuv420, 64, 48);
+    let order = |width, channels| Compressed {
+        bytes: &jpeg,
+        to: 1 << 60,
+        width,
+        height: 24,
+        scale: Scale::Half,
+        channels,
+    };
+    // Memory for another size would be overrun: it is asked before the library is.
+    // SAFETY: nothing is written.
+    let said = unsafe {
+        bench.nvjpeg.decode(bench.stream.cu_stream() as u64, &[order(64, 3), order(32, 4)])
+    };
+    let said = said.unwrap();
+    assert!(matches!(&said[0], Verdict::Refused(w) if w.contains("64x24") && w.contains("32x24")));
+    assert!(matches!(&said[1], Verdict::Refused(w) if w.contains("1 or 3 channels")));
+    let thread = std::thread::scope(|scope| {
+        // SAFETY: as above.
+        scope.spawn(|| unsafe { bench.nvjpeg.decode(2, &[order(64, 3)]) }).join().unwrap()
+    });
+    assert!(thread.unwrap_err().to_string().contains("no device's context"));
+}
+
+#[test]
+fn wrong_sizes_and_contexts_are_told() {
+    child("child_wrong_use", &[]);
+}
+
+/// The order of streams does not hold engines back: whoever decodes into memory that is still in use must
+/// see it in tests. Here it is done wrongly on purpose.
+#[test]
+#[ignore = "a child of the test below"]
+fn child_writes_at_once() {
+    for (backend, early) in [(Backend::Hardware, true), (Backend::GpuHybrid, false)] {
+        let bench = Bench::by(Some(backend));
+        let jpeg = photo(PhotoKind::Yuv420, 32, 32);
+        let length = 32 * 32 * 3;
+        // SAFETY: a number.
+        let to = unsafe { result::malloc_sync(length) }.unwrap();
+        let mut seen = vec![0u8; length];
+        let pinned = Arc::new(vec![7u8; length]);
+        // SAFETY: memory of that length; done before anything below.
+        unsafe { result::memcpy_htod_sync(to, &pinned) }.unwrap();
+        let stream = bench.stream.cu_stream();
+        // The stream is kept busy, then it would read, and behind that it would decode.
+        // SAFETY: a fill of other memory.
+        let other = unsafe { result::malloc_sync(length) }.unwrap();
+        // SAFETY: as above.
+        unsafe { result::memset_d8_async(other, 1, length, stream) }.unwrap();
+        // SAFETY: both have that length; device to device.
+        unsafe { result::memcpy_dtod_async(other, to, length, stream) }.unwrap();
+        let (width, height, scale, channels) = (32, 32, Scale::Full, 3);
+        let picture = Compressed { bytes: &jpeg, to, width, height, scale, channels };
+        // SAFETY: the promise is broken on purpose: the copy may not have read yet.
+        let verdicts = unsafe { bench.nvjpeg.decode(stream as u64, &[picture]) }.unwrap();
+        assert_eq!(verdicts, [Verdict::Decoded]);
+        bench.stream.synchronize().unwrap();
+        // SAFETY: of that length.
+        unsafe { result::memcpy_dtoh_sync(&mut seen, other) }.unwrap();
+        assert_eq!(seen.iter().any(|&byte| byte != 7), early, "{backend}");
+    }
+}
+
+#[test]
+fn engines_that_are_played_write_before_their_turn() {
+    child("child_writes_at_once", &[("FAKECUDA_DELAY_US", "20000")]);
+}
