@@ -63,8 +63,11 @@ impl Column {
 }
 
 /// PEP 3118, and NumPy's names for the same.
-fn formats(dtype: DType) -> (&'static CStr, &'static str) {
-    match dtype {
+///
+/// # Errors
+/// `BufferError`: neither knows the type.
+fn formats(dtype: DType) -> PyResult<(&'static CStr, &'static str)> {
+    Ok(match dtype {
         DType::U8 => (c"B", "|u1"),
         DType::I8 => (c"b", "|i1"),
         DType::U16 => (c"H", "<u2"),
@@ -77,7 +80,12 @@ fn formats(dtype: DType) -> (&'static CStr, &'static str) {
         DType::F32 => (c"f", "<f4"),
         DType::F64 => (c"d", "<f8"),
         DType::Bool => (c"?", "|b1"),
-    }
+        DType::Bf16 => {
+            let text = "NumPy has no bfloat16: take the column as torch.from_dlpack(column), or choose \
+                        dtype=\"float16\"";
+            return Err(PyBufferError::new_err(text));
+        }
+    })
 }
 
 #[pymethods]
@@ -138,7 +146,7 @@ impl Column {
     fn __array_interface__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let said = PyDict::new(py);
         said.set_item("version", 3)?;
-        said.set_item("typestr", typestr(self.dtype))?;
+        said.set_item("typestr", typestr(self.dtype)?)?;
         said.set_item("shape", self.shape(py)?)?;
         said.set_item("strides", py.None())?;
         said.set_item("data", (self.memory.bytes().as_ptr() as usize, true))?;
@@ -191,14 +199,14 @@ impl Column {
             return Err(PyBufferError::new_err("a column is read-only: copy it to change it"));
         }
         let column = slf.get();
-        let bytes = column.memory.bytes();
+        let (bytes, format) = (column.memory.bytes(), formats(column.dtype)?.0);
         let asked = |flag: c_int| flags & flag == flag;
         view.buf = bytes.as_ptr().cast_mut().cast::<c_void>();
         view.len = bytes.len() as isize;
         view.readonly = 1;
         view.itemsize = column.dtype.size() as isize;
         view.format = match asked(ffi::PyBUF_FORMAT) {
-            true => formats(column.dtype).0.as_ptr().cast_mut(),
+            true => format.as_ptr().cast_mut(),
             false => std::ptr::null_mut(),
         };
         view.ndim = column.shape.len() as c_int;
@@ -232,8 +240,11 @@ pub(crate) fn packed(dtype: DType, shape: &[usize]) -> (Box<[isize]>, Box<[isize
 }
 
 /// NumPy's name for a type, as array interfaces have it.
-pub(crate) fn typestr(dtype: DType) -> &'static str {
-    formats(dtype).1
+///
+/// # Errors
+/// `BufferError`: it has none.
+pub(crate) fn typestr(dtype: DType) -> PyResult<&'static str> {
+    Ok(formats(dtype)?.1)
 }
 
 /// A column of a batch as an array, for what is made of its own values.

@@ -132,7 +132,7 @@ impl DeviceColumn {
         py.detach(|| self.batch.ready_on(Stream::LEGACY)).or_raise(py)?;
         let said = PyDict::new(py);
         said.set_item("version", 3)?;
-        said.set_item("typestr", typestr(self.column.dtype))?;
+        said.set_item("typestr", typestr(self.column.dtype)?)?;
         said.set_item("shape", self.shape(py)?)?;
         said.set_item("strides", py.None())?;
         said.set_item("data", (self.column.pointer, true))?;

@@ -82,6 +82,7 @@ fn code(dtype: DType) -> (u8, u8) {
         DType::I8 | DType::I16 | DType::I32 | DType::I64 => 0,
         DType::U8 | DType::U16 | DType::U32 | DType::U64 => 1,
         DType::F16 | DType::F32 | DType::F64 => 2,
+        DType::Bf16 => 4,
         DType::Bool => 6,
     };
     (code, 8 * dtype.size() as u8)

@@ -35,8 +35,9 @@ macro_rules! part {
 /// A picture: cut and resized by `transform`, an array of a row's shape.
 ///
 /// `part` is its extension, or several: `"jpg;png"` takes what a sample has. `layout` is "hwc" or
-/// "chw"; `channels` "rgb", "grey" or "rgba". `dtype="float32"` or `"float16"` gives
-/// `(byte / 255 - mean) / std`, with ImageNet's `mean` and `std` unless others are given. `filter` is
+/// "chw"; `channels` "rgb", "grey" or "rgba". `dtype="float32"`, `"float16"` or `"bfloat16"` gives
+/// `(byte / 255 - mean) / std`, with ImageNet's `mean` and `std` unless others are given; where batches
+/// go to a GPU, bytes are copied there and become that there. `filter` is
 /// "bilinear", "bicubic", "lanczos", "nearest" or "bilinear-fast" (aliased). `reducing_gap` says how
 /// much larger than the output a JPEG is decoded at least (None: always in full).
 #[pyclass(frozen, module = "tarflume")]
@@ -94,12 +95,17 @@ impl Image {
             .reducing_gap(reducing_gap);
         let image = match dtype {
             "uint8" if mean.is_none() && std.is_none() => image,
-            "uint8" => return Err(usage(py, "mean and std need dtype=\"float32\" or \"float16\"")),
+            "uint8" => {
+                let text = "mean and std need dtype=\"float32\", \"float16\" or \"bfloat16\"";
+                return Err(usage(py, text));
+            }
             "float32" => image.to_f32(normalise),
             "float16" => image.to_f16(normalise),
+            "bfloat16" => image.to_bf16(normalise),
             other => {
-                let text =
-                    format!("pictures are \"uint8\", \"float32\" or \"float16\", not {other:?}");
+                let text = format!(
+                    "pictures are \"uint8\", \"float32\", \"float16\" or \"bfloat16\", not {other:?}"
+                );
                 return Err(usage(py, text));
             }
         };

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 use tarflume::decode::Decode;
+use tarflume::device::libraries::Libraries;
 use tarflume::{
     Dataset, Device, Loader, LoaderBuilder, OnBad, Remainder, Shuffle, SourceKind, Split, Verify,
 };
@@ -205,7 +206,10 @@ fn device(py: Python<'_>, given: &Given<'_>) -> PyResult<Option<(Device, usize)>
         let text = "ring= is for a device: device=\"cuda\"";
         return ring.map_or(Ok(None), |_| Err(usage(py, text)));
     };
-    let device: Device = py.detach(|| device.parse()).or_raise(py)?;
+    // NVIDIA's wheels, and torchvision, bring libraries along.
+    let folders: Vec<String> = py.import("sys")?.getattr("path")?.extract().unwrap_or_default();
+    let libraries = Libraries::beside(folders.into_iter().map(PathBuf::from));
+    let device = py.detach(|| Device::named(&device, libraries)).or_raise(py)?;
     Ok(Some((device, ring.unwrap_or(3))))
 }
 

@@ -20,7 +20,7 @@ fn one_of<T: Copy>(py: Python<'_>, what: &str, word: &str, known: &[(&str, T)]) 
 }
 
 /// All types of elements, by their NumPy names.
-const DTYPES: [(&str, DType); 12] = [
+const DTYPES: [(&str, DType); 13] = [
     ("uint8", DType::U8),
     ("int8", DType::I8),
     ("uint16", DType::U16),
@@ -30,6 +30,7 @@ const DTYPES: [(&str, DType); 12] = [
     ("uint64", DType::U64),
     ("int64", DType::I64),
     ("float16", DType::F16),
+    ("bfloat16", DType::Bf16),
     ("float32", DType::F32),
     ("float64", DType::F64),
     ("bool", DType::Bool),

@@ -18,7 +18,8 @@ type Sides = int | tuple[int, int]
 type Transform = RandomResizedCrop | Resize | CentreCrop | ResizeCentreCrop | Whole
 type Part = str | Image | Json | Class | Raw | Text | Npy | Apply
 type DType = Literal[
-    "uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64", "float16", "float32", "float64", "bool"
+    "uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64", "float16", "bfloat16",
+    "float32", "float64", "bool"
 ]
 
 @final
@@ -231,7 +232,7 @@ class Image:
         *,
         layout: Literal["hwc", "chw"] = "hwc",
         channels: Literal["rgb", "grey", "rgba"] = "rgb",
-        dtype: Literal["uint8", "float32", "float16"] = "uint8",
+        dtype: Literal["uint8", "float32", "float16", "bfloat16"] = "uint8",
         mean: Sequence[float] | None = None,
         std: Sequence[float] | None = None,
         filter: Literal["bilinear", "bicubic", "lanczos", "nearest", "bilinear-fast"] = "bilinear",

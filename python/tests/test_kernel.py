@@ -9,8 +9,10 @@ import re
 
 import pytest
 
-KERNEL = pathlib.Path(__file__).parents[2] / "reader" / "src" / "device" / "kernel.cu"
-ENTRIES = {"tarflume_finish", "tarflume_crop", "tarflume_gather"}
+DEVICE = pathlib.Path(__file__).parents[2] / "reader" / "src" / "device"
+# One program: the second half has no meaning without the first.
+SOURCE = (DEVICE / "kernel.cu").read_bytes() + (DEVICE / "draw.cu").read_bytes()
+ENTRIES = {"tarflume_finish", "tarflume_draw", "tarflume_planes", "tarflume_gather"}
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +51,7 @@ class Compiled:
 
 @pytest.mark.parametrize("generation", [75, 80, 90, 100])
 def test_every_entry_becomes_ptx_without_a_warning(nvrtc, generation):
-    made = Compiled(nvrtc, KERNEL.read_bytes(), f"compute_{generation}")
+    made = Compiled(nvrtc, SOURCE, f"compute_{generation}")
     assert (made.code, made.log) == (0, "")
     ptx = made.output.decode()
     assert set(re.findall(r"\.visible \.entry (\w+)\(", ptx)) == ENTRIES
@@ -64,7 +66,7 @@ def test_every_entry_becomes_ptx_without_a_warning(nvrtc, generation):
 
 @pytest.mark.parametrize("generation", [75, 80, 90, 100])
 def test_every_entry_becomes_machine_code_that_keeps_to_registers(nvrtc, generation):
-    made = Compiled(nvrtc, KERNEL.read_bytes(), f"sm_{generation}", "--ptxas-options=-v")
+    made = Compiled(nvrtc, SOURCE, f"sm_{generation}", "--ptxas-options=-v")
     assert made.code == 0, made.log
     assert made.output.startswith(b"\x7fELF")
     assert "warning" not in made.log
@@ -77,5 +79,5 @@ def test_every_entry_becomes_machine_code_that_keeps_to_registers(nvrtc, generat
 
 def test_what_is_no_kernel_is_refused(nvrtc):
     """So that the tests above could fail."""
-    made = Compiled(nvrtc, KERNEL.read_bytes() + b"\n#error on purpose\n", "compute_80")
+    made = Compiled(nvrtc, SOURCE + b"\n#error on purpose\n", "compute_80")
     assert made.code != 0 and "on purpose" in made.log

@@ -28,6 +28,8 @@ pub enum DType {
     I64,
     /// IEEE half precision.
     F16,
+    /// The upper half of a single-precision number.
+    Bf16,
     /// Single precision.
     F32,
     /// Double precision.
@@ -41,7 +43,7 @@ impl DType {
     pub fn size(self) -> usize {
         match self {
             DType::U8 | DType::I8 | DType::Bool => 1,
-            DType::U16 | DType::I16 | DType::F16 => 2,
+            DType::U16 | DType::I16 | DType::F16 | DType::Bf16 => 2,
             DType::U32 | DType::I32 | DType::F32 => 4,
             DType::U64 | DType::I64 | DType::F64 => 8,
         }
@@ -77,7 +79,7 @@ macro_rules! elements {
     ($($rust:ty => $dtype:ident),*) => { $(impl Element for $rust { const DTYPE: DType = DType::$dtype; })* };
 }
 elements!(u8 => U8, i8 => I8, u16 => U16, i16 => I16, u32 => U32, i32 => I32, u64 => U64, i64 => I64,
-          half::f16 => F16, f32 => F32, f64 => F64);
+          half::f16 => F16, half::bf16 => Bf16, f32 => F32, f64 => F64);
 
 /// What one row of a column holds.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -36,6 +36,7 @@ use std::time::Duration;
 use self::blocks::Blocks;
 use self::calls::Calls;
 use crate::column::{Row, RowShape};
+use crate::device::finish::Finish;
 use crate::error::Result;
 
 /// Turns a sample into one row of one column.
@@ -97,6 +98,13 @@ pub trait Decode: Send + Sync + 'static {
         lengths.iter().sum()
     }
 
+    /// What the host still has to do if a device does the rest: pictures as u8 `[height, width,
+    /// channels]`, and what becomes of them there. To the bit what this one writes. `None`: nothing is
+    /// gained.
+    fn for_device(&self) -> Option<ForDevice> {
+        None
+    }
+
     /// How many samples it would rather see at once; see [`Decode::prepare`].
     fn group(&self) -> usize {
         1
@@ -115,6 +123,14 @@ pub trait Decode: Send + Sync + 'static {
     /// # Errors
     /// The part can't be decoded: say why; path, byte and key are added by the caller.
     fn decode(&self, sample: &Sample<'_>, row: Row<'_>, scratch: &mut Scratch) -> Result<()>;
+}
+
+/// A column's work, shared by host and device; see [`Decode::for_device`].
+pub struct ForDevice {
+    /// The host's part: rows of u8 `[height, width, channels]`.
+    pub decode: Arc<dyn Decode>,
+    /// The device's.
+    pub finish: Finish,
 }
 
 /// One decoder in several loaders, or one whose type was decided at run time.
@@ -141,6 +157,10 @@ impl<D: Decode + ?Sized> Decode for Arc<D> {
 
     fn room(&self, lengths: &[u64]) -> u64 {
         (**self).room(lengths)
+    }
+
+    fn for_device(&self) -> Option<ForDevice> {
+        (**self).for_device()
     }
 
     fn group(&self) -> usize {

@@ -1,31 +1,40 @@
 //! Into the GPU: batches arrive in device memory while the step before is computed.
 //!
-//! Floors: `driver` (what is asked of a device) and `ring` (which slot may be used when; pure) < `slot`
-//! (a slab on the device and its marks) < `line` (between the thread that copies and the consumer) <
-//! [`batch`] < `feeding` (that thread). `cuda` is a driver; the loader puts it together. Beside them
-//! [`finish`] < [`crop`] < [`kernel`]: what a GPU can do to pictures, and the same on the host.
+//! Floors: [`launch`] < `driver` (what is asked of a device) and `ring` (which slot may be used when; pure);
+//! [`finish`] < [`crop`] and [`planes`] < [`head`] < [`draw`] (what a GPU can do to pictures, and the same on
+//! the host), [`kernel`] (how it is told) < `store` (rows that stay) < `work` (what is done to every batch) <
+//! `slot` (a slab on the device and its marks) < `line` (between the thread that copies and the consumer) <
+//! [`batch`] < `feeding` (that thread). `cuda` is a driver; the loader puts it together.
 
 pub mod batch;
 pub mod crop;
 #[cfg(feature = "cuda")]
 mod cuda;
+pub mod draw;
 pub(crate) mod driver;
 pub(crate) mod feeding;
 pub mod finish;
+pub mod head;
 pub mod kernel;
+pub mod launch;
+pub mod libraries;
 pub(crate) mod line;
 #[cfg(feature = "cuda")]
 mod numa;
+pub mod planes;
 #[cfg(test)]
 pub(crate) mod played;
 pub(crate) mod ring;
 pub(crate) mod slot;
+pub(crate) mod store;
+pub(crate) mod work;
 
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
 use self::driver::Driver;
+use self::libraries::Libraries;
 #[cfg(not(feature = "cuda"))]
 use crate::error::ErrorKind;
 use crate::error::{Error, Result};
@@ -43,8 +52,18 @@ impl Device {
     /// [`crate::ErrorKind::Device`]: there is no driver, or no such device; or this program was built without
     /// the feature `cuda`.
     pub fn cuda(ordinal: usize) -> Result<Device> {
+        Device::cuda_with(ordinal, Libraries::default())
+    }
+
+    /// The same; libraries that it can do without are looked for in these places, too.
+    ///
+    /// # Errors
+    /// As [`Device::cuda`].
+    pub fn cuda_with(ordinal: usize, libraries: Libraries) -> Result<Device> {
         #[cfg(feature = "cuda")]
-        return cuda::Cuda::open(ordinal).map(|cuda| Device(Arc::new(cuda)));
+        return cuda::Cuda::open(ordinal, libraries).map(|cuda| Device(Arc::new(cuda)));
+        #[cfg(not(feature = "cuda"))]
+        let _ = libraries;
         #[cfg(not(feature = "cuda"))]
         Err(Error::new(
             ErrorKind::Device,
@@ -52,6 +71,25 @@ impl Device {
                 "cuda:{ordinal}: this program was built without the feature `cuda` of tarflume"
             ),
         ))
+    }
+
+    /// `cuda:N`; or `cuda`: the device of this process, by `LOCAL_RANK` as torchrun sets it, else the
+    /// first.
+    ///
+    /// # Errors
+    /// As [`Device::cuda`]; or the text is neither.
+    pub fn named(text: &str, libraries: Libraries) -> Result<Device> {
+        let number = text.strip_prefix("cuda").map(|rest| match rest {
+            "" => Some(std::env::var("LOCAL_RANK").ok().and_then(|n| n.parse().ok()).unwrap_or(0)),
+            rest => rest.strip_prefix(':').and_then(|n| n.parse().ok()),
+        });
+        match number.flatten() {
+            Some(ordinal) => Device::cuda_with(ordinal, libraries),
+            None => {
+                let text = format!("no device {text:?}; there are \"cuda\" and \"cuda:N\"");
+                Err(Error::usage(text))
+            }
+        }
     }
 
     /// Its name: `cuda:0`.
@@ -63,20 +101,9 @@ impl Device {
 impl FromStr for Device {
     type Err = Error;
 
-    /// `cuda:N`; or `cuda`: the device of this process, by `LOCAL_RANK` as torchrun sets it, else the
-    /// first.
+    /// As [`Device::named`].
     fn from_str(text: &str) -> Result<Device> {
-        let number = text.strip_prefix("cuda").map(|rest| match rest {
-            "" => Some(std::env::var("LOCAL_RANK").ok().and_then(|n| n.parse().ok()).unwrap_or(0)),
-            rest => rest.strip_prefix(':').and_then(|n| n.parse().ok()),
-        });
-        match number.flatten() {
-            Some(ordinal) => Device::cuda(ordinal),
-            None => {
-                let text = format!("no device {text:?}; there are \"cuda\" and \"cuda:N\"");
-                Err(Error::usage(text))
-            }
-        }
+        Device::named(text, Libraries::default())
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Floors: `bound bad caught stats` (words) < `gathered` < `recipe` (columns) < `job` < `flow` (the line of
 //! batches) < `labour feed stream_labour stream_feed` (what is done in it) < `taking` (who takes them) <
-//! `inner epoch` < `builder` < `stream_loader` < `stream_builder`, and this file above them.
+//! `inner epoch division` < `builder` < `stream_loader` < `stream_builder`, and this file above them.
 
 mod account;
 mod bad;
@@ -11,6 +11,7 @@ mod builder;
 mod caught;
 mod chosen;
 mod device_epoch;
+mod division;
 mod epoch;
 mod feed;
 mod flow;
@@ -173,7 +174,7 @@ impl Loader {
     pub fn stats(&self) -> Stats {
         let warning = self.inner.slots.as_ref().and_then(|slots| {
             slots.driver.reap();
-            slots.driver.warning()
+            slots.warning()
         });
         Stats { warning, ..self.inner.meter.stats() }
     }

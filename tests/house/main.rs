@@ -44,6 +44,8 @@ const UNSAFE_ROOMS: [&str; 17] = [
     "python/src/dlpack.rs",
     "reader/src/device/cuda.rs",
     "reader/src/device/cuda/context.rs",
+    "reader/src/device/cuda/kernels.rs",
+    "reader/src/device/cuda/nvrtc.rs",
     "reader/src/device/cuda/pinned.rs",
     "reader/src/device/driver.rs",
     "reader/src/slab.rs",

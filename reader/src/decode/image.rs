@@ -16,8 +16,9 @@ use super::pixels::{Channels, Pixels, make_room};
 use super::random::Random;
 use super::resize::{Filter, resize};
 use super::turn::Turn;
-use super::{Decode, Sample, Scratch};
+use super::{Decode, ForDevice, Sample, Scratch};
 use crate::column::{DType, Row, RowShape};
+use crate::device::finish::{self, Element};
 use crate::error::{Error, ErrorKind, Result};
 
 /// A column of pictures.
@@ -103,6 +104,13 @@ impl Image {
     #[must_use]
     pub fn to_f16(mut self, normalise: Normalise) -> Self {
         self.elements = Elements::Half(normalise);
+        self
+    }
+
+    /// Rows of `bf16` (the upper half of an `f32`), normalised.
+    #[must_use]
+    pub fn to_bf16(mut self, normalise: Normalise) -> Self {
+        self.elements = Elements::Brain(normalise);
         self
     }
 
@@ -296,7 +304,7 @@ impl Decode for Image {
     fn validate(&self) -> Result<()> {
         self.transform.validate()?;
         match self.elements {
-            Elements::Single(by) | Elements::Half(by) if !by.is_finite() => {
+            Elements::Single(by) | Elements::Half(by) | Elements::Brain(by) if !by.is_finite() => {
                 Err(Error::usage(format!("{by:?}: a standard deviation must not be 0")))
             }
             _ => Ok(()),
@@ -314,6 +322,20 @@ impl Decode for Image {
 
     fn wants_entry_points(&self) -> bool {
         true
+    }
+
+    fn for_device(&self) -> Option<ForDevice> {
+        let finish = match self.elements {
+            Elements::Bytes => finish::Finish::bytes(),
+            Elements::Single(by) => finish::Finish::floats(Element::F32, by).ok()?,
+            Elements::Half(by) => finish::Finish::floats(Element::F16, by).ok()?,
+            Elements::Brain(by) => finish::Finish::floats(Element::Bf16, by).ok()?,
+        };
+        let finish = finish.layout(self.layout);
+        let bytes = Image { elements: Elements::Bytes, layout: Layout::Hwc, ..self.clone() };
+        let fixed = matches!(self.transform.extent(), Extent::Fixed(_));
+        let gains = fixed && finish != finish::Finish::bytes();
+        gains.then(|| ForDevice { decode: Arc::new(bytes), finish })
     }
 
     fn group(&self) -> usize {

@@ -1,7 +1,7 @@
 //! One number on its way into an element of some type: never rounded to another whole number, never
 //! wrapped, never made infinite without a word.
 
-use half::f16;
+use half::{bf16, f16};
 
 use crate::column::DType;
 
@@ -60,6 +60,9 @@ impl Number {
             DType::F32 => put!(Some(self.real() as f32).filter(|x| self.fits(x.is_finite()))?),
             DType::F16 => {
                 put!(Some(f16::from_f64(self.real())).filter(|x| self.fits(x.is_finite()))?);
+            }
+            DType::Bf16 => {
+                put!(Some(bf16::from_f64(self.real())).filter(|x| self.fits(x.is_finite()))?);
             }
         }
         Some((bytes, size))

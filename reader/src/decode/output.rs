@@ -3,8 +3,8 @@
 //!
 //! Plain loops over fixed chunks, which compile to vector instructions.
 
-use half::f16;
 use half::slice::HalfFloatSliceExt;
+use half::{bf16, f16};
 
 use super::geometry::Size;
 use super::turn::Turn;
@@ -77,6 +77,7 @@ pub(super) enum Elements {
     Bytes,
     Single(Normalise),
     Half(Normalise),
+    Brain(Normalise),
 }
 
 impl Elements {
@@ -85,6 +86,7 @@ impl Elements {
             Elements::Bytes => DType::U8,
             Elements::Single(_) => DType::F32,
             Elements::Half(_) => DType::F16,
+            Elements::Brain(_) => DType::Bf16,
         }
     }
 }
@@ -136,14 +138,13 @@ impl Picture<'_> {
                 });
             }
             Elements::Half(n) => {
-                self.lines(first(row.elements()?, length)?, line, &|plane, from, to| {
-                    // In pieces, by the processor's own conversion where it has one.
-                    let mut values = [0.0f32; 192]; // whole pixels of 1, 3 and 4 channels
-                    for (from, to) in from.chunks(192).zip(to.chunks_mut(192)) {
-                        let values = &mut values[..from.len()];
-                        self.normalise(&n, plane, from, values);
-                        <[f16] as HalfFloatSliceExt>::convert_from_f32_slice(to, values);
-                    }
+                self.lines(first::<f16>(row.elements()?, length)?, line, &|plane, from, to| {
+                    self.halve(&n, plane, from, to);
+                });
+            }
+            Elements::Brain(n) => {
+                self.lines(first::<bf16>(row.elements()?, length)?, line, &|plane, from, to| {
+                    self.halve(&n, plane, from, to);
                 });
             }
         }
@@ -163,6 +164,19 @@ impl Picture<'_> {
             1 => whole_pixels::<1>(by, from, to),
             3 => whole_pixels::<3>(by, from, to),
             _ => whole_pixels::<4>(by, from, to),
+        }
+    }
+
+    /// Bytes to numbers of two bytes: in pieces, by the processor's own conversion where it has one.
+    fn halve<T>(&self, by: &Normalise, plane: Option<usize>, from: &[u8], to: &mut [T])
+    where
+        [T]: HalfFloatSliceExt,
+    {
+        let mut values = [0.0f32; 192]; // whole pixels of 1, 3 and 4 channels
+        for (from, to) in from.chunks(192).zip(to.chunks_mut(192)) {
+            let values = &mut values[..from.len()];
+            self.normalise(by, plane, from, values);
+            to.convert_from_f32_slice(values);
         }
     }
 

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::driver::Stream;
 use super::line::{self, Shared};
 use super::ring;
-use super::slot::{Calls, DeviceSlot};
+use super::slot::{DeviceSlot, Slots};
 use crate::batch::Batch;
 use crate::column::DType;
 use crate::error::{Error, Result};
@@ -56,6 +56,7 @@ impl DeviceBatch {
     }
 
     /// The batch in host memory: keys, columns of rows of different lengths, and the others, too.
+    /// Pictures that the device finishes are here as they crossed the bus: u8 `[height, width, channels]`.
     pub fn host(&self) -> &Batch {
         &self.host
     }
@@ -68,8 +69,7 @@ impl DeviceBatch {
         let Some((number, slot)) = &self.slot else { return Ok(()) };
         let mut streams = self.streams();
         if !streams.contains(&(stream, true)) {
-            let driver = &*self.shared.slots().driver;
-            ring::hand_over(&Calls { driver, slot, batch: None }, *number, stream)?;
+            ring::hand_over(&self.shared.slots().calls(slot, None), *number, stream)?;
             streams.retain(|(known, _)| *known != stream);
             streams.push((stream, true));
         }
@@ -106,12 +106,16 @@ impl DeviceBatch {
                 "the rows of column '{name}' have different lengths: they are on the host, in host()"
             )));
         };
-        let driver = &self.shared.slots().driver;
+        let Slots { driver, work, .. } = self.shared.slots();
+        let (place, dtype, shape) = match work.made(name) {
+            Some(made) => (made.place, made.dtype, [&[self.host.len()], &made.shape[..]].concat()),
+            None => (place, column.dtype(), column.shape()),
+        };
         Ok(DeviceColumn {
             name: name.to_string(),
             pointer: slot.memory.0 + place as u64,
-            dtype: column.dtype(),
-            shape: column.shape(),
+            dtype,
+            shape,
             device: driver.place(),
             ready: driver.handle(slot.ready),
         })

@@ -109,23 +109,34 @@ impl Finish {
         let row_bytes = finished.row_bytes() * self.element().bytes();
         let rows = from.chunks_exact(pictures.row_bytes()).zip(out.chunks_exact_mut(row_bytes));
         for (row, ((from, out), area)) in rows.zip(boxes).enumerate() {
-            let values = resized(pictures, from, area, size);
-            let (width, channels) = (size.width as usize, pictures.channels());
             let flip = flips.is_some_and(|flips| flips[row] != 0);
-            for (n, value) in values.into_iter().enumerate() {
-                let (pixel, channel) = (n / channels, n % channels);
-                let x = pixel % width;
-                let to = if flip { pixel - x + width - 1 - x } else { pixel };
-                self.put(out, self.place(&finished, channel, to), channel, value as f32);
-            }
+            self.draw_row(pictures.size(), from, (area, flip), &finished, out);
         }
         Ok(())
+    }
+
+    /// The box of one picture of `size`, mirrored or not, as a row of `finished`.
+    pub(super) fn draw_row(
+        &self,
+        size: Size,
+        from: &[u8],
+        (area, flip): (&CropBox, bool),
+        finished: &Pictures,
+        out: &mut [u8],
+    ) {
+        let (width, channels) = (finished.size().width as usize, finished.channels());
+        let values = resized((size, channels), from, area, finished.size());
+        for (n, value) in values.into_iter().enumerate() {
+            let (pixel, channel) = (n / channels, n % channels);
+            let x = pixel % width;
+            let to = if flip { pixel - x + width - 1 - x } else { pixel };
+            self.put(out, self.place(finished, channel, to), channel, value as f32);
+        }
     }
 }
 
 /// The box of one picture at another size: `[height, width, channels]` on a scale of 0 to 255.
-fn resized(pictures: &Pictures, from: &[u8], area: &CropBox, size: Size) -> Vec<f64> {
-    let (all, channels) = (pictures.size(), pictures.channels());
+fn resized((all, channels): (Size, usize), from: &[u8], area: &CropBox, size: Size) -> Vec<f64> {
     let stride = all.width as usize * channels;
     let across = shares(area.left, area.width, size.width, all.width);
     let down = shares(area.top, area.height, size.height, all.height);

@@ -13,19 +13,24 @@
 #![allow(unsafe_code)]
 
 mod context;
+mod kernels;
+mod nvrtc;
 mod pinned;
 
 use std::collections::{HashSet, VecDeque};
 use std::fmt;
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use cudarc::driver::{CudaContext, DriverError, result, sys};
 
 use self::context::{Words, bus, enter};
+use self::kernels::Kernels;
 use self::pinned::Pinned;
 use super::driver::{Copied, Driver, Mark, Memory, On, Told};
+use super::launch::Launch;
+use super::libraries::Libraries;
 use super::numa;
 use crate::batch::Batch;
 use crate::error::{Error, ErrorKind, Result};
@@ -46,6 +51,8 @@ pub(super) struct Cuda {
     /// Pairs of timed events that no copy uses.
     spare: Mutex<Vec<[u64; 2]>>,
     near: Vec<usize>,
+    libraries: Libraries,
+    kernels: OnceLock<Kernels>,
     warning: Mutex<Option<String>>,
     process: u32,
 }
@@ -68,7 +75,7 @@ fn event(mark: u64) -> sys::CUevent {
 impl Cuda {
     /// # Errors
     /// [`ErrorKind::Device`]: no driver, no such device.
-    pub(super) fn open(ordinal: usize) -> Result<Cuda> {
+    pub(super) fn open(ordinal: usize, libraries: Libraries) -> Result<Cuda> {
         let refused = |what: &str| Error::new(ErrorKind::Device, format!("cuda:{ordinal}: {what}"));
         // SAFETY: looks whether a library can be loaded.
         if !unsafe { sys::is_culib_present() } {
@@ -95,6 +102,8 @@ impl Cuda {
             flying: Mutex::default(),
             spare: Mutex::default(),
             near,
+            libraries,
+            kernels: OnceLock::new(),
             warning: Mutex::default(),
             process: std::process::id(),
         })
@@ -234,6 +243,29 @@ impl Driver for Cuda {
         })
     }
 
+    fn prepare(&self) -> Result<()> {
+        if self.kernels.get().is_some() {
+            return Ok(());
+        }
+        let made =
+            self.call("entering the device", || Ok(Kernels::new(&self.context, &self.libraries)))??;
+        if let Err(second) = self.kernels.set(made) {
+            // Somebody else was as fast.
+            self.call("unloading kernels", || {
+                drop(second);
+                Ok(())
+            })?;
+        }
+        Ok(())
+    }
+
+    fn launch(&self, launch: &Launch) -> Result<()> {
+        let Some(kernels) = self.kernels.get() else {
+            return Err(Error::new(ErrorKind::Device, "kernels were not prepared"));
+        };
+        self.call(launch.entry, || kernels.launch(launch, self.stream(On::Copying)))
+    }
+
     fn copy(&self, batch: &Arc<Batch>, to: Memory, told: &Told) -> Result<()> {
         let bytes = batch.fixed();
         if bytes.is_empty() {
@@ -261,6 +293,17 @@ impl Driver for Cuda {
             std::mem::forget(batch.clone());
         }
         done
+    }
+
+    fn copy_within(&self, from: Memory, to: Memory, bytes: usize) -> Result<()> {
+        self.call("copying on the device", || {
+            // SAFETY: numbers, which the driver checks; what is there is ours.
+            unsafe { result::memcpy_dtod_async(to.0, from.0, bytes, self.stream(On::Copying)) }
+        })
+    }
+
+    fn free_bytes(&self) -> Result<u64> {
+        self.call("asking for free memory", || Ok(result::mem_get_info()?.0 as u64))
     }
 
     fn reap(&self) {
@@ -291,6 +334,7 @@ impl Drop for Cuda {
             // Locks may be held for ever, and what they guard is the other process's.
             let flying = self.flying.get_mut().unwrap_or_else(PoisonError::into_inner);
             std::mem::take(flying).into_iter().for_each(std::mem::forget);
+            std::mem::forget(self.kernels.take());
             return;
         }
         let stream = self.stream(On::Copying);
@@ -300,8 +344,14 @@ impl Drop for Cuda {
         });
         if done.is_err() {
             held(&self.flying).drain(..).for_each(std::mem::forget);
+            std::mem::forget(self.kernels.take());
             return;
         }
+        let kernels = self.kernels.take();
+        let _ = self.call("unloading kernels", || {
+            drop(kernels);
+            Ok(())
+        });
         let marks: Vec<u64> = held(&self.marks).iter().copied().collect();
         marks.into_iter().for_each(|mark| self.forget(Mark(mark)));
         let _ = self.call("freeing the stream", || {

@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::launch::Launch;
 use crate::batch::Batch;
 use crate::error::Result;
 use crate::slab::HostMemory;
@@ -95,9 +96,18 @@ pub(crate) trait Driver: Send + Sync + fmt::Debug + HostMemory {
     fn wait(&self, mark: Mark, on: On) -> Result<()>;
     /// Waits here until the mark is reached.
     fn finish(&self, mark: Mark) -> Result<()>;
+    /// Makes its kernels ready to be launched; once, before the first.
+    fn prepare(&self) -> Result<()>;
+    /// Starts a kernel on our own stream. Every address in it is of this device's memory, and what it
+    /// reads and writes there is not given back before a mark behind it is reached.
+    fn launch(&self, launch: &Launch) -> Result<()>;
     /// Copies the fixed columns of a batch, on our own stream. Keeps the batch until that is done and seen
     /// to be done, and tells of it then.
     fn copy(&self, batch: &Arc<Batch>, to: Memory, told: &Told) -> Result<()>;
+    /// Copies from one place of its memory to another, on our own stream.
+    fn copy_within(&self, from: Memory, to: Memory, bytes: usize) -> Result<()>;
+    /// Bytes of its memory that are free.
+    fn free_bytes(&self) -> Result<u64>;
     /// Looks which copies are done, and lets go of their batches.
     fn reap(&self);
     /// True in a process that was forked: the device is not here.

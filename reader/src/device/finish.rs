@@ -89,6 +89,14 @@ impl Pictures {
         self.rows * self.row_bytes()
     }
 
+    /// So many pictures of the same size.
+    ///
+    /// # Errors
+    /// As [`Pictures::new`].
+    pub fn with_rows(&self, rows: usize) -> Result<Pictures> {
+        Pictures::new(rows, self.size, self.channels)
+    }
+
     /// As many pictures, with as many channels, of another size.
     ///
     /// # Errors

@@ -1,10 +1,11 @@
-// What the device does to a batch before it is trained on: widened, laid out, normalised, mirrored, cropped.
+// What the device does to a batch before it is trained on: widened, laid out, normalised, mirrored; gathered.
+// draw.cu beside it is the second half of the same text: boxes of pictures of any size, planes.
 //
 // Compiled when a program starts (NVRTC), without a single include; compiled as C++ for the tests, which is
 // why it uses nothing that a shim of forty lines could not provide. The host's half, with the meaning of
-// every number, is finish.rs, crop.rs and kernel.rs beside this file.
+// every number, is finish.rs and kernel.rs beside this file.
 //
-// All three entries take any grid: threads stride over pixels along x and over rows along y, blocks are one
+// All entries take any grid: threads stride over pixels along x and over rows along y, blocks are one
 // thread high. Counts of bytes are 64 bits wide: a batch may be larger than 4 GiB. One picture has fewer
 // than 2^31 pixels, which the host checks.
 
@@ -132,95 +133,6 @@ __device__ __forceinline__ void finish(const Byte *pictures, const Output &out, 
     }
 }
 
-// ---------------------------------------------------------------- a box of each picture, at another size
-
-// The pixels along one axis of which an output pixel is made, and how much of each.
-struct Taps {
-    Bits32 first;
-    Bits32 count;
-    float offset;  // from the output pixel's middle to the first tap's, in pixels
-    float inverse; // one over the filter's half width in pixels
-};
-
-__device__ __forceinline__ float weight(const Taps &taps, Bits32 tap)
-{
-    return fmaxf(0.0f, 1.0f - fabsf(taps.offset + (float)tap) * taps.inverse);
-}
-
-// A triangle as wide as two output pixels, never narrower than two of the picture's. No tap lies outside the
-// whole pixels that the box touches: a crop is cut out first and resized then.
-// Positions count from the pixel in which the box begins, so that they keep their precision far to the right.
-__device__ __forceinline__ Taps taps_of(float start, float length, Bits32 at, Bits32 out_length, Bits32 picture_length)
-{
-    float limit = (float)picture_length;
-    float begin = fminf(fmaxf(floorf(start), 0.0f), limit - 1.0f); // fmaxf takes the number where one is none
-    float end = fminf(fmaxf(ceilf(start + length), begin + 1.0f), limit);
-    float scale = length / (float)out_length, reach = fmaxf(scale, 1.0f);
-    float middle = (start - begin) + ((float)at + 0.5f) * scale;
-    float first = fminf(fmaxf(floorf(middle - reach + 0.5f), 0.0f), end - begin - 1.0f);
-    float last = fminf(fmaxf(floorf(middle + reach + 0.5f), first + 1.0f), end - begin);
-    Taps taps;
-    taps.first = (Bits32)begin + (Bits32)first;
-    taps.count = (Bits32)last - (Bits32)first;
-    taps.offset = first + 0.5f - middle;
-    taps.inverse = 1.0f / reach;
-    return taps;
-}
-
-__device__ __forceinline__ float total(const Taps &taps)
-{
-    float sum = 0.0f;
-    for (Bits32 tap = 0; tap < taps.count; tap++) sum += weight(taps, tap);
-    return sum;
-}
-
-// The mean of the pixels under both triangles, for all channels.
-template <int CHANNELS>
-__device__ __forceinline__ void mean(const Byte *picture, Bits32 width, const Taps &across, const Taps &down,
-                                     float *values)
-{
-    for (int channel = 0; channel < CHANNELS; channel++) values[channel] = 0.0f;
-    for (Bits32 y = 0; y < down.count; y++) {
-        const Byte *line = picture + ((Count)(down.first + y) * width + across.first) * CHANNELS;
-        float sums[CHANNELS];
-#pragma unroll
-        for (int channel = 0; channel < CHANNELS; channel++) sums[channel] = 0.0f;
-        for (Bits32 x = 0; x < across.count; x++) {
-            float share = weight(across, x);
-#pragma unroll
-            for (int channel = 0; channel < CHANNELS; channel++)
-                sums[channel] += share * (float)line[x * CHANNELS + channel];
-        }
-        float share = weight(down, y);
-#pragma unroll
-        for (int channel = 0; channel < CHANNELS; channel++) values[channel] += share * sums[channel];
-    }
-    float all = total(across) * total(down);
-    float inverse = all > 0.0f ? 1.0f / all : 0.0f; // 0: a box that is none, which the host refuses
-#pragma unroll
-    for (int channel = 0; channel < CHANNELS; channel++) values[channel] *= inverse;
-}
-
-template <int CHANNELS>
-__device__ __forceinline__ void crop(const Byte *pictures, const Output &out, const float *boxes, const Byte *flips,
-                                     Count rows, Bits32 height, Bits32 width, Bits32 out_height, Bits32 out_width)
-{
-    Bits32 pixels = out_height * out_width;
-    for (Count row = blockIdx.y; row < rows; row += gridDim.y) {
-        const float *box = boxes + row * 4; // left, top, width, height
-        bool flip = flips && flips[row];
-        const Byte *picture = pictures + row * height * width * CHANNELS;
-        for (Count n = (Count)blockIdx.x * blockDim.x + threadIdx.x; n < pixels; n += (Count)gridDim.x * blockDim.x) {
-            Bits32 pixel = (Bits32)n, y = pixel / out_width, x = pixel - y * out_width;
-            Taps across = taps_of(box[0], box[2], flip ? out_width - 1u - x : x, out_width, width);
-            Taps down = taps_of(box[1], box[3], y, out_height, height);
-            float values[CHANNELS];
-            mean<CHANNELS>(picture, width, across, down, values);
-            put<CHANNELS>(out, row, pixel, values);
-        }
-    }
-}
-
 // ---------------------------------------------------------------- rows of a resident slab
 
 struct alignas(16) Sixteen {
@@ -265,21 +177,6 @@ extern "C" __global__ void tarflume_finish(const Byte *pictures, void *out, cons
     if (channels == 1) finish<1>(pictures, to, flips, rows, height, width);
     else if (channels == 3) finish<3>(pictures, to, flips, rows, height, width);
     else if (channels == 4) finish<4>(pictures, to, flips, rows, height, width);
-}
-
-// As above, but of each row only a box: f32 [rows, 4], left, top, width, height in pixels; resized to
-// out_height x out_width, smoothed where it becomes smaller, mirrored after that.
-extern "C" __global__ void tarflume_crop(const Byte *pictures, void *out, const float *boxes, const Byte *flips,
-                                         Count rows, Bits32 height, Bits32 width, Bits32 channels, Bits32 out_height,
-                                         Bits32 out_width, Bits32 layout, Bits32 element, float scale_0, float scale_1,
-                                         float scale_2, float scale_3, float shift_0, float shift_1, float shift_2,
-                                         float shift_3)
-{
-    Output to = output(out, (Count)out_height * out_width, layout, element, scale_0, scale_1, scale_2, scale_3,
-                       shift_0, shift_1, shift_2, shift_3);
-    if (channels == 1) crop<1>(pictures, to, boxes, flips, rows, height, width, out_height, out_width);
-    else if (channels == 3) crop<3>(pictures, to, boxes, flips, rows, height, width, out_height, out_width);
-    else if (channels == 4) crop<4>(pictures, to, boxes, flips, rows, height, width, out_height, out_width);
 }
 
 // slab: u8 [slab_rows, row_bytes]; numbers: u64 [rows]; out: u8 [rows, row_bytes].

@@ -1,26 +1,37 @@
 //! What the host must know to start the kernel: its source, its entries, the numbers it takes for
-//! words, and a grid.
+//! words, a grid, and each entry's list of parameters.
 //!
-//! Pure: whoever holds a device compiles and starts it.
+//! Pure: whoever holds a device compiles and starts it. Addresses are numbers here, and nobody has
+//! checked that memory is behind them: that is for whoever owns the memory.
 
-use super::finish::Element;
+use super::draw::check_stride;
+use super::finish::{Element, Finish, Pictures};
+use super::launch::{Argument, Launch};
+use super::planes::yuv420_bytes;
 use crate::decode::output::Layout;
+use crate::error::{Error, Result};
 
 /// CUDA C++ without includes, for NVRTC. Fused multiplication is switched off where it would show, so
 /// no option is needed but the architecture.
-pub const SOURCE: &str = include_str!("kernel.cu");
+pub const SOURCE: &str = concat!(include_str!("kernel.cu"), "\n", include_str!("draw.cu"));
 
 /// `(pictures: u8*, out: void*, flips: u8* or null, rows: u64, height: u32, width: u32, channels: u32,
 /// layout: u32, element: u32, scale: 4 x f32, shift: 4 x f32)`: 17 parameters.
 pub const FINISH: &str = "tarflume_finish";
 
-/// `(pictures: u8*, out: void*, boxes: f32[rows, 4]*, flips: u8* or null, rows: u64, height: u32,
-/// width: u32, channels: u32, out_height: u32, out_width: u32, layout: u32, element: u32,
-/// scale: 4 x f32, shift: 4 x f32)`: 20 parameters.
-pub const CROP: &str = "tarflume_crop";
+/// `(heads: u8*, head_stride: u64, store: u8* or null, store_stride: u64, store_rows: u64, out: void*,
+/// rows: u64, out_height: u32, out_width: u32, channels: u32, layout: u32, element: u32,
+/// scale: 4 x f32, shift: 4 x f32)`: 20 parameters. `heads` is at a multiple of 16.
+pub const DRAW: &str = "tarflume_draw";
+
+/// `(pictures: u8*, store: u8*, store_stride: u64, first: u64, rows: u64, height: u32, width: u32)`.
+pub const PLANES: &str = "tarflume_planes";
 
 /// `(slab: u8*, out: u8*, numbers: u64[rows]*, rows: u64, row_bytes: u64, slab_rows: u64)`.
 pub const GATHER: &str = "tarflume_gather";
+
+/// All of them.
+pub const ENTRIES: [&str; 4] = [FINISH, DRAW, PLANES, GATHER];
 
 /// Threads of a block, all along x.
 pub const BLOCK: u32 = 256;
@@ -50,13 +61,164 @@ pub fn grid(rows: usize, units: usize) -> (u32, u32) {
     (across as u32, rows.clamp(1, 65_535) as u32)
 }
 
+/// Starts [`FINISH`]: `pictures` at the address `from` become what `finish` says, at `out`. `flips` is
+/// the address of a byte for each row, where there is one.
+pub fn finish_launch(
+    finish: &Finish,
+    pictures: &Pictures,
+    from: u64,
+    flips: Option<u64>,
+    out: u64,
+) -> Launch {
+    let size = pictures.size();
+    let mut arguments = vec![
+        Argument::U64(from),
+        Argument::U64(out),
+        Argument::U64(flips.unwrap_or(0)),
+        Argument::U64(pictures.rows() as u64),
+        Argument::U32(size.height),
+        Argument::U32(size.width),
+    ];
+    arguments.extend(output_arguments(finish, pictures.channels()));
+    let grid = grid(pictures.rows(), size.pixels() as usize);
+    Launch { entry: FINISH, grid, arguments }
+}
+
+/// Rows of one length in the device's memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Store {
+    /// Where the first begins.
+    pub at: u64,
+    /// Bytes from the beginning of a row to the next.
+    pub stride: u64,
+    /// How many.
+    pub rows: u64,
+}
+
+/// Starts [`DRAW`]: of as many heads as `drawn` has rows, the first at `heads`, `head_stride` bytes
+/// apart, each row's box becomes what `finish` says, in the size of `drawn`, at `out`.
+///
+/// # Errors
+/// The first head or the distance between them is no multiple of 16, or that is less than a head has.
+pub fn draw_launch(
+    finish: &Finish,
+    (heads, head_stride): (u64, u64),
+    store: Option<Store>,
+    drawn: &Pictures,
+    out: u64,
+) -> Result<Launch> {
+    check_stride(head_stride)?;
+    if !heads.is_multiple_of(16) {
+        return Err(Error::usage("heads lie at a multiple of 16 bytes on a device"));
+    }
+    let size = drawn.size();
+    let store = store.unwrap_or(Store { at: 0, stride: 0, rows: 0 });
+    let rows = drawn.rows() as u64;
+    let numbers = [heads, head_stride, store.at, store.stride, store.rows, out, rows];
+    let mut arguments: Vec<_> = numbers.map(Argument::U64).into();
+    arguments.extend([size.height, size.width].map(Argument::U32));
+    arguments.extend(output_arguments(finish, drawn.channels()));
+    let grid = grid(drawn.rows(), size.pixels() as usize);
+    Ok(Launch { entry: DRAW, grid, arguments })
+}
+
+/// Starts [`PLANES`]: `pictures` of three channels at `from` become YUV 4:2:0 planes in rows of the
+/// `store`, the first in row `first`.
+///
+/// # Errors
+/// They have other than three channels, or do not fit the store.
+pub fn planes_launch(pictures: &Pictures, from: u64, store: Store, first: u64) -> Result<Launch> {
+    let (size, rows) = (pictures.size(), pictures.rows() as u64);
+    let needed = yuv420_bytes(size) as u64;
+    let last = first.checked_add(rows).filter(|&last| last <= store.rows);
+    if pictures.channels() != 3 || needed > store.stride || last.is_none() {
+        let text = format!(
+            "{pictures:?} as rows of {needed} bytes from row {first} of {} rows of {} bytes",
+            store.rows, store.stride
+        );
+        return Err(Error::usage(text));
+    }
+    let mut arguments: Vec<_> =
+        [from, store.at, store.stride, first, rows].map(Argument::U64).into();
+    arguments.extend([size.height, size.width].map(Argument::U32));
+    let samples = (size.width.div_ceil(2) as usize) * (size.height.div_ceil(2) as usize);
+    Ok(Launch { entry: PLANES, grid: grid(pictures.rows(), samples), arguments })
+}
+
+/// Starts [`GATHER`]: `rows` rows of `row_bytes` bytes go to `out`, those of the `numbers` (the address
+/// of a u64 for each) out of the `slab_rows` rows at `slab`.
+pub fn gather_launch(
+    (slab, slab_rows): (u64, u64),
+    numbers: u64,
+    rows: usize,
+    row_bytes: usize,
+    out: u64,
+) -> Launch {
+    let arguments = [slab, out, numbers, rows as u64, row_bytes as u64, slab_rows];
+    let grid = grid(rows, row_bytes.div_ceil(16));
+    Launch { entry: GATHER, grid, arguments: arguments.map(Argument::U64).into() }
+}
+
+/// What every entry that writes pixels ends with: channels, layout, element, scale, shift.
+fn output_arguments(finish: &Finish, channels: usize) -> impl Iterator<Item = Argument> {
+    let numbers =
+        [channels as u32, layout_number(finish.layout_of()), element_number(finish.element())];
+    let (scale, shift) = finish.factors();
+    let factors = scale.into_iter().chain(shift).map(Argument::F32);
+    numbers.into_iter().map(Argument::U32).chain(factors)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::decode::geometry::Size;
+    use crate::device::head::{Format, From};
+
+    #[test]
+    fn arguments_stand_in_the_order_of_the_parameters() {
+        use Argument::{F32, U32, U64};
+        let pictures = Pictures::new(5, Size::new(7, 4), 3).unwrap();
+        let finish = Finish::bytes().layout(Layout::Chw);
+        let launch = finish_launch(&finish, &pictures, 16, None, 32);
+        assert_eq!((launch.entry, launch.grid), (FINISH, (1, 5)));
+        let numbers = [U64(16), U64(32), U64(0), U64(5), U32(4), U32(7), U32(3), U32(1), U32(0)];
+        assert_eq!(launch.arguments[..9], numbers);
+        assert_eq!(launch.arguments[9..], [[F32(1.0); 4], [F32(0.0); 4]].concat());
+        let launch = gather_launch((16, 9), 64, 2, 4097, 32);
+        assert_eq!((launch.entry, launch.grid), (GATHER, (2, 2)));
+        assert_eq!(launch.arguments, [16, 32, 64, 2, 4097, 9].map(U64));
+        let store = Store { at: 48, stride: 70, rows: 9 };
+        let launch = draw_launch(&finish, (16, 80), Some(store), &pictures, 32).unwrap();
+        assert_eq!((launch.entry, launch.grid, launch.arguments.len()), (DRAW, (1, 5), 20));
+        assert_eq!(launch.arguments[..7], [16, 80, 48, 70, 9, 32, 5].map(U64));
+        assert_eq!(launch.arguments[7..12], [4, 7, 3, 1, 0].map(U32));
+        let launch = draw_launch(&finish, (16, 64), None, &pictures, 32).unwrap();
+        assert_eq!(launch.arguments[2..5], [0; 3].map(U64));
+        let launch = planes_launch(&pictures, 16, store, 4).unwrap();
+        assert_eq!((launch.entry, launch.grid), (PLANES, (1, 5)));
+        assert_eq!(launch.arguments[..5], [16, 48, 70, 4, 5].map(U64));
+        assert_eq!(launch.arguments[5..], [4, 7].map(U32));
+    }
+
+    #[test]
+    fn what_would_reach_outside_is_not_started() {
+        let pictures = Pictures::new(5, Size::new(7, 4), 3).unwrap();
+        let store = Store { at: 48, stride: 44, rows: 9 };
+        assert!(planes_launch(&pictures, 16, store, 4).is_ok());
+        assert!(planes_launch(&pictures, 16, store, 5).is_err());
+        assert!(planes_launch(&pictures, 16, store, u64::MAX).is_err());
+        assert!(planes_launch(&pictures, 16, Store { stride: 43, ..store }, 0).is_err());
+        let grey = Pictures::new(5, Size::new(7, 4), 1).unwrap();
+        assert!(planes_launch(&grey, 16, store, 0).is_err());
+        for (heads, stride) in [(8, 64), (16, 48), (16, 72)] {
+            let drawn = draw_launch(&Finish::bytes(), (heads, stride), None, &pictures, 0);
+            assert!(drawn.is_err(), "{heads} {stride}");
+        }
+    }
 
     #[test]
     fn the_source_has_the_entries_and_the_numbers() {
-        for entry in [FINISH, CROP, GATHER] {
+        for entry in [FINISH, DRAW, PLANES, GATHER] {
             assert!(SOURCE.contains(&format!("extern \"C\" __global__ void {entry}(")), "{entry}");
         }
         assert!(!SOURCE.contains("#include"));
@@ -67,6 +229,11 @@ mod tests {
             ("ELEMENT_F16", element_number(Element::F16)),
             ("ELEMENT_BF16", element_number(Element::Bf16)),
             ("ELEMENT_F32", element_number(Element::F32)),
+            ("FROM_ROW", From::Row as u32),
+            ("FROM_STORE", From::Store as u32),
+            ("FROM_NOTHING", From::Nothing as u32),
+            ("FORMAT_PIXELS", Format::Pixels as u32),
+            ("FORMAT_YUV420", Format::Yuv420 as u32),
         ] {
             assert!(SOURCE.contains(&format!("{name} = {number}")), "{name}");
         }

@@ -7,7 +7,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use super::driver::{Stream, Told};
 use super::ring::{self, Next, Ring};
-use super::slot::{Calls, DeviceSlot, Slots};
+use super::slot::{DeviceSlot, Slots};
 use crate::batch::{Batch, RowFacts};
 use crate::error::{Error, ErrorKind, Result};
 
@@ -91,8 +91,7 @@ impl Shared {
     /// Copies one batch into a slot; false if nobody wants it.
     pub(super) fn upload(&self, fed: Fed, told: &Told) -> Result<bool> {
         let Some((number, marks, slot)) = self.slot()? else { return Ok(false) };
-        let driver = &*self.slots.driver;
-        let calls = Calls { driver, slot: &slot, batch: Some((&fed.batch, told)) };
+        let calls = self.slots.calls(&slot, Some((&fed.batch, told)));
         let uploaded = ring::upload(&calls, number, marks);
         let mut line = self.line();
         match uploaded {
@@ -152,7 +151,7 @@ pub(crate) fn give_back(
     (number, slot): (usize, Arc<DeviceSlot>),
     streams: &[Stream],
 ) -> Result<()> {
-    let calls = Calls { driver: &*shared.slots.driver, slot: &slot, batch: None };
+    let calls = shared.slots.calls(&slot, None);
     let marks = ring::give_back(&calls, number, streams);
     // Who gives it back is told, and whoever takes the next batch.
     let again = |error: &Error| Error::new(error.kind(), error.text());

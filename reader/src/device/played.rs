@@ -9,6 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use super::driver::{Copied, Driver, Mark, Memory, On, Stream, Told};
+use super::launch::Launch;
 use crate::batch::Batch;
 use crate::error::{Error, ErrorKind, Result};
 use crate::slab::{Foreign, HostMemory};
@@ -61,6 +62,8 @@ pub(crate) struct Played {
     refusals: Mutex<VecDeque<(&'static str, u64)>>,
     /// Most bytes of its memory.
     room: u64,
+    /// Kernels that were started. They do nothing here.
+    pub(crate) launched: Arc<Mutex<Vec<Launch>>>,
 }
 
 impl Played {
@@ -73,6 +76,7 @@ impl Played {
             delay,
             refusals: Mutex::default(),
             room: u64::MAX,
+            launched: Arc::default(),
         }
     }
 
@@ -221,6 +225,38 @@ impl Driver for Played {
             }),
         );
         Ok(())
+    }
+
+    fn prepare(&self) -> Result<()> {
+        self.called("prepare")
+    }
+
+    fn launch(&self, launch: &Launch) -> Result<()> {
+        self.called("launch")?;
+        let (launched, launch) = (self.launched.clone(), launch.clone());
+        self.put(On::Copying, Box::new(move || launched.lock().unwrap().push(launch)));
+        Ok(())
+    }
+
+    fn copy_within(&self, from: Memory, to: Memory, bytes: usize) -> Result<()> {
+        self.called("copy_within")?;
+        let all = self.memory.clone();
+        let at = |memory: Memory| (memory.0 >> 32 << 32, (memory.0 & 0xffff_ffff) as usize);
+        let ((from, at_from), (to, at_to)) = (at(from), at(to));
+        self.put(
+            On::Copying,
+            Box::new(move || {
+                let mut all = all.lock().unwrap();
+                let moved = all[&from][at_from..][..bytes].to_vec();
+                all.get_mut(&to).unwrap()[at_to..][..bytes].copy_from_slice(&moved);
+            }),
+        );
+        Ok(())
+    }
+
+    fn free_bytes(&self) -> Result<u64> {
+        self.called("free_bytes")?;
+        Ok(self.room - self.used())
     }
 
     fn reap(&self) {}

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::driver::{Driver, Mark, Memory, On, Stream, Told};
 use super::ring::Queue;
+use super::work::Work;
 use crate::batch::Batch;
 use crate::error::{Error, Result};
 use crate::slab::{Foreign, HostMemory};
@@ -68,10 +69,11 @@ impl fmt::Debug for DeviceSlot {
 
 /// The calls of a ring, as a driver has them. The slot is always this one.
 pub(crate) struct Calls<'a> {
-    pub(crate) driver: &'a dyn Driver,
-    pub(crate) slot: &'a DeviceSlot,
+    driver: &'a dyn Driver,
+    slot: &'a DeviceSlot,
+    work: &'a Work,
     /// What is to be copied, and who is told when it was.
-    pub(crate) batch: Option<(&'a Arc<Batch>, &'a Told)>,
+    batch: Option<(&'a Arc<Batch>, &'a Told)>,
 }
 
 impl Queue for Calls<'_> {
@@ -84,7 +86,9 @@ impl Queue for Calls<'_> {
 
     fn copy(&self, _: usize) -> Result<()> {
         let Some((batch, told)) = self.batch else { return Ok(()) };
-        self.driver.copy(batch, self.slot.memory, told)
+        self.driver.copy(batch, self.slot.memory, told)?;
+        let mut launches = self.work.launches(self.slot.memory.0, batch.len());
+        launches.try_for_each(|launch| self.driver.launch(&launch?))
     }
 
     fn mark_ready(&self, _: usize) -> Result<()> {
@@ -104,20 +108,43 @@ impl Queue for Calls<'_> {
 #[derive(Debug)]
 pub(crate) struct Slots {
     pub(crate) driver: Arc<dyn Driver>,
-    bytes: usize,
+    /// What is made of each batch there.
+    pub(crate) work: Work,
     /// How many a ring begins with.
     pub(crate) count: usize,
+    /// What the device can't do.
+    warning: Option<String>,
     /// With the marks before each.
     free: Mutex<Vec<(DeviceSlot, usize)>>,
 }
 
 impl Slots {
-    pub(crate) fn new(driver: Arc<dyn Driver>, bytes: usize, count: usize) -> Slots {
-        Slots { driver, bytes: bytes.max(1), count, free: Mutex::default() }
+    pub(crate) fn new(
+        driver: Arc<dyn Driver>,
+        work: Work,
+        count: usize,
+        warning: Option<String>,
+    ) -> Slots {
+        Slots { driver, work, count, warning, free: Mutex::default() }
+    }
+
+    /// The calls of a ring about one of them.
+    pub(crate) fn calls<'a>(
+        &'a self,
+        slot: &'a DeviceSlot,
+        batch: Option<(&'a Arc<Batch>, &'a Told)>,
+    ) -> Calls<'a> {
+        Calls { driver: &*self.driver, slot, work: &self.work, batch }
     }
 
     fn free(&self) -> MutexGuard<'_, Vec<(DeviceSlot, usize)>> {
         self.free.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What is wrong with how things are set up.
+    pub(crate) fn warning(&self) -> Option<String> {
+        let both = self.driver.warning().into_iter().chain(self.warning.clone());
+        both.reduce(|one, other| format!("{one}; {other}"))
     }
 
     /// A slot, and the marks before it.
@@ -126,7 +153,13 @@ impl Slots {
     /// The device has no memory for one more.
     pub(crate) fn take(&self) -> Result<(DeviceSlot, usize)> {
         let kept = self.free().pop();
-        kept.map_or_else(|| Ok((DeviceSlot::new(self.driver.clone(), self.bytes)?, 0)), Ok)
+        kept.map_or_else(
+            || {
+                let bytes = self.work.bytes().max(1);
+                Ok((DeviceSlot::new(self.driver.clone(), bytes)?, 0))
+            },
+            Ok,
+        )
     }
 
     /// A slot for the next epoch; more than a ring has are not kept.

@@ -7,10 +7,11 @@ use super::bad::{BadList, OnBad};
 use super::bound::{MemoryShare, SPARE_SLABS, Shares};
 use super::caught::caught;
 use super::chosen::{Chosen, EpochLength};
+use super::division::Division;
 use super::inner::{Inner, Progress};
 use super::labour::{IndexedLabour, Materials, Policy};
 use super::meter::Meter;
-use super::recipe::Recipe;
+use super::recipe::{Columns, Recipe};
 use super::scout::reach;
 use crate::batch::Shelf;
 use crate::dataset::Dataset;
@@ -23,7 +24,6 @@ use crate::decode::json::Json;
 use crate::decode::raw::Raw;
 use crate::decode::text::Text;
 use crate::device::Device;
-use crate::device::slot::Slots;
 use crate::error::{Error, Result};
 use crate::fetch::fetched::Verify;
 use crate::order::{Ledger, LoaderState, Remainder, Share, Shuffle, Split};
@@ -59,7 +59,7 @@ pub struct LoaderBuilder {
     shuffle: Shuffle,
     split: Split,
     remainder: Remainder,
-    columns: Vec<(String, Arc<dyn Decode>)>,
+    columns: Columns,
     batch: BatchSize,
     epoch: EpochLength,
     policy: Policy,
@@ -268,7 +268,8 @@ impl LoaderBuilder {
     }
 
     /// Batches go to this device, by [`super::Loader::device_epoch`]: they are decoded into memory that it
-    /// copies from, and `slots` of them (3 are usual) stand in its memory or are on their way.
+    /// copies from, and `slots` of them (3 are usual) stand in its memory or are on their way. Pictures
+    /// cross as bytes, and become what was asked for there.
     pub fn device(mut self, device: Device, slots: usize) -> Self {
         self.device = Some((device, slots));
         self
@@ -292,6 +293,7 @@ impl LoaderBuilder {
             self.columns = all_parts(&dataset)?;
         }
         let rows = usize::try_from(batch).unwrap_or(usize::MAX);
+        let division = Division::of(self.device, &mut self.columns);
         let recipe = Arc::new(Recipe::new(self.columns, rows)?);
         known_parts(&dataset, &recipe)?;
         let chosen = Chosen {
@@ -311,7 +313,7 @@ impl LoaderBuilder {
         }
         let share = Share::new(&order, self.split)?;
         let threads = threads(self.threads)?;
-        let slabs = self.device.as_ref().map_or(0, |(_, slots)| *slots as u64 + 1);
+        let slabs = division.slabs();
         let bound = (self.memory?, slabs);
         let shares = Shares::beside_slots(bound, recipe.batch_bytes(), self.prefetch, threads)?;
         // Those of a device's slots come back at their own time, and are dear to make: all are kept.
@@ -327,11 +329,8 @@ impl LoaderBuilder {
             decode: Arc::new(MemoryShare::new("decoding", shares.decode)),
             reads: Arc::new(MemoryShare::new("reading", shares.reads)),
         });
-        let bytes = labour.with.recipe.layout.fixed_bytes();
-        let slots =
-            self.device.map(|(device, count)| Arc::new(Slots::new(device.0, bytes, count.max(1))));
         let inner = Inner {
-            slots,
+            slots: division.slots(&labour.with.recipe)?,
             labour: Arc::new(labour),
             ledger: Mutex::new(Ledger::new(order.data())),
             order,
@@ -373,7 +372,7 @@ pub(super) fn threads(asked: Option<usize>) -> Result<usize> {
 }
 
 /// A column of bytes for every extension of the data set.
-fn all_parts(dataset: &Dataset) -> Result<Vec<(String, Arc<dyn Decode>)>> {
+fn all_parts(dataset: &Dataset) -> Result<Columns> {
     let raw = |ext: &String| {
         (ext.clone(), Arc::new(Raw::new(ext.as_str()).if_there()) as Arc<dyn Decode>)
     };

@@ -9,6 +9,9 @@ use crate::error::{Error, Result};
 use crate::fetch::wanted::Wanted;
 use crate::slab::{Layout, Lent};
 
+/// Columns by name, in the order in which the loader was told of them.
+pub(crate) type Columns = Vec<(String, Arc<dyn Decode>)>;
+
 /// The most parts that one column may be made from.
 pub(crate) const MAX_PARTS: usize = 8;
 /// The most samples that decoders see together.
@@ -67,7 +70,7 @@ impl Recipe {
     ///
     /// # Errors
     /// Two columns of one name, or of none; a column of too many parts; a batch too large to address.
-    pub(crate) fn new(columns: Vec<(String, Arc<dyn Decode>)>, rows: usize) -> Result<Recipe> {
+    pub(crate) fn new(columns: Columns, rows: usize) -> Result<Recipe> {
         let mut recipes = Vec::new();
         let mut exts: Vec<(String, bool)> = Vec::new();
         let mut names = vec!["key".to_string()];

@@ -7,7 +7,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
+use tarflume::decode::geometry::{Cut, Size};
+use tarflume::decode::output::{Layout, Normalise};
+use tarflume::device::crop::CropBox;
+use tarflume::device::draw::Strides;
 use tarflume::device::finish::{Element, Finish, Pictures};
+use tarflume::device::head::{Described, Format, Head};
 use tarflume::device::kernel;
 
 /// The program, newer than its sources. g++ is needed for the tests, so that nothing is skipped.
@@ -52,11 +57,33 @@ impl Run {
 
     /// Pictures and what shall become of them.
     pub(crate) fn pictures(self, pictures: &Pictures, finish: &Finish, from: &[u8]) -> Run {
+        self.file("pictures", from).output_of(pictures, finish)
+    }
+
+    /// Heads with what lies behind them, and a store, as pictures of the shape of `drawn`.
+    pub(crate) fn drawn(
+        self,
+        heads: Strides<'_>,
+        store: Option<Strides<'_>>,
+        drawn: &Pictures,
+        finish: &Finish,
+    ) -> Run {
+        let run = self.file("heads", heads.bytes).with("head_stride", heads.stride);
+        let stride = store.map_or(0, |store| store.stride);
+        let rows = store.map_or(0, |store| store.bytes.len() / store.stride);
+        let run = run.with("store_stride", stride).with("store_rows", rows);
+        let run = match store {
+            Some(store) => run.file("store", store.bytes),
+            None => run,
+        };
+        run.output_of(drawn, finish)
+    }
+
+    fn output_of(self, pictures: &Pictures, finish: &Finish) -> Run {
         let hex =
             |numbers: [f32; 4]| numbers.map(|number| format!("{:x}", number.to_bits())).join(",");
         let (scale, shift) = finish.factors();
-        self.file("pictures", from)
-            .with("rows", pictures.rows())
+        self.with("rows", pictures.rows())
             .with("height", pictures.size().height)
             .with("width", pictures.size().width)
             .with("channels", pictures.channels())
@@ -94,6 +121,76 @@ impl Run {
         let text = String::from_utf8_lossy(&ran.stderr);
         assert!(ran.status.success(), "{:?}: {text}", self.words);
         fs::read(out).unwrap()
+    }
+}
+
+const ELEMENTS: [Element; 4] = [Element::U8, Element::F16, Element::Bf16, Element::F32];
+
+/// Bytes as they are, or ImageNet's numbers.
+pub(crate) fn finish(element: Element, layout: Layout) -> Finish {
+    let finish = match element {
+        Element::U8 => Finish::bytes(),
+        _ => Finish::floats(element, Normalise::imagenet()).unwrap(),
+    };
+    finish.layout(layout)
+}
+
+/// Every element, layout and number of channels.
+pub(crate) fn each(mut body: impl FnMut(Element, Layout, usize)) {
+    for element in ELEMENTS {
+        for layout in [Layout::Hwc, Layout::Chw] {
+            for channels in [1, 3, 4] {
+                body(element, layout, channels);
+            }
+        }
+    }
+}
+
+/// All of a picture, pixel by pixel.
+pub(crate) fn whole(size: Size) -> Described {
+    Described { format: Format::Pixels, size, area: Cut::whole(size).into(), flip: false }
+}
+
+/// Heads and the pictures behind them as rows of a stride that all fit, a few bytes more.
+pub(crate) fn rows_of(rows: &[(Head, &[u8])]) -> (Vec<u8>, usize) {
+    let longest = rows.iter().map(|(_, picture)| picture.len()).max().unwrap_or(0);
+    let stride = (Head::BYTES + longest).next_multiple_of(16) + 16;
+    let mut bytes = vec![0xEE; rows.len() * stride];
+    for ((head, picture), row) in rows.iter().zip(bytes.chunks_exact_mut(stride)) {
+        row[..Head::BYTES].copy_from_slice(bytemuck::bytes_of(head));
+        row[Head::BYTES..][..picture.len()].copy_from_slice(picture);
+    }
+    (bytes, stride)
+}
+
+/// A box that begins and ends anywhere, from one pixel to the whole picture; of whole pixels, if wanted.
+pub(crate) fn any_box(dice: &mut Dice, size: Size, pixels: bool) -> CropBox {
+    let mut side = |all: u32| {
+        let length = 1.0 + dice.part() * (all as f32 - 1.0);
+        let start = dice.part() * (all as f32 - length);
+        if pixels { (start.floor(), length.floor()) } else { (start, length) }
+    };
+    let ((left, width), (top, height)) = (side(size.width), side(size.height));
+    CropBox { left, top, width, height }
+}
+
+/// Asserts that what the kernel made is what the host made, as far as single precision goes: both may
+/// round to neighbouring numbers of the element, which is rare where there are few numbers.
+pub(crate) fn same(element: Element, found: &[u8], wanted: &[u8], about: &str) {
+    let allowed = |number: f32| match element {
+        Element::U8 => 1.0,
+        // Of a range of 4.6, as the deviations divide: a hundredth of a byte's step. Positions 200 pixels
+        // from the box's edge have 16 bits behind the point.
+        Element::F32 => 1e-4,
+        Element::F16 => 1e-4 + number.abs() / 1024.0,
+        Element::Bf16 => 1e-4 + number.abs() / 128.0,
+    };
+    let (found, wanted) = (numbers(element, found), numbers(element, wanted));
+    assert_eq!(found.len(), wanted.len(), "{about}");
+    let others = found.iter().zip(&wanted).filter(|(found, wanted)| found != wanted).count();
+    assert!(element == Element::F32 || others <= 2 + found.len() / 100, "{others} differ: {about}");
+    for (n, (found, wanted)) in found.into_iter().zip(wanted).enumerate() {
+        assert!((found - wanted).abs() <= allowed(wanted), "{found} {wanted} at {n}: {about}");
     }
 }
 

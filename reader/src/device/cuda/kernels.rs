@@ -1,0 +1,204 @@
+//! `Kernels`: the entries of the kernel, compiled for a device once and kept on disk for the next time.
+//!
+//! A room with unsafe code: modules of the driver. What it relies on, and why it holds:
+//! - a module is unloaded once, when nothing in a stream uses it: whoever drops this has waited;
+//! - parameters are read when a launch is asked for, from an array that lives as long.
+#![allow(unsafe_code)]
+
+use std::collections::HashMap;
+use std::ffi::{CString, c_void};
+use std::path::{Path, PathBuf};
+use std::{env, fs};
+
+use cudarc::driver::sys::CUdevice_attribute as Attribute;
+use cudarc::driver::{CudaContext, DriverError, result, sys};
+
+use super::context::Words;
+use super::nvrtc::{Nvrtc, Target};
+use crate::device::kernel::{BLOCK, ENTRIES, SOURCE};
+use crate::device::launch::{Argument, Launch};
+use crate::device::libraries::Libraries;
+use crate::error::{Error, ErrorKind, Result};
+
+/// Parameters of an entry, at most.
+const MOST: usize = 32;
+
+/// The entries, ready to be launched.
+pub(super) struct Kernels {
+    /// A module's handle.
+    module: usize,
+    entries: HashMap<&'static str, usize>,
+}
+
+/// Where what was compiled is kept: `$XDG_CACHE_HOME/tarflume`, or `~/.cache/tarflume`.
+fn folder() -> Option<PathBuf> {
+    let named = |name| env::var_os(name).filter(|text| !text.is_empty()).map(PathBuf::from);
+    let caches = named("XDG_CACHE_HOME").or_else(|| Some(named("HOME")?.join(".cache")))?;
+    Some(caches.join("tarflume"))
+}
+
+fn file(folder: &Path, target: Target) -> PathBuf {
+    let source = blake3::hash(SOURCE.as_bytes()).to_hex();
+    folder.join(match target {
+        Target::Machine(capability) => format!("kernel-{}-sm_{capability}.cubin", &source[..16]),
+        Target::Portable(capability) => {
+            format!("kernel-{}-compute_{capability}.ptx", &source[..16])
+        }
+    })
+}
+
+/// What a file holds behind the hash of it; nothing if it is not whole.
+fn kept(path: &Path) -> Option<Vec<u8>> {
+    let mut bytes = fs::read(path).ok()?;
+    let code = bytes.split_off(blake3::OUT_LEN.min(bytes.len()));
+    (blake3::hash(&code).as_bytes()[..] == bytes[..]).then_some(code)
+}
+
+/// The next start is faster; if that can't be, it is not.
+fn keep(path: &Path, code: &[u8]) {
+    let hash = blake3::hash(code);
+    let bytes = [&hash.as_bytes()[..], code].concat();
+    if path.parent().is_some_and(|folder| fs::create_dir_all(folder).is_ok()) {
+        let _ = tarflume_formats::publish::write_whole(path, &bytes);
+    }
+}
+
+/// What to compile for, the best first: older targets serve where the compiler is older than the GPU.
+fn targets(capability: u32) -> Vec<Target> {
+    let older = [90, 80, 75].into_iter().filter(|&known| known < capability);
+    let portable = [capability].into_iter().chain(older).map(Target::Portable);
+    [Target::Machine(capability)].into_iter().chain(portable).collect()
+}
+
+impl Kernels {
+    /// Kernels for the device of this context, which must be the calling thread's.
+    ///
+    /// # Errors
+    /// There is no compiler, or the driver refuses what it made.
+    pub(super) fn new(context: &CudaContext, libraries: &Libraries) -> Result<Kernels> {
+        let targets = targets(capability(context).map_err(refused("asking for its capability"))?);
+        let folder = folder();
+        for &target in &targets {
+            let code = folder.as_deref().and_then(|folder| kept(&file(folder, target)));
+            if let Some(kernels) = code.and_then(|code| Kernels::load(code).ok()) {
+                return Ok(kernels);
+            }
+        }
+        let compiler = Nvrtc::find(libraries)?;
+        let source = CString::new(SOURCE).unwrap_or_default();
+        let mut last = Error::new(ErrorKind::Device, "no target");
+        for target in targets.into_iter().filter(|&target| compiler.makes(target)) {
+            let made = compiler.compile(&source, target).and_then(|code| {
+                let kernels = Kernels::load(code.clone()).map_err(refused("loading kernels"))?;
+                Ok((kernels, code))
+            });
+            match made {
+                Ok((kernels, code)) => {
+                    folder.iter().for_each(|folder| keep(&file(folder, target), &code));
+                    return Ok(kernels);
+                }
+                Err(error) => last = error,
+            }
+        }
+        Err(last)
+    }
+
+    fn load(mut code: Vec<u8>) -> std::result::Result<Kernels, DriverError> {
+        code.push(0); // the end of a text, if it is one
+        // SAFETY: a text that ends in a zero, or machine code, which the driver checks.
+        let module = unsafe { result::module::load_data(code.as_ptr().cast()) }?;
+        let mut kernels = Kernels { module: module as usize, entries: HashMap::new() };
+        for entry in ENTRIES {
+            let name = CString::new(entry).unwrap_or_default();
+            // SAFETY: the module was loaded just now.
+            let found = unsafe { result::module::get_function(module, name) }?;
+            kernels.entries.insert(entry, found as usize);
+        }
+        Ok(kernels)
+    }
+
+    /// Starts one on a stream of this context.
+    ///
+    /// # Errors
+    /// The driver's.
+    pub(super) fn launch(
+        &self,
+        launch: &Launch,
+        stream: sys::CUstream,
+    ) -> std::result::Result<(), DriverError> {
+        let entry = self.entries.get(launch.entry).copied().unwrap_or(0);
+        let mut values = [0u64; MOST];
+        let mut pointers = [std::ptr::null_mut::<c_void>(); MOST];
+        let slots = values.iter_mut().zip(&mut pointers);
+        for (argument, (value, pointer)) in launch.arguments.iter().zip(slots) {
+            // Little-endian, as every machine with such a device: a shorter value stands first.
+            *value = match *argument {
+                Argument::U64(number) => number,
+                Argument::U32(number) => number.into(),
+                Argument::F32(number) => number.to_bits().into(),
+            };
+            *pointer = std::ptr::from_mut(value).cast();
+        }
+        let count = launch.arguments.len().min(MOST);
+        let (grid, block) = ((launch.grid.0, launch.grid.1, 1), (BLOCK, 1, 1));
+        // SAFETY: an entry of a module that is loaded; as many parameters of the types that `kernel` says
+        // it has, in variables that live until the call returns, which has read them then.
+        unsafe {
+            result::launch_kernel(
+                entry as sys::CUfunction,
+                grid,
+                block,
+                0,
+                stream,
+                &mut pointers[..count],
+            )
+        }
+    }
+}
+
+impl Drop for Kernels {
+    fn drop(&mut self) {
+        // SAFETY: loaded by `load`, unloaded once; nothing in a stream uses it any more.
+        let _ = unsafe { result::module::unload(self.module as sys::CUmodule) };
+    }
+}
+
+/// 90 for compute capability 9.0.
+fn capability(context: &CudaContext) -> std::result::Result<u32, DriverError> {
+    let ask = |attribute| context.attribute(attribute);
+    let major = ask(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
+    let minor = ask(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?;
+    Ok((major * 10 + minor).unsigned_abs())
+}
+
+fn refused(what: &'static str) -> impl Fn(DriverError) -> Error {
+    move |error| Error::new(ErrorKind::Device, format!("{what} failed")).with_source(Words(error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_kept_is_whole_or_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = file(&dir.path().join("made"), Target::Machine(90));
+        assert_eq!(kept(&path), None);
+        keep(&path, b"code");
+        assert_eq!(kept(&path).as_deref(), Some(&b"code"[..]));
+        let mut bytes = fs::read(&path).unwrap();
+        bytes.pop();
+        fs::write(&path, &bytes).unwrap();
+        assert_eq!(kept(&path), None);
+        fs::write(&path, b"short").unwrap();
+        assert_eq!(kept(&path), None);
+    }
+
+    #[test]
+    fn older_targets_follow_the_device_s_own() {
+        use Target::{Machine, Portable};
+        assert_eq!(targets(90), [Machine(90), Portable(90), Portable(80), Portable(75)]);
+        assert_eq!(targets(75), [Machine(75), Portable(75)]);
+        assert_eq!(targets(120)[..3], [Machine(120), Portable(120), Portable(90)]);
+    }
+}

@@ -1,0 +1,94 @@
+//! `Libraries`: where NVIDIA's libraries are looked for that a program may do without.
+//!
+//! Names of files alone; whoever needs one loads it.
+
+use std::path::{Path, PathBuf};
+use std::{env, fs};
+
+/// Where to look beside the places that the system knows.
+#[derive(Debug, Clone, Default)]
+pub struct Libraries {
+    packages: Vec<PathBuf>,
+}
+
+impl Libraries {
+    /// Also in a Python environment's folders of packages (`site-packages`): NVIDIA's wheels and
+    /// torchvision bring libraries along.
+    pub fn beside(packages: impl IntoIterator<Item = PathBuf>) -> Libraries {
+        Libraries { packages: packages.into_iter().collect() }
+    }
+
+    /// Files to try, the best first, for the library `name` (`nvrtc`): what the environment variable
+    /// `TARFLUME_NVRTC` names, and nothing else if it is set; those of the packages; those that the
+    /// system's loader finds; those of CUDA's own folder.
+    pub(crate) fn candidates(&self, name: &str) -> Vec<PathBuf> {
+        if let Some(named) = env::var_os(format!("TARFLUME_{}", name.to_uppercase())) {
+            return vec![named.into()];
+        }
+        let mut found: Vec<PathBuf> =
+            self.packages.iter().flat_map(|packages| packaged(packages, name)).collect();
+        let majors = ["", ".13", ".12", ".11"];
+        found.extend(majors.map(|major| PathBuf::from(format!("lib{name}.so{major}"))));
+        let homes = ["CUDA_HOME", "CUDA_PATH"].into_iter().filter_map(env::var_os);
+        for home in homes.map(PathBuf::from).chain([PathBuf::from("/usr/local/cuda")]) {
+            found.extend(files(&home.join("lib64"), name));
+        }
+        found
+    }
+}
+
+/// In the folders that wheels use: `nvidia/*/lib` and `torchvision.libs`.
+fn packaged(packages: &Path, name: &str) -> Vec<PathBuf> {
+    let entries = fs::read_dir(packages.join("nvidia")).into_iter().flatten().flatten();
+    let mut folders: Vec<PathBuf> = entries.map(|entry| entry.path().join("lib")).collect();
+    folders.sort_by(|a, b| b.cmp(a)); // cu13 before cu12
+    folders.push(packages.join("torchvision.libs"));
+    folders.iter().flat_map(|folder| files(folder, name)).collect()
+}
+
+/// `libNAME.so`, `libNAME.so.13`, `libNAME.36e11081.so.13`, but no `libNAME-builtins.so`.
+fn files(folder: &Path, name: &str) -> Vec<PathBuf> {
+    let begins = format!("lib{name}.");
+    let is_one = |path: &PathBuf| {
+        let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        file.starts_with(&begins) && file.contains(".so")
+    };
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut found: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(is_one).collect();
+    found.sort_by(|a, b| b.cmp(a));
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packages_come_first_and_other_libraries_not_at_all() {
+        let site = tempfile::tempdir().unwrap();
+        for file in [
+            "nvidia/cuda_nvrtc/lib/libnvrtc.so.12",
+            "nvidia/cuda_nvrtc/lib/libnvrtc-builtins.so.12.8",
+            "nvidia/cu13/lib/libnvrtc.so.13",
+            "torchvision.libs/libnvjpeg.36e11081.so.13",
+        ] {
+            let path = site.path().join(file);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, "").unwrap();
+        }
+        let libraries = Libraries::beside([site.path().to_path_buf()]);
+        let found = libraries.candidates("nvrtc");
+        let first: Vec<_> =
+            found.iter().map_while(|path| path.strip_prefix(site.path()).ok()).collect();
+        assert_eq!(
+            first,
+            [
+                Path::new("nvidia/cuda_nvrtc/lib/libnvrtc.so.12"),
+                Path::new("nvidia/cu13/lib/libnvrtc.so.13")
+            ]
+        );
+        assert_eq!(found[2], Path::new("libnvrtc.so"));
+        let found = libraries.candidates("nvjpeg");
+        assert_eq!(found[0], site.path().join("torchvision.libs/libnvjpeg.36e11081.so.13"));
+    }
+}

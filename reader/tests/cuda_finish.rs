@@ -1,0 +1,209 @@
+//! Pictures that are finished on the device: the same to the bit as those that the host finishes. Through
+//! the CUDA driver that `fixtures/cuda` plays, which runs the kernel on the CPU.
+//!
+//! Libraries are loaded when a program starts: each test starts this one again, as the child named.
+#![allow(missing_docs, clippy::unwrap_used)]
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::{Arc, OnceLock};
+
+use cudarc::driver::{CudaContext, CudaStream, result};
+use tarflume::column::DType;
+use tarflume::decode::fixed_crop::Resize;
+use tarflume::decode::image::Image;
+use tarflume::decode::json::Json;
+use tarflume::decode::output::{Layout, Normalise};
+use tarflume::decode::pixels::Channels;
+use tarflume::decode::random_crop::RandomResizedCrop;
+use tarflume::device::Stream;
+use tarflume::{Device, Loader, LoaderBuilder, Remainder, Shuffle};
+use tarflume_fixtures::{Photo, PhotoKind};
+use tarflume_formats::ShardWriter;
+use tarflume_formats::shard::Durability;
+
+const SAMPLES: u32 = 23;
+
+/// One shard of pictures of several sizes, each with a class.
+fn shards() -> tempfile::TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    let mut shard = ShardWriter::create(dir.path(), "000.tar").unwrap();
+    for n in 0..SAMPLES {
+        shard.begin(format!("{n:04}").as_bytes());
+        let photo = Photo::new(60 + n as u16, 50 + 2 * n as u16, PhotoKind::Yuv420);
+        let jpeg = photo.encode(n.into()).unwrap();
+        shard.part(b"jpg", jpeg.len() as u64).unwrap().copy_from_slice(&jpeg);
+        let json = format!("{{\"class\": {n}}}");
+        shard.part(b"json", json.len() as u64).unwrap().copy_from_slice(json.as_bytes());
+        shard.commit(None).unwrap();
+    }
+    shard.finish().unwrap().publish(dir.path(), "000.tar", Durability::Cached).unwrap();
+    dir
+}
+
+/// Columns of every element, layout and number of channels, and one that is nobody's to finish.
+fn builder(dir: &tempfile::TempDir) -> LoaderBuilder {
+    let crop = || Image::new("jpg", RandomResizedCrop::new(24).flip(0.5));
+    let by = Normalise::imagenet();
+    Loader::builder(dir.path())
+        .column("plain", crop())
+        .column("f32", crop().to_f32(by).layout(Layout::Chw))
+        .column("label", Json::new("json", "/class"))
+        .column("f16", crop().to_f16(by))
+        .column("bf16", crop().to_bf16(by).layout(Layout::Chw))
+        .column("bytes", crop().layout(Layout::Chw))
+        .column(
+            "grey",
+            Image::new("jpg", Resize::exact((7, 9))).channels(Channels::Grey).to_f32(by),
+        )
+        .column("rgba", Image::new("jpg", Resize::exact(5)).channels(Channels::Rgba).to_f16(by))
+        .shuffle(Shuffle::Full { seed: 4 })
+        .remainder(Remainder::Uneven)
+        .batch(4)
+        .threads(2)
+}
+
+/// The played driver and compiler, newer than their sources.
+fn driver() -> &'static Path {
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
+    BUILT.get_or_init(|| {
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/cuda/build.sh");
+        let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join("cuda");
+        let built = Command::new("bash").arg(script).arg(&out).arg("driver").output().unwrap();
+        let text = String::from_utf8_lossy(&built.stderr);
+        assert!(built.status.success(), "the played driver can't be built: {text}");
+        out
+    })
+}
+
+/// Runs the child of this name, with these variables and a folder for caches.
+fn child(name: &str, cache: &Path, variables: &[(&str, &str)]) {
+    let done = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", name, "--include-ignored", "--nocapture"])
+        .env("LD_LIBRARY_PATH", driver())
+        .env("XDG_CACHE_HOME", cache)
+        .envs(variables.iter().copied())
+        .output()
+        .unwrap();
+    let text = [&done.stdout[..], &done.stderr[..]].map(String::from_utf8_lossy).join("\n");
+    assert!(done.status.success() && text.contains("1 passed"), "{name} {variables:?}:\n{text}");
+}
+
+/// The consumer's stream.
+struct Consumer {
+    context: Arc<CudaContext>,
+    stream: Arc<CudaStream>,
+}
+
+impl Consumer {
+    fn new() -> Consumer {
+        let context = CudaContext::new(0).unwrap();
+        let stream = context.new_stream().unwrap();
+        Consumer { context, stream }
+    }
+
+    fn stream(&self) -> Stream {
+        // SAFETY: a stream of this device, which lives longer than any batch.
+        unsafe { Stream::raw(self.stream.cu_stream() as u64) }
+    }
+
+    /// The bytes of an array, as this stream sees them.
+    fn read(&self, pointer: u64, bytes: usize) -> Vec<u8> {
+        self.context.bind_to_thread().unwrap();
+        let mut copy = vec![0u8; bytes];
+        // SAFETY: waited for below, before `copy` is looked at.
+        unsafe { result::memcpy_dtoh_async(&mut copy, pointer, self.stream.cu_stream()) }.unwrap();
+        self.stream.synchronize().unwrap();
+        copy
+    }
+}
+
+#[test]
+#[ignore = "a child of the tests below"]
+fn child_equal() {
+    let dir = shards();
+    let (host, device) = (builder(&dir).build().unwrap(), Device::cuda(0).unwrap());
+    let ours = builder(&dir).device(device, 3).build().unwrap();
+    let consumer = Consumer::new();
+    for epoch in 0..2 {
+        let (right, mut rows) = (host.epoch(epoch), Vec::new());
+        for (right, batch) in right.zip(ours.device_epoch(epoch)) {
+            let (right, batch) = (right.unwrap(), batch.unwrap());
+            batch.ready_on(consumer.stream()).unwrap();
+            assert_eq!(batch.columns().count(), 8);
+            for column in right.columns() {
+                let name = column.name();
+                let there = batch.column(name).unwrap();
+                assert_eq!(
+                    (there.dtype, &there.shape),
+                    (column.dtype(), &column.shape()),
+                    "{name}"
+                );
+                assert_eq!(there.pointer % 64, 0, "{name}");
+                let bytes = consumer.read(there.pointer, column.bytes().len());
+                assert!(bytes == column.bytes(), "{name} differs in step {}", right.step());
+            }
+            rows.push(right.len());
+        }
+        assert_eq!(rows, [4, 4, 4, 4, 4, 3]);
+    }
+    let stats = ours.stats();
+    match std::env::var("WARNS") {
+        Ok(says) => assert!(stats.warning.as_ref().unwrap().contains(&says), "{stats:?}"),
+        Err(_) => assert_eq!(stats.warning, None),
+    }
+    // Where the device finishes pictures, bytes cross: a quarter or half of what they become.
+    let crossed = ours.device_epoch(2).next().unwrap().unwrap();
+    let dtype = crossed.host().column("f32").unwrap().dtype();
+    assert_eq!(dtype == DType::U8, std::env::var("WARNS").is_err());
+}
+
+#[test]
+fn finished_on_the_device_is_to_the_bit_what_the_host_makes() {
+    let cache = tempfile::tempdir().unwrap();
+    child("child_equal", cache.path(), &[("FAKECUDA_DELAY_US", "20-400")]);
+}
+
+#[test]
+fn what_was_compiled_once_is_there_the_next_time() {
+    let cache = tempfile::tempdir().unwrap();
+    let none = [("TARFLUME_NVRTC", "/nowhere/libnvrtc.so")];
+    let warns = [none[0], ("WARNS", "NVRTC, the compiler of CUDA, was not found")];
+    child("child_equal", cache.path(), &warns);
+    child("child_equal", cache.path(), &[]);
+    child("child_equal", cache.path(), &none);
+    // Half a file is none.
+    let made: Vec<_> =
+        std::fs::read_dir(cache.path().join("tarflume")).unwrap().flatten().collect();
+    assert_eq!(made.len(), 1);
+    let bytes = std::fs::read(made[0].path()).unwrap();
+    std::fs::write(made[0].path(), &bytes[..bytes.len() / 2]).unwrap();
+    child("child_equal", cache.path(), &warns);
+    child("child_equal", cache.path(), &[]);
+}
+
+#[test]
+fn a_device_without_kernels_leaves_the_work_to_the_host() {
+    let cache = tempfile::tempdir().unwrap();
+    let fail = (1..=4).map(|n| format!("cuModuleLoadData:{n}:222")).collect::<Vec<_>>().join(",");
+    let refused = [("FAKECUDA_FAIL", fail.as_str()), ("WARNS", "loading kernels failed")];
+    child("child_equal", cache.path(), &refused);
+    // One that only an older target serves.
+    child("child_equal", cache.path(), &[("FAKECUDA_FAIL", "cuModuleLoadData:1:222")]);
+}
+
+#[test]
+#[ignore = "a child of the test below"]
+fn child_refused() {
+    let dir = shards();
+    let ours = builder(&dir).device(Device::cuda(0).unwrap(), 2).build().unwrap();
+    let error = ours.device_epoch(0).find_map(Result::err).unwrap();
+    assert_eq!(error.kind(), tarflume::ErrorKind::Device);
+    assert!(error.text().contains("tarflume_finish failed"), "{error}");
+}
+
+#[test]
+fn a_launch_that_is_refused_ends_the_epoch() {
+    let cache = tempfile::tempdir().unwrap();
+    child("child_refused", cache.path(), &[("FAKECUDA_FAIL", "cuLaunchKernel:9:719")]);
+}

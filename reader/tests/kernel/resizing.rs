@@ -1,0 +1,40 @@
+//! The filter of crops beside fast_image_resize, which is what decoding resizes with.
+
+use fast_image_resize::images::Image as Pixels;
+use fast_image_resize::{FilterType, PixelType, ResizeAlg, ResizeOptions, Resizer};
+use tarflume::decode::geometry::Size;
+use tarflume::device::finish::{Finish, Pictures};
+
+use crate::runner::{Dice, any_box};
+
+/// What others call bilinear with antialiasing. fast_image_resize has weights of 16 bits and rounds
+/// to bytes between the directions, so it may be off by one.
+#[test]
+fn the_crop_is_the_filter_that_decoding_uses() {
+    let mut dice = Dice(4);
+    let size = Size::new(97, 83);
+    for out_size in [Size::new(32, 32), Size::new(120, 100), Size::new(97, 20)] {
+        let pictures = Pictures::new(6, size, 3).unwrap();
+        let from = dice.bytes(pictures.bytes());
+        let boxes: Vec<_> = (0..6).map(|_| any_box(&mut dice, size, true)).collect();
+        let mut ours = vec![0; pictures.resized(out_size).unwrap().bytes()];
+        let finish = Finish::bytes();
+        finish.crop_on_host(&pictures, &from, &boxes, None, out_size, &mut ours).unwrap();
+        let (row, out_row) = (pictures.row_bytes(), out_size.pixels() as usize * 3);
+        // Boxes of whole pixels only: others reach for pixels outside there.
+        for n in 0..6 {
+            let [left, top, width, height] = boxes[n].numbers().map(|number| number as usize);
+            let lines = (top..top + height)
+                .map(|y| &from[n * row + (y * size.width as usize + left) * 3..][..width * 3]);
+            let cut = lines.flatten().copied().collect();
+            let cut = Pixels::from_vec_u8(width as u32, height as u32, cut, PixelType::U8x3);
+            let mut theirs = Pixels::new(out_size.width, out_size.height, PixelType::U8x3);
+            let options =
+                ResizeOptions::new().resize_alg(ResizeAlg::Convolution(FilterType::Bilinear));
+            Resizer::new().resize(&cut.unwrap(), &mut theirs, &options).unwrap();
+            let ours = &ours[n * out_row..][..out_row];
+            let furthest = ours.iter().zip(theirs.buffer()).map(|(a, b)| a.abs_diff(*b)).max();
+            assert!(furthest <= Some(1), "{:?} to {out_size}: {furthest:?}", boxes[n]);
+        }
+    }
+}
