@@ -22,7 +22,7 @@ class Nvml:
             library = ctypes.CDLL("libnvidia-ml.so.1")
         except OSError:
             return
-        uuid = f"GPU-{torch.cuda.get_device_properties(place.device).uuid}".encode()
+        uuid = f"GPU-{getattr(torch.cuda.get_device_properties(place.device), 'uuid', '')}".encode()
         if library.nvmlInit_v2() == 0 and library.nvmlDeviceGetHandleByUUID(uuid, ctypes.byref(self._handle)) == 0:
             self._library = library
 

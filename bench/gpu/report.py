@@ -71,7 +71,7 @@ def markdown(results):
              f" cores, {machine.get('memory_gb', '')} GB, {machine.get('kernel', '')}",
              f"- Python {machine.get('Python', '')}; PyTorch {machine.get('PyTorch', '')};"
              f" torchvision {machine.get('torchvision', '')}; driver {machine.get('driver_version', '')}",
-             f"- {results['data']}{results['note']}", f"- {results['verdict']}"]
+             f"- {results['data']}; {results['s']:.0f} s in all.{results['note']}", f"- {results['verdict']}"]
     for name, part in results["parts"].items():
         lines += ["", f"### {name}, {part['s']:.0f} s" + ("" if part["state"] == "ran" else f": {part['state']}"), ""]
         if part["why"]:

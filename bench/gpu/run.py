@@ -126,8 +126,18 @@ def machine_word(parts, dry):
     return re.sub(r"[^a-z0-9]+", "-", word.lower()).strip("-")
 
 
+def placeless(value):
+    """Without the folders of absolute paths: no figure names a machine's folders."""
+    if isinstance(value, dict):
+        return {key: placeless(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [placeless(one) for one in value]
+    return re.sub(r"(?<![\w.:/])/(?:[\w.+@-]+/)+", "", value) if isinstance(value, str) else value
+
+
 def write(x, results):
     import report
+    results = placeless(results)
     results["verdict"] = report.verdict(results["parts"])
     folder = x.results or x.kit / "results"
     folder.mkdir(parents=True, exist_ok=True)
