@@ -1,4 +1,6 @@
 """Part `machine`: what the figures were measured on."""
+import ctypes
+import importlib.metadata
 import json
 import os
 import pathlib
@@ -26,9 +28,6 @@ def processor():
 
 
 def gpu(say, number):
-    import torch
-    if torch.cuda.is_available():
-        say("name", said=torch.cuda.get_device_name(number))
     text, why = said("nvidia-smi", f"--id={number}", f"--query-gpu={FACTS}", "--format=csv,noheader")
     if why:
         say("nvidia-smi", said=f"nothing ({why})")
@@ -37,24 +36,30 @@ def gpu(say, number):
         say(name, said=value)
 
 
-def versions(say):
-    import numpy
-    import torch
-
-    import tarflume
-    say("tarflume", said=getattr(tarflume, "__version__", "unknown"))
-    say("Python", said=platform.python_version())
-    say("NumPy", said=numpy.__version__)
-    say("PyTorch", said=f"{torch.__version__}, CUDA {torch.version.cuda}, cuDNN {torch.backends.cudnn.version()}")
+def driver_name(number):
+    """The GPU's name, asked of the driver; None without one."""
     try:
-        import torchvision
-        say("torchvision", said=torchvision.__version__)
-    except ImportError:
-        say("torchvision", said="not there")
+        cuda, name = ctypes.CDLL("libcuda.so.1"), ctypes.create_string_buffer(100)
+    except OSError:
+        return None
+    if cuda.cuInit(0) or cuda.cuDeviceGetName(name, len(name), number):
+        return None
+    return name.value.decode()
+
+
+def versions(say):
+    """Of packages, without importing them, which takes seconds."""
+    say("Python", said=platform.python_version())
+    for name in ("tarflume", "numpy", "torch", "torchvision", "nvidia-cudnn-cu13", "nvidia-cuda-nvrtc"):
+        try:
+            say(name, said=importlib.metadata.version(name))
+        except importlib.metadata.PackageNotFoundError:
+            say(name, said="not there")
 
 
 def part(x, say):
     if not x.dry:
+        say("name", said=driver_name(x.number))
         gpu(say, x.number)
     say("processor", said=processor())
     say("cores", said=len(os.sched_getaffinity(0)))

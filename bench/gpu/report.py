@@ -69,8 +69,8 @@ def markdown(results):
     lines = [f"## {results['title']}, {results['date'][:10]}", "", f"- {results['date']}, `{results['command']}`",
              f"- {machine.get('name', 'no GPU asked')}; {machine.get('processor', '')}, {machine.get('cores', '')}"
              f" cores, {machine.get('memory_gb', '')} GB, {machine.get('kernel', '')}",
-             f"- Python {machine.get('Python', '')}; PyTorch {machine.get('PyTorch', '')};"
-             f" torchvision {machine.get('torchvision', '')}; driver {machine.get('driver_version', '')}",
+             "- " + "; ".join(f"{name} {machine.get(name, '')}" for name in ("Python", "torch", "torchvision"))
+             + f"; driver {machine.get('driver_version', '')}",
              f"- {results['data']}; {results['s']:.0f} s in all.{results['note']}", f"- {results['verdict']}"]
     for name, part in results["parts"].items():
         lines += ["", f"### {name}, {part['s']:.0f} s" + ("" if part["state"] == "ran" else f": {part['state']}"), ""]
