@@ -6,6 +6,8 @@
 #   make check   everything that is a rule: lint + test + python + a smoke of the fuzzers
 #   make lint    rustfmt, clippy, docs, dependencies, the arrows of the house
 #   make bench   our programs beside their rivals; writes to bench/RESULTS.md (see bench/README.md)
+#   make gpu     what only a GPU can show, in eight minutes; builds nothing (see bench/gpu/README.md)
+#   make gpu-kit what that needs, as one folder to copy to such a machine: target/gpu-kit
 #   make fuzz    ten minutes of each fuzz target
 #   make adapters  tensors of candle, burn and tch: builds and tests adapters/, by hand, for it takes long
 #   make audit   known security advisories of the dependencies (needs the network)
@@ -21,7 +23,7 @@ export TARFLUME_PYTHON ?= $(abspath $(PYTHON))
 PYVENV := .venv-python
 TORCHVENV := .venv-libtorch
 
-.PHONY: demo test python check lint fmt clippy doc deny house smoke fuzz bench adapters audit venv tools clean
+.PHONY: demo test python check lint fmt clippy doc deny house smoke fuzz bench gpu gpu-kit adapters audit venv tools clean
 
 demo:
 	$(CARGO) build --release --locked -p tarflume-packer -p tarflume-fixtures
@@ -112,6 +114,20 @@ $(TORCHVENV)/ready: Makefile
 	python3 -m venv --clear $(TORCHVENV)
 	$(TORCHVENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-cache-dir torch==2.13.0 numpy
 	touch $@
+
+GPU_KIT := target/gpu-kit
+GPU_PYTHON ?= python3
+# A folder of JPEGs for the kit; without, the bundled ones.
+PHOTOS ?=
+
+gpu:
+	@$(GPU_PYTHON) bench/gpu/run.py --kit $(GPU_KIT) --results bench/results/gpu
+
+gpu-kit: $(PYVENV)/ready
+	$(CARGO) build --release --locked -p tarflume-packer
+	rm -rf target/gpu-wheel
+	$(PYVENV)/bin/maturin build --quiet --release --locked -m python/Cargo.toml -o target/gpu-wheel
+	bash bench/gpu/kit.sh $(GPU_KIT) target/gpu-wheel/*.whl $(RELEASE)/pack $(or $(PHOTOS),fixtures/photos)
 
 # Python webdataset reads what we wrote, in tests.
 venv: $(VENV)/ready

@@ -12,6 +12,7 @@ import pytest
 from PIL import Image
 
 PACK = os.environ.get("TARFLUME_PACK", "pack")
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 def picture(n: int) -> Image.Image:
@@ -43,6 +44,14 @@ def shards(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
     root = tmp_path_factory.mktemp("data")
     out = root / "shards"
     pack("build", pairs(root / "pairs", 100), "-o", out, "--shards", 4)
+    return out
+
+
+@pytest.fixture(scope="session")
+def driver(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
+    """A folder with the CUDA driver that fixtures/cuda plays: for LD_LIBRARY_PATH."""
+    out = tmp_path_factory.mktemp("cuda")
+    subprocess.run(["bash", ROOT / "fixtures" / "cuda" / "build.sh", out, "driver"], check=True, capture_output=True)
     return out
 
 

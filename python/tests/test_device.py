@@ -11,18 +11,6 @@ import subprocess
 import sys
 import textwrap
 
-import pytest
-
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-
-
-@pytest.fixture(scope="session")
-def driver(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
-    out = tmp_path_factory.mktemp("cuda")
-    subprocess.run(["bash", ROOT / "fixtures" / "cuda" / "build.sh", out, "driver"], check=True, capture_output=True)
-    return out
-
-
 PROGRAM = """
 import ctypes, gc, sys
 import numpy as np

@@ -30,7 +30,7 @@
 //!
 //! Floors, lower ones first; a file imports only from floors below its own:
 //!
-//! 1. [`error`], [`mod@column`], [`size`], [`rank`]: words;
+//! 1. [`error`], [`mod@column`], [`size`], [`rank`]: words; `range`: what profilers are told;
 //! 2. [`order`]: which sample comes when, pure, no I/O;
 //! 3. [`source`]: bytes of a shard; [`dataset`]: shards and their sidecars, opened, map-style; [`mod@array`]:
 //!    rows of npy files;
@@ -52,6 +52,7 @@ pub mod fetch;
 pub mod loader;
 pub mod order;
 mod pool;
+mod range;
 pub mod rank;
 pub mod size;
 pub mod slab;

@@ -10,6 +10,7 @@ use super::ring::{self, Next, Ring};
 use super::slot::{DeviceSlot, Slots};
 use crate::batch::{Batch, RowFacts};
 use crate::error::{Error, ErrorKind, Result};
+use crate::range::{self, Range};
 
 /// A batch on its way, and what is counted when the consumer takes it.
 pub(crate) struct Fed {
@@ -91,6 +92,7 @@ impl Shared {
     /// Copies one batch into a slot; false if nobody wants it.
     pub(super) fn upload(&self, fed: Fed, told: &Told) -> Result<bool> {
         let Some((number, marks, slot)) = self.slot()? else { return Ok(false) };
+        let _range = Range::begin(range::UPLOAD);
         let calls = self.slots.calls(&slot, Some((&fed.batch, told)));
         let uploaded = ring::upload(&calls, number, marks);
         let mut line = self.line();

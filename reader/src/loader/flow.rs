@@ -7,7 +7,7 @@
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::caught::caught;
 use super::job::{Desk, Job};
@@ -15,6 +15,7 @@ use super::meter::{Meter, Watch};
 use crate::batch::{Content, Shelf};
 use crate::error::Result;
 use crate::pool::{Bell, Work};
+use crate::range;
 use crate::slab::{HostMemory, Layout, Slab};
 
 /// What a feed has to say.
@@ -86,7 +87,7 @@ struct Line {
     #[allow(clippy::vec_box)] // moved from thread to thread by pointer
     desks: Vec<Box<Desk>>,
     /// Since when all threads wait for the consumer.
-    full: Option<Watch>,
+    full: Option<Instant>,
 }
 
 impl Flow {
@@ -167,7 +168,7 @@ impl Flow {
 
     /// Plans one batch with the feed that the line gave away.
     fn plan(&self, mut feed: Box<dyn Feed>, number: u64, desk: Box<Desk>) -> bool {
-        let watch = Watch::start();
+        let watch = Watch::start(range::PLAN);
         let filled = caught("planning", || {
             let content = self.shelf.take().map_or_else(|| self.content(), Ok)?;
             let mut job = Job::new(number, content, desk);
@@ -228,7 +229,7 @@ impl Flow {
     /// Lets go of a job; whoever is the last closes the batch.
     fn finish(&self, job: Arc<Job>) {
         let Some(job) = Arc::into_inner(job) else { return };
-        let watch = Watch::start();
+        let watch = Watch::start(range::BATCH);
         let number = job.number;
         let (desk, batch) = match caught("closing a batch", || Ok(job.close())) {
             Ok(closed) => closed,
@@ -270,8 +271,8 @@ impl Line {
         self.batches.pop_front();
         self.first += 1;
         self.variable -= self.sizes.pop_front().unwrap_or(0);
-        if let Some(watch) = self.full.take() {
-            meter.full.add(watch.stop(), 1, 0);
+        if let Some(since) = self.full.take() {
+            meter.full.add(since.elapsed(), 1, 0);
         }
     }
 
@@ -321,7 +322,7 @@ impl Work for Flow {
             return true;
         }
         if line.full.is_none() && line.working == 0 && line.batches.len() >= self.room.depth {
-            line.full = Some(Watch::start());
+            line.full = Some(Instant::now());
         }
         false
     }

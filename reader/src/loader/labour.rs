@@ -17,6 +17,7 @@ use crate::fetch::fetched::{Fetched, Verify};
 use crate::fetch::plan::{Bad, Item, PartRef, Plan};
 use crate::order::Order;
 use crate::order::mix::Key;
+use crate::range;
 
 /// What is done about bad samples, and which are noticed.
 #[derive(Debug, Clone, Copy, Default)]
@@ -132,7 +133,7 @@ impl IndexedLabour {
         failed: &mut Vec<Bad>,
     ) {
         let plan = &job.desk.plan;
-        let watch = Watch::start();
+        let watch = Watch::start(range::DECODE);
         let of_run = |(run, fetched): (usize, _)| {
             plan.runs()[run].items.clone().map(move |item| (&plan.items()[item], item, fetched))
         };
@@ -200,7 +201,7 @@ impl IndexedLabour {
             self.with.reads.take(0, bytes).map_err(|e| self.placed(e, plan, run))?;
             granted = Some(Granted(&*self.with.reads, bytes));
         }
-        let watch = Watch::start();
+        let watch = Watch::start(range::READ);
         fetched.read(&self.with.dataset, plan, run, failed);
         self.with.meter.read.add(watch.stop(), 1, bytes);
         Ok(granted)

@@ -2,6 +2,7 @@
 //!
 //! Counting costs a few nanoseconds a batch and is always on. What the numbers mean stands in `stats`.
 
+use std::ffi::CStr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -10,6 +11,7 @@ use super::stats::{RingStats, StageStats, Stats};
 use crate::decode::Scratch;
 use crate::decode::blocks::Blocks;
 use crate::decode::calls::Calls;
+use crate::range::Range;
 
 /// One stage's counters.
 #[derive(Debug, Default)]
@@ -150,15 +152,19 @@ impl Meter {
     }
 }
 
-/// Measures from its making to its end.
-pub(crate) struct Watch(Instant);
+/// Measures from its making to its end, which profilers may show.
+pub(crate) struct Watch {
+    since: Instant,
+    _range: Range,
+}
 
 impl Watch {
-    pub(crate) fn start() -> Watch {
-        Watch(Instant::now())
+    /// `name` is one of [`crate::range`].
+    pub(crate) fn start(name: &'static CStr) -> Watch {
+        Watch { _range: Range::begin(name), since: Instant::now() }
     }
 
     pub(crate) fn stop(self) -> Duration {
-        self.0.elapsed()
+        self.since.elapsed()
     }
 }

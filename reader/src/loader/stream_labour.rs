@@ -12,6 +12,7 @@ use super::recipe::{Facts, Given, MAX_GROUP, Recipe};
 use crate::decode::{Memory, Scratch};
 use crate::error::{Error, Result};
 use crate::order::mix::Key;
+use crate::range;
 
 /// Bits of a row in what stands for a sample's ordinal.
 const ROW_BITS: u32 = 40;
@@ -91,7 +92,7 @@ impl Labour for StreamLabour {
     fn task(&self, job: &Job, task: usize) {
         let hand = self.hands.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let mut scratch = hand.unwrap_or_else(|| Scratch::with_memory(self.decode.clone()));
-        let watch = Watch::start();
+        let watch = Watch::start(range::DECODE);
         let rows = job.desk.gathered.piece(task);
         let mut samples = 0;
         let (group, end) = (self.recipe.group(), rows.end);

@@ -10,6 +10,7 @@ use super::meter::Meter;
 use crate::batch::Content;
 use crate::error::{Error, Result};
 use crate::pool::{Pool, Work};
+use crate::range::{self, Range};
 
 /// Takes the batches of a line. Dropping it ends the work for it.
 pub(crate) struct Taking {
@@ -74,11 +75,13 @@ impl Taking {
     ) -> Option<Result<T>> {
         let asked = self.asked.take().unwrap_or_else(Instant::now);
         let own = asked - self.since;
+        let waiting = Range::begin(range::WAIT);
         let here = self.pool.process().expect().err();
         let next = match self.failed.take().or(here) {
             None => next(self.line.as_ref().map(|(flow, _)| &**flow)).flatten(),
             failed => failed.map(Err),
         };
+        drop(waiting);
         self.since = Instant::now();
         let waited = self.since - asked;
         self.meter.running.add(own + waited, 0, 0);
