@@ -246,6 +246,18 @@ fn facts<'py>(py: Python<'py>, stats: &Stats) -> PyResult<Bound<'py, PyDict>> {
         PyResult::Ok(said)
     });
     facts.set_item("ring", ring.transpose()?)?;
+    let decoder = stats.decoder.as_ref().map(|decoder| {
+        let said = PyDict::new(py);
+        said.set_item("about", &decoder.about)?;
+        said.set_item("decoded", decoder.decoded)?;
+        said.set_item("refused", decoder.refused)?;
+        said.set_item("why", decoder.why.as_ref())?;
+        said.set_item("waited_s", decoder.waited.as_secs_f64())?;
+        said.set_item("redone_s", decoder.redone.as_secs_f64())?;
+        said.set_item("share", f64::from(decoder.share) / 1000.0)?;
+        PyResult::Ok(said)
+    });
+    facts.set_item("decoder", decoder.transpose()?)?;
     let stages = PyDict::new(py);
     for stage in &stats.stages {
         let of = PyDict::new(py);

@@ -40,6 +40,10 @@ macro_rules! part {
 /// go to a GPU, bytes are copied there and become that there. `filter` is
 /// "bilinear", "bicubic", "lanczos", "nearest" or "bilinear-fast" (aliased). `reducing_gap` says how
 /// much larger than the output a JPEG is decoded at least (None: always in full).
+///
+/// Where batches go to a GPU: `resize_on_device=side` sends pictures of up to `side * side` pixels as they
+/// were decoded, and the GPU cuts and resizes; `device_decoder` has the GPU's own JPEG decoder (nvJPEG)
+/// make a share of them, 0 to 1, or as many as make both sides finish at once ("auto").
 #[pyclass(frozen, module = "tarflume")]
 pub struct Image(Part, Again);
 part!(Image);
@@ -50,7 +54,7 @@ impl Image {
     #[allow(clippy::too_many_arguments)] // the keywords of a Python class
     #[pyo3(signature = (transform, part = PICTURES, *, layout = "hwc", channels = "rgb",
            dtype = "uint8", mean = None, std = None, filter = "bilinear", orientation = true,
-           reducing_gap = 2.0))]
+           reducing_gap = 2.0, resize_on_device = None, device_decoder = None))]
     fn new(
         py: Python<'_>,
         transform: &Bound<'_, PyAny>,
@@ -63,6 +67,8 @@ impl Image {
         filter: &str,
         orientation: bool,
         reducing_gap: Option<f64>,
+        resize_on_device: Option<u32>,
+        device_decoder: Option<Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let again = again!(
             py,
@@ -75,7 +81,9 @@ impl Image {
             std,
             filter,
             orientation,
-            reducing_gap
+            reducing_gap,
+            resize_on_device,
+            device_decoder
         );
         let Some(transform) = transform_of(transform) else {
             return Err(usage(
@@ -93,6 +101,14 @@ impl Image {
             .filter(words::filter(py, filter)?)
             .orientation(orientation)
             .reducing_gap(reducing_gap);
+        let image = match resize_on_device {
+            Some(side) => image.resize_on_device(side),
+            None => image,
+        };
+        let image = match device_decoder {
+            Some(share) => image.device_decoder(words::share(py, &share)?),
+            None => image,
+        };
         let image = match dtype {
             "uint8" if mean.is_none() && std.is_none() => image,
             "uint8" => {

@@ -6,6 +6,7 @@ use tarflume::column::DType;
 use tarflume::decode::output::Layout;
 use tarflume::decode::pixels::Channels;
 use tarflume::decode::resize::Filter;
+use tarflume::device::share::Share;
 use tarflume::{OnBad, SourceKind, Verify};
 
 use crate::errors::usage;
@@ -82,4 +83,23 @@ pub(crate) fn source(py: Python<'_>, word: &str) -> PyResult<SourceKind> {
 /// Whether a split is by shard.
 pub(crate) fn by_shard(py: Python<'_>, word: &str) -> PyResult<bool> {
     one_of(py, "split", word, &[("sample", false), ("shard", true)])
+}
+
+/// A share of pictures: 0 to 1, or "auto".
+pub(crate) fn share(py: Python<'_>, share: &Bound<'_, PyAny>) -> PyResult<Share> {
+    if share.extract::<String>().is_ok_and(|word| word == "auto") {
+        return Ok(Share::auto(500));
+    }
+    match share.extract::<f64>() {
+        Ok(share) if (0.0..=1.0).contains(&share) => {
+            Ok(Share::fixed((share * 1000.0).round() as u16))
+        }
+        _ => {
+            let text = format!(
+                "device_decoder= takes a share, 0 to 1, or \"auto\", not {}",
+                share.repr()?
+            );
+            Err(usage(py, text))
+        }
+    }
 }

@@ -246,6 +246,8 @@ class Image:
         filter: Literal["bilinear", "bicubic", "lanczos", "nearest", "bilinear-fast"] = "bilinear",
         orientation: bool = True,
         reducing_gap: float | None = 2.0,
+        resize_on_device: int | None = None,
+        device_decoder: float | Literal["auto"] | None = None,
     ) -> Self: ...
 
 @final

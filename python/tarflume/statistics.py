@@ -13,9 +13,11 @@ class Stats(dict[str, Any]):
     Keys: `threads`, `running_s`, `starved` (the share of its time that the consumer waited), `bottleneck`,
     `verdict`, `hidden` (the share of the time of copies to a GPU that was hidden at least) and `ring` (how full its
     slots were when a batch was `asked` for: `occupancy`, a share, and how many were `missing`), both None without a
-    GPU, `warning`, `stages` (`plan`, `read`, `decode`, `batch`, `transform` if batches have one, `consumer`: each with
-    `busy_s`, `waiting_input_s`, `waiting_output_s`, `items`, `bytes`), `functions` (what the functions given to
-    `Apply` cost: `calls`, `busy_s`, `waiting_s` for the interpreter's lock), `jpeg_blocks_skipped`.
+    GPU, `decoder` (what the GPU's own JPEG decoder did: `decoded`, `refused`, `why`, `share`, `waited_s`,
+    `redone_s`), `warning`, `stages` (`plan`, `read`, `decode`, `batch`, `transform` if batches have one,
+    `consumer`: each with `busy_s`, `waiting_input_s`, `waiting_output_s`, `items`, `bytes`), `functions` (what the
+    functions given to `Apply` cost: `calls`, `busy_s`, `waiting_s` for the interpreter's lock),
+    `jpeg_blocks_skipped`.
     """
 
     def __init__(self, facts: dict[str, Any], table: str) -> None:

@@ -235,3 +235,34 @@ def test_a_data_set_stays_on_the_gpu(driver, shards, tmp_path):
             else:
                 raise AssertionError(wrong)
     """, XDG_CACHE_HOME=str(tmp_path))
+
+
+def test_the_gpu_resizes_and_decodes_its_share(driver, shards, tmp_path):
+    run(driver, shards, """
+        import pickle
+        crop = tarflume.RandomResizedCrop(16, flip=0.5)
+        right = list(loader(image=tarflume.Image(crop, dtype="float32", mean=[0] * 3, std=[1] * 3)).epoch(0))
+        for words in [{"resize_on_device": 64}, {"device_decoder": 0.5}, {"device_decoder": "auto"}]:
+            image = tarflume.Image(crop, dtype="float32", mean=[0] * 3, std=[1] * 3, **words)
+            ours = loader(image=pickle.loads(pickle.dumps(image)), device="cuda")
+            for host, batch in zip(right, ours.epoch(0), strict=True):
+                assert batch.made == ["image"] and batch["key"] == host["key"]
+                apart = np.abs(read(batch["image"]) - host["image"].numpy())
+                assert apart.mean() < 0.01 and apart.max() < 0.06, (words, apart.mean(), apart.max())
+            stats = ours.stats()
+            assert stats["warning"] is None, stats["warning"]
+            if "device_decoder" in words:
+                assert 0 < stats["decoder"]["decoded"] < 100 and stats["decoder"]["refused"] == 0, stats["decoder"]
+            else:
+                assert stats["decoder"] is None
+        alone = loader(image=tarflume.Image(crop, device_decoder=0.5))
+        next(alone.epoch(0))
+        assert "CPU" in alone.stats()["warning"]
+        for wrong in (2, "most", -0.1):
+            try:
+                tarflume.Image(crop, device_decoder=wrong)
+            except ValueError as error:
+                assert "a share, 0 to 1" in str(error)
+            else:
+                raise AssertionError(wrong)
+    """, XDG_CACHE_HOME=str(tmp_path), TARFLUME_NVJPEG=str(driver / "libnvjpeg.so.13"))

@@ -144,10 +144,12 @@ pub trait Decode: Send + Sync + 'static {
 
 /// A column's work, shared by host and device; see [`Decode::for_device`].
 pub struct ForDevice {
-    /// The host's part: rows of u8 `[height, width, channels]`.
+    /// The host's part: rows of u8 `[height, width, channels]`, unless `drawn` says otherwise.
     pub decode: Arc<dyn Decode>,
     /// The device's.
     pub finish: Finish,
+    /// If rows of u8 begin with a `Head` each, the size and the channels of the pictures that come out.
+    pub drawn: Option<(Size, usize)>,
     /// What a device may decode of it, too.
     pub shared: Option<Shared>,
 }

@@ -8,11 +8,14 @@ mod played;
 
 use tarflume::column::DType;
 use tarflume::decode::fixed_crop::Resize;
+use tarflume::decode::geometry::Size;
 use tarflume::decode::image::Image;
 use tarflume::decode::json::Json;
 use tarflume::decode::output::{Layout, Normalise};
 use tarflume::decode::pixels::Channels;
 use tarflume::decode::random_crop::RandomResizedCrop;
+use tarflume::device::head::Head;
+use tarflume::device::share::Share;
 use tarflume::{Device, Loader, LoaderBuilder, Remainder, Shuffle};
 use tarflume_fixtures::{Photo, PhotoKind};
 use tarflume_formats::ShardWriter;
@@ -149,4 +152,55 @@ fn child_refused() {
 fn a_launch_that_is_refused_ends_the_epoch() {
     let cache = tempfile::tempdir().unwrap();
     child("child_refused", cache.path(), &[("FAKECUDA_FAIL", "cuLaunchKernel:9:719")]);
+}
+
+#[test]
+#[ignore = "a child of the test below"]
+fn child_resized() {
+    let dir = shards();
+    let crop = || Image::new("jpg", RandomResizedCrop::new(24).flip(0.5)).to_f32(Normalise::unit());
+    let build = |ours: Image, grey: Image| {
+        let all = Loader::builder(dir.path()).column("image", ours).column("grey", grey);
+        all.shuffle(Shuffle::Full { seed: 4 }).batch(4).threads(2)
+    };
+    let host = build(crop(), crop().channels(Channels::Grey)).build().unwrap();
+    // Of some pictures more pixels are needed than 40 x 40: the host resizes them.
+    let ours = crop().layout(Layout::Chw).resize_on_device(40);
+    let grey = crop().channels(Channels::Grey).resize_on_device(64);
+    let ours = build(ours, grey).device(Device::cuda(0).unwrap(), 3).build().unwrap();
+    let consumer = Consumer::new();
+    let (mut decoded, mut ready) = (0, 0);
+    for (right, batch) in host.epoch(1).zip(ours.device_epoch(1)) {
+        let (right, batch) = (right.unwrap(), batch.unwrap());
+        batch.ready_on(consumer.stream()).unwrap();
+        for (name, planes) in [("image", 3), ("grey", 1)] {
+            let there = batch.column(name).unwrap();
+            let bytes = consumer.read(there.pointer, there.shape.iter().product::<usize>() * 4);
+            let float = |b: &[u8]| f32::from_le_bytes(b.try_into().unwrap());
+            let made: Vec<f32> = bytes.chunks_exact(4).map(float).collect();
+            let right = right.column(name).unwrap();
+            for (n, &value) in right.elements::<f32>().unwrap().iter().enumerate() {
+                let (row, pixel, channel) = (n / planes / 576, n / planes % 576, n % planes);
+                let apart = (made[(row * planes + channel) * 576 + pixel] - value).abs();
+                // The host rounds to bytes between its two passes.
+                assert!(255.0 * apart < 2.1, "{name}: {apart} in row {row}");
+            }
+        }
+        let rows = batch.host().column("image").unwrap();
+        for head in (0..right.len()).map(|row| &rows.row(row)[..64]) {
+            let head: Head = bytemuck::pod_read_unaligned(head);
+            let whole = head.picture().unwrap().size == Size::new(24, 24);
+            *(if whole { &mut ready } else { &mut decoded }) += 1;
+        }
+    }
+    assert!(decoded > 0 && ready > 0, "{decoded} were resized by the device, {ready} by the host");
+    let both = crop().resize_on_device(40).device_decoder(Share::fixed(1000));
+    let error = Loader::builder(dir.path()).column("image", both).build().unwrap_err();
+    assert!(error.text().contains("does not go together"), "{error}");
+}
+
+#[test]
+fn a_device_cuts_and_resizes_what_the_host_decoded() {
+    let cache = tempfile::tempdir().unwrap();
+    child("child_resized", cache.path(), &[]);
 }

@@ -5,6 +5,7 @@
 //! from the header alone, so that no more is decoded than it needs.
 
 mod asking;
+mod heads;
 mod onto_device;
 mod settings;
 
@@ -90,8 +91,28 @@ impl Image {
         self.write(drawn, pixels, row, finish)
     }
 
-    /// Resizes decoded pixels and writes them into a row.
+    /// Writes decoded pixels into a row, as they are for a device that resizes, or ready.
     fn write(
+        &self,
+        drawn: Drawn,
+        pixels: &Pixels,
+        mut row: Row<'_>,
+        finish: &mut Finish,
+    ) -> Result<()> {
+        if !self.heads {
+            return self.write_ready(drawn, pixels, row, finish);
+        }
+        let channels = self.channels.count();
+        if heads::write_decoded(row.bytes(), &drawn, pixels, channels)? {
+            return Ok(());
+        }
+        let Extent::Fixed(size) = self.transform.extent() else { return Ok(()) };
+        let ready = heads::write_ready(row.bytes(), size, channels)?;
+        self.write_ready(drawn, pixels, Row::fixed(ready), finish)
+    }
+
+    /// Resizes decoded pixels and writes them into a row.
+    fn write_ready(
         &self,
         drawn: Drawn,
         pixels: &Pixels,
@@ -171,8 +192,11 @@ impl Decode for Image {
     fn shape(&self) -> RowShape {
         let dtype = self.elements.dtype();
         let Extent::Fixed(size) = self.transform.extent() else { return RowShape::Variable(dtype) };
-        let (height, width) = (size.height as usize, size.width as usize);
         let channels = self.channels.count();
+        if let (true, Some(side)) = (self.heads, self.decoded) {
+            return RowShape::Fixed(dtype, vec![heads::row_bytes(side, size, channels)]);
+        }
+        let (height, width) = (size.height as usize, size.width as usize);
         RowShape::Fixed(
             dtype,
             match self.layout {

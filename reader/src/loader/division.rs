@@ -61,7 +61,12 @@ impl Division {
             return division;
         }
         for (number, part) in parts.into_iter().enumerate() {
-            let Some(ForDevice { decode, finish, shared }) = part else { continue };
+            let Some(ForDevice { decode, finish, drawn, shared }) = part else { continue };
+            if let Some((size, channels)) = drawn {
+                columns[number].1 = decode;
+                division.makes.push((number, Make::Drawn { finish, size, channels, store: None }));
+                continue;
+            }
             let staged = shared.and_then(|shared| {
                 let of = (number, columns[number].0.as_str());
                 let verifies = on_bad == OnBad::Substitute;

@@ -43,6 +43,14 @@ impl Image {
 
     /// Checks that a device can do what it was asked for.
     pub(super) fn check_device_decoder(&self) -> Result<()> {
+        let fixed = matches!(self.transform.extent(), Extent::Fixed(_));
+        if self.decoded.is_some()
+            && !(fixed && self.filter == Filter::Bilinear && self.share.is_none())
+        {
+            let text = "resize_on_device needs a transform of one output size and Filter::Bilinear, and does not go \
+                        together with device_decoder";
+            return Err(Error::usage(text));
+        }
         if self.share.is_none() || self.shared().is_some() {
             return Ok(());
         }

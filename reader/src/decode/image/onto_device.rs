@@ -19,8 +19,13 @@ pub(super) fn for_device(image: &Image) -> Option<ForDevice> {
     let bytes = Image { elements: Elements::Bytes, layout: Layout::Hwc, ..image.clone() };
     let fixed = matches!(image.transform.extent(), Extent::Fixed(_));
     let shared = image.shared();
+    if let (Some(_), Extent::Fixed(size)) = (image.decoded, image.transform.extent()) {
+        let decode = Arc::new(Image { heads: true, ..bytes });
+        let drawn = Some((size, image.channels.count()));
+        return Some(ForDevice { decode, finish, drawn, shared: None });
+    }
     let gains = fixed && (shared.is_some() || finish != Finish::bytes());
-    gains.then(|| ForDevice { decode: Arc::new(bytes), finish, shared })
+    gains.then(|| ForDevice { decode: Arc::new(bytes), finish, drawn: None, shared })
 }
 
 /// Whole pictures that stay, and what an epoch takes of them.

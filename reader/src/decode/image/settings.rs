@@ -41,6 +41,10 @@ pub struct Image {
     pub(super) reducing_gap: Option<f64>,
     pub(super) stream: u64,
     pub(super) share: Option<Share>,
+    /// Pictures of up to so many pixels squared go to a device as they were decoded.
+    pub(super) decoded: Option<u32>,
+    /// Rows begin with a head, and hold those.
+    pub(super) heads: bool,
 }
 
 impl Image {
@@ -62,6 +66,8 @@ impl Image {
             reducing_gap: Some(2.0),
             stream: 0,
             share: None,
+            decoded: None,
+            heads: false,
         }
     }
 
@@ -128,6 +134,16 @@ impl Image {
     #[must_use]
     pub fn reducing_gap(mut self, gap: Option<f64>) -> Self {
         self.reducing_gap = gap;
+        self
+    }
+
+    /// Where batches go to a device, it cuts and resizes: a picture is decoded no further than it needs, and
+    /// crosses as it is if it has at most `side * side` pixels then; larger ones the host resizes. That
+    /// takes resizing off the host, and costs the link up to so many pixels a row. Only with an output of
+    /// one size and [`Filter::Bilinear`]; not together with [`Image::device_decoder`].
+    #[must_use]
+    pub fn resize_on_device(mut self, side: u32) -> Self {
+        self.decoded = Some(side);
         self
     }
 
