@@ -99,17 +99,14 @@ impl Division {
             return Err(Error::usage(text));
         };
         device.0.prepare()?;
+        let mut staging = Staging::default();
+        if columns.iter().any(|(_, decode)| decode.for_device().is_some_and(|p| p.shared.is_some()))
+        {
+            staging.refused("the data set stays on the device, and is decoded once");
+        }
         let mut plan = Plan::new(residency, columns, samples, &*device.0)?;
         let makes = std::mem::take(&mut plan.makes);
-        Ok((
-            Division {
-                device: Some((device, slots)),
-                makes,
-                warning: None,
-                staging: Staging::default(),
-            },
-            plan,
-        ))
+        Ok((Division { device: Some((device, slots)), makes, warning: None, staging }, plan))
     }
 
     /// Batches that stand on the device or are on their way.

@@ -38,9 +38,9 @@ pub(super) struct Staging {
 }
 
 impl Staging {
-    /// The host decodes all JPEGs, and this is why.
+    /// The host decodes JPEGs that the device might, and this is why.
     pub(super) fn refused(&mut self, why: &str) {
-        let text = || format!("all JPEGs are decoded by the CPU: {why}");
+        let text = || format!("JPEGs are decoded by the CPU: {why}");
         self.warning.get_or_insert_with(text);
     }
 
@@ -76,7 +76,7 @@ impl Staging {
         match begin() {
             Ok(made) => Some(made),
             Err(error) => {
-                self.refused(&error.to_string());
+                self.refused(&error.of_column(name).to_string());
                 None
             }
         }

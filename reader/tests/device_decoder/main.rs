@@ -68,7 +68,7 @@ fn slow_devices_and_slow_consumers_change_nothing() {
 /// Engines write when they are called: memory must not be written that a kernel still reads.
 #[test]
 fn pictures_are_not_written_over_while_a_kernel_reads_them() {
-    child("child_alike", &[("SHARE", "1000"), ("FAKECUDA_DELAY_US", "8000")]);
+    child("child_alike", &[("SHARE", "1000"), ("FAKECUDA_DELAY_US", "3000")]);
 }
 
 #[test]
