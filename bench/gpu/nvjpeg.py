@@ -7,8 +7,9 @@ import torch
 
 import tarflume
 
-#: What `tarflume.Image(device_decoder=)` is given.
-DECODER = "nvjpeg"
+#: What `tarflume.Image(device_decoder=)` is given: all that the device takes, and as many as make both sides finish at
+#: once.
+SHARES = (1.0, "auto")
 
 
 def torchvisions(x, whole):
@@ -45,7 +46,10 @@ def ours(x, **decoder):
         x.place.wait()
         rates.append(x.sizes["decoded"] * batch / (time.perf_counter() - begun))
     del batches
+    stats = loader.stats()
     loader.close()
+    if decoder and stats["warning"]:
+        raise RuntimeError(f"CPU alone: {stats['warning']}")
     return rates[1:]
 
 
@@ -64,5 +68,8 @@ def part(x, say):
     tried(say, "torchvision, decode_jpeg(list), then RandomResizedCrop and flip, one by one",
           lambda: torchvisions(x, False))
     tried(say, "tarflume, decoded on the host, RandomResizedCrop and flip", lambda: ours(x))
-    tried(say, "tarflume, decoded on the device, RandomResizedCrop and flip",
-          lambda: ours(x, device_decoder=DECODER), ("unexpected keyword", "takes no device_decoder"))
+    for share in SHARES:
+        tried(say, f"tarflume, device_decoder={share}, RandomResizedCrop and flip",
+              lambda share=share: ours(x, device_decoder=share), ("unexpected keyword", "CPU alone"))
+    tried(say, "tarflume, decoded on the host, resize_on_device=448",
+          lambda: ours(x, resize_on_device=448), ("unexpected keyword",))

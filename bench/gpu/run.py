@@ -65,7 +65,8 @@ def environment(x, work):
     env = os.environ | {"PYTHONPATH": os.pathsep.join(package(x.kit, work) + [given] * bool(given))}
     if x.dry:
         played = x.driver.resolve()
-        env |= {"LD_LIBRARY_PATH": str(played), "TARFLUME_NVRTC": str(played / "libnvrtc.so")}
+        env |= {"LD_LIBRARY_PATH": str(played), "TARFLUME_NVRTC": str(played / "libnvrtc.so"),
+                "TARFLUME_NVJPEG": str(played / "libnvjpeg.so.13")}
     return env
 
 

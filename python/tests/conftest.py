@@ -51,7 +51,8 @@ def shards(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
 def driver(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
     """A folder with the CUDA driver that fixtures/cuda plays: for LD_LIBRARY_PATH."""
     out = tmp_path_factory.mktemp("cuda")
-    subprocess.run(["bash", ROOT / "fixtures" / "cuda" / "build.sh", out, "driver"], check=True, capture_output=True)
+    for what in ("driver", "nvjpeg"):
+        subprocess.run(["bash", ROOT / "fixtures" / "cuda" / "build.sh", out, what], check=True, capture_output=True)
     return out
 
 

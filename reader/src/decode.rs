@@ -26,25 +26,24 @@ pub mod random;
 pub mod random_crop;
 pub mod raw;
 pub mod resize;
+mod scratch;
 pub mod sequence;
 pub(crate) mod stored;
 pub mod text;
 mod turn;
 
-use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
 
 use self::asked::Asked;
-use self::blocks::Blocks;
-use self::calls::Calls;
 use self::geometry::{Size, Transform};
 use crate::column::{Row, RowShape};
 use crate::device::finish::Finish;
 use crate::device::head::Format;
 use crate::device::share::Share;
 use crate::error::Result;
+
+pub use self::scratch::{Memory, Scratch};
 
 /// Turns a sample into one row of one column.
 ///
@@ -281,149 +280,5 @@ impl<'a> Sample<'a> {
 impl fmt::Debug for Sample<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Sample({}, {})", self.ordinal, String::from_utf8_lossy(self.key))
-    }
-}
-
-/// Grants memory to decoders, so that all of them together stay within the loader's bound.
-pub trait Memory: Send + Sync {
-    /// Waits until `bytes` more may be taken beside the `held` ones that the caller has.
-    ///
-    /// # Errors
-    /// [`crate::ErrorKind::Limit`]: so much is never granted; the text says how to raise the bound.
-    fn take(&self, held: u64, bytes: u64) -> Result<()>;
-    /// Gives back what was taken.
-    fn give(&self, bytes: u64);
-}
-
-/// What a thread keeps between samples: one value of each type that is asked for.
-#[derive(Default)]
-pub struct Scratch {
-    kept: Vec<Box<dyn Any + Send>>,
-    memory: Option<Arc<dyn Memory>>,
-    reserved: u64,
-    /// What the next reservation of this sample takes in addition.
-    beside: u64,
-    refused: bool,
-    /// What was spared of JPEGs since it was asked.
-    pub(crate) blocks: Blocks,
-    /// What the user's functions cost since it was asked.
-    pub(crate) calls: Calls,
-}
-
-impl Scratch {
-    /// A buffer of more bytes than this must not be kept between samples: one huge sample would
-    /// otherwise hold its memory until the end.
-    pub const KEEP: usize = 8 << 20;
-
-    /// A scratch whose reservations are granted by `memory`.
-    pub fn with_memory(memory: Arc<dyn Memory>) -> Scratch {
-        Scratch { memory: Some(memory), ..Scratch::default() }
-    }
-
-    /// To be called before a sample needs `bytes` bytes of memory beside its row; waits until the
-    /// loader's bound allows them. They count until the sample is done.
-    ///
-    /// # Errors
-    /// [`crate::ErrorKind::Limit`]: the bound is too small for this sample.
-    pub fn reserve(&mut self, bytes: u64) -> Result<()> {
-        let bytes = bytes.saturating_add(std::mem::take(&mut self.beside));
-        if let Some(memory) = &self.memory {
-            memory.take(self.reserved, bytes).inspect_err(|_| self.refused = true)?;
-            self.reserved += bytes;
-        }
-        Ok(())
-    }
-
-    /// For a decoder that stands around another one, before it has that one decode: `bytes` more are
-    /// reserved together with what the inner one asks for. Whoever says this calls
-    /// [`Scratch::reserve_beside`] afterwards, as the inner one may ask for nothing.
-    pub fn beside(&mut self, bytes: u64) {
-        self.beside = self.beside.saturating_add(bytes);
-    }
-
-    /// Reserves what was said by [`Scratch::beside`], unless that was done.
-    ///
-    /// # Errors
-    /// [`crate::ErrorKind::Limit`]: the bound is too small for this sample.
-    pub fn reserve_beside(&mut self) -> Result<()> {
-        if self.beside == 0 { Ok(()) } else { self.reserve(0) }
-    }
-
-    /// Counts one call of a function that the user handed in: how long it waited to be let in, and how
-    /// long it took. Shown by the loader's statistics.
-    pub fn called(&mut self, waiting: Duration, busy: Duration) {
-        self.calls += Calls { count: 1, busy, waiting };
-    }
-
-    /// The sample is done: gives back what was reserved.
-    pub fn release(&mut self) {
-        self.beside = 0;
-        if let Some(memory) = &self.memory {
-            memory.give(std::mem::take(&mut self.reserved));
-        }
-    }
-
-    /// True if a reservation was refused since this was asked last: then it is the bound that a sample
-    /// can't be decoded in, and no fault of the sample.
-    #[must_use]
-    pub(crate) fn take_refusal(&mut self) -> bool {
-        std::mem::take(&mut self.refused)
-    }
-
-    /// The value of type `T`, made by `Default` when it is first asked for.
-    pub fn get<T: Any + Send + Default>(&mut self) -> &mut T {
-        let at = match self.kept.iter().position(|value| value.is::<T>()) {
-            Some(at) => at,
-            None => {
-                self.kept.push(Box::new(T::default()));
-                self.kept.len() - 1
-            }
-        };
-        #[allow(clippy::expect_used)] // just found or just pushed
-        self.kept[at].downcast_mut().expect("the value of this type")
-    }
-}
-
-impl fmt::Debug for Scratch {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Scratch({} values)", self.kept.len())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::sync::Mutex;
-
-    use super::*;
-
-    /// Notes what was taken, as (held, bytes).
-    #[derive(Default)]
-    struct Noted(Mutex<Vec<(u64, u64)>>);
-
-    impl Memory for Noted {
-        fn take(&self, held: u64, bytes: u64) -> Result<()> {
-            self.0.lock().unwrap().push((held, bytes));
-            Ok(())
-        }
-        fn give(&self, _: u64) {}
-    }
-
-    #[test]
-    fn what_stands_beside_is_reserved_once_and_with_the_rest() {
-        let noted = Arc::new(Noted::default());
-        let mut scratch = Scratch::with_memory(noted.clone());
-        for inner in [Some(100), None] {
-            scratch.beside(3);
-            scratch.beside(4);
-            if let Some(bytes) = inner {
-                scratch.reserve(bytes).unwrap();
-            }
-            scratch.reserve_beside().unwrap();
-            scratch.release();
-        }
-        scratch.beside(9);
-        scratch.release();
-        scratch.reserve_beside().unwrap();
-        assert_eq!(*noted.0.lock().unwrap(), [(0, 107), (0, 7)]);
     }
 }
