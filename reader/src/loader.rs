@@ -2,8 +2,9 @@
 //!
 //! Floors: `bound bad caught stats` (words) < `gathered` < `recipe` (columns) < `job` < `flow` (the line of
 //! batches) < `labour feed stream_labour stream_feed` (what is done in it) < `taking` (who takes them) <
-//! `staging` (which JPEGs a device decodes) < `division` < `inner` < `decoding epoch device_epoch` < `builder` <
-//! `stream_loader` < `stream_builder`, and this file above them.
+//! `residency` (words) < `resident staging` (what a device keeps, which JPEGs it decodes) < `division` < `inner` <
+//! `decoding epoch device_epoch` < `filling` < `builder` < `building` < `stream_loader` < `stream_builder`, and this
+//! file above them.
 
 mod account;
 mod bad;
