@@ -110,11 +110,19 @@ impl Loader {
     /// `load_state_dict` and if the state is of that epoch, from where it was taken.
     fn epoch(&self, py: Python<'_>, epoch: u64) -> PyResult<Epoch> {
         let inner = self.inner(py)?;
+        fill(py, &inner, None)?;
         let running = py.detach(|| match self.settings.device {
             Some(_) => Running::Device(inner.device_epoch(epoch)),
             None => Running::Host(inner.epoch(epoch)),
         });
         Ok(Epoch::new(running, self.settings.texts.clone()))
+    }
+
+    /// Brings a data set that stays on a GPU there, as the first epoch does: `progress(samples there, all)` is
+    /// called now and then. Without `resident=` this does nothing.
+    #[pyo3(signature = (progress = None))]
+    fn fill(&self, py: Python<'_>, progress: Option<Py<PyAny>>) -> PyResult<()> {
+        fill(py, &*self.inner(py)?, progress.as_ref())
     }
 
     /// The epoch to go on with: 0, or that of the loaded state, or the one that is running.
@@ -230,6 +238,25 @@ impl Drop for Loader {
 }
 
 /// The numbers of `Stats`, in seconds, bytes and shares.
+/// Brings what stays on a GPU there, unless that was done; Ctrl-C ends it.
+fn fill(py: Python<'_>, loader: &tarflume::Loader, progress: Option<&Py<PyAny>>) -> PyResult<()> {
+    let all = loader.resident().map_or(0, |fit| fit.samples);
+    let mut raised = None;
+    let told = |there: u64| {
+        Python::attach(|py| {
+            py.check_signals()?;
+            progress.map_or(Ok(()), |tell| tell.call1(py, (there, all)).map(drop))
+        })
+    };
+    let filled = py.detach(|| {
+        loader.fill(|there| {
+            raised = told(there).err();
+            raised.is_none()
+        })
+    });
+    raised.map_or_else(|| filled.map(|_| ()).or_raise(py), Err)
+}
+
 fn facts<'py>(py: Python<'py>, stats: &Stats) -> PyResult<Bound<'py, PyDict>> {
     let facts = PyDict::new(py);
     facts.set_item("threads", stats.threads)?;

@@ -222,6 +222,17 @@ def test_a_data_set_stays_on_the_gpu(driver, shards, tmp_path):
                 apart = np.abs(read(batch["image"]) - host["image"].numpy())
                 assert apart.mean() < 0.02 and apart.max() < 0.1, (apart.mean(), apart.max())
         halved = loader(image=image, device="cuda", resident=tarflume.Resident("64MiB", side=128, format="yuv420"))
+        told = []
+        def stop(there, all):
+            told.append((there, all))
+            if there >= 30: raise KeyboardInterrupt
+        try:
+            halved.fill(stop)
+        except KeyboardInterrupt:
+            assert told == [(0, 100), (10, 100), (20, 100), (30, 100)], told
+        else:
+            raise AssertionError
+        halved.fill()
         assert halved.resident["bytes"] < 0.6 * ours.resident["bytes"]
         next(halved.epoch(0))
         assert loader().resident is None

@@ -174,6 +174,16 @@ impl Loader {
         self.inner.resident.as_ref().map(|(fit, _)| fit)
     }
 
+    /// Brings a data set that stays on a device there, as the first [`Loader::device_epoch`] does. `goes_on` is
+    /// asked between batches, and told how many samples are there; if it says no, this ends with false, and
+    /// the next call begins anew.
+    ///
+    /// # Errors
+    /// A sample that can't be read, if that is an error; the device's.
+    pub fn fill(&self, mut goes_on: impl FnMut(u64) -> bool) -> Result<bool> {
+        self.inner.fill(&mut goes_on)
+    }
+
     /// The order of its samples.
     pub fn order(&self) -> &Order {
         &self.inner.order

@@ -187,6 +187,15 @@ fn child_resumed() {
     let device = Device::cuda(0).unwrap();
     let build = || builder(dir.path()).device(device.clone(), 2).resident(residency());
     let (whole, consumer) = (build().build().unwrap(), Consumer::new());
+    // Ended in the middle, it begins anew.
+    let mut asked = 0;
+    let goes_on = |there| {
+        assert_eq!(there, 4 * asked);
+        asked += 1;
+        asked < 3
+    };
+    assert!(!whole.fill(goes_on).unwrap());
+    assert!(whole.fill(|_| true).unwrap() && whole.fill(|_| false).unwrap());
     let right: Vec<_> =
         whole.device_epoch(1).map(|b| read(&consumer, &b.unwrap(), "image")).collect();
     let begun = build().build().unwrap();

@@ -118,7 +118,7 @@ impl LoaderBuilder {
         let inner = once.inner()?;
         let Some(driver) = driver else { return Ok((division, None)) };
         let filling = Filling::new(plan, driver, dataset.len(), inner);
-        Ok((division, Some((fit, Box::new(move || filling.fill())))))
+        Ok((division, Some((fit, Box::new(move |goes_on| filling.fill(goes_on))))))
     }
 
     /// A loader of every sample that may come, once, in order. It has no columns yet.

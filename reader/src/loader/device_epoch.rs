@@ -34,7 +34,7 @@ pub struct DeviceEpoch {
 impl DeviceEpoch {
     pub(super) fn begin(inner: Arc<Inner>, epoch: u64) -> DeviceEpoch {
         let here = inner.pool.process().expect();
-        let begun = here.and_then(|()| inner.fill()).and_then(|()| inner.begin(epoch));
+        let begun = here.and_then(|()| inner.fill(&mut |_| true)).and_then(|_| inner.begin(epoch));
         let (flow, steps, all_bad) = match begun {
             Ok((flow, steps, whole)) => (Ok(flow), steps, whole),
             Err(error) => (Err(error), 0, false),

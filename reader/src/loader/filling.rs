@@ -37,13 +37,14 @@ impl Filling {
         Filling { columns, rows, driver, samples, inner }
     }
 
-    /// Fills the stores, unless that was done.
+    /// Fills the stores, unless that was done; false if `goes_on`, which is asked between batches and told
+    /// how many samples are there, said no.
     ///
     /// # Errors
-    /// The loader's, and the device's. The next call begins anew.
-    pub(super) fn fill(&self) -> Result<()> {
+    /// The loader's, and the device's. The next call begins anew, as after a no.
+    pub(super) fn fill(&self, goes_on: &mut dyn FnMut(u64) -> bool) -> Result<bool> {
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(from) = &*inner else { return Ok(()) };
+        let Some(from) = &*inner else { return Ok(true) };
         for column in &self.columns {
             if column.store.store().rows == 0 {
                 column.store.allocate(&self.driver).map_err(|e| e.of_column(&column.name))?;
@@ -51,6 +52,9 @@ impl Filling {
         }
         let (mut ordinals, mut sizes) = (Vec::new(), vec![Vec::new(); self.columns.len()]);
         for batch in DeviceEpoch::begin(from.clone(), 0) {
+            if !goes_on(ordinals.len() as u64) {
+                return Ok(false);
+            }
             self.keep(&batch?, &mut ordinals, &mut sizes)?;
         }
         self.rows.fill(self.samples, ordinals.into_iter().zip(0..));
@@ -60,7 +64,7 @@ impl Filling {
             }
         }
         *inner = None;
-        Ok(())
+        Ok(true)
     }
 
     /// Copies a batch's rows behind those that were kept before.

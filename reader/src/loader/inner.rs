@@ -26,8 +26,8 @@ pub(crate) struct Progress {
     pub(crate) position: u64,
 }
 
-/// Fills what stays on the device, unless that was done.
-pub(crate) type Fill = Box<dyn Fn() -> Result<()> + Send + Sync>;
+/// Fills what stays on the device, unless that was done; false if what it asks between batches said no.
+pub(crate) type Fill = Box<dyn Fn(&mut dyn FnMut(u64) -> bool) -> Result<bool> + Send + Sync>;
 
 /// What a loader and its epochs share.
 pub(crate) struct Inner {
@@ -70,9 +70,9 @@ impl Inner {
         self.progress.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Has what stays on the device brought there.
-    pub(crate) fn fill(&self) -> Result<()> {
-        self.resident.as_ref().map_or(Ok(()), |(_, fill)| fill())
+    /// Has what stays on the device brought there; false if `goes_on` said no.
+    pub(crate) fn fill(&self, goes_on: &mut dyn FnMut(u64) -> bool) -> Result<bool> {
+        self.resident.as_ref().map_or(Ok(true), |(_, fill)| fill(goes_on))
     }
 
     pub(crate) fn steps(&self, position: u64) -> Result<Steps> {

@@ -84,7 +84,8 @@ impl Stats {
             ),
             Bottleneck::Upload => format!(
                 "Copying to the device is what everything waits for: the consumer waited {starved} of its \
-                 time, and a copy was under way {} of it. Send uint8 and convert there, or smaller pictures.",
+                 time, and a copy was under way {} of it. Send smaller pictures, leave resize_on_device out, or \
+                 keep the data set on the device (`resident`).",
                 percent(share(self.busy("upload"), self.running.as_secs_f64()))
             ),
             Bottleneck::Decoder => format!(
