@@ -71,13 +71,22 @@ impl Loader {
     }
 
     fn begin(&self, py: Python<'_>, state: Option<LoaderState>) -> PyResult<()> {
-        let made = py.detach(|| {
-            let mut builder = self.settings.builder();
-            if let Some(state) = state {
-                builder = builder.resume(state);
+        let build = |state: Option<LoaderState>| {
+            let builder = self.settings.builder();
+            match state {
+                Some(state) => builder.resume(state).build(),
+                None => builder.build(),
             }
-            let made = Arc::new(builder.build()?);
-            let before = self.held().replace(made);
+        };
+        let made = py.detach(|| {
+            // There is no room for two data sets that stay on a device.
+            let before = self.settings.resident.as_ref().and_then(|_| self.held().take());
+            let kept = before.map(|before| before.state());
+            let made = build(state);
+            if let (Err(_), Some(kept)) = (&made, kept) {
+                *self.held() = Some(Arc::new(build(Some(kept))?));
+            }
+            let before = self.held().replace(Arc::new(made?));
             drop(before);
             Ok(())
         });

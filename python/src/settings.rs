@@ -27,7 +27,7 @@ pub(crate) struct Settings {
     datasets: Vec<(Dataset, Option<u64>)>,
     /// With the slots there.
     pub(crate) device: Option<(Device, usize)>,
-    resident: Option<Residency>,
+    pub(crate) resident: Option<Residency>,
     columns: Vec<(String, Arc<dyn Decode>)>,
     /// Columns of text.
     pub(crate) texts: Arc<[String]>,

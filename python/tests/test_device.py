@@ -233,6 +233,17 @@ def test_a_data_set_stays_on_the_gpu(driver, shards, tmp_path):
         else:
             raise AssertionError
         halved.fill()
+        first = next(halved.epoch(0))["key"]
+        state = halved.state_dict()
+        halved.load_state_dict(state)
+        assert next(halved.epoch(0))["key"] != first
+        try:
+            halved.load_state_dict(loader(image=image, seed=4).state_dict())
+        except tarflume.Error:
+            pass
+        else:
+            raise AssertionError
+        assert len(list(halved.epoch(0))) == 9  # where it was
         assert halved.resident["bytes"] < 0.6 * ours.resident["bytes"]
         next(halved.epoch(0))
         assert loader().resident is None

@@ -160,6 +160,15 @@ class Loader:
         """Samples of an epoch, on all ranks together."""
         return self._loader.samples
 
+    @property
+    def resident(self) -> dict[str, int] | None:
+        """What the data set takes of the GPU's memory, in bytes; None if it does not stay there."""
+        return self._loader.resident
+
+    def fill(self, progress: Callable[[int, int], object] | None = None) -> None:
+        """Brings a data set that stays on a GPU there, as the first epoch does; `progress(samples there, all)`."""
+        self._placed().fill(progress)
+
     def stats(self) -> Stats:
         """Where the time goes: a dict that prints as a table."""
         return self._loader.stats()
