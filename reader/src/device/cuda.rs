@@ -4,7 +4,7 @@
 //! - contexts, streams and events that are handed to the driver are alive: the stream and all events are
 //!   this value's own, found by number in tables that are emptied when it is dropped; the consumer's
 //!   streams are alive by the promise of `Stream::raw`;
-//! - a copy reads its batch until it is done: the batch is kept in `flying` until the event behind the
+//! - a copy reads its batch until it is done: the batch is kept in `flights` until the event behind the
 //!   copy is reached, and for ever if the device says neither yes nor no;
 //! - device memory is only ever a number here.
 //!
@@ -13,11 +13,12 @@
 #![allow(unsafe_code)]
 
 mod context;
+mod flights;
 mod kernels;
 mod nvrtc;
 mod pinned;
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::HashSet;
 use std::fmt;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -25,11 +26,12 @@ use std::time::Duration;
 
 use cudarc::driver::{CudaContext, DriverError, result, sys};
 
-use self::context::{Words, bus, enter};
+use self::context::{Words, bus, enter, is_driver_there};
+use self::flights::{Flight, Flights};
 use self::kernels::Kernels;
 use self::pinned::Pinned;
 use super::decoder::{Abilities, Compressed, Verdict};
-use super::driver::{Copied, Driver, Mark, Memory, On, Told};
+use super::driver::{Driver, Mark, Memory, On, Told};
 use super::launch::Launch;
 use super::libraries::Libraries;
 use super::numa;
@@ -49,22 +51,13 @@ pub(super) struct Cuda {
     stream: usize,
     /// The handles of all events that are ours.
     marks: Mutex<HashSet<u64>>,
-    flying: Mutex<VecDeque<Flight>>,
-    /// Pairs of timed events that no copy uses.
-    spare: Mutex<Vec<[u64; 2]>>,
+    flights: Flights,
     near: Vec<usize>,
     libraries: Libraries,
     kernels: OnceLock<Kernels>,
     nvjpeg: OnceLock<Nvjpeg>,
     warning: Mutex<Option<String>>,
     process: u32,
-}
-
-/// A copy that may not be done.
-struct Flight {
-    batch: Arc<Batch>,
-    times: [u64; 2],
-    told: Told,
 }
 
 fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -75,21 +68,12 @@ fn event(mark: u64) -> sys::CUevent {
     mark as usize as sys::CUevent
 }
 
-/// Whether there is a driver. Asked of the system, not of cudarc: that has an answer only where nothing else
-/// in the program (candle) has it linked with the driver instead of looking for it.
-fn is_present() -> bool {
-    ["libcuda.so", "libcuda.so.1"].iter().any(|name| {
-        // SAFETY: what runs when it is loaded is NVIDIA's own, as it would be by `CudaContext::new`.
-        unsafe { libloading::Library::new(*name) }.is_ok()
-    })
-}
-
 impl Cuda {
     /// # Errors
     /// [`ErrorKind::Device`]: no driver, no such device.
     pub(super) fn open(ordinal: usize, libraries: Libraries) -> Result<Cuda> {
         let refused = |what: &str| Error::new(ErrorKind::Device, format!("cuda:{ordinal}: {what}"));
-        if !is_present() {
+        if !is_driver_there() {
             return Err(refused(
                 "there is no NVIDIA driver on this machine (libcuda.so was not found); leave the device \
                  out to have batches in host memory",
@@ -110,8 +94,7 @@ impl Cuda {
             context,
             stream: stream as usize,
             marks: Mutex::default(),
-            flying: Mutex::default(),
-            spare: Mutex::default(),
+            flights: Flights::default(),
             near,
             libraries,
             kernels: OnceLock::new(),
@@ -170,7 +153,7 @@ impl Cuda {
     }
 
     fn times(&self) -> Result<[u64; 2]> {
-        if let Some(times) = held(&self.spare).pop() {
+        if let Some(times) = self.flights.spare() {
             return Ok(times);
         }
         let timed = sys::CUevent_flags::CU_EVENT_DEFAULT;
@@ -321,18 +304,15 @@ impl Driver for Cuda {
             self.record(times[0], On::Copying)?;
             self.call("copying a batch", || {
                 // SAFETY: the bytes stay and nobody writes them (the batch is sealed and kept in
-                // `flying`); the driver checks the address on the device.
+                // `flights`); the driver checks the address on the device.
                 unsafe { result::memcpy_htod_async(to.0, bytes, self.stream(On::Copying)) }
             })?;
             self.record(times[1], On::Copying)
         };
         let done = put();
         if done.is_ok() {
-            held(&self.flying).push_back(Flight {
-                batch: batch.clone(),
-                times,
-                told: told.clone(),
-            });
+            let (batch, told) = (batch.clone(), told.clone());
+            self.flights.begun(Flight { batch, times, told });
         } else {
             // Whether the device still reads it nobody can say.
             std::mem::forget(batch.clone());
@@ -352,16 +332,7 @@ impl Driver for Cuda {
     }
 
     fn reap(&self) {
-        let mut landed = Vec::new();
-        let mut flying = held(&self.flying);
-        while let Some(time) = flying.front().and_then(|flight| self.time(flight)) {
-            landed.extend(flying.pop_front().map(|flight| (flight, time)));
-        }
-        drop(flying);
-        for (Flight { batch, times, told }, time) in landed {
-            held(&self.spare).push(times);
-            told(Copied { time, bytes: batch.fixed().len() as u64 });
-        }
+        self.flights.land(|flight| self.time(flight));
     }
 
     fn is_elsewhere(&self) -> bool {
@@ -377,8 +348,7 @@ impl Drop for Cuda {
     fn drop(&mut self) {
         if self.is_elsewhere() {
             // Locks may be held for ever, and what they guard is the other process's.
-            let flying = self.flying.get_mut().unwrap_or_else(PoisonError::into_inner);
-            std::mem::take(flying).into_iter().for_each(std::mem::forget);
+            self.flights.forget();
             std::mem::forget((self.kernels.take(), self.nvjpeg.take()));
             return;
         }
@@ -388,7 +358,7 @@ impl Drop for Cuda {
             unsafe { result::stream::synchronize(stream) }
         });
         if done.is_err() {
-            held(&self.flying).drain(..).for_each(std::mem::forget);
+            self.flights.forget();
             std::mem::forget((self.kernels.take(), self.nvjpeg.take()));
             return;
         }

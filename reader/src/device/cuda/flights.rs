@@ -1,0 +1,62 @@
+//! `Flights`: copies that may not be done, with the batches that they read. A batch is kept until its copy is
+//! seen to be done, and for ever if the device says neither yes nor no.
+
+use std::collections::VecDeque;
+use std::mem;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use crate::batch::Batch;
+use crate::device::driver::{Copied, Told};
+
+/// A copy that may not be done.
+pub(super) struct Flight {
+    pub(super) batch: Arc<Batch>,
+    /// Timed events before and behind it.
+    pub(super) times: [u64; 2],
+    pub(super) told: Told,
+}
+
+/// Those of a device, in the order of its stream.
+#[derive(Default)]
+pub(super) struct Flights {
+    flying: Mutex<VecDeque<Flight>>,
+    /// Pairs of timed events that no copy uses.
+    spare: Mutex<Vec<[u64; 2]>>,
+}
+
+fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Flights {
+    /// Events that an earlier copy is done with.
+    pub(super) fn spare(&self) -> Option<[u64; 2]> {
+        held(&self.spare).pop()
+    }
+
+    /// A copy is on its way.
+    pub(super) fn begun(&self, flight: Flight) {
+        held(&self.flying).push_back(flight);
+    }
+
+    /// Lets go of the batches whose copies are done, as `time` says of each, and tells of them.
+    pub(super) fn land(&self, time: impl Fn(&Flight) -> Option<Duration>) {
+        let mut landed = Vec::new();
+        let mut flying = held(&self.flying);
+        while let Some(time) = flying.front().and_then(&time) {
+            landed.extend(flying.pop_front().map(|flight| (flight, time)));
+        }
+        drop(flying);
+        for (Flight { batch, times, told }, time) in landed {
+            held(&self.spare).push(times);
+            told(Copied { time, bytes: batch.fixed().len() as u64 });
+        }
+    }
+
+    /// Keeps all batches for ever. Takes no lock: in a process that was forked nobody may give it back.
+    pub(super) fn forget(&mut self) {
+        let flying = self.flying.get_mut().unwrap_or_else(PoisonError::into_inner);
+        mem::take(flying).into_iter().for_each(mem::forget);
+    }
+}
