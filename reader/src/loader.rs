@@ -24,6 +24,8 @@ mod inner;
 mod job;
 mod labour;
 mod meter;
+mod recalled;
+mod recalling;
 mod recipe;
 mod residency;
 mod resident;
