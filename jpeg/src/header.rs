@@ -182,6 +182,11 @@ impl Header {
         self.baseline
     }
 
+    /// Whether its codes begin anew at restart markers.
+    pub fn has_restarts(&self) -> bool {
+        self.restart > 0
+    }
+
     /// Whether three components are luma and two of colour, and not red, green and blue.
     pub fn is_luma_first(&self) -> bool {
         self.ycc

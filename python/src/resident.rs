@@ -13,7 +13,8 @@ use crate::errors::{OrRaise, usage};
 /// `budget` is the most memory for it, as "100GiB"; if the data set does not fit, making the loader says
 /// so. Pictures stay whole, in their own shape, with at most `side * side` pixels, and every epoch cuts
 /// its own crops out of them; `format="yuv420"` keeps them in half the bytes, with colours at half the
-/// resolution, as most JPEGs have them. Columns of texts and raw files are read as ever.
+/// resolution, as most JPEGs have them; `format="jpeg"` keeps the JPEGs, which the GPU decodes for each
+/// batch. Columns of texts and raw files are read as ever.
 #[pyclass(frozen, module = "tarflume")]
 pub struct Resident(Residency, Again);
 
@@ -27,8 +28,11 @@ impl Resident {
         let residency = match format {
             "rgb" => residency,
             "yuv420" => residency.yuv420(),
+            "jpeg" => residency.compressed(),
             other => {
-                let text = format!("format={other:?} is not known; there are \"rgb\", \"yuv420\"");
+                let text = format!(
+                    "format={other:?} is not known; there are \"rgb\", \"yuv420\", \"jpeg\""
+                );
                 return Err(usage(py, text));
             }
         };
@@ -63,6 +67,7 @@ pub(crate) fn fit<'py>(py: Python<'py>, fit: &Fit) -> PyResult<Bound<'py, PyDict
     for (name, number) in [
         ("samples", fit.samples),
         ("sample_bytes", fit.sample_bytes),
+        ("jpeg_bytes", fit.jpeg_bytes),
         ("bytes", fit.bytes()),
         ("budget", fit.budget),
         ("free", fit.free),

@@ -203,7 +203,7 @@ class RandomResizedCrop:
 class Resident:
     """Keeps the data set in the memory of the GPU that batches go to, in at most `budget` bytes ("100GiB")."""
 
-    def __new__(cls, budget: str, *, side: int = 256, format: Literal["rgb", "yuv420"] = "rgb") -> Self: ...
+    def __new__(cls, budget: str, *, side: int = 256, format: Literal["rgb", "yuv420", "jpeg"] = "rgb") -> Self: ...
 
 @final
 class Resize:

@@ -259,6 +259,20 @@ def test_a_data_set_stays_on_the_gpu(driver, shards, tmp_path):
     """, XDG_CACHE_HOME=str(tmp_path))
 
 
+def test_a_data_set_stays_on_the_gpu_as_jpegs(driver, shards, tmp_path):
+    run(driver, shards, """
+        crop = tarflume.RandomResizedCrop(16, flip=0.5)
+        image = tarflume.Image(crop, dtype="float32", mean=[0] * 3, std=[1] * 3)
+        ours = loader(image=image, device="cuda", resident=tarflume.Resident("64MiB", format="jpeg"))
+        assert 0 < ours.resident["jpeg_bytes"] < ours.resident["bytes"], ours.resident
+        for epoch in (0, 1):
+            for host, batch in zip(loader(image=image).epoch(epoch), ours.epoch(epoch), strict=True):
+                np.testing.assert_array_equal(read(batch["label"]), host["label"].numpy())
+                apart = np.abs(read(batch["image"]) - host["image"].numpy())
+                assert apart.mean() < 0.01 and apart.max() < 0.06, (apart.mean(), apart.max())
+    """, XDG_CACHE_HOME=str(tmp_path), TARFLUME_NVJPEG=str(driver / "libnvjpeg.so.13"))
+
+
 def test_the_gpu_resizes_and_decodes_its_share(driver, shards, tmp_path):
     run(driver, shards, """
         import pickle

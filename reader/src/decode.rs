@@ -7,6 +7,7 @@ pub(crate) mod asked;
 pub mod blocks;
 pub mod calls;
 pub mod class;
+pub(crate) mod compressed;
 mod drawing;
 pub mod fixed_crop;
 mod formats;
@@ -195,6 +196,15 @@ pub struct ForResident {
     pub channels: usize,
     /// What becomes of it.
     pub finish: Finish,
+    /// How it may stay as a JPEG; none if it can't.
+    pub jpeg: Option<AsJpeg>,
+}
+
+/// JPEGs that may stay as they are.
+pub struct AsJpeg {
+    /// Of whole pictures.
+    pub(crate) asks: Arc<dyn Asks>,
+    pub(crate) gap: Option<f64>,
 }
 
 /// One decoder in several loaders, or one whose type was decided at run time.

@@ -25,6 +25,8 @@ mod inner;
 mod job;
 mod labour;
 mod meter;
+mod recalled;
+mod recalling;
 mod recipe;
 mod residency;
 mod resident;

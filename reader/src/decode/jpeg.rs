@@ -50,21 +50,11 @@ impl<'a> Jpeg<'a> {
     /// What must be decoded for a placement on the stored picture, if the pixels that are left must
     /// be `gap` times those of the output in both directions; none: at full scale.
     pub(super) fn view(&self, placement: &Placement, gap: Option<f64>) -> View {
-        let Placement { cut, size, .. } = *placement;
-        let least = |output: u32, gap: f64| (f64::from(output) * gap).ceil() as u32;
-        let scale = gap.map_or(Scale::Full, |gap| {
-            let from = (cut.size.width, cut.size.height);
-            Scale::at_least(from, (least(size.width, gap), least(size.height, gap)))
-        });
-        let (width, height) = scale.of(self.header.width(), self.header.height());
-        let across = 1u32 << scale as u32;
-        let span = |from: u32, length: u32, all: u32| {
-            let first = from / across;
-            (first, (from + length).div_ceil(across).min(all) - first)
-        };
-        let (left, columns) = span(cut.left, cut.size.width, width);
-        let (top, rows) = span(cut.top, cut.size.height, height);
-        View { scale, region: Region { left, top, width: columns, height: rows } }
+        view(self.stored(), placement, gap)
+    }
+
+    fn stored(&self) -> Size {
+        Size::new(self.header.width(), self.header.height())
     }
 
     pub(super) fn is_grey(&self) -> bool {
@@ -73,11 +63,7 @@ impl<'a> Jpeg<'a> {
 
     /// The same of a decoder that makes the whole picture.
     pub(super) fn asked(&self, placement: &Placement, gap: Option<f64>) -> Asked {
-        let View { scale, .. } = self.view(placement, gap);
-        let (width, height) = scale.of(self.header.width(), self.header.height());
-        let whole = View { scale, region: Region { left: 0, top: 0, width, height } };
-        let Placement { area, flip, .. } = whole.place(placement);
-        Asked { scale, size: Size::new(width, height), area, flip }
+        asked(self.stored(), placement, gap)
     }
 
     /// The most memory that decoding takes beside the JPEG, in bytes.
@@ -116,6 +102,34 @@ impl<'a> Jpeg<'a> {
             output: &mut pixels.bytes,
         })
     }
+}
+
+/// What must be decoded for a placement on a picture of this size as it is stored.
+fn view(stored: Size, placement: &Placement, gap: Option<f64>) -> View {
+    let Placement { cut, size, .. } = *placement;
+    let least = |output: u32, gap: f64| (f64::from(output) * gap).ceil() as u32;
+    let scale = gap.map_or(Scale::Full, |gap| {
+        let from = (cut.size.width, cut.size.height);
+        Scale::at_least(from, (least(size.width, gap), least(size.height, gap)))
+    });
+    let (width, height) = scale.of(stored.width, stored.height);
+    let across = 1u32 << scale as u32;
+    let span = |from: u32, length: u32, all: u32| {
+        let first = from / across;
+        (first, (from + length).div_ceil(across).min(all) - first)
+    };
+    let (left, columns) = span(cut.left, cut.size.width, width);
+    let (top, rows) = span(cut.top, cut.size.height, height);
+    View { scale, region: Region { left, top, width: columns, height: rows } }
+}
+
+/// What is wanted of a JPEG of this size as it is stored, by a decoder that makes the whole picture.
+pub(super) fn asked(stored: Size, placement: &Placement, gap: Option<f64>) -> Asked {
+    let View { scale, .. } = view(stored, placement, gap);
+    let (width, height) = scale.of(stored.width, stored.height);
+    let whole = View { scale, region: Region { left: 0, top: 0, width, height } };
+    let Placement { area, flip, .. } = whole.place(placement);
+    Asked { scale, size: Size::new(width, height), area, flip }
 }
 
 impl View {

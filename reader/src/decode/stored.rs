@@ -33,7 +33,7 @@ impl Rows {
     ///
     /// # Errors
     /// It has none: it was bad when the stores were filled.
-    fn of(&self, ordinal: u64) -> Result<u64> {
+    pub(crate) fn of(&self, ordinal: u64) -> Result<u64> {
         let row = self.0.get().and_then(|all| all.get(ordinal as usize).copied());
         row.filter(|&row| row != ABSENT).map(u64::from).ok_or_else(|| {
             let text =

@@ -14,6 +14,7 @@
 
 mod context;
 mod flights;
+mod jpegs;
 mod kernels;
 mod nvrtc;
 mod pinned;
@@ -28,14 +29,14 @@ use cudarc::driver::{CudaContext, DriverError, result, sys};
 
 use self::context::{Words, bus, enter, is_driver_there};
 use self::flights::{Flight, Flights};
+use self::jpegs::Jpegs;
 use self::kernels::Kernels;
 use self::pinned::Pinned;
-use super::decoder::{Abilities, Compressed, Verdict};
+use super::decoder::{Abilities, Compressed, Stored, Verdict};
 use super::driver::{Driver, Mark, Memory, On, Told};
 use super::launch::Launch;
 use super::libraries::Libraries;
 use super::numa;
-use super::nvjpeg::{Found, Library, Nvjpeg};
 use crate::batch::Batch;
 use crate::error::{Error, ErrorKind, Result};
 use crate::slab::{Foreign, HostMemory};
@@ -55,7 +56,7 @@ pub(super) struct Cuda {
     near: Vec<usize>,
     libraries: Libraries,
     kernels: OnceLock<Kernels>,
-    nvjpeg: OnceLock<Nvjpeg>,
+    jpegs: Jpegs,
     warning: Mutex<Option<String>>,
     process: u32,
 }
@@ -98,7 +99,7 @@ impl Cuda {
             near,
             libraries,
             kernels: OnceLock::new(),
-            nvjpeg: OnceLock::new(),
+            jpegs: Jpegs::default(),
             warning: Mutex::default(),
             process: std::process::id(),
         })
@@ -267,30 +268,29 @@ impl Driver for Cuda {
         self.call(launch.entry, || kernels.launch(launch, self.stream(On::Copying)))
     }
 
-    fn prepare_decoder(&self) -> Result<Abilities> {
-        if self.nvjpeg.get().is_none() {
-            let library = match Library::find(&self.libraries)? {
-                Found::Here(library) => library,
-                Found::Nowhere(text) => return Err(Error::new(ErrorKind::Device, text)),
-            };
-            let made = self.call("entering the device", || Ok(Nvjpeg::new(&library, None)))??;
-            let _ = self.nvjpeg.set(made); // or somebody else was as fast
-        }
-        let found = self.nvjpeg.get();
-        let of = |nvjpeg: &Nvjpeg| Abilities {
-            scales: nvjpeg.has_scales(),
-            about: nvjpeg.about().to_string(),
-        };
-        found.map(of).ok_or_else(|| Error::new(ErrorKind::Device, "there is no decoder"))
+    fn prepare_decoder(&self, stored: bool) -> Result<Abilities> {
+        let prepare = || Ok(self.jpegs.prepare(&self.libraries, stored));
+        self.call("entering the device", prepare)?
     }
 
     fn decode(&self, jpegs: &[Compressed<'_>]) -> Result<Vec<Verdict>> {
-        let Some(nvjpeg) = self.nvjpeg.get() else {
-            return Err(Error::new(ErrorKind::Device, "the decoder was not prepared"));
-        };
+        let nvjpeg = self.jpegs.decoder(false)?;
         self.call("entering the device", || {
             // SAFETY: our own stream, which is alive; all else is what callers of this trait promise.
             Ok(unsafe { nvjpeg.decode(self.stream as u64, jpegs) })
+        })?
+    }
+
+    fn admit(&self, jpeg: &[u8], channels: u8) -> Result<std::result::Result<(), String>> {
+        let nvjpeg = self.jpegs.decoder(true)?;
+        self.call("entering the device", || Ok(nvjpeg.admit(jpeg, channels)))?
+    }
+
+    fn decode_stored(&self, jpegs: &[Stored]) -> Result<Vec<Verdict>> {
+        let nvjpeg = self.jpegs.decoder(true)?;
+        self.call("entering the device", || {
+            // SAFETY: as above.
+            Ok(unsafe { nvjpeg.decode_stored(self.stream as u64, jpegs) })
         })?
     }
 
@@ -349,7 +349,7 @@ impl Drop for Cuda {
         if self.is_elsewhere() {
             // Locks may be held for ever, and what they guard is the other process's.
             self.flights.forget();
-            std::mem::forget((self.kernels.take(), self.nvjpeg.take()));
+            std::mem::forget((self.kernels.take(), std::mem::take(&mut self.jpegs)));
             return;
         }
         let stream = self.stream(On::Copying);
@@ -359,10 +359,10 @@ impl Drop for Cuda {
         });
         if done.is_err() {
             self.flights.forget();
-            std::mem::forget((self.kernels.take(), self.nvjpeg.take()));
+            std::mem::forget((self.kernels.take(), std::mem::take(&mut self.jpegs)));
             return;
         }
-        let made = (self.kernels.take(), self.nvjpeg.take());
+        let made = (self.kernels.take(), std::mem::take(&mut self.jpegs));
         let _ = self.call("unloading kernels and decoder", || {
             drop(made);
             Ok(())

@@ -20,6 +20,25 @@ pub struct Compressed<'a> {
     pub channels: u8,
 }
 
+/// A JPEG in the device's memory that was admitted there; else as [`Compressed`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stored {
+    /// Address of its first byte.
+    pub at: u64,
+    /// Its bytes.
+    pub length: u64,
+    /// Address that its pixels go to.
+    pub to: u64,
+    /// Columns at its scale.
+    pub width: u32,
+    /// Rows at its scale.
+    pub height: u32,
+    /// How much smaller than stored.
+    pub scale: Scale,
+    /// 1 or 3.
+    pub channels: u8,
+}
+
 /// What became of a picture.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {

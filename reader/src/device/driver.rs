@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::decoder::{Abilities, Compressed, Verdict};
+use super::decoder::{Abilities, Compressed, Stored, Verdict};
 use super::launch::Launch;
 use crate::batch::Batch;
 use crate::error::Result;
@@ -102,8 +102,14 @@ pub(crate) trait Driver: Send + Sync + fmt::Debug + HostMemory {
     /// Starts a kernel on our own stream. Every address in it is of this device's memory, and what it
     /// reads and writes there is not given back before a mark behind it is reached.
     fn launch(&self, launch: &Launch) -> Result<()>;
-    /// Makes its decoder of JPEGs ready; once, before the first. Says what it can do.
-    fn prepare_decoder(&self) -> Result<Abilities>;
+    /// Makes its decoder of JPEGs ready, or that of JPEGs in its own memory (`stored`); once, before the
+    /// first. Says what it can do.
+    fn prepare_decoder(&self, stored: bool) -> Result<Abilities>;
+    /// Whether it decodes this JPEG into so many channels when it is in its own memory; within: why not.
+    fn admit(&self, jpeg: &[u8], channels: u8) -> Result<std::result::Result<(), String>>;
+    /// As [`Driver::decode`], of JPEGs that were admitted and are in its memory: the host has waited for that,
+    /// too.
+    fn decode_stored(&self, jpegs: &[Stored]) -> Result<Vec<Verdict>>;
     /// Decodes JPEGs into its memory, on our own stream, and says what became of each. The bytes stay as
     /// they are, and nothing else writes where the pixels go, until a mark behind it is reached; nothing
     /// in any stream uses that memory any more *when this is called*, for engines write at once,

@@ -8,7 +8,7 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 use std::time::Duration;
 
-use super::decoder::{Abilities, Compressed, Verdict};
+use super::decoder::{Abilities, Compressed, Stored, Verdict};
 use super::driver::{Copied, Driver, Mark, Memory, On, Stream, Told};
 use super::launch::Launch;
 use crate::batch::Batch;
@@ -248,12 +248,20 @@ impl Driver for Played {
         Ok(())
     }
 
-    fn prepare_decoder(&self) -> Result<Abilities> {
+    fn prepare_decoder(&self, _: bool) -> Result<Abilities> {
         Err(Error::new(ErrorKind::Device, "nothing is played that decodes"))
     }
 
     fn decode(&self, _: &[Compressed<'_>]) -> Result<Vec<Verdict>> {
-        self.prepare_decoder().map(|_| Vec::new())
+        self.prepare_decoder(false).map(|_| Vec::new())
+    }
+
+    fn admit(&self, _: &[u8], _: u8) -> Result<std::result::Result<(), String>> {
+        Ok(Err("nothing is played that decodes".into()))
+    }
+
+    fn decode_stored(&self, _: &[Stored]) -> Result<Vec<Verdict>> {
+        self.prepare_decoder(true).map(|_| Vec::new())
     }
 
     fn copy_within(&self, from: Memory, to: Memory, bytes: usize) -> Result<()> {

@@ -22,7 +22,7 @@ const JPEG_ROOM: usize = 160 << 10;
 
 /// Bytes of a picture on the device, at the scale at which it is decoded: of 640 x 546 in RGB. Four times
 /// what comes out, if that is more.
-const PICTURE_ROOM: usize = 1 << 20;
+pub(crate) const PICTURE_ROOM: usize = 1 << 20;
 
 /// Samples that are looked at together.
 const GROUP: usize = 8;
@@ -178,13 +178,13 @@ pub(crate) fn jpeg_of<'a>(head: &Head, row: &'a [u8]) -> Option<&'a [u8]> {
 
 /// Goes through codes without making pixels.
 #[derive(Default)]
-struct Verifier {
+pub(crate) struct Verifier {
     scanner: Scanner,
     points: Vec<u8>,
 }
 
 impl Verifier {
-    fn is_whole(&mut self, jpeg: &[u8], header: &Header) -> bool {
+    pub(crate) fn is_whole(&mut self, jpeg: &[u8], header: &Header) -> bool {
         self.points.clear();
         self.scanner.scan(jpeg, header, &mut self.points).is_ok()
     }

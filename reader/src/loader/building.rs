@@ -12,14 +12,17 @@ use super::filling::Filling;
 use super::inner::{Fill, Inner, Progress};
 use super::labour::{IndexedLabour, Materials, Policy};
 use super::meter::Meter;
+use super::recalled::Recalled;
 use super::recipe::{Columns, Recipe};
 use super::residency::Fit;
+use super::resident::Extent;
 use super::scout::reach;
 use crate::batch::Shelf;
 use crate::dataset::Dataset;
 use crate::decode::Decode;
 use crate::decode::raw::Raw;
 use crate::device::Device;
+use crate::device::heap::ALIGNED;
 use crate::error::{Error, Result};
 use crate::order::{By, Ledger, Order, Remainder, Share, Split};
 use crate::pool::Pool;
@@ -36,7 +39,9 @@ impl LoaderBuilder {
             self.columns = all_parts(&dataset)?;
         }
         let rows = usize::try_from(batch).unwrap_or(usize::MAX);
-        let (mut division, resident) = self.divide(&dataset, batch)?;
+        let (mut division, stays) = self.divide(&dataset, batch)?;
+        let (resident, recalled) =
+            stays.map_or((None, None), |(fit, fill, r)| (Some((fit, fill)), r));
         let recipe = Arc::new(Recipe::new(std::mem::take(&mut self.columns), rows)?);
         known_parts(&dataset, &recipe)?;
         let mut order = self.order(&dataset)?;
@@ -67,6 +72,7 @@ impl LoaderBuilder {
             staging: division.take_staging(),
             slots: division.slots(&labour.with.recipe)?,
             resident,
+            recalled,
             labour: Arc::new(labour),
             ledger: Mutex::new(Ledger::new(order.data())),
             order,
@@ -100,7 +106,7 @@ impl LoaderBuilder {
     }
 
     /// Divides the columns' work between host and device.
-    fn divide(&mut self, dataset: &Dataset, batch: u64) -> Result<(Division, Option<(Fit, Fill)>)> {
+    fn divide(&mut self, dataset: &Dataset, batch: u64) -> Result<(Division, Option<Stays>)> {
         let device = self.device.take();
         let Some(residency) = self.resident.take() else {
             let rows = usize::try_from(batch).unwrap_or(usize::MAX);
@@ -108,17 +114,23 @@ impl LoaderBuilder {
             return Ok((Division::of(device, &mut self.columns, (rows, on_bad)), None));
         };
         let mut once = self.once(dataset, device.clone(), batch);
-        let samples = Share::new(&once.order(dataset)?, once.split)?.order().samples();
+        let share = Share::new(&once.order(dataset)?, once.split)?;
+        let order = share.order();
+        let extent = Extent {
+            samples: order.samples(),
+            rows: usize::try_from(batch).unwrap_or(usize::MAX),
+            lengths: &|parts| lengths(dataset, order, parts),
+        };
         once.left_out = self.left_out_again();
         let driver = device.as_ref().map(|(device, _)| device.0.clone());
         let (division, mut plan) =
-            Division::resident(device, &mut self.columns, &residency, samples)?;
-        let fit = plan.fit;
+            Division::resident(device, &mut self.columns, &residency, &extent)?;
+        let (fit, recalled) = (plan.fit, plan.recalled.take());
         once.columns = std::mem::take(&mut plan.keep);
         let inner = once.inner()?;
         let Some(driver) = driver else { return Ok((division, None)) };
         let filling = Filling::new(plan, driver, dataset.len(), inner);
-        Ok((division, Some((fit, Box::new(move |goes_on| filling.fill(goes_on))))))
+        Ok((division, Some((fit, Box::new(move |goes_on| filling.fill(goes_on)), recalled))))
     }
 
     /// A loader of every sample that may come, once, in order. It has no columns yet.
@@ -151,6 +163,25 @@ impl LoaderBuilder {
     fn left_out_again(&self) -> Result<Vec<u64>> {
         self.left_out.as_ref().map_err(again).cloned()
     }
+}
+
+/// What stays on the device, what fills it, and what is decoded there for each batch.
+type Stays = (Fit, Fill, Option<Recalled>);
+
+/// Bytes of the first part of each sample of `order` that has one of these extensions, as they are kept.
+fn lengths(dataset: &Dataset, order: &Order, parts: &[String]) -> Result<u64> {
+    let mut stays = vec![false; usize::try_from(dataset.len()).unwrap_or(0)];
+    order.cursor(0, 0)?.for_each(|draw| stays[draw.ordinal as usize] = true);
+    let mut all = 0u64;
+    dataset.filter(|facts| {
+        let mut exts = parts.iter().flat_map(|part| part.split(';'));
+        let length = exts.find_map(|ext| facts.length(ext)).unwrap_or(0);
+        if stays[facts.ordinal() as usize] {
+            all = all.saturating_add(length.next_multiple_of(ALIGNED));
+        }
+        true
+    })?;
+    Ok(all)
 }
 
 /// The most rows of a batch that fills a store.

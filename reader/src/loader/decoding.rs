@@ -177,24 +177,11 @@ impl Decoding {
 
     /// Leaves rows out of the batch, in all columns.
     fn leave_out(&self, content: &mut Content, bad: Vec<(usize, Error)>) -> Result<()> {
-        if bad.is_empty() {
-            return Ok(());
+        if !bad.is_empty() {
+            // Rows move, and the device may still read some.
+            self.lease.as_ref().map_or(Ok(()), Lease::settle)?;
+            leave_out(content, bad);
         }
-        // Rows move, and the device may still read some.
-        self.lease.as_ref().map_or(Ok(()), Lease::settle)?;
-        let rows: Vec<usize> = bad.iter().map(|(row, _)| *row).collect();
-        let bad: Vec<_> = bad.into_iter().map(|(row, e)| (fact(content, row), e)).collect();
-        for (at, error) in bad {
-            let Some(at) = at else { continue };
-            let facts = &mut content.facts[at];
-            (facts.state, facts.ordinal) = (RowState::Skipped, facts.planned);
-            // Of one that stood in for another it is known already why.
-            if content.bad.iter().all(|(row, _)| *row != at) {
-                content.bad.push((at, error));
-            }
-        }
-        content.bad.sort_by_key(|(row, _)| *row);
-        content.slab.seal(|row| !rows.contains(&row));
         Ok(())
     }
 
@@ -247,6 +234,23 @@ fn call(
     driver.decode(&all.ok_or_else(lost)?)
 }
 
+/// Leaves rows out of a batch that nobody reads yet, in all columns.
+pub(super) fn leave_out(content: &mut Content, bad: Vec<(usize, Error)>) {
+    let rows: Vec<usize> = bad.iter().map(|(row, _)| *row).collect();
+    let bad: Vec<_> = bad.into_iter().map(|(row, e)| (fact(content, row), e)).collect();
+    for (at, error) in bad {
+        let Some(at) = at else { continue };
+        let facts = &mut content.facts[at];
+        (facts.state, facts.ordinal) = (RowState::Skipped, facts.planned);
+        // Of one that stood in for another it is known already why.
+        if content.bad.iter().all(|(row, _)| *row != at) {
+            content.bad.push((at, error));
+        }
+    }
+    content.bad.sort_by_key(|(row, _)| *row);
+    content.slab.seal(|row| !rows.contains(&row));
+}
+
 /// Among the facts, those of a row of the slab.
 fn fact(content: &Content, row: usize) -> Option<usize> {
     let there = content.facts.iter().enumerate().filter(|(_, f)| f.state != RowState::Skipped);
@@ -259,7 +263,7 @@ fn key(slab: &Slab, row: usize) -> &[u8] {
 }
 
 /// Says of an error which sample it is about.
-fn placed(inner: &Inner, content: &Content, row: usize, error: Error) -> Error {
+pub(super) fn placed(inner: &Inner, content: &Content, row: usize, error: Error) -> Error {
     let error = error.with_key(name::shown(key(&content.slab, row)));
     let ordinal = fact(content, row).map(|at| content.facts[at].ordinal);
     let dataset = &inner.labour.with.dataset;

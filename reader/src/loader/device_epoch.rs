@@ -7,6 +7,7 @@ use std::time::Duration;
 use super::account::Account;
 use super::decoding::Decoding;
 use super::inner::Inner;
+use super::recalling::Recalling;
 use super::taking::Taking;
 use crate::batch::Batch;
 use crate::device::batch::DeviceBatch;
@@ -130,11 +131,12 @@ fn feed(line: &mut Taking, inner: &Arc<Inner>) -> Result<Option<Feeding>> {
     })?;
     let Some(flow) = line.flow()? else { return Ok(None) };
     let (names, shelf, meter) = (inner.names(), inner.shelf.clone(), inner.meter.clone());
-    let mut decoding = Decoding::begin(inner);
+    let (mut decoding, mut recalling) = (Decoding::begin(inner), Recalling::begin(inner));
     let source: Source = Box::new(move || {
-        let next = match &mut decoding {
-            Some(decoding) => decoding.next(&flow),
-            None => flow.next(),
+        let next = match (&mut decoding, &mut recalling) {
+            (Some(decoding), _) => decoding.next(&flow),
+            (None, Some(recalling)) => recalling.next(&flow),
+            (None, None) => flow.next(),
         };
         Some(next?.map(|mut content| {
             let (bad, position) = (content.drain_bad(), content.position);

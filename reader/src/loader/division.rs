@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::bad::OnBad;
 use super::recipe::{Columns, Recipe};
 use super::residency::Residency;
-use super::resident::Plan;
+use super::resident::{Extent, Plan};
 use super::staging::Staging;
 use crate::decode::ForDevice;
 use crate::device::Device;
@@ -84,7 +84,7 @@ impl Division {
         division
     }
 
-    /// A data set of `samples` samples that stays on the device.
+    /// A data set that stays on the device.
     ///
     /// # Errors
     /// There is no device, or it has no kernels; or see [`Plan::new`].
@@ -92,7 +92,7 @@ impl Division {
         device: Option<(Device, usize)>,
         columns: &mut Columns,
         residency: &Residency,
-        samples: u64,
+        extent: &Extent<'_>,
     ) -> Result<(Division, Plan)> {
         let Some((device, slots)) = device else {
             let text = "a data set stays on a device: name it with .device(Device::cuda(0)?, 3)";
@@ -104,7 +104,10 @@ impl Division {
         {
             staging.refused("the data set stays on the device, and is decoded once");
         }
-        let mut plan = Plan::new(residency, columns, samples, &*device.0)?;
+        let mut plan = Plan::new(residency, columns, extent, &device.0)?;
+        if let Some(recalled) = &plan.recalled {
+            staging.counted().about = recalled.about.clone();
+        }
         let makes = std::mem::take(&mut plan.makes);
         Ok((Division { device: Some((device, slots)), makes, warning: None, staging }, plan))
     }

@@ -6,11 +6,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::device_epoch::DeviceEpoch;
 use super::inner::Inner;
 use super::resident::{Plan, Resident};
+use crate::decode::compressed::Entry;
 use crate::decode::stored::Rows;
 use crate::device::batch::DeviceBatch;
-use crate::device::driver::Driver;
+use crate::device::driver::{Driver, On};
 use crate::device::head::Head;
-use crate::error::Result;
+use crate::device::staged::head_of;
+use crate::error::{Error, ErrorKind, Result};
 
 /// Stores that are to be filled before the first epoch.
 pub(super) struct Filling {
@@ -46,25 +48,44 @@ impl Filling {
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(from) = &*inner else { return Ok(true) };
         for column in &self.columns {
-            if column.store.store().rows == 0 {
+            if let Some((heap, _)) = &column.heap {
+                heap.clear();
+            } else if column.store.store().rows == 0 {
                 column.store.allocate(&self.driver).map_err(|e| e.of_column(&column.name))?;
             }
         }
         let (mut ordinals, mut sizes) = (Vec::new(), vec![Vec::new(); self.columns.len()]);
+        let mut entries = vec![Vec::new(); self.columns.len()];
         for batch in DeviceEpoch::begin(from.clone(), 0) {
             if !goes_on(ordinals.len() as u64) {
                 return Ok(false);
             }
-            self.keep(&batch?, &mut ordinals, &mut sizes)?;
+            let batch = batch?;
+            for (column, entries) in self.columns.iter().zip(&mut entries) {
+                keep_jpegs(column, &batch, entries).map_err(|e| e.of_column(&column.name))?;
+            }
+            self.keep(&batch, &mut ordinals, &mut sizes)?;
         }
         self.rows.fill(self.samples, ordinals.into_iter().zip(0..));
-        for (column, sizes) in self.columns.iter().zip(sizes) {
+        self.arrived()?;
+        for (column, (sizes, entries)) in self.columns.iter().zip(sizes.into_iter().zip(entries)) {
             if let Some(to) = &column.sizes {
                 let _ = to.set(sizes);
+            }
+            if let Some((_, to)) = &column.heap {
+                let _ = to.set(entries);
             }
         }
         *inner = None;
         Ok(true)
+    }
+
+    /// Waits until all is there: JPEG engines read at once, whatever stands in the stream.
+    fn arrived(&self) -> Result<()> {
+        let mark = self.driver.mark()?;
+        let done = self.driver.set(mark, On::Copying).and_then(|()| self.driver.finish(mark));
+        self.driver.forget(mark);
+        done
     }
 
     /// Copies a batch's rows behind those that were kept before.
@@ -83,12 +104,34 @@ impl Filling {
                 let size = |head: Head| head.picture().map(|picture| picture.size);
                 sizes.extend(head.filter_map(size).map(|size| [size.width, size.height]));
             }
+            if column.heap.is_some() {
+                continue;
+            }
             let from = batch.column(&column.name)?.pointer;
             column.store.keep(from, first, rows as u64)?;
         }
         ordinals.extend(batch.host().ordinals());
         Ok(())
     }
+}
+
+/// Copies a batch's JPEGs, and the pixels of other pictures, behind those that were kept before.
+fn keep_jpegs(column: &Resident, batch: &DeviceBatch, entries: &mut Vec<Entry>) -> Result<()> {
+    let Some((heap, _)) = &column.heap else { return Ok(()) };
+    let (kept, from) = (batch.host().column(&column.name)?, batch.column(&column.name)?.pointer);
+    for (row, bytes) in (0u64..).zip(kept.bytes().chunks_exact(column.stride)) {
+        let lost = || Error::new(ErrorKind::Device, "a row's head was lost on its way");
+        let head = head_of(bytes).ok_or_else(lost)?;
+        let (picture, length) = (head.picture().ok_or_else(lost)?, head.bytes());
+        let all = match length {
+            0 => picture.format.bytes(picture.size, column.channels)? as u64,
+            length => length,
+        };
+        let at = heap.keep(from + row * column.stride as u64 + Head::BYTES as u64, all)?;
+        let size = [picture.size.width, picture.size.height];
+        entries.push(Entry { at, length: length as u32, size });
+    }
+    Ok(())
 }
 
 impl fmt::Debug for Filling {

@@ -8,6 +8,7 @@ use super::feed::IndexedFeed;
 use super::flow::{Flow, Room};
 use super::labour::IndexedLabour;
 use super::meter::Meter;
+use super::recalled::Recalled;
 use super::residency::Fit;
 use super::scout::Scout;
 use super::staging::Staging;
@@ -48,6 +49,8 @@ pub(crate) struct Inner {
     pub(crate) slots: Option<Arc<Slots>>,
     /// What a device decodes.
     pub(super) staging: Staging,
+    /// What a device decodes out of its own memory.
+    pub(super) recalled: Option<Recalled>,
     /// What stays on the device, and what fills it.
     pub(crate) resident: Option<(Fit, Fill)>,
     pub(crate) bad: Arc<BadList>,

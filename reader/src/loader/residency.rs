@@ -12,6 +12,7 @@ use crate::size::Size;
 pub struct Residency {
     pub(super) budget: Size,
     pub(super) residing: Residing,
+    pub(super) compressed: bool,
 }
 
 impl Residency {
@@ -22,7 +23,7 @@ impl Residency {
     /// The text is no size.
     pub fn device(budget: &str) -> Result<Residency> {
         let residing = Residing { side: 256, format: Format::Pixels };
-        Ok(Residency { budget: budget.parse()?, residing })
+        Ok(Residency { budget: budget.parse()?, residing, compressed: false })
     }
 
     /// Pictures are made smaller until they have at most `side * side` pixels; what an epoch cuts out of
@@ -30,6 +31,18 @@ impl Residency {
     #[must_use]
     pub fn side(mut self, side: u32) -> Self {
         self.residing.side = side;
+        self
+    }
+
+    /// Pictures stay as the JPEGs that they are, and the device's own decoder makes what each batch needs.
+    /// Those that it does not take (progressive, turned by EXIF, of four components, longer than 256 KiB or
+    /// of more than 1 MiB when decoded) stay decoded, as pixels within [`Residency::side`].
+    ///
+    /// Beside the budget the device has room for two batches of decoded pictures: 2 MiB for each row.
+    #[must_use]
+    pub fn compressed(mut self) -> Self {
+        self.residing.format = Format::Pixels;
+        self.compressed = true;
         self
     }
 
@@ -47,8 +60,10 @@ impl Residency {
 pub struct Fit {
     /// Samples that stay.
     pub samples: u64,
-    /// Bytes of each.
+    /// Bytes of each, without those that stay compressed.
     pub sample_bytes: u64,
+    /// Bytes of all pictures that stay compressed, as the sidecars have them.
+    pub jpeg_bytes: u64,
     /// The most bytes that were allowed.
     pub budget: u64,
     /// Bytes that were free on the device when the loader was built.
@@ -58,7 +73,7 @@ pub struct Fit {
 impl Fit {
     /// Bytes of all samples.
     pub fn bytes(&self) -> u64 {
-        self.samples.saturating_mul(self.sample_bytes)
+        self.samples.saturating_mul(self.sample_bytes).saturating_add(self.jpeg_bytes)
     }
 }
 
@@ -66,9 +81,13 @@ impl fmt::Display for Fit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{} samples of {} bytes are {}, of {} allowed and {} free",
+            "{} samples of {} bytes{} are {}, of {} allowed and {} free",
             self.samples,
             self.sample_bytes,
+            match self.jpeg_bytes {
+                0 => String::new(),
+                bytes => format!(" and {bytes} bytes of JPEGs"),
+            },
             Size::new(self.bytes()),
             Size::new(self.budget),
             Size::new(self.free)

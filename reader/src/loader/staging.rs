@@ -54,7 +54,7 @@ impl Staging {
         (rows, verifies): (usize, bool),
     ) -> Option<(Arc<dyn Decode>, Make)> {
         let begin = || -> Result<(Arc<dyn Decode>, Make)> {
-            let abilities = device.0.prepare_decoder()?;
+            let abilities = device.0.prepare_decoder(false)?;
             let staged = Arc::new(Staged::new(host, shared, abilities.scales, verifies)?);
             let store =
                 Kept::new(staged.picture_stride() as u64, HALVES.saturating_mul(rows as u64), 0);
@@ -88,8 +88,10 @@ impl Staging {
 
     /// What was counted, if a device decodes anything.
     pub(super) fn stats(&self) -> Option<DecoderStats> {
-        let share = self.columns.first()?.staged.sharing.per_mille();
-        Some(DecoderStats { share, ..self.counted().clone() })
+        let counted = self.counted().clone();
+        let per_mille = |column: &StagedColumn| column.staged.sharing.per_mille();
+        let share = self.columns.first().map_or(1000, per_mille);
+        (!counted.about.is_empty()).then_some(DecoderStats { share, ..counted })
     }
 
     /// # Errors

@@ -6,6 +6,7 @@
 
 mod bad;
 mod bench;
+mod compressed;
 
 use std::time::Duration;
 

@@ -6,6 +6,7 @@
 
 mod bench;
 mod found;
+mod stored;
 
 use std::sync::Arc;
 

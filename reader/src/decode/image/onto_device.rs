@@ -8,7 +8,7 @@ use crate::decode::geometry::Extent;
 use crate::decode::kept::{KeptImage, Within};
 use crate::decode::output::{Elements, Layout};
 use crate::decode::resize::Filter;
-use crate::decode::{ForDevice, ForResident, Residing};
+use crate::decode::{AsJpeg, ForDevice, ForResident, Residing};
 use crate::device::finish::Finish;
 use crate::device::head::Format;
 use crate::error::{Error, Result};
@@ -51,6 +51,8 @@ pub(super) fn for_resident(
         ..image.clone()
     };
     let sizes = Arc::new(whole.sizes());
+    let jpeg =
+        (channels < 4).then(|| AsJpeg { asks: Arc::new(whole.clone()), gap: image.reducing_gap });
     Ok(Some(ForResident {
         keep: Arc::new(KeptImage::new((Arc::new(whole), sizes), within, channels, format)?),
         format,
@@ -59,5 +61,6 @@ pub(super) fn for_resident(
         size,
         channels,
         finish: image.finish()?,
+        jpeg,
     }))
 }

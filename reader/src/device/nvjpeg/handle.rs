@@ -162,8 +162,9 @@ impl Parser {
     }
 }
 
-/// A picture for a batch: the JPEG, and where its pixels go.
-pub(super) type Task<'a> = (&'a [u8], Image, &'a Wish);
+/// A picture for a batch: address and length of the JPEG, in the memory that the backend reads, and where its
+/// pixels go.
+pub(super) type Task<'a> = ((usize, usize), Image, &'a Wish);
 
 /// What a decoder keeps from picture to picture.
 #[derive(Debug)]
@@ -212,8 +213,8 @@ impl State {
             Status::of(unsafe { ready(decoder, state, count, threads, format.number()) })?;
             self.ready_for = Some((count, format));
         }
-        let bytes: Vec<*const u8> = tasks.iter().map(|task| task.0.as_ptr()).collect();
-        let lengths: Vec<usize> = tasks.iter().map(|task| task.0.len()).collect();
+        let bytes: Vec<*const u8> = tasks.iter().map(|task| task.0.0 as *const u8).collect();
+        let lengths: Vec<usize> = tasks.iter().map(|task| task.0.1).collect();
         let mut images: Vec<Image> = tasks.iter().map(|task| task.1).collect();
         let mut wishes: Vec<Raw> = tasks.iter().map(|task| task.2.0.raw()).collect();
         let (bytes, lengths) = (bytes.as_ptr(), lengths.as_ptr());

@@ -42,6 +42,10 @@ pub enum Backend {
     GpuHybrid,
     /// The chip's JPEG engines: they take nothing from whoever computes.
     Hardware,
+    /// As [`Backend::GpuHybrid`], of JPEGs that are in the device's memory; none with restart intervals.
+    GpuHybridDevice,
+    /// As [`Backend::Hardware`], of JPEGs that are in the device's memory.
+    HardwareDevice,
 }
 
 impl Backend {
@@ -51,7 +55,19 @@ impl Backend {
             Backend::Default => 0,
             Backend::GpuHybrid => 2,
             Backend::Hardware => 3,
+            Backend::GpuHybridDevice => 4,
+            Backend::HardwareDevice => 5,
         }
+    }
+
+    /// Whether the chip's engines do it.
+    pub(super) fn has_engines(self) -> bool {
+        matches!(self, Backend::Hardware | Backend::HardwareDevice)
+    }
+
+    /// Whether it reads JPEGs out of the device's memory, and out of no other.
+    pub fn reads_device(self) -> bool {
+        matches!(self, Backend::GpuHybridDevice | Backend::HardwareDevice)
     }
 }
 
@@ -61,6 +77,8 @@ impl fmt::Display for Backend {
             Backend::Default => "DEFAULT",
             Backend::GpuHybrid => "GPU_HYBRID",
             Backend::Hardware => "HARDWARE",
+            Backend::GpuHybridDevice => "GPU_HYBRID_DEVICE",
+            Backend::HardwareDevice => "HARDWARE_DEVICE",
         })
     }
 }

@@ -1,0 +1,80 @@
+//! `Recalled`: the columns of a resident data set that stay as JPEGs, and where the device decodes them to.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use crate::decode::compressed::Entries;
+use crate::device::driver::Driver;
+use crate::device::region::{HALVES, Region};
+use crate::device::store::Kept;
+use crate::error::{Error, Result};
+
+/// One of these columns.
+pub(super) struct RecalledColumn {
+    /// Its number in the slab.
+    pub(super) number: usize,
+    pub(super) name: String,
+    pub(super) entries: Entries,
+    pub(super) channels: usize,
+    /// A half for each of two batches.
+    pub(super) store: Arc<Kept>,
+}
+
+/// What a device decodes out of its own memory for each batch.
+pub(super) struct Recalled {
+    pub(super) columns: Vec<RecalledColumn>,
+    pub(super) driver: Arc<dyn Driver>,
+    pub(super) region: Arc<Region>,
+    /// Whether it makes pictures smaller while it decodes them.
+    pub(super) scales: bool,
+    /// Bytes that pictures may take which stay decoded.
+    pub(super) spare: Arc<AtomicU64>,
+    /// Which decoder, in one line.
+    pub(super) about: String,
+}
+
+impl Recalled {
+    /// # Errors
+    /// The device decodes nothing that is in its memory.
+    pub(super) fn begin(driver: &Arc<dyn Driver>) -> Result<Recalled> {
+        let abilities = driver.prepare_decoder(true).map_err(|error| {
+            let text = format!(
+                "JPEGs can't stay on {} as they are: {}; keep pictures as RGB, or as planes (yuv420)",
+                driver.name(),
+                error.text()
+            );
+            Error::new(error.kind(), text)
+        })?;
+        Ok(Recalled {
+            columns: Vec::new(),
+            driver: driver.clone(),
+            region: Arc::new(Region::new(driver.clone())?),
+            scales: abilities.scales,
+            spare: Arc::default(),
+            about: abilities.about,
+        })
+    }
+
+    /// One more column, with `room` bytes for each picture of batches of `rows` rows.
+    ///
+    /// # Errors
+    /// There is no memory for its pictures.
+    pub(super) fn column(
+        &mut self,
+        (number, name): (usize, &str),
+        (room, rows): (usize, usize),
+        entries: Entries,
+        channels: usize,
+    ) -> Result<Arc<Kept>> {
+        let store = Arc::new(Kept::new(room as u64, HALVES.saturating_mul(rows as u64), 0));
+        store.allocate(&self.driver)?;
+        self.columns.push(RecalledColumn {
+            number: number + 1, // in the slab the keys come first
+            name: name.to_string(),
+            entries,
+            channels,
+            store: store.clone(),
+        });
+        Ok(store)
+    }
+}
