@@ -2,11 +2,12 @@
 //!
 //! Floors: [`launch`] < `driver` (what is asked of a device) and `ring` (which slot may be used when; pure);
 //! [`finish`] < [`crop`] and [`planes`] < [`head`] < [`draw`] (what a GPU can do to pictures, and the same on
-//! the host), [`kernel`] (how it is told) < `store` (rows that stay) and `heap` (of different lengths) < `work` (what is done to every batch) <
-//! `slot` (a slab on the device and its marks) < `line` (between the thread that copies and the consumer) <
-//! [`batch`] < `feeding` (that thread). `cuda` is a driver; the loader puts it together. Beside them
-//! JPEGs decoded by a GPU: `decoder` (words) and `fit` (which) < `nvjpeg`; [`share`] (how many) < `staged` (rows in
-//! which either decoder may go on), and `region` (where the device's pixels stand, and who waits for whom).
+//! the host), [`kernel`] (how it is told) < `store` (rows that stay) and `heap` (pieces that stay) < `work`
+//! (what is done to every batch) < `slot` (a slab on the device and its marks) < `line` (between the thread
+//! that copies and the consumer) < [`batch`] < `feeding` (that thread). `cuda` is a driver; the loader puts it
+//! together. Beside them JPEGs decoded by a GPU: `decoder` (words) and `fit` (which) < `nvjpeg`; [`share`]
+//! (how many) < `staged` (rows in which either decoder may go on), and `region` (where the device's pixels
+//! stand, and who waits for whom).
 
 pub mod batch;
 pub mod crop;
