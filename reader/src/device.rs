@@ -35,6 +35,8 @@ pub mod nvjpeg;
 pub mod planes;
 #[cfg(test)]
 pub(crate) mod played;
+#[cfg(feature = "cuda")]
+mod presence;
 pub(crate) mod region;
 pub(crate) mod ring;
 pub mod share;

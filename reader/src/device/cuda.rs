@@ -27,7 +27,7 @@ use std::time::Duration;
 
 use cudarc::driver::{CudaContext, DriverError, result, sys};
 
-use self::context::{Words, bus, enter, is_driver_there};
+use self::context::{Words, bus, enter};
 use self::flights::{Flight, Flights};
 use self::jpegs::Jpegs;
 use self::kernels::Kernels;
@@ -37,6 +37,7 @@ use super::driver::{Driver, Mark, Memory, On, Told};
 use super::launch::Launch;
 use super::libraries::Libraries;
 use super::numa;
+use super::presence::is_driver_there;
 use crate::batch::Batch;
 use crate::error::{Error, ErrorKind, Result};
 use crate::slab::{Foreign, HostMemory};

@@ -12,16 +12,6 @@ use std::marker::PhantomData;
 
 use cudarc::driver::{CudaContext, DriverError, sys};
 
-/// Whether there is a driver. Asked of the system, not of cudarc: that has an answer only where nothing else
-/// in the program (candle) has it linked with the driver instead of looking for it.
-pub(super) fn is_driver_there() -> bool {
-    ["libcuda.so", "libcuda.so.1"].iter().any(|name| {
-        // SAFETY: what runs when it is loaded is NVIDIA's own, as it would be by `CudaContext::new`.
-        let found = unsafe { libloading::Library::new(*name) };
-        found.map(std::mem::forget).is_ok() // it stays: cudarc loads it again
-    })
-}
-
 /// The calling thread's context while this lives.
 pub(super) struct Entered(PhantomData<*const ()>); // stays in its thread
 

@@ -11,6 +11,7 @@ use std::marker::PhantomData;
 
 use cudarc::driver::{result, sys};
 
+use crate::device::presence::is_driver_there;
 use crate::error::{Error, ErrorKind, Result};
 
 /// A context, as a number.
@@ -34,8 +35,7 @@ impl Context {
     /// # Errors
     /// [`ErrorKind::Device`]: there is no driver; the thread has none.
     pub(super) fn current() -> Result<Context> {
-        // SAFETY: looks whether a library can be loaded.
-        if !unsafe { sys::is_culib_present() } {
+        if !is_driver_there() {
             let text = "nvJPEG needs an NVIDIA driver, and there is none on this machine (libcuda.so was \
                         not found)";
             return Err(Error::new(ErrorKind::Device, text));
