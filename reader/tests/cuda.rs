@@ -4,10 +4,11 @@
 //! played driver before all others and its knobs set.
 #![allow(missing_docs, clippy::unwrap_used)]
 
+mod played;
+
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
-use std::sync::{Arc, OnceLock};
+use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use cudarc::driver::{CudaContext, CudaStream, result};
@@ -17,6 +18,8 @@ use tarflume::device::Stream;
 use tarflume::{Device, DeviceBatch, ErrorKind, Loader, LoaderBuilder, Shuffle};
 use tarflume_formats::ShardWriter;
 use tarflume_formats::shard::Durability;
+
+use self::played::alone as child;
 
 const SAMPLES: u64 = 60;
 const BATCH: u64 = 4;
@@ -46,32 +49,6 @@ fn builder(dir: &tempfile::TempDir, device: &Device) -> LoaderBuilder {
         .batch(BATCH)
         .threads(2)
         .device(device.clone(), 3)
-}
-
-/// The played driver, newer than its sources.
-fn driver() -> &'static Path {
-    static BUILT: OnceLock<PathBuf> = OnceLock::new();
-    BUILT.get_or_init(|| {
-        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/cuda/build.sh");
-        let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join("cuda");
-        let built = Command::new("bash").arg(script).arg(&out).arg("driver").output().unwrap();
-        let text = String::from_utf8_lossy(&built.stderr);
-        assert!(built.status.success(), "the played driver can't be built: {text}");
-        out
-    })
-}
-
-/// Runs the child of this name, with these knobs.
-fn child(name: &str, knobs: &[(&str, &str)]) -> Output {
-    let done = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", name, "--include-ignored", "--nocapture"])
-        .env("LD_LIBRARY_PATH", driver())
-        .envs(knobs.iter().copied())
-        .output()
-        .unwrap();
-    let text = [&done.stdout[..], &done.stderr[..]].map(String::from_utf8_lossy).join("\n");
-    assert!(done.status.success() && text.contains("1 passed"), "{name} {knobs:?}:\n{text}");
-    done
 }
 
 /// The consumer: a stream of its own, to which it copies what it gets.

@@ -4,8 +4,6 @@
 
 #[path = "kernel/drawing.rs"]
 mod drawing;
-#[path = "kernel/planes.rs"]
-mod planes;
 #[path = "kernel/resizing.rs"]
 mod resizing;
 #[path = "kernel/runner.rs"]

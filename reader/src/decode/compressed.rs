@@ -12,7 +12,6 @@ use super::stored::Rows;
 use super::{Asks, Decode, Sample, Scratch};
 use crate::column::{DType, Row, RowShape};
 use crate::decode::asked::Asked;
-use crate::device::crop::CropBox;
 use crate::device::fit::checked;
 use crate::device::head::{Described, Format, Head};
 use crate::device::staged::Verifier;
@@ -139,13 +138,7 @@ impl Decode for StoredJpeg {
             Some(_) => asked(size, &placement, gap),
             None => Asked { scale: Scale::Full, size, area: placement.area, flip: placement.flip },
         };
-        let area = CropBox {
-            left: area.left as f32,
-            top: area.top as f32,
-            width: area.width as f32,
-            height: area.height as f32,
-        };
-        let picture = Described { format: Format::Pixels, size, area, flip };
+        let picture = Described { format: Format::Pixels, size, area: area.into(), flip };
         let head = Head::store(picture, self.channels, number, self.room)?;
         let head = head.with_bytes(entry.length.into()).with_origin(scale as u32, sample.seed);
         row.put(bytemuck::bytes_of(&head))

@@ -1,6 +1,7 @@
 //! `KeptImage`: a whole picture at a moderate size, as it stays in a device's memory, behind a `Head` that
 //! says how large it is.
 
+use std::mem;
 use std::sync::Arc;
 
 use super::geometry::{Cut, Extent, Placement, Size, Transform};
@@ -10,7 +11,7 @@ use crate::column::{DType, Row, RowShape};
 use crate::device::finish::Pictures;
 use crate::device::head::{Described, Format, Head};
 use crate::device::planes::{planes_on_host, yuv420_bytes};
-use crate::error::{Error, Result};
+use crate::error::Result;
 
 /// Rows of a store begin at multiples of so many bytes.
 const ALIGNED: usize = 64;
@@ -46,6 +47,10 @@ impl Transform for Within {
         Ok(Placement::of(Cut::whole(source), self.size(source)))
     }
 }
+
+/// A buffer that a thread keeps: no larger than what stays of a picture.
+#[derive(Default)]
+struct Kept(Vec<u8>);
 
 /// A column of u8 rows: a head, then the picture.
 pub(crate) struct KeptImage {
@@ -84,16 +89,29 @@ impl KeptImage {
         Head::BYTES + self.room
     }
 
-    fn write(&self, size: Size, pixels: &[u8], to: &mut [u8]) -> Result<()> {
-        match self.format {
-            Format::Pixels => to[..pixels.len()].copy_from_slice(pixels),
-            Format::Yuv420 => {
-                let bytes = yuv420_bytes(size);
-                let shape = Pictures::new(1, size, self.channels)?;
-                planes_on_host(&shape, pixels, (&mut to[..bytes], bytes), 0)?;
-            }
-        }
-        Ok(())
+    /// Writes a picture's pixels.
+    fn draw(&self, sample: &Sample<'_>, to: &mut [u8], scratch: &mut Scratch) -> Result<()> {
+        let mut used = 0;
+        self.pixels.decode(sample, Row::variable(to, &mut used), scratch)
+    }
+
+    /// Writes its planes, by way of pixels in a buffer that is kept.
+    fn draw_planes(
+        &self,
+        size: Size,
+        sample: &Sample<'_>,
+        to: &mut [u8],
+        scratch: &mut Scratch,
+    ) -> Result<()> {
+        let shape = Pictures::new(1, size, self.channels)?;
+        let mut pixels = mem::take(&mut scratch.get::<Kept>().0);
+        pixels.resize(shape.bytes(), 0);
+        let drawn = self.draw(sample, &mut pixels, scratch).and_then(|()| {
+            let bytes = yuv420_bytes(size);
+            planes_on_host(&shape, &pixels, (&mut to[..bytes], bytes), 0)
+        });
+        scratch.get::<Kept>().0 = pixels;
+        drawn
     }
 }
 
@@ -116,23 +134,18 @@ impl Decode for KeptImage {
 
     fn decode(&self, sample: &Sample<'_>, mut row: Row<'_>, scratch: &mut Scratch) -> Result<()> {
         let mut sides = [0u32; 2];
-        let mut pixels = Vec::new();
-        let room = usize::try_from(self.pixels.room(&[])).unwrap_or(usize::MAX);
         self.sizes.decode(sample, Row::fixed(bytemuck::bytes_of_mut(&mut sides)), scratch)?;
         let size = Size::new(sides[1], sides[0]);
-        if pixels.try_reserve_exact(room).is_err() {
-            return Err(Error::new(crate::ErrorKind::Limit, format!("no memory for {room} bytes")));
-        }
-        pixels.resize(room, 0);
-        let mut used = 0;
-        self.pixels.decode(sample, Row::variable(&mut pixels, &mut used), scratch)?;
         let area = Cut::whole(size).into();
         let picture = Described { format: self.format, size, area, flip: false };
         let head = Head::row(picture, self.channels, self.room)?;
         let bytes = row.bytes();
         let (to, rest) = bytes.split_at_mut(Head::BYTES);
         to.copy_from_slice(bytemuck::bytes_of(&head));
-        self.write(size, &pixels[..used], rest)
+        match self.format {
+            Format::Pixels => self.draw(sample, rest, scratch),
+            Format::Yuv420 => self.draw_planes(size, sample, rest, scratch),
+        }
     }
 }
 

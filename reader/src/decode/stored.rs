@@ -8,7 +8,6 @@ use super::geometry::{Size, Transform};
 use super::random::Random;
 use super::{Decode, Sample, Scratch};
 use crate::column::{DType, Row, RowShape};
-use crate::device::crop::CropBox;
 use crate::device::head::{Described, Format, Head};
 use crate::error::{Error, ErrorKind, Result};
 
@@ -91,13 +90,8 @@ impl Decode for StoredPicture {
         let mut random = Random::stream(sample.seed, self.stream);
         let placement = self.transform.place(size, &mut random)?;
         placement.check(size)?;
-        let area = CropBox {
-            left: placement.area.left as f32,
-            top: placement.area.top as f32,
-            width: placement.area.width as f32,
-            height: placement.area.height as f32,
-        };
-        let picture = Described { format: self.format, size, area, flip: placement.flip };
+        let (area, flip) = (placement.area.into(), placement.flip);
+        let picture = Described { format: self.format, size, area, flip };
         let head = Head::store(picture, self.channels, number, self.room)?;
         row.put(bytemuck::bytes_of(&head))
     }

@@ -4,7 +4,7 @@
 //! which is what the kernel is tested against.
 
 use super::finish::{Finish, Pictures};
-use crate::decode::geometry::{Cut, Size};
+use crate::decode::geometry::{Area, Cut, Size};
 use crate::error::{Error, Result};
 
 /// A part of a picture, in pixels and parts of pixels from its upper left corner.
@@ -28,6 +28,18 @@ impl From<Cut> for CropBox {
             top: cut.top as f32,
             width: cut.size.width as f32,
             height: cut.size.height as f32,
+        }
+    }
+}
+
+impl From<Area> for CropBox {
+    /// In single precision, as the kernel has it.
+    fn from(area: Area) -> CropBox {
+        CropBox {
+            left: area.left as f32,
+            top: area.top as f32,
+            width: area.width as f32,
+            height: area.height as f32,
         }
     }
 }

@@ -1,5 +1,5 @@
 // A box of each picture of a batch, at another size: the random crop, for pictures of different sizes, from the
-// batch's own rows or from a store in the device's memory; and what makes planes for such a store.
+// batch's own rows or from a store in the device's memory.
 //
 // The text behind kernel.cu, in one program with it. The host's half is head.rs, planes.rs and draw.rs beside it.
 
@@ -258,41 +258,7 @@ __device__ __forceinline__ void draw(const Batch &batch, const Output &out, Coun
     }
 }
 
-// ---------------------------------------------------------------- planes for the store
-
-// One sample of chroma and its four pixels: full-range BT.601 in 16 bits, as libjpeg rounds it. Chroma is the
-// mean of four pixels, rounded once; beyond the last line and column stand these again. 3 bytes are read for
-// 1.5 written.
-__device__ __forceinline__ void planes(const Byte *pictures, Byte *store, Count store_stride, Count first, Count rows,
-                                       Bits32 height, Bits32 width)
-{
-    Bits32 lines = (height + 1u) / 2u, columns = (width + 1u) / 2u;
-    Count pixels = (Count)height * width, samples = (Count)lines * columns;
-    for (Count row = blockIdx.y; row < rows; row += gridDim.y) {
-        const Byte *picture = pictures + row * pixels * 3;
-        Byte *luma = store + (first + row) * store_stride, *chroma = luma + pixels;
-        for (Count n = (Count)blockIdx.x * blockDim.x + threadIdx.x; n < samples; n += (Count)gridDim.x * blockDim.x) {
-            Bits32 line = (Bits32)n / columns, column = (Bits32)n - line * columns;
-            int red = 0, green = 0, blue = 0;
-#pragma unroll
-            for (Bits32 corner = 0; corner < 4; corner++) {
-                Bits32 x = 2u * column + (corner & 1u), y = 2u * line + (corner >> 1);
-                bool inside = x < width && y < height;
-                Count at = (Count)(y < height ? y : height - 1u) * width + (x < width ? x : width - 1u);
-                int r = picture[3 * at], g = picture[3 * at + 1], b = picture[3 * at + 2];
-                if (inside) luma[at] = (Byte)((19595 * r + 38470 * g + 7471 * b + 32768) >> 16);
-                red += r;
-                green += g;
-                blue += b;
-            }
-            int middle = (128 << 18) + (1 << 17) - 1; // a little less than a half: never 256
-            chroma[n] = (Byte)((-11059 * red - 21709 * green + 32768 * blue + middle) >> 18);
-            chroma[samples + n] = (Byte)((32768 * red - 27439 * green - 5329 * blue + middle) >> 18);
-        }
-    }
-}
-
-// ---------------------------------------------------------------- the entries
+// ---------------------------------------------------------------- the entry
 
 // heads: of each row a Head, head_stride bytes apart (a multiple of 16, 64 or more); the bytes of a row's picture
 // lie behind it or in a row of the store (null, or u8 [store_rows, store_stride]), interleaved, or as planes Y, U,
@@ -310,11 +276,4 @@ extern "C" __global__ void tarflume_draw(const Byte *heads, Count head_stride, c
     if (channels == 1) draw<1>(batch, to, rows, out_height, out_width);
     else if (channels == 3) draw<3>(batch, to, rows, out_height, out_width);
     else if (channels == 4) draw<4>(batch, to, rows, out_height, out_width);
-}
-
-// pictures: u8 [rows, height, width, 3]; they become YUV 4:2:0 planes in as many rows of the store from `first` on.
-extern "C" __global__ void tarflume_planes(const Byte *pictures, Byte *store, Count store_stride, Count first,
-                                           Count rows, Bits32 height, Bits32 width)
-{
-    planes(pictures, store, store_stride, first, rows, height, width);
 }

@@ -7,7 +7,6 @@
 use super::draw::check_stride;
 use super::finish::{Element, Finish, Pictures};
 use super::launch::{Argument, Launch};
-use super::planes::yuv420_bytes;
 use crate::decode::output::Layout;
 use crate::error::{Error, Result};
 
@@ -24,14 +23,11 @@ pub const FINISH: &str = "tarflume_finish";
 /// scale: 4 x f32, shift: 4 x f32)`: 20 parameters. `heads` is at a multiple of 16.
 pub const DRAW: &str = "tarflume_draw";
 
-/// `(pictures: u8*, store: u8*, store_stride: u64, first: u64, rows: u64, height: u32, width: u32)`.
-pub const PLANES: &str = "tarflume_planes";
-
 /// `(slab: u8*, out: u8*, numbers: u64[rows]*, rows: u64, row_bytes: u64, slab_rows: u64)`.
 pub const GATHER: &str = "tarflume_gather";
 
 /// All of them.
-pub const ENTRIES: [&str; 4] = [FINISH, DRAW, PLANES, GATHER];
+pub const ENTRIES: [&str; 3] = [FINISH, DRAW, GATHER];
 
 /// Threads of a block, all along x.
 pub const BLOCK: u32 = 256;
@@ -122,29 +118,6 @@ pub fn draw_launch(
     Ok(Launch { entry: DRAW, grid, arguments })
 }
 
-/// Starts [`PLANES`]: `pictures` of three channels at `from` become YUV 4:2:0 planes in rows of the
-/// `store`, the first in row `first`.
-///
-/// # Errors
-/// They have other than three channels, or do not fit the store.
-pub fn planes_launch(pictures: &Pictures, from: u64, store: Store, first: u64) -> Result<Launch> {
-    let (size, rows) = (pictures.size(), pictures.rows() as u64);
-    let needed = yuv420_bytes(size) as u64;
-    let last = first.checked_add(rows).filter(|&last| last <= store.rows);
-    if pictures.channels() != 3 || needed > store.stride || last.is_none() {
-        let text = format!(
-            "{pictures:?} as rows of {needed} bytes from row {first} of {} rows of {} bytes",
-            store.rows, store.stride
-        );
-        return Err(Error::usage(text));
-    }
-    let mut arguments: Vec<_> =
-        [from, store.at, store.stride, first, rows].map(Argument::U64).into();
-    arguments.extend([size.height, size.width].map(Argument::U32));
-    let samples = (size.width.div_ceil(2) as usize) * (size.height.div_ceil(2) as usize);
-    Ok(Launch { entry: PLANES, grid: grid(pictures.rows(), samples), arguments })
-}
-
 /// Starts [`GATHER`]: `rows` rows of `row_bytes` bytes go to `out`, those of the `numbers` (the address
 /// of a u64 for each) out of the `slab_rows` rows at `slab`.
 pub fn gather_launch(
@@ -194,22 +167,11 @@ mod tests {
         assert_eq!(launch.arguments[7..12], [4, 7, 3, 1, 0].map(U32));
         let launch = draw_launch(&finish, (16, 64), None, &pictures, 32).unwrap();
         assert_eq!(launch.arguments[2..5], [0; 3].map(U64));
-        let launch = planes_launch(&pictures, 16, store, 4).unwrap();
-        assert_eq!((launch.entry, launch.grid), (PLANES, (1, 5)));
-        assert_eq!(launch.arguments[..5], [16, 48, 70, 4, 5].map(U64));
-        assert_eq!(launch.arguments[5..], [4, 7].map(U32));
     }
 
     #[test]
     fn what_would_reach_outside_is_not_started() {
         let pictures = Pictures::new(5, Size::new(7, 4), 3).unwrap();
-        let store = Store { at: 48, stride: 44, rows: 9 };
-        assert!(planes_launch(&pictures, 16, store, 4).is_ok());
-        assert!(planes_launch(&pictures, 16, store, 5).is_err());
-        assert!(planes_launch(&pictures, 16, store, u64::MAX).is_err());
-        assert!(planes_launch(&pictures, 16, Store { stride: 43, ..store }, 0).is_err());
-        let grey = Pictures::new(5, Size::new(7, 4), 1).unwrap();
-        assert!(planes_launch(&grey, 16, store, 0).is_err());
         for (heads, stride) in [(8, 64), (16, 48), (16, 72)] {
             let drawn = draw_launch(&Finish::bytes(), (heads, stride), None, &pictures, 0);
             assert!(drawn.is_err(), "{heads} {stride}");
@@ -218,7 +180,7 @@ mod tests {
 
     #[test]
     fn the_source_has_the_entries_and_the_numbers() {
-        for entry in [FINISH, DRAW, PLANES, GATHER] {
+        for entry in ENTRIES {
             assert!(SOURCE.contains(&format!("extern \"C\" __global__ void {entry}(")), "{entry}");
         }
         assert!(!SOURCE.contains("#include"));

@@ -122,13 +122,7 @@ impl Staged {
         if self.verifies && !scratch.get::<Verifier>().is_whole(jpeg, &header) {
             return None;
         }
-        let area = CropBox {
-            left: area.left as f32,
-            top: area.top as f32,
-            width: area.width as f32,
-            height: area.height as f32,
-        };
-        let picture = described(size, area, flip);
+        let picture = described(size, area.into(), flip);
         let head = Head::store(picture, self.channels, 0, self.picture_stride()).ok()?;
         Some(head.with_bytes(jpeg.len() as u64).with_origin(scale as u32, sample.seed))
     }

@@ -1,9 +1,7 @@
 //! What the tests work with: shards of JPEGs of every kind, the played libraries, a consumer that compares
 //! what stands on the device with what the host alone makes.
 
-use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use cudarc::driver::{CudaContext, CudaStream, result};
@@ -19,6 +17,8 @@ use tarflume::{Device, DeviceBatch, Loader, LoaderBuilder, Remainder, Shuffle};
 use tarflume_fixtures::{Photo, PhotoKind};
 use tarflume_formats::ShardWriter;
 use tarflume_formats::shard::Durability;
+
+pub(crate) use crate::played::alone as child;
 
 pub(crate) const SAMPLES: u32 = 30;
 
@@ -110,34 +110,6 @@ pub(crate) fn builder(dir: &tempfile::TempDir, share: &Share) -> LoaderBuilder {
         .remainder(Remainder::Uneven)
         .batch(4)
         .threads(2)
-}
-
-/// The played libraries, newer than their sources.
-fn played() -> &'static Path {
-    static BUILT: OnceLock<PathBuf> = OnceLock::new();
-    BUILT.get_or_init(|| {
-        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/cuda/build.sh");
-        let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join("nvjpeg");
-        let built = Command::new("bash").arg(script).arg(&out).arg("nvjpeg").output().unwrap();
-        let text = String::from_utf8_lossy(&built.stderr);
-        assert!(built.status.success(), "the played libraries can't be built: {text}");
-        out
-    })
-}
-
-/// Runs the child of this name, with these knobs.
-pub(crate) fn child(name: &str, knobs: &[(&str, &str)]) {
-    let cache = tempfile::tempdir().unwrap();
-    let done = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", name, "--include-ignored", "--nocapture"])
-        .env("LD_LIBRARY_PATH", played())
-        .env("XDG_CACHE_HOME", cache.path())
-        .env_remove("TARFLUME_NVJPEG")
-        .envs(knobs.iter().copied())
-        .output()
-        .unwrap();
-    let text = [&done.stdout[..], &done.stderr[..]].map(String::from_utf8_lossy).join("\n");
-    assert!(done.status.success() && text.contains("1 passed"), "{name} {knobs:?}:\n{text}");
 }
 
 /// A number that the parent set; none if it did not.

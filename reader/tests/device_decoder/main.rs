@@ -7,6 +7,8 @@
 mod bad;
 mod bench;
 mod compressed;
+#[path = "../played/mod.rs"]
+mod played;
 
 use std::time::Duration;
 

@@ -1,40 +1,13 @@
 //! What the tests work with: the played libraries, a device with a stream, the same pictures by our own decoder.
 
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use cudarc::driver::{CudaContext, CudaStream, result};
 use tarflume::device::libraries::Libraries;
 use tarflume::device::nvjpeg::{Backend, Compressed, Found, Library, Nvjpeg, Scale, Verdict};
 use tarflume_jpeg::{Colour, Decoder, Header, Job};
 
-/// The played libraries, newer than their sources.
-pub(crate) fn played() -> &'static Path {
-    static BUILT: OnceLock<PathBuf> = OnceLock::new();
-    BUILT.get_or_init(|| {
-        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/cuda/build.sh");
-        let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join("nvjpeg");
-        let built = Command::new("bash").arg(script).arg(&out).arg("nvjpeg").output().unwrap();
-        let text = String::from_utf8_lossy(&built.stderr);
-        assert!(built.status.success(), "the played libraries can't be built: {text}");
-        out
-    })
-}
-
-/// Runs the child of this name, with these knobs.
-pub(crate) fn child(name: &str, knobs: &[(&str, &str)]) -> Output {
-    let done = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", name, "--include-ignored", "--nocapture"])
-        .env("LD_LIBRARY_PATH", played())
-        .env_remove("TARFLUME_NVJPEG")
-        .envs(knobs.iter().copied())
-        .output()
-        .unwrap();
-    let text = [&done.stdout[..], &done.stderr[..]].map(String::from_utf8_lossy).join("\n");
-    assert!(done.status.success() && text.contains("1 passed"), "{name} {knobs:?}:\n{text}");
-    done
-}
+pub(crate) use crate::played::{alone as child, libraries as played};
 
 pub(crate) fn library() -> Library {
     match Library::find(&Libraries::default()).unwrap() {

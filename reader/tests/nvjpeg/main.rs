@@ -6,6 +6,8 @@
 
 mod bench;
 mod found;
+#[path = "../played/mod.rs"]
+mod played;
 mod stored;
 
 use std::sync::Arc;

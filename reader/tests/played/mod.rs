@@ -1,38 +1,47 @@
 //! What tests of a device share: a program that is started again with the CUDA driver, compiler and decoder
 //! that `fixtures/cuda` plays, and a consumer's stream there.
 #![allow(missing_docs, unreachable_pub, clippy::unwrap_used)]
+#![allow(dead_code)] // each file of tests uses a part
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Output};
 use std::sync::{Arc, OnceLock};
 
 use cudarc::driver::{CudaContext, CudaStream, result};
 use tarflume::device::Stream;
 
-/// The played driver and compiler, newer than their sources.
-fn driver() -> &'static Path {
+/// The played libraries, newer than their sources.
+pub fn libraries() -> &'static Path {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
     BUILT.get_or_init(|| {
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/cuda/build.sh");
         let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join("cuda");
-        let built = Command::new("bash").arg(script).arg(&out).arg("driver").output().unwrap();
+        let built = Command::new("bash").arg(script).arg(&out).arg("nvjpeg").output().unwrap();
         let text = String::from_utf8_lossy(&built.stderr);
-        assert!(built.status.success(), "the played driver can't be built: {text}");
+        assert!(built.status.success(), "the played libraries can't be built: {text}");
         out
     })
 }
 
 /// Runs the child of this name, with these variables and a folder for caches.
-pub fn child(name: &str, cache: &Path, variables: &[(&str, &str)]) {
+pub fn child(name: &str, cache: &Path, variables: &[(&str, &str)]) -> Output {
     let done = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", name, "--include-ignored", "--nocapture"])
-        .env("LD_LIBRARY_PATH", driver())
+        .env("LD_LIBRARY_PATH", libraries())
         .env("XDG_CACHE_HOME", cache)
+        .env_remove("TARFLUME_NVJPEG")
+        .env_remove("TARFLUME_NVRTC")
         .envs(variables.iter().copied())
         .output()
         .unwrap();
     let text = [&done.stdout[..], &done.stderr[..]].map(String::from_utf8_lossy).join("\n");
     assert!(done.status.success() && text.contains("1 passed"), "{name} {variables:?}:\n{text}");
+    done
+}
+
+/// The same, with a folder of its own.
+pub fn alone(name: &str, variables: &[(&str, &str)]) -> Output {
+    child(name, tempfile::tempdir().unwrap().path(), variables)
 }
 
 /// The consumer's stream.

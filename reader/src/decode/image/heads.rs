@@ -2,9 +2,8 @@
 //! is.
 
 use super::super::drawing::Drawn;
-use super::super::geometry::{Area, Cut, Size};
+use super::super::geometry::{Cut, Size};
 use super::super::pixels::Pixels;
-use crate::device::crop::CropBox;
 use crate::device::head::{Described, Format, Head};
 use crate::error::Result;
 
@@ -36,9 +35,7 @@ pub(super) fn write_decoded(
     {
         return Ok(false);
     }
-    let Area { left, top, width, height } = drawn.placement.area;
-    let [left, top, width, height] = [left, top, width, height].map(|x| x as f32);
-    let area = CropBox { left, top, width, height };
+    let area = drawn.placement.area.into();
     let picture = Described { format: Format::Pixels, size, area, flip: drawn.turn.mirror };
     let head = Head::row(picture, channels, payload.len())?;
     to.copy_from_slice(bytemuck::bytes_of(&head));
