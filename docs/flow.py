@@ -24,7 +24,7 @@ box(270, 40, 230, 220, "pack build", [
     "finalize: publish, manifest last", "", "same bytes for any threads,", "machines, kills and restarts",
 ], ACCENT)
 box(560, 60, 190, 180, "a data set", [
-    "shard-000000.tar", "shard-000000.tar.index", "shard-000001.tar", "shard-000001.tar.index",
+    "shard-000000.tar", "shard-000000.index", "shard-000001.tar", "shard-000001.index",
     "...", "dataset.json",
 ])
 box(800, 34, 230, 70, "WebDataset readers", ["plain tar: all take it"])

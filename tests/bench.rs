@@ -161,7 +161,7 @@ fn nonsense_is_refused_with_what_to_type() {
         let run = place.pack(&format!("bench {words}")).exits(2).says(advice);
         assert_eq!(run.stdout, "", "{words}");
     }
-    fs::remove_file(place.at("shards/shard-000000.tar.index")).unwrap();
+    fs::remove_file(place.at("shards/shard-000000.index")).unwrap();
     fs::remove_file(place.at("shards/dataset.json")).unwrap();
     let run = place.pack("bench shards --samples 4").says("pack index");
     assert_ne!(run.exit, 101, "{run:#?}");

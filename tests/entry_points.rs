@@ -5,6 +5,7 @@ use std::fs;
 
 use serde_json::Value;
 use tarflume_fixtures::{Folder, Photo, PhotoKind};
+use tarflume_formats::shard::index_path;
 
 use crate::harness::{JSON, Place, crc32c, entry_points, members_of, section, sum_again, tool};
 
@@ -35,7 +36,7 @@ fn info(place: &Place, set: &str) -> Value {
 }
 
 fn sidecar(place: &Place, tar: &str) -> Vec<u8> {
-    fs::read(place.at(format!("{tar}.index"))).unwrap()
+    fs::read(index_path(&place.at(tar))).unwrap()
 }
 
 /// The bytes of both sections.
@@ -63,7 +64,7 @@ fn a_build_writes_them_and_the_tar_is_the_same_without() {
     place.pack("build photos -o unchecked --shards 2 --check none").succeeds();
     for name in [SHARD, "shard-000001.tar"] {
         assert_eq!(place.tree("with")[name], place.tree("without")[name], "{name}");
-        let index = format!("{name}.index");
+        let index = name.replace(".tar", ".index");
         assert_eq!(place.tree("without")[&index], place.tree("unchecked")[&index]);
         assert!(sections(&place, &format!("with/{name}")).is_some());
         assert!(sections(&place, &format!("without/{name}")).is_none());
@@ -258,7 +259,7 @@ fn lie(change: impl FnOnce(&mut Vec<u8>)) -> Place {
     let place = Place::new();
     place.pair("photos/a").pair("photos/b").pair("photos/c");
     place.pack("build photos -o out").succeeds();
-    let path = place.at(format!("out/{SHARD}.index"));
+    let path = index_path(&place.at(format!("out/{SHARD}")));
     let mut bytes = fs::read(&path).unwrap();
     change(&mut bytes);
     sum_again(&mut bytes);

@@ -46,7 +46,7 @@ fn tars_made_by_other_programs_are_indexed_as_python_lists_them() {
             let name = golden.name;
             let before = listed(&place, "set/golden.tar");
             place.pack(&format!("index set {options}")).succeeds();
-            assert_eq!(place.names("set"), ["dataset.json", "golden.tar", "golden.tar.index"]);
+            assert_eq!(place.names("set"), ["dataset.json", "golden.tar", "golden.index"]);
             assert_eq!(listed(&place, "set"), golden_parts(golden), "{name}");
             assert_eq!(before, golden_parts(golden), "{name}: listed by its headers");
             let verified = place.pack("verify set --require ''");
@@ -94,12 +94,12 @@ fn an_index_made_anew_is_the_one_that_was_packed() {
     place.folder("photos", 20).pack("build photos -o out --shards 2").succeeds();
     place.pack("index out").succeeds().says("kept");
     let before = place.tree("out");
-    for shard in ["out/shard-000000.tar.index", "out/shard-000001.tar.index", "out/dataset.json"] {
+    for shard in ["out/shard-000000.index", "out/shard-000001.index", "out/dataset.json"] {
         fs::remove_file(place.at(shard)).unwrap();
     }
     place.pack("index --entry-points out").succeeds().says("written: 2 shards, 20 samples");
     let after = place.tree("out");
-    for name in ["shard-000000.tar.index", "shard-000001.tar.index"] {
+    for name in ["shard-000000.index", "shard-000001.index"] {
         assert_eq!(before[name], after[name], "{name}");
     }
     place.pack("verify out").succeeds();

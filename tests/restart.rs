@@ -78,7 +78,7 @@ fn a_second_build_into_the_same_folder_waits_its_turn() {
 fn finished_shards_are_kept_and_not_packed_again() {
     let place = half_done();
     let file = |path: &str| fs::metadata(place.at(path)).unwrap().ino();
-    let (tar, index) = ("shard-000001.tar", "shard-000001.tar.index");
+    let (tar, index) = ("shard-000001.tar", "shard-000001.index");
     let before = [tar, index].map(|name| file(&format!("out/.pack/shards/{name}")));
     place.pack(AGAIN).succeeds().says("going on with an unfinished pack");
     assert_eq!(before, [tar, index].map(|name| file(&format!("out/{name}"))));
@@ -192,7 +192,7 @@ fn what_a_power_cut_spoiled_is_packed_again() {
     let shards = "out/.pack/shards";
     for (spoiled, name) in [
         ("a tar cut at a block", "shard-000001.tar"),
-        ("a sidecar cut", "shard-000001.tar.index"),
+        ("a sidecar cut", "shard-000001.index"),
         ("a record cut", "shard-000001.tar.record"),
     ] {
         let place = half_done();

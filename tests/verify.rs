@@ -139,17 +139,17 @@ fn a_cut_is_found_even_between_two_members() {
 fn what_was_appended_is_found() {
     found(
         |place| change(place, SHARD, |tar| tar.push(b'x')),
-        &["stale-index shard-000001.tar.index"],
+        &["stale-index shard-000001.index"],
         &[
             "gap shard-000001.tar@25600",
-            "stale-index shard-000001.tar.index",
+            "stale-index shard-000001.index",
             "stale-manifest shard-000001.tar",
         ],
     );
     found(
         |place| change(place, SHARD, |tar| tar.extend_from_slice(&[0; 512])),
-        &["stale-index shard-000001.tar.index"],
-        &["stale-index shard-000001.tar.index", "stale-manifest shard-000001.tar"],
+        &["stale-index shard-000001.index"],
+        &["stale-index shard-000001.index", "stale-manifest shard-000001.tar"],
     );
 }
 
@@ -163,7 +163,7 @@ fn shards_that_took_each_others_place_are_found() {
     for words in ["out --level quick", "out"] {
         let (exit, problems) = verify(&place, words);
         assert_eq!(exit, 1);
-        for shard in ["shard-000000.tar", "shard-000001.tar"] {
+        for shard in ["shard-000000", "shard-000001"] {
             let stale = format!("stale-index {shard}.index@0 ");
             assert!(problems.iter().any(|p| p.starts_with(&stale)), "{words}: {problems:#?}");
         }
@@ -172,7 +172,7 @@ fn shards_that_took_each_others_place_are_found() {
 
 #[test]
 fn a_sidecar_that_is_damaged_cut_missing_or_anothers_is_found() {
-    let sidecar = "shard-000001.tar.index";
+    let sidecar = "shard-000001.index";
     let flip = |index: &mut Vec<u8>| {
         let middle = index.len() / 2;
         index[middle] ^= 1;
@@ -183,7 +183,7 @@ fn a_sidecar_that_is_damaged_cut_missing_or_anothers_is_found() {
             let (exit, problems) = verify(place, words);
             assert_eq!((exit, problems.len()), (1, 1), "{problems:?}");
             assert!(
-                problems[0].starts_with("damaged-index shard-000001.tar.index"),
+                problems[0].starts_with("damaged-index shard-000001.index"),
                 "{problems:?}"
             );
         }
@@ -192,10 +192,10 @@ fn a_sidecar_that_is_damaged_cut_missing_or_anothers_is_found() {
     damaged(&published(), &|index| index.truncate(index.len() / 2));
     damaged(&published(), &|index| index.truncate(0));
     damaged(&published(), &|index| index.push(0));
-    let missing: &[&str] = &["missing-index shard-000001.tar.index"];
+    let missing: &[&str] = &["missing-index shard-000001.index"];
     found(|place| fs::remove_file(place.at("out").join(sidecar)).unwrap(), missing, missing);
     let place = published();
-    fs::copy(place.at("out/shard-000000.tar.index"), place.at("out").join(sidecar)).unwrap();
+    fs::copy(place.at("out/shard-000000.index"), place.at("out").join(sidecar)).unwrap();
     for words in ["out --level quick", "out"] {
         let (exit, problems) = verify(&place, words);
         assert!(exit == 1 && problems.iter().any(|p| p.starts_with("stale-index")), "{problems:?}");
@@ -205,7 +205,7 @@ fn a_sidecar_that_is_damaged_cut_missing_or_anothers_is_found() {
 #[test]
 fn a_stale_sidecar_is_never_believed_by_any_command() {
     let place = published();
-    fs::copy(place.at("out/shard-000000.tar.index"), place.at("out/shard-000001.tar.index"))
+    fs::copy(place.at("out/shard-000000.index"), place.at("out/shard-000001.index"))
         .unwrap();
     // The tar of another pack has another length.
     place.pack("build photos -o other --shard-samples 9").succeeds();
@@ -255,14 +255,14 @@ fn after_one_problem_all_others_are_found() {
     change(&place, "shard-000000.tar", |tar| tar[512] ^= 1);
     let at = member(&place).at;
     change(&place, SHARD, |tar| tar[at] ^= 1);
-    fs::remove_file(place.at("out/shard-000002.tar.index")).unwrap();
+    fs::remove_file(place.at("out/shard-000002.index")).unwrap();
     let (exit, problems) = verify(&place, "out");
     let expected = [
         "checksum shard-000000.tar@512 c0000/s000000",
         "digest shard-000000.tar",
         "checksum shard-000001.tar@5632 c0001/s000007",
         "digest shard-000001.tar",
-        "missing-index shard-000002.tar.index",
+        "missing-index shard-000002.index",
     ];
     assert_eq!((exit, problems), (1, expected.map(str::to_string).to_vec()));
     let run = place.pack("verify out").exits(1);

@@ -1,4 +1,4 @@
-//! The sidecar `NAME.tar.index`: where every sample and part of a shard stands.
+//! The sidecar `NAME.index`: where every sample and part of a shard stands.
 //!
 //! [`build`] collects rows and encodes them, [`view`] reads an encoded file, usually mapped;
 //! [`lookup`] copies one row out, by the map or by reads; `points` does the same for the entry points

@@ -24,7 +24,7 @@
 //! shard.commit(None)?;
 //! shard.finish()?.publish(&dir, "cats.tar", Durability::Synced)?;
 //!
-//! let index = Index::open(&dir.join("cats.tar.index"))?;
+//! let index = Index::open(&dir.join("cats.index"))?;
 //! let row = index.find(b"cat/001")?.unwrap();
 //! let sample = index.sample(row)?.unwrap();
 //! assert_eq!(sample.part(b"txt")?.unwrap().offset, 512);

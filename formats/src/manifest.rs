@@ -44,7 +44,7 @@ pub struct Manifest {
 /// One shard, as the manifest lists it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ShardEntry {
-    /// File name of the tar, in the manifest's folder. Its sidecar adds `.index`.
+    /// File name of the tar, in the manifest's folder. Its sidecar is beside it (`index_path`).
     pub name: String,
     /// Samples.
     pub samples: u64,

@@ -87,14 +87,14 @@ fn the_manifest_may_be_named_itself() {
 #[test]
 fn files_that_differ_from_the_manifest_are_stale() {
     let dir = make(&[&["a", "b"], &["c", "d"]]);
-    let (tar, index) = (dir.path().join("s-1.tar"), dir.path().join("s-1.tar.index"));
+    let (tar, index) = (dir.path().join("s-1.tar"), dir.path().join("s-1.index"));
     let whole = fs::read(&tar).unwrap();
     fs::write(&tar, &whole[..whole.len() - 512]).unwrap();
     assert_eq!(refused(dir.path()), (ErrorKind::Stale, index.clone()));
     fs::write(&tar, &whole).unwrap();
     Dataset::open(dir.path()).unwrap();
 
-    let other = fs::read(dir.path().join("s-0.tar.index")).unwrap();
+    let other = fs::read(dir.path().join("s-0.index")).unwrap();
     let right = fs::read(&index).unwrap();
     fs::write(&index, other).unwrap(); // of the same length, of another tar
     assert_eq!(refused(dir.path()), (ErrorKind::Stale, index.clone()));
@@ -119,7 +119,7 @@ fn a_folder_without_manifest_says_what_to_do() {
 #[test]
 fn a_sidecar_whose_head_is_long_opens_from_a_file() {
     let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("a.tar.index");
+    let path = dir.path().join("a.index");
     let mut index = IndexBuilder::new();
     let keys: Vec<_> = (b'a'..b'e').map(|c| vec![c; 5 << 20]).collect();
     keys.iter().for_each(|key| index.sample(key, 0)); // 20 MiB in blocks of 16 KiB

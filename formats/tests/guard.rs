@@ -264,7 +264,7 @@ fn a_cut_sidecar_is_an_error_also_where_it_was_read_before() {
     }
     let facts = TarFacts { length: 5000 * 1024 + 1024, digest: None };
     let bytes = builder.encode(&facts).unwrap();
-    let path = folder.path().join("a.tar.index");
+    let path = folder.path().join("a.index");
     for read_before in [true, false] {
         for length in (0..bytes.len() as u64 - PAGE).step_by(5000) {
             fs::write(&path, &bytes).unwrap();

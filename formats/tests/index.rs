@@ -172,7 +172,7 @@ fn every_cut_and_every_growth_is_noticed() {
 #[test]
 fn a_file_is_refused_with_its_path() {
     let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("a.tar.index");
+    let path = dir.path().join("a.index");
     for (bytes, kind) in [
         (Vec::new(), ErrorKind::WrongFormat),
         (small()[..200].to_vec(), ErrorKind::Truncated),
@@ -278,7 +278,7 @@ fn of_the_sections_of_entry_points_there_are_both_or_none() {
 #[test]
 fn wrong_entry_points_are_told_with_path_and_byte_and_spoil_nothing_else() {
     let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("a.tar.index");
+    let path = dir.path().join("a.index");
     let opened = |bytes: &[u8]| {
         std::fs::write(&path, bytes).unwrap();
         Index::open(&path).unwrap()

@@ -195,7 +195,7 @@ fn a_block_is_checked_once_and_then_a_lookup_takes_five_reads() {
 #[test]
 fn a_file_that_is_cut_under_lookups_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("a.tar.index");
+    let path = folder.path().join("a.index");
     fs::write(&path, encode(&many(), true, true)).unwrap();
     let (index, file) = (Index::open(&path).unwrap(), File::open(&path).unwrap());
     let read = |at: u64, into: &mut [u8]| {
@@ -212,7 +212,7 @@ fn a_file_that_is_cut_under_lookups_is_an_error() {
 #[test]
 fn a_map_is_forgotten_and_read_again() {
     let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("a.tar.index");
+    let path = folder.path().join("a.index");
     fs::write(&path, encode(&many(), true, true)).unwrap();
     let index = Index::open(&path).unwrap();
     index.check().unwrap();

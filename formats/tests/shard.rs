@@ -83,7 +83,7 @@ impl Published {
         let tar = dir.path().join(NAME);
         let index = fs::read(index_path(&tar)).unwrap();
         let names = files_in(dir.path());
-        assert_eq!(names, ["s.tar", "s.tar.index"], "and no temporary file");
+        assert_eq!(names, ["s.tar", "s.index"], "and no temporary file");
         Published { tar: fs::read(tar).unwrap(), index, dir, entry }
     }
 
@@ -323,7 +323,7 @@ fn the_same_tar_is_left_and_another_one_replaced() {
     }
     let tar_digest = digest_of(&path).unwrap();
     assert_eq!(Index::open(&index_path(&path)).unwrap().tar().digest, Some(tar_digest));
-    assert_eq!(files_in(dir.path()), ["s.tar", "s.tar.index"]);
+    assert_eq!(files_in(dir.path()), ["s.tar", "s.index"]);
 }
 
 #[test]

@@ -5,7 +5,7 @@
 //! OUT/.pack/policy                   what is done about problems: fail, skip or quarantine
 //! OUT/.pack/lock                     held by `build`, `plan` and `finalize`
 //! OUT/.pack/shards/NAME.tar          finished shards,
-//! OUT/.pack/shards/NAME.tar.index    their sidecars,
+//! OUT/.pack/shards/NAME.index    their sidecars,
 //! OUT/.pack/shards/NAME.tar.record   and the note that they are finished, written last
 //! ```
 //!

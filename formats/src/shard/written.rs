@@ -13,14 +13,23 @@ use crate::index::TarFacts;
 use crate::manifest::ShardEntry;
 use crate::publish::{Durability, Published, TempFile, folder_of, rename_new, sync_folder};
 
-/// What a sidecar's name adds to its tar's.
-pub const INDEX_SUFFIX: &str = ".index";
+/// Extension of a sidecar's file name.
+pub const INDEX_EXTENSION: &str = "index";
 
-/// Where the sidecar of the tar at `tar` stands.
+/// Path of the sidecar of the tar at `tar`: `a.tar` has `a.index`, and `a` too.
+///
+/// The name does not contain `.tar`: readers that take every file with `.tar` in its name for a shard
+/// (Hugging Face `datasets` is one) would read the sidecar as a tar.
 pub fn index_path(tar: &Path) -> PathBuf {
-    let mut path = tar.as_os_str().to_owned();
-    path.push(INDEX_SUFFIX);
-    path.into()
+    match tar.extension() {
+        Some(extension) if extension == "tar" => tar.with_extension(INDEX_EXTENSION),
+        _ => {
+            let mut path = tar.as_os_str().to_owned();
+            path.push(".");
+            path.push(INDEX_EXTENSION);
+            path.into()
+        }
+    }
 }
 
 /// A shard whose bytes are all written, under a temporary name.

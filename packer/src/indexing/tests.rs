@@ -70,7 +70,7 @@ fn lies_are_refused_with_their_place_and_publish_nothing() {
             assert!(failure.text.contains(says), "{failure}");
             assert_eq!(failure.exit, Exit::BadData);
             assert_eq!(done.manifest.unwrap().unwrap_err().exit, Exit::BadData);
-            assert!(!dir.path().join("lie.tar.index").exists());
+            assert!(!dir.path().join("lie.index").exists());
             assert!(!dir.path().join(FILE_NAME).exists());
         }
     }

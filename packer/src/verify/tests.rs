@@ -152,11 +152,11 @@ fn another_tar_under_the_same_name_makes_the_sidecar_stale() {
 
 #[test]
 fn a_damaged_or_missing_sidecar_leaves_the_tar_to_be_walked() {
-    let (quick, full) = after("a.tar.index", |index| index[20] ^= 1);
+    let (quick, full) = after("a.index", |index| index[20] ^= 1);
     assert_eq!(kinds(&quick), [ProblemKind::DamagedIndex]);
     assert_eq!((kinds(&full), full.samples), (vec![ProblemKind::DamagedIndex], 10));
     let dir = set();
-    fs::remove_file(dir.path().join("a.tar.index")).unwrap();
+    fs::remove_file(dir.path().join("a.index")).unwrap();
     let report = report(dir.path(), Level::Full);
     assert_eq!((kinds(&report), report.samples), (vec![ProblemKind::MissingIndex], 10));
 }

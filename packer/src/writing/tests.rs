@@ -101,7 +101,7 @@ fn a_writer_that_is_given_up_publishes_nothing_and_is_forgotten_on_request() {
     }
     let left = writer.abandon().unwrap();
     assert_eq!((left.shards, left.samples), (1, 3));
-    assert!(left.folder.join("shard-000000.tar.index").exists());
+    assert!(left.folder.join("shard-000000.index").exists());
     assert!(!dir.path().join("dataset.json").exists());
     let refused = DatasetWriter::create(dir.path(), small()).unwrap_err();
     assert!(refused.text.contains("unfinished"), "{refused}");

@@ -111,7 +111,7 @@ fn a_shard_replaced_in_the_middle_of_an_epoch_is_stale() {
 #[test]
 fn a_damaged_sidecar_spoils_its_own_samples_alone() {
     let made = Made::new(&[5, 5, 5]);
-    let path = made.path().join("s-1.tar.index");
+    let path = made.path().join("s-1.index");
     let mut bytes = fs::read(&path).unwrap();
     let last = bytes.len() - 70;
     bytes[last] ^= 1;
@@ -120,7 +120,7 @@ fn a_damaged_sidecar_spoils_its_own_samples_alone() {
     assert_eq!(good, [0, 1, 2, 3, 4, 10, 11, 12, 13, 14]);
     for (_, kind, text) in wrong {
         assert_eq!(kind, ErrorKind::Damaged);
-        assert!(text.contains("s-1.tar.index"), "{text}");
+        assert!(text.contains("s-1.index"), "{text}");
     }
 }
 
@@ -161,7 +161,7 @@ fn no_lie_passes_for_the_honest_shard() {
     let tar = folder.path().join("s.tar");
     for lie in Lie::ALL {
         fs::write(&tar, lie.bytes()).unwrap();
-        fs::write(folder.path().join("s.tar.index"), &sidecar).unwrap();
+        fs::write(folder.path().join("s.index"), &sidecar).unwrap();
         let opened = match Dataset::open(tar.as_path()) {
             Ok(opened) => opened,
             Err(e) => {

@@ -110,7 +110,7 @@ fn a_name_that_stands_for_nothing_says_so() {
         (Vec::<String>::new().into(), ErrorKind::Usage, "is empty"),
         (format!("{here}/s-0.tar::").into(), ErrorKind::Io, "there is no such shard"),
         ("s3://bucket/x.tar".into(), ErrorKind::Usage, "disks of this machine"),
-        (format!("{here}/s-0.tar.index").into(), ErrorKind::Usage, "name the tar beside it"),
+        (format!("{here}/s-0.index").into(), ErrorKind::Usage, "name the tar beside it"),
         (format!("{here}/s-0.tar/x").into(), ErrorKind::Io, "there is no such shard"),
         ("x".repeat(70_000).into(), ErrorKind::Io, "there is no such shard"),
     ];
@@ -126,7 +126,7 @@ fn a_name_that_stands_for_nothing_says_so() {
 #[test]
 fn tars_that_can_not_be_opened_by_place_say_what_to_do() {
     let made = Made::new(&[1]);
-    fs::remove_file(made.path().join("s-0.tar.index")).unwrap();
+    fs::remove_file(made.path().join("s-0.index")).unwrap();
     let error = refused(&made.tars[0]);
     assert_eq!(error.kind(), ErrorKind::Usage);
     assert!(error.text().contains("pack index") && error.text().contains("stream"), "{error}");
@@ -142,8 +142,8 @@ fn tars_that_can_not_be_opened_by_place_say_what_to_do() {
 fn with_a_manifest_a_rank_needs_only_its_own_shards() {
     let made = Made::new(&[3, 4, 5]);
     let whole = Dataset::open(made.path()).unwrap().fingerprint().unwrap();
-    for end in ["", ".index"] {
-        fs::remove_file(made.path().join(format!("s-1.tar{end}"))).unwrap();
+    for end in ["tar", "index"] {
+        fs::remove_file(made.path().join(format!("s-1.{end}"))).unwrap();
     }
     let opened = Dataset::open(made.path()).unwrap();
     assert_eq!((opened.len(), opened.fingerprint().unwrap()), (12, whole));
@@ -163,7 +163,7 @@ fn open_all_reports_the_first_shard_that_is_wrong() {
     }
     let error = Dataset::open(made.path()).unwrap().open_all().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Stale);
-    assert!(error.place().path.as_ref().unwrap().ends_with("s-13.tar.index"), "{error}");
+    assert!(error.place().path.as_ref().unwrap().ends_with("s-13.index"), "{error}");
 }
 
 #[test]

@@ -133,7 +133,7 @@ fn a_tar_without_checksums_is_read_and_has_a_fingerprint() {
     index.part(b"txt", 512, 5, None).unwrap();
     let length = std::fs::metadata(&tar).unwrap().len();
     let bytes = index.encode(&TarFacts { length, digest: None }).unwrap();
-    std::fs::write(folder.path().join("a.tar.index"), bytes).unwrap();
+    std::fs::write(folder.path().join("a.index"), bytes).unwrap();
     assert_ne!(of().fingerprint().unwrap(), with_digest);
     assert_eq!(of().fingerprint().unwrap(), of().fingerprint().unwrap());
     let sample = of().get(0).unwrap();
