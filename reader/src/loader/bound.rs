@@ -19,6 +19,50 @@ const RUN: u64 = 256 << 10;
 /// The least that a stream can do with.
 const STREAM_LEAST: u64 = 16 << 20;
 
+/// The smallest default of the memory bound.
+const DEFAULT_LEAST: u64 = 2 << 30;
+/// What the default gives to each thread: twice what [`Shares::of`] sets aside for its buffers, and room
+/// to decode in.
+const DEFAULT_PER_THREAD: u64 = 48 << 20;
+
+/// The memory bound of a loader without `.memory()`: enough for `depth` batches of `fixed` bytes in
+/// preparation, `slabs` batches more beside a device, and `threads` threads.
+pub(crate) fn default_memory(fixed: u64, depth: usize, slabs: u64, threads: usize) -> u64 {
+    comfortable(fixed, depth, slabs, threads).max(DEFAULT_LEAST)
+}
+
+/// The memory bound of a stream and its batches together without `.memory()`, where the stream was
+/// given `said` bytes or none.
+pub(crate) fn default_beside_stream(
+    fixed: u64,
+    depth: usize,
+    threads: usize,
+    said: Option<u64>,
+) -> u64 {
+    let batches = comfortable(fixed, depth, 0, threads);
+    batches.saturating_add(said.unwrap_or(batches)).max(DEFAULT_LEAST)
+}
+
+/// Bytes with which no batch and no thread waits for memory.
+fn comfortable(fixed: u64, depth: usize, slabs: u64, threads: usize) -> u64 {
+    let batches = 2u64.saturating_mul((depth as u64).saturating_add(SPARE_SLABS));
+    let batches = batches.saturating_add(slabs).saturating_mul(fixed);
+    (threads as u64).saturating_mul(DEFAULT_PER_THREAD).saturating_add(batches)
+}
+
+/// A warning for a memory bound that leaves room for fewer batches than were asked for.
+pub(crate) fn fewer_batches(asked: usize, shares: &Shares, fixed: u64) -> Option<String> {
+    (shares.depth < asked.max(1)).then(|| {
+        let missing = (asked - shares.depth) as u64;
+        format!(
+            "the memory bound has room to prepare {} of the {asked} batches of prefetch at once; give \
+             .memory() about {} more, or take smaller batches",
+            shares.depth,
+            Size::new(fixed.saturating_mul(2 * missing))
+        )
+    })
+}
+
 /// How a bound in bytes is shared out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Shares {
@@ -235,6 +279,42 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn the_default_bound_suits_any_number_of_threads() {
+        let pixels = 224 * 224 * 3u64;
+        for threads in [1, 2, 16, 64, 96, 112, 120, 224, 256, 1024] {
+            for fixed in [1000, 256 * pixels, 1024 * pixels, 1024 * pixels * 4] {
+                for slabs in [0, 4] {
+                    let memory = default_memory(fixed, 4, slabs, threads);
+                    let shares = Shares::beside_slots((memory, slabs), fixed, 4, threads);
+                    let shares = shares.unwrap_or_else(|e| panic!("{threads} {fixed}: {e}"));
+                    assert_eq!(shares.depth, 4, "{threads} threads, batches of {fixed}");
+                    assert_eq!(fewer_batches(4, &shares, fixed), None);
+                    // Each thread may decode a picture of some megapixels at the same time.
+                    assert!(shares.decode / threads as u64 > 4 << 20, "{threads} {shares:?}");
+                }
+            }
+        }
+        assert_eq!(default_memory(256 * pixels, 4, 0, 2), 2 << 30, "as ever on small machines");
+        for (threads, said) in [(2, None), (128, None), (128, Some(3 << 30))] {
+            let fixed = 1024 * pixels;
+            let memory = default_beside_stream(fixed, 4, threads, said);
+            let (_, shares) = Shares::beside_stream((memory, said), fixed, 4, threads).unwrap();
+            assert_eq!(shares.depth, 4, "{threads} threads beside a stream of {said:?}");
+        }
+    }
+
+    #[test]
+    fn a_bound_that_lowers_prefetch_is_a_warning_that_names_enough() {
+        let fixed = 38 << 20;
+        let shares = Shares::of(300 << 20, fixed, 4, 2).unwrap();
+        assert!(shares.depth < 4);
+        let warning = fewer_batches(4, &shares, fixed).unwrap();
+        let more = warning.split("about ").nth(1).and_then(|rest| rest.split(" more").next());
+        let more: Size = more.unwrap().parse().unwrap();
+        assert_eq!(Shares::of((300 << 20) + more.bytes(), fixed, 4, 2).unwrap().depth, 4);
     }
 
     #[test]

@@ -27,8 +27,6 @@ use crate::source::open::SourceKind;
 
 /// Batches in preparation at once, unless the user says otherwise.
 pub(super) const PREFETCH: usize = 4;
-/// The memory bound, unless the user says otherwise.
-pub(super) const MEMORY: u64 = 2 << 30;
 /// Bad samples that are put up with under `Skip` and `Substitute`, unless the user says otherwise.
 pub(super) const BAD_BUDGET: u64 = 1000;
 
@@ -59,7 +57,8 @@ pub struct LoaderBuilder {
     pub(super) policy: Policy,
     pub(super) bad_budget: u64,
     pub(super) source: SourceKind,
-    pub(super) memory: Result<u64>,
+    /// The memory bound; without one, [`default_memory`](super::bound::default_memory).
+    pub(super) memory: Option<Result<u64>>,
     pub(super) threads: Option<usize>,
     pub(super) prefetch: usize,
     pub(super) resume: Option<LoaderState>,
@@ -84,7 +83,7 @@ impl LoaderBuilder {
             policy: Policy::default(),
             bad_budget: BAD_BUDGET,
             source: SourceKind::default(),
-            memory: Ok(MEMORY),
+            memory: None,
             threads: None,
             prefetch: PREFETCH,
             resume: None,
@@ -244,10 +243,11 @@ impl LoaderBuilder {
         self
     }
 
-    /// The most memory for batches in preparation, threads and decoding, as `"2GiB"`; the default.
-    /// What the consumer holds on to comes on top.
+    /// The most memory for batches in preparation, threads and decoding, as `"2GiB"`. The default is 2
+    /// GiB, and more where it is needed: 48 MiB a thread and twice `prefetch + 2` batches. Batches that
+    /// the consumer keeps are not counted.
     pub fn memory(mut self, bound: &str) -> Self {
-        self.memory = bound.parse::<Size>().map(Size::bytes);
+        self.memory = Some(bound.parse::<Size>().map(Size::bytes));
         self
     }
 

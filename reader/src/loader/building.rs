@@ -4,7 +4,7 @@
 use std::sync::{Arc, Mutex};
 
 use super::bad::{BadList, OnBad};
-use super::bound::{MemoryShare, SPARE_SLABS, Shares};
+use super::bound::{MemoryShare, SPARE_SLABS, Shares, default_memory, fewer_batches};
 use super::builder::{BatchSize, LoaderBuilder};
 use super::chosen::Chosen;
 use super::division::Division;
@@ -53,8 +53,10 @@ impl LoaderBuilder {
         let share = Share::new(&order, self.split)?;
         let threads = threads(self.threads)?;
         let slabs = division.slabs();
-        let bound = (self.memory?, slabs);
-        let shares = Shares::beside_slots(bound, recipe.batch_bytes(), self.prefetch, threads)?;
+        let fixed = recipe.batch_bytes();
+        let default = default_memory(fixed, self.prefetch, slabs, threads);
+        let memory = self.memory.unwrap_or(Ok(default))?;
+        let shares = Shares::beside_slots((memory, slabs), fixed, self.prefetch, threads)?;
         // Those of a device's slots come back at their own time, and are dear to make: all are kept.
         let spare = SPARE_SLABS + if slabs == 0 { 0 } else { slabs + shares.depth as u64 };
         let (meter, bad) = (Arc::new(Meter::new(threads)), Arc::new(BadList::new(self.bad_budget)));
@@ -81,6 +83,7 @@ impl LoaderBuilder {
             batch,
             reach: reach(&self.shuffle),
             shares,
+            warning: fewer_batches(self.prefetch, &shares, fixed),
             pool: Pool::of_process(threads)?,
             meter,
             shelf: Arc::new(Shelf::new(spare as usize)),
@@ -152,7 +155,7 @@ impl LoaderBuilder {
             policy: Policy { on_bad, ..self.policy },
             bad_budget: self.bad_budget,
             source: self.source,
-            memory: self.memory.as_ref().map_err(again).copied(),
+            memory: self.memory.as_ref().map(|bound| bound.as_ref().map_err(again).copied()),
             threads: self.threads,
             prefetch: self.prefetch,
             device: device.map(|(device, _)| (device, 2)),

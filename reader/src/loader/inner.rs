@@ -42,6 +42,8 @@ pub(crate) struct Inner {
     /// Samples that the shuffle deals together; see `scout`.
     pub(crate) reach: u64,
     pub(crate) shares: Shares,
+    /// What the memory bound costs.
+    pub(crate) warning: Option<String>,
     pub(crate) pool: Arc<Pool>,
     pub(crate) meter: Arc<Meter>,
     pub(crate) shelf: Arc<Shelf>,

@@ -88,8 +88,8 @@ pub struct Stats {
     pub ring: Option<RingStats>,
     /// What a device's JPEG decoder did, if some pictures are its.
     pub decoder: Option<DecoderStats>,
-    /// What slows batches down on their way to a device: memory that could not be pinned, work that the
-    /// host does instead.
+    /// What slows batches down: a memory bound that has no room for all batches of `prefetch`, memory
+    /// that could not be pinned, work that the host does in place of a device.
     pub warning: Option<String>,
     pub(super) stream: bool,
 }

@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex};
 
 use super::bad::{BadList, OnBad};
-use super::bound::{MemoryShare, SPARE_SLABS, Shares};
-use super::builder::{BAD_BUDGET, MEMORY, PREFETCH};
+use super::bound::{MemoryShare, SPARE_SLABS, Shares, default_beside_stream, fewer_batches};
+use super::builder::{BAD_BUDGET, PREFETCH};
 use super::building::threads;
 use super::meter::Meter;
 use super::recipe::Recipe;
@@ -32,7 +32,7 @@ pub struct StreamLoaderBuilder {
     batch: u64,
     on_bad: OnBad,
     bad_budget: u64,
-    memory: Result<u64>,
+    memory: Option<Result<u64>>,
     threads: Option<usize>,
     prefetch: usize,
     /// What was asked for first that a stream can't do.
@@ -47,7 +47,7 @@ impl StreamLoaderBuilder {
             batch: 1,
             on_bad: OnBad::default(),
             bad_budget: BAD_BUDGET,
-            memory: Ok(MEMORY),
+            memory: None,
             threads: None,
             prefetch: PREFETCH,
             refused: None,
@@ -99,12 +99,13 @@ impl StreamLoaderBuilder {
         self
     }
 
-    /// The most memory for the stream and the batches in preparation together, as `"2GiB"`; the
-    /// default. The stream has what [`Stream::memory`] was told of it, or half; samples of a batch in
+    /// The most memory for the stream and the batches in preparation together, as `"2GiB"`. The default
+    /// is 2 GiB, and more where it is needed: 48 MiB a thread and twice `prefetch + 2` batches, and as
+    /// much again for the stream. The stream has what [`Stream::memory`] was told of it, or half; samples of a batch in
     /// preparation stay in the stream's memory until the batch is done. What the consumer holds on to
     /// comes on top.
     pub fn memory(mut self, bound: &str) -> Self {
-        self.memory = bound.parse::<Size>().map(Size::bytes);
+        self.memory = Some(bound.parse::<Size>().map(Size::bytes));
         self
     }
 
@@ -165,9 +166,12 @@ impl StreamLoaderBuilder {
         let rows = usize::try_from(self.batch).unwrap_or(usize::MAX);
         let recipe = Arc::new(Recipe::new(self.columns, rows)?);
         let threads = threads(self.threads)?;
-        let bound = (self.memory?, self.stream.memory_said());
-        let (bytes, shares) =
-            Shares::beside_stream(bound, recipe.batch_bytes(), self.prefetch, threads)?;
+        let fixed = recipe.batch_bytes();
+        let said = self.stream.memory_said();
+        let default = default_beside_stream(fixed, self.prefetch, threads, said);
+        let memory = self.memory.unwrap_or(Ok(default))?;
+        let (bytes, shares) = Shares::beside_stream((memory, said), fixed, self.prefetch, threads)?;
+        let warning = fewer_batches(self.prefetch, &shares, fixed);
         let stream = self.stream.memory(bytes);
         stream.check()?;
         let meter = Arc::new(Meter::of_stream(threads));
@@ -184,6 +188,7 @@ impl StreamLoaderBuilder {
             stream,
             labour: Arc::new(labour),
             shares,
+            warning,
             pool: Pool::of_process(threads)?,
             meter,
             shelf: Arc::new(Shelf::new(SPARE_SLABS as usize)),

@@ -23,6 +23,8 @@ pub(crate) struct StreamInner {
     pub(crate) stream: Stream,
     pub(crate) labour: Arc<StreamLabour>,
     pub(crate) shares: Shares,
+    /// What the memory bound costs.
+    pub(crate) warning: Option<String>,
     pub(crate) pool: Arc<Pool>,
     pub(crate) meter: Arc<Meter>,
     pub(crate) shelf: Arc<Shelf>,
@@ -91,7 +93,7 @@ impl StreamLoader {
     /// Where the time goes, and what everything waits for. `read` is the one thread that reads, also
     /// while it waits for a pipe; its items are samples.
     pub fn stats(&self) -> Stats {
-        self.inner.meter.stats()
+        Stats { warning: self.inner.warning.clone(), ..self.inner.meter.stats() }
     }
 
     /// All samples that were bad so far.

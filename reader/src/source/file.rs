@@ -70,11 +70,24 @@ impl Source for FileSource {
     }
 }
 
+/// The most that is asked for in one call. Linux serves no more of a call than the device's
+/// `read_ahead_kb` or its largest request, whichever is larger, and drops the rest in silence: 128 KiB by
+/// default, on network file systems and FUSE too.
+const PIECE: u64 = 128 << 10;
+
 /// Asks the system to bring these bytes into its cache; returns before they are there.
 pub(crate) fn will_need(file: &File, at: u64, length: u64) {
-    if let Some(length) = NonZeroU64::new(length) {
-        let _ = fadvise(file, at, Some(length), Advice::WillNeed); // a hint: nothing depends on it
+    for (at, length) in pieces(at, length) {
+        let _ = fadvise(file, at, NonZeroU64::new(length), Advice::WillNeed); // a hint: nothing depends on it
     }
+}
+
+/// The bytes `at..at + length` in pieces that end on multiples of [`PIECE`].
+fn pieces(at: u64, length: u64) -> impl Iterator<Item = (u64, u64)> {
+    let end = at.saturating_add(length);
+    let after = move |at: u64| end.min((at / PIECE + 1).saturating_mul(PIECE));
+    let starts = std::iter::successors(Some(at), move |&at| Some(after(at)));
+    starts.take_while(move |&at| at < end).map(move |at| (at, after(at) - at))
 }
 
 /// Bytes `at..end` were asked for; the source was opened with `length` bytes.
@@ -85,4 +98,26 @@ pub(crate) fn past_the_end(path: &Path, at: u64, end: u64, length: u64) -> Error
         format!("bytes {at}..{end} end behind the file's {length}")
     };
     Error::new(ErrorKind::Truncated, text).with_path(path).with_byte(at)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hints_tile_what_is_asked_for_in_pieces_that_the_kernel_serves_whole() {
+        for (at, length) in [(0, 0), (5, 1), (0, PIECE), (1, PIECE), (777, 24 << 20), (PIECE - 1, 2)] {
+            let mut next = at;
+            for (piece, bytes) in pieces(at, length) {
+                assert_eq!(piece, next, "no gap, no overlap");
+                assert!((1..=PIECE).contains(&bytes), "{bytes} bytes in one call");
+                next += bytes;
+            }
+            assert_eq!(next, at + length);
+            let most = length.div_ceil(PIECE) + 1;
+            assert!(pieces(at, length).count() as u64 <= most);
+        }
+        let last: Vec<_> = pieces(u64::MAX - 3, 100).collect();
+        assert_eq!(last, [(u64::MAX - 3, 3)], "the end of all offsets");
+    }
 }
