@@ -203,7 +203,8 @@ impl Loader {
             slots.warning()
         });
         let staging = &self.inner.staging;
-        let warnings = self.inner.warning.clone().into_iter().chain(warning).chain(staging.warning());
+        let warnings =
+            self.inner.warning.clone().into_iter().chain(warning).chain(staging.warning());
         let warning = warnings.reduce(|one, other| format!("{one}; {other}"));
         Stats { warning, decoder: staging.stats(), ..self.inner.meter.stats() }
     }

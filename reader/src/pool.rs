@@ -3,6 +3,7 @@
 //! The pool knows nothing of samples. Whoever has work registers it; an idle thread asks each in turn
 //! whether there is a step to do, and sleeps until somebody says that there is.
 
+use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock, Weak};
 use std::thread::JoinHandle;
@@ -79,6 +80,26 @@ pub(crate) struct Pool {
     threads: Mutex<Vec<JoinHandle<()>>>,
 }
 
+thread_local! {
+    /// True in the threads of a pool.
+    static IN_POOL: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Says that the calling thread is not a thread of a pool: a thread of a pool that waits for a batch may
+/// wait for itself.
+///
+/// # Errors
+/// [`ErrorKind::Usage`]: it is.
+pub(crate) fn expect_outside() -> Result<()> {
+    if !IN_POOL.get() {
+        return Ok(());
+    }
+    let text = "a decoder or a function of a column asked a loader for a batch; loaders share their \
+                threads, so this could wait for itself. Ask before or after, in a thread of the program; \
+                Dataset::get reads single samples in a decoder";
+    Err(Error::usage(text))
+}
+
 /// The pool of this process, while somebody holds it.
 static POOL: Mutex<Weak<Pool>> = Mutex::new(Weak::new());
 
@@ -147,6 +168,7 @@ impl Pool {
 
 impl Shared {
     fn run(&self) {
+        IN_POOL.set(true);
         let mut turn = 0;
         loop {
             let rung = *self.bell.count();

@@ -4,6 +4,7 @@
 
 pub mod file;
 pub mod identity;
+mod limit;
 pub mod mapped;
 pub mod memory;
 pub mod open;

@@ -1,4 +1,4 @@
-//! Opens every sidecar of a data set at once, to learn before training what is missing or stale.
+//! Many shards at once: opened, or asked whether they are what they were, in several threads.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -14,37 +14,30 @@ impl Dataset {
     /// # Errors
     /// The first that is wrong, in the order of shards.
     pub fn open_all(&self) -> Result<()> {
-        let threads = thread::available_parallelism().map_or(2, |n| n.get().min(16));
-        let threads = threads.min(self.shards().len().div_ceil(16));
-        let next = AtomicUsize::new(0);
-        let wrong: Mutex<Option<(usize, Error)>> = Mutex::new(None);
-        let work = || {
-            while let Some(number) = self.next_shard(&next) {
-                if let Err(error) = self.shard(number).index() {
-                    let mut first = wrong.lock().unwrap_or_else(PoisonError::into_inner);
-                    if first.as_ref().is_none_or(|(before, _)| number < *before) {
-                        *first = Some((number, error));
-                    }
-                    return;
-                }
-            }
-        };
-        thread::scope(|scope| {
-            for _ in 1..threads {
-                // A thread that can't be had is done without: this one does the work.
-                let _ = thread::Builder::new().spawn_scoped(scope, work);
-            }
-            work();
-        });
-        match wrong.into_inner().unwrap_or_else(PoisonError::into_inner) {
-            Some((_, error)) => Err(error),
-            None => Ok(()),
-        }
+        let all: Vec<usize> = (0..self.shards().len()).collect();
+        in_threads(&all, |number| self.shard(number).index().map(drop))
     }
 
-    fn next_shard(&self, next: &AtomicUsize) -> Option<usize> {
-        let number = next.fetch_add(1, Ordering::Relaxed);
-        (number < self.shards().len()).then_some(number)
+    /// Opens these shards and their sidecars in several threads, so that nobody waits for one after the
+    /// other: on a network file system each takes a millisecond. What goes wrong here goes wrong again,
+    /// and is reported, when the shard is used.
+    pub(crate) fn open_ahead(&self, shards: &[usize]) {
+        if shards.len() > self.0.ways.cap {
+            return; // the first would be closed before they are used
+        }
+        _ = in_threads(shards, |number| {
+            let shard = self.shard(number);
+            _ = shard.index().and_then(|_| shard.source());
+            Ok(())
+        });
+    }
+
+    /// Asks in several threads whether these shards still are what was opened.
+    ///
+    /// # Errors
+    /// The first that is not, or can't be asked, in the order of `shards`.
+    pub(crate) fn expect_unchanged(&self, shards: &[usize]) -> Result<()> {
+        in_threads(shards, |number| self.shard(number).source()?.check())
     }
 
     /// [`Dataset::open_all`], and every sidecar read from end to end: all checksums, all rows.
@@ -58,5 +51,120 @@ impl Dataset {
             shard.forget();
         }
         Ok(())
+    }
+}
+
+/// The most threads that wait for the file system at once.
+const THREADS: usize = 16;
+
+/// Calls `job` for each of `shards`, up to [`THREADS`] at once.
+///
+/// # Errors
+/// That of the first shard in their order, whichever thread met it.
+fn in_threads(shards: &[usize], job: impl Fn(usize) -> Result<()> + Sync) -> Result<()> {
+    let next = AtomicUsize::new(0);
+    let wrong: Mutex<Option<(usize, Error)>> = Mutex::new(None);
+    let work = || {
+        while let Some((at, &number)) = {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            shards.get(at).map(|number| (at, number))
+        } {
+            if let Err(error) = job(number) {
+                let mut first = wrong.lock().unwrap_or_else(PoisonError::into_inner);
+                if first.as_ref().is_none_or(|(before, _)| at < *before) {
+                    *first = Some((at, error));
+                }
+                return;
+            }
+        }
+    };
+    thread::scope(|scope| {
+        // A thread costs as much as opening some files on a local disk.
+        for _ in 1..THREADS.min(shards.len().div_ceil(8)) {
+            // Where no thread can be had, this one does the work.
+            let _ = thread::Builder::new().spawn_scoped(scope, work);
+        }
+        work();
+    });
+    match wrong.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        Some((_, error)) => Err(error),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+    use std::sync::{Arc, Condvar};
+    use std::time::Duration;
+
+    use tarflume_formats::ShardWriter;
+    use tarflume_formats::shard::Durability;
+
+    use super::*;
+    use crate::source::Source;
+    use crate::source::identity::Identity;
+    use crate::source::open::{Open, SourceKind};
+
+    /// Holds each opening up until another one is under way, for ten seconds at most.
+    #[derive(Debug, Default)]
+    struct Slow {
+        /// Openings under way; the most there were.
+        state: Mutex<(usize, usize)>,
+        changed: Condvar,
+    }
+
+    impl Open for Slow {
+        fn open(&self, path: &Path) -> Result<(Arc<dyn Source>, Identity)> {
+            let mut state = self.state.lock().unwrap();
+            state.0 += 1;
+            state.1 = state.1.max(state.0);
+            self.changed.notify_all();
+            let ten = Duration::from_secs(10);
+            drop(self.changed.wait_timeout_while(state, ten, |state| state.1 < 2).unwrap());
+            let opened = SourceKind::File.open(path);
+            self.state.lock().unwrap().0 -= 1;
+            opened
+        }
+    }
+
+    fn shards(count: usize) -> (tempfile::TempDir, Dataset) {
+        let folder = tempfile::tempdir().unwrap();
+        for number in 0..count {
+            let name = format!("{number:03}.tar");
+            let mut shard = ShardWriter::create(folder.path(), &name).unwrap();
+            shard.begin(name.as_bytes());
+            shard.part(b"txt", 1).unwrap();
+            shard.commit(None).unwrap();
+            shard.finish().unwrap().publish(folder.path(), &name, Durability::Cached).unwrap();
+        }
+        let dataset = Dataset::open(folder.path()).unwrap();
+        (folder, dataset)
+    }
+
+    #[test]
+    fn many_shards_are_opened_at_the_same_time() {
+        let (_folder, dataset) = shards(32);
+        let slow = Arc::new(Slow::default());
+        let dataset = dataset.with_opener(slow.clone());
+        let all: Vec<usize> = (0..32).collect();
+        dataset.open_ahead(&all);
+        assert!(slow.state.lock().unwrap().1 >= 2, "one shard was opened after the other");
+        dataset.expect_unchanged(&all).unwrap();
+    }
+
+    #[test]
+    fn the_first_that_changed_is_named() {
+        let (folder, dataset) = shards(40);
+        let all: Vec<usize> = (0..40).rev().collect();
+        dataset.open_ahead(&all);
+        for number in [7, 30, 31] {
+            let tar = folder.path().join(format!("{number:03}.tar"));
+            std::fs::OpenOptions::new().write(true).open(tar).unwrap().set_len(512).unwrap();
+        }
+        for _ in 0..20 {
+            let error = dataset.expect_unchanged(&all).unwrap_err();
+            assert!(error.place().path.as_ref().unwrap().ends_with("031.tar"), "{error}");
+        }
     }
 }

@@ -12,7 +12,6 @@
 
 use std::sync::Arc;
 
-use rustix::process::{Resource, getrlimit};
 use tarflume_formats::shard::index_path;
 
 use crate::dataset::shard::Facts;
@@ -30,13 +29,5 @@ pub(crate) fn to_be_read(facts: &[Arc<Facts>], mapped: u64) -> Option<Shelf> {
         return None;
     }
     let paths = facts.iter().map(|facts| index_path(facts.path()));
-    Some(Shelf::new(Arc::new(SourceKind::File), paths, most_open()))
-}
-
-/// How many sidecars may stand open: a quarter of the files that this process may open, at most
-/// 4,096. Below that a shuffle all over more shards opens one for every lookup, which costs some
-/// microseconds.
-fn most_open() -> usize {
-    let files = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
-    (files / 4).clamp(1, 4096) as usize
+    Some(Shelf::new(Arc::new(SourceKind::File), paths, Shelf::default_cap()))
 }

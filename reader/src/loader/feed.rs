@@ -1,11 +1,12 @@
 //! From the order to jobs: which samples the next batch holds, and what must be read for it.
 
 use std::sync::{Arc, PoisonError};
+use std::time::Duration;
 
 use super::bad::OnBad;
 use super::bound::Shares;
 use super::flow::{Feed, Fill};
-use super::job::{Dealt, Desk, Job};
+use super::job::{Dealt, Desk, Enough, Job};
 use super::labour::IndexedLabour;
 use super::scout::Scout;
 use crate::error::{Error, Result};
@@ -17,8 +18,10 @@ use crate::order::{Cursor, Steps};
 /// some thousand bytes. Much more, and asking for the JSON alone would read small images, too.
 const GAP: u64 = 8 << 10;
 
-/// No read is cut shorter than this many bytes for the sake of threads.
+/// No read is cut shorter than this many bytes for the sake of threads, and no task has less to do.
 const SHORT: u64 = 64 << 10;
+/// A task of so much time is long enough, whatever it reads.
+const TASK: Duration = Duration::from_micros(50);
 
 /// Deals the batches of one epoch to one rank.
 pub(crate) struct IndexedFeed {
@@ -34,6 +37,9 @@ pub(crate) struct IndexedFeed {
     batch_bytes: u64,
     /// Shards that were asked in this epoch whether they still are what was opened.
     checked: Vec<bool>,
+    /// Shards that a sample of this epoch was dealt from, and how many were not.
+    seen: Vec<bool>,
+    unseen: usize,
 }
 
 impl IndexedFeed {
@@ -43,9 +49,21 @@ impl IndexedFeed {
         shares: Shares,
         epoch: u64,
     ) -> IndexedFeed {
-        let checked = vec![false; labour.with.dataset.shards().len()];
-        let (step, batch_bytes) = (0, 0);
-        IndexedFeed { labour, steps, cursor, scout, shares, epoch, step, batch_bytes, checked }
+        let unseen = labour.with.dataset.shards().len();
+        let (checked, seen) = (vec![false; unseen], vec![false; unseen]);
+        IndexedFeed {
+            labour,
+            steps,
+            cursor,
+            scout,
+            shares,
+            epoch,
+            step: 0,
+            batch_bytes: 0,
+            checked,
+            seen,
+            unseen,
+        }
     }
 
     /// Deals the rows of the next step.
@@ -73,21 +91,49 @@ impl IndexedFeed {
         Limits { run, gap: GAP, entry_points: self.shares.entry_points }
     }
 
-    /// How many samples a task should have: what decoders gain by, as long as every thread has some
-    /// of a batch.
-    fn group(&self) -> usize {
+    /// The most samples of a task for which every thread has some of a batch. Only a batch that no
+    /// other batch is prepared beside must keep all threads busy: the first, or every one if the bound
+    /// has no room for two.
+    fn most(&self) -> usize {
         let with = &self.labour.with;
-        with.recipe.group().min(with.recipe.layout.rows().div_ceil(2 * with.threads)).max(1)
+        match self.step == 0 || self.shares.depth == 1 {
+            true => with.recipe.layout.rows().div_ceil(2 * with.threads).max(1),
+            false => usize::MAX,
+        }
+    }
+
+    /// How much work a task should hold.
+    fn enough(&self) -> Enough {
+        let cost = self.labour.with.meter.sample_cost();
+        let samples = cost.map_or(usize::MAX, |cost| samples_of(TASK, cost));
+        Enough { bytes: SHORT, samples: samples.min(self.most()) }
+    }
+
+    /// Opens the shards that this epoch meets for the first time, many at once.
+    fn open_ahead(&mut self, draws: &[Draw]) {
+        if self.unseen == 0 {
+            return;
+        }
+        let dataset = &self.labour.with.dataset;
+        let mut fresh = Vec::new();
+        for (shard, _) in draws.iter().filter_map(|draw| dataset.place(draw.ordinal)) {
+            if !std::mem::replace(&mut self.seen[shard], true) {
+                fresh.push(shard);
+            }
+        }
+        self.unseen -= fresh.len();
+        dataset.open_ahead(&fresh);
     }
 
     /// Asks each shard that is read from once an epoch whether it still is what was opened.
     fn check(&mut self, job: &Job) -> Result<()> {
+        let mut fresh = Vec::new();
         for run in job.desk.plan.runs().iter().filter(|run| !run.reads.is_empty()) {
             if !std::mem::replace(&mut self.checked[run.shard], true) {
-                self.labour.with.dataset.shard(run.shard).source()?.check()?;
+                fresh.push(run.shard);
             }
         }
-        Ok(())
+        self.labour.with.dataset.expect_unchanged(&fresh)
     }
 
     /// How much memory the job's variable columns take.
@@ -114,6 +160,7 @@ impl Feed for IndexedFeed {
         let desk = &mut *job.desk;
         self.deal(desk)?;
         desk.reset_outcomes();
+        self.open_ahead(&desk.draws);
         let limits = self.limits();
         let with = &self.labour.with;
         desk.plan.fill(&with.dataset, &desk.draws, &with.recipe.wanted, limits)?;
@@ -123,7 +170,8 @@ impl Feed for IndexedFeed {
         let bad = usize::from(!bad.is_empty());
         self.batch_bytes = desk.plan.runs().iter().map(|run| run.bytes).sum();
         self.check(job)?;
-        job.desk.deal_tasks(self.group());
+        let group = self.labour.with.recipe.group().min(self.most());
+        job.desk.deal_tasks(group, self.enough());
         for run in 0..job.desk.plan.runs().len() {
             Fetched::advise(&self.labour.with.dataset, &job.desk.plan, run);
         }
@@ -134,4 +182,10 @@ impl Feed for IndexedFeed {
         self.step += 1;
         Ok(Fill::Tasks(job.desk.tasks.len() + bad))
     }
+}
+
+/// How many samples of `cost` take `time`; one at least.
+fn samples_of(time: Duration, cost: Duration) -> usize {
+    let samples = time.as_nanos().div_ceil(cost.as_nanos().max(1));
+    usize::try_from(samples).unwrap_or(usize::MAX)
 }

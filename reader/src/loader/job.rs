@@ -25,7 +25,9 @@ pub(crate) struct Desk {
     pub(crate) dealt: Vec<Dealt>,
     pub(crate) draws: Vec<Draw>,
     pub(crate) plan: Plan,
-    /// The runs of the plan that each task reads.
+    /// Runs of the plan whose samples are read, and decoded, together.
+    pub(crate) chunks: Vec<Range<usize>>,
+    /// The chunks of each task, one after the other.
     pub(crate) tasks: Vec<Range<usize>>,
     /// Samples of a stream; none where there is a plan.
     pub(crate) gathered: Gathered,
@@ -37,8 +39,18 @@ pub(crate) struct Desk {
     rooms: Vec<usize>,
 }
 
-/// The most bytes that a task reads, if it reads more than one run.
-const TASK: u64 = 1 << 20;
+/// The most bytes of a chunk that has more than one run.
+const CHUNK: u64 = 1 << 20;
+
+/// How much work a task holds at least, if the batch has it: a task costs some microseconds in locks, and
+/// wakes a thread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Enough {
+    /// So many bytes are enough.
+    pub(crate) bytes: u64,
+    /// Or so many samples.
+    pub(crate) samples: usize,
+}
 
 /// Outcome of a row that holds what was planned.
 const WHOLE: u64 = u64::MAX;
@@ -52,20 +64,11 @@ impl Desk {
         self.outcomes.extend(self.dealt.iter().map(|_| AtomicU64::new(WHOLE)));
     }
 
-    /// Deals the plan's runs to tasks: neighbours together that have up to `most` samples.
-    pub(crate) fn deal_tasks(&mut self, most: usize) {
-        self.tasks.clear();
-        let (mut samples, mut bytes) = (0, 0);
-        for (number, run) in self.plan.runs().iter().enumerate() {
-            (samples, bytes) = (samples + run.items.len(), bytes + run.bytes);
-            match self.tasks.last_mut() {
-                Some(task) if samples <= most && bytes <= TASK => task.end = number + 1,
-                _ => {
-                    self.tasks.push(number..number + 1);
-                    (samples, bytes) = (run.items.len(), run.bytes);
-                }
-            }
-        }
+    /// Deals the plan's runs to chunks of up to `most` samples, and the chunks to tasks that have
+    /// `enough` to do.
+    pub(crate) fn deal_tasks(&mut self, most: usize, enough: Enough) {
+        let runs = self.plan.runs().iter().map(|run| (run.items.len(), run.bytes));
+        deal((&mut self.chunks, &mut self.tasks), runs, most, enough);
     }
 
     /// The samples that planning found to be bad.
@@ -116,6 +119,38 @@ impl Desk {
             };
             RowFacts { planned, ordinal, state, padding: dealt.padding }
         }));
+    }
+}
+
+/// Deals runs, each so many samples and bytes, to chunks and tasks: see [`Desk::deal_tasks`].
+fn deal(
+    (chunks, tasks): (&mut Vec<Range<usize>>, &mut Vec<Range<usize>>),
+    runs: impl Iterator<Item = (usize, u64)>,
+    most: usize,
+    enough: Enough,
+) {
+    chunks.clear();
+    tasks.clear();
+    let (mut chunk, mut task) = ((0, 0), (0, 0)); // samples, bytes
+    for (number, run) in runs.enumerate() {
+        chunk = (chunk.0 + run.0, chunk.1 + run.1);
+        match chunks.last_mut() {
+            Some(last) if chunk.0 <= most && chunk.1 <= CHUNK => last.end = number + 1,
+            _ => {
+                chunks.push(number..number + 1);
+                chunk = run;
+                match tasks.last_mut() {
+                    Some(last) if task.0 < enough.samples && task.1 < enough.bytes => {
+                        last.end = chunks.len();
+                    }
+                    _ => {
+                        tasks.push(chunks.len() - 1..chunks.len());
+                        task = (0, 0);
+                    }
+                }
+            }
+        }
+        task = (task.0 + run.0, task.1 + run.1);
     }
 }
 
@@ -198,5 +233,49 @@ impl Job {
         let facts = &self.content.facts;
         self.content.slab.seal(|row| facts[row].state != RowState::Skipped);
         (self.desk, Ok(self.content))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn dealt(
+        runs: &[(usize, u64)],
+        most: usize,
+        enough: Enough,
+    ) -> (Vec<Range<usize>>, Vec<Range<usize>>) {
+        let (mut chunks, mut tasks) = (Vec::new(), Vec::new());
+        deal((&mut chunks, &mut tasks), runs.iter().copied(), most, enough);
+        let all: Vec<usize> = tasks.iter().flat_map(|task| task.clone()).collect();
+        assert_eq!(all, (0..chunks.len()).collect::<Vec<_>>(), "each chunk in one task");
+        let all: Vec<usize> = chunks.iter().flat_map(|chunk| chunk.clone()).collect();
+        assert_eq!(all, (0..runs.len()).collect::<Vec<_>>(), "each run in one chunk");
+        (chunks, tasks)
+    }
+
+    const ENOUGH: Enough = Enough { bytes: 64 << 10, samples: usize::MAX };
+
+    #[test]
+    fn small_samples_share_a_task_and_decoders_see_no_more_of_them_than_they_want() {
+        let (chunks, tasks) = dealt(&[(1, 3000); 256], 8, ENOUGH);
+        assert_eq!(chunks.len(), 32);
+        assert!(chunks.iter().all(|chunk| chunk.len() == 8));
+        assert_eq!(tasks.len(), 11, "24 samples are 72 kB");
+        let (chunks, tasks) = dealt(&[(1, 100); 256], 1, ENOUGH);
+        assert_eq!((chunks.len(), tasks.len()), (256, 1));
+        let (_, tasks) = dealt(&[(1, 100); 256], 1, Enough { samples: 17, ..ENOUGH });
+        assert_eq!(tasks.len(), 256usize.div_ceil(17), "50 us of work are enough");
+    }
+
+    #[test]
+    fn a_large_sample_is_a_task() {
+        for most in [1, 4] {
+            let (chunks, tasks) = dealt(&[(1, 110_000); 64], most, ENOUGH);
+            assert_eq!((chunks.len(), tasks.len()), (64 / most, 64 / most));
+        }
+        let (chunks, tasks) = dealt(&[(4, 3 << 20), (4, 3 << 20)], 8, ENOUGH);
+        assert_eq!((chunks.len(), tasks.len()), (2, 2), "no chunk is longer than a MiB");
+        assert_eq!(dealt(&[], 4, ENOUGH), (vec![], vec![]));
     }
 }

@@ -1,4 +1,4 @@
-//! A task of a batch: reads some runs of shards and decodes their samples into their rows.
+//! A task of a batch: reads some runs of shards, a chunk at a time, and decodes their samples into their rows.
 
 use std::ops::Range;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -293,7 +293,11 @@ impl Labour for IndexedLabour {
     fn task(&self, job: &Job, task: usize) {
         let mut hand = self.hand();
         match job.desk.tasks.get(task) {
-            Some(runs) => self.run(job, runs.clone(), &mut hand),
+            Some(chunks) => {
+                for chunk in &job.desk.chunks[chunks.clone()] {
+                    self.run(job, chunk.clone(), &mut hand);
+                }
+            }
             None => job.desk.take_bad().into_iter().for_each(|bad| self.bad(job, bad, &mut hand)),
         }
         self.put_back(hand);

@@ -28,6 +28,10 @@ impl Counter {
         self.bytes.fetch_add(bytes, Ordering::Relaxed);
     }
 
+    fn items(&self) -> u64 {
+        self.items.load(Ordering::Relaxed)
+    }
+
     fn busy(&self) -> Duration {
         Duration::from_nanos(self.busy.load(Ordering::Relaxed))
     }
@@ -84,6 +88,13 @@ impl Meter {
 
     fn decoders(&self) -> MutexGuard<'_, (Blocks, Calls)> {
         self.decoders.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What reading and decoding one sample takes a thread on average; `None` before it can be told.
+    pub(crate) fn sample_cost(&self) -> Option<Duration> {
+        let samples = u32::try_from(self.decode.items()).unwrap_or(u32::MAX);
+        let busy = self.read.busy() + self.decode.busy();
+        (samples >= 256).then(|| busy / samples)
     }
 
     /// A batch was asked for while batches stood ready in so many slots of all.

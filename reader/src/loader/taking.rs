@@ -9,7 +9,7 @@ use super::flow::Flow;
 use super::meter::Meter;
 use crate::batch::Content;
 use crate::error::{Error, Result};
-use crate::pool::{Pool, Work};
+use crate::pool::{Pool, Work, expect_outside};
 use crate::range::{self, Range};
 
 /// Takes the batches of a line. Dropping it ends the work for it.
@@ -45,7 +45,7 @@ impl Taking {
     pub(crate) fn ready(&mut self, most: Duration) -> bool {
         self.asks();
         match &self.line {
-            Some((flow, _)) if self.pool.process().expect().is_ok() => flow.ready(most),
+            Some((flow, _)) if self.expect_here().is_ok() => flow.ready(most),
             _ => true,
         }
     }
@@ -68,7 +68,7 @@ impl Taking {
     }
 
     /// What `next` gives of the line, waited for; the time counts as that of a consumer who waits.
-    /// In another process, or where there is no line, the reason comes instead.
+    /// In another process, in a thread of the pool, or where there is no line, the reason comes instead.
     pub(crate) fn timed<T>(
         &mut self,
         next: impl FnOnce(Option<&Flow>) -> Option<Option<Result<T>>>,
@@ -76,7 +76,7 @@ impl Taking {
         let asked = self.asked.take().unwrap_or_else(Instant::now);
         let own = asked - self.since;
         let waiting = Range::begin(range::WAIT);
-        let here = self.pool.process().expect().err();
+        let here = self.expect_here().err();
         let next = match self.failed.take().or(here) {
             None => next(self.line.as_ref().map(|(flow, _)| &**flow)).flatten(),
             failed => failed.map(Err),
@@ -90,6 +90,11 @@ impl Taking {
             self.meter.consumer.add(own, 1, 0);
         }
         next
+    }
+
+    /// Says that the caller may wait for this line: in this process, outside of the pool.
+    fn expect_here(&self) -> Result<()> {
+        self.pool.process().expect().and_then(|()| expect_outside())
     }
 
     /// True in a process that was forked: nothing of the line is here.

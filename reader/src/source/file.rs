@@ -106,7 +106,9 @@ mod tests {
 
     #[test]
     fn hints_tile_what_is_asked_for_in_pieces_that_the_kernel_serves_whole() {
-        for (at, length) in [(0, 0), (5, 1), (0, PIECE), (1, PIECE), (777, 24 << 20), (PIECE - 1, 2)] {
+        for (at, length) in
+            [(0, 0), (5, 1), (0, PIECE), (1, PIECE), (777, 24 << 20), (PIECE - 1, 2)]
+        {
             let mut next = at;
             for (piece, bytes) in pieces(at, length) {
                 assert_eq!(piece, next, "no gap, no overlap");

@@ -8,11 +8,10 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
-use rustix::process::{Resource, getrlimit};
-
 use crate::error::Result;
 use crate::source::Source;
 use crate::source::identity::Identity;
+use crate::source::limit::open_files;
 use crate::source::open::Open;
 
 /// Open sources by shard number.
@@ -59,11 +58,10 @@ impl Shelf {
         }
     }
 
-    /// How many may stand open by default: a quarter of the files that this process may open, at
-    /// most 512.
+    /// Number of files that one shelf keeps open by default: a quarter of those that this process may
+    /// open, at most 4,096. Raises the process's soft limit first, as far as the hard limit allows.
     pub fn default_cap() -> usize {
-        let files = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
-        (files / 4).clamp(1, 512) as usize
+        (open_files() / 4).clamp(1, 4096) as usize
     }
 
     /// The source of shard `number`; opened if it is not.

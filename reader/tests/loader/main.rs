@@ -5,6 +5,7 @@ mod bad;
 mod columns;
 mod endings;
 mod harness;
+mod large;
 mod lies;
 mod orders;
 mod photos;
