@@ -77,7 +77,7 @@ fn people_get_lines_and_tables() {
     assert_eq!(lines[0], "shards: 20 samples in 2 shards (jpg 20, json 20)");
     assert_eq!(
         lines[1],
-        "shuffle full, seed 3; batch 8; 2 threads; prefetch 4; memory 2GiB; source file; verify off"
+        "shuffle full, seed 3; batch 8; 2 threads; prefetch 4; memory default; source file; verify off"
     );
     let begins = |text: &str| lines.iter().filter(|line| line.starts_with(text)).count();
     for line in ["raw  ", "decoded  ", "accelerator  ", "raw:", "decoded:", "accelerator:"] {

@@ -43,7 +43,7 @@ use crate::settings::{Given, Settings};
 ///   shards instead.
 /// - `on_bad`: "error", "skip" (a smaller batch) or "substitute" (another sample, chosen by
 ///   arithmetic); `bad_budget` bounds how many. `verify`: "off", "sampled" or "all" checksums.
-/// - `threads` (one a core), `prefetch` (batches ahead), `memory` ("2GiB"), `source` ("file", "mapped").
+/// - `threads` (one a core), `prefetch` (batches ahead), `memory` ("2GiB" or, on a large machine, 48 MiB a thread and room for the batches), `source` ("file", "mapped").
 /// - `device`: "cuda:1", or "cuda" for that of `LOCAL_RANK`: batches are decoded into pinned memory and
 ///   copied to the GPU ahead of you, into `ring` slots there. Columns are `DeviceColumn`s then.
 /// - `exclude`: lists of keys to leave out; `skip`, `take`: a range of the data set; `repeat`: passes an
@@ -99,7 +99,7 @@ impl Loader {
     #[new]
     #[pyo3(signature = (shards, **settings), text_signature = "(shards, *, batch_size=1, shuffle='none', \
            seed=0, image=None, label=None, columns=None, rank=0, world=1, split='sample', drop_last=True, \
-           threads=None, prefetch=4, memory='2GiB', device=None, ring=3, resident=None, on_bad='error', bad_budget=1000, \
+           threads=None, prefetch=4, memory=None, device=None, ring=3, resident=None, on_bad='error', bad_budget=1000, \
            verify='off', source='file', buffer_size=10000, block_size=256, window=64, exclude=None, \
            skip=0, take=None, repeat=1, epoch_length=None)")]
     fn new(

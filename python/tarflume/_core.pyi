@@ -331,7 +331,7 @@ class Loader:
         drop_last: bool | Literal["pad"] = True,
         threads: int | None = None,
         prefetch: int = 4,
-        memory: str = "2GiB",
+        memory: str | None = None,
         device: object = None,
         ring: int = 3,
         resident: Resident | str | None = None,

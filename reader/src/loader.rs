@@ -24,6 +24,7 @@ mod gathered;
 mod inner;
 mod job;
 mod labour;
+mod machine;
 mod meter;
 mod recalled;
 mod recalling;

@@ -20,8 +20,8 @@ pub struct Options {
     pub threads: Option<usize>,
     /// Batches in preparation at once.
     pub prefetch: usize,
-    /// The loader's memory bound in bytes.
-    pub memory: u64,
+    /// The loader's memory bound in bytes; its default if there is none.
+    pub memory: Option<u64>,
     /// How shards are read.
     pub source: SourceKind,
     /// Which checksums are asked.

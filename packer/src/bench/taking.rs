@@ -20,10 +20,13 @@ pub(super) fn builder(dataset: Dataset, options: &Options) -> LoaderBuilder {
         .shuffle(options.shuffle)
         .batch(options.batch)
         .prefetch(options.prefetch)
-        .memory(&options.memory.to_string())
         .source(options.source)
         .verify(options.verify)
         .epoch_length(ENDLESS);
+    let builder = match options.memory {
+        Some(bytes) => builder.memory(&bytes.to_string()),
+        None => builder,
+    };
     match options.threads {
         Some(threads) => builder.threads(threads),
         None => builder,

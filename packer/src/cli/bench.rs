@@ -72,9 +72,9 @@ pub(super) struct Args {
     /// Batches in preparation at once
     #[arg(long, value_name = "N", default_value = "4", value_parser = out::jobs, help_heading = "Loader")]
     prefetch: usize,
-    /// The most memory for batches, threads and decoding
-    #[arg(long, value_name = "SIZE", default_value = "2GiB", value_parser = size::parse, help_heading = "Loader")]
-    memory: u64,
+    /// The most memory for batches, threads and decoding [default: 2GiB, more for many threads]
+    #[arg(long, value_name = "SIZE", value_parser = size::parse, help_heading = "Loader")]
+    memory: Option<u64>,
     /// How shards are read
     #[arg(long, value_enum, default_value_t = Way::usual(), help_heading = "Loader")]
     source: Way,
@@ -174,7 +174,7 @@ impl Args {
             units::count(self.batch),
             units::counted(threads, "thread", "threads"),
             self.prefetch,
-            Size::new(self.memory),
+            self.memory.map_or("default".into(), |bytes| Size::new(bytes).to_string()),
             words::word_of(self.source),
             words::word_of(self.verify)
         )

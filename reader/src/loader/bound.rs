@@ -7,6 +7,7 @@
 
 use std::sync::{Condvar, Mutex, PoisonError};
 
+use super::machine::memory as machine_memory;
 use crate::decode::{Memory, Scratch};
 use crate::error::{Error, ErrorKind, Result};
 use crate::size::Size;
@@ -26,9 +27,10 @@ const DEFAULT_LEAST: u64 = 2 << 30;
 const DEFAULT_PER_THREAD: u64 = 48 << 20;
 
 /// The memory bound of a loader without `.memory()`: enough for `depth` batches of `fixed` bytes in
-/// preparation, `slabs` batches more beside a device, and `threads` threads.
+/// preparation, `slabs` batches more beside a device, and `threads` threads; no more than half of the
+/// machine's memory, unless that is less than 2 GiB.
 pub(crate) fn default_memory(fixed: u64, depth: usize, slabs: u64, threads: usize) -> u64 {
-    comfortable(fixed, depth, slabs, threads).max(DEFAULT_LEAST)
+    default_within(machine_memory(), comfortable(fixed, depth, slabs, threads))
 }
 
 /// The memory bound of a stream and its batches together without `.memory()`, where the stream was
@@ -40,7 +42,12 @@ pub(crate) fn default_beside_stream(
     said: Option<u64>,
 ) -> u64 {
     let batches = comfortable(fixed, depth, 0, threads);
-    batches.saturating_add(said.unwrap_or(batches)).max(DEFAULT_LEAST)
+    default_within(machine_memory(), batches.saturating_add(said.unwrap_or(batches)))
+}
+
+/// The default for what would like to have `comfortable` bytes, on a machine with `machine` bytes.
+fn default_within(machine: u64, comfortable: u64) -> u64 {
+    comfortable.min(machine / 2).max(DEFAULT_LEAST)
 }
 
 /// Bytes with which no batch and no thread waits for memory.
@@ -287,7 +294,8 @@ mod tests {
         for threads in [1, 2, 16, 64, 96, 112, 120, 224, 256, 1024] {
             for fixed in [1000, 256 * pixels, 1024 * pixels, 1024 * pixels * 4] {
                 for slabs in [0, 4] {
-                    let memory = default_memory(fixed, 4, slabs, threads);
+                    let memory = comfortable(fixed, 4, slabs, threads);
+                    let memory = default_within(2 << 40, memory);
                     let shares = Shares::beside_slots((memory, slabs), fixed, 4, threads);
                     let shares = shares.unwrap_or_else(|e| panic!("{threads} {fixed}: {e}"));
                     assert_eq!(shares.depth, 4, "{threads} threads, batches of {fixed}");
@@ -298,12 +306,9 @@ mod tests {
             }
         }
         assert_eq!(default_memory(256 * pixels, 4, 0, 2), 2 << 30, "as ever on small machines");
-        for (threads, said) in [(2, None), (128, None), (128, Some(3 << 30))] {
-            let fixed = 1024 * pixels;
-            let memory = default_beside_stream(fixed, 4, threads, said);
-            let (_, shares) = Shares::beside_stream((memory, said), fixed, 4, threads).unwrap();
-            assert_eq!(shares.depth, 4, "{threads} threads beside a stream of {said:?}");
-        }
+        assert_eq!(default_beside_stream(256 * pixels, 4, 2, None), 2 << 30);
+        assert_eq!(default_within(16 << 30, u64::MAX), 8 << 30, "never more than a machine has");
+        assert_eq!(default_within(1 << 30, u64::MAX), 2 << 30);
     }
 
     #[test]

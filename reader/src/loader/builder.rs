@@ -244,7 +244,7 @@ impl LoaderBuilder {
     }
 
     /// The most memory for batches in preparation, threads and decoding, as `"2GiB"`. The default is 2
-    /// GiB, and more where it is needed: 48 MiB a thread and twice `prefetch + 2` batches. Batches that
+    /// GiB, and more where it is needed: 48 MiB a thread and twice `prefetch + 2` batches, up to half of the machine's memory. Batches that
     /// the consumer keeps are not counted.
     pub fn memory(mut self, bound: &str) -> Self {
         self.memory = Some(bound.parse::<Size>().map(Size::bytes));

@@ -203,7 +203,7 @@ fn what_cannot_be_is_refused_in_one_sentence() {
         (loader().threads(100_000), "4,096 at most"),
         (loader().memory("1MiB"), "give .memory() at least"),
         (loader().memory("lots"), "no size 'lots'"),
-        (loader().image("jpg", Resize::exact(9000)).batch(20), "give .memory() at least"),
+        (loader().image("jpg", Resize::exact(9000)).batch(20_000), "give .memory() at least"),
         (loader().image("jpg", Resize::exact(0)), "column 'image'"),
         (loader().column("x", Sequence::new(Raw::new("bin"))), "call pad_to"),
         (loader().filter(|_| false), "none is selected"),

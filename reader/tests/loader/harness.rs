@@ -50,7 +50,7 @@ impl Shards {
     }
 
     pub fn shard(&self, number: usize) -> PathBuf {
-        self.path().join(format!("{number:03}.tar"))
+        self.path().join(format!("{number:04}.tar"))
     }
 
     /// A loader that needs `bin` and `txt`, in batches of four.
