@@ -58,6 +58,7 @@ pub mod size;
 pub mod slab;
 pub mod source;
 pub mod stream;
+mod sync;
 
 pub use array::ArrayDataset;
 pub use batch::{Batch, Column};

@@ -4,11 +4,12 @@
 //! whether there is a step to do, and sleeps until somebody says that there is.
 
 use std::cell::Cell;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock, Weak};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError, RwLock, Weak};
 use std::thread::JoinHandle;
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::sync::{AtomicBool, Condvar, Mutex, MutexGuard};
 
 /// Something with steps that any thread may do.
 pub(crate) trait Work: Send + Sync {
@@ -43,7 +44,7 @@ impl Bell {
     }
 }
 
-struct Shared {
+pub(crate) struct Shared {
     works: RwLock<Vec<Arc<dyn Work>>>,
     bell: Arc<Bell>,
     stop: AtomicBool,
@@ -77,7 +78,7 @@ impl Process {
 pub(crate) struct Pool {
     process: Process,
     shared: Arc<Shared>,
-    threads: Mutex<Vec<JoinHandle<()>>>,
+    threads: std::sync::Mutex<Vec<JoinHandle<()>>>,
 }
 
 thread_local! {
@@ -101,7 +102,7 @@ pub(crate) fn expect_outside() -> Result<()> {
 }
 
 /// The pool of this process, while somebody holds it.
-static POOL: Mutex<Weak<Pool>> = Mutex::new(Weak::new());
+static POOL: std::sync::Mutex<Weak<Pool>> = std::sync::Mutex::new(Weak::new());
 
 impl Pool {
     /// The pool of this process, with at least `threads` threads.
@@ -113,11 +114,8 @@ impl Pool {
         let found = match pool.upgrade().filter(|found| found.process().expect().is_ok()) {
             Some(found) => found,
             None => {
-                let works = RwLock::new(Vec::new());
-                let (bell, stop) = (Arc::default(), AtomicBool::new(false));
-                let shared = Arc::new(Shared { works, bell, stop });
-                let (process, threads) = (Process::this(), Mutex::new(Vec::new()));
-                Arc::new(Pool { process, shared, threads })
+                let (process, shared) = (Process::this(), Arc::new(Shared::new()));
+                Arc::new(Pool { process, shared, threads: std::sync::Mutex::default() })
             }
         };
         found.grow(threads)?;
@@ -150,13 +148,12 @@ impl Pool {
 
     /// What wakes its threads.
     pub(crate) fn bell(&self) -> Arc<Bell> {
-        self.shared.bell.clone()
+        self.shared.bell()
     }
 
     /// Puts `work` among those that the threads look after.
     pub(crate) fn add(&self, work: Arc<dyn Work>) {
-        self.shared.works.write().unwrap_or_else(PoisonError::into_inner).push(work);
-        self.shared.bell.ring_all();
+        self.shared.add(work);
     }
 
     /// Takes it away again. A step that is being done goes on.
@@ -167,7 +164,30 @@ impl Pool {
 }
 
 impl Shared {
-    fn run(&self) {
+    pub(crate) fn new() -> Shared {
+        let (works, bell, stop) = (RwLock::default(), Arc::default(), AtomicBool::new(false));
+        Shared { works, bell, stop }
+    }
+
+    /// Puts `work` among those that the threads look after.
+    pub(crate) fn add(&self, work: Arc<dyn Work>) {
+        self.works.write().unwrap_or_else(PoisonError::into_inner).push(work);
+        self.bell.ring_all();
+    }
+
+    /// Ends [`Shared::run`] in all threads.
+    pub(crate) fn stop(&self) {
+        self.stop.store(true, Ordering::Release);
+        self.bell.ring_all();
+    }
+
+    /// What wakes its threads.
+    pub(crate) fn bell(&self) -> Arc<Bell> {
+        self.bell.clone()
+    }
+
+    /// What a thread of the pool does: steps of its works until it is stopped.
+    pub(crate) fn run(&self) {
         IN_POOL.set(true);
         let mut turn = 0;
         loop {
@@ -213,8 +233,7 @@ impl Drop for Pool {
             std::mem::forget(std::mem::take(threads));
             return;
         }
-        self.shared.stop.store(true, Ordering::Release);
-        self.shared.bell.ring_all();
+        self.shared.stop();
         let threads = self.threads.get_mut().unwrap_or_else(PoisonError::into_inner);
         let me = std::thread::current().id();
         for thread in threads.drain(..).filter(|thread| thread.thread().id() != me) {

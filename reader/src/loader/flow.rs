@@ -5,8 +5,8 @@
 //! job, [`Labour`] does its tasks.
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::caught::caught;
@@ -17,6 +17,7 @@ use crate::error::Result;
 use crate::pool::{Bell, Work};
 use crate::range;
 use crate::slab::{HostMemory, Layout, Slab};
+use crate::sync::{AtomicBool, Condvar, Mutex, MutexGuard};
 
 /// What a feed has to say.
 pub(crate) enum Fill {
@@ -328,5 +329,7 @@ impl Work for Flow {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "shuttle"))]
+mod explored;
+#[cfg(all(test, not(feature = "shuttle")))]
 mod tests;
