@@ -1,6 +1,7 @@
 //! Errors of the crates below as exceptions of `tarflume.errors`, with path, byte and key.
 
 use std::error::Error as _;
+use std::io;
 
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
@@ -41,13 +42,39 @@ pub(crate) fn raised(py: Python<'_>, error: &Error) -> PyErr {
     made(py, error).unwrap_or_else(|failed| failed)
 }
 
+/// The operating system's error below `error`, if it is one of reading.
+fn of_the_system(error: &Error) -> Option<&io::Error> {
+    let mut cause = error.source().filter(|_| error.kind() == ErrorKind::Io);
+    while let Some(next) = cause {
+        if let Some(found) = next.downcast_ref::<io::Error>() {
+            return Some(found);
+        }
+        cause = next.source();
+    }
+    None
+}
+
+/// The class for the operating system's error: what Python raises for the same error is a base of it.
+fn class_of_the_system(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::NotFound => "MissingFileError",
+        io::ErrorKind::PermissionDenied => "PermissionDeniedError",
+        _ => class(ErrorKind::Io),
+    }
+}
+
 fn made(py: Python<'_>, error: &Error) -> PyResult<PyErr> {
     let place = error.place();
     let known = PyDict::new(py);
     known.set_item("path", place.path.as_deref())?;
     known.set_item("byte", place.byte)?;
     known.set_item("key", place.key.as_deref())?;
-    let class = py.import("tarflume.errors")?.getattr(class(error.kind()))?;
+    let system = of_the_system(error);
+    if let Some(system) = system {
+        known.set_item("errno", system.raw_os_error())?;
+    }
+    let class = system.map_or_else(|| class(error.kind()), class_of_the_system);
+    let class = py.import("tarflume.errors")?.getattr(class)?;
     let made = PyErr::from_value(class.call((told(error),), Some(&known))?);
     let cause = error.source().and_then(|source| source.downcast_ref::<PyErr>());
     made.set_cause(py, cause.map(|cause| cause.clone_ref(py)));

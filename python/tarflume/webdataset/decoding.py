@@ -12,10 +12,11 @@ from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
 from ..errors import DecodeError, UsageError
+from .allowing import VARIABLE, allowed
 from .handlers import RefusedError
-from .images import ImageHandler
+from .images import ImageHandler, imagehandler
 
-__all__ = ["Continue", "Decoder", "DecodingError", "gzfilter", "handle_extension"]
+__all__ = ["Continue", "Decoder", "DecodingError", "ImageHandler", "gzfilter", "handle_extension", "imagehandler"]
 
 PartDecoder = Callable[[str, bytes], Any]
 
@@ -72,12 +73,12 @@ def _by_module(name: str, function: str) -> Callable[[bytes], Any]:
 def _refused(data: bytes) -> Any:
     raise RefusedError(
         "this part is a pickle, which runs any code that its maker put into it: if you trust who made the shards, give "
-        'allow=("pickle",) to WebDataset or to decode'
+        f'allow=("pickle",) to WebDataset or to decode, or set {VARIABLE}=pickle in the environment'
     )
 
 
-def _absent(data: bytes) -> Any:
-    raise RefusedError("parts of this kind are not decoded here: give decode a function for them (handle_extension)")
+def _tenbin(data: bytes) -> Any:
+    return importlib.import_module(".tenbin", __package__).decode_buffer(data)
 
 
 DECODERS: dict[str, Callable[[bytes], Any]] = {
@@ -85,7 +86,7 @@ DECODERS: dict[str, Callable[[bytes], Any]] = {
     **dict.fromkeys(("cls", "cls2", "index", "inx", "id"), int),
     **dict.fromkeys(("json", "jsn"), json.loads),
     **dict.fromkeys(("pkl", "pickle", "pyd"), _refused),
-    **dict.fromkeys(("ten", "tb"), _absent),
+    **dict.fromkeys(("ten", "tb"), _tenbin),
     **dict.fromkeys(("mp", "msg"), _by_module("msgpack", "unpackb")),
     "cbor": _by_module("cbor", "loads"),
     "npy": _npy,
@@ -141,7 +142,7 @@ class Decoder:
         allow: Collection[str] = (),
     ) -> None:
         first = [gzfilter] if pre is None else pre
-        last = [functools.partial(basichandlers, allow=tuple(allow))] if post is None else post
+        last = [functools.partial(basichandlers, allow=allowed(allow))] if post is None else post
         self.handlers = [_decoder(handler) for handler in (*first, *handlers, *last)]
         self.only = None if only is None else set(only.split() if isinstance(only, str) else only)
         self.partial = partial

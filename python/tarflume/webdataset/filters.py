@@ -8,20 +8,22 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from . import stages
-from .batches import batched_samples, unbatched_samples, unlisted_samples
+from .batches import batched_samples, default_collation_fn, unbatched_samples, unlisted_samples
 from .decoding import Decoder
 from .handlers import Handler, reraise_exception
 from .pipeline import pipelinefilter
 from .reading import tarfile_samples
-from .stages import Cached, detshuffle
+from .stages import Cached, detshuffle, getfirst, transform_with
 
 __all__ = [
     "Cached",
     "associate",
     "batched",
     "decode",
+    "default_collation_fn",
     "detshuffle",
     "extract_keys",
+    "getfirst",
     "info",
     "log_keys",
     "map",
@@ -35,6 +37,7 @@ __all__ = [
     "slice",
     "tarfile_to_samples",
     "to_tuple",
+    "transform_with",
     "unbatched",
     "unlisted",
 ]
@@ -86,3 +89,22 @@ tarfile_to_samples = pipelinefilter(tarfile_samples)
 to_tuple = pipelinefilter(stages.tuples)
 unbatched = pipelinefilter(unbatched_samples)
 unlisted = pipelinefilter(unlisted_samples)
+
+# The stages as functions of an iterator, by the names under which open_clip and others call webdataset's.
+_associate = stages.associated
+_batched = batched_samples
+_decode = _decoded
+_extract_keys = stages.keys_extracted
+_info = _shown
+_log_keys = stages.keys_logged
+_map = stages.mapped
+_map_dict = stages.dict_mapped
+_map_tuple = stages.tuple_mapped
+_rename = stages.renamed
+_rename_keys = stages.keys_renamed
+_rsample = stages.sampled
+_select = stages.selected
+_shuffle = stages.shuffled
+_to_tuple = stages.tuples
+_unbatched = unbatched_samples
+_unlisted = unlisted_samples
