@@ -20,6 +20,7 @@ __all__ = [
     "LimitError",
     "MissingFileError",
     "MissingPartError",
+    "MissingSourceError",
     "PackError",
     "PermissionDeniedError",
     "ReadError",
@@ -29,6 +30,10 @@ __all__ = [
     "TryAgainError",
     "UsageError",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
 
 
 class Error(Exception):
@@ -102,6 +107,10 @@ class MissingFileError(ReadError, FileNotFoundError):
 
 class PermissionDeniedError(ReadError, PermissionError):
     """A file or folder may not be read."""
+
+
+class MissingSourceError(UsageError, MissingFileError):
+    """What was to be packed, verified or indexed is not there."""
 
 
 class TruncatedError(Error, tarfile.ReadError):

@@ -42,6 +42,7 @@ from .filters import (
     transform_with,
     unbatched,
     unlisted,
+    xdecode,
 )
 from .fluent import FluidInterface, FluidWrapper
 from .gopen import gopen, gopen_schemes
@@ -146,4 +147,9 @@ __all__ = [
     "utils",
     "warn_and_continue",
     "warn_and_stop",
+    "xdecode",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

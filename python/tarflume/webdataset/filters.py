@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import itertools
 import sys
-from collections.abc import Iterable, Iterator
+from builtins import map as map_
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
 from . import stages
 from .batches import batched_samples, default_collation_fn, unbatched_samples, unlisted_samples
-from .decoding import Decoder
+from .decoding import Decoder, PatternDecoder
 from .handlers import Handler, reraise_exception
 from .pipeline import pipelinefilter
 from .reading import tarfile_samples
@@ -40,12 +41,20 @@ __all__ = [
     "transform_with",
     "unbatched",
     "unlisted",
+    "xdecode",
 ]
 
 
 def _decoded(data: Iterable[Any], *args: Any, handler: Handler = reraise_exception, **kw: Any) -> Iterator[Any]:
     """Each sample with its parts decoded: see `Decoder`."""
     return (made for _, made in stages.handled(data, Decoder(args, **kw), handler))
+
+
+def _xdecode(
+    data: Iterable[Any], *args: tuple[str, Any], must_decode: bool = True, allow: Collection[str] = (), **kw: Any
+) -> Iterator[Any]:
+    """Each sample with its parts decoded by patterns, `xdecode(("*.txt", f), png=g)`: see `PatternDecoder`."""
+    return map_(PatternDecoder([*args, *((f"*.{ext}", f) for ext, f in kw.items())], must_decode, allow), data)
 
 
 def _shown(
@@ -89,6 +98,7 @@ tarfile_to_samples = pipelinefilter(tarfile_samples)
 to_tuple = pipelinefilter(stages.tuples)
 unbatched = pipelinefilter(unbatched_samples)
 unlisted = pipelinefilter(unlisted_samples)
+xdecode = pipelinefilter(_xdecode)
 
 # The stages as functions of an iterator, by the names under which open_clip and others call webdataset's.
 _associate = stages.associated

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import subprocess
 from collections.abc import Collection, Iterator
 from typing import Any
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
 from .._core import TarStream
-from .commands import Command, Words, command_of
+from ..errors import TruncatedError
+from .commands import PATIENCE, Command, Words, command_of
 
 __all__ = ["opened"]
 
@@ -37,6 +39,12 @@ def _printed(words: Words, url: str) -> Iterator[str]:
     try:
         yield f"/dev/fd/{command.fileno()}"
         whole = True
+    except TruncatedError:
+        # A command that failed prints too little: that it failed says more.
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            command.process.wait(PATIENCE)
+            command.check()
+        raise
     finally:
         command.stream.close()
         if not whole:

@@ -103,7 +103,7 @@ def tar_file_iterator(
                 file = tar.extractfile(member)
                 assert file is not None
                 yield {"fname": fname, "data": file.read()}
-                tar.members = []  # tarfile would remember all members of the tar
+                tar.members = []  # type: ignore[attr-defined]  # tarfile would remember all members of the tar
             if not getattr(tar, "ended", False):
                 raise TruncatedError(f"{name}: this tar ends without its end marker: it was cut", path=name)
     except tarfile.TarError as exn:
