@@ -11,7 +11,7 @@ import sys
 import pytest
 
 import tarflume
-from conftest import PACK, ROOT, pack, pairs
+from conftest import PACK, ROOT, pack, picture
 
 SHEET = ROOT / "docs" / "CHEATSHEET.md"
 
@@ -24,7 +24,10 @@ def blocks(page: pathlib.Path, language: str) -> list[str]:
 def folder(tmp_path_factory):
     """A folder as the snippets have it: 300 pairs in photos/, and shards/."""
     root = tmp_path_factory.mktemp("sheet")
-    pairs(root / "photos", 300)
+    (root / "photos").mkdir()
+    for n in range(300):
+        picture(n).resize((64, 48)).save(root / "photos" / f"{n:04}.jpg")  # one size: a snippet batches them uncut
+        (root / "photos" / f"{n:04}.json").write_text(f'{{"class": {n % 10}}}')
     pack("build", root / "photos", "-o", root / "shards", "--shards", 2)
     return root
 

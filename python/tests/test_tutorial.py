@@ -56,7 +56,7 @@ def test_a_build_in_a_notebook_shows_a_line_of_progress_and_a_line_of_what_it_ma
     book = run(nbformat.v4.new_notebook(cells=cells), tmp_path)
     shown = [[output.data["text/plain"] for output in cell.outputs] for cell in book.cells]
     built, planned, indexed = shown
-    assert len(built) == 2 and built[0].startswith("packing: ") and "12" in built[0]
+    assert len(built) == 2 and built[0].startswith("packing: ") and "shards 3/3" in built[0]
     assert re.fullmatch(r"published 12 samples, 3 shards, \d\.\d MB", built[1])
     assert re.fullmatch(r"planned 12 samples, 1 shard, \d\.\d MB", planned[-1])
     assert indexed[-1] == "12 samples in 3 tars indexed"
