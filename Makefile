@@ -3,6 +3,7 @@
 #   make demo    builds, packs real photographs, verifies them, shows what a reader sees, and how fast
 #   make test    every test, with the foreign tools that some of them need
 #   make python  builds the wheel into a venv, checks its types and runs its tests
+#   make clients readers of others (Ray, DALI, Energon, wids, open_clip) over what we pack; after `make python`
 #   make check   everything that is a rule: lint + test + python + a smoke of the fuzzers
 #   make lint    rustfmt, clippy, docs, dependencies, the arrows of the house
 #   make bench   our programs beside their rivals; writes to bench/RESULTS.md (see bench/README.md)
@@ -21,9 +22,10 @@ PYTHON := $(VENV)/bin/python
 export TARFLUME_PYTHON ?= $(abspath $(PYTHON))
 
 PYVENV := .venv-python
+CLIENTSVENV := .venv-clients
 TORCHVENV := .venv-libtorch
 
-.PHONY: demo test python check lint fmt clippy doc deny house smoke fuzz bench gpu gpu-kit adapters audit venv tools clean
+.PHONY: demo test python clients check lint fmt clippy doc deny house smoke fuzz bench gpu gpu-kit adapters audit venv tools clean
 
 demo:
 	$(CARGO) build --release --locked -p tarflume-packer -p tarflume-fixtures
@@ -45,7 +47,20 @@ python: $(PYVENV)/ready
 	$(PYVENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --force-reinstall target/wheels/*.whl
 	cd python && ../$(PYVENV)/bin/mypy --strict -p tarflume
 	cd target && ../$(PYVENV)/bin/python -m mypy.stubtest tarflume._core --allowlist ../python/tests/stubtest-allowed.txt
-	cd python/tests && TARFLUME_PACK="$(abspath $(RELEASE))/pack" "$(CURDIR)/$(PYVENV)/bin/python" -m pytest -q
+	cd python/tests && TARFLUME_PACK="$(abspath $(RELEASE))/pack" "$(CURDIR)/$(PYVENV)/bin/python" -m pytest -q --ignore=clients
+
+# Gigabytes from PyPI, so apart from `python`; its venv sees the packages of that one, the wheel among them.
+clients: $(CLIENTSVENV)/ready
+	cd python/tests && TARFLUME_PACK="$(abspath $(RELEASE))/pack" RAY_USAGE_STATS_ENABLED=0 \
+	    "$(CURDIR)/$(CLIENTSVENV)/bin/python" -m pytest -q clients
+
+$(CLIENTSVENV)/ready: $(PYVENV)/ready python/tests/clients/requirements.txt
+	python3 -m venv --clear $(CLIENTSVENV)
+	$(PYVENV)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))' \
+	    > "$$($(CLIENTSVENV)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/beneath.pth"
+	$(CLIENTSVENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-cache-dir \
+	    -r python/tests/clients/requirements.txt
+	touch $@
 
 $(PYVENV)/ready: python/tests/requirements.txt python/tests/requirements-torch.txt
 	python3 -m venv --clear $(PYVENV)
@@ -142,4 +157,4 @@ tools:
 
 clean:
 	$(CARGO) clean
-	rm -rf $(VENV) $(PYVENV) $(TORCHVENV) adapters/target adapters/tch/target
+	rm -rf $(VENV) $(PYVENV) $(CLIENTSVENV) $(TORCHVENV) adapters/target adapters/tch/target

@@ -14,6 +14,15 @@ impl Again {
         Again(words.unbind())
     }
 
+    /// How an object that was made with these words is written: its class and them.
+    pub(crate) fn shown(&self, object: &Bound<'_, PyAny>) -> PyResult<String> {
+        let mut words = Vec::new();
+        for (name, value) in self.0.bind(object.py()).iter().filter(|(_, value)| !value.is_none()) {
+            words.push(format!("{name}={}", value.repr()?));
+        }
+        Ok(format!("tarflume.{}({})", object.get_type().name()?, words.join(", ")))
+    }
+
     /// No positional arguments, and all keywords.
     pub(crate) fn words<'py>(&self, py: Python<'py>) -> NewArgs<'py> {
         (PyTuple::empty(py), self.0.bind(py).clone())

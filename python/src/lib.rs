@@ -3,6 +3,7 @@
 //! Floors, lower ones first:
 //!
 //! 1. `errors`, `words`, `again`: exceptions; what users write as text, and how it is said again elsewhere;
+//!    `numbers`: whole numbers as arguments;
 //!    `json`: values of the crates below as Python's objects;
 //! 2. `memory`: bytes that views keep alive; `dlpack`: those as capsules (a room for unsafe code);
 //! 3. `column`: an array of a batch (another such room), `device`: one in the memory of a GPU, `ragged`:
@@ -33,6 +34,7 @@ mod json;
 mod ledger;
 mod loader;
 mod memory;
+mod numbers;
 mod pack;
 mod package;
 mod packing;

@@ -92,6 +92,17 @@ impl Loader {
         });
         made.or_raise(py)
     }
+
+    /// The batches of an epoch.
+    fn begun(&self, py: Python<'_>, epoch: u64) -> PyResult<Epoch> {
+        let inner = self.inner(py)?;
+        fill(py, &inner, None)?;
+        let running = py.detach(|| match self.settings.device {
+            Some(_) => Running::Device(inner.device_epoch(epoch)),
+            None => Running::Host(inner.epoch(epoch)),
+        });
+        Ok(Epoch::new(running, self.settings.texts.clone()))
+    }
 }
 
 #[pymethods]
@@ -117,14 +128,13 @@ impl Loader {
 
     /// The batches of epoch number `epoch`, from its beginning; or, the first time after
     /// `load_state_dict` and if the state is of that epoch, from where it was taken.
-    fn epoch(&self, py: Python<'_>, epoch: u64) -> PyResult<Epoch> {
-        let inner = self.inner(py)?;
-        fill(py, &inner, None)?;
-        let running = py.detach(|| match self.settings.device {
-            Some(_) => Running::Device(inner.device_epoch(epoch)),
-            None => Running::Host(inner.epoch(epoch)),
-        });
-        Ok(Epoch::new(running, self.settings.texts.clone()))
+    fn epoch(&self, py: Python<'_>, epoch: &Bound<'_, PyAny>) -> PyResult<Epoch> {
+        self.begun(py, numbered(epoch)?)
+    }
+
+    /// What `torch.utils.data.DataLoader` asks of a data set: refused, with what to use instead.
+    fn __getitem__(&self, py: Python<'_>, _index: &Bound<'_, PyAny>) -> PyResult<()> {
+        Err(usage(py, INSTEAD))
     }
 
     /// Brings a data set that stays on a GPU there, as the first epoch does: `progress(samples there, all)` is
@@ -142,7 +152,7 @@ impl Loader {
 
     /// The batches of the epoch to go on with.
     fn __iter__(&self, py: Python<'_>) -> PyResult<Epoch> {
-        self.epoch(py, self.current_epoch(py)?)
+        self.begun(py, self.current_epoch(py)?)
     }
 
     /// Steps of an epoch on this rank.
@@ -183,7 +193,8 @@ impl Loader {
     }
 
     /// What the ledgers of all ranks add up to for one whole epoch.
-    fn expected(&self, py: Python<'_>, epoch: u64) -> PyResult<Ledger> {
+    fn expected(&self, py: Python<'_>, epoch: &Bound<'_, PyAny>) -> PyResult<Ledger> {
+        let epoch = numbered(epoch)?;
         let inner = self.inner(py)?;
         py.detach(|| inner.expected(epoch)).map(Ledger).or_raise(py)
     }
@@ -246,7 +257,22 @@ impl Drop for Loader {
     }
 }
 
-/// The numbers of `Stats`, in seconds, bytes and shares.
+/// What a DataLoader around a loader is answered.
+const INSTEAD: &str = "a tarflume.Loader is no data set for a DataLoader: its batches are made by threads, so \
+                       iterate over tarflume.torch.Loader itself; where a DataLoader is needed, give it \
+                       tarflume.torch.Dataset (or MapDataset, for samplers)";
+
+/// The number of an epoch.
+fn numbered(epoch: &Bound<'_, PyAny>) -> PyResult<u64> {
+    match epoch.extract::<u64>() {
+        Ok(number) => Ok(number),
+        Err(_) => {
+            let text = format!("epoch {}: epochs are counted from 0", epoch.repr()?);
+            Err(usage(epoch.py(), text))
+        }
+    }
+}
+
 /// Brings what stays on a GPU there, unless that was done; Ctrl-C ends it.
 fn fill(py: Python<'_>, loader: &tarflume::Loader, progress: Option<&Py<PyAny>>) -> PyResult<()> {
     let all = loader.resident().map_or(0, |fit| fit.samples);
@@ -266,6 +292,7 @@ fn fill(py: Python<'_>, loader: &tarflume::Loader, progress: Option<&Py<PyAny>>)
     raised.map_or_else(|| filled.map(|_| ()).or_raise(py), Err)
 }
 
+/// The numbers of `Stats`, in seconds, bytes and shares.
 fn facts<'py>(py: Python<'py>, stats: &Stats) -> PyResult<Bound<'py, PyDict>> {
     let facts = PyDict::new(py);
     facts.set_item("threads", stats.threads)?;

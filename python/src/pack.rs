@@ -14,6 +14,7 @@ use tarflume_packer::{cli, indexing, size, verify};
 
 use crate::errors::usage;
 use crate::failures::Refused;
+use crate::numbers::Number;
 use crate::packing::{Work, reading};
 
 /// The most threads.
@@ -32,8 +33,8 @@ pub(crate) fn choice<T: ValueEnum>(py: Python<'_>, what: &str, word: &str) -> Py
 }
 
 /// `jobs=`, as the command line takes it.
-fn threads(py: Python<'_>, asked: Option<u64>) -> PyResult<Option<u64>> {
-    match asked {
+fn threads(py: Python<'_>, asked: Option<Number<u64>>) -> PyResult<Option<u64>> {
+    match asked.map(|n| n.0) {
         Some(n) if !(1..=MANY).contains(&n) => {
             Err(usage(py, format!("jobs={n}: a number from 1 to {MANY} is needed")))
         }
@@ -59,10 +60,10 @@ pub(crate) fn pack_build(
     sources: Vec<PathBuf>,
     out: PathBuf,
     shard_size: Option<Bound<'_, PyAny>>,
-    shard_samples: Option<u64>,
-    shards: Option<u64>,
+    shard_samples: Option<Number<u64>>,
+    shards: Option<Number<u64>>,
     prefix: Option<String>,
-    shuffle: Option<u64>,
+    shuffle: Option<Number<u64>>,
     require: Option<String>,
     ext_map: Option<String>,
     names: Option<String>,
@@ -70,14 +71,16 @@ pub(crate) fn pack_build(
     follow_links: bool,
     entry_points: bool,
     dedupe: bool,
-    limit: Option<u64>,
+    limit: Option<Number<u64>>,
     check: &str,
     on_problem: &str,
-    jobs: Option<u64>,
+    jobs: Option<Number<u64>>,
     fresh: bool,
     dry_run: bool,
 ) -> PyResult<Work> {
     let usual = Asked::new(sources, out);
+    let [shard_samples, shards, shuffle, limit] =
+        [shard_samples, shards, shuffle, limit].map(|given| given.map(|n| n.0));
     let shard_size = shard_size.map(|size| bytes(py, "shard_size", &size)).transpose()?;
     if shards.is_some() && (shard_size.is_some() || shard_samples.is_some()) {
         return Err(usage(py, "give shards=, or shard_size= and shard_samples=, but not both"));
@@ -122,7 +125,7 @@ pub(crate) fn pack_verify(
     paths: Vec<PathBuf>,
     level: &str,
     require: Option<Vec<String>>,
-    jobs: Option<u64>,
+    jobs: Option<Number<u64>>,
 ) -> PyResult<Work> {
     let options = verify::Options {
         level: choice::<Level>(py, "level", level)?,
@@ -144,7 +147,7 @@ pub(crate) fn pack_index(
     entry_points: bool,
     force: bool,
     allow_missing_end: bool,
-    jobs: Option<u64>,
+    jobs: Option<Number<u64>>,
 ) -> PyResult<Work> {
     if headers && entry_points {
         return Err(usage(py, "headers=True reads no JPEG: entry_points=True needs every byte"));

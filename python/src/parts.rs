@@ -10,6 +10,7 @@ use tarflume::decode::{Decode, class, image, json, npy, raw, text};
 use crate::again::{Again, NewArgs, again};
 use crate::apply::{Applied, Wanted};
 use crate::errors::{OrRaise, usage};
+use crate::numbers::{Number, plain};
 use crate::transforms::transform_of;
 use crate::words;
 
@@ -67,9 +68,10 @@ impl Image {
         filter: &str,
         orientation: bool,
         reducing_gap: Option<f64>,
-        resize_on_device: Option<u32>,
+        resize_on_device: Option<Number<u32>>,
         device_decoder: Option<Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
+        let resize_on_device = resize_on_device.map(|n| n.0);
         let again = again!(
             py,
             transform,
@@ -152,12 +154,13 @@ impl Json {
         pointer: &str,
         part: &str,
         dtype: &str,
-        shape: Option<Vec<usize>>,
+        shape: Option<Vec<Number<usize>>>,
         variable: bool,
         text: bool,
         labels: Option<Vec<String>>,
         default: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
+        let shape = shape.map(plain);
         let again = again!(py, pointer, part, dtype, shape, variable, text, labels, default);
         let mut json = json::Json::new(part, pointer).dtype(words::dtype(py, dtype)?);
         if let Some(shape) = shape {
@@ -232,9 +235,10 @@ impl Raw {
         py: Python<'_>,
         part: &str,
         dtype: &str,
-        shape: Option<Vec<usize>>,
+        shape: Option<Vec<Number<usize>>>,
         optional: bool,
     ) -> PyResult<Self> {
+        let shape = shape.map(plain);
         let again = again!(py, part, dtype, shape, optional);
         let mut raw = raw::Raw::new(part).dtype(words::dtype(py, dtype)?);
         if let Some(shape) = shape {
@@ -281,9 +285,10 @@ impl Npy {
         py: Python<'_>,
         dtype: &str,
         part: &str,
-        shape: Option<Vec<usize>>,
-        tail: Option<Vec<usize>>,
+        shape: Option<Vec<Number<usize>>>,
+        tail: Option<Vec<Number<usize>>>,
     ) -> PyResult<Self> {
+        let (shape, tail) = (shape.map(plain), tail.map(plain));
         let again = again!(py, dtype, part, shape, tail);
         let npy = npy::Npy::new(part, words::dtype(py, dtype)?);
         let npy = match (shape, tail) {
@@ -327,11 +332,13 @@ impl Apply {
         function: &Bound<'_, PyAny>,
         column: &Bound<'_, PyAny>,
         dtype: Option<&str>,
-        shape: Option<Vec<usize>>,
-        most: Option<usize>,
+        shape: Option<Vec<Number<usize>>>,
+        most: Option<Number<usize>>,
         text: bool,
         seeded: bool,
     ) -> PyResult<Self> {
+        let shape = shape.map(plain);
+        let most = most.map(|n| n.0);
         let again = again!(py, function, column, dtype, shape, most, text, seeded);
         let wanted = Wanted { dtype, shape, most, text, seeded };
         Apply::of(py, Applied::new(function, part(py, column)?, wanted)?, text, again)

@@ -6,6 +6,7 @@ use tarflume::{Fit, Residency};
 
 use crate::again::{Again, NewArgs, again};
 use crate::errors::{OrRaise, usage};
+use crate::numbers::Number;
 
 /// Keeps the data set in the memory of the GPU that batches go to: the first epoch begins by filling it,
 /// and no later one reads or decodes. Split by shard, each rank keeps its own.
@@ -21,8 +22,10 @@ pub struct Resident(Residency, Again);
 #[pymethods]
 impl Resident {
     #[new]
-    #[pyo3(signature = (budget, *, side = 256, format = "rgb"))]
-    fn new(py: Python<'_>, budget: &str, side: u32, format: &str) -> PyResult<Resident> {
+    #[pyo3(signature = (budget, *, side = Number(256), format = "rgb"),
+           text_signature = "(budget, *, side=256, format='rgb')")]
+    fn new(py: Python<'_>, budget: &str, side: Number<u32>, format: &str) -> PyResult<Resident> {
+        let Number(side) = side;
         let again = again!(py, budget, side, format);
         let residency = Residency::device(budget).or_raise(py)?.side(side);
         let residency = match format {

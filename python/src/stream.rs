@@ -10,6 +10,7 @@ use tarflume::stream::{Next, Samples, Stream, StreamSample};
 
 use crate::batch::key_text;
 use crate::errors::{OrRaise, usage};
+use crate::numbers::Number;
 
 /// How often a wait looks for Ctrl-C.
 const LOOK: Duration = Duration::from_millis(50);
@@ -89,13 +90,13 @@ impl TarStream {
         path: &str,
         url: Option<String>,
         local_path: Option<String>,
-        memory: Option<u64>,
+        memory: Option<Number<u64>>,
     ) -> PyResult<TarStream> {
         let rung = Arc::new(Rung::default());
         let bell = Arc::clone(&rung);
         let begin = || {
             let stream = Stream::open(path)?.ahead(AHEAD);
-            let stream = memory.into_iter().fold(stream, Stream::memory);
+            let stream = memory.into_iter().fold(stream, |stream, n| stream.memory(n.0));
             stream.samples_with_bell(0, Arc::new(move || bell.ring()))
         };
         let samples = Mutex::new(Some(py.detach(begin).or_raise(py)?));

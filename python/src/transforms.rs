@@ -8,14 +8,35 @@ use tarflume::decode::{fixed_crop, random_crop};
 
 use crate::again::{Again, NewArgs, again};
 use crate::errors::{OrRaise, usage};
+use crate::numbers::Number;
 
 /// One number for a square, or `(height, width)`.
-#[derive(FromPyObject, IntoPyObject, Clone, Copy)]
+#[derive(IntoPyObject, Clone, Copy)]
 pub(crate) enum Sides {
     #[pyo3(transparent)]
     Square(u32),
     #[pyo3(transparent)]
     Both((u32, u32)),
+}
+
+impl<'a, 'py> FromPyObject<'a, 'py> for Sides {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        if let Ok(side) = object.extract::<u32>() {
+            return Ok(Sides::Square(side));
+        }
+        match object.extract::<(u32, u32)>() {
+            Ok(both) => Ok(Sides::Both(both)),
+            Err(_) => {
+                let given = object.repr()?;
+                let text = format!(
+                    "a size is a number of pixels for a square, or (height, width), not {given}"
+                );
+                Err(usage(object.py(), text))
+            }
+        }
+    }
 }
 
 impl From<Sides> for Size {
@@ -81,8 +102,8 @@ impl RandomResizedCrop {
         self.1.words(py)
     }
 
-    fn __repr__(&self) -> String {
-        format!("{:?}", self.0)
+    fn __repr__<'py>(slf: &Bound<'py, Self>) -> PyResult<String> {
+        slf.get().1.shown(slf.as_any())
     }
 }
 
@@ -98,9 +119,10 @@ impl Resize {
     fn new(
         py: Python<'_>,
         size: Option<Sides>,
-        shorter: Option<u32>,
-        longest: Option<u32>,
+        shorter: Option<Number<u32>>,
+        longest: Option<Number<u32>>,
     ) -> PyResult<Self> {
+        let (shorter, longest) = (shorter.map(|n| n.0), longest.map(|n| n.0));
         let again = again!(py, size, shorter, longest);
         let mut resize = match (size, shorter) {
             (Some(size), None) => fixed_crop::Resize::exact(size),
@@ -117,8 +139,8 @@ impl Resize {
         self.1.words(py)
     }
 
-    fn __repr__(&self) -> String {
-        format!("{:?}", self.0)
+    fn __repr__<'py>(slf: &Bound<'py, Self>) -> PyResult<String> {
+        slf.get().1.shown(slf.as_any())
     }
 }
 
@@ -140,8 +162,8 @@ impl CentreCrop {
         self.1.words(py)
     }
 
-    fn __repr__(&self) -> String {
-        format!("{:?}", self.0)
+    fn __repr__<'py>(slf: &Bound<'py, Self>) -> PyResult<String> {
+        slf.get().1.shown(slf.as_any())
     }
 }
 
@@ -153,7 +175,8 @@ pub struct ResizeCentreCrop(AnyTransform, Again);
 #[pymethods]
 impl ResizeCentreCrop {
     #[new]
-    fn new(py: Python<'_>, side: u32, size: Sides) -> PyResult<Self> {
+    fn new(py: Python<'_>, side: Number<u32>, size: Sides) -> PyResult<Self> {
+        let Number(side) = side;
         let again = again!(py, side, size);
         let crop = fixed_crop::ResizeCentreCrop::new(side, size);
         Ok(ResizeCentreCrop(checked(py, crop)?, again))
@@ -163,8 +186,8 @@ impl ResizeCentreCrop {
         self.1.words(py)
     }
 
-    fn __repr__(&self) -> String {
-        format!("{:?}", self.0)
+    fn __repr__<'py>(slf: &Bound<'py, Self>) -> PyResult<String> {
+        slf.get().1.shown(slf.as_any())
     }
 }
 
@@ -175,7 +198,8 @@ pub struct Whole(AnyTransform, Again);
 #[pymethods]
 impl Whole {
     #[new]
-    fn new(py: Python<'_>, pixels: u64) -> PyResult<Self> {
+    fn new(py: Python<'_>, pixels: Number<u64>) -> PyResult<Self> {
+        let Number(pixels) = pixels;
         let again = again!(py, pixels);
         let whole = fixed_crop::Whole::up_to(pixels);
         Ok(Whole(checked(py, whole)?, again))
@@ -185,7 +209,7 @@ impl Whole {
         self.1.words(py)
     }
 
-    fn __repr__(&self) -> String {
-        format!("{:?}", self.0)
+    fn __repr__<'py>(slf: &Bound<'py, Self>) -> PyResult<String> {
+        slf.get().1.shown(slf.as_any())
     }
 }

@@ -14,6 +14,7 @@ use tarflume_packer::writing::{DatasetWriter, Left, Options, Rejected};
 use crate::errors::usage;
 use crate::failures::Refused;
 use crate::json::from_json;
+use crate::numbers::Number;
 use crate::pack::{bytes, choice};
 
 /// Shards of samples that a program makes, one writer a data set.
@@ -48,7 +49,7 @@ impl Writer {
         py: Python<'_>,
         out: PathBuf,
         shard_size: Option<Bound<'_, PyAny>>,
-        max_samples: Option<u64>,
+        max_samples: Option<Number<u64>>,
         prefix: &str,
         names: &str,
         check: &str,
@@ -56,6 +57,7 @@ impl Writer {
         fsync: bool,
         fresh: bool,
     ) -> PyResult<Writer> {
+        let max_samples = max_samples.map(|n| n.0);
         if max_samples == Some(0) {
             return Err(usage(py, "max_samples=0: at least 1 is needed"));
         }

@@ -18,7 +18,7 @@ in Rust, without worker processes; columns are views of their memory, without a 
 
 from __future__ import annotations
 
-from . import pack
+from . import errors, pack
 from ._core import (
     Apply,
     Batch,
@@ -76,8 +76,16 @@ __all__ = [
     "Whole",
     "__version__",
     "diagnose",
+    "errors",
     "pack",
 ]
+
+#: Modules that are imported by name where they are wanted, because they need other packages.
+_MODULES = ("grain", "huggingface", "torch", "webdataset")
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, *(name for name in _MODULES if name in globals())])
 
 
 def _register() -> None:

@@ -13,6 +13,11 @@ from .errors import UsageError
 
 __all__ = ["Diagnosis", "diagnose"]
 
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 # Shares of a step below which waiting is not worth a change.
 _SMALL = 0.05
 
@@ -55,6 +60,14 @@ def diagnose(
 
     Raises `UsageError` if the loader ends within the warm-up.
     """
+    if isinstance(loader, (str, bytes, os.PathLike)):
+        path = os.fspath(loader)
+        raise UsageError(
+            f"diagnose takes a loader, not the path {path!r}: "
+            f"diagnose(tarflume.Loader({path!r}, batch_size=256, image=tarflume.Resize(224)))"
+        )
+    if not hasattr(loader, "__iter__"):
+        raise UsageError(f"diagnose takes a loader, something that gives batches, not {type(loader).__name__}")
     if steps < 1 or warmup < 0:
         raise UsageError(f"steps={steps}, warmup={warmup}: at least one step, and no less than no warm-up")
     clock = _Cuda() if _has_cuda() else _Host()

@@ -1,8 +1,13 @@
-"""What can go wrong. Every exception is an `Error` and knows `path`, `byte` and `key` where they are known."""
+"""What can go wrong. Every exception is an `Error` and knows `path`, `byte` and `key` where they are known.
+
+Some are also exceptions of Python that programs catch already: a missing part is a `KeyError`, a refused read an
+`OSError` (a missing file a `FileNotFoundError`), a cut tar a `tarfile.ReadError`, a wrong argument a `ValueError`.
+"""
 
 from __future__ import annotations
 
 import os
+import tarfile
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,8 +18,11 @@ __all__ = [
     "Error",
     "FormatError",
     "LimitError",
+    "MissingFileError",
     "MissingPartError",
+    "MissingSourceError",
     "PackError",
+    "PermissionDeniedError",
     "ReadError",
     "StaleError",
     "TooManyBadError",
@@ -22,6 +30,10 @@ __all__ = [
     "TryAgainError",
     "UsageError",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
 
 
 class Error(Exception):
@@ -46,6 +58,10 @@ class Error(Exception):
         self.byte = byte
         self.key = key
 
+    # KeyError shows the repr of its text, OSError its number; here the text is for people in every class.
+    def __str__(self) -> str:
+        return str(self.args[0]) if self.args else ""
+
     def __reduce__(self) -> tuple[object, ...]:
         return (_again, (type(self), str(self), self.path, self.byte, self.key))
 
@@ -58,11 +74,46 @@ class UsageError(Error, ValueError):
     """Something impossible was asked for; nothing was read yet."""
 
 
-class ReadError(Error):
-    """The operating system refused a read."""
+class ReadError(Error, OSError):
+    """The operating system refused a read. `errno` and `filename` are set where they are known."""
+
+    def __init__(
+        self,
+        text: str,
+        *,
+        path: str | os.PathLike[str] | None = None,
+        byte: int | None = None,
+        key: str | None = None,
+        errno: int | None = None,
+    ) -> None:
+        super().__init__(text, path=path, byte=byte, key=key)
+        self.errno = errno
+        self.strerror = None if errno is None else os.strerror(errno)
+        self.filename = self.path
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (_read_again, (type(self), str(self), self.path, self.byte, self.key, self.errno))
 
 
-class TruncatedError(Error):
+def _read_again(
+    kind: type[ReadError], text: str, path: str | None, byte: int | None, key: str | None, errno: int | None
+) -> ReadError:
+    return kind(text, path=path, byte=byte, key=key, errno=errno)
+
+
+class MissingFileError(ReadError, FileNotFoundError):
+    """There is no such file or folder."""
+
+
+class PermissionDeniedError(ReadError, PermissionError):
+    """A file or folder may not be read."""
+
+
+class MissingSourceError(UsageError, MissingFileError):
+    """What was to be packed, verified or indexed is not there."""
+
+
+class TruncatedError(Error, tarfile.ReadError):
     """A file ends before the bytes it promised."""
 
 
@@ -70,7 +121,7 @@ class DamagedError(Error):
     """Stored bytes do not match their checksum, or lie."""
 
 
-class FormatError(Error):
+class FormatError(Error, tarfile.ReadError):
     """A file is not of the format that its name or use promises, or of a newer version."""
 
 
@@ -78,7 +129,7 @@ class StaleError(Error):
     """A shard, sidecar or saved state belongs to another state of the data set."""
 
 
-class MissingPartError(Error):
+class MissingPartError(Error, KeyError):
     """A sample lacks a part that a column needs."""
 
 

@@ -14,6 +14,10 @@ from .samples import Samples
 __all__ = ["Source"]
 
 
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 class Source(Samples):
     """Samples by number, as `Samples` has them: `parts` are the extensions to read, `transform` what becomes of each.
 

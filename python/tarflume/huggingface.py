@@ -21,6 +21,11 @@ if TYPE_CHECKING:
 
 __all__ = ["dataset"]
 
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 #: Samples that are decoded together.
 ROWS = 64
 

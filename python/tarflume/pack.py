@@ -11,6 +11,7 @@ name, and the same call goes on after the last whole shard.
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import sys
@@ -18,10 +19,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
 from . import _core
-from .errors import UsageError
+from .errors import MissingSourceError, UsageError
 from .progress import Progress, shown
 
-__all__ = ["Report", "build", "index", "main", "verify"]
+__all__ = ["Built", "Report", "build", "index", "main", "verify"]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
 
 _Path: TypeAlias = str | os.PathLike[str]
 
@@ -58,6 +64,33 @@ class Report(dict[str, Any]):
         return (Report, (dict(self), self._text))
 
 
+class Built(dict[str, Any]):
+    """What `build` and `index` give: a dict, which a notebook shows as one line."""
+
+    def __init__(self, facts: Mapping[str, Any], what: str = "published") -> None:
+        super().__init__(facts)
+        self._what = what
+
+    def __str__(self) -> str:
+        if self._what == "indexed":
+            samples = sum(tar["samples"] for tar in self["tars"])
+            return f"{_counted(samples, 'sample')} in {_counted(len(self['tars']), 'tar')} {self._what}"
+        made = f"{_counted(self['samples'], 'sample')}, {_counted(len(self['shards']), 'shard')}"
+        made += f", {self['bytes'] / 1e6:,.1f} MB"
+        told = f"; {_counted(len(self['problems']), 'problem')}, listed in ['problems']" if self["problems"] else ""
+        return f"{self._what} {made}{told}"
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        printer.text(str(self))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (Built, (dict(self), self._what))
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count:,} {what}" + ("" if count == 1 else "s")
+
+
 def build(
     src: _Path | Sequence[_Path],
     out: _Path,
@@ -81,7 +114,7 @@ def build(
     fresh: bool = False,
     dry_run: bool = False,
     progress: Progress = None,
-) -> dict[str, Any]:
+) -> Built:
     """Packs folders into shards, checks every file on the way, and publishes a data set.
 
     Arguments:
@@ -105,7 +138,8 @@ def build(
     Returns the manifest (`samples`, `bytes`, `extensions`, `shards`: dicts of `name`, `samples`, `bytes`, ...),
     and with it `packed` and `skipped` (shards made now, and found finished) and `problems` (what was left out).
 
-    Raises `UsageError` for what can't be asked for, `PackError` (with `problems`) if data is refused,
+    Raises `UsageError` for what can't be asked for (`MissingSourceError`, also a `FileNotFoundError`, for a folder that
+    is not there), `PackError` (with `problems`) if data is refused,
     `TryAgainError` if the machine failed, `KeyboardInterrupt`.
     """
     work = _core.pack_build(
@@ -132,7 +166,7 @@ def build(
     )
     done = _finished(work, progress)
     manifest: dict[str, Any] = done.pop("manifest")
-    return manifest | done
+    return Built(manifest | done, "planned" if dry_run else "published")
 
 
 def verify(
@@ -166,7 +200,7 @@ def index(
     allow_missing_end: bool = False,
     jobs: int | None = None,
     progress: Progress = None,
-) -> dict[str, Any]:
+) -> Built:
     """Makes sidecar and manifest for tars that others made.
 
     `paths`: tars, and folders of tars. `headers`: reads headers alone (no checksums, digests or dimensions).
@@ -187,7 +221,7 @@ def index(
         allow_missing_end=allow_missing_end,
         jobs=jobs,
     )
-    return _finished(work, progress)
+    return Built(_finished(work, progress), "indexed")
 
 
 def main() -> int:
@@ -219,6 +253,14 @@ def _paths(paths: _Path | Sequence[_Path]) -> list[str]:
     found = [os.fspath(path) for path in paths]
     if not found:
         raise UsageError("no path was given")
+    for path in found:
+        try:
+            os.lstat(path)
+        except (FileNotFoundError, NotADirectoryError):
+            text = f"{path}: there is no such file or folder"
+            raise MissingSourceError(text, path=path, errno=errno.ENOENT) from None
+        except OSError:
+            pass  # nobody knows whether it is there: the work says what is wrong
     return found
 
 

@@ -10,6 +10,10 @@ from . import _core
 __all__ = ["Samples"]
 
 
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 class Samples:
     """Samples by number: dicts of `"__key__"` and the bytes of each part by its extension.
 

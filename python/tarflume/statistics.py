@@ -7,6 +7,10 @@ from typing import Any
 __all__ = ["Stats"]
 
 
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 class Stats(dict[str, Any]):
     """Numbers of a loader, in seconds, bytes and shares of 1; printed, a table that ends in a verdict.
 

@@ -21,6 +21,11 @@ from .errors import UsageError
 
 __all__ = ["ShardWriter"]
 
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 # What Pillow calls the kinds of pictures that readers know.
 _PICTURES = {
     "jpg": "JPEG", "jpeg": "JPEG", "png": "PNG", "webp": "WEBP", "gif": "GIF", "bmp": "BMP", "tif": "TIFF",

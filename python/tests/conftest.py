@@ -11,6 +11,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from photographs import Parts
+from photographs import pairs as lay
+
 PACK = os.environ.get("TARFLUME_PACK", "pack")
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
@@ -45,6 +48,15 @@ def shards(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
     out = root / "shards"
     pack("build", pairs(root / "pairs", 100), "-o", out, "--shards", 4)
     return out
+
+
+@pytest.fixture(scope="session")
+def photographs(tmp_path_factory: pytest.TempPathFactory) -> tuple[pathlib.Path, Parts]:
+    """Photographs in 3 shards, and what was packed."""
+    root = tmp_path_factory.mktemp("photographs")
+    parts = lay(root / "pairs")
+    pack("build", root / "pairs", "-o", root / "shards", "--shards", 3)
+    return root / "shards", parts
 
 
 @pytest.fixture(scope="session")

@@ -2,6 +2,8 @@
 //!
 //! No memory is owned here; see `slab` for where rows stand.
 
+use std::fmt;
+
 use bytemuck::AnyBitPattern;
 use tarflume_formats::npy::Dtype;
 
@@ -36,6 +38,27 @@ pub enum DType {
     F64,
     /// One byte, 0 or 1.
     Bool,
+}
+
+impl fmt::Display for DType {
+    /// Its name in NumPy.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            DType::U8 => "uint8",
+            DType::I8 => "int8",
+            DType::U16 => "uint16",
+            DType::I16 => "int16",
+            DType::U32 => "uint32",
+            DType::I32 => "int32",
+            DType::U64 => "uint64",
+            DType::I64 => "int64",
+            DType::F16 => "float16",
+            DType::Bf16 => "bfloat16",
+            DType::F32 => "float32",
+            DType::F64 => "float64",
+            DType::Bool => "bool",
+        })
+    }
 }
 
 impl DType {

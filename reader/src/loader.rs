@@ -246,11 +246,8 @@ impl LoaderBuilder {
 impl fmt::Debug for Loader {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let inner = &self.inner;
-        write!(
-            f,
-            "Loader({} samples an epoch, {:?})",
-            inner.order.epoch_samples(),
-            inner.share.split()
-        )
+        let split = inner.share.split();
+        let (samples, rank, world) = (inner.order.epoch_samples(), split.rank(), split.world());
+        write!(f, "Loader({samples} samples an epoch, rank {rank} of {world})")
     }
 }

@@ -45,6 +45,34 @@ impl Size {
     pub const fn bytes(self) -> u64 {
         self.0
     }
+
+    /// In the largest binary unit and rounded to a tenth of it, for people: `1.3GiB`.
+    pub fn about(self) -> String {
+        match self.unit() {
+            Some((word, unit)) => {
+                let tenths = (u128::from(self.0) * 10 + u128::from(unit) / 2) / u128::from(unit);
+                match tenths % 10 {
+                    0 => format!("{}{word}", tenths / 10),
+                    part => format!("{}.{part}{word}", tenths / 10),
+                }
+            }
+            None => self.to_string(),
+        }
+    }
+
+    /// Rounded up to a size that can be typed: a quarter of the largest binary unit, or a whole one from ten on.
+    pub fn at_least(self) -> String {
+        let Some((word, unit)) = self.unit() else { return self.to_string() };
+        let step = if self.0 / unit < 10 { unit / 4 } else { unit };
+        let quarters = self.0.div_ceil(step) * (step / (unit / 4));
+        let part = ["", ".25", ".5", ".75"][(quarters % 4) as usize];
+        format!("{}{part}{word}", quarters / 4)
+    }
+
+    /// The largest binary unit that it has one of.
+    fn unit(self) -> Option<(&'static str, u64)> {
+        UNITS.iter().copied().find(|(word, unit)| word.ends_with("iB") && self.0 >= *unit)
+    }
 }
 
 impl From<u64> for Size {
@@ -197,7 +225,33 @@ mod tests {
         }
     }
 
+    #[test]
+    fn sizes_for_people_are_short() {
+        for (bytes, about, at_least) in [
+            (0, "0B", "0B"),
+            (1023, "1023B", "1023B"),
+            (1024, "1KiB", "1KiB"),
+            (1536, "1.5KiB", "1.5KiB"),
+            (64 << 20, "64MiB", "64MiB"),
+            ((64 << 20) + 1, "64MiB", "65MiB"),
+            ((1 << 30) + 1, "1GiB", "1.25GiB"),
+            (88_486_405 << 10, "84.4GiB", "85GiB"),
+            (u64::MAX, "16777216TiB", "16777216TiB"),
+        ] {
+            assert_eq!(
+                (&Size::new(bytes).about()[..], &Size::new(bytes).at_least()[..]),
+                (about, at_least)
+            );
+        }
+    }
+
     proptest! {
+        #[test]
+        fn what_is_asked_for_is_enough_and_can_be_typed(bytes in 0..u64::MAX / 2) {
+            let asked = super::tests::bytes(&Size::new(bytes).at_least());
+            prop_assert!(asked >= bytes && asked - bytes <= bytes / 4);
+        }
+
         #[test]
         fn what_is_written_is_read(bytes: u64, shift in 0u32..60) {
             let size = Size::new(bytes >> shift << (shift / 2));

@@ -33,4 +33,9 @@ from .tensors import tensor, tensors
 
 __all__ = ["Dataset", "Loader", "MapDataset", "rank_and_world", "tensor", "tensors"]
 
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 del _torch

@@ -38,6 +38,10 @@ class Epochs:
             raise UsageError(f"epoch {epoch} is not between 0 and {EPOCH - 1}")
         self._table.fill_(epoch)
 
+    def following(self) -> int:
+        """The epoch of the next iteration, unless another is set."""
+        return max(int(cell) & EPOCH for cell in self._table.tolist())
+
     def begin(self) -> int:
         """The epoch of the iteration that begins now, in this worker or in a process without workers."""
         worker, token = self._iteration()

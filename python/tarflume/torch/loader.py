@@ -8,6 +8,7 @@ from time import perf_counter
 from typing import Any, Literal
 
 import torch
+import torch.utils.data
 
 from .. import _core
 from ..errors import UsageError
@@ -16,6 +17,12 @@ from . import place
 from .tensors import tensors
 
 __all__ = ["Loader"]
+
+
+_INSTEAD = (
+    "its batches are made by threads, so iterate over the Loader itself; where a DataLoader is needed, give it "
+    "tarflume.torch.Dataset (or MapDataset, for samplers)"
+)
 
 
 class Loader:
@@ -92,6 +99,12 @@ class Loader:
 
     def __iter__(self) -> Iterator[Any]:
         """Nothing begins before the first batch is asked for: an iterator that is dropped unused changes nothing."""
+        info = torch.utils.data.get_worker_info()
+        if info is not None and info.num_workers > 1:
+            raise UsageError(
+                f"a tarflume.torch.Loader in each of {info.num_workers} workers of a DataLoader gives every batch "
+                f"{info.num_workers} times: {_INSTEAD}"
+            )
         loader = self._placed()
         self._end_running()
         self._fresh = False
@@ -111,6 +124,14 @@ class Loader:
                 "a loader has one at a time; make a second loader for another"
             )
         self._running = None
+
+    def __getitem__(self, index: object) -> Any:
+        """What a DataLoader asks of a data set.
+
+        Raises:
+            UsageError: always; it says what to use instead.
+        """
+        raise UsageError(f"a tarflume.torch.Loader is no data set for a DataLoader: {_INSTEAD}")
 
     def _transformed(self, batch: dict[str, Any], running: _core.Epoch) -> Any:
         assert self._transform is not None

@@ -14,6 +14,7 @@ For training, `tarflume.Loader` and `tarflume.torch` shuffle exactly, resume exa
 
 from __future__ import annotations
 
+from . import filters, handlers, mixing, pipeline, shardlists, tariterators, tenbin, utils
 from .dataset import WebDataset
 from .decoding import Continue, Decoder, DecodingError, gzfilter, handle_extension
 from .encoding import numpy_dumps, torch_dumps
@@ -24,6 +25,7 @@ from .filters import (
     decode,
     detshuffle,
     extract_keys,
+    getfirst,
     info,
     log_keys,
     map,
@@ -37,10 +39,13 @@ from .filters import (
     slice,
     tarfile_to_samples,
     to_tuple,
+    transform_with,
     unbatched,
     unlisted,
+    xdecode,
 )
 from .fluent import FluidInterface, FluidWrapper
+from .gopen import gopen, gopen_schemes
 from .handlers import (
     RefusedError,
     ignore_and_continue,
@@ -51,19 +56,22 @@ from .handlers import (
 )
 from .images import ImageHandler, imagehandler
 from .loader import WebLoader
+from .mixing import MockDataset, RandomMix, RoundRobin
 from .pipeline import DataPipeline, PipelineStage, pipelinefilter
 from .reading import tarfile_samples
 from .shardlists import (
+    DirectoryShardList,
     ResampledShards,
     SimpleShardList,
     expand_urls,
     non_empty,
+    resampled,
     shardspec,
     single_node_only,
     split_by_node,
     split_by_worker,
 )
-from .stages import getfirst, transform_with
+from .utils import repeatedly
 from .writing import ShardWriter, TarWriter
 
 __all__ = [
@@ -72,12 +80,16 @@ __all__ = [
     "DataPipeline",
     "Decoder",
     "DecodingError",
+    "DirectoryShardList",
     "FluidInterface",
     "FluidWrapper",
     "ImageHandler",
+    "MockDataset",
     "PipelineStage",
+    "RandomMix",
     "RefusedError",
     "ResampledShards",
+    "RoundRobin",
     "ShardWriter",
     "SimpleShardList",
     "TarWriter",
@@ -89,9 +101,13 @@ __all__ = [
     "detshuffle",
     "expand_urls",
     "extract_keys",
+    "filters",
     "getfirst",
+    "gopen",
+    "gopen_schemes",
     "gzfilter",
     "handle_extension",
+    "handlers",
     "ignore_and_continue",
     "ignore_and_stop",
     "imagehandler",
@@ -100,14 +116,19 @@ __all__ = [
     "map",
     "map_dict",
     "map_tuple",
+    "mixing",
     "non_empty",
     "numpy_dumps",
+    "pipeline",
     "pipelinefilter",
     "rename",
     "rename_keys",
+    "repeatedly",
     "reraise_exception",
+    "resampled",
     "rsample",
     "select",
+    "shardlists",
     "shardspec",
     "shuffle",
     "single_node_only",
@@ -116,11 +137,19 @@ __all__ = [
     "split_by_worker",
     "tarfile_samples",
     "tarfile_to_samples",
+    "tariterators",
+    "tenbin",
     "to_tuple",
     "torch_dumps",
     "transform_with",
     "unbatched",
     "unlisted",
+    "utils",
     "warn_and_continue",
     "warn_and_stop",
+    "xdecode",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -10,14 +10,12 @@ from typing import Any
 
 from ..errors import UsageError
 from . import filters
+from .allowing import allowed
 from .fluent import FluidInterface
 from .handlers import Handler, reraise_exception
 from .shardlists import ResampledShards, SimpleShardList, Urls, non_empty, single_node_only, split_by_worker
 
 __all__ = ["WebDataset"]
-
-#: What `allow=` may name.
-UNSAFE = ("pickle", "pipe")
 
 Splitter = Callable[[Iterable[Any]], Iterator[Any]]
 
@@ -35,7 +33,8 @@ class WebDataset(FluidInterface):
     select_files, rename_files: which parts to take by their names, and what to call them.
     empty_check: an error if there is no sample.
     allow: what is unsafe and wanted: "pickle" (runs what the shards' maker put into them), "pipe" (runs commands
-        that `urls` names).
+        that `urls` names, and curl for `http:` and `https:`). `TARFLUME_WEBDATASET_ALLOW=pickle,pipe` in the
+        environment names it for programs that have no `allow=`.
     memory: bytes that the reading may take, 1 GiB if nothing is said; a sample may take an eighth. 64 MiB of samples
         wait for the caller at most.
     """
@@ -64,7 +63,7 @@ class WebDataset(FluidInterface):
         memory: int | None = None,
     ) -> None:
         super().__init__()
-        self.allow = _allowed(allow)
+        self.allow = allowed(allow)
         self.seed = os.environ.get("WDS_SEED", random.randint(0, 1_000_000)) if seed is None else seed
         if (cache_dir is not None or "WDS_CACHE" in os.environ) and cache_size != 0:
             warnings.warn("there is no cache of shards here: shards are read where they are, each time", stacklevel=2)
@@ -94,10 +93,3 @@ class WebDataset(FluidInterface):
             self.append(filters.detshuffle(size, seed=int(self.seed)))
         elif size:
             self.append(filters.shuffle(size, seed=self.seed))
-
-
-def _allowed(allow: Collection[str]) -> tuple[str, ...]:
-    names = (allow,) if isinstance(allow, str) else tuple(allow)
-    if unknown := [name for name in names if name not in UNSAFE]:
-        raise UsageError(f"allow={unknown} is not known; there are {list(UNSAFE)}")
-    return names

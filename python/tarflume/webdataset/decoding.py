@@ -9,13 +9,26 @@ import io
 import json
 import pickle
 from collections.abc import Callable, Collection, Iterable
-from typing import Any
+from fnmatch import fnmatch
+from typing import IO, Any
 
 from ..errors import DecodeError, UsageError
+from .allowing import VARIABLE, allowed
 from .handlers import RefusedError
-from .images import ImageHandler
+from .images import SPECS as imagespecs
+from .images import ImageHandler, imagehandler
 
-__all__ = ["Continue", "Decoder", "DecodingError", "gzfilter", "handle_extension"]
+__all__ = [
+    "Continue",
+    "Decoder",
+    "DecodingError",
+    "ImageHandler",
+    "PatternDecoder",
+    "gzfilter",
+    "handle_extension",
+    "imagehandler",
+    "imagespecs",
+]
 
 PartDecoder = Callable[[str, bytes], Any]
 
@@ -72,12 +85,12 @@ def _by_module(name: str, function: str) -> Callable[[bytes], Any]:
 def _refused(data: bytes) -> Any:
     raise RefusedError(
         "this part is a pickle, which runs any code that its maker put into it: if you trust who made the shards, give "
-        'allow=("pickle",) to WebDataset or to decode'
+        f'allow=("pickle",) to WebDataset or to decode, or set {VARIABLE}=pickle in the environment'
     )
 
 
-def _absent(data: bytes) -> Any:
-    raise RefusedError("parts of this kind are not decoded here: give decode a function for them (handle_extension)")
+def _tenbin(data: bytes) -> Any:
+    return importlib.import_module(".tenbin", __package__).decode_buffer(data)
 
 
 DECODERS: dict[str, Callable[[bytes], Any]] = {
@@ -85,7 +98,7 @@ DECODERS: dict[str, Callable[[bytes], Any]] = {
     **dict.fromkeys(("cls", "cls2", "index", "inx", "id"), int),
     **dict.fromkeys(("json", "jsn"), json.loads),
     **dict.fromkeys(("pkl", "pickle", "pyd"), _refused),
-    **dict.fromkeys(("ten", "tb"), _absent),
+    **dict.fromkeys(("ten", "tb"), _tenbin),
     **dict.fromkeys(("mp", "msg"), _by_module("msgpack", "unpackb")),
     "cbor": _by_module("cbor", "loads"),
     "npy": _npy,
@@ -141,7 +154,7 @@ class Decoder:
         allow: Collection[str] = (),
     ) -> None:
         first = [gzfilter] if pre is None else pre
-        last = [functools.partial(basichandlers, allow=tuple(allow))] if post is None else post
+        last = [functools.partial(basichandlers, allow=allowed(allow))] if post is None else post
         self.handlers = [_decoder(handler) for handler in (*first, *handlers, *last)]
         self.only = None if only is None else set(only.split() if isinstance(only, str) else only)
         self.partial = partial
@@ -178,3 +191,40 @@ class Decoder:
         except Exception as error:
             text = f"{url}: {key}.{name}: {type(error).__name__}: {error}"
             raise DecodingError(text, path=url, key=key, url=url, k=name, sample=sample) from error
+
+
+def _bin(stream: IO[bytes]) -> bytes:
+    return stream.read()
+
+
+def _txt(stream: IO[bytes]) -> str:
+    return stream.read().decode("utf-8")
+
+
+class PatternDecoder:
+    """Decodes the parts of a sample by patterns of their names: each decoder gets an open file.
+
+    decoders: pairs of a pattern ("*.txt") and a function; the last that fits counts, and False leaves a part as it is.
+        `*.bin` and `*.txt` are known, and `*.pyd` if pickles are allowed. must_decode: a part that no pattern fits is an
+        error.
+    """
+
+    def __init__(self, decoders: Iterable[tuple[str, Any]], must_decode: bool, allow: Collection[str] = ()) -> None:
+        unpickled: Any = pickle.load if "pickle" in allowed(allow) else lambda stream: _refused(b"")
+        self.decoders = [("*.bin", _bin), ("*.txt", _txt), ("*.pyd", unpickled), *decoders]
+        self.must_decode = must_decode
+
+    def __call__(self, sample: dict[str, Any]) -> dict[str, Any]:
+        return {name: self._part(name, value) for name, value in sample.items()}
+
+    def _part(self, name: str, value: Any) -> Any:
+        base = name.rpartition("/")[2].lower()
+        if base.startswith("__"):
+            return value
+        fits = (f for pattern, f in reversed(self.decoders) if fnmatch(base, pattern) or fnmatch("." + base, pattern))
+        decoder = next(fits, None)
+        if decoder is None and self.must_decode:
+            raise UsageError(f"xdecode: no pattern fits {name!r}: give one, or must_decode=False")
+        if decoder is None or decoder is False:
+            return value
+        return decoder(io.BytesIO(value) if isinstance(value, bytes) else value)

@@ -63,6 +63,13 @@ def torch_dumps(data: Any) -> bytes:
         return out.getvalue()
 
 
+def _tenbin(value: Any) -> bytes:
+    """One array, or a list of arrays."""
+    tenbin = importlib.import_module(".tenbin", __package__)
+    made: bytes = tenbin.encode_buffer(value if isinstance(value, (list, tuple)) else [value])
+    return made
+
+
 def _image(format: str) -> Callable[[Any], bytes]:
     return lambda image: imageencoder(image, format)
 
@@ -80,6 +87,7 @@ ENCODERS: dict[str, Callable[[Any], bytes]] = {
     "npy": numpy_dumps,
     "npz": _npz_dumps,
     "pth": torch_dumps,
+    **dict.fromkeys("ten tb".split(), _tenbin),
 }
 
 

@@ -4,24 +4,27 @@ from __future__ import annotations
 
 import itertools
 import sys
-from collections.abc import Iterable, Iterator
+from builtins import map as map_
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
 from . import stages
-from .batches import batched_samples, unbatched_samples, unlisted_samples
-from .decoding import Decoder
+from .batches import batched_samples, default_collation_fn, unbatched_samples, unlisted_samples
+from .decoding import Decoder, PatternDecoder
 from .handlers import Handler, reraise_exception
 from .pipeline import pipelinefilter
 from .reading import tarfile_samples
-from .stages import Cached, detshuffle
+from .stages import Cached, detshuffle, getfirst, transform_with
 
 __all__ = [
     "Cached",
     "associate",
     "batched",
     "decode",
+    "default_collation_fn",
     "detshuffle",
     "extract_keys",
+    "getfirst",
     "info",
     "log_keys",
     "map",
@@ -35,14 +38,23 @@ __all__ = [
     "slice",
     "tarfile_to_samples",
     "to_tuple",
+    "transform_with",
     "unbatched",
     "unlisted",
+    "xdecode",
 ]
 
 
 def _decoded(data: Iterable[Any], *args: Any, handler: Handler = reraise_exception, **kw: Any) -> Iterator[Any]:
     """Each sample with its parts decoded: see `Decoder`."""
     return (made for _, made in stages.handled(data, Decoder(args, **kw), handler))
+
+
+def _xdecode(
+    data: Iterable[Any], *args: tuple[str, Any], must_decode: bool = True, allow: Collection[str] = (), **kw: Any
+) -> Iterator[Any]:
+    """Each sample with its parts decoded by patterns, `xdecode(("*.txt", f), png=g)`: see `PatternDecoder`."""
+    return map_(PatternDecoder([*args, *((f"*.{ext}", f) for ext, f in kw.items())], must_decode, allow), data)
 
 
 def _shown(
@@ -86,3 +98,23 @@ tarfile_to_samples = pipelinefilter(tarfile_samples)
 to_tuple = pipelinefilter(stages.tuples)
 unbatched = pipelinefilter(unbatched_samples)
 unlisted = pipelinefilter(unlisted_samples)
+xdecode = pipelinefilter(_xdecode)
+
+# The stages as functions of an iterator, by the names under which open_clip and others call webdataset's.
+_associate = stages.associated
+_batched = batched_samples
+_decode = _decoded
+_extract_keys = stages.keys_extracted
+_info = _shown
+_log_keys = stages.keys_logged
+_map = stages.mapped
+_map_dict = stages.dict_mapped
+_map_tuple = stages.tuple_mapped
+_rename = stages.renamed
+_rename_keys = stages.keys_renamed
+_rsample = stages.sampled
+_select = stages.selected
+_shuffle = stages.shuffled
+_to_tuple = stages.tuples
+_unbatched = unbatched_samples
+_unlisted = unlisted_samples

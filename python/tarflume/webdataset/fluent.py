@@ -95,6 +95,10 @@ class FluidInterface(DataPipeline):
         """`slice(stop)` or `slice(start, stop, step)` of each pass."""
         return self.compose(filters.slice(*args))
 
+    def xdecode(self, *args: Any, **kw: Any) -> Self:
+        """Decodes parts by patterns of their names: see `PatternDecoder`."""
+        return self.compose(filters.xdecode(*args, **kw))
+
     def rsample(self, p: float = 0.5) -> Self:
         """Each sample with probability `p`."""
         return self.compose(filters.rsample(p))

@@ -21,13 +21,13 @@ IMAGE_EXTENSIONS = (
 
 def _specs() -> dict[str, tuple[str, bool, str]]:
     """By name: "numpy", "torch" or "pil"; whether values are float32 from 0 to 1; Pillow's mode."""
-    specs = {"pil": ("pil", False, "RGB"), "torch": ("torch", True, "RGB")}
+    specs = {}
     for mode in ("l", "rgb", "rgba"):
         specs["pil" + mode] = ("pil", False, mode.upper())
         for prefix, kind in (("", "numpy"), ("torch", "torch")):
             specs[f"{prefix}{mode}"] = (kind, True, mode.upper())
             specs[f"{prefix}{mode}8"] = (kind, False, mode.upper())
-    return specs
+    return specs | {"pil": ("pil", False, "RGB"), "torch": ("torch", True, "RGB")}
 
 
 SPECS = _specs()

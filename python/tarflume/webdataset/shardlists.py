@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
+import contextlib
+import glob
 import itertools
 import os
 import random
 import re
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from ..errors import UsageError
+from ..errors import MissingFileError, UsageError
 from .braces import braces
-from .pipeline import IterableDataset, PipelineStage
+from .pipeline import IterableDataset, PipelineStage, pipelinefilter
 
 __all__ = [
+    "DirectoryShardList",
+    "ResampledShardList",
     "ResampledShards",
     "SimpleShardList",
     "expand_urls",
+    "make_seed",
     "non_empty",
+    "pytorch_worker_seed",
+    "resampled",
     "shardspec",
     "single_node_only",
     "split_by_node",
@@ -91,6 +98,20 @@ def worker_info(group: Any = None) -> tuple[int, int, int, int]:
     return rank, world, worker, workers
 
 
+def pytorch_worker_seed(group: Any = None) -> int:
+    """A number that no other worker of the job has."""
+    rank, _, worker, _ = worker_info(group)
+    return rank * 1000 + worker
+
+
+def make_seed(*args: Any) -> int:
+    """A number of 31 bits that follows from `args`, as webdataset makes it."""
+    seed = 0
+    for arg in args:
+        seed = (seed * 31 + hash(arg)) & 0x7FFFFFFF
+    return seed
+
+
 def split_by_node(src: Iterable[Any], group: Any = None) -> Iterator[Any]:
     """Every `world`th shard, from the `rank`th on."""
     rank, world, _, _ = worker_info(group)
@@ -154,27 +175,153 @@ class SimpleShardList(IterableDataset, PipelineStage):
 class ResampledShards(IterableDataset, PipelineStage):
     """`{"url": shard}` drawn with replacement, `nshards` times: another draw in every epoch, rank and worker.
 
-    deterministic: the draw follows from `seed`, epoch, rank and worker alone.
+    deterministic: the draw follows from `seed`, epoch and `worker_seed()` (a number of rank and worker, if none is
+        given) alone, and is webdataset's. max_urls: how many shards of an iterator are taken at most. empty_check: no
+        shards are an error.
     """
 
-    def __init__(self, urls: Urls, nshards: int = sys.maxsize, seed: int = 0, deterministic: bool = False) -> None:
+    def __init__(
+        self,
+        urls: Urls,
+        nshards: int = sys.maxsize,
+        seed: int = 0,
+        worker_seed: Callable[[], int] | None = None,
+        deterministic: bool = False,
+        max_urls: int = 1_000_000,
+        empty_check: bool = True,
+    ) -> None:
         super().__init__()
+        if not isinstance(urls, (str, os.PathLike, dict)):
+            urls = list(itertools.islice(urls, max_urls))
         self.urls = listed(urls)
-        if not self.urls:
+        if not self.urls and empty_check:
             raise UsageError("the list of shards is empty")
         self.nshards, self.seed, self.deterministic = nshards, seed, deterministic
+        self.worker_seed = pytorch_worker_seed if worker_seed is None else worker_seed
         self.epoch = -1
 
     def __iter__(self) -> Iterator[dict[str, str]]:
         self.epoch += 1
-        rank, _, worker, _ = worker_info()
-        fixed = f"{self.seed} {self.epoch} {rank} {worker}"
-        rng = random.Random(fixed if self.deterministic else fixed + os.urandom(16).hex())
-        return ({"url": rng.choice(self.urls)} for _ in range(self.nshards))
+        words: list[Any] = [self.worker_seed(), self.epoch, self.seed]
+        rng = random.Random(make_seed(*words) if self.deterministic else f"{words} {os.urandom(16).hex()}")
+        return ({"url": rng.choice(self.urls)} for _ in range(self.nshards if self.urls else 0))
 
     def run(self, *_: Any) -> Iterator[dict[str, str]]:
         """The shards."""
         return iter(self)
+
+
+ResampledShardList = ResampledShards
+
+
+def _resampled(src: Iterable[Any], n: int = sys.maxsize) -> Iterator[Any]:
+    """`n` items of `src`, drawn with replacement."""
+    rng = random.Random(os.urandom(20))
+    items = list(src)
+    return (rng.choice(items) for _ in range(n if items else 0))
+
+
+resampled = pipelinefilter(_resampled)
+
+
+class DirectoryShardList(IterableDataset, PipelineStage):
+    """`{"url": shard}` of a folder into which another program writes shards, as they come.
+
+    A shard gets the process's number behind its name while it is read, so that several processes can take shards of
+    one folder; those of processes that are gone are given back.
+
+    path: the folder. pattern: which of its files are shards, with braces. poll: seconds between two looks while there
+        is none; None ends then. timeout: seconds after which no further shard is taken. mode: what becomes of a shard
+        that was read: "resample" leaves it for another time, "keep" calls it `NAME._done_`, "unlink" deletes it.
+    select: "random" or "oldest".
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        pattern: str = "*.{tar,tgz,tar.gz,tar.zst}",
+        poll: float | None = 1,
+        timeout: float = 1e12,
+        mode: str | None = "resample",
+        select: str = "random",
+        fate: Any = None,
+    ) -> None:
+        super().__init__()
+        self.path = os.fspath(path)
+        if not os.path.isdir(self.path):
+            raise MissingFileError("there is no such folder", path=self.path)
+        self.mode = "resample" if mode in (None, "resampled") else mode
+        if self.mode not in ("resample", "keep", "unlink"):
+            raise UsageError(f'mode={mode!r} is not known; there are "resample", "keep", "unlink"')
+        if select not in ("random", "oldest"):
+            raise UsageError(f'select={select!r} is not known; there are "random", "oldest"')
+        self.pattern, self.poll, self.timeout, self.select = pattern, poll, timeout, select
+
+    def candidates(self) -> list[str]:
+        """The shards that nobody reads, by name."""
+        inside = glob.escape(self.path if self.path.endswith("/") else self.path + "/")
+        return sorted({name for pattern in braces(self.pattern) for name in glob.glob(inside + pattern)})
+
+    def recycle(self, activename: str) -> None:
+        """Does with a shard that was read what `mode` says."""
+        if self.mode == "unlink":
+            os.unlink(activename)
+        else:
+            os.rename(activename, activename.rpartition(".")[0] + ("._done_" if self.mode == "keep" else ""))
+
+    def cleanup_files_without_processes(self) -> None:
+        """Does the same with shards of processes that are gone."""
+        for name in glob.glob(os.path.join(glob.escape(self.path), "*._*_")):
+            found = re.search(r"\._(\d+)_$", name)
+            if found and not _runs(int(found.group(1))):
+                with contextlib.suppress(FileNotFoundError):  # another process was faster
+                    self.recycle(name)
+
+    def __iter__(self) -> Iterator[dict[str, str]]:
+        began = time.monotonic()
+        while time.monotonic() - began < self.timeout:
+            name = self._taken()
+            if name is not None:
+                yield {"url": name}
+                with contextlib.suppress(FileNotFoundError):  # who read it deleted it
+                    self.recycle(name)
+                self.cleanup_files_without_processes()
+            elif self.poll is None:
+                return
+            else:
+                time.sleep(self.poll)
+
+    def _taken(self) -> str | None:
+        """A shard that is this process's now; None if there is none."""
+        names = self.candidates()
+        while names:
+            name = random.choice(names) if self.select == "random" else min(names, key=_age)
+            with contextlib.suppress(FileNotFoundError):  # another process was faster
+                os.rename(name, f"{name}._{os.getpid()}_")
+                return f"{name}._{os.getpid()}_"
+            names.remove(name)
+        return None
+
+    def run(self, *_: Any) -> Iterator[dict[str, str]]:
+        """The shards."""
+        return iter(self)
+
+
+def _age(name: str) -> tuple[float, str]:
+    try:
+        return os.stat(name).st_mtime, name
+    except FileNotFoundError:
+        return 0.0, name
+
+
+def _runs(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except (PermissionError, OverflowError):
+        return True  # there is one, of another user; or nobody can tell
+    return True
 
 
 def shardspec(spec: str) -> SimpleShardList:

@@ -19,6 +19,10 @@ __all__ = ["Cached", "detshuffle", "getfirst", "transform_with"]
 _NOTHING: Any = object()
 
 
+class MissingFieldError(MissingPartError, ValueError):
+    """A stage asked for a part that the sample lacks: where webdataset raises a ValueError."""
+
+
 def getfirst(a: Mapping[Any, Any], keys: Any, default: Any = None, missing_is_error: bool = True) -> Any:
     """The value of the first of `keys` (a list, or text with `;` between them) that there is."""
     names = keys.split(";") if isinstance(keys, str) else keys
@@ -26,7 +30,7 @@ def getfirst(a: Mapping[Any, Any], keys: Any, default: Any = None, missing_is_er
         if name in a:
             return a[name]
     if missing_is_error:
-        raise MissingPartError(f"there is none of {names} among {list(a)}", key=a.get("__key__"))
+        raise MissingFieldError(f"there is none of {names} among {list(a)}", key=a.get("__key__"))
     return default
 
 
@@ -173,7 +177,7 @@ def tuples(
     def work(sample: Any) -> tuple[Any, ...]:
         made = tuple(getfirst(sample, field, missing_is_error=missing_is_error) for field in fields)
         if refuse_none and any(value is None for value in made):
-            raise MissingPartError(f"to_tuple{fields}: a value is None", key=sample.get("__key__"))
+            raise MissingFieldError(f"to_tuple{fields}: a value is None", key=sample.get("__key__"))
         return made
 
     return (made for _, made in handled(data, work, handler))
@@ -218,7 +222,7 @@ def keys_renamed(
             elif duplicate_is_error:
                 raise UsageError(f"rename_keys: two of {list(sample)} would be called {fits[0]!r}")
         if must_match and (missing := {pattern for _, pattern in patterns} - seen):
-            raise MissingPartError(f"rename_keys: nothing among {list(sample)} fits {sorted(missing)}")
+            raise MissingFieldError(f"rename_keys: nothing among {list(sample)} fits {sorted(missing)}")
         yield made
 
 
@@ -236,7 +240,7 @@ def keys_extracted(
             if found:
                 made.append(sample[found[0]])
             elif not ignore_missing:
-                raise MissingPartError(f"extract_keys: nothing among {list(sample)} fits {many}")
+                raise MissingFieldError(f"extract_keys: nothing among {list(sample)} fits {many}")
         yield tuple(made)
 
 

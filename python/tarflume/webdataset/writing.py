@@ -14,6 +14,7 @@ from typing import IO, Any, Self, cast
 from .._core import write_sidecar
 from ..errors import UsageError
 from .encoding import make_encoder
+from .gopen import gopen
 
 __all__ = ["ShardWriter", "TarWriter"]
 
@@ -104,6 +105,9 @@ class TarWriter:
 def _created(url: str) -> IO[bytes]:
     if url == "-":
         return os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    if url.startswith("pipe:"):
+        opened: IO[bytes] = gopen(url, "wb")
+        return opened
     scheme = url.partition(":")[0] if ":" in url.partition("/")[0] else ""
     if scheme not in ("", "file"):
         raise UsageError(f"{url}: shards are written to files, not to {scheme}: copy them from there, as post= can")

@@ -240,5 +240,6 @@ fn missing(first: &Path, whole: &Path, absent: usize, of: usize) -> Error {
         let whole = name::shown(whole.as_os_str().as_encoded_bytes());
         format!("{absent} of the {of} shards of '{whole}' are missing; this is the first")
     };
-    Error::new(ErrorKind::Io, text).with_path(first)
+    let none = io::Error::from(io::ErrorKind::NotFound);
+    Error::new(ErrorKind::Io, text).with_path(first).with_source(none)
 }

@@ -44,7 +44,7 @@ impl Decode for Class {
             return Err(Error::new(ErrorKind::Decode, text));
         };
         let Some((bytes, size)) = Number::Whole(number).encode(self.dtype) else {
-            let text = format!("{number} is not within {:?}", self.dtype);
+            let text = format!("{number} is not within {}", self.dtype);
             return Err(Error::new(ErrorKind::Decode, text));
         };
         row.put(&bytes[..size])
@@ -78,7 +78,7 @@ mod tests {
             let error = class(bad, DType::I64).unwrap_err();
             assert!(error.text().contains("a whole number in decimal is expected"), "{error}");
         }
-        assert!(class(b"300", DType::U8).unwrap_err().text().contains("300 is not within U8"));
+        assert!(class(b"300", DType::U8).unwrap_err().text().contains("300 is not within uint8"));
         assert!(class(b"99999999999999999999999999999999999999999", DType::I64).is_err());
     }
 }

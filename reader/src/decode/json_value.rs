@@ -40,7 +40,7 @@ impl Sink<'_> {
                 Number::Whole(value) => value,
                 Number::Real(value) => value,
             };
-            return Err(format!("{value} is not within {:?}", self.dtype));
+            return Err(format!("{value} is not within {}", self.dtype));
         };
         self.put(&bytes[..size])
     }

@@ -53,7 +53,7 @@ impl Npy {
 
     fn check(&self, head: &Header, bytes: &[u8]) -> Result<()> {
         if DType::of_npy(head.dtype) != Some(self.dtype) {
-            return Err(fault(format!("{:?} is expected, it is {}", self.dtype, head.dtype)));
+            return Err(fault(format!("{} is expected, it is {}", self.dtype, head.dtype)));
         }
         let dims = if self.fixed { Some(head.shape()) } else { head.shape().get(1..) };
         let same = dims.is_some_and(|dims| {

@@ -139,9 +139,7 @@ impl Decode for Sequence {
         }
         match self.padding.encode(dtype) {
             Some(_) => Ok(()),
-            None => {
-                Err(Error::usage(format!("padding {:?} is not within {dtype:?}", self.padding)))
-            }
+            None => Err(Error::usage(format!("padding {:?} is not within {dtype}", self.padding))),
         }
     }
 

@@ -105,8 +105,8 @@ impl Shares {
                 "{} are too little for {threads} threads and batches of {}: give .memory() at least {}, \
                  or take smaller batches",
                 Size::new(memory),
-                Size::new(fixed),
-                Size::new(least)
+                Size::new(fixed).about(),
+                Size::new(least).at_least()
             );
             return Err(Error::new(ErrorKind::Limit, text));
         }
@@ -138,9 +138,9 @@ impl Shares {
         let text = format!(
             "the parts of batch {step} of epoch {epoch} take {}, and the memory bound leaves {} for \
              them: give .memory() about {} more, or take smaller batches",
-            Size::new(bytes),
-            Size::new(self.variable),
-            Size::new((bytes - self.variable).saturating_mul(times))
+            Size::new(bytes).about(),
+            Size::new(self.variable).about(),
+            Size::new((bytes - self.variable).saturating_mul(times)).at_least()
         );
         Err(Error::new(ErrorKind::Limit, text))
     }
@@ -170,8 +170,8 @@ impl Shares {
             "{} are too little for {threads} threads and batches of {}, {slabs} of them for a device: give \
              .memory() at least {}, or take smaller batches",
             Size::new(memory),
-            Size::new(fixed),
-            Size::new(least.saturating_add(taken))
+            Size::new(fixed).about(),
+            Size::new(least.saturating_add(taken)).at_least()
         );
         Err(Error::new(ErrorKind::Limit, text))
     }
@@ -201,9 +201,9 @@ impl Shares {
             "{} are too little for a stream of {}, {threads} threads and batches of {}: give .memory() at \
              least {}, or take smaller batches",
             Size::new(memory),
-            Size::new(stream),
-            Size::new(fixed),
-            Size::new(least)
+            Size::new(stream).about(),
+            Size::new(fixed).about(),
+            Size::new(least).at_least()
         );
         Err(Error::new(ErrorKind::Limit, text))
     }
@@ -238,9 +238,9 @@ impl Memory for MemoryShare {
                 "{} this sample takes {}, and the memory bound leaves {} for it: give .memory() about \
                  {} more",
                 self.purpose,
-                Size::new(bytes),
-                Size::new(self.share),
-                Size::new((bytes - self.share).saturating_mul(8))
+                Size::new(bytes).about(),
+                Size::new(self.share).about(),
+                Size::new((bytes - self.share).saturating_mul(8)).at_least()
             );
             return Err(Error::new(ErrorKind::Limit, text));
         }

@@ -88,9 +88,9 @@ impl fmt::Display for Fit {
                 0 => String::new(),
                 bytes => format!(" and {bytes} bytes of JPEGs"),
             },
-            Size::new(self.bytes()),
+            Size::new(self.bytes()).about(),
             Size::new(self.budget),
-            Size::new(self.free)
+            Size::new(self.free).about()
         )
     }
 }

@@ -161,10 +161,10 @@ impl StreamFeed {
              for those in hand: raise .memory(), that of the stream if it was told one, by about {}, or take \
              smaller batches",
             self.taken.rows(),
-            Size::new(bytes),
+            Size::new(bytes).about(),
             self.rows,
-            Size::new(room),
-            Size::new(each.saturating_mul(self.rows as u64).saturating_mul(8))
+            Size::new(room).about(),
+            Size::new(each.saturating_mul(self.rows as u64).saturating_mul(8)).at_least()
         );
         Some(Error::new(ErrorKind::Limit, text))
     }

@@ -32,8 +32,7 @@ impl Split {
     pub fn new(rank: u64, world: u64) -> Result<Split> {
         if rank >= world {
             return Err(Error::usage(format!(
-                "Split::new({rank}, {world}): rank {rank} of {world} does not exist; ranks begin \
-                 with 0"
+                "rank {rank} of {world} does not exist; ranks begin with 0"
             )));
         }
         Ok(Split { rank, world, by: By::Position })

@@ -99,9 +99,9 @@ fn what_is_absent_has_its_default_or_is_an_error() {
 #[test]
 fn numbers_that_do_not_fit_are_refused() {
     let class = Json::new("json", "/class");
-    assert!(refusal(&class.clone().dtype(DType::I8)).contains("207 is not within I8"));
-    assert!(refusal(&class.dtype(DType::Bool)).contains("207 is not within Bool"));
-    assert!(refusal(&Json::new("json", "/score")).contains("0.25 is not within I64"));
+    assert!(refusal(&class.clone().dtype(DType::I8)).contains("207 is not within int8"));
+    assert!(refusal(&class.dtype(DType::Bool)).contains("207 is not within bool"));
+    assert!(refusal(&Json::new("json", "/score")).contains("0.25 is not within int64"));
     assert!(row(&Json::new("json", "/a"), r#"{"a": 18446744073709551616}"#).is_err());
     let most = row(&Json::new("json", "/a").dtype(DType::U64), r#"{"a": 18446744073709551615}"#);
     assert_eq!(most.unwrap(), u64::MAX.to_ne_bytes());

@@ -1,0 +1,34 @@
+//! `Number`: a whole number as an argument of Python's, refused in plain words if it is none or does not fit.
+
+use pyo3::prelude::*;
+
+use crate::errors::usage;
+
+/// A whole number from 0 on that `T` holds.
+#[derive(Clone, Copy)]
+pub(crate) struct Number<T>(pub(crate) T);
+
+impl<'a, 'py, T: TryFrom<u64>> FromPyObject<'a, 'py> for Number<T> {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        let fitting = object.extract::<u64>().ok().and_then(|n| T::try_from(n).ok());
+        fitting.map(Number).ok_or_else(|| refused(&object))
+    }
+}
+
+fn refused(object: &Bound<'_, PyAny>) -> PyErr {
+    let what = match object.extract::<u64>() {
+        Ok(_) => "a smaller number",
+        Err(_) => "a whole number, 0 or more,",
+    };
+    match object.repr() {
+        Ok(given) => usage(object.py(), format!("{what} is needed, not {given}")),
+        Err(failed) => failed,
+    }
+}
+
+/// The numbers alone.
+pub(crate) fn plain<T>(numbers: Vec<Number<T>>) -> Vec<T> {
+    numbers.into_iter().map(|Number(n)| n).collect()
+}

@@ -1,0 +1,129 @@
+"""Commands that print or take a shard: what a `pipe:` names, and curl for an `http:` or `https:` URL."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+from collections.abc import Collection
+from typing import IO, Any
+from urllib.parse import urlsplit
+
+from ..errors import ReadError
+from .allowing import VARIABLE, allowed
+from .handlers import RefusedError
+
+__all__ = ["Command", "command_of"]
+
+#: Seconds that a command may take to end when it is told to.
+PATIENCE = 5.0
+#: Exit codes of a command whose reader went away; 23 is curl's.
+STOPPED = (0, 23, 141, -signal.SIGPIPE)
+
+_CURL = ("curl", "-s", "-S", "-f", "-L", "--proto", "=http,https", "--connect-timeout", "30", "--retry", "5")
+
+Words = str | list[str]
+
+
+def command_of(url: str, allow: Collection[str], mode: str = "rb") -> Words | None:
+    """The command for `url`: text for a shell, or a list of words without one; None if it needs no command.
+
+    Raises:
+        RefusedError: commands are not allowed, or nothing is known that opens such a URL.
+    """
+    scheme = urlsplit(url).scheme
+    if scheme in ("", "file"):
+        return None
+    if scheme not in ("pipe", "http", "https") or (scheme != "pipe" and mode != "rb"):
+        doing = "read" if mode == "rb" else "written to"
+        raise RefusedError(
+            f"{url}: {scheme}: is not {doing} here: name a command that does it, such as \"pipe:aws s3 cp URL -\", "
+            'with allow=("pipe",), or copy the shard to a disk'
+        )
+    if "pipe" not in allowed(allow):
+        what = "run a command" if scheme == "pipe" else "run curl"
+        raise RefusedError(
+            f'{url}: this would {what}: if you trust who wrote the list of shards, give allow=("pipe",), or set '
+            f"{VARIABLE}=pipe in the environment"
+        )
+    return url.removeprefix("pipe:") if scheme == "pipe" else [*_CURL, "--url", url]
+
+
+class Command:
+    """A command that runs: a file of what it prints (mode "rb"), or of what it is given ("wb").
+
+    Its end is looked at: `close` raises `ReadError` if the command failed. A command whose output was not read to the
+    end is stopped, with all that it started, and may end as it likes.
+    """
+
+    def __init__(self, words: Words, mode: str = "rb", url: str = "") -> None:
+        self.url, self.mode = url or str(words), mode
+        ends: dict[str, Any] = {"stdout" if mode == "rb" else "stdin": subprocess.PIPE}
+        # A process group for the command alone, so that all that a shell starts can be ended with it.
+        self.process = subprocess.Popen(words, shell=isinstance(words, str), process_group=0, **ends)
+        self.stream: IO[bytes] = self.process.stdout if mode == "rb" else self.process.stdin  # type: ignore[assignment]
+        self.whole = False
+
+    def read(self, size: int = -1) -> bytes:
+        """The next bytes; at the end the command's exit code is looked at."""
+        data = self.stream.read(size)
+        if size != 0 and (size < 0 or len(data) < size):
+            self.whole = True
+            self.check()
+        return data
+
+    def write(self, data: Any) -> int:
+        """Gives the command bytes."""
+        return self.stream.write(data)
+
+    def fileno(self) -> int:
+        """The pipe's number."""
+        return self.stream.fileno()
+
+    def readable(self) -> bool:
+        """Whether it was opened for reading."""
+        return self.mode == "rb"
+
+    def flush(self) -> None:
+        """Gives the command all that was written so far."""
+        self.stream.flush()
+
+    def tell(self) -> int:
+        """Nobody knows: a pipe has no places."""
+        raise OSError(f"{self.url}: a command has no places to go to")
+
+    def check(self) -> None:
+        """Waits for the end; an error if the command failed."""
+        code = self.process.wait()
+        # Who read to the end made nobody stop: only 0 is a success then.
+        if code != 0 and (self.whole or self.mode == "wb" or code not in STOPPED):
+            raise ReadError(f"{self.url}: the command ended with exit code {code}", path=self.url)
+
+    def stop(self) -> None:
+        """Ends the command and all that it started."""
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGTERM)
+        try:
+            self.process.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait()
+
+    def close(self) -> None:
+        """Closes the pipe and waits for the command."""
+        if self.stream.closed:
+            return
+        with contextlib.suppress(BrokenPipeError):
+            self.stream.close()
+        if self.mode == "rb" and not self.whole:
+            self.stop()
+        else:
+            self.check()
+
+    def __enter__(self) -> Command:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()

@@ -1,0 +1,185 @@
+"""The steps from shards to samples one by one, for pipelines that put a step of their own between them.
+
+`tarfile_to_samples` does all of them at once, with the tars read ahead by a thread in Rust; these read tars by Python's
+`tarfile`. A tar that is cut is an error here as there.
+"""
+
+from __future__ import annotations
+
+import re
+import tarfile
+from collections.abc import Callable, Collection, Iterable, Iterator
+from typing import Any
+
+from ..errors import DamagedError, FormatError, TruncatedError, UsageError
+from .filters import tarfile_to_samples
+from .gopen import gopen
+from .handlers import Handler, reraise_exception, told
+from .reading import tarfile_samples
+
+__all__ = [
+    "base_plus_ext",
+    "group_by_keys",
+    "tar_file_expander",
+    "tar_file_iterator",
+    "tarfile_samples",
+    "tarfile_to_samples",
+    "url_opener",
+    "valid_sample",
+]
+
+#: Names that belong to no sample.
+META = re.compile(r"__[^/]*__($|/)")
+
+
+def base_plus_ext(path: str) -> tuple[str | None, str | None]:
+    """A name as key and extension: "a/b.seg.png" is ("a/b", "seg.png"); (None, None) if it belongs to no sample."""
+    folder, slash, base = path.rpartition("/")
+    stem, dot, ext = base.partition(".")
+    return (folder + slash + stem, ext) if stem and dot else (None, None)
+
+
+def valid_sample(sample: dict[str, Any] | None) -> bool:
+    """Whether this is a sample: a dict with something in it, and not marked by `__bad__`."""
+    return isinstance(sample, dict) and len(sample) > 0 and not sample.get("__bad__", False)
+
+
+def url_opener(
+    data: Iterable[dict[str, Any]], handler: Handler = reraise_exception, **kw: Any
+) -> Iterator[dict[str, Any]]:
+    """Shards (`{"url": ...}`) with an open file as `stream`. `kw` is `gopen`'s: `allow=("pipe",)`."""
+    for shard in data:
+        if not isinstance(shard, dict) or "url" not in shard:
+            raise UsageError(f'url_opener takes dicts with a "url", not {shard!r:.80}')
+        try:
+            stream = gopen(shard["url"], "rb", **kw)
+        except Exception as exn:
+            if told(handler, exn):
+                continue
+            return
+        yield {**shard, "stream": stream}
+
+
+class _Header(tarfile.TarInfo):
+    """A header that remembers whether the end marker was seen."""
+
+    @classmethod
+    def fromtarfile(cls, tarfile: Any) -> Any:
+        try:
+            return super().fromtarfile(tarfile)
+        except _End:
+            tarfile.ended = True
+            raise
+
+
+_End: type[Exception] = tarfile.EOFHeaderError  # type: ignore[attr-defined]
+
+
+def tar_file_iterator(
+    fileobj: Any,
+    skip_meta: str | None = META.pattern,
+    handler: Handler = reraise_exception,
+    select_files: Callable[[str], bool] | None = None,
+    rename_files: Callable[[str], str] | None = None,
+) -> Iterator[dict[str, Any]]:
+    """The files of an open tar (plain, gzip, bzip2, xz) as dicts: `fname`, and `data` in bytes.
+
+    Raises:
+        TruncatedError: the tar is cut, or ends without its end marker; `handler` is asked first.
+        FormatError: it is no tar; likewise.
+    """
+    name = str(getattr(fileobj, "name", None) or getattr(fileobj, "url", None) or fileobj)
+    wrong: type[FormatError | TruncatedError] = FormatError
+    try:
+        with tarfile.open(fileobj=fileobj, mode="r|*", tarinfo=_Header) as tar:
+            wrong = TruncatedError
+            for member in tar:
+                fname = member.name
+                if not member.isreg() or (skip_meta is not None and re.match(skip_meta, fname)):
+                    continue
+                fname = rename_files(fname) if rename_files else fname
+                if select_files is not None and not select_files(fname):
+                    continue
+                file = tar.extractfile(member)
+                assert file is not None
+                yield {"fname": fname, "data": file.read()}
+                tar.members = []  # type: ignore[attr-defined]  # tarfile would remember all members of the tar
+            if not getattr(tar, "ended", False):
+                raise TruncatedError(f"{name}: this tar ends without its end marker: it was cut", path=name)
+    except tarfile.TarError as exn:
+        known = exn if isinstance(exn, TruncatedError) else wrong(f"{name}: {exn}", path=name)
+        if not told(handler, known):
+            raise _Stop from None
+
+
+class _Stop(Exception):
+    """A handler wants no more samples."""
+
+
+def tar_file_expander(
+    data: Iterable[dict[str, Any]],
+    handler: Handler = reraise_exception,
+    select_files: Callable[[str], bool] | None = None,
+    rename_files: Callable[[str], str] | None = None,
+    eof_value: Any = None,
+) -> Iterator[dict[str, Any]]:
+    """The files of shards with a `stream`: dicts of `fname`, `data`, `__url__` and, if it is known, `__local_path__`.
+
+    eof_value: what is given behind each shard, if not None. `group_by_keys` here needs none.
+    """
+    for shard in data:
+        about = {"__url__": shard["url"]}
+        if shard.get("local_path") is not None:
+            about["__local_path__"] = shard["local_path"]
+        words: Any = {"handler": handler, "select_files": select_files, "rename_files": rename_files}
+        try:
+            for file in tar_file_iterator(shard["stream"], **words):
+                yield {**file, **about}
+            shard["stream"].close()
+        except _Stop:
+            return
+        except Exception as exn:
+            if not told(handler, exn):
+                return
+        if eof_value is not None:
+            yield eof_value
+
+
+def group_by_keys(
+    data: Iterable[dict[str, Any]],
+    keys: Callable[[str], tuple[str | None, str | None]] = base_plus_ext,
+    lcase: bool = True,
+    suffixes: Collection[str] | None = None,
+    handler: Handler = reraise_exception,
+) -> Iterator[dict[str, Any]]:
+    """Files of one key that stand together as samples; those of different shards are never one.
+
+    Raises:
+        DamagedError: a part stands twice in a sample; `handler` is asked first, and the second is left out.
+    """
+    sample: dict[str, Any] | None = None
+    for file in data:
+        if not file:  # the end of a shard
+            if sample is not None and valid_sample(sample):
+                yield sample
+            sample = None
+            continue
+        key, suffix = keys(file["fname"])
+        if key is None or suffix is None:
+            continue
+        suffix = suffix.lower() if lcase else suffix
+        if sample is None or (key, file["__url__"]) != (sample["__key__"], sample["__url__"]):
+            if sample is not None and valid_sample(sample):
+                yield sample
+            sample = {"__key__": key, "__url__": file["__url__"]}
+        if suffix in sample:
+            twice = f"{file['__url__']}: {key}: the part {suffix!r} stands twice in this sample"
+            if not told(handler, DamagedError(twice, path=file["__url__"], key=key)):
+                break
+            continue
+        if suffixes is None or suffix in suffixes:
+            sample[suffix] = file["data"]
+        if "__local_path__" in file:
+            sample["__local_path__"] = file["__local_path__"]
+    if sample is not None and valid_sample(sample):
+        yield sample

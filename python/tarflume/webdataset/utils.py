@@ -1,0 +1,50 @@
+"""What pipelines of others use of webdataset's `utils`: who this worker is, seeds, repetition."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from .pipeline import PipelineStage
+from .shardlists import make_seed, pytorch_worker_seed, worker_info
+
+__all__ = ["PipelineStage", "identity", "make_seed", "pytorch_worker_info", "pytorch_worker_seed", "repeatedly"]
+
+pytorch_worker_info = worker_info
+
+
+def identity(x: Any) -> Any:
+    """`x`."""
+    return x
+
+
+def _rows(batch: Any) -> int:
+    return len(batch[0])
+
+
+def repeatedly(
+    source: Iterable[Any],
+    nepochs: int | None = None,
+    nbatches: int | None = None,
+    nsamples: int | None = None,
+    batchsize: Callable[[Any], int] = _rows,
+) -> Iterator[Any]:
+    """`source` again and again, until `nepochs` passes, `nbatches` batches or `nsamples` rows of batches were given.
+
+    A pass without a sample is the last.
+    """
+    batches = rows = 0
+    for epoch in itertools.count(1):
+        before = batches
+        for sample in source:
+            yield sample
+            batches += 1
+            if nbatches is not None and batches >= nbatches:
+                return
+            if nsamples is not None:
+                rows += batchsize(sample)
+                if rows >= nsamples:
+                    return
+        if (nepochs is not None and epoch >= nepochs) or batches == before:
+            return
