@@ -19,7 +19,7 @@ use super::opened::{Opened, Source, What};
 use super::output::{Elements, Layout, Picture};
 use super::pixels::{Pixels, make_room};
 use super::random::Random;
-use super::resize::resize;
+use super::resize::{memory, resize};
 use super::turn::Turn;
 use super::{Decode, ForDevice, ForResident, Residing, Sample, Scratch};
 use crate::column::{DType, Row, RowShape};
@@ -35,9 +35,7 @@ impl Image {
     }
 
     fn source<'a>(&self, sample: &Sample<'a>) -> Result<Source<'a>> {
-        // A decoder's own buffers: as much as the largest picture takes.
-        let memory = self.most_pixels.saturating_mul(8);
-        let source = Source::open(sample.part(0), sample.entry_points(0), memory)?;
+        let source = Source::open(sample.part(0), sample.entry_points(0))?;
         let size = source.size();
         if size.pixels() > self.most_pixels {
             let text = format!(
@@ -65,7 +63,9 @@ impl Image {
         self.check_size(placement.size)?;
         let stored = turn.stored(placement, upright);
         let gap = self.reducing_gap.filter(|_| self.filter.mixes());
-        Opened::new(source, stored, turn.and_flip(placement.flip), gap)
+        let mut opened = Opened::new(source, stored, turn.and_flip(placement.flip), gap)?;
+        opened.finishing = memory(&opened.placement, self.filter, self.channels.count());
+        Ok(opened)
     }
 
     fn owner(&self, sample: &Sample<'_>) -> Owner {
@@ -86,7 +86,7 @@ impl Image {
             return self.write(drawn, pixels, row, finish);
         }
         let opened = self.open(sample)?;
-        scratch.reserve(opened.memory)?;
+        scratch.reserve(opened.memory.saturating_add(opened.finishing))?;
         let (drawn, pixels) = drawing.draw(opened, self.channels)?;
         self.write(drawn, pixels, row, finish)
     }
@@ -152,6 +152,8 @@ impl Image {
             let Ok(opened) = self.open(sample) else { continue };
             // One with entry points is as many streams by itself, and is resized while it is in the cache.
             let gains = matches!(&opened.what, What::Jpeg(jpeg, _) if !jpeg.has_entry_points());
+            // What finishing takes is reserved for one alone, or as much as a thread may keep.
+            let gains = gains && opened.finishing <= Scratch::KEEP as u64;
             if gains && memory + opened.memory <= Scratch::KEEP as u64 {
                 memory += opened.memory;
                 *place = Some((self.owner(sample), opened));
