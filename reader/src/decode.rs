@@ -10,7 +10,7 @@ pub mod class;
 pub(crate) mod compressed;
 mod drawing;
 pub mod fixed_crop;
-mod formats;
+pub mod formats;
 pub mod geometry;
 pub mod image;
 mod jpeg;

@@ -158,6 +158,29 @@ impl<'a> Other<'a> {
     }
 }
 
+/// The stored size of a picture that is no JPEG, told by its first bytes, from its header.
+///
+/// # Errors
+/// It is none of these, or its header is damaged.
+pub fn size(bytes: &[u8]) -> Result<Size> {
+    Other::open(bytes).map(|other| other.size)
+}
+
+/// Decodes a picture that is no JPEG, and forgets it. It may take `memory` bytes.
+///
+/// # Errors
+/// It is damaged. [`ErrorKind::Limit`]: decoding takes more memory.
+pub fn check(bytes: &[u8], memory: u64) -> Result<Size> {
+    let other = Other::open(bytes)?;
+    let (size, needed) = (other.size, other.memory());
+    if needed > memory {
+        let text =
+            format!("a picture of {size} pixels takes {needed} bytes to decode, above {memory}");
+        return Err(Error::new(ErrorKind::Limit, text));
+    }
+    other.decode(Channels::Rgba, &mut Pixels::default()).map(|()| size)
+}
+
 fn fault(error: &ImageError) -> Error {
     // These decoders name no byte.
     damaged(format!("the picture can't be decoded: {error}"))
