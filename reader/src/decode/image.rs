@@ -22,7 +22,7 @@ use super::random::Random;
 use super::resize::{memory, resize};
 use super::turn::Turn;
 use super::{Decode, ForDevice, ForResident, Residing, Sample, Scratch};
-use crate::column::{DType, Row, RowShape};
+use crate::column::{DType, PictureShape, Row, RowShape};
 use crate::error::{Error, ErrorKind, Result};
 
 pub use self::settings::Image;
@@ -122,6 +122,7 @@ impl Image {
         let Drawn { placement, turn } = drawn;
         // As the output lies before it is turned.
         let size = if turn.transpose { placement.size.transposed() } else { placement.size };
+        row.set_picture(self.pictured(size));
         let mut picture = Picture {
             bytes: &[],
             channels: pixels.channels,
@@ -142,6 +143,16 @@ impl Image {
         resize(&mut finish.resizer, pixels, &placement, self.filter, &mut finish.resized)?;
         picture.bytes = &finish.resized;
         picture.write(self.elements, &mut row, &mut finish.line)
+    }
+
+    /// The shape of a row of its own size.
+    fn pictured(&self, size: Size) -> PictureShape {
+        PictureShape {
+            height: size.height,
+            width: size.width,
+            channels: self.channels.count() as u32,
+            channels_first: self.layout == Layout::Chw,
+        }
     }
 
     /// Decodes JPEGs of moderate size together.
@@ -182,7 +193,9 @@ impl Image {
 }
 
 fn no_room(bytes: usize, room: usize) -> Error {
-    let text = format!("a picture of {bytes} bytes does not fit a row of {room}");
+    let text = format!(
+        "a picture of {bytes} bytes does not fit a row of {room}: if its sidecar says it is smaller, index the shard anew"
+    );
     Error::new(ErrorKind::Decode, text)
 }
 
@@ -226,6 +239,16 @@ impl Decode for Image {
         };
         let each = self.channels.count() * self.elements.dtype().size();
         pixels.saturating_mul(each as u64)
+    }
+
+    fn wants_pixels(&self) -> bool {
+        matches!(self.transform.extent(), Extent::UpTo(_))
+    }
+
+    fn room_of(&self, lengths: &[u64], pixels: &[Option<u64>]) -> u64 {
+        let Some(&[Some(pixels)]) = pixels.get(..1) else { return self.room(lengths) };
+        let each = self.channels.count() * self.elements.dtype().size();
+        self.transform.most(pixels).saturating_mul(each as u64)
     }
 
     fn wants_entry_points(&self) -> bool {

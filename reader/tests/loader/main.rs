@@ -13,3 +13,4 @@ mod points;
 mod resume;
 mod shards;
 mod truth;
+mod whole;
