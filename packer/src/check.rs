@@ -73,6 +73,10 @@ impl Content {
             (Content::Json, _) => json::check(bytes).map(|()| None)?,
             (Content::Jpeg | Content::Image, CheckLevel::None) => self.dimensions(bytes),
             (Content::Jpeg, _) => return jpeg::look(bytes, level).map(Found::jpeg),
+            // Pictures are told by their content, as the reader tells them.
+            (Content::Image, _) if is_jpeg(bytes) => {
+                return jpeg::look(bytes, level).map(Found::jpeg);
+            }
             (Content::Image, CheckLevel::Structure) => image::header(bytes).map(Some)?,
             (Content::Image, CheckLevel::Decode) => image::decode(bytes).map(Some)?,
         };
@@ -83,8 +87,13 @@ impl Content {
     pub fn dimensions(self, bytes: &[u8]) -> Option<Dimensions> {
         match self {
             Content::Jpeg => jpeg::dimensions(bytes),
+            Content::Image if is_jpeg(bytes) => jpeg::dimensions(bytes),
             Content::Image => image::header(bytes).ok(),
             _ => None,
         }
     }
+}
+
+fn is_jpeg(bytes: &[u8]) -> bool {
+    bytes.starts_with(&[0xff, 0xd8])
 }

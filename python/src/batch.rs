@@ -90,6 +90,16 @@ pub(crate) fn key_text<'py>(py: Python<'py>, key: &[u8]) -> PyResult<Bound<'py, 
     bytes.call_method1("decode", ("utf-8", "surrogateescape"))
 }
 
+/// A list of rows, those that are arrays as NumPy's.
+fn arrays<'py>(list: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    let rows = list.try_iter()?.map(|row| {
+        let row = row?;
+        if row.hasattr("numpy")? { row.call_method0("numpy") } else { Ok(row) }
+    });
+    let rows = rows.collect::<PyResult<Vec<_>>>()?;
+    Ok(PyList::new(list.py(), rows)?.into_any())
+}
+
 #[pymethods]
 impl Batch {
     /// How many samples it holds: fewer than asked for in the last batch of an epoch, or where bad
@@ -198,7 +208,8 @@ impl Batch {
         if self.names().contains(&name) { self.column(py, name).map(Some) } else { Ok(default) }
     }
 
-    /// All columns as NumPy arrays in host memory, without a copy; files, texts and keys as lists.
+    /// All columns as NumPy arrays in host memory, without a copy; pictures of their own sizes as a list
+    /// of arrays; files, texts and keys as lists.
     fn numpy<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyDict>> {
         let py = slf.py();
         if let Some(name) = slf.get().made.first() {
@@ -215,7 +226,7 @@ impl Batch {
             let column = match column.hasattr("numpy")? {
                 true => column.call_method0("numpy")?,
                 false if name == KEY => column,
-                false => column.call_method0("tolist")?,
+                false => arrays(&column.call_method0("tolist")?)?,
             };
             made.set_item(name, column)?;
         }

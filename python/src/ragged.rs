@@ -13,7 +13,8 @@ use crate::errors::{OrRaise, bug, usage};
 use crate::memory::{Memory, OfBatch};
 use crate::words::dtype_name;
 
-/// Rows of different lengths: a sequence of `bytes`, of `str`, or of `Column`.
+/// Rows of different lengths: a sequence of `bytes`, of `str`, or of `Column`; pictures of their own sizes
+/// are `Column`s of three dimensions.
 ///
 /// `values` are all elements, one row after the other, without a copy; `offsets` are where each row
 /// begins in them, and where the last one ends.
@@ -53,6 +54,10 @@ impl Ragged {
     fn row<'py>(&self, py: Python<'py>, row: usize) -> PyResult<Bound<'py, PyAny>> {
         let column = self.column(py)?;
         let bytes = column.row(row);
+        if let Some(shape) = column.picture(row) {
+            let picture = self.part(&column, row, bytes.len(), &shape.dims())?;
+            return Ok(Bound::new(py, picture)?.into_any());
+        }
         if self.text {
             let text = std::str::from_utf8(bytes).map_err(|_| bug("text that is not UTF-8"))?;
             return Ok(PyString::new(py, text).into_any());
@@ -60,12 +65,29 @@ impl Ragged {
         if column.dtype() == DType::U8 {
             return Ok(PyBytes::new(py, bytes).into_any());
         }
+        let shape = [bytes.len() / column.dtype().size()];
+        let part = self.part(&column, row, bytes.len(), &shape)?;
+        Ok(Bound::new(py, part)?.into_any())
+    }
+
+    /// The `length` bytes of a row as an array of `shape`.
+    fn part(
+        &self,
+        column: &tarflume::batch::Column<'_>,
+        row: usize,
+        length: usize,
+        shape: &[usize],
+    ) -> PyResult<Column> {
         let mut offsets = column.offsets().ok_or_else(|| bug("rows without offsets"))?;
         let from = offsets.nth(row).unwrap_or(0) as usize;
-        let part = Part { whole: self.memory(), from, to: from + bytes.len() };
-        let shape = [bytes.len() / column.dtype().size()];
-        let column = Column::new(Arc::new(part), column.dtype(), &shape);
-        Ok(Bound::new(py, column)?.into_any())
+        let part = Part { whole: self.memory(), from, to: from + length };
+        Ok(Column::new(Arc::new(part), column.dtype(), shape))
+    }
+
+    /// True if its rows are pictures of their own sizes.
+    fn has_pictures(&self, py: Python<'_>) -> PyResult<bool> {
+        let column = self.column(py)?;
+        Ok((0..self.batch.len()).any(|row| column.picture(row).is_some()))
     }
 
     fn filled<T: Element + Send + Sync>(
@@ -73,6 +95,14 @@ impl Ragged {
         py: Python<'_>,
         value: T,
     ) -> PyResult<(Column, Column)> {
+        if self.has_pictures(py)? {
+            let padded = self.column(py)?.padded_pictures(value).or_raise(py)?;
+            let [rows, first, second, third] = padded.shape;
+            let last = padded.shapes.iter().all(|shape| !shape.channels_first);
+            let mask = [rows, if last { first } else { second }, if last { second } else { third }];
+            let mask = own(padded.mask(), DType::Bool, &mask);
+            return Ok((own(padded.values, T::DTYPE, &padded.shape), mask));
+        }
         let padded = self.column(py)?.padded(value).or_raise(py)?;
         let lengths = padded.lengths.iter().map(|&n| n as u64).collect();
         Ok((own(padded.values, T::DTYPE, &padded.shape), Column::numbers(lengths)))
@@ -126,7 +156,17 @@ impl Ragged {
         Ok(Column::numbers(offsets.map(|at| at / size).collect()))
     }
 
-    /// One array as wide as the longest row, shorter ones filled up with `value`; and the lengths.
+    /// The shape of each row that is a picture of its own size; an empty list of other rows.
+    #[getter]
+    fn shapes(&self, py: Python<'_>) -> PyResult<Vec<(usize, usize, usize)>> {
+        let column = self.column(py)?;
+        let shapes = (0..self.batch.len()).filter_map(|row| column.picture(row));
+        Ok(shapes.map(|shape| shape.dims().into()).collect())
+    }
+
+    /// One array as wide as the longest row, shorter ones filled up with `value`; and the lengths. Of
+    /// pictures: as high and as wide as the largest, filled up at the right and below; and a mask of rows,
+    /// height and width that is true where a picture is.
     #[pyo3(signature = (value = 0.0))]
     fn padded(&self, py: Python<'_>, value: f64) -> PyResult<(Column, Column)> {
         match self.column(py)?.dtype() {

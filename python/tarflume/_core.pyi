@@ -87,7 +87,10 @@ class DeviceColumn:
 
 @final
 class Ragged:
-    """Rows of different lengths: a sequence of `bytes`, of `str`, or of `Column`."""
+    """Rows of different lengths: a sequence of `bytes`, of `str`, or of `Column`.
+
+    Pictures of their own sizes are `Column`s of three dimensions.
+    """
 
     def __len__(self) -> int: ...
     def __getitem__(self, row: SupportsIndex, /) -> Any: ...
@@ -99,6 +102,8 @@ class Ragged:
     def values(self) -> Column: ...
     @property
     def offsets(self) -> Column: ...
+    @property
+    def shapes(self) -> list[tuple[int, int, int]]: ...
     def padded(self, value: float = 0.0) -> tuple[Column, Column]: ...
 
 @final

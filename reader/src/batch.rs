@@ -5,9 +5,9 @@
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError, TryLockError};
 
-use crate::column::{DType, Element, RowShape};
+use crate::column::{DType, Element, PictureShape, RowShape};
 use crate::error::{Error, Result};
-use crate::slab::Slab;
+use crate::slab::{Pictured, Slab};
 
 /// What is known of one row of a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -178,6 +178,7 @@ impl Batch {
             rows: slab.rows(),
             bytes: slab.column(column),
             offsets: slab.offsets(column),
+            pictured: slab.pictured(column),
         }
     }
 
@@ -231,6 +232,7 @@ pub struct Column<'a> {
     rows: usize,
     bytes: &'a [u8],
     offsets: Option<&'a [usize]>,
+    pictured: Option<&'a [Pictured]>,
 }
 
 impl<'a> Column<'a> {
@@ -287,6 +289,13 @@ impl<'a> Column<'a> {
         self.cast(self.row(row))
     }
 
+    /// The shape of row `row` if it is a picture of a size of its own: height, width and channels of
+    /// [`Column::row`].
+    pub fn picture(&self, row: usize) -> Option<PictureShape> {
+        assert!(row < self.rows, "row {row} of {}", self.rows);
+        self.pictured?[row].get()
+    }
+
     /// Where each row begins in [`Column::bytes`], and where the last ends; `None` if all rows have
     /// one length.
     pub fn offsets(&self) -> Option<impl Iterator<Item = u64> + use<'a>> {
@@ -307,6 +316,37 @@ impl<'a> Column<'a> {
             values[row * longest..row * longest + length].copy_from_slice(from);
         }
         Ok(Padded { values, shape: [self.rows, longest], lengths })
+    }
+
+    /// Pictures of their own sizes as one block: as high and as wide as the highest and the widest of
+    /// them, filled up with `value` at the right and below.
+    ///
+    /// # Errors
+    /// The column's elements are of another type, or a row is no picture.
+    pub fn padded_pictures<T: Element>(&self, value: T) -> Result<PaddedPictures<T>> {
+        let shapes = (0..self.rows).map(|row| {
+            let no_picture = || {
+                let name = self.name;
+                Error::usage(format!("row {row} of column '{name}' is no picture: see .padded()"))
+            };
+            self.picture(row).ok_or_else(no_picture)
+        });
+        let shapes = shapes.collect::<Result<Vec<_>>>()?;
+        let mut most = [0; 3];
+        for dims in shapes.iter().map(|shape| shape.dims()) {
+            most = [0, 1, 2].map(|n| dims[n].max(most[n]));
+        }
+        let each = most.iter().product::<usize>();
+        let mut values = vec![value; self.rows * each];
+        for (row, shape) in shapes.iter().enumerate() {
+            let (from, [_, lines, line]) = (self.row_elements::<T>(row)?, shape.dims());
+            for (n, from) in from.chunks_exact(line.max(1)).enumerate() {
+                let (plane, at) = (n / lines, n % lines);
+                let to = row * each + (plane * most[1] + at) * most[2];
+                values[to..to + line].copy_from_slice(from);
+            }
+        }
+        Ok(PaddedPictures { values, shape: [self.rows, most[0], most[1], most[2]], shapes })
     }
 
     fn cast<T: Element>(&self, bytes: &'a [u8]) -> Result<&'a [T]> {
@@ -330,4 +370,35 @@ pub struct Padded<T> {
     pub shape: [usize; 2],
     /// How many elements of each row are its own.
     pub lengths: Vec<usize>,
+}
+
+/// Pictures of a variable column, filled up to one size.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PaddedPictures<T> {
+    /// The elements, row after row.
+    pub values: Vec<T>,
+    /// Rows, then the three dimensions of a row.
+    pub shape: [usize; 4],
+    /// The shape of each picture within its row.
+    pub shapes: Vec<PictureShape>,
+}
+
+impl<T> PaddedPictures<T> {
+    /// Whether each pixel is of a picture: `[rows, height, width]`.
+    pub fn mask(&self) -> Vec<bool> {
+        let first = self.shapes.first().is_some_and(|shape| shape.channels_first);
+        let [_, high, wide] = if first {
+            [self.shape[0], self.shape[2], self.shape[3]]
+        } else {
+            [self.shape[0], self.shape[1], self.shape[2]]
+        };
+        let mut mask = vec![false; self.shapes.len() * high * wide];
+        for (row, shape) in self.shapes.iter().enumerate() {
+            for line in 0..shape.height as usize {
+                let at = (row * high + line) * wide;
+                mask[at..at + shape.width as usize].fill(true);
+            }
+        }
+        mask
+    }
 }

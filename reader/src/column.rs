@@ -132,24 +132,63 @@ impl RowShape {
     }
 }
 
+/// The shape of a picture whose row has a size of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct PictureShape {
+    /// Rows of pixels.
+    pub height: u32,
+    /// Pixels in a row.
+    pub width: u32,
+    /// Elements of a pixel.
+    pub channels: u32,
+    /// True if the elements lie channel by channel, `[channels, height, width]`; else
+    /// `[height, width, channels]`.
+    pub channels_first: bool,
+}
+
+impl PictureShape {
+    /// The lengths of its dimensions, in the order in which the elements lie.
+    pub fn dims(self) -> [usize; 3] {
+        let PictureShape { height, width, channels, channels_first } = self;
+        let (height, width, channels) = (height as usize, width as usize, channels as usize);
+        if channels_first { [channels, height, width] } else { [height, width, channels] }
+    }
+
+    /// How many elements it has.
+    pub fn elements(self) -> usize {
+        self.dims().iter().fold(1, |count, &length| count.saturating_mul(length))
+    }
+}
+
 /// The bytes of one row, to be written by a `Decode`. They may hold an earlier batch's values: all
 /// of a fixed row must be written.
 #[derive(Debug)]
 pub struct Row<'a> {
     bytes: &'a mut [u8],
     used: Option<&'a mut usize>,
+    picture: Option<&'a mut Option<PictureShape>>,
 }
 
 impl<'a> Row<'a> {
     /// A row of fixed shape.
     pub fn fixed(bytes: &'a mut [u8]) -> Row<'a> {
-        Row { bytes, used: None }
+        Row { bytes, used: None, picture: None }
     }
 
     /// A row of any length up to `bytes.len()`; `used` learns what was written.
     pub fn variable(bytes: &'a mut [u8], used: &'a mut usize) -> Row<'a> {
         *used = 0;
-        Row { bytes, used: Some(used) }
+        Row { bytes, used: Some(used), picture: None }
+    }
+
+    /// The same; `picture` learns the shape of what was written, if it is a picture.
+    pub fn pictured(
+        bytes: &'a mut [u8],
+        used: &'a mut usize,
+        picture: &'a mut Option<PictureShape>,
+    ) -> Row<'a> {
+        (*used, *picture) = (0, None);
+        Row { bytes, used: Some(used), picture: Some(picture) }
     }
 
     /// All bytes of the row; of a variable row, all that it may have.
@@ -186,6 +225,13 @@ impl<'a> Row<'a> {
         self.bytes[..bytes.len()].copy_from_slice(bytes);
         self.set_used(bytes.len());
         Ok(())
+    }
+
+    /// Says that what was written to a variable row is a picture of this shape.
+    pub fn set_picture(&mut self, shape: PictureShape) {
+        if let Some(picture) = &mut self.picture {
+            **picture = Some(shape);
+        }
     }
 
     /// Says how many bytes of a variable row were written through [`Row::bytes`].

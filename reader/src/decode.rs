@@ -10,7 +10,7 @@ pub mod class;
 pub(crate) mod compressed;
 mod drawing;
 pub mod fixed_crop;
-mod formats;
+pub mod formats;
 pub mod geometry;
 pub mod image;
 mod jpeg;
@@ -92,6 +92,11 @@ pub trait Decode: Send + Sync + 'static {
         false
     }
 
+    /// True if [`Decode::room_of`] gains by the pixels that the sidecar says; asked once.
+    fn wants_pixels(&self) -> bool {
+        false
+    }
+
     /// Whether what it was built with makes sense; asked once, before anything is read.
     ///
     /// # Errors
@@ -103,6 +108,13 @@ pub trait Decode: Send + Sync + 'static {
     /// The most bytes a variable row may take, from the length of each needed part in bytes.
     fn room(&self, lengths: &[u64]) -> u64 {
         lengths.iter().sum()
+    }
+
+    /// The same where the sidecar says how many pixels the pictures in the needed parts have; by default
+    /// [`Decode::room`].
+    fn room_of(&self, lengths: &[u64], pixels: &[Option<u64>]) -> u64 {
+        let _ = pixels;
+        self.room(lengths)
     }
 
     /// What the host still has to do if a device does the rest: pictures as u8 `[height, width,
@@ -231,6 +243,14 @@ impl<D: Decode + ?Sized> Decode for Arc<D> {
 
     fn room(&self, lengths: &[u64]) -> u64 {
         (**self).room(lengths)
+    }
+
+    fn wants_pixels(&self) -> bool {
+        (**self).wants_pixels()
+    }
+
+    fn room_of(&self, lengths: &[u64], pixels: &[Option<u64>]) -> u64 {
+        (**self).room_of(lengths, pixels)
     }
 
     fn for_device(&self) -> Option<ForDevice> {

@@ -17,11 +17,13 @@
 #![allow(unsafe_code)]
 
 mod block;
+mod pictured;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 pub(crate) use self::block::{Foreign, HostMemory};
+pub(crate) use self::pictured::Pictured;
 
 use self::block::Block;
 use crate::column::{Row, RowShape};
@@ -96,6 +98,8 @@ pub struct Slab {
     rooms: Vec<Vec<usize>>,
     /// For each variable column, the bytes that each row really has.
     used: Vec<Vec<AtomicUsize>>,
+    /// For each variable column, the shape of each row that is a picture.
+    pictured: Vec<Vec<Pictured>>,
     lent: Vec<AtomicBool>,
     lent_now: AtomicUsize,
     sealed: AtomicBool,
@@ -124,6 +128,9 @@ impl Slab {
             tail: Block::new(0)?,
             rooms: (0..variable).map(|_| vec![0; rows + 1]).collect(),
             used: (0..variable).map(|_| (0..rows).map(|_| AtomicUsize::new(0)).collect()).collect(),
+            pictured: (0..variable)
+                .map(|_| (0..rows).map(|_| Pictured::default()).collect())
+                .collect(),
             lent: (0..rows).map(|_| AtomicBool::new(false)).collect(),
             lent_now: AtomicUsize::new(0),
             sealed: AtomicBool::new(false),
@@ -178,6 +185,7 @@ impl Slab {
                 let bytes = room(column, row).checked_next_multiple_of(element);
                 end = bytes.and_then(|bytes| end.checked_add(bytes)).unwrap_or(usize::MAX);
                 *self.used[place][row].get_mut() = 0;
+                self.pictured[place][row].set(None);
             }
             self.rooms[place][rows] = end;
         }
@@ -258,6 +266,7 @@ impl Slab {
             }
             rooms[row_to] = to;
             *self.used[place][row_to].get_mut() = used; // it may be sealed once more
+            self.pictured[place][row_to].set(self.pictured[place][row].get());
             row_to += 1;
             to += used;
         }
@@ -307,6 +316,14 @@ impl Slab {
     }
 }
 
+impl Slab {
+    /// The shapes of the pictures in the rows of a variable column.
+    pub(crate) fn pictured(&self, column: usize) -> Option<&[Pictured]> {
+        let variable = self.layout.shapes[column].bytes().is_none();
+        variable.then(|| &self.pictured[self.layout.places[column]][..self.rows])
+    }
+}
+
 /// One row of a slab, lent to one thread.
 #[derive(Debug)]
 pub struct Lent<'a> {
@@ -324,10 +341,11 @@ impl Lent<'_> {
             return write(Row::fixed(unsafe { slab.fixed.write(place + row * bytes, bytes) }));
         }
         let (start, end) = (slab.rooms[place][row], slab.rooms[place][row + 1]);
-        let mut used = 0;
+        let (mut used, mut picture) = (0, None);
         // SAFETY: as above.
         let bytes = unsafe { slab.tail.write(start, end - start) };
-        let result = write(Row::variable(bytes, &mut used));
+        let result = write(Row::pictured(bytes, &mut used, &mut picture));
+        slab.pictured[place][row].set(picture);
         slab.used[place][row].store(used.min(end - start), Ordering::Release);
         result
     }

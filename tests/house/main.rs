@@ -23,9 +23,11 @@ const ARROWS: [(&str, &[&str]); 10] = [
     ("adapters/tch", &["tarflume"]),
 ];
 
-/// Where the packer may use the reader: to measure it, for ranks, for exclude lists, for its errors.
-const READER_IN_PACKER: [&str; 6] = [
+/// Where the packer may use the reader: to measure it, for ranks, for exclude lists, for its errors, for
+/// images that are no JPEGs.
+const READER_IN_PACKER: [&str; 7] = [
     "packer/src/bench",
+    "packer/src/check/image.rs",
     "packer/src/cli/bench.rs",
     "packer/src/cli/run.rs",
     "packer/src/cli/summary.rs",

@@ -103,6 +103,42 @@ impl Index {
         self.gather(row, found, &mut |at, into: &mut [u8]| self.body.copy_by(at, into, &read))
     }
 
+    /// Width and height of the first image of the sample at `row`, if the sidecar has them, out of the map.
+    ///
+    /// # Errors
+    /// As [`Index::sample`].
+    pub fn dimensions(&self, row: u64) -> Result<Option<(u32, u32)>> {
+        let body = &self.body;
+        let found = self.sides(row, &mut |at, into: &mut [u8]| body.copy(at, into))?;
+        body.intact()?;
+        Ok(found)
+    }
+
+    /// As [`Index::dimensions`], by `read`: see [`Index::look_up_by`].
+    ///
+    /// # Errors
+    /// As [`Index::look_up_by`].
+    pub fn dimensions_by<E: From<Error>>(
+        &self,
+        row: u64,
+        read: impl Fn(u64, &mut [u8]) -> Result<(), E>,
+    ) -> Result<Option<(u32, u32)>, E> {
+        self.sides(row, &mut |at, into: &mut [u8]| self.body.copy_by(at, into, &read))
+    }
+
+    fn sides<E: From<Error>>(
+        &self,
+        row: u64,
+        get: &mut impl FnMut(usize, &mut [u8]) -> Result<(), E>,
+    ) -> Result<Option<(u32, u32)>, E> {
+        let section = self.body.sections.dims.as_ref().filter(|_| row < self.samples());
+        let Some(section) = section else { return Ok(None) };
+        let mut record = [0; l::DIM];
+        get(section.start + row as usize * l::DIM, &mut record)?;
+        let (width, height) = (u32_at(&record, 0), u32_at(&record, 4));
+        Ok((width != 0).then_some((width, height)))
+    }
+
     /// Collects what describes a sample; `get` fills bytes from a place of the file on, after their
     /// blocks were checked.
     fn gather<E: From<Error>>(

@@ -171,6 +171,23 @@ impl Shard {
         Err(Error::new(ErrorKind::Stale, text))
     }
 
+    /// How many pixels the first image of the sample in row `row` has, if its sidecar says it.
+    ///
+    /// # Errors
+    /// As [`Shard::look_up`].
+    pub(crate) fn pixels(&self, row: u64) -> Result<Option<u64>> {
+        let index = self.index()?;
+        let sides = match &self.sidecars {
+            None => index.dimensions(row)?,
+            Some(sidecars) => {
+                let opened = index.metadata().map(Identity::from);
+                let file = sidecars.get_known(self.number, opened)?;
+                index.dimensions_by(row, |at, into| file.read_at(at, into))?
+            }
+        };
+        Ok(sides.map(|(width, height)| u64::from(width) * u64::from(height)))
+    }
+
     /// Puts the entry points of part number `part` behind what `into` holds; nothing if it has none, or
     /// more than `most` bytes.
     ///

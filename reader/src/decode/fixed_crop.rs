@@ -152,7 +152,8 @@ impl Transform for ResizeCentreCrop {
     }
 }
 
-/// The whole picture as it is: a variable column.
+/// The whole picture as it is: a variable column whose rows have a shape each, see
+/// [`crate::batch::Column::picture`].
 #[derive(Debug, Clone)]
 pub struct Whole(u64);
 
@@ -175,6 +176,10 @@ impl Transform for Whole {
             return Err(Error::new(ErrorKind::Limit, text));
         }
         Ok(Placement::of(Cut::whole(source), source))
+    }
+
+    fn most(&self, pixels: u64) -> u64 {
+        pixels.min(self.0)
     }
 }
 

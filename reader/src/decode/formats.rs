@@ -1,16 +1,34 @@
 //! All pictures but JPEG, by the `image` crate: PNG, WebP, GIF (its first frame), BMP, TIFF.
 //!
-//! Decoded into the kept buffer and narrowed there to 8 bits and the channels that are wanted.
+//! What a file claims is looked at before its decoder is asked, since most decoders make room for claims and
+//! copy what no pixel is made of. Pictures are decoded into the kept buffer and narrowed there to 8 bits and
+//! the channels that are wanted.
+
+mod bytes;
+mod gif;
+mod pieces;
+mod png;
+mod tiff;
+mod webp;
 
 use std::fmt;
 use std::io::Cursor;
 
-use image::{ColorType, ImageDecoder, ImageError, ImageReader, Limits};
+use image::codecs::bmp::BmpDecoder;
+use image::codecs::gif::GifDecoder;
+use image::codecs::png::PngDecoder;
+use image::codecs::tiff::TiffDecoder;
+use image::codecs::webp::WebPDecoder;
+use image::metadata::Orientation;
+use image::{ColorType, ImageDecoder, ImageError, ImageFormat, ImageResult, Limits};
 
 use super::geometry::Size;
 use super::pixels::{Channels, Pixels, buffer_bytes, luma, make_room};
 use super::turn::Turn;
 use crate::error::{Error, ErrorKind, Result};
+
+/// Buffers of the decoder of BMP, whatever the picture.
+const BUFFERS: u64 = 64 << 10;
 
 /// A picture whose header was read.
 pub(super) struct Other<'a> {
@@ -19,6 +37,8 @@ pub(super) struct Other<'a> {
     pub(super) size: Size,
     /// How it lies.
     pub(super) turn: Turn,
+    /// Bytes that its decoder takes beside the pixels.
+    beside: u64,
 }
 
 impl fmt::Debug for Other<'_> {
@@ -28,40 +48,82 @@ impl fmt::Debug for Other<'_> {
 }
 
 impl<'a> Other<'a> {
-    /// Reads the header of a picture of any known format, told by its first bytes. Decoders may
-    /// take `memory` bytes beside the pixels.
+    /// Reads the header of a picture of any known format, told by its first bytes. It takes at most
+    /// 8 MiB of memory.
     ///
     /// # Errors
     /// It is none, or its header is damaged.
-    pub(super) fn open(bytes: &'a [u8], memory: u64) -> Result<Other<'a>> {
-        let format = image::guess_format(bytes).ok().filter(|format| format.reading_enabled());
-        let Some(format) = format else {
-            let first = &bytes[..bytes.len().min(4)];
-            let text = format!(
-                "its first bytes ({first:02x?}) are of no picture: JPEG, PNG, WebP, GIF, BMP or \
-                 TIFF is expected"
-            );
-            return Err(Error::new(ErrorKind::Decode, text));
-        };
-        let mut reader = ImageReader::with_format(Cursor::new(bytes), format);
-        let mut limits = Limits::no_limits();
-        limits.max_alloc = Some(memory);
-        reader.limits(limits);
-        let mut decoder = reader.into_decoder().map_err(|e| fault(&e))?;
+    pub(super) fn open(bytes: &'a [u8]) -> Result<Other<'a>> {
+        match image::guess_format(bytes).ok() {
+            Some(ImageFormat::Png) => {
+                let decoder = PngDecoder::with_limits(png::pieces(bytes), Limits::no_limits());
+                let other = Other::new(decoder)?;
+                let row = other.decoder.total_bytes() / u64::from(other.size.height);
+                Ok(other.turned(png::exif(bytes)).beside(png::beside(row)))
+            }
+            Some(ImageFormat::Gif) => {
+                let other = Other::new(GifDecoder::new(gif::pieces(bytes)))?;
+                Ok(other.beside(gif::beside(bytes)))
+            }
+            Some(ImageFormat::WebP) => {
+                let chunks = webp::Chunks::of(bytes);
+                if !chunks.fit() {
+                    return Err(damaged("a frame of the WebP is larger than the picture".into()));
+                }
+                let other = Other::new(WebPDecoder::new(Cursor::new(bytes)))?;
+                let beside = chunks.beside(other.size);
+                Ok(other.turned(chunks.exif).beside(beside))
+            }
+            Some(ImageFormat::Tiff) => {
+                let beside = tiff::beside(bytes).map_err(damaged)?;
+                let mut decoder = TiffDecoder::new(Cursor::new(bytes)).map_err(|e| fault(&e))?;
+                // A picture whose EXIF can't be read lies as it is stored.
+                let turn = decoder.orientation().map(Turn::of).unwrap_or_default();
+                let other = Other::new(Ok(decoder))?;
+                // The decoder has a buffer of its own, which for CMYK is larger than the pixels.
+                let pixels = other.decoder.total_bytes() / 3 * 4;
+                Ok(Other { turn, ..other }.beside(beside.saturating_add(pixels)))
+            }
+            Some(ImageFormat::Bmp) => {
+                let other = Other::new(BmpDecoder::new(Cursor::new(bytes)))?;
+                let row = other.decoder.total_bytes() / u64::from(other.size.height);
+                Ok(other.beside(row.saturating_add(BUFFERS)))
+            }
+            _ => {
+                let first = &bytes[..bytes.len().min(4)];
+                Err(damaged(format!(
+                    "its first bytes ({first:02x?}) are of no picture: JPEG, PNG, WebP, GIF, BMP or \
+                     TIFF is expected"
+                )))
+            }
+        }
+    }
+
+    fn new(decoder: ImageResult<impl ImageDecoder + 'a>) -> Result<Other<'a>> {
+        let decoder = decoder.map_err(|e| fault(&e))?;
         let (width, height) = decoder.dimensions();
         let size = Size::new(width, height);
         if size.pixels() == 0 {
-            let text = format!("a picture of {size} pixels is none");
-            return Err(Error::new(ErrorKind::Decode, text));
+            return Err(damaged(format!("a picture of {size} pixels is none")));
         }
-        // A picture whose EXIF can't be read lies as it is stored.
-        let turn = decoder.orientation().map(Turn::of).unwrap_or_default();
-        Ok(Other { decoder: Box::new(decoder), size, turn })
+        Ok(Other { decoder: Box::new(decoder), size, turn: Turn::default(), beside: 0 })
     }
 
-    /// The most memory that decoding takes, in bytes: the pixels, and as much for the decoder.
+    /// The picture lies as its EXIF says; as it is stored if that can't be read.
+    fn turned(self, exif: Option<&[u8]>) -> Other<'a> {
+        let turn = exif.and_then(Orientation::from_exif_chunk).map(Turn::of).unwrap_or_default();
+        Other { turn, ..self }
+    }
+
+    fn beside(self, beside: u64) -> Other<'a> {
+        Other { beside, ..self }
+    }
+
+    /// The most memory that decoding takes, in bytes: the pixels as they are stored or as they are wanted, and
+    /// what the decoder takes beside them.
     pub(super) fn memory(&self) -> u64 {
-        self.decoder.total_bytes().max(self.size.pixels().saturating_mul(4)).saturating_mul(2)
+        let pixels = self.decoder.total_bytes().max(self.size.pixels().saturating_mul(4));
+        pixels.saturating_add(self.beside)
     }
 
     /// Decodes all of it into `pixels`, with 1 channel if it is grey or grey is wanted, else with
@@ -72,8 +134,7 @@ impl<'a> Other<'a> {
     pub(super) fn decode(self, wanted: Channels, pixels: &mut Pixels) -> Result<()> {
         let color = self.decoder.color_type();
         let Some(kind) = Kind::of(color) else {
-            let text = format!("pixels of kind {color:?} are not understood");
-            return Err(Error::new(ErrorKind::Decode, text));
+            return Err(damaged(format!("pixels of kind {color:?} are not understood")));
         };
         let channels = match (wanted, kind.channels) {
             (Channels::Grey, _) | (_, 1) | (Channels::Rgb, 2) => 1,
@@ -84,7 +145,11 @@ impl<'a> Other<'a> {
         let stored = buffer_bytes(self.size, kind.bytes() as u64)?;
         let kept = buffer_bytes(self.size, channels as u64)?;
         make_room(&mut pixels.bytes, stored.max(kept))?;
-        self.decoder.read_image_boxed(&mut pixels.bytes[..stored]).map_err(|e| fault(&e))?;
+        let mut limits = Limits::no_limits();
+        limits.max_alloc = Some(self.memory());
+        let mut decoder = self.decoder;
+        decoder.set_limits(limits).map_err(|e| fault(&e))?;
+        decoder.read_image_boxed(&mut pixels.bytes[..stored]).map_err(|e| fault(&e))?;
         narrow(&mut pixels.bytes, count, kind, channels);
         pixels.bytes.truncate(kept);
         (pixels.channels, pixels.width, pixels.height) =
@@ -93,9 +158,36 @@ impl<'a> Other<'a> {
     }
 }
 
+/// The stored size of a picture that is no JPEG, told by its first bytes, from its header.
+///
+/// # Errors
+/// It is none of these, or its header is damaged.
+pub fn size(bytes: &[u8]) -> Result<Size> {
+    Other::open(bytes).map(|other| other.size)
+}
+
+/// Decodes a picture that is no JPEG, and forgets it. It may take `memory` bytes.
+///
+/// # Errors
+/// It is damaged. [`ErrorKind::Limit`]: decoding takes more memory.
+pub fn check(bytes: &[u8], memory: u64) -> Result<Size> {
+    let other = Other::open(bytes)?;
+    let (size, needed) = (other.size, other.memory());
+    if needed > memory {
+        let text =
+            format!("a picture of {size} pixels takes {needed} bytes to decode, above {memory}");
+        return Err(Error::new(ErrorKind::Limit, text));
+    }
+    other.decode(Channels::Rgba, &mut Pixels::default()).map(|()| size)
+}
+
 fn fault(error: &ImageError) -> Error {
     // These decoders name no byte.
-    Error::new(ErrorKind::Decode, format!("the picture can't be decoded: {error}"))
+    damaged(format!("the picture can't be decoded: {error}"))
+}
+
+fn damaged(text: String) -> Error {
+    Error::new(ErrorKind::Decode, text)
 }
 
 /// How a decoder stores a pixel.

@@ -174,6 +174,15 @@ pub trait Transform: fmt::Debug + Send + Sync + 'static {
     /// The picture can't be used: say why.
     fn place(&self, source: Size, random: &mut Random) -> Result<Placement>;
 
+    /// The most pixels of the output for a picture of `pixels` pixels: what is reserved for it.
+    fn most(&self, pixels: u64) -> u64 {
+        let _ = pixels;
+        match self.extent() {
+            Extent::Fixed(size) => size.pixels(),
+            Extent::UpTo(most) => most,
+        }
+    }
+
     /// Whether what it was built with makes sense.
     ///
     /// # Errors
@@ -196,6 +205,10 @@ impl<T: Transform + ?Sized> Transform for Arc<T> {
 
     fn place(&self, source: Size, random: &mut Random) -> Result<Placement> {
         (**self).place(source, random)
+    }
+
+    fn most(&self, pixels: u64) -> u64 {
+        (**self).most(pixels)
     }
 
     fn validate(&self) -> Result<()> {

@@ -19,10 +19,10 @@ use super::opened::{Opened, Source, What};
 use super::output::{Elements, Layout, Picture};
 use super::pixels::{Pixels, make_room};
 use super::random::Random;
-use super::resize::resize;
+use super::resize::{memory, resize};
 use super::turn::Turn;
 use super::{Decode, ForDevice, ForResident, Residing, Sample, Scratch};
-use crate::column::{DType, Row, RowShape};
+use crate::column::{DType, PictureShape, Row, RowShape};
 use crate::error::{Error, ErrorKind, Result};
 
 pub use self::settings::Image;
@@ -35,9 +35,7 @@ impl Image {
     }
 
     fn source<'a>(&self, sample: &Sample<'a>) -> Result<Source<'a>> {
-        // A decoder's own buffers: as much as the largest picture takes.
-        let memory = self.most_pixels.saturating_mul(8);
-        let source = Source::open(sample.part(0), sample.entry_points(0), memory)?;
+        let source = Source::open(sample.part(0), sample.entry_points(0))?;
         let size = source.size();
         if size.pixels() > self.most_pixels {
             let text = format!(
@@ -65,7 +63,9 @@ impl Image {
         self.check_size(placement.size)?;
         let stored = turn.stored(placement, upright);
         let gap = self.reducing_gap.filter(|_| self.filter.mixes());
-        Opened::new(source, stored, turn.and_flip(placement.flip), gap)
+        let mut opened = Opened::new(source, stored, turn.and_flip(placement.flip), gap)?;
+        opened.finishing = memory(&opened.placement, self.filter, self.channels.count());
+        Ok(opened)
     }
 
     fn owner(&self, sample: &Sample<'_>) -> Owner {
@@ -86,7 +86,7 @@ impl Image {
             return self.write(drawn, pixels, row, finish);
         }
         let opened = self.open(sample)?;
-        scratch.reserve(opened.memory)?;
+        scratch.reserve(opened.memory.saturating_add(opened.finishing))?;
         let (drawn, pixels) = drawing.draw(opened, self.channels)?;
         self.write(drawn, pixels, row, finish)
     }
@@ -122,6 +122,7 @@ impl Image {
         let Drawn { placement, turn } = drawn;
         // As the output lies before it is turned.
         let size = if turn.transpose { placement.size.transposed() } else { placement.size };
+        row.set_picture(self.pictured(size));
         let mut picture = Picture {
             bytes: &[],
             channels: pixels.channels,
@@ -144,6 +145,16 @@ impl Image {
         picture.write(self.elements, &mut row, &mut finish.line)
     }
 
+    /// The shape of a row of its own size.
+    fn pictured(&self, size: Size) -> PictureShape {
+        PictureShape {
+            height: size.height,
+            width: size.width,
+            channels: self.channels.count() as u32,
+            channels_first: self.layout == Layout::Chw,
+        }
+    }
+
     /// Decodes JPEGs of moderate size together.
     fn run_ahead(&self, samples: &[Sample<'_>], scratch: &mut Scratch, kept: &mut Kept) {
         let (mut group, mut memory) = ([const { None }; GROUP], 0);
@@ -152,6 +163,8 @@ impl Image {
             let Ok(opened) = self.open(sample) else { continue };
             // One with entry points is as many streams by itself, and is resized while it is in the cache.
             let gains = matches!(&opened.what, What::Jpeg(jpeg, _) if !jpeg.has_entry_points());
+            // What finishing takes is reserved for one alone, or as much as a thread may keep.
+            let gains = gains && opened.finishing <= Scratch::KEEP as u64;
             if gains && memory + opened.memory <= Scratch::KEEP as u64 {
                 memory += opened.memory;
                 *place = Some((self.owner(sample), opened));
@@ -180,7 +193,9 @@ impl Image {
 }
 
 fn no_room(bytes: usize, room: usize) -> Error {
-    let text = format!("a picture of {bytes} bytes does not fit a row of {room}");
+    let text = format!(
+        "a picture of {bytes} bytes does not fit a row of {room}: if its sidecar says it is smaller, index the shard anew"
+    );
     Error::new(ErrorKind::Decode, text)
 }
 
@@ -224,6 +239,16 @@ impl Decode for Image {
         };
         let each = self.channels.count() * self.elements.dtype().size();
         pixels.saturating_mul(each as u64)
+    }
+
+    fn wants_pixels(&self) -> bool {
+        matches!(self.transform.extent(), Extent::UpTo(_))
+    }
+
+    fn room_of(&self, lengths: &[u64], pixels: &[Option<u64>]) -> u64 {
+        let Some(&[Some(pixels)]) = pixels.get(..1) else { return self.room(lengths) };
+        let each = self.channels.count() * self.elements.dtype().size();
+        self.transform.most(pixels).saturating_mul(each as u64)
     }
 
     fn wants_entry_points(&self) -> bool {

@@ -186,6 +186,13 @@ impl Json {
     }
 }
 
+/// Bytes to be reserved for reading a value: a text with escapes is put together in a buffer that doubles.
+/// Short ones are not worth asking.
+fn unescaping(value: &[u8]) -> u64 {
+    let long = value.len() > 64 << 10 && value.contains(&b'\\');
+    if long { 3 * value.len() as u64 } else { 0 }
+}
+
 impl Decode for Json {
     fn parts(&self) -> Vec<String> {
         vec![self.ext.clone()]
@@ -226,12 +233,17 @@ impl Decode for Json {
         elements.max(default).saturating_mul(self.dtype.size() as u64)
     }
 
-    fn decode(&self, sample: &Sample<'_>, mut row: Row<'_>, _: &mut Scratch) -> Result<()> {
+    fn decode(&self, sample: &Sample<'_>, mut row: Row<'_>, scratch: &mut Scratch) -> Result<()> {
         let path = self.path.as_ref().map_err(|what| self.fault(what))?;
         let bytes = sample.part(0);
         let mut sink = self.sink(row.bytes());
         let found = match find(bytes, path).map_err(|what| self.fault(&what))? {
-            Some(at) => read(bytes, at, &mut sink).map_err(|what| self.fault(&what))?,
+            Some(at) => {
+                if let buffer @ 1.. = unescaping(&bytes[at.clone()]) {
+                    scratch.reserve(buffer)?;
+                }
+                read(bytes, at, &mut sink).map_err(|what| self.fault(&what))?
+            }
             None => Found::Nothing,
         };
         let written = match found {

@@ -229,7 +229,11 @@ impl Scan<'_> {
         if !inner.contains(&b'\\') {
             return inner == key.as_bytes();
         }
-        // Rare, so it may allocate.
+        // An escape of six bytes gives at least one: what is longer is another key.
+        if inner.len() > 6 * key.len() {
+            return false;
+        }
+        // Rare and no longer than the pointer, so it may allocate.
         let quoted = &self.bytes[quoted.clone()];
         serde_json::from_slice::<String>(quoted).is_ok_and(|found| found == key)
     }

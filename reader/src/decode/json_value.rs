@@ -11,6 +11,9 @@ use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, SeqAccess
 use super::number::Number;
 use crate::column::DType;
 
+/// Characters of a text that a message quotes.
+const MOST_SHOWN: usize = 100;
+
 /// Whether the pointer led to a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Found {
@@ -51,9 +54,10 @@ impl Sink<'_> {
         }
         match self.labels.map(|labels| labels.get(text)) {
             Some(Some(&number)) => self.number(number.into()),
-            Some(None) => Err(format!("{text:?} is none of the labels")),
+            Some(None) => Err(format!("{} is none of the labels", shown(text))),
             None => Err(format!(
-                "a number is expected, the text {text:?} was found; labels turn texts into numbers"
+                "a number is expected, the text {} was found; labels turn texts into numbers",
+                shown(text)
             )),
         }
     }
@@ -64,6 +68,14 @@ impl Sink<'_> {
         to.ok_or_else(|| format!("more than the {room} bytes of a row"))?.copy_from_slice(bytes);
         self.written += bytes.len();
         Ok(())
+    }
+}
+
+/// The beginning of a text, quoted, for a message: a text may be as long as its part.
+fn shown(text: &str) -> String {
+    match text.char_indices().nth(MOST_SHOWN) {
+        Some((end, _)) => format!("{:?}...", &text[..end]),
+        None => format!("{text:?}"),
     }
 }
 

@@ -16,19 +16,15 @@ pub(super) enum Source<'a> {
 }
 
 impl<'a> Source<'a> {
-    /// Told by its first bytes. Decoders of other formats may take `memory` bytes.
+    /// Told by its first bytes.
     ///
     /// # Errors
     /// It is none, or its header is damaged.
-    pub(super) fn open(
-        bytes: &'a [u8],
-        entry_points: Option<&'a [u8]>,
-        memory: u64,
-    ) -> Result<Source<'a>> {
+    pub(super) fn open(bytes: &'a [u8], entry_points: Option<&'a [u8]>) -> Result<Source<'a>> {
         if bytes.starts_with(&[0xff, 0xd8]) {
             return Ok(Source::Jpeg(Jpeg::open(bytes, entry_points)?));
         }
-        Ok(Source::Other(Other::open(bytes, memory)?))
+        Ok(Source::Other(Other::open(bytes)?))
     }
 
     /// Stored size.
@@ -57,6 +53,8 @@ pub(super) struct Opened<'a> {
     pub(super) turn: Turn,
     /// Bytes of memory that decoding takes.
     pub(super) memory: u64,
+    /// Bytes that resizing and writing the row take beside them, as the caller says.
+    pub(super) finishing: u64,
 }
 
 /// What is decoded.
@@ -85,11 +83,11 @@ impl<'a> Opened<'a> {
                 let view = jpeg.view(&placement, gap);
                 let memory = jpeg.memory(&view)?;
                 let placement = view.place(&placement);
-                Ok(Opened { what: What::Jpeg(jpeg, view), placement, turn, memory })
+                Ok(Opened { what: What::Jpeg(jpeg, view), placement, turn, memory, finishing: 0 })
             }
             Source::Other(other) => {
                 let memory = other.memory();
-                Ok(Opened { what: What::Other(other), placement, turn, memory })
+                Ok(Opened { what: What::Other(other), placement, turn, memory, finishing: 0 })
             }
         }
     }

@@ -8,7 +8,7 @@ use fast_image_resize::images::{TypedCroppedImage, TypedImage, TypedImageRef};
 use fast_image_resize::pixels::{InnerPixel, U8, U8x3, U8x4};
 use fast_image_resize::{FilterType, PixelTrait, ResizeAlg, ResizeOptions, Resizer};
 
-use super::geometry::Placement;
+use super::geometry::{Placement, Size};
 use super::pixels::Pixels;
 use crate::error::{Error, ErrorKind, Result};
 
@@ -67,6 +67,28 @@ pub(super) fn resize(
         3 => typed::<U8x3>(resizer, pixels, placement, filter, out),
         _ => typed::<U8x4>(resizer, pixels, placement, filter, out),
     }
+}
+
+/// The most bytes that resizing and what follows take beside the pixels and the row, with `channels` wanted:
+/// lines as wide as the picture, weights for each of its columns and rows, pixels multiplied by their
+/// opacity, and the resized picture.
+pub(super) fn memory(placement: &Placement, filter: Filter, channels: usize) -> u64 {
+    let Placement { cut, size, .. } = *placement;
+    // Grey pictures have one channel, others at least three.
+    let channels = channels.max(3) as u64;
+    let resized = size.pixels().saturating_mul(channels);
+    if filter == Filter::Nearest {
+        return resized;
+    }
+    let lines = u64::from(cut.size.width) * u64::from(size.height);
+    let sides = |size: Size| u64::from(size.width) + u64::from(size.height);
+    let weights = (6 * sides(cut.size) + 3 * sides(size)).saturating_mul(16);
+    let opaque = if channels == 4 { cut.size.pixels().saturating_mul(4) } else { 0 };
+    lines
+        .saturating_mul(channels)
+        .saturating_add(weights)
+        .saturating_add(opaque)
+        .saturating_add(resized)
 }
 
 fn typed<P: PixelTrait + InnerPixel>(

@@ -93,6 +93,8 @@ pub struct PartRef {
     pub at: u64,
     /// Bytes.
     pub length: u64,
+    /// How many pixels it has, if that is wanted and the sidecar says it.
+    pub pixels: Option<u64>,
     /// crc32c of its data, if the sidecar has it.
     pub checksum: Option<u32>,
     /// Where it stands in its run's buffer.
@@ -155,7 +157,7 @@ impl Plan {
             let shard = dataset.shard(number);
             let looked_up = shard.look_up(row, &mut self.found);
             let taken = looked_up.and_then(|()| {
-                self.choose(shard, wanted, limits)?;
+                self.choose(shard, row, wanted, limits)?;
                 self.take_in(draw, (number, row), parts);
                 Ok(())
             });
@@ -229,13 +231,13 @@ impl Plan {
     }
 
     /// Chooses the parts of the sample that was looked up.
-    fn choose(&mut self, shard: &Shard, wanted: &Wanted, limits: Limits) -> Result<()> {
+    fn choose(&mut self, shard: &Shard, row: u64, wanted: &Wanted, limits: Limits) -> Result<()> {
         let Plan { found: sample, parts, points, .. } = self;
         for need in 0..wanted.len() {
             let of_sample = |e: Error| e.with_byte(sample.first()).with_key(sample.shown_key());
             let Some((ext, part)) = wanted.choose(need, sample).map_err(of_sample)? else {
-                let (ext, checksum, points) = (None, None, (0, 0));
-                parts.push(PartRef { ext, at: 0, length: 0, checksum, within: 0, points });
+                let (ext, pixels, checksum, points) = (None, None, None, (0, 0));
+                parts.push(PartRef { ext, at: 0, length: 0, pixels, checksum, within: 0, points });
                 continue;
             };
             let (start, (at, length)) = (points.len(), (part.offset, part.length));
@@ -244,8 +246,12 @@ impl Plan {
                 let copied = shard.entry_points(part.number, most, points);
                 copied.map_err(|e| e.with_key(sample.shown_key()))?;
             }
-            let (checksum, points) = (part.checksum, (start, points.len() - start));
-            parts.push(PartRef { ext: Some(ext), at, length, checksum, within: 0, points });
+            let pixels = match wanted.wants_pixels(need) && is_first_image(sample, part.number) {
+                true => shard.pixels(row).map_err(of_sample)?,
+                false => None,
+            };
+            let (ext, checksum, points) = (Some(ext), part.checksum, (start, points.len() - start));
+            parts.push(PartRef { ext, at, length, pixels, checksum, within: 0, points });
         }
         Ok(())
     }
@@ -303,6 +309,18 @@ impl Plan {
         }
         Some(joined)
     }
+}
+
+/// Extensions of images, whose sizes a sidecar may have.
+const IMAGES: [&[u8]; 8] = [b"jpg", b"jpeg", b"png", b"webp", b"gif", b"bmp", b"tif", b"tiff"];
+
+/// True if part `number` is the first image of its sample: the one whose size a sidecar has.
+fn is_first_image(sample: &Found, number: u64) -> bool {
+    let is_image = |ext: &[u8]| {
+        let last = ext.rsplit(|&byte| byte == b'.').next().unwrap_or(ext);
+        IMAGES.iter().any(|image| last.eq_ignore_ascii_case(image))
+    };
+    sample.parts().find(|part| is_image(part.ext)).is_some_and(|part| part.number == number)
 }
 
 /// Finds room for a part in the reads of a run: in one that has it, at the end of the last one, or in

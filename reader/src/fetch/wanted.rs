@@ -19,6 +19,7 @@ struct Need {
     exts: Range<usize>,
     required: bool,
     entry_points: bool,
+    pixels: bool,
 }
 
 impl Wanted {
@@ -53,7 +54,7 @@ impl Wanted {
             return Err(Error::usage("a needed part has no extension; name one, such as \"jpg\""));
         }
         let exts = start..self.exts.len();
-        self.needs.push(Need { exts, required, entry_points: false });
+        self.needs.push(Need { exts, required, entry_points: false, pixels: false });
         Ok(self.needs.len() - 1)
     }
 
@@ -65,6 +66,16 @@ impl Wanted {
     /// True if the entry points of need number `need` are wanted.
     pub(super) fn wants_entry_points(&self, need: usize) -> bool {
         self.needs[need].entry_points
+    }
+
+    /// Wants to know how many pixels the part that meets need number `need` has, where the sidecar says it.
+    pub fn with_pixels(&mut self, need: usize) {
+        self.needs[need].pixels = true;
+    }
+
+    /// True if the pixels of need number `need` are wanted.
+    pub(super) fn wants_pixels(&self, need: usize) -> bool {
+        self.needs[need].pixels
     }
 
     /// Number of needs.

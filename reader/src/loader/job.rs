@@ -89,7 +89,7 @@ impl Desk {
             for item in plan.items() {
                 let parts = plan.parts_of(item);
                 let key = plan.key(item).len();
-                let room = recipe.room(column, key, |n| parts[n].length);
+                let room = recipe.room(column, key, |n| (parts[n].length, parts[n].pixels));
                 rooms[item.slot] = usize::try_from(room).unwrap_or(usize::MAX);
             }
         })
@@ -101,8 +101,8 @@ impl Desk {
         measure(&mut self.rooms, (recipe, self.dealt.len()), &[], |column, rooms| {
             for (row, room) in rooms.iter_mut().enumerate() {
                 let Some(sample) = gathered.sample(row) else { continue };
-                let length = |n| gathered.part(&recipe.wanted, row, n).bytes.len() as u64;
-                let bytes = recipe.room(column, sample.key().len(), length);
+                let part = |n| (gathered.part(&recipe.wanted, row, n).bytes.len() as u64, None);
+                let bytes = recipe.room(column, sample.key().len(), part);
                 *room = usize::try_from(bytes).unwrap_or(usize::MAX);
             }
         })

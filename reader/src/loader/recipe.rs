@@ -118,6 +118,9 @@ impl Recipe {
         for column in recipes.iter().filter(|column| column.points) {
             column.needs.iter().for_each(|&need| wanted.with_entry_points(need));
         }
+        for column in recipes.iter().filter(|column| column.decode.wants_pixels()) {
+            column.needs.iter().for_each(|&need| wanted.with_pixels(need));
+        }
         let group = recipes.iter().map(|column: &ColumnRecipe| column.decode.group()).max();
         let group = group.unwrap_or(1).clamp(1, MAX_GROUP);
         Ok(Recipe { recipes, group, wanted, layout, names: names.into() })
@@ -125,7 +128,7 @@ impl Recipe {
 
     /// Bytes of a batch without its variable columns: the rows, and the lists about them.
     pub(crate) fn batch_bytes(&self) -> u64 {
-        let row = ROW_LISTS + 24 * self.columns() + 48 * self.wanted.len();
+        let row = ROW_LISTS + 40 * self.columns() + 48 * self.wanted.len();
         let lists = (row as u64).saturating_mul(self.layout.rows() as u64);
         lists.saturating_add(self.layout.fixed_bytes() as u64)
     }
@@ -140,15 +143,22 @@ impl Recipe {
         self.layout.shapes()[column].bytes().is_none()
     }
 
-    /// Bytes that a sample may take in slab column `column`, from the lengths of its key and parts.
-    pub(crate) fn room(&self, column: usize, key: usize, length: impl Fn(usize) -> u64) -> u64 {
+    /// Bytes that a sample may take in slab column `column`, from the length of its key, and of each part
+    /// its length and its pixels, if they are known.
+    pub(crate) fn room(
+        &self,
+        column: usize,
+        key: usize,
+        part: impl Fn(usize) -> (u64, Option<u64>),
+    ) -> u64 {
         let Some(column) = column.checked_sub(1) else { return key as u64 };
         let column = &self.recipes[column];
-        let mut lengths = [0; MAX_PARTS];
-        for (to, &need) in lengths.iter_mut().zip(&column.needs) {
-            *to = length(need);
+        let (mut lengths, mut pixels) = ([0; MAX_PARTS], [None; MAX_PARTS]);
+        for (n, &need) in column.needs.iter().enumerate() {
+            (lengths[n], pixels[n]) = part(need);
         }
-        column.decode.room(&lengths[..column.needs.len()])
+        let needs = column.needs.len();
+        column.decode.room_of(&lengths[..needs], &pixels[..needs])
     }
 
     /// How many samples decoders would rather see together.

@@ -54,7 +54,10 @@ impl IndexedLabour {
     fn room(&self, plan: &Plan, item: &Item, column: usize, key: usize) -> u64 {
         let recipe = &self.with.recipe;
         match recipe.is_variable(column) {
-            true => recipe.room(column, key, |n| plan.parts_of(item)[n].length),
+            true => {
+                let parts = plan.parts_of(item);
+                recipe.room(column, key, |n| (parts[n].length, parts[n].pixels))
+            }
             false => 0,
         }
     }

@@ -14,3 +14,4 @@ mod points;
 mod resume;
 mod shards;
 mod truth;
+mod whole;

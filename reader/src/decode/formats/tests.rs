@@ -24,7 +24,7 @@ fn encode(picture: &DynamicImage, format: ImageFormat) -> Vec<u8> {
 
 fn decode(bytes: &[u8], wanted: Channels) -> Result<Pixels> {
     let mut pixels = Pixels { bytes: vec![9; 5], ..Pixels::default() };
-    Other::open(bytes, 1 << 26)?.decode(wanted, &mut pixels)?;
+    Other::open(bytes)?.decode(wanted, &mut pixels)?;
     Ok(pixels)
 }
 
@@ -147,7 +147,7 @@ fn every_cut_is_an_error_and_random_damage_never_panics() {
                 bytes[place] = random.next_u64() as u8;
             }
             // Above this file a limit stands on the size.
-            if Other::open(&bytes, 1 << 26).is_ok_and(|other| other.size.pixels() < 1 << 22) {
+            if Other::open(&bytes).is_ok_and(|other| other.size.pixels() < 1 << 22) {
                 drop(decode(&bytes, Channels::Rgba));
             }
         }

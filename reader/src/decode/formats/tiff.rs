@@ -1,0 +1,271 @@
+//! TIFF: whether its tags and JPEGs are no longer than the file and no larger than the picture.
+//!
+//! The decoder makes room for as many values as a tag claims, for a row as wide as a tile claims, and for a
+//! JPEG as large as that says of itself.
+
+use super::bytes::{array, part};
+
+/// Most tags of a picture, and most values of a tag of a few.
+const TAGS: u64 = 4096;
+/// Most strips or tiles.
+const CHUNKS: u64 = 1 << 17;
+/// Most bytes of tables that JPEGs share.
+const TABLES: u64 = 1 << 16;
+/// The decoder's buffers, whatever the picture.
+const BUFFERS: u64 = 1 << 20;
+/// Bytes that a value of a tag takes when it is read.
+const VALUE: u64 = 64;
+
+const WIDTH: u16 = 256;
+const HEIGHT: u16 = 257;
+const BITS: u16 = 258;
+const COMPRESSION: u16 = 259;
+const STRIP_OFFSETS: u16 = 273;
+const SAMPLES: u16 = 277;
+const ROWS_A_STRIP: u16 = 278;
+const STRIP_BYTES: u16 = 279;
+const TILE_WIDTH: u16 = 322;
+const TILE_HEIGHT: u16 = 323;
+const TILE_OFFSETS: u16 = 324;
+const TILE_BYTES: u16 = 325;
+const JPEG_TABLES: u16 = 347;
+/// Tags that the decoder reads, beside those with a bound of their own.
+const READ: [u16; 14] = [
+    WIDTH,
+    HEIGHT,
+    BITS,
+    COMPRESSION,
+    262,
+    274,
+    SAMPLES,
+    ROWS_A_STRIP,
+    284,
+    317,
+    TILE_WIDTH,
+    TILE_HEIGHT,
+    338,
+    339,
+];
+/// The compression whose strips are JPEGs.
+const JPEG: u64 = 7;
+
+/// Bytes that the decoder takes beside the pixels; a refusal if tags or JPEGs ask for more than a file like
+/// this can need.
+///
+/// # Errors
+/// What asks for it.
+pub(super) fn beside(bytes: &[u8]) -> Result<u64, String> {
+    // What is not understood here is told by the decoder, before it makes room for anything.
+    let Some(file) = File::open(bytes) else { return Ok(BUFFERS) };
+    let mut beside = BUFFERS;
+    for entry in file.entries() {
+        file.allow(&entry)?;
+        beside = beside.saturating_add(entry.count.min(CHUNKS) * VALUE);
+    }
+    let chunk = file.chunk();
+    let row = chunk.0.saturating_mul(file.pixel_bits()).div_ceil(8);
+    beside = beside.saturating_add(row.saturating_mul(2));
+    if file.first(COMPRESSION) == Some(JPEG) {
+        beside = beside.saturating_add(file.jpegs(chunk)?);
+    }
+    Ok(beside)
+}
+
+/// The first picture of a file.
+struct File<'a> {
+    bytes: &'a [u8],
+    big_endian: bool,
+    /// Offsets of 64 bits.
+    big: bool,
+    /// Where its tags begin, and how many there are.
+    tags: (usize, u64),
+}
+
+/// A tag: how many values of a type, and where they lie.
+struct Entry {
+    tag: u16,
+    kind: u16,
+    count: u64,
+    /// Where the values lie, or their place.
+    field: usize,
+}
+
+impl<'a> File<'a> {
+    fn open(bytes: &'a [u8]) -> Option<File<'a>> {
+        let big_endian = part(bytes, 0, 2)? == b"MM";
+        let mut file = File { bytes, big_endian, big: false, tags: (0, 0) };
+        file.big = file.number(2, 2)? == 43;
+        let (at, length) = if file.big { (file.number(8, 8)?, 8) } else { (file.number(4, 4)?, 2) };
+        let at = usize::try_from(at).ok()?;
+        file.tags = (at.checked_add(length)?, file.number(at, length)?);
+        Some(file)
+    }
+
+    /// A number of `length` bytes.
+    fn number(&self, at: usize, length: usize) -> Option<u64> {
+        Some(match (length, self.big_endian) {
+            (1, _) => (*self.bytes.get(at)?).into(),
+            (2, true) => u16::from_be_bytes(array(self.bytes, at)?).into(),
+            (2, false) => u16::from_le_bytes(array(self.bytes, at)?).into(),
+            (4, true) => u32::from_be_bytes(array(self.bytes, at)?).into(),
+            (4, false) => u32::from_le_bytes(array(self.bytes, at)?).into(),
+            (8, true) => u64::from_be_bytes(array(self.bytes, at)?),
+            (8, false) => u64::from_le_bytes(array(self.bytes, at)?),
+            _ => return None,
+        })
+    }
+
+    /// Bytes of an offset, and of a count.
+    fn word(&self) -> usize {
+        if self.big { 8 } else { 4 }
+    }
+
+    fn entries(&self) -> impl Iterator<Item = Entry> {
+        let (first, count) = self.tags;
+        let each = 4 + 2 * self.word();
+        (0..count.min(TAGS + 1) as usize).map_while(move |n| {
+            let at = first.checked_add(n * each)?;
+            Some(Entry {
+                tag: self.number(at, 2)? as u16,
+                kind: self.number(at + 2, 2)? as u16,
+                count: self.number(at + 4, self.word())?,
+                field: at + 4 + self.word(),
+            })
+        })
+    }
+
+    /// Refuses a tag with more values than the file has, or than a picture needs.
+    fn allow(&self, entry: &Entry) -> Result<(), String> {
+        let Entry { tag, kind, count, .. } = *entry;
+        let most = match tag {
+            STRIP_OFFSETS | STRIP_BYTES | TILE_OFFSETS | TILE_BYTES => CHUNKS,
+            JPEG_TABLES => TABLES,
+            tag if READ.contains(&tag) => TAGS,
+            // Of the others nothing is read.
+            _ => return Ok(()),
+        };
+        let there = count.saturating_mul(width_of(kind) as u64) <= self.bytes.len() as u64;
+        if self.tags.1 > TAGS || count > most || !there {
+            return Err(format!("tag {tag} of the TIFF claims {count} values"));
+        }
+        Ok(())
+    }
+
+    fn entry(&self, tag: u16) -> Option<Entry> {
+        self.entries().find(|entry| entry.tag == tag)
+    }
+
+    /// Where the values of an entry begin.
+    fn value_at(&self, entry: &Entry) -> Option<usize> {
+        let bytes = entry.count.checked_mul(width_of(entry.kind) as u64)?;
+        if bytes <= self.word() as u64 {
+            return Some(entry.field);
+        }
+        usize::try_from(self.number(entry.field, self.word())?).ok()
+    }
+
+    /// The `n`th value of an entry.
+    fn value(&self, entry: &Entry, n: u64) -> Option<u64> {
+        let each = width_of(entry.kind);
+        let offset = each.checked_mul(usize::try_from(n).ok()?)?;
+        let at = self.value_at(entry)?.checked_add(offset)?;
+        (n < entry.count).then(|| self.number(at, each))?
+    }
+
+    fn first(&self, tag: u16) -> Option<u64> {
+        self.value(&self.entry(tag)?, 0)
+    }
+
+    fn pixel_bits(&self) -> u64 {
+        let samples = self.first(SAMPLES).unwrap_or(1);
+        samples.saturating_mul(self.first(BITS).unwrap_or(1))
+    }
+
+    /// Width and height of a strip or tile.
+    fn chunk(&self) -> (u64, u64) {
+        let height = self.first(HEIGHT).unwrap_or(0);
+        match (self.first(TILE_WIDTH), self.first(TILE_HEIGHT)) {
+            (Some(across), Some(down)) => (across, down),
+            _ => (
+                self.first(WIDTH).unwrap_or(0),
+                self.first(ROWS_A_STRIP).unwrap_or(height).min(height),
+            ),
+        }
+    }
+
+    /// Bytes that the largest JPEG takes to be decoded.
+    ///
+    /// # Errors
+    /// One is larger than its strip or tile.
+    fn jpegs(&self, (width, height): (u64, u64)) -> Result<u64, String> {
+        let tags = [(STRIP_OFFSETS, STRIP_BYTES), (TILE_OFFSETS, TILE_BYTES)];
+        let found = tags.map(|(at, length)| self.entry(at).zip(self.entry(length)));
+        let Some((places, lengths)) = found.into_iter().flatten().next() else { return Ok(0) };
+        let tables = self.entry(JPEG_TABLES).filter(|tables| width_of(tables.kind) == 1);
+        if let Some(tables) = tables {
+            let place = self.value_at(&tables).unwrap_or(0);
+            let tables = part(self.bytes, place, tables.count as usize).unwrap_or_default();
+            if frame(tables) != Some((0, 0)) {
+                return Err("the tables of the TIFF's JPEGs hold more than tables".into());
+            }
+        }
+        let mut longest = 0;
+        for n in 0..places.count {
+            let place = self.value(&places, n).and_then(|at| usize::try_from(at).ok());
+            let length = self.value(&lengths, n).unwrap_or(0);
+            longest = longest.max(length.min(self.bytes.len() as u64));
+            let jpeg = place.and_then(|at| self.bytes.get(at..)).unwrap_or_default();
+            let Some((across, down)) = frame(jpeg) else {
+                return Err("a JPEG in the TIFF has no readable header".into());
+            };
+            if across > width.next_multiple_of(16) || down > height.next_multiple_of(16) {
+                return Err(format!(
+                    "a JPEG of {across}x{down} pixels stands in a strip or tile of {width}x{height}"
+                ));
+            }
+        }
+        // The most that a decoder takes: pixels, all coefficients, some lines, and the data, copied.
+        let pixels = (width + 31).saturating_mul(height + 31);
+        Ok(pixels
+            .saturating_mul(20)
+            .saturating_add(2048 * (width + 31))
+            .saturating_add(4 * longest))
+    }
+}
+
+/// Bytes of a value.
+fn width_of(kind: u16) -> usize {
+    match kind {
+        1 | 2 | 6 | 7 => 1,
+        3 | 8 => 2,
+        5 | 10 | 12 | 16 | 17 | 18 => 8,
+        _ => 4,
+    }
+}
+
+/// The largest width and height that frames before the first scan of a JPEG claim, or of tables (of which
+/// none is expected to). `None`: it can't be told.
+fn frame(jpeg: &[u8]) -> Option<(u64, u64)> {
+    let (mut at, mut size) = (2, (0, 0));
+    while at + 4 <= jpeg.len() {
+        let [mark, kind] = array(jpeg, at)?;
+        if mark != 0xff {
+            return None;
+        }
+        match kind {
+            // Bytes that fill.
+            0xff => {
+                at += 1;
+                continue;
+            }
+            0xda => return Some(size),
+            0xc0..=0xcf if !matches!(kind, 0xc4 | 0xc8 | 0xcc) => {
+                let side = |at| array(jpeg, at).map(|side| u64::from(u16::from_be_bytes(side)));
+                size = (size.0.max(side(at + 7)?), size.1.max(side(at + 5)?));
+            }
+            _ => {}
+        }
+        at += 2 + usize::from(u16::from_be_bytes(array(jpeg, at + 2)?)).max(2);
+    }
+    Some(size)
+}

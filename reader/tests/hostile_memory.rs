@@ -1,0 +1,120 @@
+//! What hostile parts take from the allocator: a loader's bound holds, whatever a file claims.
+//!
+//! A test binary of its own, because it counts for the whole process.
+#![allow(missing_docs, unreachable_pub, clippy::unwrap_used)]
+
+#[path = "loader/harness.rs"]
+#[allow(dead_code)]
+mod harness;
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
+
+use harness::{Shards, key};
+use tarflume::decode::fixed_crop::Resize;
+use tarflume::decode::image::Image;
+use tarflume::decode::json::Json;
+use tarflume::decode::pixels::Channels;
+use tarflume::{ErrorKind, Loader, LoaderBuilder, OnBad};
+use tarflume_fixtures::{Bomb, bombs};
+
+struct Counting;
+
+static NOW: AtomicU64 = AtomicU64::new(0);
+static PEAK: AtomicU64 = AtomicU64::new(0);
+static TURN: Mutex<()> = Mutex::new(());
+
+// SAFETY: every call goes on to the system's allocator unchanged. Memory that grows counts as old
+// and new side by side.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, block: Layout) -> *mut u8 {
+        let now = NOW.fetch_add(block.size() as u64, SeqCst) + block.size() as u64;
+        PEAK.fetch_max(now, SeqCst);
+        // SAFETY: as the caller promised.
+        unsafe { System.alloc(block) }
+    }
+    unsafe fn alloc_zeroed(&self, block: Layout) -> *mut u8 {
+        let now = NOW.fetch_add(block.size() as u64, SeqCst) + block.size() as u64;
+        PEAK.fetch_max(now, SeqCst);
+        // SAFETY: as the caller promised.
+        unsafe { System.alloc_zeroed(block) }
+    }
+    unsafe fn dealloc(&self, at: *mut u8, block: Layout) {
+        NOW.fetch_sub(block.size() as u64, SeqCst);
+        // SAFETY: as the caller promised.
+        unsafe { System.dealloc(at, block) }
+    }
+}
+
+#[global_allocator]
+static COUNTING: Counting = Counting;
+
+/// A data set of one part eight times.
+fn shards(part: &[u8]) -> Shards {
+    let shards = Shards { dir: tempfile::tempdir().unwrap() };
+    shards.write(0, (0..8).map(|n| (key(n), vec![("part", part.to_vec())])));
+    shards
+}
+
+/// The most bytes that were allocated at once while `loader` ran for an epoch, its bad samples, and whether
+/// the bound was too small for one.
+fn peak(loader: LoaderBuilder) -> (u64, u64, bool) {
+    let before = NOW.load(SeqCst);
+    PEAK.store(before, SeqCst);
+    let loader = loader.on_bad(OnBad::Skip).build().unwrap();
+    let mut epoch = loader.epoch(0);
+    let mut refused = false;
+    for batch in epoch.by_ref() {
+        if let Err(error) = batch {
+            let kinds = [ErrorKind::Limit, ErrorKind::TooManyBad];
+            assert!(kinds.contains(&error.kind()), "{error}");
+            refused = error.kind() == ErrorKind::Limit;
+        }
+    }
+    let bad = loader.bad_samples().len() as u64;
+    (PEAK.load(SeqCst) - before, bad, refused)
+}
+
+/// What a batch of two pictures takes at its consumer's.
+const CONSUMER: u64 = 2 * 224 * 224 * 4;
+
+#[test]
+fn no_picture_takes_more_than_the_bound() {
+    let _turn = TURN.lock();
+    let mut broken = Vec::new();
+    for Bomb { name, good, bytes } in bombs() {
+        let shards = shards(&bytes);
+        let few = ("64MiB", 64 << 20, 1, Channels::Rgb);
+        for (memory, bound, threads, channels) in [few, ("256MiB", 256 << 20, 4, Channels::Rgba)] {
+            let column = Image::new("part", Resize::exact(224)).channels(channels);
+            let loader = Loader::builder(shards.path()).column("image", column).batch(2);
+            let (bytes, bad, refused) = peak(loader.memory(memory).threads(threads));
+            if bytes > bound + CONSUMER || (good && (bad > 0 || refused)) {
+                broken.push(format!(
+                    "{name}: {bytes} bytes with {threads} threads, {bad} bad, refused: {refused}"
+                ));
+            }
+        }
+    }
+    assert!(broken.is_empty(), "{broken:#?}");
+}
+
+#[test]
+fn no_json_text_takes_more_than_the_bound() {
+    let _turn = TURN.lock();
+    let (memory, bound) = ("64MiB", 64 << 20);
+    let long = r"\n".repeat(2 << 20);
+    for text in [
+        format!(r#"{{"{long}": 1, "a": "{long}"}}"#),
+        format!(r#"{{"b": 1, "a": ["{long}"]}}"#),
+        format!(r#"{{"a": {}1}}"#, "[".repeat(100)),
+    ] {
+        let shards = shards(text.as_bytes());
+        for column in [Json::new("part", "/a").labels(["x"]), Json::new("part", "/a").text()] {
+            let loader = Loader::builder(shards.path()).column("label", column).batch(1);
+            let (bytes, ..) = peak(loader.memory(memory).threads(1));
+            assert!(bytes <= bound, "{bytes} bytes for {} bytes of JSON", text.len());
+        }
+    }
+}
