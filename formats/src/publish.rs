@@ -104,7 +104,7 @@ impl TempFile {
     /// # Errors
     /// The operating system's refusal.
     pub fn publish_over(mut self, target: &Path) -> Result<()> {
-        patiently(|| fs::rename(&self.path, target))
+        uninterrupted(|| fs::rename(&self.path, target))
             .map_err(|e| Error::io(e, "rename to", target))?;
         self.armed = false;
         Ok(())
@@ -120,6 +120,17 @@ impl Drop for TempFile {
     }
 }
 
+/// Repeats a rename or link that a signal interrupted. After another error it may have been done, so it
+/// is not repeated: the second attempt would say that there is nothing to rename.
+fn uninterrupted(mut call: impl FnMut() -> io::Result<()>) -> io::Result<()> {
+    loop {
+        match call() {
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            done => return done,
+        }
+    }
+}
+
 /// Renames without replacing; file systems that can't do so in one step get a hard link.
 ///
 /// # Errors
@@ -128,7 +139,7 @@ pub fn rename_new(from: &Path, to: &Path) -> Result<Published> {
     use rustix::fs::{CWD, RenameFlags, renameat_with};
     use rustix::io::Errno;
     let no_replace = RenameFlags::NOREPLACE;
-    let renamed = patiently(|| Ok(renameat_with(CWD, from, CWD, to, no_replace)?));
+    let renamed = uninterrupted(|| Ok(renameat_with(CWD, from, CWD, to, no_replace)?));
     let Err(error) = renamed else { return Ok(Published::New) };
     match Errno::from_io_error(&error) {
         Some(Errno::EXIST) => return Ok(Published::AlreadyThere),
@@ -136,7 +147,7 @@ pub fn rename_new(from: &Path, to: &Path) -> Result<Published> {
         Some(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {}
         _ => return Err(Error::io(error, "rename to", to)),
     }
-    match patiently(|| fs::hard_link(from, to)) {
+    match uninterrupted(|| fs::hard_link(from, to)) {
         Ok(()) => {}
         Err(e) if e.kind() == io::ErrorKind::AlreadyExists => return Ok(Published::AlreadyThere),
         Err(e) => return Err(Error::io(e, "link to", to)),
