@@ -8,7 +8,9 @@
 #![cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 
 mod calls;
+mod disk;
 mod expected;
+mod power;
 mod ptrace;
 mod sweep;
 mod tracer;
@@ -17,6 +19,7 @@ use std::io;
 
 use tarflume_fixtures::Fault;
 
+use self::power::{Cuts, cut_power};
 use self::sweep::{Counts, KINDS, Scenario, sweep};
 use self::tracer::Call;
 
@@ -101,6 +104,47 @@ fn a_finalize_survives_faults() {
 #[test]
 fn a_quarantine_survives_faults() {
     sampled(QUARANTINE);
+}
+
+fn cut(scenario: Scenario, chosen: &dyn Fn(usize, usize) -> bool) {
+    let Some(cuts) = traced(|| cut_power(scenario, chosen)) else { return };
+    let Cuts { ops, cuts, published, broken } = cuts;
+    println!("{}: {ops} ops, {cuts} power cuts, {published} published", scenario.name);
+    assert!(broken.is_empty(), "{} broken:\n{}", broken.len(), broken.join("\n"));
+    assert!(ops > 15 && cuts > 15, "the recorder sees too little");
+}
+
+/// Each cut in one way, which changes from cut to cut.
+fn one_way(cut: usize, way: usize) -> bool {
+    cut % 7 == way
+}
+
+#[test]
+fn a_build_survives_power_cuts() {
+    cut(BUILD, &one_way);
+}
+
+#[test]
+fn a_run_survives_power_cuts() {
+    cut(RUN, &one_way);
+}
+
+#[test]
+fn a_finalize_survives_power_cuts() {
+    cut(FINALIZE, &one_way);
+}
+
+#[test]
+fn a_quarantine_survives_power_cuts() {
+    cut(QUARANTINE, &one_way);
+}
+
+#[test]
+#[ignore = "every cut in every way: make faults"]
+fn every_power_cut() {
+    for scenario in [FINALIZE, QUARANTINE, RUN, BUILD] {
+        cut(scenario, &|_, _| true);
+    }
 }
 
 #[test]

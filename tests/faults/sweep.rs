@@ -156,12 +156,16 @@ impl Stage {
         Ok(stage)
     }
 
+    /// Removes the output folder.
+    pub(super) fn clear(&self) {
+        remove(&self.place.at("out"));
+    }
+
     /// Puts the output folder back to what the command finds.
     pub(super) fn reset(&self) {
-        let out = self.place.at("out");
-        remove(&out);
+        self.clear();
         if !self.scenario.before.is_empty() {
-            copy(&self.place.at("begun"), &out);
+            copy(&self.place.at("begun"), &self.place.at("out"));
         }
     }
 
