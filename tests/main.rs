@@ -8,6 +8,7 @@
 //!   for something else; `machines`: `plan`, `run`, `status`, `finalize` on several machines;
 //! - `problems`: each thing that can be wrong in a folder has its kind, under each policy;
 //! - `foreign`: GNU tar, bsdtar, Python's tarfile and webdataset read what we wrote;
+//! - `faults`: one fault at each system call on a file, and power cuts;
 //! - `hard_times`: full disks, disks that can't be written, sources that move under our feet;
 //! - `inspect`: `index`, `info`, `ls`, `cat`, `unpack`; `verify`: data sets damaged in every way;
 //!   `lies`: tars that were never what they say;
@@ -24,6 +25,7 @@ mod build;
 mod doctor;
 mod entry_points;
 mod exclude;
+mod faults;
 mod foreign;
 mod hard_times;
 mod harness;

@@ -38,6 +38,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         shard: 0,
         entry: entry.clone(),
         entry_points: false,
+        unsynced: false,
         extensions: BTreeMap::from([("jpg".into(), 2)]),
         problems: vec![serde_json::json!({"kind": "orphan"})],
     };

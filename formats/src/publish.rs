@@ -10,9 +10,12 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::error::{Error, Result};
+use crate::files::{self, Kind, patiently};
 
 /// Every temporary file's name ends so.
 pub const TEMP_SUFFIX: &str = ".tmp";
+/// Bytes of a file's name that its temporary name begins with, at most.
+const NAME_KEPT: usize = 100;
 
 /// How hard to try that a published file survives a power cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,6 +64,8 @@ impl TempFile {
         let nanos = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().subsec_nanos();
         let count = COUNTER.fetch_add(1, Ordering::Relaxed);
         let pid = std::process::id();
+        // A file system's names have 255 bytes at most, and this one is longer than the later name.
+        let name = &name[..name.floor_char_boundary(NAME_KEPT)];
         let path = folder.join(format!(".{name}.{host}-{pid}-{nanos}-{count}{TEMP_SUFFIX}"));
         let file = OpenOptions::new()
             .read(true)
@@ -99,7 +104,8 @@ impl TempFile {
     /// # Errors
     /// The operating system's refusal.
     pub fn publish_over(mut self, target: &Path) -> Result<()> {
-        fs::rename(&self.path, target).map_err(|e| Error::io(e, "rename to", target))?;
+        uninterrupted(|| fs::rename(&self.path, target))
+            .map_err(|e| Error::io(e, "rename to", target))?;
         self.armed = false;
         Ok(())
     }
@@ -114,26 +120,92 @@ impl Drop for TempFile {
     }
 }
 
+/// Repeats a rename or link that a signal interrupted. After another error it may have been done, so it
+/// is not repeated: the second attempt would say that there is nothing to rename.
+fn uninterrupted(mut call: impl FnMut() -> io::Result<()>) -> io::Result<()> {
+    loop {
+        match call() {
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            done => return done,
+        }
+    }
+}
+
 /// Renames without replacing; file systems that can't do so in one step get a hard link.
 ///
 /// # Errors
 /// The operating system's refusal.
 pub fn rename_new(from: &Path, to: &Path) -> Result<Published> {
     use rustix::fs::{CWD, RenameFlags, renameat_with};
-    match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
-        Ok(()) => return Ok(Published::New),
-        Err(rustix::io::Errno::EXIST) => return Ok(Published::AlreadyThere),
+    use rustix::io::Errno;
+    let no_replace = RenameFlags::NOREPLACE;
+    let renamed = uninterrupted(|| Ok(renameat_with(CWD, from, CWD, to, no_replace)?));
+    let Err(error) = renamed else { return Ok(Published::New) };
+    match Errno::from_io_error(&error) {
+        Some(Errno::EXIST) => return Ok(Published::AlreadyThere),
         // Old kernels and some network file systems know no such flag.
-        Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS | rustix::io::Errno::NOTSUP) => {}
-        Err(e) => return Err(Error::io(e.into(), "rename to", to)),
+        Some(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {}
+        _ => return Err(Error::io(error, "rename to", to)),
     }
-    match fs::hard_link(from, to) {
+    match uninterrupted(|| fs::hard_link(from, to)) {
         Ok(()) => {}
         Err(e) if e.kind() == io::ErrorKind::AlreadyExists => return Ok(Published::AlreadyThere),
         Err(e) => return Err(Error::io(e, "link to", to)),
     }
-    fs::remove_file(from).map_err(|e| Error::io(e, "remove", from))?;
+    remove_if_there(from)?;
     Ok(Published::New)
+}
+
+/// Removes the file at `path`; that there is none is no error.
+///
+/// # Errors
+/// The operating system's refusal.
+pub fn remove_if_there(path: &Path) -> Result<()> {
+    match patiently(|| fs::remove_file(path)) {
+        Err(e) if e.kind() != io::ErrorKind::NotFound => Err(Error::io(e, "remove", path)),
+        _ => Ok(()),
+    }
+}
+
+/// Creates the folder `path` and those above it that are not there, and makes their names survive a
+/// power cut.
+///
+/// # Errors
+/// The operating system's refusal; a file has the name.
+pub fn create_folders(path: &Path) -> Result<()> {
+    let refused = |e| Error::io(e, "create the folder", path);
+    match files::kind(path)? {
+        Some(Kind::Folder) => return Ok(()),
+        Some(_) => return Err(refused(io::ErrorKind::NotADirectory.into())),
+        None => {}
+    }
+    let above = folder_of(path);
+    create_folders(above)?;
+    match patiently(|| fs::create_dir(path)) {
+        // Another attempt created it at the same time.
+        Err(e) if e.kind() == io::ErrorKind::AlreadyExists && files::is_folder(path)? => {}
+        Err(e) => return Err(refused(e)),
+        Ok(()) => {}
+    }
+    sync_folder(above)
+}
+
+/// True for a name that [`TempFile::create`] gives.
+pub fn is_temporary(name: &str) -> bool {
+    let own = name.strip_prefix('.').and_then(|name| name.strip_suffix(TEMP_SUFFIX));
+    let Some((_, attempt)) = own.and_then(|own| own.rsplit_once('.')) else { return false };
+    let mut numbers = attempt.rsplitn(4, '-');
+    let digits = |n: &str| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit());
+    numbers.by_ref().take(3).filter(|n| digits(n)).count() == 3 && numbers.next().is_some()
+}
+
+/// Makes the bytes of the file at `path` survive a power cut, whoever wrote them.
+///
+/// # Errors
+/// The operating system's refusal, a full disk among them.
+pub fn sync_file(path: &Path) -> Result<()> {
+    let file = patiently(|| File::open(path)).map_err(|e| Error::io(e, "open", path))?;
+    file.sync_data().map_err(|e| Error::io(e, "sync to disk", path))
 }
 
 /// Writes a small whole file: temporary sibling, sync, rename over what was there.
@@ -165,7 +237,7 @@ pub fn write_as(target: &Path, bytes: &[u8], durability: Durability) -> Result<(
 /// # Errors
 /// The operating system's refusal.
 pub fn sync_folder(folder: &Path) -> Result<()> {
-    let opened = File::open(folder).map_err(|e| Error::io(e, "open", folder))?;
+    let opened = patiently(|| File::open(folder)).map_err(|e| Error::io(e, "open", folder))?;
     match opened.sync_all() {
         // Some network file systems know no sync of a folder.
         Err(e) if matches!(e.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported) => {
@@ -205,6 +277,37 @@ mod tests {
         }
         assert_eq!(fs::read(&target).unwrap(), b"one");
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn temporary_names_are_known_again_and_never_too_long() {
+        let dir = tempfile::tempdir().unwrap();
+        for name in ["a.tar", "no-dots", &"long".repeat(60), &"\u{e9}".repeat(120), ".x-1-2-3.tmp"]
+        {
+            let temp = TempFile::create(dir.path(), name).unwrap();
+            let given = temp.path().file_name().unwrap().to_str().unwrap();
+            assert!(is_temporary(given), "{given}");
+        }
+        for others in
+            ["a.tmp", ".a.tmp", ".a.b-1-2.tmp", ".a.h-1-2-x.tmp", ".a.h-1-2-3", ".a-1-2-3.tmp"]
+        {
+            assert!(!is_temporary(others), "{others}");
+        }
+    }
+
+    #[test]
+    fn folders_are_created_above_each_other_and_a_file_in_the_way_is_told() {
+        let dir = tempfile::tempdir().unwrap();
+        let deep = dir.path().join("a/b/c");
+        create_folders(&deep).unwrap();
+        create_folders(&deep).unwrap();
+        assert!(fs::metadata(&deep).unwrap().is_dir());
+        let file = dir.path().join("a/file");
+        fs::write(&file, b"x").unwrap();
+        for path in [file.clone(), file.join("below")] {
+            let error = create_folders(&path).unwrap_err();
+            assert!(error.to_string().contains("create the folder"), "{error}");
+        }
     }
 
     #[test]

@@ -21,6 +21,10 @@ pub struct ShardRecord {
     /// Whether its JPEGs were given entry points; left out if not.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub entry_points: bool,
+    /// Whether tar and sidecar were left to the operating system, so that a power cut may have spoiled
+    /// them; left out if they were synced.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unsynced: bool,
     /// Parts by extension.
     pub extensions: BTreeMap<String, u64>,
     /// What was wrong and was left out, one JSON object each, in the order of the plan.

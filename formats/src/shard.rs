@@ -19,7 +19,7 @@ use crate::publish::TempFile;
 use crate::tar;
 
 pub use crate::publish::Durability;
-pub use written::{INDEX_EXTENSION, WrittenShard, digest_of, index_path};
+pub use written::{INDEX_EXTENSION, WrittenShard, digest_of, has_bytes, index_path};
 
 /// The buffer is written out at the end of the sample that fills it this far.
 const PIECE: usize = 192 * 1024;

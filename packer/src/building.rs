@@ -24,7 +24,8 @@ pub enum Built {
 pub fn conclude(ready: &Ready, ran: Ran) -> Result<Built, Failure> {
     let foot = ready.plan.foot();
     if ran.refused == 0 {
-        return Ok(Built::Published(finalize(&ready.staging, foot)?, ran));
+        let manifest = finalize(&ready.staging, foot, ran.durability)?;
+        return Ok(Built::Published(manifest, ran));
     }
     let mut values = foot.problems.clone();
     values.extend(ran.problems.iter().map(Problem::to_value));

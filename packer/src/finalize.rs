@@ -2,13 +2,15 @@
 //!
 //! It may be ended at any instant and run again: what was moved stays moved.
 
+mod transfer;
+
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::Path;
 
 use tarflume_formats::dataset::read_manifest;
+use tarflume_formats::files;
 use tarflume_formats::plan::PlanFoot;
-use tarflume_formats::publish::{Published, rename_new, sync_folder, write_whole};
+use tarflume_formats::publish::{Durability, remove_if_there, sync_folder, write_whole};
 use tarflume_formats::record::ShardRecord;
 use tarflume_formats::shard::index_path;
 use tarflume_formats::{Index, Manifest};
@@ -30,28 +32,42 @@ pub struct Progress {
 }
 
 /// Asks every shard of the plan whether it is finished.
-pub fn progress(staging: &Staging, foot: &PlanFoot) -> Progress {
+///
+/// # Errors
+/// The operating system's refusal to say.
+pub fn progress(staging: &Staging, foot: &PlanFoot) -> Result<Progress, Failure> {
     let mut progress =
         Progress { total: foot.shards.len(), missing: Vec::new(), records: Vec::new() };
     for number in 0..foot.shards.len() {
-        match staging.finished(foot, number) {
+        match staging.finished(foot, number)? {
             Some(record) => progress.records.push(record),
             None => progress.missing.push(number),
         }
     }
-    progress
+    Ok(progress)
 }
 
 /// The manifest that was published here, if any.
 ///
 /// # Errors
-/// There is one, but it can't be read.
+/// There is one, but it can't be read; whether there is one can't be asked.
 pub fn published(staging: &Staging) -> Result<Option<Manifest>, Failure> {
     let path = staging.manifest_path();
-    if !path.exists() {
+    if !files::is_there(&path)? {
         return Ok(None);
     }
     Ok(Some(read_manifest(&path)?))
+}
+
+/// As [`published`], but `None` if the working folder holds the plan of another data set.
+///
+/// # Errors
+/// As [`published`]; the plan can't be read.
+pub fn settled(staging: &Staging) -> Result<Option<Manifest>, Failure> {
+    let Some(manifest) = published(staging)? else { return Ok(None) };
+    let plan = staging.plan_if_there()?;
+    let other = plan.is_some_and(|plan| manifest.plan.as_ref() != Some(&plan.foot().content));
+    Ok((!other).then_some(manifest))
 }
 
 /// True if JPEGs of this data set have no entry points, none of them: those of some kinds never have.
@@ -73,35 +89,89 @@ pub fn lacks_entry_points(staging: &Staging, manifest: &Manifest) -> Result<bool
 
 /// Publishes: moves shards out of the working folder, writes problems and manifest, sweeps.
 ///
+/// With [`Durability::Synced`], shards that an attempt did not sync are read and synced first.
+///
 /// # Errors
 /// Shards are missing (try again); a sidecar is not what its record says; a file of a shard's name
-/// stands in the way; the operating system's refusal.
-pub fn finalize(staging: &Staging, foot: &PlanFoot) -> Result<Manifest, Failure> {
-    let found = progress(staging, foot);
+/// stands in the way, or another data set; the operating system's refusal.
+pub fn finalize(
+    staging: &Staging,
+    foot: &PlanFoot,
+    durability: Durability,
+) -> Result<Manifest, Failure> {
+    if let Some(manifest) = published(staging)? {
+        if manifest.plan.as_ref() != Some(&foot.content) {
+            return Err(other_data_set(staging));
+        }
+        staging.remove()?;
+        return Ok(manifest);
+    }
+    let mut found = progress(staging, foot)?;
+    if durability == Durability::Synced {
+        found = secured(staging, found)?;
+    }
     if !found.missing.is_empty() {
         return Err(missing(staging, &found));
     }
-    let mut extensions: BTreeMap<String, u64> = BTreeMap::new();
-    let mut entries = Vec::with_capacity(found.records.len());
     let mut problems = foot.problems.clone();
+    problems.extend(found.records.iter().flat_map(|record| record.problems.iter().cloned()));
+    let manifest = move_all(staging, found.records, Some(foot.content.clone()))?;
+    staging.sweep()?; // before the manifest: once that stands, only the working folder is swept
+    write_problems(&staging.problems_path(), &problems)?;
+    write_whole(&staging.manifest_path(), &manifest.to_json())?;
+    staging.remove()?;
+    Ok(manifest)
+}
+
+/// Makes all finished shards survive a power cut; those that did not survive one are missing.
+fn secured(staging: &Staging, found: Progress) -> Result<Progress, Failure> {
+    let mut progress = Progress { records: Vec::with_capacity(found.records.len()), ..found };
     for record in found.records {
-        problems.extend(record.problems);
+        let number = record.shard as usize; // one of the plan's
+        match staging.secured(record)? {
+            Some(record) => progress.records.push(record),
+            None => progress.missing.push(number),
+        }
+    }
+    progress.missing.sort_unstable();
+    Ok(progress)
+}
+
+/// Moves shards to where readers look for them, and gives the manifest that lists them. Each was found
+/// there as its record says; empty ones are left out.
+///
+/// # Errors
+/// A shard is gone, or not what its record says; a file of its name stands in the way; the operating
+/// system's refusal.
+pub fn move_all(
+    staging: &Staging,
+    records: Vec<ShardRecord>,
+    plan: Option<String>,
+) -> Result<Manifest, Failure> {
+    let mut extensions: BTreeMap<String, u64> = BTreeMap::new();
+    let mut entries = Vec::with_capacity(records.len());
+    for record in records {
         if record.entry.samples == 0 {
             continue; // all of its samples were left out
         }
-        move_out(staging, &record.entry.name, &record.entry.index_blake3)?;
+        transfer::move_out(staging, &record.entry)?;
         for (ext, parts) in record.extensions {
             *extensions.entry(ext).or_insert(0) += parts;
         }
         entries.push(record.entry);
     }
     sync_folder(staging.out())?;
-    staging.sweep()?; // before the manifest: once that stands, nobody sweeps again
-    write_problems(&staging.problems_path(), &problems)?;
-    let manifest = Manifest::new(TOOL, Some(foot.content.clone()), extensions, entries);
-    write_whole(&staging.manifest_path(), &manifest.to_json())?;
-    staging.remove()?;
-    Ok(manifest)
+    for entry in &entries {
+        transfer::check(staging, entry)?;
+    }
+    Ok(Manifest::new(TOOL, plan, extensions, entries))
+}
+
+fn other_data_set(staging: &Staging) -> Failure {
+    Failure::usage(format!(
+        "{} holds another data set than the one that was planned; move that one away and finalize again",
+        staging.out().display()
+    ))
 }
 
 fn missing(staging: &Staging, found: &Progress) -> Failure {
@@ -116,46 +186,13 @@ fn missing(staging: &Staging, found: &Progress) -> Failure {
     ))
 }
 
-/// Moves one shard to where readers look for it: the tar first, the sidecar last.
-///
-/// # Errors
-/// As [`finalize`].
-pub fn move_out(staging: &Staging, name: &str, index_blake3: &str) -> Result<(), Failure> {
-    let (from, to) = (staging.shards().join(name), staging.out().join(name));
-    let index = if index_path(&from).exists() { index_path(&from) } else { index_path(&to) };
-    if Index::open(&index)?.digest().to_hex().as_str() != index_blake3 {
-        return Err(Failure::bad_data(format!(
-            "{}: the sidecar is not what its record says; remove {} and run again",
-            index.display(),
-            staging.record_path(name).display()
-        )));
-    }
-    for (from, to) in [(from.clone(), to.clone()), (index_path(&from), index_path(&to))] {
-        if !from.exists() {
-            continue; // moved by an earlier attempt
-        }
-        if rename_new(&from, &to)? == Published::AlreadyThere {
-            return Err(Failure::bad_data(format!(
-                "{} stands in the way of a shard of this data set; move it away and finalize again",
-                to.display()
-            )));
-        }
-    }
-    Ok(())
-}
-
 /// Writes `problems.jsonl`, one object a line; removes an old one if there is nothing to tell.
 ///
 /// # Errors
 /// The operating system's refusal.
 pub fn write_problems(path: &Path, problems: &[serde_json::Value]) -> Result<(), Failure> {
     if problems.is_empty() {
-        return match fs::remove_file(path) {
-            Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
-                Err(Failure::io(e, "remove the old list of problems", path))
-            }
-            _ => Ok(()),
-        };
+        return Ok(remove_if_there(path)?);
     }
     let mut lines = String::new();
     for problem in problems {

@@ -3,8 +3,10 @@
 
 use std::path::{Path, PathBuf};
 
+use tarflume_formats::files::{self, patiently};
 use tarflume_formats::plan::{PlanFoot, PlannedSample};
-use tarflume_formats::{Manifest, Plan, name};
+use tarflume_formats::publish::create_folders;
+use tarflume_formats::{Blame, Manifest, Plan, name};
 
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -103,7 +105,8 @@ pub fn prepare(request: &Request, counter: &ScanCounter) -> Result<Prepared, Fai
     pool.install(|| {
         let Request { roots, scan: options, stop, .. } = request;
         let scan = scan(roots, options, counter, stop).map_err(|(root, e)| {
-            Failure::io(e, "read the source folder", root).with_exit(Exit::Usage)
+            let exit = if Blame::of(&e).is_machine() { Exit::TryAgain } else { Exit::Usage };
+            Failure::io(e, "read the source folder", root).with_exit(exit)
         })?;
         if stop.requested() {
             return Err(Failure::interrupted());
@@ -113,21 +116,13 @@ pub fn prepare(request: &Request, counter: &ScanCounter) -> Result<Prepared, Fai
 }
 
 fn check_folders(request: &Request) -> Result<(), Failure> {
-    // What does not exist yet (the output folder, as a rule) lies where its parent does.
-    let real = |path: &Path| {
-        let path = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
-        let found = path
-            .ancestors()
-            .find_map(|a| Some((a.canonicalize().ok()?, path.strip_prefix(a).ok()?)));
-        found.map_or_else(|| path.clone(), |(above, rest)| above.join(rest))
-    };
-    let out = real(&request.out);
+    let out = real(&request.out)?;
     for root in &request.roots {
-        if !root.is_dir() {
+        if !files::is_folder(root)? {
             let text = format!("{} is no folder; SRC must be one", root.display());
             return Err(Failure::usage(text));
         }
-        if out.starts_with(real(root)) {
+        if out.starts_with(real(root)?) {
             return Err(Failure::usage(format!(
                 "the output folder {} lies inside the source {}; choose one outside",
                 request.out.display(),
@@ -136,6 +131,25 @@ fn check_folders(request: &Request) -> Result<(), Failure> {
         }
     }
     Ok(())
+}
+
+/// The path without links. What does not exist yet (the output folder, as a rule) lies where its parent
+/// does.
+fn real(path: &Path) -> Result<PathBuf, Failure> {
+    use std::io::ErrorKind as K;
+    let refused = |e| Failure::io(e, "find", path);
+    let path = std::path::absolute(path).map_err(refused)?;
+    for above in path.ancestors() {
+        match patiently(|| above.canonicalize()) {
+            Ok(found) => {
+                // `strip_prefix` of an ancestor does not fail.
+                return Ok(found.join(path.strip_prefix(above).unwrap_or(Path::new(""))));
+            }
+            Err(e) if matches!(e.kind(), K::NotFound | K::NotADirectory) => {}
+            Err(e) => return Err(Failure::io(e, "find", above)),
+        }
+    }
+    Ok(path)
 }
 
 fn plan(request: &Request, staging: &Staging, scan: &Scan) -> Result<Prepared, Failure> {
@@ -154,8 +168,7 @@ fn plan(request: &Request, staging: &Staging, scan: &Scan) -> Result<Prepared, F
         if published(staging)?.is_some() {
             return Err(other_data_set(request)); // whose list of problems stays
         }
-        std::fs::create_dir_all(&request.out)
-            .map_err(|e| Failure::io(e, "create the folder", &request.out))?;
+        create_folders(&request.out)?;
         write_problems(&staging.problems_path(), &values)?;
         return Ok(Prepared::Refused(scanned));
     }
@@ -226,11 +239,11 @@ fn same_as_published(
     foot: &PlanFoot,
     newest: i64,
 ) -> Result<Prepared, Failure> {
-    staging.remove()?; // an attempt that was ended after it had published may have left it
+    staging.remove_published(&manifest)?; // an attempt that was ended after it had published
     if manifest.plan.as_deref() != Some(&foot.content) {
         return Err(other_data_set(request));
     }
-    if newest > published_at(staging) {
+    if newest > published_at(staging)? {
         return Err(Failure::usage(format!(
             "a file of the source was modified after the data set in {} was published; choose \
              another folder, or remove that one first",
@@ -243,11 +256,10 @@ fn same_as_published(
 }
 
 /// When the manifest was written, in nanoseconds since 1970.
-fn published_at(staging: &Staging) -> i64 {
+fn published_at(staging: &Staging) -> Result<i64, Failure> {
     use std::os::unix::fs::MetadataExt;
-    std::fs::metadata(staging.manifest_path()).map_or(i64::MIN, |m| {
-        m.mtime().saturating_mul(1_000_000_000).saturating_add(m.mtime_nsec())
-    })
+    let found = files::metadata(&staging.manifest_path(), "look at")?;
+    Ok(found.mtime().saturating_mul(1_000_000_000).saturating_add(found.mtime_nsec()))
 }
 
 fn other_data_set(request: &Request) -> Failure {
@@ -264,16 +276,18 @@ fn keep_earlier(request: &Request, staging: &Staging, new: &Plan) -> Result<bool
         staging.clear()?;
         return Ok(false);
     }
-    if !staging.plan_path().exists() {
-        return Ok(false);
-    }
-    let Ok(old) = staging.plan() else {
-        // A damaged plan names no shard; what was packed by it can't be trusted.
-        staging.clear()?;
-        return Ok(false);
+    let old = match staging.plan_if_there() {
+        Ok(Some(old)) => old,
+        Ok(None) => return Ok(false),
+        Err(error) if error.blame().is_machine() => return Err(error.into()),
+        Err(_) => {
+            // A damaged plan names no shard; what was packed by it can't be trusted.
+            staging.clear()?;
+            return Ok(false);
+        }
     };
     let Some(difference) = difference(&old, new)? else { return Ok(true) };
-    let progress = crate::finalize::progress(staging, old.foot());
+    let progress = crate::finalize::progress(staging, old.foot())?;
     Err(Failure::usage(format!(
         "{} holds an unfinished pack ({} of {} shards) that can't be gone on with: {difference}; \
          say --fresh to forget it, or undo the change",
@@ -349,12 +363,17 @@ fn changed_sample(old: &Plan, new: &Plan, shard: usize) -> Result<String, Failur
 
 /// A file that bears a shard's name already, and is not of this data set.
 fn check_in_the_way(request: &Request, foot: &PlanFoot, resumed: bool) -> Result<(), Failure> {
-    let in_the_way = foot.shards.iter().map(|s| request.out.join(&s.name)).find(|p| p.exists());
-    match in_the_way {
-        Some(path) if !resumed => Err(Failure::usage(format!(
-            "{} is there already and belongs to no data set of pack; choose another folder or --prefix",
-            path.display()
-        ))),
-        _ => Ok(()),
+    if resumed {
+        return Ok(()); // it may be half published; `finalize` compares what stands there
     }
+    for shard in &foot.shards {
+        let path = request.out.join(&shard.name);
+        if files::is_there(&path)? {
+            return Err(Failure::usage(format!(
+                "{} is there already and belongs to no data set of pack; choose another folder or --prefix",
+                path.display()
+            )));
+        }
+    }
+    Ok(())
 }

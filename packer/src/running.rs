@@ -17,7 +17,7 @@ use std::sync::{Mutex, PoisonError};
 use tarflume_formats::plan::PlannedSample;
 use tarflume_formats::publish::write_as;
 use tarflume_formats::record::ShardRecord;
-use tarflume_formats::shard::WrittenShard;
+use tarflume_formats::shard::{Durability, WrittenShard};
 use tarflume_formats::{Plan, ShardWriter};
 
 use self::ahead::Ahead;
@@ -43,8 +43,10 @@ pub struct RunCounter {
 }
 
 /// What a run came to.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Ran {
+    /// Whether its shards survive a power cut.
+    pub durability: Durability,
     /// Shards packed now.
     pub packed: u64,
     /// Shards that were finished before.
@@ -118,7 +120,8 @@ pub fn run(
     }
     let mut results = job.results.into_inner().unwrap_or_else(PoisonError::into_inner);
     results.sort_by_key(|(number, ..)| *number);
-    let mut ran = Ran::default();
+    let durability = options.durability;
+    let mut ran = Ran { durability, packed: 0, skipped: 0, problems: Vec::new(), refused: 0 };
     for (_, outcome, problems) in results {
         match outcome {
             Outcome::Skipped => ran.skipped += 1,
@@ -163,7 +166,7 @@ impl Job<'_> {
     fn pack(&self, number: usize, send: &SyncSender<Finished>) -> Result<(), Failure> {
         let foot = self.plan.foot();
         let shard = &foot.shards[number];
-        if let Some(record) = self.staging.finished(foot, number) {
+        if let Some(record) = self.finished(number)? {
             self.counter.bytes.fetch_add(shard.source_bytes, Ordering::Relaxed);
             self.counter.samples.fetch_add(record.entry.samples, Ordering::Relaxed);
             let problems = record.problems.into_iter();
@@ -214,6 +217,17 @@ impl Job<'_> {
         Ok(())
     }
 
+    /// The record of a shard that needs not be packed again.
+    fn finished(&self, number: usize) -> Result<Option<ShardRecord>, Failure> {
+        let record = self.staging.finished(self.plan.foot(), number)?;
+        match record {
+            Some(record) if self.options.durability == Durability::Synced => {
+                Ok(self.staging.secured(record)?)
+            }
+            record => Ok(record),
+        }
+    }
+
     /// A sample of so many bytes is packed.
     fn count(&self, bytes: u64) {
         self.counter.bytes.fetch_add(bytes, Ordering::Relaxed);
@@ -252,6 +266,7 @@ impl Job<'_> {
             shard: number as u64,
             entry,
             entry_points: foot.entry_points,
+            unsynced: self.options.durability == Durability::Cached,
             extensions,
             problems: problems.iter().map(Problem::to_value).collect(),
         };

@@ -12,19 +12,27 @@
 //! Readers of OUT see no shard before the data set is whole. Only `finalize` and a fresh start
 //! remove anything here.
 
-use std::fs::{self, File};
-use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+mod leftovers;
+mod lock;
 
-use rustix::fs::FlockOperation;
-use tarflume_formats::manifest;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use tarflume_formats::files::{self, patiently};
+use tarflume_formats::manifest::{self, hex_digest};
 use tarflume_formats::plan::PlanFoot;
-use tarflume_formats::publish::{TEMP_SUFFIX, write_whole};
+use tarflume_formats::publish::{
+    create_folders, folder_of, remove_if_there, sync_file, sync_folder, write_whole,
+};
 use tarflume_formats::record::ShardRecord;
-use tarflume_formats::shard::index_path;
-use tarflume_formats::{Index, Plan, Result};
+use tarflume_formats::shard::{has_bytes, index_path};
+use tarflume_formats::{Error, ErrorKind, Index, Manifest, Plan, Result};
 
 use crate::failure::Failure;
+
+pub use lock::Lock;
 
 /// The working folder of one output folder.
 #[derive(Debug, Clone)]
@@ -32,10 +40,6 @@ pub struct Staging {
     out: PathBuf,
     root: PathBuf,
 }
-
-/// Held while a command may replace the plan or publish.
-#[derive(Debug)]
-pub struct Lock(#[expect(dead_code, reason = "the lock is the open file")] Option<File>);
 
 impl Staging {
     /// The working folder of `out`; nothing is created.
@@ -78,8 +82,7 @@ impl Staging {
     /// # Errors
     /// The operating system's refusal.
     pub fn create(&self) -> Result<(), Failure> {
-        let shards = self.shards();
-        fs::create_dir_all(&shards).map_err(|e| Failure::io(e, "create the folder", &shards))
+        Ok(create_folders(&self.shards())?)
     }
 
     /// Makes sure that no other command plans or publishes here.
@@ -88,16 +91,30 @@ impl Staging {
     /// Another one does.
     pub fn lock(&self) -> Result<Lock, Failure> {
         self.create()?;
-        let path = self.root.join("lock");
-        let file = File::create(&path).map_err(|e| Failure::io(e, "create", &path))?;
-        match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => Ok(Lock(Some(file))),
-            Err(rustix::io::Errno::WOULDBLOCK) => Err(Failure::try_again(format!(
+        Lock::take(&self.root.join("lock"))?.ok_or_else(|| {
+            Failure::try_again(format!(
                 "another pack is at work in {}; wait for it, or choose another folder",
                 self.out.display()
-            ))),
-            // Some network file systems know no locks; names and renames keep attempts apart.
-            Err(_) => Ok(Lock(None)),
+            ))
+        })
+    }
+
+    /// True if there is a plan.
+    ///
+    /// # Errors
+    /// The operating system's refusal to say.
+    pub fn has_plan(&self) -> Result<bool, Failure> {
+        Ok(files::is_there(&self.plan_path())?)
+    }
+
+    /// Opens the plan; `None` if there is none.
+    ///
+    /// # Errors
+    /// It can't be read, or is damaged.
+    pub fn plan_if_there(&self) -> Result<Option<Plan>> {
+        match Plan::open(&self.plan_path()) {
+            Err(error) if is_missing(&error) => Ok(None),
+            plan => plan.map(Some),
         }
     }
 
@@ -106,15 +123,13 @@ impl Staging {
     /// # Errors
     /// There is none, or it is damaged.
     pub fn plan(&self) -> Result<Plan, Failure> {
-        let path = self.plan_path();
-        if !path.exists() {
-            return Err(Failure::usage(format!(
+        self.plan_if_there()?.ok_or_else(|| {
+            Failure::usage(format!(
                 "there is no plan in {}; make one with `pack plan SRC -o {}`",
                 self.out.display(),
                 self.out.display()
-            )));
-        }
-        Ok(Plan::open(&path)?)
+            ))
+        })
     }
 
     /// Notes what is done about problems.
@@ -125,9 +140,17 @@ impl Staging {
         write_whole(&self.root.join("policy"), word.as_bytes())
     }
 
-    /// What is done about problems, as noted.
-    pub fn policy(&self) -> Option<String> {
-        fs::read_to_string(self.root.join("policy")).ok()
+    /// What is done about problems, if it was noted.
+    ///
+    /// # Errors
+    /// The operating system's refusal to read it.
+    pub fn policy(&self) -> Result<Option<String>> {
+        let path = self.root.join("policy");
+        match files::read_whole(&path, "read") {
+            Ok(word) => Ok(Some(String::from_utf8_lossy(&word).into_owned())),
+            Err(error) if is_missing(&error) => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
     /// Where the record of the shard called `name` stands.
@@ -135,100 +158,151 @@ impl Staging {
         self.shards().join(format!("{name}.record"))
     }
 
+    /// The record of the shard called `name`; `None` if there is none, or it is damaged.
+    fn record(&self, name: &str) -> Result<Option<ShardRecord>> {
+        let path = self.record_path(name);
+        let bytes = unless_refused(files::read_whole(&path, "read"))?;
+        Ok(bytes.and_then(|bytes| ShardRecord::from_json(&bytes).ok()))
+    }
+
     /// The record of a shard of the plan that is finished and whole; `None` if it must be packed (again).
     ///
     /// Asked are: plan, whether it has entry points, name, lengths, and that the sidecar belongs to a tar of that length.
-    pub fn finished(&self, plan: &PlanFoot, number: usize) -> Option<ShardRecord> {
-        let shard = plan.shards.get(number)?;
-        let bytes = fs::read(self.record_path(&shard.name)).ok()?;
-        let record = ShardRecord::from_json(&bytes).ok()?;
+    ///
+    /// # Errors
+    /// The operating system's refusal to say.
+    pub fn finished(&self, plan: &PlanFoot, number: usize) -> Result<Option<ShardRecord>> {
+        let Some(shard) = plan.shards.get(number) else { return Ok(None) };
+        let Some(record) = self.record(&shard.name)? else { return Ok(None) };
         let entry = &record.entry;
         let same_plan = record.plan == plan.content && record.entry_points == plan.entry_points;
         if !same_plan || record.shard != number as u64 || entry.name != shard.name {
-            return None;
+            return Ok(None);
         }
-        // `finalize` may have been ended while it moved shards out.
-        let in_place = |folder: &Path| {
-            let tar = folder.join(&entry.name);
-            let index = Index::open(&index_path(&tar)).ok()?;
-            let length = fs::metadata(&tar).ok()?.len();
-            let whole = length == entry.bytes
-                && index.tar().length == length
-                && index.samples() == entry.samples
-                && index.length() == entry.index_bytes
-                && index.tar().digest.map(|d| d.to_hex().to_string()) == entry.blake3;
-            whole.then_some(())
+        let tar = self.place(&entry.name, |tar| {
+            Ok(unless_refused(files::metadata(tar, "look at"))?
+                .is_some_and(|found| found.len() == entry.bytes))
+        })?;
+        let index = self.place(&entry.name, |tar| {
+            let index = unless_refused(Index::open(&index_path(tar)))?;
+            Ok(index.is_some_and(|index| {
+                index.tar().length == entry.bytes
+                    && index.samples() == entry.samples
+                    && index.length() == entry.index_bytes
+                    && index.tar().digest.map(|d| d.to_hex().to_string()) == entry.blake3
+            }))
+        })?;
+        Ok((tar.is_some() && index.is_some()).then_some(record))
+    }
+
+    /// Where the shard called `name` stands so that it `fits`: in the working folder or, since `finalize`
+    /// may have been ended while it moved shards out, in the output folder.
+    fn place(
+        &self,
+        name: &str,
+        mut fits: impl FnMut(&Path) -> Result<bool>,
+    ) -> Result<Option<PathBuf>> {
+        for folder in [self.shards(), self.out.clone()] {
+            let path = folder.join(name);
+            if fits(&path)? {
+                return Ok(Some(path));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Makes a finished shard survive a power cut. One that was left to the operating system is read
+    /// whole, since a power cut may have come; `None` if it was spoiled.
+    ///
+    /// # Errors
+    /// The operating system's refusal.
+    pub fn secured(&self, mut record: ShardRecord) -> Result<Option<ShardRecord>> {
+        if !record.unsynced {
+            return Ok(Some(record));
+        }
+        let entry = &record.entry;
+        let (Some(digest), index_digest) = (entry.digest()?, hex_digest(&entry.index_blake3)?)
+        else {
+            return Ok(None);
         };
-        let half_moved = || {
-            let tar = self.out.join(&entry.name);
-            let moved = fs::metadata(tar).is_ok_and(|m| m.len() == entry.bytes);
-            moved && index_path(&self.shards().join(&entry.name)).exists()
+        let tar = self.place(&entry.name, |tar| has_bytes(tar, entry.bytes, &digest))?;
+        let index = self.place(&entry.name, |tar| {
+            has_bytes(&index_path(tar), entry.index_bytes, &index_digest)
+        })?;
+        let (Some(tar), Some(index)) = (tar, index.map(|tar| index_path(&tar))) else {
+            return Ok(None);
         };
-        let whole = in_place(&self.shards()).or_else(|| in_place(&self.out)).is_some();
-        (whole || half_moved()).then_some(record)
+        for path in [tar, index] {
+            sync_file(&path)?;
+            sync_folder(folder_of(&path))?;
+        }
+        record.unsynced = false;
+        write_whole(&self.record_path(&record.entry.name), &record.to_json())?;
+        Ok(Some(record))
     }
 
     /// Temporary files in the working folder, with their age.
-    pub fn temporaries(&self) -> Vec<(PathBuf, Duration)> {
-        let mut found = Vec::new();
-        for folder in [&self.root, &self.shards()] {
-            let Ok(entries) = fs::read_dir(folder) else { continue };
-            for entry in entries.flatten() {
-                let is_temp = entry.file_name().to_string_lossy().ends_with(TEMP_SUFFIX);
-                let modified = entry.metadata().and_then(|m| m.modified());
-                if let (true, Ok(modified)) = (is_temp, modified) {
-                    let age = SystemTime::now().duration_since(modified).unwrap_or_default();
-                    found.push((entry.path(), age));
-                }
-            }
-        }
-        found
+    ///
+    /// # Errors
+    /// The operating system's refusal.
+    pub fn temporaries(&self) -> Result<Vec<(PathBuf, Duration)>, Failure> {
+        let mut found = leftovers::temporaries(&self.root)?;
+        found.extend(leftovers::temporaries(&self.shards())?);
+        Ok(found)
     }
 
     /// Removes what attempts that were killed left under temporary names outside the working folder:
-    /// of the manifest, of the list of problems, of the reasons beside quarantined files.
+    /// of the manifest, of the list of problems, of quarantined files and their reasons. Makes the
+    /// output folder's name, and all names in the quarantine, survive a power cut.
     ///
     /// # Errors
     /// The operating system's refusal.
     pub fn sweep(&self) -> Result<(), Failure> {
         let lists = [manifest::FILE_NAME, "problems.jsonl"].map(|name| format!(".{name}."));
-        sweep_folder(&self.out, &|name| lists.iter().any(|list| name.starts_with(list)), false)?;
-        sweep_folder(&self.quarantine(), &|name| name.contains(".reason.json."), true)
+        leftovers::sweep(&self.out, &|name| lists.iter().any(|list| name.starts_with(list)))?;
+        leftovers::settle(&self.quarantine())?;
+        Ok(sync_folder(folder_of(&self.out))?)
     }
 
     /// Removes what an earlier attempt left, but not the plan that is being written, nor the lock.
     ///
-    /// It may have been ended while it published: a shard whose record lies in the working folder is
-    /// its own, wherever it stands, as long as no manifest names it.
+    /// It may have been ended while it published: a file in the output folder is its own if a record in
+    /// the working folder says so, byte for byte, as long as no manifest names it.
     ///
     /// # Errors
     /// The operating system's refusal.
     pub fn clear(&self) -> Result<(), Failure> {
         let shards = self.shards();
-        let refused = |e| Failure::io(e, "remove", &shards);
-        for entry in fs::read_dir(&shards).map_err(refused)?.flatten() {
+        for entry in leftovers::entries(&shards)? {
             let name = entry.file_name();
             let Some(tar) = name.to_str().and_then(|name| name.strip_suffix(".record")) else {
                 continue;
             };
-            let moved = self.out().join(tar);
-            for path in [index_path(&moved), moved] {
-                match fs::remove_file(&path) {
-                    Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
-                        return Err(Failure::io(e, "remove", &path));
-                    }
-                    _ => {}
+            if let Some(ShardRecord { entry, .. }) = self.record(tar)?
+                && entry.name == tar
+            {
+                let moved = self.out.join(tar);
+                let index = hex_digest(&entry.index_blake3)?;
+                if has_bytes(&index_path(&moved), entry.index_bytes, &index)? {
+                    remove_if_there(&index_path(&moved))?;
+                }
+                if let Some(digest) = entry.digest()?
+                    && has_bytes(&moved, entry.bytes, &digest)?
+                {
+                    remove_if_there(&moved)?;
                 }
             }
         }
-        fs::remove_dir_all(&shards).map_err(refused)?;
+        remove_all(&shards)?;
         self.create()
     }
 
     /// True if something was packed here and is not published: a plan, or a shard.
-    pub fn is_begun(&self) -> bool {
-        let shards = fs::read_dir(self.shards()).ok();
-        self.plan_path().exists() || shards.is_some_and(|mut found| found.next().is_some())
+    ///
+    /// # Errors
+    /// The operating system's refusal to say.
+    pub fn is_begun(&self) -> Result<bool, Failure> {
+        Ok(self.has_plan()? || !leftovers::entries(&self.shards())?.is_empty())
     }
 
     /// Removes the plan, if there is one.
@@ -236,12 +310,7 @@ impl Staging {
     /// # Errors
     /// The operating system's refusal.
     pub fn forget_plan(&self) -> Result<(), Failure> {
-        match fs::remove_file(self.plan_path()) {
-            Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
-                Err(Failure::io(e, "remove", self.plan_path()))
-            }
-            _ => Ok(()),
-        }
+        Ok(remove_if_there(&self.plan_path())?)
     }
 
     /// Removes the working folder and all in it.
@@ -249,33 +318,56 @@ impl Staging {
     /// # Errors
     /// The operating system's refusal.
     pub fn remove(&self) -> Result<(), Failure> {
-        match fs::remove_dir_all(&self.root) {
-            Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
-                Err(Failure::io(e, "remove the working folder", &self.root))
-            }
-            _ => Ok(()),
+        remove_all(&self.root)
+    }
+
+    /// Removes the working folder that an attempt left which was ended after it had published
+    /// `manifest`. One that holds the plan of another data set stays. The caller holds the lock.
+    ///
+    /// # Errors
+    /// The operating system's refusal.
+    pub fn remove_published(&self, manifest: &Manifest) -> Result<(), Failure> {
+        match self.plan_if_there() {
+            Ok(Some(plan)) if manifest.plan.as_ref() != Some(&plan.foot().content) => Ok(()),
+            Err(error) if error.kind() == ErrorKind::Io => Err(error.into()),
+            _ => self.remove(),
         }
+    }
+
+    /// As [`Staging::remove_published`], if no other command is at work here.
+    ///
+    /// # Errors
+    /// The operating system's refusal.
+    pub fn sweep_published(&self, manifest: &Manifest) -> Result<(), Failure> {
+        if !files::is_there(&self.root)? {
+            return Ok(());
+        }
+        let Some(_lock) = Lock::take(&self.root.join("lock"))? else { return Ok(()) };
+        self.remove_published(manifest)
     }
 }
 
-/// Removes temporary files of `folder` whose names are `ours`.
-fn sweep_folder(folder: &Path, ours: &dyn Fn(&str) -> bool, deep: bool) -> Result<(), Failure> {
-    let Ok(entries) = fs::read_dir(folder) else { return Ok(()) };
-    for entry in entries.flatten() {
-        let name = entry.file_name();
-        let name = name.to_string_lossy();
-        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-            if deep {
-                sweep_folder(&entry.path(), ours, deep)?;
-            }
-        } else if name.starts_with('.') && name.ends_with(TEMP_SUFFIX) && ours(&name) {
-            match fs::remove_file(entry.path()) {
-                Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
-                    return Err(Failure::io(e, "remove", entry.path()));
-                }
-                _ => {}
-            }
+/// Removes a folder and all in it, if it is there.
+fn remove_all(folder: &Path) -> Result<(), Failure> {
+    match patiently(|| fs::remove_dir_all(folder)) {
+        Err(e) if e.kind() != io::ErrorKind::NotFound => {
+            Err(Failure::io(e, "remove the working folder", folder))
         }
+        _ => Ok(()),
     }
-    Ok(())
+}
+
+/// True if the error says that there is no such file.
+fn is_missing(error: &Error) -> bool {
+    use io::ErrorKind as K;
+    error.io_error().is_some_and(|e| matches!(e.kind(), K::NotFound | K::NotADirectory))
+}
+
+/// `None` for what is not there, or is damaged; what the operating system does not say is an error.
+fn unless_refused<T>(result: Result<T>) -> Result<Option<T>> {
+    match result {
+        Ok(found) => Ok(Some(found)),
+        Err(error) if error.kind() == ErrorKind::Io && !is_missing(&error) => Err(error),
+        Err(_) => Ok(None),
+    }
 }

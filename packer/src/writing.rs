@@ -5,11 +5,11 @@
 
 mod keys;
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;
 
-use tarflume_formats::publish::{sync_folder, write_as, write_whole};
+use tarflume_formats::files;
+use tarflume_formats::publish::{write_as, write_whole};
 use tarflume_formats::record::ShardRecord;
 use tarflume_formats::shard::{Durability, ShardWriter, WrittenShard};
 use tarflume_formats::{Manifest, name, tar};
@@ -17,8 +17,8 @@ use tarflume_formats::{Manifest, name, tar};
 use self::keys::Keys;
 use crate::check::{CheckLevel, Content, Dimensions, Tray};
 use crate::failure::Failure;
-use crate::finalize::{move_out, published};
-use crate::planning::{TOOL, shard_name};
+use crate::finalize::{move_all, published};
+use crate::planning::shard_name;
 use crate::problem::{Problem, ProblemKind};
 use crate::request::{SHARD_SIZE, check_prefix};
 use crate::scan::rules::NameRules;
@@ -137,14 +137,14 @@ impl DatasetWriter {
         if options.fresh {
             staging.clear()?;
             staging.forget_plan()?;
-        } else if staging.is_begun() {
+        } else if staging.is_begun()? {
             return Err(Failure::usage(format!(
                 "{} holds an unfinished data set; say --fresh to forget it, or choose another folder",
                 there()
             )));
         }
         let first = out.join(shard_name(&options.prefix, 0));
-        if first.exists() {
+        if files::is_there(&first)? {
             return Err(Failure::usage(format!(
                 "{} is there already and belongs to no data set; choose another folder or --prefix",
                 first.display()
@@ -255,17 +255,8 @@ impl DatasetWriter {
             let text = format!("no sample was written to {}", self.staging.out().display());
             return Err(Failure::usage(text));
         }
-        let mut extensions: BTreeMap<String, u64> = BTreeMap::new();
-        let mut entries = Vec::with_capacity(self.records.len());
-        for record in std::mem::take(&mut self.records) {
-            move_out(&self.staging, &record.entry.name, &record.entry.index_blake3)?;
-            for (ext, parts) in record.extensions {
-                *extensions.entry(ext).or_insert(0) += parts;
-            }
-            entries.push(record.entry);
-        }
-        sync_folder(self.staging.out())?;
-        let manifest = Manifest::new(TOOL, None, extensions, entries);
+        let manifest = move_all(&self.staging, std::mem::take(&mut self.records), None)?;
+        self.staging.sweep()?;
         write_whole(&self.staging.manifest_path(), &manifest.to_json())?;
         self.staging.remove()?;
         Ok(manifest)
@@ -304,6 +295,7 @@ fn publish(
         shard: number,
         entry,
         entry_points: options.entry_points,
+        unsynced: options.durability == Durability::Cached,
         extensions,
         problems: Vec::new(),
     };

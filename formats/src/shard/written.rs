@@ -9,9 +9,12 @@ use std::path::{Path, PathBuf};
 
 use crate::checksum::Digest;
 use crate::error::{Error, Result};
+use crate::files::{self, patiently};
 use crate::index::TarFacts;
 use crate::manifest::ShardEntry;
-use crate::publish::{Durability, Published, TempFile, folder_of, rename_new, sync_folder};
+use crate::publish::{
+    Durability, Published, TempFile, folder_of, remove_if_there, rename_new, sync_file, sync_folder,
+};
 
 /// Extension of a sidecar's file name.
 pub const INDEX_EXTENSION: &str = "index";
@@ -59,6 +62,9 @@ impl WrittenShard {
         let index_target = index_path(&target);
         if self.same_bytes(&target)? {
             drop(self.temp);
+            if durability == Durability::Synced {
+                sync_file(&target)?; // an attempt that did not sync may have written it
+            }
         } else {
             // An index that exists means a whole shard: never that of another tar.
             remove_if_there(&index_target)?;
@@ -87,20 +93,21 @@ impl WrittenShard {
     }
 
     fn same_bytes(&self, target: &Path) -> Result<bool> {
-        match fs::metadata(target) {
-            Ok(found) if found.len() == self.facts.length => {
-                let digest = digest_of(target)?;
-                Ok(Some(digest) == self.facts.digest)
-            }
-            _ => Ok(false),
-        }
+        let digest = self.facts.digest.as_ref();
+        digest.map_or(Ok(false), |digest| has_bytes(target, self.facts.length, digest))
     }
 }
 
-fn remove_if_there(path: &Path) -> Result<()> {
-    match fs::remove_file(path) {
-        Err(e) if e.kind() != io::ErrorKind::NotFound => Err(Error::io(e, "remove", path)),
-        _ => Ok(()),
+/// True if a regular file of this length and digest stands at `path`; a link to one is none.
+///
+/// # Errors
+/// The operating system's refusal to say.
+pub fn has_bytes(path: &Path, length: u64, digest: &Digest) -> Result<bool> {
+    match patiently(|| fs::symlink_metadata(path)) {
+        Ok(found) if found.is_file() && found.len() == length => Ok(digest_of(path)? == *digest),
+        Ok(_) => Ok(false),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(e) => Err(Error::io(e, "look at", path)),
     }
 }
 
@@ -110,7 +117,7 @@ fn remove_if_there(path: &Path) -> Result<()> {
 /// The operating system's refusal to read it.
 pub fn digest_of(path: &Path) -> Result<Digest> {
     let mut hasher = blake3::Hasher::new();
-    let file = fs::File::open(path).map_err(|e| Error::io(e, "open", path))?;
-    hasher.update_reader(file).map_err(|e| Error::io(e, "read", path))?;
+    let (file, _) = files::open(path)?;
+    hasher.update_reader(files::Patient(&file)).map_err(|e| Error::io(e, "read", path))?;
     Ok(hasher.finalize())
 }

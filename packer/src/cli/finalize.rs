@@ -2,11 +2,13 @@
 
 use std::path::PathBuf;
 
+use tarflume_formats::shard::Durability;
+
 use super::source_args::ShowArgs;
 use super::summary;
 use crate::exit::Exit;
 use crate::failure::Outcome;
-use crate::finalize::{finalize, published};
+use crate::finalize::{finalize, settled};
 use crate::interrupt;
 use crate::staging::Staging;
 
@@ -25,15 +27,14 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args) -> Outcome {
     let _ = interrupt::listen();
     let staging = Staging::of(&args.out);
-    if !staging.plan_path().exists()
-        && let Some(manifest) = published(&staging)?
-    {
+    if let Some(manifest) = settled(&staging)? {
+        staging.sweep_published(&manifest)?; // an attempt may have been ended after it had published
         summary::already_published(&args.out, &manifest, args.show);
         return Ok(Exit::Done);
     }
     let plan = staging.plan()?; // before the lock, which would create the folder
     let _lock = staging.lock()?;
-    let manifest = finalize(&staging, plan.foot())?;
+    let manifest = finalize(&staging, plan.foot(), Durability::Synced)?;
     summary::finalized(&args.out, &manifest, args.show);
     Ok(Exit::Done)
 }

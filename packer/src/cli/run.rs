@@ -72,16 +72,14 @@ fn parse_range(text: &str) -> Result<(usize, usize), String> {
 pub(super) fn run(args: &Args) -> Outcome {
     let _ = interrupt::listen();
     let staging = Staging::of(&args.out);
-    if !staging.plan_path().exists()
-        && let Some(manifest) = finalize::published(&staging)?
-    {
+    if let Some(manifest) = finalize::settled(&staging)? {
         summary::already_published(&args.out, &manifest, args.show);
         return Ok(Exit::Done);
     }
     let plan = staging.plan()?;
     let foot = plan.foot();
     let shards = args.chosen(foot.shards.len())?;
-    let noted = staging.policy().and_then(|word| Policy::parse(word.trim()));
+    let noted = staging.policy()?.and_then(|word| Policy::parse(word.trim()));
     let policy = args.on_problem.or(noted).unwrap_or(Policy::Fail);
     let roots = match args.source.as_slice() {
         [] => foot.roots.iter().map(PathBuf::from).collect(),
@@ -91,7 +89,7 @@ pub(super) fn run(args: &Args) -> Outcome {
     let ran = packing::run_shown(&plan, &staging, &shards, &options, args.show);
     let ran = match ran {
         // Somebody else finished every shard and published while this attempt was at work.
-        Err(failure) if failure.exit == Exit::TryAgain && !staging.plan_path().exists() => {
+        Err(failure) if failure.exit == Exit::TryAgain && !staging.has_plan()? => {
             match finalize::published(&staging)? {
                 Some(manifest) if manifest.plan.as_deref() == Some(&foot.content) => {
                     summary::already_published(&args.out, &manifest, args.show);

@@ -22,9 +22,7 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args) -> Outcome {
     let staging = Staging::of(&args.out);
-    if !staging.plan_path().exists()
-        && let Some(manifest) = finalize::published(&staging)?
-    {
+    if let Some(manifest) = finalize::settled(&staging)? {
         match args.format {
             Format::Text => println!(
                 "published: {}, {}",
@@ -41,7 +39,7 @@ pub(super) fn run(args: &Args) -> Outcome {
     }
     let plan = staging.plan()?;
     let foot = plan.foot();
-    let found = finalize::progress(&staging, foot);
+    let found = finalize::progress(&staging, foot)?;
     let problems: usize = found.records.iter().map(|r| r.problems.len()).sum();
     match args.format {
         Format::Text => {
@@ -56,7 +54,7 @@ pub(super) fn run(args: &Args) -> Outcome {
             if !found.missing.is_empty() {
                 println!("missing: {}", ranges(&found.missing));
             }
-            for (path, age) in staging.temporaries() {
+            for (path, age) in staging.temporaries()? {
                 println!("under way or left behind, {} s old: {}", age.as_secs(), path.display());
             }
             if found.missing.is_empty() {

@@ -1,0 +1,71 @@
+//! What attempts that were killed leave under temporary names.
+
+use std::fs::{self, DirEntry};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use tarflume_formats::files::patiently;
+use tarflume_formats::publish::{is_temporary, remove_if_there, sync_folder};
+
+use crate::failure::Failure;
+
+/// The entries of `folder`; none if there is no such folder.
+pub(super) fn entries(folder: &Path) -> Result<Vec<DirEntry>, Failure> {
+    let refused = |e| Failure::io(e, "read the folder", folder);
+    match patiently(|| fs::read_dir(folder)) {
+        Ok(entries) => entries.collect::<io::Result<Vec<_>>>().map_err(refused),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        Err(e) => Err(refused(e)),
+    }
+}
+
+/// Temporary files of `folder`, with their age.
+pub(super) fn temporaries(folder: &Path) -> Result<Vec<(PathBuf, Duration)>, Failure> {
+    let mut found = Vec::new();
+    for entry in entries(folder)? {
+        if !is_temporary(&entry.file_name().to_string_lossy()) {
+            continue;
+        }
+        match patiently(|| entry.metadata()?.modified()) {
+            Ok(modified) => {
+                let age = SystemTime::now().duration_since(modified).unwrap_or_default();
+                found.push((entry.path(), age));
+            }
+            // It got its final name meanwhile.
+            Err(e) if e.kind() == io::ErrorKind::NotFound => {}
+            Err(e) => return Err(Failure::io(e, "look at", entry.path())),
+        }
+    }
+    Ok(found)
+}
+
+/// Removes temporary files of `folder` whose names are `ours`.
+pub(super) fn sweep(folder: &Path, ours: &dyn Fn(&str) -> bool) -> Result<(), Failure> {
+    for entry in entries(folder)? {
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        if is_temporary(&name) && ours(&name) {
+            remove_if_there(&entry.path())?;
+        }
+    }
+    Ok(())
+}
+
+/// Removes all temporary files below `folder`, and makes every name below it survive a power cut.
+pub(super) fn settle(folder: &Path) -> Result<(), Failure> {
+    let found = entries(folder)?;
+    if found.is_empty() {
+        return Ok(());
+    }
+    for entry in found {
+        let kind = patiently(|| entry.file_type());
+        let kind = kind.map_err(|e| Failure::io(e, "look at", entry.path()))?;
+        if kind.is_dir() {
+            settle(&entry.path())?;
+        } else if is_temporary(&entry.file_name().to_string_lossy()) {
+            remove_if_there(&entry.path())?;
+        }
+    }
+    Ok(sync_folder(folder)?)
+}

@@ -1,0 +1,165 @@
+//! One fault at each system call on a file, over `build`, `run`, `finalize` and the quarantine: none may
+//! lose data, leave a part under a final name, or end in anything but an exit code that is right.
+//!
+//! The packer's file calls are raw system calls, so a tracer makes them fail, not a preloaded library.
+//! Where a machine lets nobody trace the tests fail and say so, unless `TARFLUME_NO_PTRACE=1` says that
+//! this is known. `make faults` makes every call fail in every way; the tests here, the one at the end
+//! left out, a fixed choice of them.
+#![cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+
+mod calls;
+mod disk;
+mod expected;
+mod power;
+mod ptrace;
+mod sweep;
+mod tracer;
+
+use std::io;
+
+use tarflume_fixtures::Fault;
+
+use self::power::{Cuts, cut_power};
+use self::sweep::{Counts, KINDS, Scenario, sweep};
+use self::tracer::Call;
+
+const BUILD: Scenario = Scenario {
+    name: "build",
+    faults: &[],
+    before: &[],
+    command: "build photos -o out --shards 2 --jobs 1",
+    after: &[],
+    plan: "plan photos -o out --shards 2 --jobs 1",
+};
+const RUN: Scenario = Scenario {
+    name: "run",
+    before: &[BUILD.plan],
+    command: "run out --jobs 1",
+    after: &["finalize out"],
+    ..BUILD
+};
+const FINALIZE: Scenario = Scenario {
+    name: "finalize",
+    before: &[BUILD.plan, RUN.command],
+    command: "finalize out",
+    ..BUILD
+};
+const QUARANTINE: Scenario = Scenario {
+    name: "quarantine",
+    faults: &[Fault::BadJson, Fault::OrphanImage],
+    command: "build photos -o out --shards 1 --jobs 1 --on-problem quarantine",
+    plan: "plan photos -o out --shards 1 --jobs 1 --on-problem quarantine",
+    ..BUILD
+};
+
+/// Gives `None`, and says so, where it is known that nobody may trace.
+fn traced<T>(result: impl FnOnce() -> io::Result<T>) -> Option<T> {
+    if std::env::var_os("TARFLUME_NO_PTRACE").is_some_and(|value| value == "1") {
+        eprintln!("not run: TARFLUME_NO_PTRACE=1");
+        return None;
+    }
+    Some(result().unwrap_or_else(|error| {
+        panic!("no process can be traced here ({error}); allow ptrace, or set TARFLUME_NO_PTRACE=1")
+    }))
+}
+
+fn told(scenario: Scenario, counts: &Counts) {
+    let Counts { calls, faults, runs, exits, expected, broken } = counts;
+    eprintln!(
+        "{}: {calls} calls, {faults} faults, {runs} runs, exit codes {exits:?}, {expected} expected, {} broken",
+        scenario.name,
+        broken.len()
+    );
+    assert!(broken.is_empty(), "{}", broken.join("\n"));
+    assert!(*calls > 20 && *faults > 20, "the tracer sees too little");
+}
+
+/// Every call fails once with EIO and is once the last one; all else that can become of it is shared
+/// out over the calls.
+fn some(call: usize, kind: usize, _: &Call) -> bool {
+    (call + 3 * kind) % 9 == 0
+}
+
+fn sampled(scenario: Scenario) {
+    if let Some(counts) = traced(|| sweep(scenario, 1, &some)) {
+        told(scenario, &counts);
+    }
+}
+
+#[test]
+fn a_build_survives_faults() {
+    sampled(BUILD);
+}
+
+#[test]
+fn a_run_survives_faults() {
+    sampled(RUN);
+}
+
+#[test]
+fn a_finalize_survives_faults() {
+    sampled(FINALIZE);
+}
+
+#[test]
+fn a_quarantine_survives_faults() {
+    sampled(QUARANTINE);
+}
+
+fn cut(scenario: Scenario, chosen: &dyn Fn(usize, usize) -> bool) {
+    let Some(cuts) = traced(|| cut_power(scenario, chosen)) else { return };
+    let Cuts { ops, cuts, published, broken } = cuts;
+    println!("{}: {ops} ops, {cuts} power cuts, {published} published", scenario.name);
+    assert!(broken.is_empty(), "{} broken:\n{}", broken.len(), broken.join("\n"));
+    assert!(ops > 15 && cuts > 15, "the recorder sees too little");
+}
+
+/// Each cut in one way, which changes from cut to cut.
+fn one_way(cut: usize, way: usize) -> bool {
+    cut % 7 == way
+}
+
+#[test]
+fn a_build_survives_power_cuts() {
+    cut(BUILD, &one_way);
+}
+
+#[test]
+fn a_run_survives_power_cuts() {
+    cut(RUN, &one_way);
+}
+
+#[test]
+fn a_finalize_survives_power_cuts() {
+    cut(FINALIZE, &one_way);
+}
+
+#[test]
+fn a_quarantine_survives_power_cuts() {
+    cut(QUARANTINE, &one_way);
+}
+
+#[test]
+#[ignore = "every cut in every way: make faults"]
+fn every_power_cut() {
+    for scenario in [FINALIZE, QUARANTINE, RUN, BUILD] {
+        cut(scenario, &|_, _| true);
+    }
+}
+
+#[test]
+#[ignore = "every call fails in every way: make faults"]
+fn every_fault() {
+    let mut broken = Vec::new();
+    for scenario in [FINALIZE, QUARANTINE, RUN, BUILD] {
+        let Some(counts) = traced(|| sweep(scenario, 2, &|_, _, _| true)) else { return };
+        let Counts { calls, faults, runs, exits, expected, .. } = &counts;
+        println!(
+            "{}: {calls} calls, {faults} faults of {} kinds, {runs} runs, exit codes {exits:?}, {expected} expected",
+            scenario.name,
+            KINDS.len()
+        );
+        broken.extend(counts.broken);
+    }
+    assert!(broken.is_empty(), "{} broken:\n{}", broken.len(), broken.join("\n"));
+}

@@ -1,0 +1,331 @@
+//! One command, run once for each of its calls on files and each thing that can become of a call; what
+//! must hold afterwards, and how often it was asked.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use tarflume_fixtures::Fault;
+
+use super::calls::Class;
+use super::expected;
+use super::tracer::{self, Call, Deed, Judge};
+use crate::harness::{Place, Tree};
+
+/// A command under test, and what stands around it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Scenario {
+    pub(super) name: &'static str,
+    /// Planted into the source.
+    pub(super) faults: &'static [Fault],
+    /// Makes what the command finds; nothing fails here.
+    pub(super) before: &'static [&'static str],
+    /// The command whose calls fail. It is started again when it did not succeed.
+    pub(super) command: &'static str,
+    /// Brings the data set to its end.
+    pub(super) after: &'static [&'static str],
+    /// Makes all that may stand in the working folder under final names.
+    pub(super) plan: &'static str,
+}
+
+/// What can become of a call, with its name.
+pub(super) const KINDS: [(&str, Kind); 9] = [
+    ("EIO", Kind::Once(libc::EIO)),
+    ("ENOSPC", Kind::Once(libc::ENOSPC)),
+    ("ESTALE", Kind::Once(libc::ESTALE)),
+    ("EINTR", Kind::Once(libc::EINTR)),
+    ("ENOMEM", Kind::Once(libc::ENOMEM)),
+    ("EIO for good", Kind::Always(libc::EIO)),
+    ("EIO, but done", Kind::Late(libc::EIO)),
+    ("short", Kind::Short),
+    ("kill", Kind::Kill),
+];
+
+/// What becomes of a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// It fails once.
+    Once(i32),
+    /// It fails, and every later one of its name on its path.
+    Always(i32),
+    /// It is made, but says that it failed.
+    Late(i32),
+    /// It reads or writes half.
+    Short,
+    /// The process is killed before it.
+    Kill,
+}
+
+impl Kind {
+    fn concerns(self, call: &Call) -> bool {
+        match self {
+            Kind::Once(libc::EINTR) => call.class != Class::Map,
+            Kind::Late(_) => {
+                matches!(call.class, Class::Name | Class::Open | Class::Write | Class::Sync)
+            }
+            Kind::Short => call.length > 1,
+            _ => true,
+        }
+    }
+
+    fn deed(self, target: &Call, call: &Call) -> Deed {
+        let same = target.name == call.name && target.path == call.path;
+        match self {
+            Kind::Always(error) if same && call.nth >= target.nth => Deed::Fail(error),
+            _ if !same || call.nth != target.nth => Deed::Go,
+            Kind::Once(error) | Kind::Always(error) => Deed::Fail(error),
+            Kind::Late(error) => Deed::Late(error),
+            Kind::Short => Deed::Short,
+            Kind::Kill => Deed::Kill,
+        }
+    }
+
+    fn error(self) -> Option<i32> {
+        match self {
+            Kind::Once(error) | Kind::Always(error) | Kind::Late(error) => Some(error),
+            Kind::Short | Kind::Kill => None,
+        }
+    }
+}
+
+/// What a sweep came to.
+#[derive(Debug, Default)]
+pub(super) struct Counts {
+    pub(super) calls: usize,
+    pub(super) faults: usize,
+    /// Commands that were run, those that restarted among them.
+    pub(super) runs: usize,
+    /// Faulty runs by how they ended.
+    pub(super) exits: BTreeMap<i32, usize>,
+    /// Faults that count against a sample of the source until the table of errors is used there.
+    pub(super) expected: usize,
+    /// What must hold and did not.
+    pub(super) broken: Vec<String>,
+}
+
+/// A place with a source, and what the command makes of it undisturbed.
+pub(super) struct Stage {
+    pub(super) place: Place,
+    pub(super) scenario: Scenario,
+    /// The calls of an undisturbed run.
+    pub(super) calls: Vec<Call>,
+    /// What stands in the output folder when the command has succeeded, and at the end.
+    pub(super) done: Tree,
+    pub(super) end: Tree,
+    /// All files that may bear a final name.
+    finals: Tree,
+}
+
+impl Stage {
+    /// Runs the scenario undisturbed.
+    pub(super) fn new(scenario: Scenario) -> io::Result<Stage> {
+        let place = Place::new();
+        place.folder("photos", 6);
+        for fault in scenario.faults {
+            fault.plant(&place.at("photos"))?;
+        }
+        let (done, end, finals) = (Tree::new(), Tree::new(), Tree::new());
+        let mut stage = Stage { place, scenario, calls: Vec::new(), done, end, finals };
+        stage.place.pack(scenario.plan).succeeds();
+        stage.place.pack("run out").succeeds();
+        stage.finals = stage.place.tree("out");
+        remove(&stage.place.at("out"));
+        for command in scenario.before {
+            stage.place.pack(command).succeeds();
+        }
+        if !scenario.before.is_empty() {
+            fs::rename(stage.place.at("out"), stage.place.at("begun"))?;
+        }
+        stage.reset();
+        let mut calls = Vec::new();
+        let ran = stage.traced(&mut |call: &Call| {
+            calls.push(call.clone());
+            Deed::Go
+        })?;
+        assert_eq!(ran.exit, 0, "{}: undisturbed: {}", scenario.name, ran.stderr);
+        stage.calls = calls;
+        stage.done = stage.place.tree("out");
+        stage.finish();
+        stage.end = stage.place.tree("out");
+        for tree in [&stage.done, &stage.end] {
+            stage.finals.extend(tree.clone());
+        }
+        Ok(stage)
+    }
+
+    /// Removes the output folder.
+    pub(super) fn clear(&self) {
+        remove(&self.place.at("out"));
+    }
+
+    /// Puts the output folder back to what the command finds.
+    pub(super) fn reset(&self) {
+        self.clear();
+        if !self.scenario.before.is_empty() {
+            copy(&self.place.at("begun"), &self.place.at("out"));
+        }
+    }
+
+    /// Runs the command under the eyes of `judge`.
+    pub(super) fn traced(&self, judge: &mut dyn Judge) -> io::Result<tracer::Ran> {
+        let mut command = self.place.command(self.scenario.command);
+        command.env("RAYON_NUM_THREADS", "1");
+        tracer::run(command, &self.place.at("").canonicalize()?, judge)
+    }
+
+    fn finish(&self) {
+        for command in self.scenario.after {
+            self.place.pack(command).succeeds();
+        }
+    }
+
+    /// Starts the command again, undisturbed, and brings the data set to its end: what is wrong then.
+    pub(super) fn restarted(&self) -> Result<(), String> {
+        for command in [self.scenario.command].iter().chain(self.scenario.after) {
+            let run = self.place.pack(command);
+            if run.exit != 0 {
+                return Err(format!(
+                    "started again, `{command}` ends with {}: {}",
+                    run.exit, run.stderr
+                ));
+            }
+        }
+        same(&self.place.tree("out"), &self.end).map_err(|e| format!("started again: {e}"))
+    }
+
+    /// What bears a final name in the output folder must be whole.
+    pub(super) fn whole(&self) -> Result<(), String> {
+        let found = self.place.tree("out");
+        for (name, digest) in &found {
+            let base = name.rsplit('/').next().unwrap_or(name);
+            let temporary = base.starts_with('.') && base.ends_with(".tmp");
+            if !temporary && self.finals.get(name) != Some(digest) {
+                return Err(format!("{name} bears its final name and is not whole"));
+            }
+        }
+        let data = |name: &&String| !name.starts_with('.');
+        let published = found.contains_key("dataset.json");
+        match self.end.keys().filter(data).find(|name| published && !found.contains_key(*name)) {
+            Some(missing) => Err(format!("published without {missing}")),
+            None => Ok(()),
+        }
+    }
+
+    /// Runs the command with one fault, and asks what must hold. The exit code, and what is wrong.
+    fn faulty(
+        &self,
+        target: &Call,
+        kind: Kind,
+        runs: &mut usize,
+    ) -> io::Result<(i32, Result<(), String>)> {
+        self.reset();
+        let ran = self.traced(&mut |call: &Call| kind.deed(target, call))?;
+        *runs += 1;
+        if ran.injected == 0 {
+            return Ok((ran.exit, Err("the call was not made".into())));
+        }
+        let judged = self.judged(kind, &ran).and_then(|()| {
+            if ran.exit == 0 {
+                return Ok(());
+            }
+            *runs += 1 + self.scenario.after.len();
+            self.restarted()
+        });
+        Ok((ran.exit, judged))
+    }
+
+    fn judged(&self, kind: Kind, ran: &tracer::Ran) -> Result<(), String> {
+        match (kind, ran.exit) {
+            (Kind::Kill, 137) => {}
+            (_, 0) => {
+                let found = self.place.tree("out");
+                same(&found, &self.done).map_err(|e| format!("exit 0, but {e}"))?;
+            }
+            (_, 75) => {
+                let text =
+                    kind.error().map(|error| io::Error::from_raw_os_error(error).to_string());
+                let text = text.unwrap_or_default();
+                if !ran.stderr.contains(&text) {
+                    return Err(format!("it does not say '{text}': {}", ran.stderr));
+                }
+            }
+            (_, -1) => return Err("it hangs".into()),
+            (_, exit) => return Err(format!("exit {exit}: {}", ran.stderr)),
+        }
+        self.whole()
+    }
+}
+
+/// Sweeps over all calls and kinds that `chosen` picks by their numbers, in some threads.
+///
+/// # Errors
+/// The machine lets nobody trace.
+pub(super) fn sweep(
+    scenario: Scenario,
+    threads: usize,
+    chosen: &(dyn Fn(usize, usize, &Call) -> bool + Sync),
+) -> io::Result<Counts> {
+    let next = AtomicUsize::new(0);
+    let all = Mutex::new(Counts::default());
+    let work = || -> io::Result<()> {
+        let stage = Stage::new(scenario)?;
+        let cases: Vec<(usize, usize)> = (0..stage.calls.len())
+            .flat_map(|call| (0..KINDS.len()).map(move |kind| (call, kind)))
+            .filter(|&(n, k)| KINDS[k].1.concerns(&stage.calls[n]) && chosen(n, k, &stage.calls[n]))
+            .collect();
+        all.lock().unwrap().calls = stage.calls.len();
+        while let Some(&(n, k)) = cases.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let (call, (word, kind)) = (&stage.calls[n], KINDS[k]);
+            let mut runs = 0;
+            let (exit, judged) = stage.faulty(call, kind, &mut runs)?;
+            let mut counts = all.lock().unwrap();
+            counts.faults += 1;
+            counts.runs += runs;
+            *counts.exits.entry(exit).or_default() += 1;
+            if judged.is_err() && expected::until_the_table(call, exit) {
+                counts.expected += 1;
+            } else if let Err(text) = judged {
+                let Call { name, path, nth, .. } = call;
+                let text = text.trim_end();
+                counts
+                    .broken
+                    .push(format!("{}: {word} at {name} {nth} of {path}: {text}", scenario.name));
+            }
+        }
+        Ok(())
+    };
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        threads.into_iter().try_for_each(|thread| thread.join().unwrap())
+    })?;
+    Ok(all.into_inner().unwrap())
+}
+
+/// What differs between two folders.
+fn same(found: &Tree, wanted: &Tree) -> Result<(), String> {
+    let all = found.keys().chain(wanted.keys());
+    let differ: Vec<_> = all.filter(|name| found.get(*name) != wanted.get(*name)).collect();
+    if differ.is_empty() { Ok(()) } else { Err(format!("these files differ: {differ:?}")) }
+}
+
+fn remove(folder: &Path) {
+    match fs::remove_dir_all(folder) {
+        Err(e) if e.kind() != io::ErrorKind::NotFound => panic!("{}: {e}", folder.display()),
+        _ => {}
+    }
+}
+
+pub(super) fn copy(from: &Path, to: &Path) {
+    fs::create_dir(to).unwrap();
+    for entry in fs::read_dir(from).unwrap().map(Result::unwrap) {
+        let to = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            copy(&entry.path(), &to);
+        } else {
+            fs::copy(entry.path(), to).unwrap();
+        }
+    }
+}
