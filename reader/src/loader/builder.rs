@@ -23,7 +23,7 @@ use crate::error::{Error, Result};
 use crate::fetch::fetched::Verify;
 use crate::order::{LoaderState, Remainder, Shuffle, Split};
 use crate::size::Size;
-use crate::source::open::SourceKind;
+use crate::source::open::{Open, SourceKind};
 
 /// Batches in preparation at once, unless the user says otherwise.
 pub(super) const PREFETCH: usize = 4;
@@ -59,6 +59,8 @@ pub struct LoaderBuilder {
     pub(super) policy: Policy,
     pub(super) bad_budget: u64,
     pub(super) source: SourceKind,
+    /// What opens shards instead, if it was said.
+    pub(super) opener: Option<Arc<dyn Open>>,
     pub(super) memory: Result<u64>,
     pub(super) threads: Option<usize>,
     pub(super) prefetch: usize,
@@ -84,6 +86,7 @@ impl LoaderBuilder {
             policy: Policy::default(),
             bad_budget: BAD_BUDGET,
             source: SourceKind::default(),
+            opener: None,
             memory: Ok(MEMORY),
             threads: None,
             prefetch: PREFETCH,
@@ -241,6 +244,13 @@ impl LoaderBuilder {
     /// memory is then what was promised, and a shard that is cut is an error code.
     pub fn source(mut self, source: SourceKind) -> Self {
         self.source = source;
+        self
+    }
+
+    /// Has the shards opened by `opener`, which may read them from a storage of its own; instead of
+    /// [`LoaderBuilder::source`].
+    pub fn opener(mut self, opener: Arc<dyn Open>) -> Self {
+        self.opener = Some(opener);
         self
     }
 
