@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
 use serde_json::{Value, json};
+use tarflume_formats::Plan;
 use tarflume_formats::reading::Reading;
 use tarflume_packer::building::{self, Built};
 use tarflume_packer::failure::Failure;
@@ -178,10 +179,15 @@ fn build(request: &Request, counters: &Counters) -> Outcome {
             return Ok(json!({"manifest": manifest, "packed": 0, "skipped": manifest.shards.len(),
                              "problems": []}));
         }
-        Prepared::Refused(scanned) => {
+        Prepared::Refused(mut scanned, others) => {
+            if let Some(plan) = others {
+                look(request, &plan, &mut scanned, counters)?;
+            }
             return Err(Refused::problems(building::MEND, &scanned.problems));
         }
-        Prepared::Dry(foot, scanned) => {
+        Prepared::Dry(plan, mut scanned) => {
+            look(request, &plan, &mut scanned, counters)?;
+            let foot = plan.foot();
             let shards: Vec<_> = foot
                 .shards
                 .iter()
@@ -208,6 +214,18 @@ fn build(request: &Request, counters: &Counters) -> Outcome {
             "problems": all(&ready.scanned, &ran.problems),
         })),
     }
+}
+
+/// Looks at the contents of a plan that is not run.
+fn look(
+    request: &Request,
+    plan: &Plan,
+    scanned: &mut Scanned,
+    counters: &Counters,
+) -> Result<(), Failure> {
+    let shards: Vec<usize> = (0..plan.foot().shards.len()).collect();
+    let _ = counters.goal.set((Goal::of(plan.foot(), &shards), Instant::now()));
+    building::look_at_contents(request, plan, scanned, &counters.run)
 }
 
 fn all<'a>(scanned: &'a Scanned, ran: &'a [Problem]) -> Vec<&'a Problem> {
