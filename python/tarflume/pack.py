@@ -106,7 +106,8 @@ def build(
       events: dicts with `phase`, `seconds`, and `names`, or `bytes`, `total_bytes`, `samples`, `shards`, ...
 
     Returns the manifest (`samples`, `bytes`, `extensions`, `shards`: dicts of `name`, `samples`, `bytes`, ...),
-    and with it `packed` and `skipped` (shards made now, and found finished) and `problems` (what was left out).
+    and with it `packed` and `skipped` (shards made now, and found finished), `problems` (what was left out) and
+    `warnings` (what is odd and no fault: samples larger than a shard may be, shards that are very small).
 
     Raises `UsageError` for what can't be asked for, `PackError` (with `problems`) if data is refused,
     `TryAgainError` if the machine failed, `KeyboardInterrupt`.

@@ -42,6 +42,9 @@ def test_a_build_is_byte_for_byte_that_of_the_command(photos, tmp_path):
 def test_a_dry_run_writes_nothing(photos, tmp_path):
     plan = tarflume.pack.build(photos, tmp_path / "out", shard_samples=15, dry_run=True)
     assert [shard["samples"] for shard in plan["shards"]] == [15, 15, 10]
+    assert plan["warnings"] == []
+    small = tarflume.pack.build(photos, tmp_path / "out", shard_size=256, dry_run=True)
+    assert small["warnings"][0].startswith("40 samples are larger than shard_size="), small["warnings"]
     assert not (tmp_path / "out").exists()
 
 

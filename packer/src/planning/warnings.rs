@@ -36,8 +36,8 @@ pub fn of(foot: &PlanFoot) -> Vec<String> {
     let mean = bytes / shards.max(1) as u64;
     if shards >= MANY && mean < SMALL {
         warnings.push(format!(
-            "{} of {} each: readers lose time with each shard that they open; ask for larger ones with \
-             --shard-size (256MiB unless said otherwise), --shard-samples or --shards",
+            "{} of {} each: readers lose time with each shard that they open; ask for larger ones (--shard-size, \
+             256MiB by default; --shard-samples; --shards)",
             units::counted(shards as u64, "shard", "shards"),
             units::bytes(mean)
         ));
