@@ -172,7 +172,7 @@ fn problems_stand_in_the_order_of_the_plan_whatever_was_read_together() {
         let out = format!("out{jobs}");
         place.pack(&format!("build photos -o {out} --on-problem skip --jobs {jobs}")).succeeds();
         let told: Vec<_> = place.problems(&out).iter().map(|p| p["kind"].to_string()).collect();
-        let kinds = ["bad-json", "bad-jpeg", "bad-jpeg", "bad-jpeg", "bad-json"];
+        let kinds = ["bad-json", "bad-jpeg", "bad-jpeg", "bad-jpeg", "bad-json", "bad-json"];
         assert_eq!(told, kinds.map(|kind| format!("\"{kind}\"")));
     }
     place.same("out1", "out3");

@@ -6,7 +6,8 @@
 //! - `names`: names that some reader would misread; `terminal`: what is printed, frozen;
 //! - `kills`: builds killed at random instants; `restart`: builds interrupted, begun again, or asked
 //!   for something else; `machines`: `plan`, `run`, `status`, `finalize` on several machines;
-//! - `problems`: each thing that can be wrong in a folder has its kind, under each policy;
+//! - `problems`: each thing that can be wrong in a folder has its kind, under each policy; `at_once`: all
+//!   is told in one run, and what is odd is warned of;
 //! - `foreign`: GNU tar, bsdtar, Python's tarfile and webdataset read what we wrote;
 //! - `faults`: one fault at each system call on a file, and power cuts;
 //! - `hard_times`: full disks, disks that can't be written, sources that move under our feet;
@@ -20,6 +21,7 @@
 //! test of `exclude` is such a user of the reader.)
 #![allow(clippy::unwrap_used, clippy::print_stderr)]
 
+mod at_once;
 mod bench;
 mod build;
 mod doctor;

@@ -135,14 +135,26 @@ impl fmt::Display for Error {
     }
 }
 
+/// One line for people, the causes behind it: what `main` prints that returns it, and `unwrap`. `{:#?}` shows the
+/// fields.
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Error")
-            .field("kind", &self.0.kind)
-            .field("place", &self.0.place)
-            .field("text", &self.0.text)
-            .field("source", &self.0.source)
-            .finish()
+        if f.alternate() {
+            return f
+                .debug_struct("Error")
+                .field("kind", &self.0.kind)
+                .field("place", &self.0.place)
+                .field("text", &self.0.text)
+                .field("source", &self.0.source)
+                .finish();
+        }
+        write!(f, "{self}")?;
+        let mut cause = error::Error::source(self);
+        while let Some(error) = cause {
+            write!(f, ": {error}")?;
+            cause = error.source();
+        }
+        Ok(())
     }
 }
 

@@ -1,12 +1,16 @@
 //! Building: a plan in place -> all its shards packed, then published, or refused.
 
-use tarflume_formats::Manifest;
+use tarflume_formats::{Manifest, Plan};
 
+use crate::check::CheckLevel;
 use crate::failure::Failure;
 use crate::finalize::{finalize, write_problems};
-use crate::prepare::Ready;
+use crate::prepare::{Ready, Request, Scanned};
 use crate::problem::Problem;
-use crate::running::Ran;
+use crate::running::look::look;
+use crate::running::options::RunOptions;
+use crate::running::{Ran, RunCounter};
+use crate::staging::Staging;
 
 /// What a build came to.
 #[derive(Debug)]
@@ -31,6 +35,36 @@ pub fn conclude(ready: &Ready, ran: Ran) -> Result<Built, Failure> {
     values.extend(ran.problems.iter().map(Problem::to_value));
     write_problems(&ready.staging.problems_path(), &values)?;
     Ok(Built::Refused(ran))
+}
+
+/// Looks at the contents of a plan that is not run, so that all problems are told at once; nothing if they are not
+/// to be looked at. What it finds is added to what the scan found; the list in the output folder has it, too.
+///
+/// # Errors
+/// As [`look`] and [`write_problems`].
+pub fn look_at_contents(
+    request: &Request,
+    plan: &Plan,
+    scanned: &mut Scanned,
+    counter: &RunCounter,
+) -> Result<(), Failure> {
+    let mut options =
+        RunOptions::of_plan(plan.foot(), request.policy, request.jobs, request.roots.clone())?;
+    if options.checks.level == CheckLevel::None || (request.dry_run && !request.look) {
+        return Ok(());
+    }
+    options.stop = request.stop.clone();
+    let found = look(plan, &options, counter)?;
+    scanned.unlisted = found.unlisted;
+    if found.is_empty() {
+        return Ok(());
+    }
+    scanned.problems.extend(found.listed);
+    if !request.dry_run {
+        let values: Vec<_> = scanned.problems.iter().map(Problem::to_value).collect();
+        write_problems(&Staging::of(&request.out).problems_path(), &values)?;
+    }
+    Ok(())
 }
 
 /// What to do about a scan that was refused.

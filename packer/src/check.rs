@@ -6,6 +6,7 @@ mod fault;
 mod image;
 mod jpeg;
 mod json;
+pub mod sniffed;
 mod tray;
 
 use tarflume_jpeg::Header;

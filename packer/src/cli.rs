@@ -99,7 +99,7 @@ pub fn run(words: impl IntoIterator<Item = OsString>) -> u8 {
         Command::Doctor(args) => doctor::run(args),
     };
     let exit = outcome.unwrap_or_else(|failure| {
-        eprintln!("error: {failure}");
+        out::told(format!("error: {failure}"));
         failure.exit
     });
     let _ = io::stdout().flush(); // a host program may not do so at its end

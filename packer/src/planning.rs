@@ -6,6 +6,7 @@
 
 pub mod deal;
 pub mod twins;
+pub mod warnings;
 
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -46,6 +47,9 @@ pub struct Shape {
     pub require: String,
     /// See `names`.
     pub ext_map: String,
+    /// See `names`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub ext_by_content: bool,
     /// See `names`. A list of keys is its digest behind an `@`.
     pub exclude: Vec<String>,
     /// See `names`.

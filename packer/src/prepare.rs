@@ -41,6 +41,8 @@ pub struct Request {
     pub fresh: bool,
     /// Writes nothing at all.
     pub dry_run: bool,
+    /// A dry run looks at contents, too.
+    pub look: bool,
     /// Ends it before its time.
     pub stop: Stop,
 }
@@ -58,6 +60,8 @@ pub struct Scanned {
     pub absent: Option<Absent>,
     /// What was found wrong.
     pub problems: Vec<Problem>,
+    /// Problems that are only counted.
+    pub unlisted: u64,
 }
 
 /// What preparing came to.
@@ -70,12 +74,12 @@ pub enum Prepared {
         /// Entry points were asked for, and it has none.
         lacks_entry_points: bool,
     },
-    /// There are problems, and the policy is to fail.
-    Refused(Scanned),
+    /// There are problems, and the policy is to fail. The plan is that of the other samples, if there are any.
+    Refused(Scanned, Option<Box<Plan>>),
     /// There is a plan; shards of an earlier attempt may be finished.
     Ready(Box<Ready>),
     /// The plan of a dry run.
-    Dry(PlanFoot, Scanned),
+    Dry(Box<Plan>, Scanned),
 }
 
 /// A plan in place.
@@ -161,6 +165,7 @@ fn plan(request: &Request, staging: &Staging, scan: &Scan) -> Result<Prepared, F
         skipped: scan.skipped + dealt.skipped(),
         absent: request.scan.listed.absent(),
         problems: found.iter().map(|p| p.problem.clone()).collect(),
+        unlisted: 0,
     };
     let values: Vec<_> = scanned.problems.iter().map(Problem::to_value).collect();
     let faults = found.iter().any(|p| p.is_fault());
@@ -170,18 +175,19 @@ fn plan(request: &Request, staging: &Staging, scan: &Scan) -> Result<Prepared, F
         }
         create_folders(&request.out)?;
         write_problems(&staging.problems_path(), &values)?;
-        return Ok(Prepared::Refused(scanned));
+        let others =
+            (scanned.samples > 0).then(|| in_memory(&dealt, request, values)).transpose()?;
+        return Ok(Prepared::Refused(scanned, others.map(Box::new)));
     }
     if scanned.samples == 0 {
         return Err(no_samples(request, &scanned));
     }
     check_shards(request, scanned.samples)?;
-    let Request { roots, shape, .. } = request;
-    let terms = Terms { roots, shape, entry_points: request.entry_points };
     if request.dry_run {
-        let foot = encode_plan(&dealt, terms, values, std::io::sink())?;
-        return Ok(Prepared::Dry(foot, scanned));
+        let plan = in_memory(&dealt, request, values)?;
+        return Ok(Prepared::Dry(Box::new(plan), scanned));
     }
+    let terms = terms(request);
     let lock = staging.lock()?;
     let (temp, foot) = write_plan(&dealt, terms, values, &staging.plan_path())?;
     if let Some(manifest) = published(staging)? {
@@ -205,6 +211,22 @@ fn plan(request: &Request, staging: &Staging, scan: &Scan) -> Result<Prepared, F
     }
     let plan = staging.plan()?;
     Ok(Prepared::Ready(Box::new(Ready { staging: staging.clone(), lock, plan, scanned, resumed })))
+}
+
+fn terms(request: &Request) -> Terms<'_> {
+    let Request { roots, shape, entry_points, .. } = request;
+    Terms { roots, shape, entry_points: *entry_points }
+}
+
+/// The plan, of which nothing is written.
+fn in_memory(
+    dealt: &Dealt<'_>,
+    request: &Request,
+    problems: Vec<serde_json::Value>,
+) -> Result<Plan, Failure> {
+    let mut bytes = Vec::new();
+    encode_plan(dealt, terms(request), problems, &mut bytes)?;
+    Ok(Plan::from_bytes(bytes)?)
 }
 
 fn no_samples(request: &Request, scanned: &Scanned) -> Failure {

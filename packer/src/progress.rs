@@ -25,6 +25,21 @@ impl Goal {
     }
 }
 
+/// Columns of a bar, between its brackets.
+const LEAST_BAR: usize = 8;
+const MOST_BAR: usize = 30;
+/// What is more useful than a bar has lower ranks.
+const BAR_RANK: usize = 4;
+
+/// Seconds as `1:23`, or `1:02:03`.
+fn clock(seconds: u64) -> String {
+    let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+    match hours {
+        0 => format!("{minutes}:{seconds:02}"),
+        _ => format!("{hours}:{minutes:02}:{seconds:02}"),
+    }
+}
+
 /// One reading of the counters.
 #[derive(Debug, Clone, Copy)]
 pub struct Now {
@@ -66,7 +81,7 @@ impl Now {
             0 => String::new(),
             n => format!("  {}", units::counted(n, "problem", "problems")),
         };
-        let eta = self.eta_seconds().map_or("?".into(), |s| format!("{}:{:02}", s / 60, s % 60));
+        let eta = self.eta_seconds().map_or("?".into(), clock);
         format!(
             "{} of {}  {} samples/s  {:.0} MB/s  shards {}/{}  ETA {eta}{problems}",
             units::bytes(self.bytes),
@@ -76,6 +91,60 @@ impl Now {
             self.shards,
             self.goal.shards,
         )
+    }
+
+    /// The line with a bar, for a terminal of `width` columns: what has no room is left out, least useful first.
+    pub fn bar_line(&self, width: usize) -> String {
+        let left = self.eta_seconds().map_or("?".into(), clock);
+        let problems = (self.problems > 0)
+            .then(|| units::counted(self.problems, "problem", "problems"))
+            .unwrap_or_default();
+        let speed = units::count((self.samples as f64 / self.seconds) as u64);
+        // As they stand in the line, each with its rank.
+        let parts = [
+            (0, format!("{:>3}%", self.percent())),
+            (2, problems),
+            (1, format!("ETA {left}")),
+            (3, format!("{} of {}", units::bytes(self.bytes), units::bytes(self.goal.bytes))),
+            (5, format!("{:.0} MB/s", self.bytes_per_second() / 1e6)),
+            (6, format!("{speed} samples/s")),
+            (4, format!("shards {}/{}", self.shards, self.goal.shards)),
+        ];
+        // Some terminals go to the next line after the last column.
+        let (mut room, mut cells) = (width.saturating_sub(1), 0);
+        let mut shown = [false; 7];
+        for rank in 0..parts.len() {
+            let at = parts.iter().position(|part| part.0 == rank).unwrap_or(0);
+            let length = parts[at].1.len() + 2 * usize::from(rank > 0);
+            if parts[at].1.is_empty() {
+                continue;
+            }
+            if length > room {
+                break;
+            }
+            if rank == BAR_RANK {
+                let taken = if room >= LEAST_BAR + 3 { LEAST_BAR + 3 } else { 0 };
+                (room, cells) = (room - taken, taken.saturating_sub(3));
+                if length > room {
+                    break;
+                }
+            }
+            shown[at] = true;
+            room -= length;
+        }
+        let texts = parts.iter().zip(shown).filter(|(_, shown)| *shown);
+        let text = texts.map(|((_, text), _)| text.as_str()).collect::<Vec<_>>().join("  ");
+        let cells = (cells + room.saturating_sub(if cells > 0 { 0 } else { 3 })).min(MOST_BAR);
+        if cells < LEAST_BAR {
+            return text;
+        }
+        let full = cells * self.percent() as usize / 100;
+        format!("[{}{}] {text}", "=".repeat(full), " ".repeat(cells - full))
+    }
+
+    fn percent(&self) -> u64 {
+        let done = u128::from(self.bytes.min(self.goal.bytes));
+        (100 * done / u128::from(self.goal.bytes.max(1))) as u64
     }
 
     /// The same for programs: an event, in bytes and seconds.
@@ -94,5 +163,40 @@ impl Now {
             "eta_s": self.eta_seconds(),
             "seconds": self.seconds,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn now(bytes: u64, problems: u64) -> Now {
+        let goal = Goal { bytes: 3_400_000_000, shards: 14 };
+        Now { bytes, samples: 12_000, shards: 3, problems, goal, seconds: 10.0 }
+    }
+
+    #[test]
+    fn a_line_has_what_there_is_room_for() {
+        let line = |width| now(1_200_000_000, 7).bar_line(width);
+        assert_eq!(line(5), " 35%");
+        assert_eq!(line(20), " 35%  ETA 0:19");
+        assert_eq!(line(40), "[===       ]  35%  7 problems  ETA 0:19");
+        assert_eq!(
+            line(200),
+            "[==========                    ]  35%  7 problems  ETA 0:19  1.2 GB of 3.4 GB  120 MB/s  1,200 samples/s  \
+             shards 3/14"
+        );
+        for bytes in [0, 1, 1_200_000_000, 3_400_000_000, 9_000_000_000] {
+            for width in 5..250 {
+                let line = now(bytes, 100_000).bar_line(width);
+                assert!(line.len() < width, "{width}: {line}");
+                assert!(line.contains('%'), "{width}: {line}");
+            }
+        }
+    }
+
+    #[test]
+    fn hours_are_told() {
+        assert_eq!([clock(7), clock(67), clock(3_727)], ["0:07", "1:07", "1:02:07"]);
     }
 }

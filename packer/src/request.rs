@@ -33,13 +33,14 @@ pub struct Asked {
     pub shuffle: Option<u64>,
     pub require: String,
     pub ext_map: String,
+    pub ext_by_content: bool,
     pub names: String,
     pub exclude: Vec<String>,
     pub follow_links: bool,
     pub entry_points: bool,
     pub dedupe: bool,
     pub limit: Option<u64>,
-    pub check: CheckLevel,
+    pub check: Option<CheckLevel>,
     pub on_problem: Policy,
     pub jobs: Option<u64>,
     pub fresh: bool,
@@ -59,13 +60,14 @@ impl Asked {
             shuffle: None,
             require: Require::default().to_text(),
             ext_map: ExtMap::default().to_text(),
+            ext_by_content: false,
             names: String::new(),
             exclude: Vec::new(),
             follow_links: false,
             entry_points: true,
             dedupe: false,
             limit: None,
-            check: CheckLevel::Structure,
+            check: None,
             on_problem: Policy::Fail,
             jobs: None,
             fresh: false,
@@ -84,7 +86,8 @@ impl Asked {
         let require = Require::parse(&self.require);
         let listed = excluded::listed(&self.exclude)?;
         check_prefix(&self.prefix)?;
-        let check = self.check.to_possible_value();
+        let level = self.check.unwrap_or(CheckLevel::Structure);
+        let check = level.to_possible_value();
         let shape = Shape {
             cut: self.cut(),
             prefix: self.prefix.clone(),
@@ -95,12 +98,14 @@ impl Asked {
             names: names.to_string(),
             require: require.to_text(),
             ext_map: exts.to_text(),
+            ext_by_content: self.ext_by_content,
             exclude: excluded::planned(&self.exclude, &listed),
             follow_links: self.follow_links,
         };
         let scan = ScanOptions {
             follow_links: self.follow_links,
             exts,
+            by_content: self.ext_by_content,
             require,
             names,
             exclude: excluded::globs(&self.exclude)?,
@@ -112,11 +117,12 @@ impl Asked {
             scan,
             shape,
             // Nothing is read code by code whose content is not to be looked at.
-            entry_points: self.entry_points && self.check != CheckLevel::None,
+            entry_points: self.entry_points && level != CheckLevel::None,
             policy: self.on_problem,
             jobs: jobs(self.jobs),
             fresh: self.fresh,
             dry_run: self.dry_run,
+            look: self.check.is_some_and(|level| level != CheckLevel::None),
             stop: Stop::BY_SIGNAL,
         })
     }

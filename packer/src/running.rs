@@ -6,6 +6,7 @@
 
 mod ahead;
 mod folders;
+pub mod look;
 pub mod options;
 mod part;
 mod sample;
@@ -22,8 +23,8 @@ use tarflume_formats::{Plan, ShardWriter};
 
 use self::ahead::Ahead;
 use self::options::RunOptions;
-use self::part::{Parts, Refused};
-use self::sample::Packing;
+use self::part::Parts;
+use self::sample::{Packing, Wrong};
 use crate::failure::Failure;
 use crate::problem::Problem;
 use crate::quarantine::{Policy, set_aside};
@@ -197,11 +198,14 @@ impl Job<'_> {
                 let packing = Packing { writer, parts, ahead: ahead_of };
                 match sample::pack(packing, n, &planned) {
                     Ok(bytes) => self.count(bytes),
-                    Err(Refused::Failure(failure)) => return Err(failure),
-                    Err(Refused::Problem(problem)) => {
-                        self.counter.problems.fetch_add(1, Ordering::Relaxed);
-                        self.quarantine(&planned, &problem)?;
-                        problems.push(*problem);
+                    Err(Wrong::Failure(failure)) => return Err(failure),
+                    Err(Wrong::Problems(of_sample)) => {
+                        let count = of_sample.len() as u64;
+                        self.counter.problems.fetch_add(count, Ordering::Relaxed);
+                        if let Some(first) = of_sample.first() {
+                            self.quarantine(&planned, first)?;
+                        }
+                        problems.extend(of_sample);
                     }
                 }
                 ahead.give_back(n, planned);

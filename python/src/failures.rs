@@ -79,7 +79,7 @@ impl Refused {
 }
 
 /// Flags of the command line as the keywords of the same name; commands in `..` stay as they are.
-fn keywords(text: &str) -> String {
+pub(crate) fn keywords(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.find("--") {

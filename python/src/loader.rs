@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use tarflume::LoaderState;
-use tarflume::loader::Stats;
+use tarflume::loader::{IdleStats, Stats};
 
 use crate::epoch::{Epoch, Running};
 use crate::errors::{OrRaise, usage};
@@ -199,7 +199,7 @@ impl Loader {
         py.detach(|| inner.expected(epoch)).map(Ledger).or_raise(py)
     }
 
-    /// Where the time goes and what everything waits for: a dict that prints as a table.
+    /// Where the time goes and what limits the rate of batches: a dict that prints as a table.
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let stats = self.inner(py)?.stats();
         let class = py.import("tarflume.statistics")?.getattr("Stats")?;
@@ -332,6 +332,22 @@ fn facts<'py>(py: Python<'py>, stats: &Stats) -> PyResult<Bound<'py, PyDict>> {
         stages.set_item(stage.name, of)?;
     }
     facts.set_item("stages", stages)?;
+    let idle = PyDict::new(py);
+    let IdleStats { consumer, memory, prefetch, plan, input, wake, end } = stats.idle;
+    for (what, time) in [
+        ("consumer", consumer),
+        ("memory", memory),
+        ("prefetch", prefetch),
+        ("plan", plan),
+        ("input", input),
+        ("wake", wake),
+        ("end", end),
+    ] {
+        idle.set_item(what, time.as_secs_f64())?;
+    }
+    facts.set_item("idle_s", idle)?;
+    facts.set_item("reads_asleep_s", stats.reads_asleep.as_secs_f64())?;
+    facts.set_item("startup_s", stats.startup.as_secs_f64())?;
     let functions = PyDict::new(py);
     functions.set_item("calls", stats.calls.count)?;
     functions.set_item("busy_s", stats.calls.busy.as_secs_f64())?;

@@ -51,8 +51,8 @@ pub(crate) fn bytes(py: Python<'_>, what: &str, size: &Bound<'_, PyAny>) -> PyRe
 /// Begins to build a data set.
 #[pyfunction]
 #[pyo3(signature = (sources, out, *, shard_size=None, shard_samples=None, shards=None, prefix=None,
-       shuffle=None, require=None, ext_map=None, names=None, exclude=Vec::new(), follow_links=false,
-       entry_points=true, dedupe=false, limit=None, check="structure", on_problem="fail", jobs=None,
+       shuffle=None, require=None, ext_map=None, ext_by_content=false, names=None, exclude=Vec::new(),
+       follow_links=false, entry_points=true, dedupe=false, limit=None, check=None, on_problem="fail", jobs=None,
        fresh=false, dry_run=false))]
 #[expect(clippy::too_many_arguments, reason = "keywords")]
 pub(crate) fn pack_build(
@@ -66,13 +66,14 @@ pub(crate) fn pack_build(
     shuffle: Option<Number<u64>>,
     require: Option<String>,
     ext_map: Option<String>,
+    ext_by_content: bool,
     names: Option<String>,
     exclude: Vec<String>,
     follow_links: bool,
     entry_points: bool,
     dedupe: bool,
     limit: Option<Number<u64>>,
-    check: &str,
+    check: Option<&str>,
     on_problem: &str,
     jobs: Option<Number<u64>>,
     fresh: bool,
@@ -98,13 +99,14 @@ pub(crate) fn pack_build(
         shuffle,
         require: require.unwrap_or(usual.require),
         ext_map: ext_map.unwrap_or(usual.ext_map),
+        ext_by_content,
         names: names.unwrap_or(usual.names),
         exclude,
         follow_links,
         entry_points,
         dedupe,
         limit,
-        check: choice::<CheckLevel>(py, "check", check)?,
+        check: check.map(|check| choice::<CheckLevel>(py, "check", check)).transpose()?,
         on_problem: choice::<Policy>(py, "on_problem", on_problem)?,
         jobs: threads(py, jobs)?,
         fresh,

@@ -11,11 +11,14 @@ use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
 use serde_json::{Value, json};
+use tarflume_formats::Plan;
+use tarflume_formats::plan::PlanFoot;
 use tarflume_formats::reading::Reading;
 use tarflume_packer::building::{self, Built};
 use tarflume_packer::failure::Failure;
 use tarflume_packer::indexing;
 use tarflume_packer::interrupt::Stop;
+use tarflume_packer::planning;
 use tarflume_packer::prepare::{Prepared, Request, Scanned, prepare};
 use tarflume_packer::problem::Problem;
 use tarflume_packer::progress::{Goal, Now};
@@ -25,7 +28,7 @@ use tarflume_packer::scan::ScanCounter;
 use tarflume_packer::verify;
 
 use crate::errors::bug;
-use crate::failures::Refused;
+use crate::failures::{Refused, keywords};
 use crate::json::from_json;
 
 /// What a piece of work gives: JSON, or why there is none.
@@ -176,12 +179,17 @@ fn build(request: &Request, counters: &Counters) -> Outcome {
     let ready = match prepare(request, &counters.scan)? {
         Prepared::Published { manifest, .. } => {
             return Ok(json!({"manifest": manifest, "packed": 0, "skipped": manifest.shards.len(),
-                             "problems": []}));
+                             "problems": [], "warnings": []}));
         }
-        Prepared::Refused(scanned) => {
+        Prepared::Refused(mut scanned, others) => {
+            if let Some(plan) = others {
+                look(request, &plan, &mut scanned, counters)?;
+            }
             return Err(Refused::problems(building::MEND, &scanned.problems));
         }
-        Prepared::Dry(foot, scanned) => {
+        Prepared::Dry(plan, mut scanned) => {
+            look(request, &plan, &mut scanned, counters)?;
+            let foot = plan.foot();
             let shards: Vec<_> = foot
                 .shards
                 .iter()
@@ -190,7 +198,7 @@ fn build(request: &Request, counters: &Counters) -> Outcome {
             let plan = json!({"plan": foot.content, "samples": foot.samples, "bytes": foot.bytes,
                               "shards": shards});
             return Ok(json!({"manifest": plan, "packed": 0, "skipped": 0,
-                             "problems": scanned.problems}));
+                             "problems": scanned.problems, "warnings": warnings(foot)}));
         }
         Prepared::Ready(ready) => ready,
     };
@@ -205,9 +213,26 @@ fn build(request: &Request, counters: &Counters) -> Outcome {
         Built::Refused(ran) => Err(Refused::problems(&building::kept(&ran), &ran.problems)),
         Built::Published(manifest, ran) => Ok(json!({
             "manifest": manifest, "packed": ran.packed, "skipped": ran.skipped,
-            "problems": all(&ready.scanned, &ran.problems),
+            "problems": all(&ready.scanned, &ran.problems), "warnings": warnings(foot),
         })),
     }
+}
+
+/// Looks at the contents of a plan that is not run.
+fn look(
+    request: &Request,
+    plan: &Plan,
+    scanned: &mut Scanned,
+    counters: &Counters,
+) -> Result<(), Failure> {
+    let shards: Vec<usize> = (0..plan.foot().shards.len()).collect();
+    let _ = counters.goal.set((Goal::of(plan.foot(), &shards), Instant::now()));
+    building::look_at_contents(request, plan, scanned, &counters.run)
+}
+
+/// What is odd about a plan, in Python's words.
+fn warnings(foot: &PlanFoot) -> Vec<String> {
+    planning::warnings::of(foot).iter().map(|text| keywords(text)).collect()
 }
 
 fn all<'a>(scanned: &'a Scanned, ran: &'a [Problem]) -> Vec<&'a Problem> {

@@ -230,9 +230,10 @@ def _cores() -> int:
 def _verdict(facts: Diagnosis, loader: object) -> str:
     """One sentence: what limits, and what to change."""
     fetch, transfer, compute = facts["fetch"], facts["transfer"], facts["compute"]
+    own = _own_verdict(loader)
     if compute is None and (transfer is None or facts["bottleneck"] == "fetch"):
-        pace, advice = f"{facts['batches_per_s']:,.1f} batches/s", _faster(facts, loader)
-        return f"The loader alone gives {pace}; give step= to see if that is enough, and if not, {advice}."
+        alone = f"The loader alone gives {facts['batches_per_s']:,.1f} batches/s; give step= to see if that is enough"
+        return f"{alone}. {own}" if own else f"{alone}, and if not, {_faster(facts)}."
     if transfer is not None and transfer["share"] >= max(_SMALL, fetch["share"]):
         pinned = facts["loader"].get("pin_memory")
         advice = "copy on a stream of its own, one batch ahead, or send uint8 and convert on the device"
@@ -242,14 +243,12 @@ def _verdict(facts: Diagnosis, loader: object) -> str:
     if fetch["share"] < _SMALL:
         waiting = f"{fetch['share']:.1%} of a step is waiting for it"
         return f"The loader keeps up ({waiting}): change the step, not the loader."
-    return f"A step waits {fetch['share']:.0%} of its time for the loader: {_faster(facts, loader)}."
+    waits = f"A step waits {fetch['share']:.0%} of its time for the loader"
+    return f"{waits}. {own}" if own else f"{waits}: {_faster(facts)}."
 
 
-def _faster(facts: Diagnosis, loader: object) -> str:
-    """What would make the loader faster."""
-    own = _own_verdict(loader)
-    if own is not None:
-        return own
+def _faster(facts: Diagnosis) -> str:
+    """What would make a foreign loader faster."""
     known, fetch = facts["loader"], facts["fetch"]
     workers, cores = known.get("num_workers"), known["cores"]
     if workers == 0:
@@ -268,8 +267,7 @@ def _own_verdict(loader: object) -> str | None:
     stats = getattr(loader, "stats", None)
     if not type(loader).__module__.startswith("tarflume") or not callable(stats):
         return None
-    text = str(stats()["verdict"]).rstrip(".")
-    return text[:1].lower() + text[1:]
+    return str(stats()["verdict"])
 
 
 def _table(facts: Diagnosis) -> str:

@@ -102,13 +102,14 @@ def build(
     shuffle: int | None = None,
     require: str | Iterable[str] | None = None,
     ext_map: str | Mapping[str, str] | None = None,
+    ext_by_content: bool = False,
     names: str | Mapping[str, str] | None = None,
     exclude: str | Sequence[str] | None = None,
     follow_links: bool = False,
     entry_points: bool = True,
     dedupe: bool = False,
     limit: int | None = None,
-    check: Literal["none", "structure", "decode"] = "structure",
+    check: Literal["none", "structure", "decode"] | None = None,
     on_problem: Literal["fail", "skip", "quarantine"] = "fail",
     jobs: int | None = None,
     fresh: bool = False,
@@ -124,19 +125,22 @@ def build(
       `shard_samples`: a shard's largest size. `prefix`: shards are called PREFIX-000000.tar.
     - `shuffle`: a seed by which samples are dealt over the shards.
     - `require`: parts that each sample must have, "image,json" by default; "" for none.
-    - `ext_map`: how extensions are renamed, `{"jpeg": "jpg"}` by default.
+    - `ext_map`: how extensions are renamed, `{"jpeg": "jpg"}` by default. `ext_by_content`: names images by their
+      content, so that a PNG that is called .jpg becomes a .png.
     - `names`: what is done about names that some reader misreads: "replace", or `{"dot": "replace"}`.
     - `exclude`: globs of paths, or "@FILE", a list of keys. `dedupe`, `limit`, `follow_links`: as `pack build`.
     - `entry_points`: places in JPEGs from which decoding can start; every Huffman code is read for them.
-    - `check`: how closely content is looked at. `on_problem`: "fail" publishes nothing if anything is wrong,
+    - `check`: how closely content is looked at, "structure" by default. `on_problem`: "fail" publishes nothing if anything is wrong,
       "skip" leaves bad samples out, "quarantine" also copies them aside.
     - `jobs`: threads, one a core by default. `fresh`: forgets an unfinished build in `out`.
     - `dry_run`: writes nothing; the plan (`plan`, `samples`, `bytes`, `shards`, `problems`) is what comes back.
+      Contents are looked at only if `check` is given.
     - `progress`: None shows a line on a terminal or in a notebook, True always, False never; a callable gets
       events: dicts with `phase`, `seconds`, and `names`, or `bytes`, `total_bytes`, `samples`, `shards`, ...
 
     Returns the manifest (`samples`, `bytes`, `extensions`, `shards`: dicts of `name`, `samples`, `bytes`, ...),
-    and with it `packed` and `skipped` (shards made now, and found finished) and `problems` (what was left out).
+    and with it `packed` and `skipped` (shards made now, and found finished), `problems` (what was left out) and
+    `warnings` (what is odd and no fault: samples larger than a shard may be, shards that are very small).
 
     Raises `UsageError` for what can't be asked for (`MissingSourceError`, also a `FileNotFoundError`, for a folder that
     is not there), `PackError` (with `problems`) if data is refused,
@@ -152,6 +156,7 @@ def build(
         shuffle=shuffle,
         require=_words(require),
         ext_map=_pairs(ext_map),
+        ext_by_content=ext_by_content,
         names=_pairs(names),
         exclude=[exclude] if isinstance(exclude, str) else list(exclude or ()),
         follow_links=follow_links,

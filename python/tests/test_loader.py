@@ -206,6 +206,8 @@ def test_statistics_are_a_dict_and_a_table(shards):
     stats = ours.stats()
     assert stats["stages"]["consumer"]["items"] == 10 and 0 <= stats["starved"] <= 1
     assert str(stats).splitlines()[-1] == stats["verdict"]
+    assert set(stats["idle_s"]) == {"consumer", "memory", "prefetch", "plan", "input", "wake", "end"}
+    assert all(seconds >= 0 for seconds in stats["idle_s"].values()) and stats["startup_s"] > 0
 
 
 def test_a_closed_loader_says_so(shards):

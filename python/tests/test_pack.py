@@ -42,6 +42,9 @@ def test_a_build_is_byte_for_byte_that_of_the_command(photos, tmp_path):
 def test_a_dry_run_writes_nothing(photos, tmp_path):
     plan = tarflume.pack.build(photos, tmp_path / "out", shard_samples=15, dry_run=True)
     assert [shard["samples"] for shard in plan["shards"]] == [15, 15, 10]
+    assert plan["warnings"] == []
+    small = tarflume.pack.build(photos, tmp_path / "out", shard_size=256, dry_run=True)
+    assert small["warnings"][0].startswith("40 samples are larger than shard_size="), small["warnings"]
     assert not (tmp_path / "out").exists()
 
 
@@ -75,8 +78,12 @@ def test_bad_data_is_refused_with_its_problems_or_left_out(photos, tmp_path):
     (source / "0009.jpg").write_bytes(cut.read_bytes())
     with pytest.raises(errors.PackError) as caught:
         tarflume.pack.build(source, tmp_path / "out", shards=2)
-    assert [(p["kind"], p["key"]) for p in caught.value.problems] == [("missing-part", "0009")]
+    told = [(p["kind"], p["key"]) for p in caught.value.problems]
+    assert told == [("missing-part", "0009"), ("bad-jpeg", "0003")], "names and contents, at once"
     assert "on_problem=skip" in str(caught.value)
+    assert tarflume.pack.build(source, tmp_path / "out", dry_run=True)["problems"] == caught.value.problems[:1]
+    dry = tarflume.pack.build(source, tmp_path / "out", dry_run=True, check="structure")
+    assert dry["problems"] == caught.value.problems
     (source / "0009.jpg").unlink()
     with pytest.raises(errors.PackError) as caught:
         tarflume.pack.build(source, tmp_path / "out", shards=2)
@@ -86,6 +93,17 @@ def test_bad_data_is_refused_with_its_problems_or_left_out(photos, tmp_path):
     assert not (tmp_path / "out" / "dataset.json").exists()
     done = tarflume.pack.build(source, tmp_path / "out", shards=2, on_problem="skip")
     assert done["samples"] == 5 and [p["key"] for p in done["problems"]] == ["0003"]
+
+
+def test_images_may_be_named_by_their_content(tmp_path):
+    source = tmp_path / "source"
+    pairs(source, 2)
+    (source / "0001.jpg").write_bytes(b"GIF89a\x01\x00\x01\x00\x00\x00\x00;")
+    with pytest.raises(errors.PackError) as caught:
+        tarflume.pack.build(source, tmp_path / "out")
+    assert "it is no JPEG but a GIF" in caught.value.problems[0]["reason"]
+    plan = tarflume.pack.build(source, tmp_path / "named", ext_by_content=True, dry_run=True)
+    assert plan["samples"] == 2 and plan["problems"] == []
 
 
 def test_another_program_at_work_is_no_reason_to_give_up(photos, tmp_path):

@@ -86,6 +86,11 @@ pub trait Decode: Send + Sync + 'static {
         false
     }
 
+    /// True if a row is the part as it is stored: statistics then call its writing copying, not decoding.
+    fn copies(&self) -> bool {
+        false
+    }
+
     /// True if it wants the entry points of its JPEGs, which [`Sample::entry_points`] then has of those
     /// whose sidecar does; asked once.
     fn wants_entry_points(&self) -> bool {

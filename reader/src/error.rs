@@ -150,19 +150,49 @@ impl fmt::Display for Error {
     }
 }
 
+/// One line for people, the causes behind it: what `main` prints that returns it, and `unwrap`. `{:#?}` shows the
+/// fields.
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Error")
-            .field("kind", &self.0.kind)
-            .field("place", &self.0.place)
-            .field("text", &self.0.text)
-            .field("source", &self.0.source)
-            .finish()
+        if f.alternate() {
+            return f
+                .debug_struct("Error")
+                .field("kind", &self.0.kind)
+                .field("place", &self.0.place)
+                .field("text", &self.0.text)
+                .field("source", &self.0.source)
+                .finish();
+        }
+        write!(f, "{self}")?;
+        let mut cause = error::Error::source(self);
+        while let Some(error) = cause {
+            write!(f, ": {error}")?;
+            cause = error.source();
+        }
+        Ok(())
     }
 }
 
 impl error::Error for Error {
     fn source(&self) -> Option<&(dyn error::Error + 'static)> {
         self.0.source.as_ref().map(|e| e.as_ref() as _)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn debug_is_one_line_for_people_with_its_causes() {
+        let cause = std::io::Error::from_raw_os_error(2);
+        let error = Error::new(ErrorKind::Io, "cannot open").with_path("a.tar").with_source(cause);
+        let line = "a.tar: cannot open: No such file or directory (os error 2)";
+        assert_eq!(format!("{error:?}"), line);
+        let boxed: Box<dyn error::Error> = error.into();
+        assert_eq!(format!("{boxed:?}"), line, "what `main` prints that returns it");
+        let plain = Error::usage("a batch has at least one row");
+        assert_eq!(format!("{plain:?}"), plain.to_string());
+        assert!(format!("{plain:#?}").contains("kind: Usage"));
     }
 }

@@ -1,12 +1,13 @@
 //! `Loader`: batches of a data set, in an order that is pure arithmetic, made by all cores.
 //!
-//! Floors: `bound bad caught stats` (words) < `gathered` < `recipe` (columns) < `job` < `flow` (the line of
+//! Floors: `bound bad caught idle` (words) < `stats moment` < `verdict` < `meter advice` < `gathered` < `recipe` (columns) < `job` < `flow` (the line of
 //! batches) < `labour feed stream_labour stream_feed` (what is done in it) < `taking` (who takes them) <
 //! `residency` (words) < `resident staging` (what a device keeps, which JPEGs it decodes) < `division` < `inner` <
 //! `decoding epoch device_epoch` < `filling` < `builder` < `building` < `stream_loader` < `stream_builder`, and this
 //! file above them.
 
 mod account;
+mod advice;
 mod bad;
 mod bound;
 mod builder;
@@ -21,11 +22,13 @@ mod feed;
 mod filling;
 mod flow;
 mod gathered;
+mod idle;
 mod inner;
 mod job;
 mod labour;
 mod machine;
 mod meter;
+mod moment;
 mod recalled;
 mod recalling;
 mod recipe;
@@ -51,6 +54,7 @@ pub use bad::{BadSample, OnBad};
 pub use builder::LoaderBuilder;
 pub use device_epoch::DeviceEpoch;
 pub use epoch::Epoch;
+pub use idle::{IdleStats, SampledTime};
 pub use residency::{Fit, Residency};
 pub use stats::{DecoderStats, RingStats, StageStats, Stats};
 pub use stream_builder::StreamLoaderBuilder;
@@ -197,7 +201,7 @@ impl Loader {
         &self.inner.labour.with.dataset
     }
 
-    /// Where the time goes, and what everything waits for.
+    /// Where the time goes, and what limits the rate of batches.
     pub fn stats(&self) -> Stats {
         let warning = self.inner.slots.as_ref().and_then(|slots| {
             slots.driver.reap();

@@ -77,7 +77,7 @@ pub struct Accelerator {
 pub struct Account {
     /// Stage by stage, in the order in which a sample passes through them.
     pub stages: Vec<Stage>,
-    /// What everything waited for, and what would help.
+    /// What limits, and what would help.
     pub verdict: String,
     /// Both as a table for people.
     #[serde(skip)]

@@ -4,6 +4,7 @@
 use tarflume_jpeg::{Decoder, Error, Header, Job, Region, whole};
 
 use super::fault::{CheckLevel, Dimensions, Fault, MAX_PIXELS};
+use super::sniffed::other_than_jpeg;
 use crate::problem::ProblemKind;
 
 /// Looks at markers, segments, tables, dimensions and the end of the image; pictures of foreign kinds
@@ -12,7 +13,10 @@ use crate::problem::ProblemKind;
 /// # Errors
 /// The first fault found.
 pub(super) fn look(bytes: &[u8], level: CheckLevel) -> Result<Header, Fault> {
-    whole(bytes).map_err(|e| fault(&e))?;
+    whole(bytes).map_err(|e| match other_than_jpeg(bytes) {
+        Some(reason) => Fault { kind: ProblemKind::BadJpeg, byte: 0, reason },
+        None => fault(&e),
+    })?;
     let header = Header::parse(bytes).map_err(|e| fault(&e))?;
     if level == CheckLevel::Decode && header.foreign().is_some() {
         decode(bytes, &header)?;

@@ -4,6 +4,7 @@ use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
 use std::time::Duration;
 
+use console::Term;
 use tarflume::fetch::fetched::Verify;
 use tarflume::source::open::SourceKind;
 use tarflume::{Shuffle, Size};
@@ -20,7 +21,7 @@ use crate::units;
 
 const AFTER: &str = "\
 Examples:
-  pack bench shards/                              raw and decoded samples a second, and the bottleneck
+  pack bench shards/                              raw and decoded samples a second, and what limits
   pack bench shards/ --step-ms 30 --batch 256     can it feed an accelerator that takes a batch every 30 ms?
   pack bench shards/ --raw --shuffle none         bytes alone, read from end to end
   pack bench shards/ --threads 8 --source mapped  try what a training run would set
@@ -227,7 +228,7 @@ fn text(to: &mut impl Write, report: &Report, args: &Args) -> io::Result<()> {
     ];
     for (name, account) in parts {
         if let Some(account) = account {
-            writeln!(to, "\n{name}:\n{}", account.table)?;
+            writeln!(to, "\n{name}:\n{}", out::fitted(&account.table, &Term::stdout()))?;
         }
     }
     Ok(())

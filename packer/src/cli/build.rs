@@ -33,7 +33,8 @@ pub(super) struct Args {
 const EXAMPLES: &str = "\
 Examples:
   pack build photos/ -o shards/                        JPEG/JSON pairs, shards of 256 MiB
-  pack build photos/ -o shards/ --dry-run              what would be packed, and what is wrong
+  pack build photos/ -o shards/ --dry-run              what would be packed, and which names are wrong
+  pack build photos/ -o shards/ --dry-run --check decode   and which files are damaged
   pack build photos/ -o shards/ --on-problem skip      leave bad samples out, list them
   pack build photos/ -o shards/ --shards 64 --shuffle 42
   pack build photos/ -o shards/ --exclude @bad.jsonl   without the samples that a list names
@@ -54,12 +55,15 @@ pub(super) fn run(args: &Args) -> Outcome {
             }
             return Ok(Exit::Done);
         }
-        Prepared::Refused(scanned) => {
+        Prepared::Refused(mut scanned, others) => {
+            let looked =
+                others.map(|plan| packing::look_shown(&request, &plan, &mut scanned, show));
             summary::refused_scan(&request.out, &scanned, show);
-            return Ok(Exit::Problems);
+            return looked.unwrap_or(Ok(())).map(|()| Exit::Problems);
         }
-        Prepared::Dry(foot, scanned) => {
-            summary::dry_run(&foot, &scanned, show);
+        Prepared::Dry(plan, mut scanned) => {
+            packing::look_shown(&request, &plan, &mut scanned, show)?;
+            summary::dry_run(plan.foot(), &scanned, show);
             let faults = scanned.problems.iter().any(|p| !p.kind.is_notice());
             return Ok(if faults { Exit::Problems } else { Exit::Done });
         }

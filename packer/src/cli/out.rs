@@ -4,9 +4,11 @@
 use std::io::{self, BufWriter, IsTerminal, StdoutLock};
 use std::time::Duration;
 
+use console::Term;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::failure::Failure;
+use crate::units;
 
 /// Standard output, buffered.
 pub(super) fn stdout() -> BufWriter<StdoutLock<'static>> {
@@ -41,6 +43,47 @@ pub(super) fn jobs(text: &str) -> Result<usize, String> {
     }
 }
 
+/// Prints `text` on stderr; on a terminal its lines are broken between words.
+pub(super) fn told(text: impl std::fmt::Display) {
+    eprintln!("{}", fitted(&text.to_string(), &Term::stderr()));
+}
+
+/// The text as it fits the terminal; as it is, where there is none.
+pub(super) fn fitted(text: &str, to: &Term) -> String {
+    match to.size_checked() {
+        Some((_, columns)) if to.is_term() => wrapped(text, usize::from(columns)),
+        _ => text.into(),
+    }
+}
+
+/// Lines of no more than `width` characters, broken at blanks; a word that is longer stays whole.
+fn wrapped(text: &str, width: usize) -> String {
+    let mut out = String::new();
+    for (number, line) in text.split('\n').enumerate() {
+        if number > 0 {
+            out.push('\n');
+        }
+        if line.chars().count() <= width {
+            out.push_str(line);
+            continue;
+        }
+        let mut column = 0;
+        for word in line.split(' ') {
+            let length = word.chars().count();
+            if column > 0 && column + 1 + length > width {
+                out.push('\n');
+                column = 0;
+            } else if column > 0 {
+                out.push(' ');
+                column += 1;
+            }
+            out.push_str(word);
+            column += length;
+        }
+    }
+    out
+}
+
 /// A bar that shows bytes and their rate, on a terminal only.
 pub(super) struct Bar(ProgressBar);
 
@@ -51,9 +94,8 @@ impl Bar {
             return Bar(ProgressBar::hidden());
         }
         let bar = ProgressBar::new_spinner();
-        if let Ok(style) =
-            ProgressStyle::with_template("{spinner} {bytes} {bytes_per_sec} {elapsed}")
-        {
+        // What is wider than the terminal is cut, never wrapped.
+        if let Ok(style) = ProgressStyle::with_template("{spinner} {wide_msg}") {
             bar.set_style(style);
         }
         bar.enable_steady_tick(Duration::from_millis(200));
@@ -62,11 +104,35 @@ impl Bar {
 
     /// So many more bytes are done.
     pub(super) fn advance(&self, bytes: u64) {
+        if self.0.is_hidden() {
+            return;
+        }
         self.0.inc(bytes);
+        let (done, seconds) = (self.0.position(), self.0.elapsed().as_secs_f64().max(1e-3));
+        let rate = units::bytes((done as f64 / seconds) as u64);
+        self.0.set_message(format!("{}  {rate}/s  {seconds:.0} s", units::bytes(done)));
     }
 
     /// Takes the bar off the terminal.
     pub(super) fn end(&self) {
         self.0.finish_and_clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_broken_between_words() {
+        assert_eq!(wrapped("no word is cut", 9), "no word\nis cut");
+        assert_eq!(wrapped("table   of   cells\nshort", 18), "table   of   cells\nshort");
+        assert_eq!(wrapped("a /very/long/path here", 6), "a\n/very/long/path\nhere");
+        for width in 1..40 {
+            let text = "nothing was packed; mend the files, or leave them out";
+            let all = wrapped(text, width);
+            assert_eq!(all.replace('\n', " "), text, "{width}");
+            assert!(all.lines().all(|line| line.len() <= width || !line.contains(' ')), "{width}");
+        }
     }
 }

@@ -8,7 +8,9 @@ use tarflume_formats::shard::Durability;
 
 use super::progress;
 use super::source_args::ShowArgs;
+use crate::building;
 use crate::failure::Failure;
+use crate::prepare::{Request, Scanned};
 use crate::progress::Goal;
 use crate::quarantine::Policy;
 use crate::running::options::RunOptions;
@@ -54,7 +56,22 @@ pub(super) fn run_shown(
 ) -> Result<Ran, Failure> {
     let counter = RunCounter::default();
     let goal = Goal::of(plan.foot(), shards);
-    progress::during_run(show.mode(), &counter, goal, || {
+    progress::during_run(show.mode(), &counter, goal, "packing", || {
         running::run(plan, staging, shards, options, &counter)
+    })
+}
+
+/// Looks at the contents of a plan that is not run, and shows how far it is.
+pub(super) fn look_shown(
+    request: &Request,
+    plan: &Plan,
+    scanned: &mut Scanned,
+    show: ShowArgs,
+) -> Result<(), Failure> {
+    let counter = RunCounter::default();
+    let shards: Vec<usize> = (0..plan.foot().shards.len()).collect();
+    let goal = Goal::of(plan.foot(), &shards);
+    progress::during_run(show.mode(), &counter, goal, "checking", || {
+        building::look_at_contents(request, plan, scanned, &counter)
     })
 }

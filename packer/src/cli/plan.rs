@@ -38,11 +38,11 @@ pub(super) fn run(args: &Args) -> Outcome {
                 summary::lacks_entry_points(&request.out, show);
             }
         }
-        Prepared::Refused(scanned) => {
+        Prepared::Refused(scanned, _) => {
             summary::refused_scan(&request.out, &scanned, show);
             return Ok(Exit::Problems);
         }
-        Prepared::Dry(foot, scanned) => summary::dry_run(&foot, &scanned, show),
+        Prepared::Dry(plan, scanned) => summary::dry_run(plan.foot(), &scanned, show),
         Prepared::Ready(ready) => summary::planned(&request.out, &ready, show),
     }
     Ok(Exit::Done)

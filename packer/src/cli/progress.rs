@@ -7,6 +7,7 @@ use std::io::IsTerminal;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
+use console::Term;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::progress::{Goal, Now};
@@ -56,15 +57,12 @@ pub(super) fn during_scan<T: Send>(
     counter: &ScanCounter,
     work: impl FnOnce() -> T + Send,
 ) -> T {
-    let bar = bar(mode, "{spinner} scanning: {msg}", None);
+    let bar = Bar::new(mode);
     let start = Instant::now();
     with_ticks(mode, work, || {
         let names = counter.names();
         match mode {
-            Mode::Bar => {
-                bar.set_message(format!("{} names", units::count(names)));
-                bar.tick();
-            }
+            Mode::Bar => bar.show(format!("scanning: {} names", units::count(names))),
             Mode::Lines => eprintln!("scanning: {} names", units::count(names)),
             Mode::Json => {
                 let seconds = start.elapsed().as_secs_f64();
@@ -78,23 +76,25 @@ pub(super) fn during_scan<T: Send>(
     })
 }
 
-/// Shows a run while `work` runs.
+/// Shows a run while `work` runs; `doing` is what it does, `packing`.
 pub(super) fn during_run<T: Send>(
     mode: Mode,
     counter: &RunCounter,
     goal: Goal,
+    doing: &str,
     work: impl FnOnce() -> T + Send,
 ) -> T {
-    let bar = bar(mode, "{bar:30} {percent:>3}%  {msg}", Some(goal.bytes));
+    let bar = Bar::new(mode);
     let start = Instant::now();
     with_ticks(mode, work, || {
         let now = Now::of(counter, goal, start);
         match mode {
             Mode::Bar => {
-                bar.set_position(now.bytes.min(goal.bytes));
-                bar.set_message(now.line());
+                // Where there is room, it also says what is done.
+                let label = if bar.width() < 60 { String::new() } else { format!("{doing}: ") };
+                bar.show(format!("{label}{}", now.bar_line(bar.width() - label.len())));
             }
-            Mode::Lines => eprintln!("packing: {}", now.line()),
+            Mode::Lines => eprintln!("{doing}: {}", now.line()),
             Mode::Json => eprintln!("{}", now.json()),
             Mode::Auto | Mode::None => {}
         }
@@ -120,12 +120,91 @@ fn with_ticks<T: Send>(mode: Mode, work: impl FnOnce() -> T + Send, mut tick: im
     })
 }
 
-fn bar(mode: Mode, template: &str, length: Option<u64>) -> ProgressBar {
-    if mode != Mode::Bar {
-        return ProgressBar::hidden();
+/// A line of a terminal that is written over again and again, and is gone at the end.
+struct Bar {
+    bar: ProgressBar,
+    columns: Box<dyn Fn() -> u16>,
+}
+
+impl Bar {
+    /// On stderr; none in other modes.
+    fn new(mode: Mode) -> Bar {
+        let columns = Box::new(|| Term::stderr().size().1);
+        match mode {
+            Mode::Bar => Bar::on(ProgressDrawTarget::stderr(), columns),
+            _ => Bar { bar: ProgressBar::hidden(), columns },
+        }
     }
-    let bar = ProgressBar::with_draw_target(length, ProgressDrawTarget::stderr());
-    let style = ProgressStyle::with_template(template);
-    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("=> "));
-    bar
+
+    fn on(target: ProgressDrawTarget, columns: Box<dyn Fn() -> u16>) -> Bar {
+        let bar = ProgressBar::with_draw_target(None, target);
+        // What is wider than the terminal is cut, never wrapped.
+        let style = ProgressStyle::with_template("{wide_msg}");
+        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
+        Bar { bar, columns }
+    }
+
+    /// Columns of the terminal as it is now.
+    fn width(&self) -> usize {
+        usize::from((self.columns)())
+    }
+
+    fn show(&self, line: String) {
+        self.bar.set_message(line);
+        self.bar.tick();
+    }
+}
+
+impl Drop for Bar {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::Ordering;
+
+    use indicatif::InMemoryTerm;
+
+    use super::*;
+
+    /// What stands on a terminal of so many columns after a few ticks.
+    fn shown(columns: u16) -> String {
+        let term = InMemoryTerm::new(10, columns);
+        let target = ProgressDrawTarget::term_like(Box::new(term.clone()));
+        let bar = Bar::on(target, Box::new(move || columns));
+        let counter = RunCounter::default();
+        let goal = Goal { bytes: 123_456_789_012, shards: 1_234 };
+        for step in 0..20 {
+            counter.bytes.store(step * 5_000_000_000, Ordering::Relaxed);
+            counter.samples.store(step * 1_000_000, Ordering::Relaxed);
+            counter.problems.store(step, Ordering::Relaxed);
+            let now = Now::of(&counter, goal, Instant::now() - Duration::from_secs(9_000));
+            bar.show(now.bar_line(bar.width()));
+        }
+        term.contents()
+    }
+
+    #[test]
+    fn the_bar_is_one_line_at_any_width() {
+        for columns in [5, 10, 20, 40, 60, 80, 100, 200] {
+            let shown = shown(columns);
+            assert_eq!(shown.lines().count(), 1, "{columns} columns:\n{shown}");
+            assert!(shown.contains("76%"), "{columns} columns:\n{shown}");
+        }
+        assert!(shown(80).starts_with('['), "{}", shown(80));
+        assert!(shown(200).contains("19 problems") && shown(200).contains("shards 0/1234"));
+    }
+
+    #[test]
+    fn what_is_shown_is_gone_at_the_end() {
+        let term = InMemoryTerm::new(10, 80);
+        let target = ProgressDrawTarget::term_like(Box::new(term.clone()));
+        let bar = Bar::on(target, Box::new(|| 80));
+        bar.show("scanning: 12 names".into());
+        assert_eq!(term.contents(), "scanning: 12 names");
+        drop(bar);
+        assert_eq!(term.contents(), "");
+    }
 }

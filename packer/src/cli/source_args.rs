@@ -44,6 +44,11 @@ pub(super) struct SourceArgs {
     /// How extensions are renamed, after they were lower-cased
     #[arg(long, value_name = "FROM=TO,..", default_value = "jpeg=jpg", help_heading = "Samples")]
     ext_map: String,
+    /// Names images by their content: a PNG that is called .jpg becomes a .png in the shard.
+    ///
+    /// The first bytes of every image are read for that while SRC is scanned.
+    #[arg(long, help_heading = "Samples")]
+    ext_by_content: bool,
     /// What is done about names that some reader misreads: RULE=ACTION,.. or one ACTION for all.
     ///
     /// Rules: dot (several dots), space, nonascii, hidden, dunder (begins with __), long (over 100
@@ -75,12 +80,13 @@ pub(super) struct SourceArgs {
     /// Packs the first N samples only (of the shuffled order, with --shuffle)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Samples")]
     limit: Option<u64>,
-    /// How closely content is looked at while it is packed.
+    /// How closely content is looked at while it is packed (default: structure).
     ///
     /// `decode` reads every Huffman code of sequential JPEGs (as entry points need it anyway) and
-    /// decodes every other image to pixels.
-    #[arg(long, value_enum, default_value = "structure", help_heading = "Samples")]
-    check: CheckLevel,
+    /// decodes every other image to pixels. With --dry-run contents are looked at only where --check is
+    /// given.
+    #[arg(long, value_enum, help_heading = "Samples")]
+    check: Option<CheckLevel>,
     /// What is done about problems; `fail` publishes nothing
     #[arg(long, value_enum, default_value = "fail", help_heading = "Samples")]
     on_problem: Policy,
@@ -130,6 +136,7 @@ impl SourceArgs {
             shuffle: self.shuffle,
             require: self.require.clone(),
             ext_map: self.ext_map.clone(),
+            ext_by_content: self.ext_by_content,
             names: self.names.clone(),
             exclude: self.exclude.clone(),
             follow_links: self.follow_links,

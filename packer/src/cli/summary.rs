@@ -7,8 +7,10 @@ use tarflume::rank::Rank;
 use tarflume_formats::Manifest;
 use tarflume_formats::plan::PlanFoot;
 
+use super::out;
 use super::source_args::ShowArgs;
 use crate::building;
+use crate::planning;
 use crate::prepare::{Ready, Scanned};
 use crate::problem::{Problem, counts};
 use crate::running::Ran;
@@ -65,7 +67,7 @@ fn problems(list: &[Problem], file: Option<&Path>, show: ShowArgs) {
         return;
     }
     for problem in list.iter().take(SHOWN) {
-        eprintln!("{problem}");
+        out::told(problem);
     }
     if list.len() > SHOWN {
         eprintln!("... and {} more", units::count((list.len() - SHOWN) as u64));
@@ -74,7 +76,26 @@ fn problems(list: &[Problem], file: Option<&Path>, show: ShowArgs) {
         counts(list).iter().map(|(kind, n)| format!("{kind} {}", units::count(*n))).collect();
     let all = file.map_or(String::new(), |f| format!("; all in {}", f.display()));
     let total = units::counted(list.len() as u64, "problem", "problems");
-    eprintln!("{total}: {}{all}", kinds.join(", "));
+    out::told(format!("{total}: {}{all}", kinds.join(", ")));
+}
+
+/// What is odd about the plan: told, but no fault.
+fn warnings(foot: &PlanFoot, show: ShowArgs) {
+    for text in planning::warnings::of(foot) {
+        if show.is_json() {
+            eprintln!("{}", json!({"event": "warning", "text": text}));
+        } else if !show.quiet {
+            out::told(format!("warning: {text}"));
+        }
+    }
+}
+
+/// Problems that were found and are in no list.
+fn unlisted(scanned: &Scanned) {
+    if scanned.unlisted > 0 {
+        let count = units::counted(scanned.unlisted, "problem is", "problems are");
+        eprintln!("{count} counted only: the list has the first");
+    }
 }
 
 fn renames(scanned: &Scanned, show: ShowArgs) {
@@ -104,10 +125,11 @@ fn absent(scanned: &Scanned, show: ShowArgs) {
 pub(super) fn refused_scan(out: &Path, scanned: &Scanned, show: ShowArgs) {
     absent(scanned, show);
     problems(&scanned.problems, Some(&out.join("problems.jsonl")), show);
+    unlisted(scanned);
     if show.is_json() {
         println!("{}", json!({"event": "refused", "problems": scanned.problems.len()}));
     } else {
-        eprintln!("{}", building::MEND);
+        out::told(building::MEND);
     }
 }
 
@@ -118,11 +140,12 @@ pub(super) fn refused_run(out: &Path, ran: &Ran, show: ShowArgs) {
         println!("{value}");
         return;
     }
-    eprintln!("{}", building::kept(ran));
+    out::told(building::kept(ran));
 }
 
 pub(super) fn dry_run(foot: &PlanFoot, scanned: &Scanned, show: ShowArgs) {
     absent(scanned, show);
+    warnings(foot, show);
     if show.is_json() {
         let shards: Vec<_> = foot
             .shards
@@ -130,12 +153,13 @@ pub(super) fn dry_run(foot: &PlanFoot, scanned: &Scanned, show: ShowArgs) {
             .map(|s| json!({"name": s.name, "samples": s.samples, "bytes": s.bytes}))
             .collect();
         let value = json!({"event": "plan", "plan": foot.content, "samples": foot.samples,
-            "bytes": foot.bytes, "shards": shards, "problems": foot.problems});
+            "bytes": foot.bytes, "shards": shards, "problems": scanned.problems});
         println!("{value}");
         return;
     }
     if !scanned.problems.is_empty() {
         problems(&scanned.problems, None, show);
+        unlisted(scanned);
     }
     for shard in &foot.shards {
         let samples = units::counted(shard.samples, "sample", "samples");
@@ -152,10 +176,11 @@ pub(super) fn dry_run(foot: &PlanFoot, scanned: &Scanned, show: ShowArgs) {
 
 pub(super) fn scanned(ready: &Ready, show: ShowArgs) {
     absent(&ready.scanned, show);
+    let foot = ready.plan.foot();
+    warnings(foot, show);
     if show.quiet || show.is_json() {
         return;
     }
-    let foot = ready.plan.foot();
     let resumed = if ready.resumed { "; going on with an unfinished pack" } else { "" };
     eprintln!(
         "{} in {}{resumed}",
@@ -167,6 +192,7 @@ pub(super) fn scanned(ready: &Ready, show: ShowArgs) {
 pub(super) fn planned(out: &Path, ready: &Ready, show: ShowArgs) {
     let foot = ready.plan.foot();
     absent(&ready.scanned, show);
+    warnings(foot, show);
     if !ready.scanned.problems.is_empty() {
         problems(&ready.scanned.problems, None, show);
     }

@@ -12,6 +12,7 @@ use super::listing::{Entry, Kind, Listing};
 use super::options::{ScanOptions, ScanProblem};
 use super::rules::{Action, MAX_NAME, Rule, Verdict, shortened};
 
+use crate::check::{Content, sniffed};
 use crate::problem::{Problem, ProblemKind};
 use crate::source::{part_path, shown_path, stamp};
 
@@ -195,7 +196,7 @@ impl Grouper<'_> {
         };
         let mut parts = files
             .iter()
-            .map(|f| self.candidate(listing.name(f), stem))
+            .map(|f| self.candidate(listing, listing.name(f), stem))
             .collect::<Result<Vec<_>, _>>()?;
         parts.sort_by(|a, b| a.shard_ext.cmp(&b.shard_ext));
         self.check_parts(stem, &parts)?;
@@ -235,9 +236,24 @@ impl Grouper<'_> {
         by_key || has(&folder.source, stem)
     }
 
-    fn candidate<'n>(&self, name: &'n [u8], stem: &[u8]) -> Result<Candidate<'n>, Refusal> {
+    fn candidate<'n>(
+        &self,
+        listing: &Listing,
+        name: &'n [u8],
+        stem: &[u8],
+    ) -> Result<Candidate<'n>, Refusal> {
         let source_ext = &name[stem.len() + 1..];
         let mut shard_ext = self.options.exts.apply(source_ext);
+        if self.options.by_content
+            && Content::of(&shard_ext).is_image()
+            && let Some(ext) = listing.image_ext(name)
+        {
+            let last = shard_ext.iter().rposition(|&b| b == b'.').map_or(0, |dot| dot + 1);
+            if !sniffed::same(&shard_ext[last..], ext) {
+                shard_ext.truncate(last);
+                shard_ext.extend(ext.bytes());
+            }
+        }
         if std::str::from_utf8(source_ext).is_err() {
             let reason = "its extension is not UTF-8; rename it or --exclude it";
             return Err(Refusal::new(ProblemKind::BadName, name, reason));

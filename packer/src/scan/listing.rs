@@ -11,6 +11,8 @@ use std::path::Path;
 use rayon::slice::ParallelSliceMut;
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, RawDir, openat, statat};
 
+use crate::check::sniffed;
+
 /// Bytes that one call asks of the operating system.
 const READ: usize = 256 * 1024;
 
@@ -74,6 +76,16 @@ impl Listing {
         listing.names.shrink_to_fit();
         listing.sort();
         Ok(listing)
+    }
+
+    /// The extension that the file of this name should have as the image that it is. None if it is none that is
+    /// known, or can't be read: that is told when it is packed.
+    pub(super) fn image_ext(&self, name: &[u8]) -> Option<&'static str> {
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
+        let file = openat(&self.folder, name, flags, Mode::empty()).ok()?;
+        let mut first = [0; sniffed::ENOUGH];
+        let read = rustix::io::pread(&file, &mut first, 0).ok()?;
+        sniffed::ext(&first[..read])
     }
 
     /// The file system may not say what a name is, and a link may be followed: then ask.

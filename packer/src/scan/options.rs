@@ -16,6 +16,8 @@ pub struct ScanOptions {
     pub follow_links: bool,
     /// How extensions are renamed.
     pub exts: ExtMap,
+    /// Names images by their first bytes, where their extension says something else.
+    pub by_content: bool,
     /// What every sample must have.
     pub require: Require,
     /// What is done about names that readers disagree about.

@@ -57,6 +57,10 @@ impl Decode for Raw {
         self.optional
     }
 
+    fn copies(&self) -> bool {
+        true
+    }
+
     fn decode(&self, sample: &Sample<'_>, mut row: Row<'_>, _: &mut Scratch) -> Result<()> {
         let bytes = sample.part(0);
         let size = self.shape.dtype().size();

@@ -24,6 +24,10 @@ impl Decode for Text {
         RowShape::Variable(DType::U8)
     }
 
+    fn copies(&self) -> bool {
+        true
+    }
+
     fn decode(&self, sample: &Sample<'_>, mut row: Row<'_>, _: &mut Scratch) -> Result<()> {
         let bytes = sample.part(0);
         if let Err(e) = std::str::from_utf8(bytes) {

@@ -5,7 +5,9 @@
 //! sample. Only the last two are waited for here; who waits for a share holds nothing of it, and who
 //! holds something for decoding never waits for reading.
 
-use std::sync::{Condvar, Mutex, PoisonError};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::Instant;
 
 use super::machine::memory as machine_memory;
 use crate::decode::{Memory, Scratch};
@@ -217,11 +219,14 @@ pub(crate) struct MemoryShare {
     share: u64,
     taken: Mutex<u64>,
     changed: Condvar,
+    /// Nanoseconds that threads waited for it.
+    waited: Arc<AtomicU64>,
 }
 
 impl MemoryShare {
-    pub(crate) fn new(purpose: &'static str, share: u64) -> MemoryShare {
-        MemoryShare { purpose, share, taken: Mutex::default(), changed: Condvar::new() }
+    /// A share of so many bytes; `waited` counts the nanoseconds that threads wait for some of it.
+    pub(crate) fn new(purpose: &'static str, share: u64, waited: Arc<AtomicU64>) -> MemoryShare {
+        MemoryShare { purpose, share, taken: Mutex::default(), changed: Condvar::new(), waited }
     }
 }
 
@@ -246,8 +251,12 @@ impl Memory for MemoryShare {
         }
         // Whoever has it is decoding one sample and gives it back: this wait ends.
         let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
-        while *taken + bytes > self.share {
-            taken = self.changed.wait(taken).unwrap_or_else(PoisonError::into_inner);
+        if *taken + bytes > self.share {
+            let since = Instant::now();
+            while *taken + bytes > self.share {
+                taken = self.changed.wait(taken).unwrap_or_else(PoisonError::into_inner);
+            }
+            self.waited.fetch_add(since.elapsed().as_nanos() as u64, Ordering::Relaxed);
         }
         *taken += bytes;
         Ok(())
@@ -263,7 +272,6 @@ impl Memory for MemoryShare {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
     use std::time::Duration;
 
     use super::*;
@@ -361,7 +369,8 @@ mod tests {
 
     #[test]
     fn who_asks_for_too_much_waits_until_it_is_given_back() {
-        let share = Arc::new(MemoryShare::new("decoding", 100));
+        let waited = Arc::new(AtomicU64::new(0));
+        let share = Arc::new(MemoryShare::new("decoding", 100, waited.clone()));
         share.take(0, 80).unwrap();
         let waiting = {
             let share = share.clone();
@@ -371,6 +380,7 @@ mod tests {
         assert!(!waiting.is_finished());
         share.give(80);
         waiting.join().unwrap().unwrap();
+        assert!(waited.load(Ordering::Relaxed) > 0);
         assert_eq!(share.take(0, 101).unwrap_err().kind(), ErrorKind::Limit);
         assert_eq!(share.take(30, 1).unwrap_err().kind(), ErrorKind::Usage);
     }

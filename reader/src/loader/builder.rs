@@ -23,7 +23,7 @@ use crate::error::{Error, Result};
 use crate::fetch::fetched::Verify;
 use crate::order::{LoaderState, Remainder, Shuffle, Split};
 use crate::size::Size;
-use crate::source::open::SourceKind;
+use crate::source::open::{Open, SourceKind};
 
 /// Batches in preparation at once, unless the user says otherwise.
 pub(super) const PREFETCH: usize = 4;
@@ -57,6 +57,8 @@ pub struct LoaderBuilder {
     pub(super) policy: Policy,
     pub(super) bad_budget: u64,
     pub(super) source: SourceKind,
+    /// What opens shards instead, if it was said.
+    pub(super) opener: Option<Arc<dyn Open>>,
     /// The memory bound; without one, [`default_memory`](super::bound::default_memory).
     pub(super) memory: Option<Result<u64>>,
     pub(super) threads: Option<usize>,
@@ -83,6 +85,7 @@ impl LoaderBuilder {
             policy: Policy::default(),
             bad_budget: BAD_BUDGET,
             source: SourceKind::default(),
+            opener: None,
             memory: None,
             threads: None,
             prefetch: PREFETCH,
@@ -243,9 +246,16 @@ impl LoaderBuilder {
         self
     }
 
+    /// Has the shards opened by `opener`, which may read them from a storage of its own; instead of
+    /// [`LoaderBuilder::source`].
+    pub fn opener(mut self, opener: Arc<dyn Open>) -> Self {
+        self.opener = Some(opener);
+        self
+    }
+
     /// The most memory for batches in preparation, threads and decoding, as `"2GiB"`. The default is 2
-    /// GiB, and more where it is needed: 48 MiB a thread and twice `prefetch + 2` batches, up to half of the machine's memory. Batches that
-    /// the consumer keeps are not counted.
+    /// GiB, and more where it is needed: 48 MiB a thread and twice `prefetch + 2` batches, up to half of
+    /// the machine's memory. Batches that the consumer keeps are not counted.
     pub fn memory(mut self, bound: &str) -> Self {
         self.memory = Some(bound.parse::<Size>().map(Size::bytes));
         self

@@ -17,6 +17,7 @@ use super::recipe::{Columns, Recipe};
 use super::residency::Fit;
 use super::resident::Extent;
 use super::scout::reach;
+use super::stats::Setting;
 use crate::batch::Shelf;
 use crate::dataset::Dataset;
 use crate::decode::Decode;
@@ -26,12 +27,17 @@ use crate::device::heap::ALIGNED;
 use crate::error::{Error, Result};
 use crate::order::{By, Ledger, Order, Remainder, Share, Split};
 use crate::pool::Pool;
+use crate::source::open::SourceKind;
 
 impl LoaderBuilder {
     /// What [`super::Loader`] stands before; see `build` there.
     pub(super) fn inner(mut self) -> Result<Arc<Inner>> {
         let taken = Err(Error::usage("a builder builds once"));
-        let dataset = std::mem::replace(&mut self.dataset, taken)?.with_source(self.source);
+        let dataset = std::mem::replace(&mut self.dataset, taken)?;
+        let dataset = match &self.opener {
+            Some(opener) => dataset.with_opener(opener.clone()),
+            None => dataset.with_source(self.source),
+        };
         self.shuffle.check()?;
         let world = self.split.world();
         let batch = rows(self.batch, world)?;
@@ -59,7 +65,15 @@ impl LoaderBuilder {
         let shares = Shares::beside_slots((memory, slabs), fixed, self.prefetch, threads)?;
         // Those of a device's slots come back at their own time, and are dear to make: all are kept.
         let spare = SPARE_SLABS + if slabs == 0 { 0 } else { slabs + shares.depth as u64 };
-        let (meter, bad) = (Arc::new(Meter::new(threads)), Arc::new(BadList::new(self.bad_budget)));
+        let setting = Setting {
+            stream: false,
+            copies: recipe.copies(),
+            mapped: self.opener.is_none() && self.source == SourceKind::Mapped,
+            asked: self.prefetch.max(1),
+            depth: shares.depth,
+        };
+        let meter = Arc::new(Meter::of(threads, setting));
+        let bad = Arc::new(BadList::new(self.bad_budget));
         let labour = IndexedLabour::new(Materials {
             dataset,
             recipe,
@@ -67,8 +81,8 @@ impl LoaderBuilder {
             policy: self.policy,
             meter: meter.clone(),
             threads,
-            decode: Arc::new(MemoryShare::new("decoding", shares.decode)),
-            reads: Arc::new(MemoryShare::new("reading", shares.reads)),
+            decode: Arc::new(MemoryShare::new("decoding", shares.decode, meter.waits[0].clone())),
+            reads: Arc::new(MemoryShare::new("reading", shares.reads, meter.waits[1].clone())),
         });
         let inner = Inner {
             staging: division.take_staging(),
@@ -155,6 +169,7 @@ impl LoaderBuilder {
             policy: Policy { on_bad, ..self.policy },
             bad_budget: self.bad_budget,
             source: self.source,
+            opener: self.opener.clone(),
             memory: self.memory.as_ref().map(|bound| bound.as_ref().map_err(again).copied()),
             threads: self.threads,
             prefetch: self.prefetch,

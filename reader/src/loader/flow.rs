@@ -10,6 +10,7 @@ use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::caught::caught;
+use super::idle::Lack;
 use super::job::{Desk, Job};
 use super::meter::{Meter, Watch};
 use crate::batch::{Content, Shelf};
@@ -84,11 +85,16 @@ struct Line {
     /// Bytes of their variable columns, and of each.
     variable: u64,
     sizes: VecDeque<u64>,
+    /// Threads that do a task, make room for a batch, close one.
     working: usize,
+    admitting: usize,
+    closing: usize,
+    /// The feed had nothing when it was asked last.
+    hungry: bool,
     #[allow(clippy::vec_box)] // moved from thread to thread by pointer
     desks: Vec<Box<Desk>>,
-    /// Since when all threads wait for the consumer.
-    full: Option<Instant>,
+    /// Until when idle threads were counted.
+    counted: Instant,
 }
 
 impl Flow {
@@ -108,15 +114,26 @@ impl Flow {
             variable: 0,
             sizes: VecDeque::new(),
             working: 0,
+            admitting: 0,
+            closing: 0,
+            hungry: false,
             desks: Vec::new(),
-            full: None,
+            counted: Instant::now(),
         };
         let (cancelled, line, ready) = (AtomicBool::new(false), Mutex::new(line), Condvar::new());
         Flow { labour, meter, bell, shelf, room, cancelled, line, ready }
     }
 
+    /// The line, locked. It is as it was left: what idle threads lacked since then is counted.
     fn line(&self) -> MutexGuard<'_, Line> {
-        self.line.lock().unwrap_or_else(PoisonError::into_inner)
+        let mut line = self.line.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = Instant::now();
+        let since = std::mem::replace(&mut line.counted, now);
+        let idle = self.labour.threads().saturating_sub(line.active());
+        if idle > 0 && !self.cancelled.load(Ordering::Relaxed) && !line.is_over() {
+            self.meter.idle(line.lack(&self.room), (now - since) * idle as u32);
+        }
+        line
     }
 
     /// The next batch, in order; waits for it. `None` after the last.
@@ -124,7 +141,7 @@ impl Flow {
         let mut line = self.line();
         loop {
             if let Some(batch) = line.batches.front_mut().and_then(Option::take) {
-                line.taken(&self.meter);
+                line.taken();
                 drop(line);
                 self.bell.ring();
                 return Some(batch);
@@ -181,10 +198,12 @@ impl Flow {
         match filled {
             Ok((job, Fill::Tasks(tasks))) => {
                 line.feed = Some(feed);
+                line.hungry = false;
                 line.pending = Some((job, tasks));
             }
             Ok((job, Fill::NotYet)) => {
                 line.feed = Some(feed);
+                line.hungry = true;
                 self.shelf.put(job.content);
                 line.desks.push(job.desk);
                 return false;
@@ -205,6 +224,7 @@ impl Flow {
     fn admit(&self, mut job: Job, tasks: usize) {
         let made = caught("making room", || job.make_room());
         let mut line = self.line();
+        line.admitting -= 1;
         let at = (job.number - line.first) as usize;
         match made {
             Ok(()) if tasks > 0 => {
@@ -230,6 +250,7 @@ impl Flow {
     /// Lets go of a job; whoever is the last closes the batch.
     fn finish(&self, job: Arc<Job>) {
         let Some(job) = Arc::into_inner(job) else { return };
+        self.line().closing += 1;
         let watch = Watch::start(range::BATCH);
         let number = job.number;
         let (desk, batch) = match caught("closing a batch", || Ok(job.close())) {
@@ -239,6 +260,7 @@ impl Flow {
         let bytes = batch.as_ref().map_or(0, |content| content.slab.used_bytes() as u64);
         self.meter.batch.add(watch.stop(), 1, bytes);
         let mut line = self.line();
+        line.closing -= 1;
         line.desks.push(desk);
         let at = (number - line.first) as usize;
         if let Some(place) = line.batches.get_mut(at) {
@@ -268,21 +290,50 @@ impl Line {
     }
 
     /// The first batch was taken.
-    fn taken(&mut self, meter: &Meter) {
+    fn taken(&mut self) {
         self.batches.pop_front();
         self.first += 1;
         self.variable -= self.sizes.pop_front().unwrap_or(0);
-        if let Some(since) = self.full.take() {
-            meter.full.add(since.elapsed(), 1, 0);
+    }
+
+    /// Threads that are busy with it. Who plans has the feed.
+    fn active(&self) -> usize {
+        let planning = usize::from(self.feed.is_none() && !self.ended);
+        self.working + self.admitting + self.closing + planning
+    }
+
+    /// What a thread that has nothing to do lacks.
+    fn lack(&self, room: &Room) -> Lack {
+        let ready = matches!(self.batches.front(), Some(Some(_)));
+        if !self.tasks.is_empty() {
+            return Lack::Wake;
         }
+        if ready && (self.ended || self.pending.is_some() || self.batches.len() >= room.depth) {
+            return Lack::Consumer;
+        }
+        match &self.pending {
+            Some((job, _)) if self.has_room(job.variable, room.variable) => Lack::Wake,
+            Some(_) => Lack::Memory,
+            None if self.ended => Lack::End,
+            None if self.batches.len() >= room.depth => Lack::Prefetch,
+            None if self.feed.is_none() => Lack::Plan,
+            None if self.hungry => Lack::Input,
+            None => Lack::Wake,
+        }
+    }
+
+    /// Whether a batch whose variable columns take `size` bytes may join those in the line.
+    fn has_room(&self, size: u64, variable: u64) -> bool {
+        self.batches.is_empty() || self.variable + size <= variable
     }
 
     /// Takes the pending job out, if it has room now among `variable` bytes.
     fn with_room(&mut self, variable: u64) -> Option<(Job, usize)> {
         let size = self.pending.as_ref()?.0.variable;
-        if !self.batches.is_empty() && self.variable + size > variable {
+        if !self.has_room(size, variable) {
             return None;
         }
+        self.admitting += 1;
         self.variable += size;
         self.sizes.push_back(size);
         self.batches.push_back(None);
@@ -321,9 +372,6 @@ impl Work for Flow {
             drop(line);
             self.work(job, task);
             return true;
-        }
-        if line.full.is_none() && line.working == 0 && line.batches.len() >= self.room.depth {
-            line.full = Some(Instant::now());
         }
         false
     }

@@ -9,6 +9,7 @@ use super::bad::OnBad;
 use super::flow::Labour;
 use super::job::Job;
 use super::meter::{Meter, Watch};
+use super::moment::{Moment, slept};
 use super::recipe::{Facts, Given, MAX_GROUP, Recipe};
 use crate::dataset::Dataset;
 use crate::decode::{Memory, Scratch};
@@ -106,8 +107,12 @@ impl IndexedLabour {
                 Err(error) => return job.fail(first_row(plan, run), error),
             }
         }
+        let measured = Moment::seldom();
         let Hand { fetched, scratch, .. } = hand;
         self.write_runs(job, runs.clone(), fetched, scratch, &mut failed);
+        if let Some((since, before)) = measured {
+            self.with.meter.sampled(since.spent(), before);
+        }
         for (run, fetched) in runs.zip(&mut hand.fetched) {
             if let Err(error) = whole(fetched, granted.is_some()) {
                 // Nothing that was read can be believed, nor what was found to be bad in it.
@@ -203,7 +208,9 @@ impl IndexedLabour {
         }
         let watch = Watch::start(range::READ);
         fetched.read(&self.with.dataset, plan, run, failed);
-        self.with.meter.read.add(watch.stop(), 1, bytes);
+        let took = watch.stop();
+        self.with.meter.read.add(took, 1, bytes);
+        self.with.meter.reads_asleep.add(slept(took, bytes), 1, 0);
         Ok(granted)
     }
 

@@ -4,10 +4,11 @@
 
 use std::ffi::CStr;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::stats::{RingStats, StageStats, Stats};
+use super::idle::{IdleStats, Lack, SampledTime};
+use super::stats::{RingStats, Setting, StageStats, Stats};
 use crate::decode::Scratch;
 use crate::decode::blocks::Blocks;
 use crate::decode::calls::Calls;
@@ -41,8 +42,7 @@ impl Counter {
 #[derive(Debug)]
 pub(crate) struct Meter {
     threads: u64,
-    /// True if one thread of its own reads, front to back.
-    stream: bool,
+    setting: Setting,
     pub(crate) plan: Counter,
     pub(crate) read: Counter,
     pub(crate) decode: Counter,
@@ -55,10 +55,18 @@ pub(crate) struct Meter {
     pub(crate) consumer: Counter,
     /// The consumer waiting for a batch.
     pub(crate) starved: Counter,
-    /// All batches were ready, and nobody took one.
-    pub(crate) full: Counter,
+    /// Of that, waiting for the first batch of an epoch.
+    pub(crate) startup: Counter,
     /// Time in which an epoch was running.
     pub(crate) running: Counter,
+    /// Nanoseconds that threads waited for memory to decode in, and to read into.
+    pub(crate) waits: [Arc<AtomicU64>; 2],
+    /// Nanoseconds of idle threads, by lack.
+    idle: [AtomicU64; 7],
+    /// Sleep in reads.
+    pub(crate) reads_asleep: Counter,
+    /// The decoding of some tasks, and all that threads did.
+    sampled: Mutex<[SampledTime; 2]>,
     /// How full a device's slots were; locked once a batch.
     ring: Mutex<RingStats>,
     /// What decoders counted; locked once a task.
@@ -70,7 +78,7 @@ impl Meter {
         let counter = Counter::default;
         Meter {
             threads: threads as u64,
-            stream: false,
+            setting: Setting::default(),
             plan: counter(),
             read: counter(),
             decode: counter(),
@@ -79,8 +87,12 @@ impl Meter {
             transform: counter(),
             consumer: counter(),
             starved: counter(),
-            full: counter(),
+            startup: counter(),
             running: counter(),
+            waits: Default::default(),
+            idle: Default::default(),
+            reads_asleep: counter(),
+            sampled: Mutex::default(),
             ring: Mutex::default(),
             decoders: Mutex::default(),
         }
@@ -113,9 +125,30 @@ impl Meter {
         held.1 += std::mem::take(&mut scratch.calls);
     }
 
-    /// The counters of a loader whose shards are streamed.
-    pub(crate) fn of_stream(threads: usize) -> Meter {
-        Meter { stream: true, ..Meter::new(threads) }
+    /// The counters of a loader that was set up like this.
+    pub(crate) fn of(threads: usize, setting: Setting) -> Meter {
+        Meter { setting, ..Meter::new(threads) }
+    }
+
+    /// Threads were idle, `time` together.
+    pub(crate) fn idle(&self, lack: Lack, time: Duration) {
+        self.idle[lack as usize].fetch_add(time.as_nanos() as u64, Ordering::Relaxed);
+    }
+
+    /// Where the time of decoding a task went, and all time of its thread since it was measured last.
+    pub(crate) fn sampled(&self, decode: SampledTime, thread: SampledTime) {
+        let mut sampled = self.sampled.lock().unwrap_or_else(PoisonError::into_inner);
+        sampled[0] += decode;
+        sampled[1] += thread;
+    }
+
+    fn idle_stats(&self) -> IdleStats {
+        let mut stats = IdleStats::default();
+        for lack in Lack::ALL {
+            let time = self.idle[lack as usize].load(Ordering::Relaxed);
+            *stats.of(lack) = Duration::from_nanos(time);
+        }
+        stats
     }
 
     pub(crate) fn stats(&self) -> Stats {
@@ -131,10 +164,11 @@ impl Meter {
         let threads = self.threads as u32;
         let work = [&self.plan, &self.decode, &self.batch];
         let busy: Duration = work.iter().map(|c| c.busy()).sum();
-        let busy = busy + if self.stream { none } else { self.read.busy() };
+        let busy = busy + if self.setting.stream { none } else { self.read.busy() };
         // A thread carries a sample from its bytes to its row: threads wait together, not by stage.
         let idle = (self.running.busy() * threads).saturating_sub(busy);
-        let full = (self.full.busy() * threads).min(idle);
+        let lacks = self.idle_stats();
+        let full = lacks.consumer.min(idle);
         let transform = stage("transform", &self.transform, none, none);
         let mut consumer = stage("consumer", &self.consumer, self.starved.busy(), none);
         consumer.busy = consumer.busy.saturating_sub(transform.busy);
@@ -149,6 +183,8 @@ impl Meter {
         stages.push(consumer);
         let (blocks, calls) = *self.decoders();
         let ring = *self.ring.lock().unwrap_or_else(PoisonError::into_inner);
+        let [decoding, working] = *self.sampled.lock().unwrap_or_else(PoisonError::into_inner);
+        let waits = |of: usize| Duration::from_nanos(self.waits[of].load(Ordering::Relaxed));
         Stats {
             threads: self.threads as usize,
             running: self.running.busy(),
@@ -158,7 +194,14 @@ impl Meter {
             ring: (ring.asked > 0).then_some(ring),
             warning: None,
             decoder: None,
-            stream: self.stream,
+            idle: lacks,
+            startup: self.startup.busy(),
+            memory_waits: [waits(0), waits(1)],
+            reads_asleep: self.reads_asleep.busy(),
+            decoding,
+            working,
+            starts: self.startup.items.load(Ordering::Relaxed),
+            setting: self.setting,
         }
     }
 }

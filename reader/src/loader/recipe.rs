@@ -133,6 +133,11 @@ impl Recipe {
         lists.saturating_add(self.layout.fixed_bytes() as u64)
     }
 
+    /// True if every column holds bytes as they are stored.
+    pub(crate) fn copies(&self) -> bool {
+        self.recipes.iter().all(|column| column.decode.copies())
+    }
+
     /// Columns in the slab.
     pub(crate) fn columns(&self) -> usize {
         self.names.len()

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
+use super::idle::{IdleStats, SampledTime};
 use crate::decode::blocks::Blocks;
 use crate::decode::calls::Calls;
 
@@ -71,6 +72,20 @@ impl DecoderStats {
     }
 }
 
+/// How a loader was set up, as far as that decides what its numbers mean.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Setting {
+    /// One thread of its own reads, front to back.
+    pub(crate) stream: bool,
+    /// Rows are bytes as they are stored: nothing is decoded.
+    pub(crate) copies: bool,
+    /// Shards are mapped: storage is waited for where bytes are touched.
+    pub(crate) mapped: bool,
+    /// Batches in preparation at once: those that were asked for, and those that the memory bound allows.
+    pub(crate) asked: usize,
+    pub(crate) depth: usize,
+}
+
 /// Where the time of a loader went since it was made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stats {
@@ -91,7 +106,21 @@ pub struct Stats {
     /// What slows batches down: a memory bound that has no room for all batches of `prefetch`, memory
     /// that could not be pinned, work that the host does in place of a device.
     pub warning: Option<String>,
-    pub(super) stream: bool,
+    /// What idle threads lacked.
+    pub idle: IdleStats,
+    /// Time that the consumer waited for the first batch of each epoch.
+    pub startup: Duration,
+    /// Time that threads waited for memory to decode in, and for memory to read long parts into.
+    pub memory_waits: [Duration; 2],
+    /// Time that threads slept in reads: they waited for the storage.
+    pub reads_asleep: Duration,
+    /// Where the time of decoding went, of some tasks.
+    pub decoding: SampledTime,
+    /// Where all time of the threads went, also that of other loaders.
+    pub working: SampledTime,
+    /// Epochs of which a batch was taken.
+    pub(super) starts: u64,
+    pub(super) setting: Setting,
 }
 
 impl Stats {
@@ -121,6 +150,25 @@ impl Stats {
     /// All time that the threads had, in seconds.
     pub(super) fn threads_time(&self) -> f64 {
         self.threads as f64 * self.running.as_secs_f64()
+    }
+
+    /// `idle: 1.2 s no batch taken, 0.3 s memory bound full`, by what was lacking most; nothing if no thread was
+    /// idle.
+    fn idle_line(&self) -> Option<String> {
+        let IdleStats { consumer, memory, prefetch, plan, input, wake, end: _ } = self.idle;
+        let mut lacks = [
+            (consumer, "for the consumer"),
+            (memory, "for room in the memory bound"),
+            (prefetch, "for a batch under way (prefetch)"),
+            (plan, "for a plan"),
+            (input, "for the stream"),
+            (wake, "for a core"),
+        ];
+        lacks.sort_by_key(|lack| std::cmp::Reverse(lack.0));
+        let words = lacks.iter().filter(|lack| lack.0 >= Duration::from_millis(1));
+        let words: Vec<_> =
+            words.map(|(time, what)| format!("{:.3} s {what}", time.as_secs_f64())).collect();
+        (!words.is_empty()).then(|| format!("Idle threads waited {}", words.join(", ")))
     }
 }
 
@@ -191,6 +239,9 @@ impl fmt::Display for Stats {
             if let Some(why) = why {
                 writeln!(f, "The first was refused: {why}")?;
             }
+        }
+        if let Some(idle) = self.idle_line() {
+            writeln!(f, "{idle}")?;
         }
         if let Some(warning) = &self.warning {
             writeln!(f, "Warning: {warning}")?;

@@ -8,6 +8,7 @@ use super::builder::{BAD_BUDGET, PREFETCH};
 use super::building::threads;
 use super::meter::Meter;
 use super::recipe::Recipe;
+use super::stats::Setting;
 use super::stream_labour::StreamLabour;
 use super::stream_loader::{StreamInner, StreamLoader};
 use crate::batch::Shelf;
@@ -174,14 +175,22 @@ impl StreamLoaderBuilder {
         let warning = fewer_batches(self.prefetch, &shares, fixed);
         let stream = self.stream.memory(bytes);
         stream.check()?;
-        let meter = Arc::new(Meter::of_stream(threads));
+        let setting = Setting {
+            stream: true,
+            copies: recipe.copies(),
+            mapped: false,
+            asked: self.prefetch.max(1),
+            depth: shares.depth,
+        };
+        let meter = Arc::new(Meter::of(threads, setting));
+        let decode_waits = meter.waits[0].clone();
         let labour = StreamLabour {
             recipe,
             on_bad: self.on_bad,
             seed: stream.seed(),
             meter: meter.clone(),
             threads,
-            decode: Arc::new(MemoryShare::new("decoding", shares.decode)),
+            decode: Arc::new(MemoryShare::new("decoding", shares.decode, decode_waits)),
             hands: Mutex::default(),
         };
         let inner = StreamInner {

@@ -8,6 +8,7 @@ use super::flow::Labour;
 use super::gathered::of;
 use super::job::Job;
 use super::meter::{Meter, Watch};
+use super::moment::Moment;
 use super::recipe::{Facts, Given, MAX_GROUP, Recipe};
 use crate::decode::{Memory, Scratch};
 use crate::error::{Error, Result};
@@ -92,6 +93,7 @@ impl Labour for StreamLabour {
     fn task(&self, job: &Job, task: usize) {
         let hand = self.hands.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let mut scratch = hand.unwrap_or_else(|| Scratch::with_memory(self.decode.clone()));
+        let measured = Moment::seldom();
         let watch = Watch::start(range::DECODE);
         let rows = job.desk.gathered.piece(task);
         let mut samples = 0;
@@ -108,6 +110,9 @@ impl Labour for StreamLabour {
             }
         }
         self.meter.decode.add(watch.stop(), samples, 0);
+        if let Some((since, before)) = measured {
+            self.meter.sampled(since.spent(), before);
+        }
         self.meter.count(&mut scratch);
         self.hands.lock().unwrap_or_else(PoisonError::into_inner).push(scratch);
     }

@@ -90,7 +90,7 @@ impl StreamLoader {
         StreamEpoch { inner, line, epoch, taken: 0, all_bad: true, over: false }
     }
 
-    /// Where the time goes, and what everything waits for. `read` is the one thread that reads, also
+    /// Where the time goes, and what limits the rate of batches. `read` is the one thread that reads, also
     /// while it waits for a pipe; its items are samples.
     pub fn stats(&self) -> Stats {
         Stats { warning: self.inner.warning.clone(), ..self.inner.meter.stats() }

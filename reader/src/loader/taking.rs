@@ -23,6 +23,8 @@ pub(crate) struct Taking {
     since: Instant,
     /// When the next one was asked for first.
     asked: Option<Instant>,
+    /// True after the first.
+    begun: bool,
 }
 
 impl Taking {
@@ -37,7 +39,7 @@ impl Taking {
             }
             Err(error) => (None, Some(error)),
         };
-        Taking { pool, meter, line, failed, since: Instant::now(), asked: None }
+        Taking { pool, meter, line, failed, since: Instant::now(), asked: None, begun: false }
     }
 
     /// Whether [`Taking::next`] would not wait; waits for that, but no longer than `most`. The time
@@ -86,6 +88,9 @@ impl Taking {
         let waited = self.since - asked;
         self.meter.running.add(own + waited, 0, 0);
         if next.is_some() {
+            if !std::mem::replace(&mut self.begun, true) {
+                self.meter.startup.add(waited, 1, 0);
+            }
             self.meter.starved.add(waited, 1, 0);
             self.meter.consumer.add(own, 1, 0);
         }

@@ -1,13 +1,18 @@
-//! `Bottleneck`: what everything waits for, and the sentence that says what would help.
+//! `Bottleneck`: what limits the rate of batches, judged from what was measured.
+//!
+//! [`judge`] is a function of [`Facts`] alone. Each rule has a margin, and between two rules it says that it
+//! cannot tell: two runs of one program must not name two causes.
+
+use std::time::Duration;
 
 use super::stats::{Stats, share};
 
-/// What everything else waits for.
+/// What limits the rate of batches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Bottleneck {
-    /// Nothing was measured yet.
+    /// It can't be told; the verdict says why, and what to do.
     Unknown,
-    /// Reading the shards.
+    /// Reads wait for the storage.
     Storage,
     /// Decoding, resizing, converting.
     Decode,
@@ -19,194 +24,215 @@ pub enum Bottleneck {
     Upload,
     /// What the consumer makes of each batch before it uses it.
     Transform,
-    /// Whoever takes the batches.
+    /// The consumer's own work between two batches.
     Consumer,
-    /// The threads had room to work and did not: the memory bound, or too few batches ahead.
+    /// Loader and consumer are about equally fast.
+    Balanced,
+    /// Threads are idle, because the memory bound has no room for another batch.
+    Memory,
+    /// Threads are idle, because too few batches are in preparation at once.
+    Prefetch,
+    /// Nothing but the loader's own work: planning, copying bytes, closing batches.
     Loader,
 }
 
+/// Why it can't be told what limits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Doubt {
+    /// No batch was taken.
+    Nothing,
+    /// Too few batches, or too little time.
+    Short,
+    /// Two causes are of about the same size.
+    Mixed,
+    /// Threads waited for a core.
+    Busy,
+    /// Threads slept while they touched mapped shards: for storage, or in a decoder that waits.
+    Mapped,
+}
+
+/// The least that is judged: batches behind the first of an epoch, and seconds.
+pub(super) const LEAST: (u64, f64) = (8, 0.05);
+/// A consumer that waits in no more than this share of its time is the limit.
+const KEEPS_UP: f64 = 0.10;
+/// A consumer that waits in this share of its time and more is limited by the loader.
+const STARVED: f64 = 0.25;
+/// Threads that are idle for this share of their time could do that much more.
+const IDLE: f64 = 0.40;
+/// A cause takes half of the threads' time, and this much more than the next cause.
+const MOST: (f64, f64) = (0.50, 0.15);
+/// Threads that were kept from a core for this share of their time say nothing about small causes.
+const BUSY: f64 = 0.30;
+/// Idle time of which this share may come from threads without a core says nothing about its cause.
+const EXPLAINED: f64 = 0.33;
+
+/// What a verdict depends on. Shares are 0 to 1.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(super) struct Facts {
+    /// Batches that were taken, and those behind the first of an epoch.
+    pub(super) taken: u64,
+    pub(super) batches: u64,
+    /// Time in which an epoch ran, behind its first batch.
+    pub(super) seconds: f64,
+    /// Share of that time in which the consumer waited.
+    pub(super) starved: f64,
+    /// Share of the consumer's own work in which it made something else of a batch.
+    pub(super) transform: f64,
+    /// Share of the time in which a copy to the device was under way, and in which its JPEG decoder was waited for.
+    pub(super) upload: f64,
+    pub(super) decoder: f64,
+    /// Shares of the threads' time in which batches were wanted. They sum to 1.
+    pub(super) storage: f64,
+    pub(super) decode: f64,
+    pub(super) functions: f64,
+    pub(super) memory: f64,
+    pub(super) prefetch: f64,
+    pub(super) own: f64,
+    /// Of the time in which threads could run, the share in which they had no core.
+    pub(super) queued: f64,
+    /// The most idle time that this explains, as a share of the threads' time: while one thread has no core, the
+    /// others may have nothing to do.
+    pub(super) held_up: f64,
+    /// Share of decoding that was slept.
+    pub(super) slept: f64,
+    /// The memory bound allows fewer batches in preparation than were asked for.
+    pub(super) clamped: bool,
+    /// Shards are mapped.
+    pub(super) mapped: bool,
+}
+
+/// What limits, or why it can't be told.
+pub(super) fn judge(facts: &Facts) -> Result<Bottleneck, Doubt> {
+    if facts.taken == 0 {
+        return Err(Doubt::Nothing);
+    }
+    if facts.batches < LEAST.0 || facts.seconds < LEAST.1 {
+        return Err(Doubt::Short);
+    }
+    if facts.starved <= KEEPS_UP {
+        let transform = facts.transform > 0.5;
+        return Ok(if transform { Bottleneck::Transform } else { Bottleneck::Consumer });
+    }
+    if facts.starved < STARVED {
+        return Ok(Bottleneck::Balanced);
+    }
+    if facts.decoder > 0.5 {
+        return Ok(Bottleneck::Decoder);
+    }
+    if facts.upload > 0.8 {
+        return Ok(Bottleneck::Upload);
+    }
+    threads(facts)
+}
+
+/// What the threads spend their time with while batches are wanted.
+fn threads(facts: &Facts) -> Result<Bottleneck, Doubt> {
+    let idle = facts.memory + facts.prefetch;
+    if idle >= IDLE {
+        // Work that sleeps takes its time whether there are cores or not.
+        let work = facts.storage + facts.decode + facts.functions;
+        let asleep = facts.storage + facts.slept * (facts.decode + facts.functions);
+        if facts.held_up >= EXPLAINED * idle && asleep <= work / 2.0 {
+            return Err(Doubt::Busy);
+        }
+        let memory = facts.memory >= facts.prefetch || facts.clamped;
+        return Ok(if memory { Bottleneck::Memory } else { Bottleneck::Prefetch });
+    }
+    let decode = facts.decode + facts.functions;
+    let mut causes = [
+        (facts.storage, Bottleneck::Storage),
+        (decode, Bottleneck::Decode),
+        (facts.own, Bottleneck::Loader),
+        (idle, Bottleneck::Memory),
+    ];
+    causes.sort_by(|one, other| other.0.total_cmp(&one.0));
+    let [(most, cause), (next, _), ..] = causes;
+    if most < MOST.0 || most - next < MOST.1 {
+        return Err(if facts.queued >= BUSY { Doubt::Busy } else { Doubt::Mixed });
+    }
+    match cause {
+        Bottleneck::Decode if facts.functions > decode / 2.0 => Ok(Bottleneck::Functions),
+        Bottleneck::Decode if facts.mapped && facts.slept > 0.5 => Err(Doubt::Mapped),
+        Bottleneck::Loader if facts.queued >= BUSY => Err(Doubt::Busy),
+        cause => Ok(cause),
+    }
+}
+
 impl Stats {
-    /// What everything else waits for.
+    /// What limits the rate of batches.
     pub fn bottleneck(&self) -> Bottleneck {
-        if self.stage("consumer").is_none_or(|stage| stage.items == 0) {
-            return Bottleneck::Unknown;
+        judge(&self.facts()).unwrap_or(Bottleneck::Unknown)
+    }
+
+    /// The numbers that the verdict depends on.
+    pub(super) fn facts(&self) -> Facts {
+        let seconds = Duration::as_secs_f64;
+        let running = seconds(&self.running);
+        let startup = seconds(&self.startup);
+        let taken = self.stage("consumer").map_or(0, |stage| stage.items);
+        let waited = self.stage("consumer").map_or(0.0, |stage| seconds(&stage.waiting_input));
+        let waited = (waited - startup).max(0.0);
+        let own = self.busy("consumer") + self.busy("transform");
+        let held_up = self.decoder.as_ref().map_or(0.0, |d| seconds(&d.held_up()));
+        Facts {
+            taken,
+            batches: taken.saturating_sub(self.starts),
+            seconds: (running - startup).max(0.0),
+            starved: share(waited, waited + own),
+            transform: share(self.busy("transform"), own),
+            upload: share(self.busy("upload"), running),
+            decoder: share(held_up, running),
+            queued: self.working.without_core(),
+            held_up: self.working.queued_of_all() * self.threads.saturating_sub(1) as f64,
+            slept: self.decoding.slept().unwrap_or(0.0),
+            clamped: self.setting.depth < self.setting.asked,
+            mapped: self.setting.mapped,
+            ..self.threads_shares()
         }
-        let (read, decode) = (self.busy("read"), self.busy("decode"));
-        let threads = self.threads_time();
-        if self.starved() < 0.05 {
-            let transform = self.busy("transform") > self.busy("consumer");
-            if transform { Bottleneck::Transform } else { Bottleneck::Consumer }
-        } else if self.held_up_by_decoder() > 0.5 {
-            Bottleneck::Decoder
-        } else if share(self.busy("upload"), self.running.as_secs_f64()) > 0.8 {
-            Bottleneck::Upload
-        } else if self.stream && share(read, self.running.as_secs_f64()) > 0.8 {
-            // Its one thread has no time left; whether decoders have, their own time says.
-            if share(decode, threads) > 0.8 { self.decoding() } else { Bottleneck::Storage }
-        } else if share(read + decode, threads) < 0.4 {
-            Bottleneck::Loader
-        } else if read > decode {
-            Bottleneck::Storage
+    }
+
+    /// What the threads did in the time in which batches were wanted.
+    fn threads_shares(&self) -> Facts {
+        let seconds = Duration::as_secs_f64;
+        let idle = &self.idle;
+        let wanted = self.threads_time() - seconds(&idle.consumer) - seconds(&idle.end);
+        let [decode_waits, read_waits] = self.memory_waits;
+        let functions = seconds(&self.calls.time());
+        let decoding = self.busy("decode") - seconds(&decode_waits) - functions;
+        let storage = if self.setting.stream {
+            // What a stream lacks is its reader's doing only if that never rests.
+            let never_rests = share(self.busy("read"), self.running.as_secs_f64()) > 0.5;
+            if never_rests { seconds(&idle.input) } else { 0.0 }
         } else {
-            self.decoding()
-        }
-    }
-
-    /// The share of the time in which batches waited for the device's decoder.
-    fn held_up_by_decoder(&self) -> f64 {
-        let held_up = self.decoder.as_ref().map_or(0.0, |d| d.held_up().as_secs_f64());
-        share(held_up, self.running.as_secs_f64())
-    }
-
-    /// What decoding spends its time with.
-    fn decoding(&self) -> Bottleneck {
-        let functions = self.calls.time().as_secs_f64() > self.busy("decode") / 2.0;
-        if functions { Bottleneck::Functions } else { Bottleneck::Decode }
-    }
-
-    /// One sentence: what everything waits for, and what would help.
-    pub fn verdict(&self) -> String {
-        let percent = |x: f64| format!("{:.0} %", 100.0 * x);
-        let threads = self.threads_time();
-        let starved = percent(self.starved());
-        match self.bottleneck() {
-            Bottleneck::Unknown => "No batch was taken yet.".into(),
-            Bottleneck::Consumer => format!(
-                "The consumer is what everything waits for: it waited for batches in {starved} of its time."
-            ),
-            Bottleneck::Transform => format!(
-                "What is made of each batch is what everything waits for: it took {} of the consumer's time. \
-                 Do it on the GPU, or with less work a batch.",
-                percent(share(
-                    self.busy("transform"),
-                    self.busy("transform") + self.busy("consumer")
-                ))
-            ),
-            Bottleneck::Upload => format!(
-                "Copying to the device is what everything waits for: the consumer waited {starved} of its \
-                 time, and a copy was under way {} of it. Send smaller pictures, leave resize_on_device out, or \
-                 keep the data set on the device (`resident`).",
-                percent(share(self.busy("upload"), self.running.as_secs_f64()))
-            ),
-            Bottleneck::Decoder => format!(
-                "The device's JPEG decoder is what everything waits for: the consumer waited {starved} of its \
-                 time, and batches waited for that decoder in {} of it. A smaller share leaves more to the \
-                 CPU.",
-                percent(self.held_up_by_decoder())
-            ),
-            Bottleneck::Functions => format!(
-                "Functions of your own are what everything waits for: the consumer waited {starved} of its \
-                 time, they took {} of the threads' time, {} of that waiting to be let in. Do it once a \
-                 batch, or with a transform of ours.",
-                percent(share(self.calls.time().as_secs_f64(), threads)),
-                percent(share(self.calls.waiting.as_secs_f64(), self.calls.time().as_secs_f64()))
-            ),
-            Bottleneck::Storage if self.stream => format!(
-                "Storage is what everything waits for: the consumer waited {starved} of its time, and the \
-                 one thread that reads a stream was never idle. With an index (`pack index`) all threads \
-                 read."
-            ),
-            Bottleneck::Storage => format!(
-                "Storage is what everything waits for: the consumer waited {starved} of its time, and \
-                 reading took {} of the threads' time. More threads hide latency; Blocks instead of Full \
-                 makes reads longer.",
-                percent(share(self.busy("read"), threads))
-            ),
-            Bottleneck::Decode => format!(
-                "Decoding is what everything waits for: the consumer waited {starved} of its time, and \
-                 decoding took {} of the threads' time. More cores, smaller images on disk or a cheaper \
-                 filter help.",
-                percent(share(self.busy("decode"), threads))
-            ),
-            Bottleneck::Loader => format!(
-                "The loader itself is what everything waits for: the consumer waited {starved} of its \
-                 time while threads were idle. Raise .memory() or .prefetch()."
-            ),
+            seconds(&self.reads_asleep)
+        };
+        let of = |time: f64| share(time.max(0.0), wanted).min(1.0);
+        let memory = seconds(&idle.memory) + seconds(&decode_waits) + seconds(&read_waits);
+        let copies = self.setting.copies;
+        let shares = Facts {
+            storage: of(storage),
+            decode: if copies { 0.0 } else { of(decoding) },
+            functions: of(functions),
+            memory: of(memory),
+            prefetch: of(seconds(&idle.prefetch)),
+            ..Facts::default()
+        };
+        let Facts { storage, decode, functions, memory, prefetch, .. } = shares;
+        let rest = (1.0 - storage - decode - functions - memory - prefetch).max(0.0);
+        // A thread may lose its core between two stages as well: that time is nobody's work.
+        let lost = self.working.queued_of_all().min(rest);
+        let kept = |part: f64| share(part, 1.0 - lost);
+        Facts {
+            storage: kept(storage),
+            decode: kept(decode),
+            functions: kept(functions),
+            memory: kept(memory),
+            prefetch: kept(prefetch),
+            own: kept(rest - lost),
+            ..shares
         }
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use std::time::Duration;
-
-    use super::*;
-    use crate::decode::Scratch;
-    use crate::loader::meter::Meter;
-    use crate::loader::stats::DecoderStats;
-
-    fn meter(read: u64, decode: u64, consumer: u64, starved: u64) -> Stats {
-        let meter = Meter::new(2);
-        let ms = Duration::from_millis;
-        meter.read.add(ms(read), 10, 1 << 20);
-        meter.decode.add(ms(decode), 100, 1 << 20);
-        meter.consumer.add(ms(consumer), 5, 0);
-        meter.starved.add(ms(starved), 5, 0);
-        meter.running.add(ms(consumer + starved), 0, 0);
-        meter.stats()
-    }
-
-    #[test]
-    fn the_verdict_names_what_everything_waits_for() {
-        assert_eq!(meter(100, 1800, 10, 990).bottleneck(), Bottleneck::Decode);
-        assert_eq!(meter(1800, 100, 10, 990).bottleneck(), Bottleneck::Storage);
-        assert_eq!(meter(100, 300, 990, 10).bottleneck(), Bottleneck::Consumer);
-        assert_eq!(meter(100, 300, 10, 990).bottleneck(), Bottleneck::Loader);
-        assert_eq!(Meter::new(2).stats().bottleneck(), Bottleneck::Unknown);
-    }
-
-    #[test]
-    fn functions_are_blamed_for_most_of_decoding_and_transforms_for_most_of_consuming() {
-        let ms = Duration::from_millis;
-        let with = |called: u64, transform: u64, consumer: u64, starved: u64| {
-            let meter = Meter::new(2);
-            meter.decode.add(ms(1800), 100, 0);
-            let mut scratch = Scratch::default();
-            scratch.called(ms(called / 3), ms(called - called / 3));
-            meter.count(&mut scratch);
-            meter.count(&mut scratch); // what was taken over is not counted twice
-            meter.transform.add(ms(transform), 5, 0);
-            meter.consumer.add(ms(consumer), 5, 0);
-            meter.starved.add(ms(starved), 5, 0);
-            meter.running.add(ms(consumer + starved), 0, 0);
-            meter.stats()
-        };
-        assert_eq!(with(900, 0, 10, 990).bottleneck(), Bottleneck::Decode);
-        let functions = with(1500, 0, 10, 990);
-        assert_eq!(functions.bottleneck(), Bottleneck::Functions);
-        assert!(functions.to_string().contains("1 calls, 1.000 s, 0.500 s waiting"), "{functions}");
-        assert!(
-            functions.verdict().contains("75 % of the threads' time, 33 % of that"),
-            "{functions}"
-        );
-        assert_eq!(with(0, 400, 990, 10).bottleneck(), Bottleneck::Consumer);
-        let transform = with(0, 700, 990, 10);
-        assert_eq!(transform.bottleneck(), Bottleneck::Transform);
-        assert_eq!(transform.stage("consumer").unwrap().busy, ms(290));
-        assert!(transform.to_string().contains("transform   0.700"), "{transform}");
-    }
-
-    #[test]
-    fn a_decoder_that_holds_batches_up_is_blamed_and_no_idle_thread() {
-        let ms = Duration::from_millis;
-        let with = |waited: u64, redone: u64, consumer: u64, starved: u64| {
-            let (waited, redone) = (ms(waited), ms(redone));
-            let decoder = DecoderStats { waited, redone, decoded: 7, ..DecoderStats::default() };
-            Stats { decoder: Some(decoder), ..meter(100, 300, consumer, starved) }
-        };
-        assert_eq!(with(700, 0, 10, 990).bottleneck(), Bottleneck::Decoder);
-        assert_eq!(with(300, 400, 10, 990).bottleneck(), Bottleneck::Decoder);
-        assert_eq!(with(300, 0, 10, 990).bottleneck(), Bottleneck::Loader);
-        assert_eq!(with(900, 0, 990, 10).bottleneck(), Bottleneck::Consumer);
-        let text = with(700, 0, 10, 990).to_string();
-        assert!(text.contains("JPEGs decoded by the device: 7, 0 refused"), "{text}");
-        assert!(text.contains("waited for that decoder in 70 % of it"), "{text}");
-    }
-
-    #[test]
-    fn the_table_ends_in_the_verdict() {
-        let text = meter(100, 1800, 10, 990).to_string();
-        assert_eq!(text.lines().count(), 7);
-        assert!(text.lines().last().unwrap().starts_with("Decoding is"), "{text}");
-    }
-}
+mod tests;

@@ -2,6 +2,7 @@
 #![allow(missing_docs, unreachable_pub, clippy::unwrap_used, clippy::expect_used)]
 
 mod bad;
+mod causes;
 mod columns;
 mod endings;
 mod harness;

@@ -1,0 +1,67 @@
+//! What an image is by its first bytes, whatever its name says.
+
+use image::ImageFormat;
+
+/// Bytes that are enough to tell.
+pub const ENOUGH: usize = 16;
+
+/// The extension that images of this format have here, if `bytes` begin like one.
+pub fn ext(bytes: &[u8]) -> Option<&'static str> {
+    match image::guess_format(bytes).ok()? {
+        ImageFormat::Jpeg => Some("jpg"),
+        ImageFormat::Png => Some("png"),
+        ImageFormat::WebP => Some("webp"),
+        ImageFormat::Gif => Some("gif"),
+        ImageFormat::Bmp => Some("bmp"),
+        ImageFormat::Tiff => Some("tif"),
+        _ => None,
+    }
+}
+
+/// True if `said`, in lower case, is another name for what `ext` says.
+pub fn same(said: &[u8], ext: &str) -> bool {
+    let one = |ext: &[u8]| match ext {
+        b"jpeg" => b"jpg".to_vec(),
+        b"tiff" => b"tif".to_vec(),
+        other => other.to_vec(),
+    };
+    one(said) == one(ext.as_bytes())
+}
+
+/// Why an image of the wrong name is none, and what to do: `it is a PNG`.
+pub(super) fn other_than_jpeg(bytes: &[u8]) -> Option<String> {
+    let ext = ext(bytes).filter(|ext| *ext != "jpg")?;
+    Some(format!(
+        "it is no JPEG but a {}: rename it to .{ext}, or have `pack build --ext-by-content` name it so",
+        match ext {
+            "webp" => "WebP image".to_string(),
+            "tif" => "TIFF".to_string(),
+            other => other.to_uppercase(),
+        }
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn first_bytes_tell_the_format() {
+        let starts: [(&[u8], Option<&str>); 8] = [
+            (b"\xff\xd8\xff\xe0", Some("jpg")),
+            (b"\x89PNG\r\n\x1a\n", Some("png")),
+            (b"RIFF\0\0\0\0WEBPVP8 ", Some("webp")),
+            (b"GIF89a", Some("gif")),
+            (b"BM\0\0", Some("bmp")),
+            (b"II*\0", Some("tif")),
+            (b"{}", None),
+            (b"", None),
+        ];
+        for (bytes, wanted) in starts {
+            assert_eq!(ext(bytes), wanted, "{bytes:?}");
+        }
+        assert!(same(b"jpeg", "jpg") && same(b"tif", "tif") && !same(b"jpg", "png"));
+        assert_eq!(other_than_jpeg(b"\xff\xd8\xff"), None);
+        assert!(other_than_jpeg(b"GIF89a").unwrap().starts_with("it is no JPEG but a GIF: rename"));
+    }
+}

@@ -1,0 +1,46 @@
+//! What is odd about a plan and no fault: shards that hardly any reader is fast with.
+
+use tarflume_formats::plan::PlanFoot;
+
+use super::Shape;
+use super::deal::Cut;
+use crate::units;
+
+/// So many shards are looked at for being small.
+const MANY: usize = 16;
+/// Bytes below which a shard is small: opening it costs more than reading it.
+const SMALL: u64 = 1 << 20;
+
+/// One sentence for each thing.
+pub fn of(foot: &PlanFoot) -> Vec<String> {
+    let shape = serde_json::from_value::<Shape>(foot.options.clone());
+    let limit = shape.ok().and_then(|shape| match shape.cut {
+        Cut::Limits { bytes, .. } => bytes,
+        Cut::Shards(_) => None,
+    });
+    let shards = foot.shards.len();
+    let mut warnings = Vec::new();
+    if let Some(limit) = limit {
+        // A sample that is larger has a shard of its own.
+        let large = foot.shards.iter().filter(|shard| shard.bytes > limit).count() as u64;
+        if large > 0 {
+            warnings.push(format!(
+                "{} larger than --shard-size {}, and {} of its own",
+                units::counted(large, "sample is", "samples are"),
+                units::bytes(limit),
+                if large == 1 { "has a shard" } else { "each has a shard" }
+            ));
+        }
+    }
+    let bytes: u64 = foot.shards.iter().map(|shard| shard.bytes).sum();
+    let mean = bytes / shards.max(1) as u64;
+    if shards >= MANY && mean < SMALL {
+        warnings.push(format!(
+            "{} of {} each: readers lose time with each shard that they open; ask for larger ones (--shard-size, \
+             256MiB by default; --shard-samples; --shards)",
+            units::counted(shards as u64, "shard", "shards"),
+            units::bytes(mean)
+        ));
+    }
+    warnings
+}

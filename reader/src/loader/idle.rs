@@ -1,0 +1,102 @@
+//! Words for the time in which threads do not compute: what an idle thread lacks, and how long work slept.
+
+use std::time::Duration;
+
+/// What a thread that has nothing to do lacks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Lack {
+    Consumer,
+    Memory,
+    Prefetch,
+    Plan,
+    Input,
+    Wake,
+    End,
+}
+
+impl Lack {
+    /// All of them, in the order of their numbers.
+    pub(crate) const ALL: [Lack; 7] = [
+        Lack::Consumer,
+        Lack::Memory,
+        Lack::Prefetch,
+        Lack::Plan,
+        Lack::Input,
+        Lack::Wake,
+        Lack::End,
+    ];
+}
+
+/// Time in which threads had nothing to do, by what they lacked; added up over the threads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct IdleStats {
+    /// The next batch was ready, and the consumer had not taken it.
+    pub consumer: Duration,
+    /// The next batch was planned, and the memory bound had no room for it.
+    pub memory: Duration,
+    /// As many batches as the loader prepares at once were under way, and all their tasks were dealt out.
+    pub prefetch: Duration,
+    /// One thread planned the next batch.
+    pub plan: Duration,
+    /// A stream had not enough samples yet.
+    pub input: Duration,
+    /// There was work, and the thread had not come to it: it was waking up, waited for a core, or worked for
+    /// another loader.
+    pub wake: Duration,
+    /// The epoch had no further work.
+    pub end: Duration,
+}
+
+impl IdleStats {
+    /// The time of one lack.
+    pub(crate) fn of(&mut self, lack: Lack) -> &mut Duration {
+        match lack {
+            Lack::Consumer => &mut self.consumer,
+            Lack::Memory => &mut self.memory,
+            Lack::Prefetch => &mut self.prefetch,
+            Lack::Plan => &mut self.plan,
+            Lack::Input => &mut self.input,
+            Lack::Wake => &mut self.wake,
+            Lack::End => &mut self.end,
+        }
+    }
+}
+
+/// Where time of threads went; measured about once in 10 ms of each thread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct SampledTime {
+    /// All time that was measured.
+    pub wall: Duration,
+    /// Of that, the thread slept: it waited for storage, a lock, a network.
+    pub asleep: Duration,
+    /// Of that, the thread was ready to run and every core was busy.
+    pub queued: Duration,
+}
+
+impl SampledTime {
+    /// The share of the time that was slept, 0 to 1; `None` if nothing was measured.
+    pub(crate) fn slept(&self) -> Option<f64> {
+        let wall = self.wall.as_secs_f64();
+        (wall > 0.0).then(|| self.asleep.as_secs_f64() / wall)
+    }
+
+    /// Of the time in which threads could run, the share in which they had no core, 0 to 1.
+    pub(crate) fn without_core(&self) -> f64 {
+        let could = self.wall.saturating_sub(self.asleep).as_secs_f64();
+        if could > 0.0 { self.queued.as_secs_f64() / could } else { 0.0 }
+    }
+
+    /// Of all time, the share in which threads had no core, 0 to 1.
+    pub(crate) fn queued_of_all(&self) -> f64 {
+        let wall = self.wall.as_secs_f64();
+        if wall > 0.0 { self.queued.as_secs_f64() / wall } else { 0.0 }
+    }
+}
+
+impl std::ops::AddAssign for SampledTime {
+    fn add_assign(&mut self, other: SampledTime) {
+        self.wall += other.wall;
+        self.asleep += other.asleep;
+        self.queued += other.queued;
+    }
+}
