@@ -11,7 +11,7 @@ class Stats(dict[str, Any]):
     """Numbers of a loader, in seconds, bytes and shares of 1; printed, a table that ends in a verdict.
 
     Keys: `threads`, `running_s`, `starved` (the share of its time that the consumer waited), `bottleneck`,
-    `verdict`, `hidden` (the share of the time of copies to a GPU that was hidden at least) and `ring` (how full its
+    `verdict`, `device` (which GPU, and why that one; None without), `hidden` (the share of the time of copies to a GPU that was hidden at least) and `ring` (how full its
     slots were when a batch was `asked` for: `occupancy`, a share, and how many were `missing`), both None without a
     GPU, `decoder` (what the GPU's own JPEG decoder did: `decoded`, `refused`, `why`, `share`, `waited_s`,
     `redone_s`), `warning`, `stages` (`plan`, `read`, `decode`, `batch`, `transform` if batches have one,

@@ -48,7 +48,7 @@ use std::sync::Arc;
 
 pub use bad::{BadSample, OnBad};
 pub use builder::LoaderBuilder;
-pub use device_epoch::DeviceEpoch;
+pub use device_epoch::{DeviceEpoch, end_device_epochs};
 pub use epoch::Epoch;
 pub use residency::{Fit, Residency};
 pub use stats::{DecoderStats, RingStats, StageStats, Stats};
@@ -199,13 +199,14 @@ impl Loader {
     /// Where the time goes, and what everything waits for.
     pub fn stats(&self) -> Stats {
         let warning = self.inner.slots.as_ref().and_then(|slots| {
-            slots.driver.reap();
+            let _ = slots.driver.reap();
             slots.warning()
         });
         let staging = &self.inner.staging;
         let warnings = warning.into_iter().chain(staging.warning());
         let warning = warnings.reduce(|one, other| format!("{one}; {other}"));
-        Stats { warning, decoder: staging.stats(), ..self.inner.meter.stats() }
+        let device = self.inner.slots.as_ref().map(|slots| slots.device().to_string());
+        Stats { warning, device, decoder: staging.stats(), ..self.inner.meter.stats() }
     }
 
     /// All samples that were bad so far, by ordinal.

@@ -146,6 +146,7 @@ impl Meter {
             calls,
             ring: (ring.asked > 0).then_some(ring),
             warning: None,
+            device: None,
             decoder: None,
             stream: self.stream,
         }
