@@ -164,6 +164,19 @@ impl Batch {
         Ok(())
     }
 
+    /// Says that `stream` uses the memory, too, and was ordered behind the copy by other means: the memory is not
+    /// written again before what is put into the stream until the batch goes is done. For side streams of a column
+    /// that was taken with `stream=-1`, or on another stream. In host memory this does nothing.
+    fn used_on(&self, stream: Bound<'_, PyAny>) -> PyResult<()> {
+        let stream = stream_of(Some(&stream))?;
+        if let (Some(device), Some(stream)) = (&self.device, stream)
+            && let Some(batch) = &*device.lock().unwrap_or_else(PoisonError::into_inner)
+        {
+            batch.used_on(stream);
+        }
+        Ok(())
+    }
+
     /// The number of columns; `rows` is the number of samples.
     fn __len__(&self) -> usize {
         self.names().len()

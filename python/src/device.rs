@@ -100,7 +100,9 @@ impl DeviceColumn {
 
     /// A DLPack capsule, as `from_dlpack` of any library asks for it. `stream` waits for the copy; it is
     /// the array API's: None and 1 for the legacy default stream, 2 for that of each thread, a handle,
-    /// or -1 for none; 0 is refused.
+    /// or -1 for none; 0 is refused. Say -1 only where what uses the column is ordered with the legacy default stream,
+    /// whose work the memory is kept for then: PyTorch's side streams are not, and each of them must be named by
+    /// `batch.used_on(stream)`.
     #[pyo3(signature = (*, stream=None, max_version=None, dl_device=None, copy=None))]
     fn __dlpack__<'py>(
         &self,
@@ -119,7 +121,7 @@ impl DeviceColumn {
         }
         match stream_of(stream.as_ref())? {
             Some(stream) => py.detach(|| self.batch.ready_on(stream)).or_raise(py)?,
-            // What will use it is not known: all that the legacy stream waits for.
+            // What will use it is not known: what the legacy stream has done is waited for, no more.
             None => self.batch.used_on(Stream::LEGACY),
         }
         let array = Array::device(self.batch.clone(), &self.column, &self.shape, &self.strides);

@@ -1,6 +1,8 @@
 //! The gate before the interpreter: threads of ours go through it, and it is shut when Python ends. A
-//! thread that asked for the interpreter's lock later than that would hang, or take the process down.
+//! thread that asked for the interpreter's lock later than that would hang, or take the process down. Threads that call
+//! a GPU's driver end before: it takes itself down when the process does.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -63,5 +65,22 @@ fn shut(py: Python<'_>) {
 pub(crate) fn install(py: Python<'_>) -> PyResult<()> {
     let shut = wrap_pyfunction!(shut, py)?;
     py.import("atexit")?.call_method1("register", (shut,))?;
+    Ok(())
+}
+
+/// Called by `atexit`: ends what copies to GPUs, in loaders that nobody closed.
+#[pyfunction]
+fn end_devices(py: Python<'_>) {
+    py.detach(tarflume::end_device_epochs);
+}
+
+/// Has that done when Python ends, before what was registered until now: the gate, and PyTorch if it is imported.
+pub(crate) fn end_devices_first(py: Python<'_>) -> PyResult<()> {
+    static REGISTERED: AtomicBool = AtomicBool::new(false);
+    if REGISTERED.swap(true, Ordering::Relaxed) {
+        return Ok(());
+    }
+    let end = wrap_pyfunction!(end_devices, py)?;
+    py.import("atexit")?.call_method1("register", (end,))?;
     Ok(())
 }

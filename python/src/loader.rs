@@ -43,9 +43,11 @@ use crate::settings::{Given, Settings};
 ///   shards instead.
 /// - `on_bad`: "error", "skip" (a smaller batch) or "substitute" (another sample, chosen by
 ///   arithmetic); `bad_budget` bounds how many. `verify`: "off", "sampled" or "all" checksums.
-/// - `threads` (one a core), `prefetch` (batches ahead), `memory` ("2GiB" or, on a large machine, 48 MiB a thread and room for the batches), `source` ("file", "mapped").
-/// - `device`: "cuda:1", or "cuda" for that of `LOCAL_RANK`: batches are decoded into pinned memory and
-///   copied to the GPU ahead of you, into `ring` slots there. Columns are `DeviceColumn`s then.
+/// - `threads` (one a core), `prefetch` (batches ahead), `memory` ("2GiB"; by default that, or on a large
+///   machine 48 MiB a thread and room for the batches), `source` ("file", "mapped").
+/// - `device`: "cuda:1", or "cuda" for this process's (`stats()["device"]` says which, and why): batches are
+///   decoded into pinned memory and copied to the GPU ahead of you, into `ring` slots there. Columns are
+///   `DeviceColumn`s then.
 /// - `exclude`: lists of keys to leave out; `skip`, `take`: a range of the data set; `repeat`: passes an
 ///   epoch; `epoch_length`: samples an epoch.
 ///
@@ -301,6 +303,7 @@ fn facts<'py>(py: Python<'py>, stats: &Stats) -> PyResult<Bound<'py, PyDict>> {
     facts.set_item("bottleneck", format!("{:?}", stats.bottleneck()).to_lowercase())?;
     facts.set_item("verdict", stats.verdict())?;
     facts.set_item("hidden", stats.hidden())?;
+    facts.set_item("device", stats.device.as_ref())?;
     let ring = stats.ring.map(|ring| {
         let said = PyDict::new(py);
         said.set_item("asked", ring.asked)?;

@@ -16,9 +16,10 @@ use tarflume::{
 
 use crate::batch::KEY;
 use crate::errors::{OrRaise, usage};
+use crate::gate;
 use crate::resident::residency;
 use crate::shards::open;
-use crate::{parts, words};
+use crate::{gate, parts, words};
 
 /// What a loader was asked for.
 #[derive(Clone)]
@@ -213,11 +214,32 @@ fn device(py: Python<'_>, given: &Given<'_>) -> PyResult<Option<(Device, usize)>
         let text = "ring= is for a device: device=\"cuda\"";
         return ring.map_or(Ok(None), |_| Err(usage(py, text)));
     };
-    // NVIDIA's wheels, and torchvision, bring libraries along.
-    let folders: Vec<String> = py.import("sys")?.getattr("path")?.extract().unwrap_or_default();
-    let libraries = Libraries::beside(folders.into_iter().map(PathBuf::from));
-    let device = py.detach(|| Device::named(&device, libraries)).or_raise(py)?;
+    let libraries = libraries(py);
+    let of_torch = if device == "cuda" { torch_device(py) } else { None };
+    let open = || match of_torch {
+        Some(ordinal) => Device::cuda_with(ordinal, libraries)
+            .map(|device| device.because("PyTorch's current device when the loader was made")),
+        None => Device::named(&device, libraries),
+    };
+    let device = py.detach(open).or_raise(py)?;
+    gate::end_devices_first(py)?;
     Ok(Some((device, ring.unwrap_or(3))))
+}
+
+/// Where packages are: NVIDIA's wheels, and torchvision, bring libraries along.
+pub(crate) fn libraries(py: Python<'_>) -> Libraries {
+    let path = py.import("sys").and_then(|sys| sys.getattr("path"));
+    let folders: Vec<String> = path.and_then(|path| path.extract()).unwrap_or_default();
+    Libraries::beside(folders.into_iter().map(PathBuf::from))
+}
+
+/// PyTorch's current device, if it is imported and has begun to use one.
+fn torch_device(py: Python<'_>) -> Option<usize> {
+    let modules = py.import("sys").and_then(|sys| sys.getattr("modules")).ok()?;
+    let cuda = modules.get_item("torch").and_then(|torch| torch.getattr("cuda")).ok()?;
+    let begun: bool = cuda.call_method0("is_initialized").and_then(|it| it.extract()).ok()?;
+    let current = || cuda.call_method0("current_device").and_then(|it| it.extract()).ok();
+    if begun { current() } else { None }
 }
 
 type Columns = (Vec<(String, Arc<dyn Decode>)>, Vec<String>);

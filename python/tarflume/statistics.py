@@ -28,7 +28,8 @@ class Stats(dict[str, Any]):
       batches of epochs were waited for.
     - `functions` (what the functions given to `Apply` cost: `calls`, `busy_s`, `waiting_s` for the interpreter's
       lock), `jpeg_blocks_skipped`.
-    - With a GPU: `hidden` (the share of the time of copies that was hidden at least), `ring` (how full its slots were
+    - With a GPU: `device` (which one, and why that one), `hidden` (the share of the time of copies that was hidden at
+      least), `ring` (how full its slots were
       when a batch was `asked` for: `occupancy`, a share, and how many were `missing`), `decoder` (what the GPU's own
       JPEG decoder did: `decoded`, `refused`, `why`, `share`, `waited_s`, `redone_s`), `warning`; None without.
     """

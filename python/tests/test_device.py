@@ -11,6 +11,8 @@ import subprocess
 import sys
 import textwrap
 
+import pytest
+
 PROGRAM = """
 import ctypes, gc, sys
 import numpy as np
@@ -23,9 +25,16 @@ def loader(**settings):
     settings = {"batch_size": 10, "image": IMAGE, "label": "/class", "shuffle": "full", "seed": 3} | settings
     return tarflume.Loader(SHARDS, **settings)
 
+def consumer():
+    '''The driver, with the first device as this thread's current one: a consumer's own, which a loader leaves alone.'''
+    cuda = ctypes.CDLL("libcuda.so.1")
+    context = ctypes.c_void_p()
+    assert cuda.cuInit(0) == cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0) == cuda.cuCtxSetCurrent(context) == 0
+    return cuda
+
 def read(column, stream=None):
     '''What a consumer of DLPack does: asks for a capsule, then copies from the address, in order.'''
-    cuda = ctypes.CDLL("libcuda.so.1")
+    cuda = consumer()
     capsule = column.__dlpack__(stream=stream, max_version=(1, 0))
     api = ctypes.pythonapi.PyCapsule_GetPointer
     api.restype, api.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
@@ -121,11 +130,77 @@ def test_streams_are_those_of_the_array_api(driver, shards):
     """)
 
 
-def test_local_rank_chooses_the_device(driver, shards):
+#: What stands in the environment, PyTorch's current device if it has one, and which device that comes to and why.
+PROCESSES = [
+    ({"FAKECUDA_DEVICES": "2", "LOCAL_RANK": "1"}, None, 1, "LOCAL_RANK is 1, and this process sees 2 devices"),
+    ({"FAKECUDA_DEVICES": "1", "LOCAL_RANK": "3"}, None, 0, "the only device that this process sees"),
+    ({"FAKECUDA_DEVICES": "2", "SLURM_LOCALID": "3"}, None, 1, "SLURM_LOCALID is 3"),
+    ({"FAKECUDA_DEVICES": "4", "OMPI_COMM_WORLD_LOCAL_RANK": "2"}, None, 2, "OMPI_COMM_WORLD_LOCAL_RANK is 2"),
+    ({"FAKECUDA_DEVICES": "3"}, None, 0, "the first of 3"),
+    ({"FAKECUDA_DEVICES": "4", "LOCAL_RANK": "1"}, 2, 2, "PyTorch's current device"),
+]
+
+
+@pytest.mark.parametrize(("words", "torch", "device", "why"), PROCESSES)
+def test_a_process_takes_its_own_device_and_says_why(driver, shards, words, torch, device, why):
+    none = dict.fromkeys(["LOCAL_RANK", "SLURM_LOCALID", "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID"], "")
+    run(driver, shards, f"""
+        import types
+        used = types.SimpleNamespace(is_initialized=lambda: {torch is not None}, current_device=lambda: {torch})
+        sys.modules["torch"] = types.SimpleNamespace(cuda=used)
+        ours = loader(device="cuda")
+        batch = next(iter(ours))
+        assert batch["label"].__dlpack_device__() == (2, {device}), batch["label"]
+        said = ours.stats()["device"]
+        assert said.startswith("cuda:{device} (") and {why!r} in said, said
+        assert "Device: cuda:{device}" in str(ours.stats())
+        assert loader().stats()["device"] is None and loader(device="cuda:0").stats()["device"] == "cuda:0"
+    """, **(none | words))
+
+
+def test_a_program_may_end_with_a_loader_that_nobody_closed(driver, shards, tmp_path):
+    log = tmp_path / "log"
     run(driver, shards, """
-        batch = next(iter(loader(device="cuda")))
-        assert batch["label"].__dlpack_device__() == (2, 1)
-    """, FAKECUDA_DEVICES="2", LOCAL_RANK="1")
+        # Threads have work for longer than the interpreter takes to end, and the driver to go.
+        ours = loader(device="cuda", image=tarflume.Resize((256, 256)), threads=1, ring=60, repeat=10)
+        epoch = ours.epoch(0)
+        kept = next(epoch)
+    """, FAKECUDA_LOG=str(log), FAKECUDA_EXIT_US="400000")
+    calls = log.read_text().splitlines()
+    late = [line for line in calls if line.startswith("late ")]
+    assert not late, late[:5]
+    assert len([line for line in calls if line.startswith("cuMemcpyHtoDAsync_v2 ")]) < 60, "there was no work left to end"
+
+
+def test_an_epoch_is_over_when_a_program_ends(driver, shards):
+    said = run(driver, shards, """
+        import atexit
+        @atexit.register  # before the loader's own, so it is called later
+        def after():
+            print("left:", sum(1 for _ in epoch))
+        epoch = loader(device="cuda", repeat=3, ring=2).epoch(0)
+        next(epoch)
+    """)
+    assert int(said.split()[-1]) < 29, said
+
+
+def test_a_side_stream_that_uses_a_batch_can_be_named(driver, shards, tmp_path):
+    log = tmp_path / "log"
+    run(driver, shards, """
+        batch = next(iter(loader(device="cuda:0")))
+        cuda, side = consumer(), ctypes.c_void_p()
+        assert cuda.cuStreamCreate(ctypes.byref(side), 1) == 0
+        batch["label"].__dlpack__(stream=-1)
+        batch.used_on(side.value)
+        import os
+        open(os.environ["SIDE"], "w").write(f"{side.value:#x}")
+        batch.release()
+        batch.used_on(side.value)  # of one that was given back, nothing
+        loader().epoch(0).__next__().used_on(side.value)  # nor of one in host memory
+    """, FAKECUDA_LOG=str(log), SIDE=str(tmp_path / "side"))
+    text = log.read_text()
+    handle = (tmp_path / "side").read_text().strip()
+    assert any(line.startswith("cuEventRecord ") and f"stream={handle} " in line for line in text.splitlines())
 
 
 def test_what_is_wrong_is_told(driver, shards):

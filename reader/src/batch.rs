@@ -73,6 +73,16 @@ impl Shelf {
         Shelf { room, free: Mutex::new(Vec::with_capacity(room)) }
     }
 
+    /// For how many there is room.
+    pub(crate) fn room(&self) -> usize {
+        self.room
+    }
+
+    /// How many stand on it.
+    pub(crate) fn len(&self) -> usize {
+        self.free.lock().unwrap_or_else(PoisonError::into_inner).len()
+    }
+
     pub(crate) fn take(&self) -> Option<Box<Content>> {
         self.free.lock().unwrap_or_else(PoisonError::into_inner).pop()
     }

@@ -36,6 +36,8 @@ mod turn;
 use std::fmt;
 use std::sync::Arc;
 
+use tarflume_jpeg::Scale;
+
 use self::asked::Asked;
 use self::geometry::{Size, Transform};
 use crate::column::{Row, RowShape};
@@ -183,9 +185,9 @@ pub struct Shared {
 
 /// Says what is wanted of each sample's JPEG.
 pub(crate) trait Asks: Send + Sync {
-    /// What is wanted of it if the device's decoder makes pictures smaller (`scales`). `None`: it is no
+    /// What is wanted of it if the device's decoder makes pictures no smaller than `least`. `None`: it is no
     /// JPEG, or something is wanted that only the host does; what is wrong with it, the host says.
-    fn ask(&self, sample: &Sample<'_>, scales: bool) -> Option<Asked>;
+    fn ask(&self, sample: &Sample<'_>, least: Scale) -> Option<Asked>;
 }
 
 /// How pictures stay in a device's memory.

@@ -1,12 +1,13 @@
 //! Into the GPU: batches arrive in device memory while the step before is computed.
 //!
-//! Floors: [`launch`] < `driver` (what is asked of a device) and `ring` (which slot may be used when; pure);
+//! Floors: [`launch`], `ordinal` (which device) < `driver` (what is asked of a device) and `ring` (which slot
+//! may be used when; pure);
 //! [`finish`] < [`crop`] and [`planes`] < [`head`] < [`draw`] (what a GPU can do to pictures, and the same on
 //! the host), [`kernel`] (how it is told) < `store` (rows that stay) and `heap` (pieces that stay) < `work`
 //! (what is done to every batch) < `slot` (a slab on the device and its marks) < `line` (between the thread
 //! that copies and the consumer) < [`batch`] < `feeding` (that thread). `cuda` is a driver; the loader puts it
-//! together. Beside them JPEGs decoded by a GPU: `decoder` (words) and `fit` (which) < `nvjpeg`; [`share`]
-//! (how many) < `staged` (rows in which either decoder may go on), and `region` (where the device's pixels
+//! together. Beside them JPEGs decoded by a GPU: `decoder` (words) and `fit` (which), `presence` <
+//! `visit` (the thread's context) < `nvjpeg` < `trial` (what it does right); [`share`] (how many) < `staged` (rows in which either decoder may go on), and `region` (where the device's pixels
 //! stand, and who waits for whom).
 
 pub mod batch;
@@ -25,13 +26,13 @@ pub mod head;
 pub(crate) mod heap;
 pub mod kernel;
 pub mod launch;
-pub mod libraries;
 pub(crate) mod line;
 #[cfg(feature = "cuda")]
 mod numa;
 #[cfg(feature = "cuda")]
 #[doc(hidden)] // for this crate and its Python package, until their shape is settled
 pub mod nvjpeg;
+mod ordinal;
 pub mod planes;
 #[cfg(test)]
 pub(crate) mod played;
@@ -43,6 +44,10 @@ pub mod share;
 pub(crate) mod slot;
 pub(crate) mod staged;
 pub(crate) mod store;
+#[cfg(feature = "cuda")]
+mod trial;
+#[cfg(feature = "cuda")]
+mod visit;
 pub(crate) mod work;
 
 use std::fmt;
@@ -50,16 +55,17 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use self::driver::Driver;
-use self::libraries::Libraries;
 #[cfg(not(feature = "cuda"))]
 use crate::error::ErrorKind;
 use crate::error::{Error, Result};
+use crate::libraries::Libraries;
 
 pub use self::driver::Stream;
+pub use crate::libraries;
 
 /// A device that batches are copied to.
 #[derive(Clone)]
-pub struct Device(pub(crate) Arc<dyn Driver>);
+pub struct Device(pub(crate) Arc<dyn Driver>, Option<Arc<str>>);
 
 impl Device {
     /// The CUDA device of this number, by its primary context: what PyTorch, candle and others use.
@@ -77,7 +83,7 @@ impl Device {
     /// As [`Device::cuda`].
     pub fn cuda_with(ordinal: usize, libraries: Libraries) -> Result<Device> {
         #[cfg(feature = "cuda")]
-        return cuda::Cuda::open(ordinal, libraries).map(|cuda| Device(Arc::new(cuda)));
+        return cuda::Cuda::open(ordinal, libraries).map(|cuda| Device::by(Arc::new(cuda)));
         #[cfg(not(feature = "cuda"))]
         let _ = libraries;
         #[cfg(not(feature = "cuda"))]
@@ -89,17 +95,21 @@ impl Device {
         ))
     }
 
-    /// `cuda:N`; or `cuda`: the device of this process, by `LOCAL_RANK` as torchrun sets it, else the
-    /// first.
+    /// `cuda:N`; or `cuda`: the device of this process. That is the only one that it sees, or the one of its number
+    /// among the processes of this machine (by `LOCAL_RANK` as torchrun sets it, Slurm's `SLURM_LOCALID`, Open MPI's
+    /// `OMPI_COMM_WORLD_LOCAL_RANK` or `MPI_LOCALRANKID`), counted round; else the first. [`Device::why`] has which.
     ///
     /// # Errors
     /// As [`Device::cuda`]; or the text is neither.
     pub fn named(text: &str, libraries: Libraries) -> Result<Device> {
-        let number = text.strip_prefix("cuda").map(|rest| match rest {
-            "" => Some(std::env::var("LOCAL_RANK").ok().and_then(|n| n.parse().ok()).unwrap_or(0)),
-            rest => rest.strip_prefix(':').and_then(|n| n.parse().ok()),
-        });
-        match number.flatten() {
+        let number = match text.strip_prefix("cuda") {
+            Some("") => {
+                let (ordinal, why) = ordinal::chosen(visible(), |name| std::env::var(name).ok());
+                return Device::cuda_with(ordinal, libraries).map(|device| device.because(&why));
+            }
+            rest => rest.and_then(|rest| rest.strip_prefix(':')).and_then(|n| n.parse().ok()),
+        };
+        match number {
             Some(ordinal) => Device::cuda_with(ordinal, libraries),
             None => {
                 let text = format!("no device {text:?}; there are \"cuda\" and \"cuda:N\"");
@@ -108,10 +118,33 @@ impl Device {
         }
     }
 
+    pub(crate) fn by(driver: Arc<dyn Driver>) -> Device {
+        Device(driver, None)
+    }
+
+    /// Statistics will say that it was chosen for this reason.
+    #[must_use]
+    pub fn because(self, why: &str) -> Device {
+        Device(self.0, Some(why.into()))
+    }
+
+    /// Why it is this one, where nobody gave its number.
+    pub fn why(&self) -> Option<&str> {
+        self.1.as_deref()
+    }
+
     /// Its name: `cuda:0`.
     pub fn name(&self) -> String {
         self.0.name()
     }
+}
+
+/// Devices that this process sees.
+fn visible() -> usize {
+    #[cfg(feature = "cuda")]
+    return cuda::Cuda::visible();
+    #[cfg(not(feature = "cuda"))]
+    0
 }
 
 impl FromStr for Device {

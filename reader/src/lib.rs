@@ -49,6 +49,7 @@ pub mod decode;
 pub mod device;
 pub mod error;
 pub mod fetch;
+pub mod libraries;
 pub mod loader;
 pub mod order;
 mod pool;
@@ -74,9 +75,10 @@ pub use error::{Error, ErrorKind, Result};
 pub use fetch::fetched::Verify;
 pub use loader::{
     DeviceEpoch, Epoch, Fit, Loader, LoaderBuilder, OnBad, Residency, StreamEpoch, StreamLoader,
-    StreamLoaderBuilder,
+    StreamLoaderBuilder, end_device_epochs,
 };
 pub use order::{LoaderState, Remainder, Shuffle, Split};
+pub use range::tell_profilers_by;
 pub use size::Size;
 pub use source::open::SourceKind;
 pub use stream::Stream;

@@ -52,7 +52,7 @@ use std::sync::Arc;
 
 pub use bad::{BadSample, OnBad};
 pub use builder::LoaderBuilder;
-pub use device_epoch::DeviceEpoch;
+pub use device_epoch::{DeviceEpoch, end_device_epochs};
 pub use epoch::Epoch;
 pub use idle::{IdleStats, SampledTime};
 pub use residency::{Fit, Residency};
@@ -204,14 +204,15 @@ impl Loader {
     /// Where the time goes, and what limits the rate of batches.
     pub fn stats(&self) -> Stats {
         let warning = self.inner.slots.as_ref().and_then(|slots| {
-            slots.driver.reap();
+            let _ = slots.driver.reap();
             slots.warning()
         });
         let staging = &self.inner.staging;
         let warnings =
             self.inner.warning.clone().into_iter().chain(warning).chain(staging.warning());
         let warning = warnings.reduce(|one, other| format!("{one}; {other}"));
-        Stats { warning, decoder: staging.stats(), ..self.inner.meter.stats() }
+        let device = self.inner.slots.as_ref().map(|slots| slots.device().to_string());
+        Stats { warning, device, decoder: staging.stats(), ..self.inner.meter.stats() }
     }
 
     /// All samples that were bad so far, by ordinal.

@@ -4,8 +4,19 @@
 use std::ffi::CStr;
 use std::marker::PhantomData;
 
+use crate::libraries::Libraries;
+
 #[cfg(feature = "nvtx")]
 mod nvtx;
+
+/// The library that tells profilers is looked for in these places, too, unless it was looked for already: call it before
+/// the first loader is made. Without the feature `nvtx` this does nothing.
+pub fn tell_profilers_by(libraries: &Libraries) {
+    #[cfg(feature = "nvtx")]
+    nvtx::look_in(libraries.clone());
+    #[cfg(not(feature = "nvtx"))]
+    let _ = libraries;
+}
 
 /// Which reads are next.
 pub(crate) const PLAN: &CStr = c"tarflume plan";

@@ -6,6 +6,9 @@
 
 mod played;
 
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
 use tarflume::column::DType;
 use tarflume::decode::fixed_crop::Resize;
 use tarflume::decode::geometry::Size;
@@ -16,6 +19,7 @@ use tarflume::decode::pixels::Channels;
 use tarflume::decode::random_crop::RandomResizedCrop;
 use tarflume::device::head::Head;
 use tarflume::device::share::Share;
+use tarflume::libraries::Libraries;
 use tarflume::{Device, Loader, LoaderBuilder, Remainder, Shuffle};
 use tarflume_fixtures::{Photo, PhotoKind};
 use tarflume_formats::ShardWriter;
@@ -68,7 +72,9 @@ fn builder(dir: &tempfile::TempDir) -> LoaderBuilder {
 #[ignore = "a child of the tests below"]
 fn child_equal() {
     let dir = shards();
-    let (host, device) = (builder(&dir).build().unwrap(), Device::cuda(0).unwrap());
+    let libraries = Libraries::beside(std::env::var_os("SITE").map(PathBuf::from));
+    let device = Device::cuda_with(0, libraries).unwrap();
+    let host = builder(&dir).build().unwrap();
     let ours = builder(&dir).device(device, 3).build().unwrap();
     let consumer = Consumer::new();
     for epoch in 0..2 {
@@ -203,4 +209,43 @@ fn child_resized() {
 fn a_device_cuts_and_resizes_what_the_host_decoded() {
     let cache = tempfile::tempdir().unwrap();
     child("child_resized", cache.path(), &[]);
+}
+
+/// NVRTC 12 does not know the GPU that NVRTC 13 knows, and both are installed; or the other way round.
+#[test]
+fn the_newest_compiler_is_asked_first_and_then_the_next() {
+    let site = tempfile::tempdir().unwrap();
+    for name in ["nvidia/cuda_nvrtc/lib/libnvrtc.so.12", "nvidia/cu13/lib/libnvrtc.so.13"] {
+        let path = site.path().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::copy(played::libraries().join("libnvrtc.so"), path).unwrap();
+    }
+    for old in ["12", "13"] {
+        let cache = tempfile::tempdir().unwrap();
+        let words = [("SITE", site.path().to_str().unwrap()), ("FAKENVRTC_OLD", old)];
+        child("child_equal", cache.path(), &words);
+    }
+}
+
+#[test]
+fn a_cache_that_others_may_write_is_not_used_and_statistics_say_so() {
+    let cache = tempfile::tempdir().unwrap();
+    let folder = cache.path().join("tarflume");
+    std::fs::create_dir(&folder).unwrap();
+    std::fs::set_permissions(&folder, PermissionsExt::from_mode(0o777)).unwrap();
+    child("child_compiles", cache.path(), &[("WARNS", "may be written by others")]);
+    assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 0);
+    child("child_compiles", Path::new("relative"), &[("WARNS", "no absolute path")]);
+    assert!(!Path::new("relative").exists());
+}
+
+#[test]
+#[ignore = "a child of the test above"]
+fn child_compiles() {
+    let dir = shards();
+    let ours = builder(&dir).device(Device::cuda(0).unwrap(), 3).build().unwrap();
+    let batch = ours.device_epoch(0).next().unwrap().unwrap();
+    assert_eq!(batch.host().column("f32").unwrap().dtype(), DType::U8, "finished on the device");
+    let warning = ours.stats().warning.unwrap();
+    assert!(warning.contains(&std::env::var("WARNS").unwrap()), "{warning}");
 }

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use tarflume::decode::raw::Raw;
+use tarflume::libraries::Libraries;
 use tarflume::{Loader, LoaderBuilder, Shuffle};
 use tarflume_formats::ShardWriter;
 use tarflume_formats::shard::Durability;
@@ -105,6 +106,26 @@ fn what_is_measured_is_shown() {
     }
     let library = build("nvtx", &[]).join("libnvtx.so");
     let log = child("what_is_measured_is_shown", &[("TARFLUME_NVTX", &library)]);
+    assert!(log.contains("tarflume read"), "the child was not told of ranges");
+}
+
+#[test]
+fn the_library_of_a_python_environment_is_found() {
+    const NAME: &str = "the_library_of_a_python_environment_is_found";
+    if is_child(NAME) {
+        let site = std::env::var_os("SITE").map(PathBuf::from);
+        tarflume::tell_profilers_by(&Libraries::beside(site));
+        let dir = shards();
+        let loader = builder(&dir).build().unwrap();
+        assert_eq!(loader.epoch(0).map(Result::unwrap).count() as u64, SAMPLES / BATCH);
+        return;
+    }
+    let site = tempfile::tempdir().unwrap();
+    let folder = site.path().join("nvidia/cu13/lib");
+    std::fs::create_dir_all(&folder).unwrap();
+    let library = build("nvtx", &[]).join("libnvtx.so");
+    std::fs::copy(library, folder.join("libnvtx3interop.so.1")).unwrap();
+    let log = child(NAME, &[("SITE", site.path())]);
     assert!(log.contains("tarflume read"), "the child was not told of ranges");
 }
 

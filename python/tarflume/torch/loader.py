@@ -42,8 +42,9 @@ class Loader:
     pin_memory: copies each batch into pinned memory, for copies to a GPU that don't wait. Without an accelerator
     it warns and does nothing.
 
-    device: "cuda:1", or "cuda" for that of `LOCAL_RANK`: batches are copied to the GPU ahead of you, and tensors are
-    there; the stream that is current when a batch is taken waits for its copy, nothing else does. `deliver` says
+    device: "cuda:1", or "cuda": PyTorch's current device if it uses one already, else the only one that is visible, or
+    the one of `LOCAL_RANK` (or what Slurm and MPI call it); `stats()["device"]` says which. Batches are copied to the GPU
+    ahead of you, and tensors are there; the stream that is current when a batch is taken waits for its copy, nothing else does. `deliver` says
     whose memory they are in: "torch" (the default), PyTorch's own, by a copy inside the GPU, so that all its rules
     hold; or "ring", the loader's slots, without that copy: use such tensors on the stream that was current, and let
     go of them before the next batches are wanted, or the ring grows.

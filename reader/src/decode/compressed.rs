@@ -16,13 +16,13 @@ use crate::device::fit::checked;
 use crate::device::head::{Described, Format, Head};
 use crate::device::staged::Verifier;
 use crate::error::{Error, Result};
-use tarflume_jpeg::Scale;
+use tarflume_jpeg::{Header, Scale};
 
 /// Bytes that a row has for a JPEG on its way to the device; longer ones stay decoded.
 const JPEG_ROOM: usize = 256 << 10;
 
 /// Whether a device's decoder takes a JPEG.
-pub(crate) type Admits = Arc<dyn Fn(&[u8]) -> bool + Send + Sync>;
+pub(crate) type Admits = Arc<dyn Fn(&[u8], &Header) -> bool + Send + Sync>;
 
 /// A column of u8 rows: a head, then a JPEG, or pixels.
 pub(crate) struct KeptJpeg {
@@ -46,13 +46,14 @@ impl KeptJpeg {
         if !jpeg.starts_with(&[0xff, 0xd8]) || jpeg.len() > JPEG_ROOM {
             return None;
         }
-        let Asked { size, .. } = self.asks.ask(sample, false)?;
+        let Asked { size, .. } = self.asks.ask(sample, Scale::Full)?;
         let whole = Cut::whole(size).into();
         let picture = Described { format: Format::Pixels, size, area: whole, flip: false };
         let head = Head::store(picture, self.channels, 0, self.room).ok()?;
         let header = checked(jpeg).ok()?;
         // Nobody sees the bytes again: what is damaged among them is found now.
-        let taken = scratch.get::<Verifier>().is_whole(jpeg, &header) && (self.admits)(jpeg);
+        let taken =
+            scratch.get::<Verifier>().is_whole(jpeg, &header) && (self.admits)(jpeg, &header);
         taken.then(|| head.with_bytes(jpeg.len() as u64))
     }
 }
@@ -112,8 +113,9 @@ pub(crate) struct StoredJpeg {
     pub(crate) stream: u64,
     pub(crate) channels: usize,
     pub(crate) room: usize,
-    /// None if the device decodes pictures as large as they are.
     pub(crate) gap: Option<f64>,
+    /// The smallest scale at which the device decodes.
+    pub(crate) least: Scale,
 }
 
 impl Decode for StoredJpeg {
@@ -135,7 +137,7 @@ impl Decode for StoredJpeg {
         placement.check(size)?;
         let gap = self.gap.filter(|_| entry.length > 0);
         let Asked { scale, size, area, flip } = match gap {
-            Some(_) => asked(size, &placement, gap),
+            Some(_) => asked(size, &placement, gap, self.least),
             None => Asked { scale: Scale::Full, size, area: placement.area, flip: placement.flip },
         };
         let picture = Described { format: Format::Pixels, size, area: area.into(), flip };

@@ -50,7 +50,7 @@ impl<'a> Jpeg<'a> {
     /// What must be decoded for a placement on the stored picture, if the pixels that are left must
     /// be `gap` times those of the output in both directions; none: at full scale.
     pub(super) fn view(&self, placement: &Placement, gap: Option<f64>) -> View {
-        view(self.stored(), placement, gap)
+        view(self.stored(), placement, gap, Scale::Eighth)
     }
 
     fn stored(&self) -> Size {
@@ -62,8 +62,8 @@ impl<'a> Jpeg<'a> {
     }
 
     /// The same of a decoder that makes the whole picture.
-    pub(super) fn asked(&self, placement: &Placement, gap: Option<f64>) -> Asked {
-        asked(self.stored(), placement, gap)
+    pub(super) fn asked(&self, placement: &Placement, gap: Option<f64>, least: Scale) -> Asked {
+        asked(self.stored(), placement, gap, least)
     }
 
     /// The most memory that decoding takes beside the JPEG, in bytes.
@@ -104,13 +104,14 @@ impl<'a> Jpeg<'a> {
     }
 }
 
-/// What must be decoded for a placement on a picture of this size as it is stored.
-fn view(stored: Size, placement: &Placement, gap: Option<f64>) -> View {
+/// What must be decoded for a placement on a picture of this size as it is stored, at no scale smaller than `smallest`.
+fn view(stored: Size, placement: &Placement, gap: Option<f64>, smallest: Scale) -> View {
     let Placement { cut, size, .. } = *placement;
     let least = |output: u32, gap: f64| (f64::from(output) * gap).ceil() as u32;
     let scale = gap.map_or(Scale::Full, |gap| {
         let from = (cut.size.width, cut.size.height);
-        Scale::at_least(from, (least(size.width, gap), least(size.height, gap)))
+        let scale = Scale::at_least(from, (least(size.width, gap), least(size.height, gap)));
+        if scale as u32 > smallest as u32 { smallest } else { scale }
     });
     let (width, height) = scale.of(stored.width, stored.height);
     let across = 1u32 << scale as u32;
@@ -123,9 +124,10 @@ fn view(stored: Size, placement: &Placement, gap: Option<f64>) -> View {
     View { scale, region: Region { left, top, width: columns, height: rows } }
 }
 
-/// What is wanted of a JPEG of this size as it is stored, by a decoder that makes the whole picture.
-pub(super) fn asked(stored: Size, placement: &Placement, gap: Option<f64>) -> Asked {
-    let View { scale, .. } = view(stored, placement, gap);
+/// What is wanted of a JPEG of this size as it is stored, by a decoder that makes the whole picture, at no scale smaller
+/// than `least`.
+pub(super) fn asked(stored: Size, placement: &Placement, gap: Option<f64>, least: Scale) -> Asked {
+    let View { scale, .. } = view(stored, placement, gap, least);
     let (width, height) = scale.of(stored.width, stored.height);
     let whole = View { scale, region: Region { left: 0, top: 0, width, height } };
     let Placement { area, flip, .. } = whole.place(placement);

@@ -1,7 +1,7 @@
 //! `Cuda`: a driver for NVIDIA's GPUs, by the CUDA driver that is found when it is asked for.
 //!
 //! A room with unsafe code: calls of the driver's C functions. What they rely on, and why it holds:
-//! - contexts, streams and events that are handed to the driver are alive: the stream and all events are
+//! - contexts, streams and events that are handed to the driver are alive: two streams and all events are
 //!   this value's own, found by number in tables that are emptied when it is dropped; the consumer's
 //!   streams are alive by the promise of `Stream::raw`;
 //! - a copy reads its batch until it is done: the batch is kept in `flights` until the event behind the
@@ -9,15 +9,17 @@
 //! - device memory is only ever a number here.
 //!
 //! The context is the device's primary one, which other libraries of the process use too; the calling
-//! thread has its own context again when a call returns.
+//! thread has its own context again when a call returns, and its own mode towards captures (see `visit`).
 #![allow(unsafe_code)]
 
+mod cache;
 mod context;
 mod flights;
 mod jpegs;
 mod kernels;
 mod nvrtc;
 mod pinned;
+mod streams;
 
 use std::collections::HashSet;
 use std::fmt;
@@ -25,21 +27,24 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
-use cudarc::driver::{CudaContext, DriverError, result, sys};
+use cudarc::driver::{DriverError, result, sys};
+use tarflume_jpeg::Header;
 
-use self::context::{Words, bus, enter};
+use self::context::{Primary, Words};
 use self::flights::{Flight, Flights};
 use self::jpegs::Jpegs;
 use self::kernels::Kernels;
 use self::pinned::Pinned;
-use super::decoder::{Abilities, Compressed, Stored, Verdict};
+use self::streams::{Streams, is_captured};
+use super::decoder::{Abilities, Compressed, Stored, Verdict, Wanted};
 use super::driver::{Driver, Mark, Memory, On, Told};
+use super::kernel;
 use super::launch::Launch;
-use super::libraries::Libraries;
 use super::numa;
 use super::presence::is_driver_there;
 use crate::batch::Batch;
 use crate::error::{Error, ErrorKind, Result};
+use crate::libraries::Libraries;
 use crate::slab::{Foreign, HostMemory};
 
 /// DLPack's number for CUDA.
@@ -48,9 +53,8 @@ const DLPACK_CUDA: i32 = 2;
 /// A GPU.
 pub(super) struct Cuda {
     ordinal: usize,
-    context: Arc<CudaContext>,
-    /// The stream that copies, as a number.
-    stream: usize,
+    context: Arc<Primary>,
+    streams: Streams,
     /// The handles of all events that are ours.
     marks: Mutex<HashSet<u64>>,
     flights: Flights,
@@ -81,20 +85,19 @@ impl Cuda {
                  out to have batches in host memory",
             ));
         }
-        let context = CudaContext::new(ordinal).map_err(|error| {
+        let context = Primary::retain(ordinal).map_err(|error| {
             let count = result::device::get_count().unwrap_or(0);
             refused(&format!("the driver refused it; it has {count} devices"))
                 .with_source(Words(error))
         })?;
-        let entered = enter(&context).map_err(|e| refused("no context").with_source(Words(e)))?;
-        let stream = result::stream::create(result::stream::StreamKind::NonBlocking)
-            .map_err(|e| refused("no stream").with_source(Words(e)))?;
-        let near = numa::near(Path::new("/sys"), &bus(&context).unwrap_or_default());
+        let entered = context.enter().map_err(|e| refused("no context").with_source(Words(e)))?;
+        let streams = Streams::new().map_err(|e| refused("no stream").with_source(Words(e)))?;
         drop(entered);
+        let near = numa::near(Path::new("/sys"), &context.bus().unwrap_or_default());
         Ok(Cuda {
             ordinal,
-            context,
-            stream: stream as usize,
+            context: Arc::new(context),
+            streams,
             marks: Mutex::default(),
             flights: Flights::default(),
             near,
@@ -104,6 +107,15 @@ impl Cuda {
             warning: Mutex::default(),
             process: std::process::id(),
         })
+    }
+
+    /// Devices that this process sees; none if there is no driver.
+    pub(super) fn visible() -> usize {
+        let count = || result::init().and_then(|()| result::device::get_count());
+        let there = is_driver_there().then(count);
+        there
+            .and_then(std::result::Result::ok)
+            .map_or(0, |count| usize::try_from(count).unwrap_or(0))
     }
 
     /// Calls the driver in the device's context.
@@ -120,7 +132,7 @@ impl Cuda {
             );
             return Err(Error::new(ErrorKind::Device, text));
         }
-        let entered = enter(&self.context);
+        let entered = self.context.enter();
         let done = entered.and_then(|_entered| call());
         done.map_err(|error| {
             let text = format!("cuda:{}: {what} failed", self.ordinal);
@@ -129,10 +141,21 @@ impl Cuda {
     }
 
     fn stream(&self, on: On) -> sys::CUstream {
-        match on {
-            On::Copying => self.stream as sys::CUstream,
-            On::Of(stream) => stream.handle() as usize as sys::CUstream,
+        self.streams.of(on)
+    }
+
+    /// Refuses what would draw us into a capture of the consumer's stream, and spoil it.
+    fn expect_no_capture(&self, on: On) -> Result<()> {
+        let On::Of(_) = on else { return Ok(()) };
+        if !self.call("asking a stream", || is_captured(self.stream(on)))? {
+            return Ok(());
         }
+        let text = format!(
+            "cuda:{}: the stream is being captured into a CUDA graph, where a batch can neither come nor go: take \
+             batches before the capture and let go of them behind it, and copy them into the graph's own tensors",
+            self.ordinal
+        );
+        Err(Error::new(ErrorKind::Device, text))
     }
 
     /// The event of a mark of ours.
@@ -163,6 +186,7 @@ impl Cuda {
     }
 
     fn record(&self, mark: u64, on: On) -> Result<()> {
+        self.expect_no_capture(on)?;
         let (event, stream) = (self.known(mark)?, self.stream(on));
         self.call("marking a stream", || {
             // SAFETY: an event of ours that is alive; a stream of ours, or the consumer's, by his promise.
@@ -171,15 +195,18 @@ impl Cuda {
     }
 
     /// How long a copy took, if it is done.
-    fn time(&self, flight: &Flight) -> Option<Duration> {
-        let [from, to] = [self.known(flight.times[0]).ok()?, self.known(flight.times[1]).ok()?];
-        let milliseconds = self.call("asking an event", || {
+    fn time(&self, flight: &Flight) -> Result<Option<Duration>> {
+        let [from, to] = [self.known(flight.times[0])?, self.known(flight.times[1])?];
+        let milliseconds = self.call("copying a batch", || {
             // SAFETY: an event of ours that is alive.
-            unsafe { result::event::query(to) }?;
+            match unsafe { result::event::query(to) } {
+                Err(DriverError(sys::CUresult::CUDA_ERROR_NOT_READY)) => return Ok(None),
+                asked => asked?,
+            }
             // SAFETY: both are timed events of ours, recorded, and the later one is reached.
-            unsafe { result::event::elapsed(from, to) }
-        });
-        Some(Duration::from_secs_f64(f64::from(milliseconds.ok()?.max(0.0)) / 1e3))
+            unsafe { result::event::elapsed(from, to) }.map(Some)
+        })?;
+        Ok(milliseconds.map(|some| Duration::from_secs_f64(f64::from(some.max(0.0)) / 1e3)))
     }
 }
 
@@ -230,6 +257,7 @@ impl Driver for Cuda {
     }
 
     fn wait(&self, mark: Mark, on: On) -> Result<()> {
+        self.expect_no_capture(on)?;
         let (event, stream) = (self.known(mark.0)?, self.stream(on));
         let flags = sys::CUevent_wait_flags::CU_EVENT_WAIT_DEFAULT;
         self.call("having a stream wait", || {
@@ -250,8 +278,17 @@ impl Driver for Cuda {
         if self.kernels.get().is_some() {
             return Ok(());
         }
-        let made =
-            self.call("entering the device", || Ok(Kernels::new(&self.context, &self.libraries)))??;
+        let make = || Ok(Kernels::new(&self.context, &self.libraries));
+        let (made, warning) = self.call("entering the device", make)??;
+        if let Some(warning) = warning {
+            held(&self.warning).get_or_insert(warning);
+        }
+        // Code is brought to the device by the first launch, which may wait for all that runs there.
+        self.call("trying kernels", || {
+            kernel::nothing()
+                .iter()
+                .try_for_each(|launch| made.launch(launch, self.stream(On::Copying)))
+        })?;
         if let Err(second) = self.kernels.set(made) {
             // Somebody else was as fast.
             self.call("unloading kernels", || {
@@ -270,28 +307,37 @@ impl Driver for Cuda {
     }
 
     fn prepare_decoder(&self, stored: bool) -> Result<Abilities> {
-        let prepare = || Ok(self.jpegs.prepare(&self.libraries, stored));
-        self.call("entering the device", prepare)?
+        self.call("entering the device", || {
+            // SAFETY: our own stream, which is alive.
+            Ok(unsafe {
+                self.jpegs.prepare(&self.libraries, stored, self.stream(On::Decoding) as u64)
+            })
+        })?
     }
 
     fn decode(&self, jpegs: &[Compressed<'_>]) -> Result<Vec<Verdict>> {
         let nvjpeg = self.jpegs.decoder(false)?;
         self.call("entering the device", || {
             // SAFETY: our own stream, which is alive; all else is what callers of this trait promise.
-            Ok(unsafe { nvjpeg.decode(self.stream as u64, jpegs) })
+            Ok(unsafe { nvjpeg.decode(self.stream(On::Decoding) as u64, jpegs) })
         })?
     }
 
-    fn admit(&self, jpeg: &[u8], channels: u8) -> Result<std::result::Result<(), String>> {
-        let nvjpeg = self.jpegs.decoder(true)?;
-        self.call("entering the device", || Ok(nvjpeg.admit(jpeg, channels)))?
+    fn admit(
+        &self,
+        jpeg: (&[u8], &Header),
+        wanted: Wanted,
+    ) -> Result<std::result::Result<(), String>> {
+        let nvjpeg = self.jpegs.decoder(wanted.stored)?;
+        let admit = || Ok(nvjpeg.admit(jpeg, wanted.channels, wanted.scale));
+        self.call("entering the device", admit)?
     }
 
     fn decode_stored(&self, jpegs: &[Stored]) -> Result<Vec<Verdict>> {
         let nvjpeg = self.jpegs.decoder(true)?;
         self.call("entering the device", || {
             // SAFETY: as above.
-            Ok(unsafe { nvjpeg.decode_stored(self.stream as u64, jpegs) })
+            Ok(unsafe { nvjpeg.decode_stored(self.stream(On::Decoding) as u64, jpegs) })
         })?
     }
 
@@ -332,8 +378,8 @@ impl Driver for Cuda {
         self.call("asking for free memory", || Ok(result::mem_get_info()?.0 as u64))
     }
 
-    fn reap(&self) {
-        self.flights.land(|flight| self.time(flight));
+    fn reap(&self) -> Result<usize> {
+        self.flights.land(|flight| self.time(flight))
     }
 
     fn is_elsewhere(&self) -> bool {
@@ -353,11 +399,7 @@ impl Drop for Cuda {
             std::mem::forget((self.kernels.take(), std::mem::take(&mut self.jpegs)));
             return;
         }
-        let stream = self.stream(On::Copying);
-        let done = self.call("waiting for copies", || {
-            // SAFETY: the stream is ours and alive.
-            unsafe { result::stream::synchronize(stream) }
-        });
+        let done = self.call("waiting for copies", || self.streams.wait());
         if done.is_err() {
             self.flights.forget();
             std::mem::forget((self.kernels.take(), std::mem::take(&mut self.jpegs)));
@@ -370,9 +412,9 @@ impl Drop for Cuda {
         });
         let marks: Vec<u64> = held(&self.marks).iter().copied().collect();
         marks.into_iter().for_each(|mark| self.forget(Mark(mark)));
-        let _ = self.call("freeing the stream", || {
-            // SAFETY: the stream is ours, and this value is going.
-            unsafe { result::stream::destroy(stream) }
+        let _ = self.call("freeing streams", || {
+            // SAFETY: this value is going.
+            unsafe { self.streams.destroy() }
         });
     }
 }
@@ -395,7 +437,8 @@ impl HostMemory for Cuda {
                 held(&self.warning).get_or_insert_with(|| {
                     format!(
                         "{bytes} bytes of host memory could not be pinned ({error}): copies to cuda:{} are \
-                         slower and hold the host up; raise `ulimit -l`, or take fewer or smaller batches",
+                         slower and hold the host up. The memory limit of the container (cgroup) or the IOMMU may leave no \
+                         more to be pinned: take fewer or smaller batches, or raise that limit",
                         self.ordinal
                     )
                 });

@@ -39,6 +39,16 @@ pub struct Stored {
     pub channels: u8,
 }
 
+/// What a picture is to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Wanted {
+    pub(crate) scale: Scale,
+    /// 1 or 3.
+    pub(crate) channels: u8,
+    /// Out of the device's memory.
+    pub(crate) stored: bool,
+}
+
 /// What became of a picture.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
@@ -51,8 +61,8 @@ pub enum Verdict {
 /// What a device's decoder is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Abilities {
-    /// Whether it makes pictures smaller while it decodes them; else it takes [`Scale::Full`] alone.
-    pub(crate) scales: bool,
+    /// The smallest scale at which it decodes pictures: [`Scale::Full`] if it makes none smaller.
+    pub(crate) least: Scale,
     /// Which one, in one line.
     pub(crate) about: String,
 }

@@ -4,7 +4,9 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::decoder::{Abilities, Compressed, Stored, Verdict};
+use tarflume_jpeg::Header;
+
+use super::decoder::{Abilities, Compressed, Stored, Verdict, Wanted};
 use super::launch::Launch;
 use crate::batch::Batch;
 use crate::error::Result;
@@ -54,8 +56,10 @@ pub(crate) struct Memory(pub(crate) u64);
 /// Where a mark is set, or waited for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum On {
-    /// Our own stream, which copies.
+    /// Our own stream, which copies and starts kernels.
     Copying,
+    /// Our own stream, which decodes.
+    Decoding,
     /// One of the consumer's.
     Of(Stream),
 }
@@ -71,7 +75,8 @@ pub(crate) struct Copied {
 /// Who is told of a copy that is done.
 pub(crate) type Told = Arc<dyn Fn(Copied) + Send + Sync>;
 
-/// A device. Everything is put into a stream and returns at once, but for `allocate`, `free` and `finish`.
+/// A device. Everything is put into a stream and returns at once, but for `allocate`, `free` and `finish`. Nothing of it
+/// spoils a capture of somebody's stream into a graph.
 ///
 /// # Errors
 /// All of them: [`crate::ErrorKind::Device`], with the driver's own words.
@@ -99,31 +104,38 @@ pub(crate) trait Driver: Send + Sync + fmt::Debug + HostMemory {
     fn finish(&self, mark: Mark) -> Result<()>;
     /// Makes its kernels ready to be launched; once, before the first.
     fn prepare(&self) -> Result<()>;
-    /// Starts a kernel on our own stream. Every address in it is of this device's memory, and what it
+    /// Starts a kernel on [`On::Copying`]. Every address in it is of this device's memory, and what it
     /// reads and writes there is not given back before a mark behind it is reached.
     fn launch(&self, launch: &Launch) -> Result<()>;
     /// Makes its decoder of JPEGs ready, or that of JPEGs in its own memory (`stored`); once, before the
     /// first. Says what it can do.
     fn prepare_decoder(&self, stored: bool) -> Result<Abilities>;
-    /// Whether it decodes this JPEG into so many channels when it is in its own memory; within: why not.
-    fn admit(&self, jpeg: &[u8], channels: u8) -> Result<std::result::Result<(), String>>;
+    /// Whether it decodes this JPEG, whose header this is and which was found whole, into what is wanted; within:
+    /// why not. Asked by many threads at once.
+    fn admit(
+        &self,
+        jpeg: (&[u8], &Header),
+        wanted: Wanted,
+    ) -> Result<std::result::Result<(), String>>;
     /// As [`Driver::decode`], of JPEGs that were admitted and are in its memory: the host has waited for that,
     /// too.
     fn decode_stored(&self, jpegs: &[Stored]) -> Result<Vec<Verdict>>;
-    /// Decodes JPEGs into its memory, on our own stream, and says what became of each. The bytes stay as
+    /// Decodes JPEGs that were admitted into its memory, on [`On::Decoding`], and says what became of each. The
+    /// bytes stay as
     /// they are, and nothing else writes where the pixels go, until a mark behind it is reached; nothing
     /// in any stream uses that memory any more *when this is called*, for engines write at once,
     /// whatever stands in the stream: the host has waited for a mark.
     fn decode(&self, jpegs: &[Compressed<'_>]) -> Result<Vec<Verdict>>;
-    /// Copies the fixed columns of a batch, on our own stream. Keeps the batch until that is done and seen
+    /// Copies the fixed columns of a batch, on [`On::Copying`]. Keeps the batch until that is done and seen
     /// to be done, and tells of it then.
     fn copy(&self, batch: &Arc<Batch>, to: Memory, told: &Told) -> Result<()>;
-    /// Copies from one place of its memory to another, on our own stream.
+    /// Copies from one place of its memory to another, on [`On::Copying`].
     fn copy_within(&self, from: Memory, to: Memory, bytes: usize) -> Result<()>;
     /// Bytes of its memory that are free.
     fn free_bytes(&self) -> Result<u64>;
-    /// Looks which copies are done, and lets go of their batches.
-    fn reap(&self);
+    /// Looks which copies are done, and lets go of their batches; how many are not. An error is that of a copy which
+    /// never will be.
+    fn reap(&self) -> Result<usize>;
     /// True in a process that was forked: the device is not here.
     fn is_elsewhere(&self) -> bool;
     /// Says what is wrong with how things are set up: memory that could not be pinned.

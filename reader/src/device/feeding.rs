@@ -1,6 +1,6 @@
 //! `Feeding`: the thread that copies batches, and what the consumer finds.
 
-use std::sync::{Arc, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -18,9 +18,7 @@ pub(crate) type Source = Box<dyn FnMut() -> Option<Result<Fed>> + Send>;
 fn run(shared: &Shared, mut source: Source, told: &Told) {
     let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| -> Result<()> {
         while let Some(fed) = source() {
-            let goes_on = shared.upload(fed?, told)?;
-            shared.slots.driver.reap();
-            if !goes_on {
+            if !shared.upload(fed?, told)? {
                 break;
             }
         }
@@ -34,12 +32,34 @@ fn run(shared: &Shared, mut source: Source, told: &Told) {
     line.ring.end();
     drop(line);
     shared.changed.notify_all();
+    let _ = shared.land(0); // what is wrong with it, a later call meets
+}
+
+/// The thread, to be ended by whoever has it.
+pub(crate) struct Feeder {
+    shared: Arc<Shared>,
+    thread: Mutex<Option<thread::JoinHandle<()>>>,
+}
+
+impl Feeder {
+    /// Nothing more is copied; waits for the thread. Its source must have been told to end.
+    pub(crate) fn end(&self) {
+        let mut line = self.shared.line();
+        line.ring.close();
+        line.fed.clear();
+        drop(line);
+        self.shared.changed.notify_all();
+        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(thread) = thread {
+            let _ = thread.join();
+        }
+    }
 }
 
 /// The consumer's end.
 pub(crate) struct Feeding {
     shared: Arc<Shared>,
-    thread: Option<thread::JoinHandle<()>>,
+    feeder: Arc<Feeder>,
 }
 
 /// What the consumer finds.
@@ -61,7 +81,14 @@ impl Feeding {
             .name("tarflume-feed".into())
             .spawn(move || run(&of_thread, source, &told))
             .map_err(|e| Error::new(ErrorKind::Io, "no thread to copy batches").with_source(e))?;
-        Ok(Feeding { shared, thread: Some(thread) })
+        let thread = Mutex::new(Some(thread));
+        let feeder = Arc::new(Feeder { shared: shared.clone(), thread });
+        Ok(Feeding { shared, feeder })
+    }
+
+    /// The thread, for whoever ends it before the consumer does.
+    pub(crate) fn feeder(&self) -> Arc<Feeder> {
+        self.feeder.clone()
     }
 
     /// Slots that a batch stands ready in, of how many.
@@ -97,21 +124,13 @@ impl Feeding {
     }
 
     /// Nothing more is taken. The source must have been told to end.
-    pub(crate) fn end(&mut self) {
-        let mut line = self.shared.line();
-        line.ring.close();
-        line.fed.clear();
-        drop(line);
-        self.shared.changed.notify_all();
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
-        }
+    pub(crate) fn end(&self) {
+        self.feeder.end();
         self.shared.retire(self.shared.line());
     }
 
     /// In a forked child: neither the thread nor the device is here.
-    pub(crate) fn abandon(mut self) {
-        std::mem::forget(self.thread.take());
+    pub(crate) fn abandon(self) {
         std::mem::forget(self);
     }
 }

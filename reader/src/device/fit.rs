@@ -4,6 +4,8 @@
 //! Everything else stays with the CPU, which decodes it or says what is wrong: damage upsets the library,
 //! and one such picture fails a whole batch.
 
+use std::fmt;
+
 use tarflume_jpeg::{Header, whole};
 
 /// How the colours of a picture are sampled.
@@ -19,6 +21,23 @@ pub enum Fit {
     Yuv420,
     /// Half as fine down.
     Yuv440,
+}
+
+impl Fit {
+    /// All of them.
+    pub const ALL: [Fit; 5] = [Fit::Grey, Fit::Yuv444, Fit::Yuv422, Fit::Yuv420, Fit::Yuv440];
+}
+
+impl fmt::Display for Fit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Fit::Grey => "one component",
+            Fit::Yuv444 => "4:4:4",
+            Fit::Yuv422 => "4:2:2",
+            Fit::Yuv420 => "4:2:0",
+            Fit::Yuv440 => "4:4:0",
+        })
+    }
 }
 
 /// Whether a device decodes a picture of this header.
@@ -55,7 +74,7 @@ pub fn takes(header: &Header) -> Result<Fit, &'static str> {
 ///
 /// # Errors
 /// Why a device does not decode it, in words.
-pub(crate) fn checked(bytes: &[u8]) -> Result<Header, String> {
+pub fn checked(bytes: &[u8]) -> Result<Header, String> {
     let damaged = |error: tarflume_jpeg::Error| match error.byte() {
         Some(byte) => format!("it is damaged at byte {byte}: {}", error.text()),
         None => format!("it is damaged: {}", error.text()),

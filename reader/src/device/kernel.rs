@@ -132,6 +132,18 @@ pub fn gather_launch(
     Launch { entry: GATHER, grid, arguments: arguments.map(Argument::U64).into() }
 }
 
+/// Starts each entry for nothing: no rows, at no address.
+pub fn nothing() -> Vec<Launch> {
+    let none = [Argument::U64(0); 7];
+    let picture = [1, 1, 1].map(Argument::U32);
+    let output: Vec<_> = output_arguments(&Finish::bytes(), 1).skip(1).collect();
+    let of = |entry, numbers: usize, rest: &[&[Argument]]| {
+        let arguments = [&none[..numbers], &rest.concat()].concat();
+        Launch { entry, grid: grid(0, 0), arguments }
+    };
+    vec![of(FINISH, 4, &[&picture, &output]), of(DRAW, 7, &[&picture, &output]), of(GATHER, 6, &[])]
+}
+
 /// What every entry that writes pixels ends with: channels, layout, element, scale, shift.
 fn output_arguments(finish: &Finish, channels: usize) -> impl Iterator<Item = Argument> {
     let numbers =
@@ -167,6 +179,22 @@ mod tests {
         assert_eq!(launch.arguments[7..12], [4, 7, 3, 1, 0].map(U32));
         let launch = draw_launch(&finish, (16, 64), None, &pictures, 32).unwrap();
         assert_eq!(launch.arguments[2..5], [0; 3].map(U64));
+    }
+
+    #[test]
+    fn nothing_is_asked_with_as_many_parameters_as_something() {
+        let pictures = Pictures::new(5, Size::new(7, 4), 3).unwrap();
+        let finish = finish_launch(&Finish::bytes(), &pictures, 16, None, 32);
+        let draw = draw_launch(&Finish::bytes(), (16, 64), None, &pictures, 32).unwrap();
+        let gather = gather_launch((16, 9), 64, 2, 4097, 32);
+        for (nothing, some) in nothing().iter().zip([finish, draw, gather]) {
+            assert_eq!((nothing.entry, nothing.grid), (some.entry, (1, 1)));
+            let kinds = |launch: &Launch| -> Vec<_> {
+                launch.arguments.iter().map(std::mem::discriminant).collect()
+            };
+            assert_eq!(kinds(nothing), kinds(&some), "{}", some.entry);
+        }
+        assert_eq!(nothing().len(), ENTRIES.len());
     }
 
     #[test]

@@ -4,6 +4,7 @@
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use super::driver::{Stream, Told};
 use super::ring::{self, Next, Ring};
@@ -11,6 +12,13 @@ use super::slot::{DeviceSlot, Slots};
 use crate::batch::{Batch, RowFacts};
 use crate::error::{Error, ErrorKind, Result};
 use crate::range::{self, Range};
+
+/// Copies that may be under way when another one is begun: a consumer who runs ahead of the device by many batches must
+/// not have host memory pinned for each.
+const FLYING: usize = 2;
+
+/// How often a wait looks for copies that are done.
+const LOOK: Duration = Duration::from_millis(2);
 
 /// A batch on its way, and what is counted when the consumer takes it.
 pub(crate) struct Fed {
@@ -58,6 +66,7 @@ impl Shared {
 
     /// A slot for one batch, and the marks before it; none if nobody wants batches any more.
     fn slot(&self) -> Result<Option<(usize, usize, Arc<DeviceSlot>)>> {
+        let mut flying = self.slots.driver.reap()?;
         let mut line = self.line();
         loop {
             match line.ring.next() {
@@ -66,8 +75,15 @@ impl Shared {
                     return Ok(found.map(|found| (slot, marks, found)));
                 }
                 Next::Stop => return Ok(None),
-                Next::Wait => {
+                Next::Wait if flying == 0 => {
                     line = self.changed.wait(line).unwrap_or_else(PoisonError::into_inner);
+                }
+                // Host memory comes back while the consumer keeps all slots.
+                Next::Wait => {
+                    let waited = self.changed.wait_timeout(line, LOOK);
+                    drop(waited.unwrap_or_else(PoisonError::into_inner));
+                    flying = self.slots.driver.reap()?;
+                    line = self.line();
                 }
                 Next::Grow => {
                     drop(line);
@@ -78,6 +94,21 @@ impl Shared {
                 }
             }
         }
+    }
+
+    /// Waits until no more than so many copies are under way, or nobody wants batches any more.
+    ///
+    /// # Errors
+    /// The device's: they will be for ever.
+    pub(super) fn land(&self, most: usize) -> Result<()> {
+        while self.slots.driver.reap()? > most {
+            let line = self.line();
+            if line.ring.is_closed() {
+                break;
+            }
+            drop(self.changed.wait_timeout(line, LOOK).unwrap_or_else(PoisonError::into_inner));
+        }
+        Ok(())
     }
 
     fn all_held(&self, error: Error) -> Error {
@@ -91,6 +122,7 @@ impl Shared {
 
     /// Copies one batch into a slot; false if nobody wants it.
     pub(super) fn upload(&self, fed: Fed, told: &Told) -> Result<bool> {
+        self.land(FLYING)?;
         let Some((number, marks, slot)) = self.slot()? else { return Ok(false) };
         let _range = Range::begin(range::UPLOAD);
         let calls = self.slots.calls(&slot, Some((&fed.batch, told)));

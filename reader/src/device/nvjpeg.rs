@@ -1,7 +1,8 @@
 //! `Nvjpeg`: JPEGs decoded by the GPU, by a libnvjpeg that is found when it is asked for.
 //!
-//! Floors: `status` (its words and numbers) < `symbols` (its functions) < `library`; `context` < `handle` (its
-//! things) < this file, which decides what becomes of each picture of a batch: no picture has an effect on
+//! Floors: `status` (its words and numbers) < `symbols` (its functions) < `library`, `offer` (what it does right);
+//! `context` < `handle` (its things) < `hands` (what one batch at a time uses) < this file, which decides what
+//! becomes of each picture of a batch: no picture has an effect on
 //! another.
 //!
 //! A room with unsafe code: it hands on promises of the caller's, and gives none of its own but that
@@ -10,29 +11,40 @@
 
 mod context;
 mod handle;
+mod hands;
 mod library;
+mod offer;
 mod status;
 mod symbols;
 
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
+use tarflume_jpeg::Header;
 pub use tarflume_jpeg::Scale;
 
 pub use self::library::{Found, Library};
+pub use self::offer::Offer;
 pub use self::status::Backend;
 pub use super::decoder::{Compressed, Stored, Verdict};
-pub use super::fit::{Fit, takes};
+pub use super::fit::{Fit, checked, takes};
 
 use self::context::Context;
-use self::handle::{Handle, Parser, State, Task, Wish};
+use self::handle::{Handle, Parser, Wish};
+use self::hands::{Hands, Piece, With};
 use self::status::{Format, Status};
-use self::symbols::Image;
-use super::fit::checked;
 use crate::error::{Error, ErrorKind, Result};
 
 /// Colours between samples are interpolated, as our own decoder does it. Known from 12.1 on.
 const INTERPOLATE: u32 = 1 << 5;
+
+/// The best first.
+const HOST: [Backend; 3] = [Backend::Hardware, Backend::GpuHybrid, Backend::Default];
+const STORED: [Backend; 2] = [Backend::HardwareDevice, Backend::GpuHybridDevice];
+
+/// Pictures of one call that are refused one after the other before the rest of them is, too: what fails so often fails
+/// whatever the picture.
+const PATIENCE: usize = 4;
 
 /// A decoder of JPEGs on a device.
 pub struct Nvjpeg {
@@ -40,30 +52,13 @@ pub struct Nvjpeg {
     backend: Backend,
     engines: (u32, u32),
     context: Context,
-    hands: Mutex<Hands>,
-}
-
-/// A picture that was admitted.
-struct Piece {
-    format: Format,
-    /// Address and length of the JPEG, in the memory that the backend reads.
-    at: (usize, usize),
-    to: u64,
-    width: u32,
-    scale: Scale,
-    channels: u8,
-}
-
-/// What one batch at a time uses.
-struct Hands {
-    handle: Arc<Handle>,
-    /// None after an error.
-    state: Option<State>,
-    parser: Parser,
-    /// Whether the chip's engines do it.
-    engines: bool,
+    offer: Offer,
     /// By format and scale; of one scale where there are no others.
     wishes: [Vec<Wish>; 2],
+    /// Those that no thread parses with.
+    parsers: Mutex<Vec<Parser>>,
+    handle: Arc<Handle>,
+    hands: Mutex<Hands>,
 }
 
 impl Nvjpeg {
@@ -76,9 +71,7 @@ impl Nvjpeg {
     pub fn new(library: &Library, wanted: Option<Backend>) -> Result<Nvjpeg> {
         match wanted {
             Some(backend) => Nvjpeg::one_of(library, &[backend]),
-            None => {
-                Nvjpeg::one_of(library, &[Backend::Hardware, Backend::GpuHybrid, Backend::Default])
-            }
+            None => Nvjpeg::one_of(library, &HOST),
         }
     }
 
@@ -87,24 +80,56 @@ impl Nvjpeg {
     /// # Errors
     /// As [`Nvjpeg::new`].
     pub fn of_stored(library: &Library) -> Result<Nvjpeg> {
-        Nvjpeg::one_of(library, &[Backend::HardwareDevice, Backend::GpuHybridDevice])
+        Nvjpeg::one_of(library, &STORED)
+    }
+
+    /// As [`Nvjpeg::new`] or, for JPEGs in the device's memory, [`Nvjpeg::of_stored`]: the best one that `trial` finds
+    /// to be of use, asked for nothing but what it was seen to do right.
+    ///
+    /// # Errors
+    /// As [`Nvjpeg::new`]; the trial's.
+    pub fn tried(
+        library: &Library,
+        stored: bool,
+        mut trial: impl FnMut(&Nvjpeg) -> Result<Offer>,
+    ) -> Result<Nvjpeg> {
+        let backends = if stored { &STORED[..] } else { &HOST[..] };
+        Nvjpeg::first(library, backends, |nvjpeg| {
+            let offer = trial(nvjpeg).map_err(|error| error.to_string())?;
+            if !offer.is_of_use() {
+                return Err("it decodes pictures wrongly that the CPU decodes".into());
+            }
+            if let Some(lacks) = offer.lacks(nvjpeg.offer.least()) {
+                nvjpeg.about += &format!("; {lacks}: it was seen to be wrong there");
+            }
+            nvjpeg.offer = offer;
+            Ok(())
+        })
     }
 
     fn one_of(library: &Library, backends: &[Backend]) -> Result<Nvjpeg> {
+        Nvjpeg::first(library, backends, |_| Ok(()))
+    }
+
+    /// The first one that can be had and that is right.
+    fn first(
+        library: &Library,
+        backends: &[Backend],
+        mut is_right: impl FnMut(&mut Nvjpeg) -> Result<(), String>,
+    ) -> Result<Nvjpeg> {
         let context = Context::current()?;
-        let mut refusals = Vec::new();
+        let mut refusals: Vec<String> = Vec::new();
         for &backend in backends {
-            match Nvjpeg::by(library, backend, context) {
-                Ok((hands, engines)) => {
-                    let mut about = format!("{library}, {backend}");
-                    if backend.has_engines() {
-                        about += &format!(": {} JPEG engines of {} cores", engines.0, engines.1);
-                    } else if let Some(why) = refusals.first() {
-                        about += &format!("; not {why}");
-                    }
-                    let hands = Mutex::new(hands);
-                    return Ok(Nvjpeg { about, backend, engines, context, hands });
+            let made = Nvjpeg::by(library, backend, context).and_then(|mut made| {
+                if !backend.has_engines()
+                    && let Some(why) = refusals.first()
+                {
+                    made.about += &format!("; not {why}");
                 }
+                is_right(&mut made).map(|()| made)
+            });
+            match made {
+                Ok(made) => return Ok(made),
                 Err(why) => refusals.push(format!("{backend}: {why}")),
             }
         }
@@ -112,11 +137,7 @@ impl Nvjpeg {
         Err(Error::new(ErrorKind::Device, text))
     }
 
-    fn by(
-        library: &Library,
-        backend: Backend,
-        context: Context,
-    ) -> Result<(Hands, (u32, u32)), String> {
+    fn by(library: &Library, backend: Backend, context: Context) -> Result<Nvjpeg, String> {
         const VIDEO: &str = "no JPEG engine can be used: the chip has none, or, in a container, the driver's \
                              video capability was not asked for";
         let hardware = backend.has_engines();
@@ -134,7 +155,21 @@ impl Nvjpeg {
         if hardware && engines.0 == 0 {
             return Err(VIDEO.into());
         }
-        Hands::new(Arc::new(handle), hardware).map(|hands| (hands, engines)).map_err(said)
+        let mut about = format!("{library}, {backend}");
+        if hardware {
+            about += &format!(": {} JPEG engines of {} cores", engines.0, engines.1);
+        }
+        let (handle, least) =
+            (Arc::new(handle), if hardware { Scale::Eighth } else { Scale::Full });
+        let scales = Scale::ALL.into_iter().filter(|&scale| scale as u32 <= least as u32);
+        let all = |format| -> Result<Vec<Wish>, Status> {
+            scales.clone().map(|scale| Wish::new(&handle, format, scale)).collect()
+        };
+        let wishes = [all(Format::Grey).map_err(said)?, all(Format::Rgb).map_err(said)?];
+        let parsers = Mutex::new(vec![Parser::new(&handle).map_err(said)?]);
+        let hands = Mutex::new(Hands::new(&handle, hardware).map_err(said)?);
+        let offer = Offer::all(least);
+        Ok(Nvjpeg { about, backend, engines, context, offer, wishes, parsers, handle, hands })
     }
 
     /// Which of the library's decoders it is.
@@ -149,7 +184,12 @@ impl Nvjpeg {
 
     /// Whether it makes pictures smaller while it decodes them; else it takes [`Scale::Full`] alone.
     pub fn has_scales(&self) -> bool {
-        self.backend.has_engines()
+        self.offer.least() != Scale::Full
+    }
+
+    /// What it is asked for.
+    pub fn offer(&self) -> &Offer {
+        &self.offer
     }
 
     /// Library, version and backend in one line; and why it is no better one.
@@ -157,10 +197,11 @@ impl Nvjpeg {
         &self.about
     }
 
-    /// Decodes pictures, in one call of the library for each number of channels, and says what became of
-    /// each, in their order: damaged pictures and those of other kinds are refused, one by one. Pixels
-    /// are there when the stream has come so far; a picture may be found damaged later by the device,
-    /// which then says nothing. Waits for the stream only where a call of the library failed.
+    /// Decodes pictures that were admitted, see [`Nvjpeg::admit`], in one call of the library for each number of
+    /// channels, and says what became of each, in their order: what is refused is refused one by one, but after some
+    /// in a row with all that are left. Pixels are there when the stream has come so far; a picture may be found
+    /// damaged later by the device, which then says nothing. Waits for the last batch but one, and for the stream where
+    /// a call of the library failed.
     ///
     /// # Errors
     /// [`ErrorKind::Device`]: the thread's context is another than that of [`Nvjpeg::new`]; the device
@@ -173,36 +214,89 @@ impl Nvjpeg {
     ///   by others on an H100).
     /// - The bytes stay as they are until the stream has come behind this call.
     pub unsafe fn decode(&self, stream: u64, pictures: &[Compressed<'_>]) -> Result<Vec<Verdict>> {
-        let mut hands = self.hands(false)?;
+        self.expect(false)?;
         let pieces = pictures.iter().map(|picture| {
-            let format = hands.admits(picture)?;
             let Compressed { bytes, to, width, scale, channels, .. } = *picture;
+            let format = self.fits(picture)?;
             let at = (bytes.as_ptr() as usize, bytes.len());
             Ok(Piece { format, at, to, width, scale, channels })
         });
         let pieces: Vec<_> = pieces.collect();
-        // SAFETY: by this function's promise; sizes are those of the pictures, see `admits`.
-        unsafe { self.run(&mut hands, stream, pieces) }
+        // SAFETY: by this function's promise; sizes are those of the pictures, see `fits`.
+        unsafe { self.run(stream, pieces, PATIENCE) }
     }
 
-    /// Whether a JPEG, here in the host's memory, may be decoded out of the device's when it is there; into so
-    /// many channels.
+    /// Whether a picture has the size that there is memory for, and in which format it is decoded.
+    fn fits(&self, picture: &Compressed<'_>) -> Result<Format, String> {
+        let Compressed { bytes, width, height, scale, channels, .. } = *picture;
+        let header = Header::parse(bytes).map_err(|error| error.text().to_string())?;
+        let format = Format::of(channels).ok_or("pixels have 1 or 3 channels")?;
+        let (w, h) = scale.of(header.width(), header.height());
+        if picture.to == 0 || (width, height) != (w, h) {
+            return Err(format!("there is memory for {width}x{height} pixels, and it has {w}x{h}"));
+        }
+        self.wish(format, scale).map(|_| format)
+    }
+
+    /// Whether a JPEG, here in the host's memory, may be decoded at this scale into so many channels; for some
+    /// backends, out of the device's memory when it is there. `header` is what [`checked`] said of it. Any thread may
+    /// ask while others do, and while another decodes.
     ///
     /// # Errors
-    /// As [`Nvjpeg::decode_stored`]; within: it may not, and why.
-    pub fn admit(&self, bytes: &[u8], channels: u8) -> Result<std::result::Result<(), String>> {
-        let mut hands = self.hands(true)?;
-        Ok(checked(bytes).and_then(|header| {
-            if self.backend == Backend::GpuHybridDevice && header.has_restarts() {
-                return Err("this backend takes none with restart intervals".into());
-            }
-            let (width, height) = (header.width(), header.height());
-            let (to, scale) = (1, Scale::Full); // nothing is written
-            hands.admits(&Compressed { bytes, to, width, height, scale, channels }).map(|_| ())
-        }))
+    /// [`ErrorKind::Device`]: the thread's context is another than that of [`Nvjpeg::new`]. Within: it may not, and why.
+    pub fn admit(
+        &self,
+        (bytes, header): (&[u8], &Header),
+        channels: u8,
+        scale: Scale,
+    ) -> Result<std::result::Result<(), String>> {
+        self.here()?;
+        Ok(self.admits((bytes, header), channels, scale))
     }
 
-    /// As [`Nvjpeg::decode`], of JPEGs that are in the device's memory.
+    fn admits(
+        &self,
+        (bytes, header): (&[u8], &Header),
+        channels: u8,
+        scale: Scale,
+    ) -> Result<(), String> {
+        let format = Format::of(channels).ok_or("pixels have 1 or 3 channels")?;
+        let wish = self.wish(format, scale)?;
+        self.offer.check((takes(header)?, format), (header.width(), header.height()))?;
+        if self.backend == Backend::GpuHybridDevice && header.has_restarts() {
+            return Err("this backend takes none with restart intervals".into());
+        }
+        if !self.backend.has_engines() {
+            return Ok(());
+        }
+        // What follows the header was found whole; the engines' own limits are the library's matter.
+        let held = || self.parsers.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = held().pop();
+        let parser = kept.map_or_else(|| Parser::new(&self.handle), Ok);
+        let mut parser = parser.map_err(|status| status.to_string())?;
+        let taken = parser.takes(bytes, wish);
+        held().push(parser);
+        match taken {
+            Ok(true) => Ok(()),
+            Ok(false) => Err("the JPEG engines don't take it".into()),
+            Err(status) => Err(status.to_string()),
+        }
+    }
+
+    /// What is asked of the library for pictures in this format and at this scale.
+    ///
+    /// # Errors
+    /// This decoder has no such scale.
+    fn wish(&self, format: Format, scale: Scale) -> Result<&Wish, String> {
+        let wish = self.wishes[format as usize].get(scale as usize);
+        let wish = wish.filter(|_| scale as u32 <= self.offer.least() as u32);
+        wish.ok_or_else(|| match self.offer.least() {
+            Scale::Full => "this device decodes pictures as large as they are stored alone".into(),
+            least => format!("this device makes no pictures smaller than 1/{}", 1 << least as u32),
+        })
+    }
+
+    /// As [`Nvjpeg::decode`], of JPEGs that are in the device's memory. Each that is refused was tried alone.
     ///
     /// # Errors
     /// As [`Nvjpeg::decode`]; this decoder reads the host's memory.
@@ -213,42 +307,51 @@ impl Nvjpeg {
     ///   they are there *when this is called*, by a wait of the host's, and stay.
     /// - Width and height are that picture's at its scale.
     pub unsafe fn decode_stored(&self, stream: u64, pictures: &[Stored]) -> Result<Vec<Verdict>> {
-        let mut hands = self.hands(true)?;
+        self.expect(true)?;
         let pieces = pictures.iter().map(|picture| {
             let Stored { at, length, to, width, scale, channels, .. } = *picture;
             let format = Format::of(channels).ok_or("pixels have 1 or 3 channels")?;
-            hands.wish(format, scale)?;
+            self.wish(format, scale)?;
             let at = (at as usize, length as usize);
             Ok(Piece { format, at, to, width, scale, channels })
         });
         let pieces: Vec<_> = pieces.collect();
-        // SAFETY: by this function's promise.
-        unsafe { self.run(&mut hands, stream, pieces) }
+        // SAFETY: by this function's promise. Nobody else decodes what is refused: none is given up untried.
+        unsafe { self.run(stream, pieces, usize::MAX) }
     }
 
-    /// What a batch needs, in the right context and of a decoder that reads the right memory.
-    fn hands(&self, stored: bool) -> Result<MutexGuard<'_, Hands>> {
-        if Context::current()? != self.context {
-            let text = "nvJPEG was called in another context than the one that it was made in";
-            return Err(Error::new(ErrorKind::Device, text));
+    /// # Errors
+    /// The calling thread's context is another one.
+    fn here(&self) -> Result<()> {
+        if Context::current()? == self.context {
+            return Ok(());
         }
-        if self.backend.reads_device() != stored {
-            let text = format!("nvJPEG's backend {} reads other memory than that", self.backend);
-            return Err(Error::new(ErrorKind::Device, text));
-        }
-        Ok(self.hands.lock().unwrap_or_else(PoisonError::into_inner))
+        let text = "nvJPEG was called in another context than the one that it was made in";
+        Err(Error::new(ErrorKind::Device, text))
     }
 
-    /// Decodes what was not refused.
+    /// # Errors
+    /// The calling thread's context is another one; this decoder reads other memory.
+    fn expect(&self, stored: bool) -> Result<()> {
+        self.here()?;
+        if self.backend.reads_device() == stored {
+            return Ok(());
+        }
+        let text = format!("nvJPEG's backend {} reads other memory than that", self.backend);
+        Err(Error::new(ErrorKind::Device, text))
+    }
+
+    /// Decodes what was not refused; where so many in a row fail alone, the rest is refused.
     ///
     /// # Safety
     /// As of [`Nvjpeg::decode`] or [`Nvjpeg::decode_stored`].
     unsafe fn run(
         &self,
-        hands: &mut Hands,
         stream: u64,
         pieces: Vec<std::result::Result<Piece, String>>,
+        patience: usize,
     ) -> Result<Vec<Verdict>> {
+        let mut hands = self.hands.lock().unwrap_or_else(PoisonError::into_inner);
         let mut verdicts = vec![Verdict::Decoded; pieces.len()];
         let mut groups = Format::ALL.map(|_| Vec::new());
         for (n, piece) in pieces.into_iter().enumerate() {
@@ -257,116 +360,35 @@ impl Nvjpeg {
                 Err(why) => verdicts[n] = Verdict::Refused(why),
             }
         }
+        let engines = self.backend.has_engines();
+        let with = With { handle: &self.handle, engines, wishes: &self.wishes };
         for (format, pieces) in Format::ALL.into_iter().zip(&groups) {
             let mut todo = vec![&pieces[..]];
+            let mut failed = 0;
             while let Some(part) = todo.pop().filter(|part| !part.is_empty()) {
                 // SAFETY: by this function's promise.
-                let Err(why) = (unsafe { hands.decode(part, format, stream) }) else {
+                let Err(why) = (unsafe { hands.decode(with, part, format, stream) }) else {
+                    failed = 0;
                     continue;
                 };
                 // SAFETY: by this function's promise. An error that is the device's comes out here; and
                 // what the failed call has begun is over before others write there.
                 unsafe { self.context.finish(stream) }?;
+                hands.let_go();
                 if let [(culprit, _)] = part {
-                    verdicts[*culprit] = Verdict::Refused(why);
+                    failed += 1;
+                    verdicts[*culprit] = Verdict::Refused(why.clone());
                 } else {
                     let (first, second) = part.split_at(part.len() / 2);
                     todo.extend([second, first]);
                 }
+                if failed >= patience {
+                    let left = todo.drain(..).flatten();
+                    left.for_each(|(n, _)| verdicts[*n] = Verdict::Refused(why.clone()));
+                }
             }
         }
         Ok(verdicts)
-    }
-}
-
-impl Hands {
-    fn new(handle: Arc<Handle>, engines: bool) -> Result<Hands, Status> {
-        let scales = if engines { &Scale::ALL[..] } else { &[Scale::Full] };
-        let all = |format| -> Result<Vec<Wish>, Status> {
-            scales.iter().map(|&scale| Wish::new(&handle, format, scale)).collect()
-        };
-        let wishes = [all(Format::Grey)?, all(Format::Rgb)?];
-        let parser = Parser::new(&handle)?;
-        let mut hands = Hands { handle, state: None, parser, engines, wishes };
-        hands.state()?;
-        Ok(hands)
-    }
-
-    /// The state, a new one after an error.
-    fn state(&mut self) -> Result<&mut State, Status> {
-        if self.state.is_none() {
-            let mut state = State::new(&self.handle)?;
-            if self.engines {
-                state.use_pool();
-            }
-            self.state = Some(state);
-        }
-        self.state.as_mut().ok_or(Status(1))
-    }
-
-    /// Whether a picture may come before the library, and in which format.
-    ///
-    /// # Errors
-    /// It may not: why.
-    fn admits(&mut self, picture: &Compressed<'_>) -> Result<Format, String> {
-        let header = checked(picture.bytes)?;
-        let Compressed { width, height, scale, channels, .. } = *picture;
-        let format = Format::of(channels).ok_or("pixels have 1 or 3 channels")?;
-        if picture.to == 0 || (width, height) != scale.of(header.width(), header.height()) {
-            let (w, h) = scale.of(header.width(), header.height());
-            return Err(format!("there is memory for {width}x{height} pixels, and it has {w}x{h}"));
-        }
-        self.wish(format, scale)?;
-        let wish = &self.wishes[format as usize][scale as usize];
-        if self.engines {
-            // What follows the header was found whole; the engines' own limits are the library's matter.
-            match self.parser.takes(picture.bytes, wish) {
-                Ok(true) => {}
-                Ok(false) => return Err("the JPEG engines don't take it".into()),
-                Err(status) => return Err(status.to_string()),
-            }
-        }
-        Ok(format)
-    }
-
-    /// What is asked of the library for pictures in this format and at this scale.
-    ///
-    /// # Errors
-    /// This decoder has no such scale.
-    fn wish(&self, format: Format, scale: Scale) -> std::result::Result<&Wish, String> {
-        let wish = self.wishes[format as usize].get(scale as usize);
-        wish.ok_or("this device decodes pictures as large as they are stored alone".into())
-    }
-
-    /// Decodes pictures.
-    ///
-    /// # Errors
-    /// The call failed, and nobody knows why; the state is gone.
-    ///
-    /// # Safety
-    /// As of [`Nvjpeg::decode`] or [`Nvjpeg::decode_stored`]; the pictures were admitted in this format.
-    unsafe fn decode(
-        &mut self,
-        pieces: &[(usize, Piece)],
-        format: Format,
-        stream: u64,
-    ) -> std::result::Result<(), String> {
-        self.state().map_err(|status| format!("no new state: {status}"))?;
-        let wishes = &self.wishes[format as usize];
-        let task = |(_, piece): &(usize, Piece)| -> Option<Task<'_>> {
-            let pitch = piece.width as usize * usize::from(piece.channels);
-            let image = Image { channel: [piece.to, 0, 0, 0], pitch: [pitch, 0, 0, 0] };
-            Some((piece.at, image, wishes.get(piece.scale as usize)?))
-        };
-        let tasks: Vec<Task<'_>> = pieces.iter().filter_map(task).collect();
-        let scaled = pieces.iter().any(|(_, piece)| piece.scale != Scale::Full);
-        let Some(state) = &mut self.state else { return Err("no state".into()) };
-        // SAFETY: by this function's promise; an image has as many rows as the picture, see `admits`.
-        let done = unsafe { state.decode(&tasks, format, scaled, stream) };
-        if done.is_err() {
-            self.state = None; // what it still holds of the failed batch is not to meet the next
-        }
-        done.map_err(|status| status.to_string())
     }
 }
 

@@ -8,7 +8,9 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 use std::time::Duration;
 
-use super::decoder::{Abilities, Compressed, Stored, Verdict};
+use tarflume_jpeg::Header;
+
+use super::decoder::{Abilities, Compressed, Stored, Verdict, Wanted};
 use super::driver::{Copied, Driver, Mark, Memory, On, Stream, Told};
 use super::launch::Launch;
 use crate::batch::Batch;
@@ -256,8 +258,8 @@ impl Driver for Played {
         self.prepare_decoder(false).map(|_| Vec::new())
     }
 
-    fn admit(&self, _: &[u8], _: u8) -> Result<std::result::Result<(), String>> {
-        Ok(Err("nothing is played that decodes".into()))
+    fn admit(&self, _: (&[u8], &Header), _: Wanted) -> Result<std::result::Result<(), String>> {
+        Ok(Ok(()))
     }
 
     fn decode_stored(&self, _: &[Stored]) -> Result<Vec<Verdict>> {
@@ -285,7 +287,9 @@ impl Driver for Played {
         Ok(self.room - self.used())
     }
 
-    fn reap(&self) {}
+    fn reap(&self) -> Result<usize> {
+        Ok(0)
+    }
 
     fn is_elsewhere(&self) -> bool {
         false

@@ -4,12 +4,22 @@
 //! the driver's.
 #![allow(unsafe_code)]
 
-/// Whether there is a driver. Asked of the system, not of cudarc: that has an answer only where nothing else
-/// in the program (candle) has it linked with the driver instead of looking for it.
+use std::sync::OnceLock;
+
+/// Names of it, the best first: `libcuda.so` may be the stub that programs are linked with, and a name that is nowhere
+/// has the loader look into every folder.
+const NAMES: [&str; 2] = ["libcuda.so.1", "libcuda.so"];
+
+/// Whether there is a driver: looked for once, as a driver does not come while a program runs. Asked of the system, not
+/// of cudarc: that has an answer only where nothing else in the program (candle) has it linked with the driver instead
+/// of looking for it.
 pub(super) fn is_driver_there() -> bool {
-    ["libcuda.so", "libcuda.so.1"].iter().any(|name| {
-        // SAFETY: see above.
-        let found = unsafe { libloading::Library::new(*name) };
-        found.map(std::mem::forget).is_ok() // it stays: cudarc loads it again
+    static THERE: OnceLock<bool> = OnceLock::new();
+    *THERE.get_or_init(|| {
+        NAMES.iter().any(|name| {
+            // SAFETY: see above.
+            let found = unsafe { libloading::Library::new(*name) };
+            found.map(std::mem::forget).is_ok() // it stays: cudarc loads it again
+        })
     })
 }

@@ -16,10 +16,10 @@ use crate::error::Result;
 /// Batches that use it at once.
 pub(crate) const HALVES: u64 = 2;
 
-/// One half, and the marks about it in our own stream.
+/// One half, and the marks about it in our own streams.
 struct Half {
     number: u64,
-    /// Before its decoding, behind it, and behind what read its pixels.
+    /// Before its decoding, behind it, and behind what read its pixels, which is put into the stream that copies.
     before: Mark,
     decoded: Mark,
     read: Mark,
@@ -76,7 +76,7 @@ impl Region {
 }
 
 impl Lease {
-    /// Waits until all is done that was put into our stream about the half.
+    /// Waits until all is done that was put into our streams about the half.
     fn wait(&mut self) -> Result<()> {
         let Some(half) = &mut self.half else { return Ok(()) };
         let driver = &self.region.driver;
@@ -100,15 +100,17 @@ impl Lease {
     /// # Errors
     /// The device's.
     pub(crate) fn begins(&self) -> Result<()> {
-        self.half.as_ref().map_or(Ok(()), |h| self.region.driver.set(h.before, On::Copying))
+        self.half.as_ref().map_or(Ok(()), |h| self.region.driver.set(h.before, On::Decoding))
     }
 
-    /// See [`Lease::begins`].
+    /// See [`Lease::begins`]. What is copied and drawn from now on comes behind it.
     ///
     /// # Errors
     /// The device's.
     pub(crate) fn is_put(&self) -> Result<()> {
-        self.half.as_ref().map_or(Ok(()), |h| self.region.driver.set(h.decoded, On::Copying))
+        let Some(half) = &self.half else { return Ok(()) };
+        self.region.driver.set(half.decoded, On::Decoding)?;
+        self.region.driver.wait(half.decoded, On::Copying)
     }
 
     /// Waits until the decoder reads no JPEG of the batch any more.

@@ -112,6 +112,8 @@ pub(crate) struct Slots {
     pub(crate) work: Work,
     /// How many a ring begins with.
     pub(crate) count: usize,
+    /// Which device, and why that.
+    device: String,
     /// What the device can't do.
     warning: Option<String>,
     /// With the marks before each.
@@ -125,7 +127,19 @@ impl Slots {
         count: usize,
         warning: Option<String>,
     ) -> Slots {
-        Slots { driver, work, count, warning, free: Mutex::default() }
+        let device = driver.name();
+        Slots { driver, work, count, device, warning, free: Mutex::default() }
+    }
+
+    /// Says why it is this device.
+    pub(crate) fn because(mut self, why: Option<&str>) -> Slots {
+        self.device.extend(why.map(|why| format!(" ({why})")));
+        self
+    }
+
+    /// Which device, and why that.
+    pub(crate) fn device(&self) -> &str {
+        &self.device
     }
 
     /// The calls of a ring about one of them.

@@ -5,9 +5,11 @@ use std::fmt;
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use tarflume_jpeg::{Header, Scanner};
+use tarflume_jpeg::{Header, Scale, Scanner};
 
 use super::crop::CropBox;
+use super::decoder::Wanted;
+use super::driver::Driver;
 use super::fit::checked;
 use super::head::{Described, Format, Head};
 use super::share::{Share, Waited};
@@ -59,8 +61,10 @@ pub(crate) struct Staged {
     size: Size,
     channels: usize,
     pub(crate) sharing: Sharing,
-    /// Whether the device's decoder makes pictures smaller.
-    scales: bool,
+    /// Who says which JPEGs the device takes.
+    driver: Arc<dyn Driver>,
+    /// The smallest scale at which it decodes.
+    least: Scale,
     /// Whether codes are gone through before a JPEG is handed on, so that damage is found here.
     verifies: bool,
     /// Of a row whose pixels the host made.
@@ -76,14 +80,14 @@ impl Staged {
     pub(crate) fn new(
         host: Arc<dyn Decode>,
         shared: Shared,
-        scales: bool,
+        (driver, least): (Arc<dyn Driver>, Scale),
         verifies: bool,
     ) -> Result<Staged> {
         let Shared { share, size, channels, asks } = shared;
         let pixels = Format::Pixels.bytes(size, channels)?;
         let head = Head::row(described(size, Cut::whole(size).into(), false), channels, pixels)?;
         let sharing = Sharing::new(share);
-        Ok(Staged { host, asks, size, channels, sharing, scales, verifies, head, pixels })
+        Ok(Staged { host, asks, size, channels, sharing, driver, least, verifies, head, pixels })
     }
 
     /// Of what comes out: its size and channels.
@@ -109,7 +113,7 @@ impl Staged {
         if !begins || jpeg.len() > self.stride() - Head::BYTES {
             return None;
         }
-        let asked = self.asks.ask(sample, self.scales)?;
+        let asked = self.asks.ask(sample, self.least)?;
         let bytes = Format::Pixels.bytes(asked.size, self.channels).ok()?;
         (bytes <= self.picture_stride()).then_some(asked)
     }
@@ -119,6 +123,11 @@ impl Staged {
         let Asked { scale, size, area, flip } = self.asked(sample)?;
         let jpeg = sample.part(0);
         let header = checked(jpeg).ok()?;
+        let wanted = Wanted { scale, channels: self.channels as u8, stored: false };
+        // What the driver itself can't say, the call that decodes will.
+        if matches!(self.driver.admit((jpeg, &header), wanted), Ok(Err(_))) {
+            return None;
+        }
         if self.verifies && !scratch.get::<Verifier>().is_whole(jpeg, &header) {
             return None;
         }

@@ -1,6 +1,7 @@
 //! From a builder's words to a loader: all that can't be met is said here, before anything of a shard is
 //! read.
 
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
 use super::bad::{BadList, OnBad};
@@ -101,6 +102,7 @@ impl LoaderBuilder {
             pool: Pool::of_process(threads)?,
             meter,
             shelf: Arc::new(Shelf::new(spare as usize)),
+            stocked: AtomicBool::new(false),
             bad,
             progress: Mutex::new(progress),
             resumed: Mutex::new(self.resume.is_some().then_some(progress)),

@@ -1,23 +1,28 @@
 //! `DeviceEpoch`: the iterator over the batches of one epoch, in device memory.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError, TryLockError, Weak};
 use std::time::Duration;
 
 use super::account::Account;
 use super::decoding::Decoding;
+use super::flow::Flow;
 use super::inner::Inner;
 use super::recalling::Recalling;
 use super::taking::Taking;
 use crate::batch::Batch;
 use crate::device::batch::DeviceBatch;
 use crate::device::driver::Told;
-use crate::device::feeding::{Feeding, Found, Source};
+use crate::device::feeding::{Feeder, Feeding, Found, Source};
 use crate::device::line::Fed;
 use crate::error::{Error, Result};
+use crate::pool::Process;
 
 /// How long a wait takes that is begun anew until there is something.
 const LONG: Duration = Duration::from_secs(3600);
+
+/// How long the end of a program waits for a step that is under way.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The batches of one epoch, in order, in device memory. Dropping it ends the work for it; batches that
 /// were handed out stay.
@@ -25,6 +30,8 @@ pub struct DeviceEpoch {
     line: Taking,
     account: Account,
     feeding: Option<Feeding>,
+    /// What others end it by.
+    _live: Option<Arc<Live>>,
     /// What was found by `ready`.
     found: Option<Found>,
     /// Whether the batch that is waited for was asked for.
@@ -36,17 +43,22 @@ impl DeviceEpoch {
     pub(super) fn begin(inner: Arc<Inner>, epoch: u64) -> DeviceEpoch {
         let here = inner.pool.process().expect();
         let begun = here.and_then(|()| inner.fill(&mut |_| true)).and_then(|_| inner.begin(epoch));
+        let begun = begun.and_then(|begun| inner.stock(&begun.0, begun.1).map(|()| begun));
         let (flow, steps, all_bad) = match begun {
             Ok((flow, steps, whole)) => (Ok(flow), steps, whole),
             Err(error) => (Err(error), 0, false),
         };
         let mut line = Taking::begin(inner.pool.clone(), inner.meter.clone(), flow);
-        let (feeding, found) = match feed(&mut line, &inner) {
-            Ok(feeding) => (feeding, None),
-            Err(error) => (None, Some(Found::Failed(error))),
+        let (feeding, live, found) = match feed(&mut line, &inner) {
+            Ok(Some((feeding, flow))) => {
+                let live = Live::begin(flow, feeding.feeder());
+                (Some(feeding), Some(live), None)
+            }
+            Ok(None) => (None, None, None),
+            Err(error) => (None, None, Some(Found::Failed(error))),
         };
         let account = Account::new(inner, epoch, steps, all_bad);
-        DeviceEpoch { line, account, feeding, found, asked: false, over: false }
+        DeviceEpoch { line, account, feeding, _live: live, found, asked: false, over: false }
     }
 
     /// Its number.
@@ -118,19 +130,62 @@ impl DeviceEpoch {
         self.line.end();
         match self.feeding.take() {
             Some(feeding) if elsewhere => feeding.abandon(),
-            Some(mut feeding) => feeding.end(),
+            Some(feeding) => feeding.end(),
             None => {}
         }
     }
 }
 
+/// What an epoch is ended by from elsewhere.
+struct Live {
+    process: Process,
+    flow: Arc<Flow>,
+    feeder: Arc<Feeder>,
+}
+
+/// Those of this process, and of its parent where it was forked.
+static LIVE: Mutex<Vec<Weak<Live>>> = Mutex::new(Vec::new());
+
+impl Live {
+    fn begin(flow: Arc<Flow>, feeder: Arc<Feeder>) -> Arc<Live> {
+        let live = Arc::new(Live { process: Process::this(), flow, feeder });
+        let mut all = LIVE.lock().unwrap_or_else(PoisonError::into_inner);
+        all.retain(|other| other.strong_count() > 0);
+        all.push(Arc::downgrade(&live));
+        live
+    }
+}
+
+/// Ends the work of all epochs whose batches go to a device, and waits for the threads that call its driver: for the end of
+/// a program, where the driver takes itself down and threads that still call it may crash. Loaders and batches stay;
+/// epochs are over.
+pub fn end_device_epochs() {
+    // Where a process was forked, whoever held the lock may be gone for ever.
+    let all = (0..1000).find_map(|_| match LIVE.try_lock() {
+        Ok(mut all) => Some(std::mem::take(&mut *all)),
+        Err(TryLockError::Poisoned(all)) => Some(std::mem::take(&mut *all.into_inner())),
+        Err(TryLockError::WouldBlock) => {
+            std::thread::sleep(Duration::from_millis(1));
+            None
+        }
+    });
+    let all = all.into_iter().flatten().filter_map(|live| live.upgrade());
+    let here: Vec<_> = all.filter(|live| live.process.expect().is_ok()).collect();
+    here.iter().for_each(|live| live.flow.cancel());
+    for live in here {
+        live.feeder.end();
+        live.flow.is_still(PATIENCE);
+    }
+}
+
 /// Has the batches of a line copied.
-fn feed(line: &mut Taking, inner: &Arc<Inner>) -> Result<Option<Feeding>> {
+fn feed(line: &mut Taking, inner: &Arc<Inner>) -> Result<Option<(Feeding, Arc<Flow>)>> {
     let slots = inner.slots.clone().ok_or_else(|| {
         Error::usage("this loader has no device: build it with .device(Device::cuda(0)?, 3)")
     })?;
     let Some(flow) = line.flow()? else { return Ok(None) };
     let (names, shelf, meter) = (inner.names(), inner.shelf.clone(), inner.meter.clone());
+    let of_line = flow.clone();
     let (mut decoding, mut recalling) = (Decoding::begin(inner), Recalling::begin(inner));
     let source: Source = Box::new(move || {
         let next = match (&mut decoding, &mut recalling) {
@@ -148,7 +203,7 @@ fn feed(line: &mut Taking, inner: &Arc<Inner>) -> Result<Option<Feeding>> {
         }))
     });
     let told: Told = Arc::new(move |copied| meter.upload.add(copied.time, 1, copied.bytes));
-    Feeding::begin(slots, source, told).map(Some)
+    Feeding::begin(slots, source, told).map(|feeding| Some((feeding, of_line)))
 }
 
 impl Iterator for DeviceEpoch {

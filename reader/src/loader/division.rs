@@ -133,6 +133,7 @@ impl Division {
         let makes = self.makes.into_iter();
         let columns = makes.map(|(number, make)| (number + 1, name(number), make));
         let work = Work::new(&recipe.layout, columns)?;
-        Ok(Some(Arc::new(Slots::new(device.0, work, count.max(1), self.warning))))
+        let slots = Slots::new(device.0.clone(), work, count.max(1), self.warning);
+        Ok(Some(Arc::new(slots.because(device.why()))))
     }
 }

@@ -5,7 +5,7 @@
 //! job, [`Labour`] does its tasks.
 
 use std::collections::VecDeque;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -67,6 +67,8 @@ pub(crate) struct Flow {
     shelf: Arc<Shelf>,
     room: Room,
     cancelled: AtomicBool,
+    /// Threads that are in a step.
+    busy: AtomicUsize,
     line: Mutex<Line>,
     ready: Condvar,
 }
@@ -121,7 +123,8 @@ impl Flow {
             counted: Instant::now(),
         };
         let (cancelled, line, ready) = (AtomicBool::new(false), Mutex::new(line), Condvar::new());
-        Flow { labour, meter, bell, shelf, room, cancelled, line, ready }
+        let busy = AtomicUsize::new(0);
+        Flow { labour, meter, bell, shelf, room, cancelled, busy, line, ready }
     }
 
     /// The line, locked. It is as it was left: what idle threads lacked since then is counted.
@@ -166,17 +169,47 @@ impl Flow {
         !waited.unwrap_or_else(PoisonError::into_inner).1.timed_out()
     }
 
-    /// No further step is begun.
+    /// No further step is begun. Slabs go back to where the next epoch takes them from.
     pub(crate) fn cancel(&self) {
-        self.cancelled.store(true, Ordering::Release);
+        self.cancelled.store(true, Ordering::SeqCst);
         let mut line = self.line();
-        line.tasks.clear();
-        line.pending = None;
+        let tasks = std::mem::take(&mut line.tasks);
+        let pending = line.pending.take();
+        let batches: Vec<_> = line.batches.iter_mut().filter_map(Option::take).collect();
         let feed = line.feed.take();
         drop(line);
         // A stream's thread ends with its feed, and must not be waited for under the lock.
         drop(feed);
+        for job in tasks.into_iter().filter_map(|(job, _)| Arc::into_inner(job)) {
+            self.shelf.put(job.content);
+        }
+        if let Some((job, _)) = pending {
+            self.shelf.put(job.content);
+        }
+        batches.into_iter().flatten().for_each(|content| self.shelf.put(content));
         self.ready.notify_all();
+    }
+
+    /// After [`Flow::cancel`]: whether no thread is in a step any more; waits for that, but no longer than `most`.
+    pub(crate) fn is_still(&self, most: Duration) -> bool {
+        let begun = Instant::now();
+        while self.busy.load(Ordering::SeqCst) > 0 {
+            if begun.elapsed() > most {
+                return false;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        true
+    }
+
+    /// Has so many slabs made, unless they are there.
+    ///
+    /// # Errors
+    /// There is no memory.
+    pub(crate) fn stock(&self, wanted: usize) -> Result<()> {
+        let slabs = (self.shelf.len()..wanted).map(|_| self.content());
+        slabs.collect::<Result<Vec<_>>>()?.into_iter().for_each(|slab| self.shelf.put(slab));
+        Ok(())
     }
 
     fn content(&self) -> Result<Box<Content>> {
@@ -196,6 +229,11 @@ impl Flow {
         self.meter.plan.add(watch.stop(), u64::from(planned), 0);
         let mut line = self.line();
         match filled {
+            Ok((job, Fill::Tasks(_))) if self.cancelled.load(Ordering::SeqCst) => {
+                drop(line);
+                self.shelf.put(job.content);
+                return true;
+            }
             Ok((job, Fill::Tasks(tasks))) => {
                 line.feed = Some(feed);
                 line.hungry = false;
@@ -208,7 +246,10 @@ impl Flow {
                 line.desks.push(job.desk);
                 return false;
             }
-            Ok((_, Fill::End)) => line.ended = true,
+            Ok((job, Fill::End)) => {
+                line.ended = true;
+                self.shelf.put(job.content);
+            }
             Err(error) => {
                 line.ended = true;
                 line.batches.push_back(Some(Err(error)));
@@ -225,6 +266,10 @@ impl Flow {
         let made = caught("making room", || job.make_room());
         let mut line = self.line();
         line.admitting -= 1;
+        if self.cancelled.load(Ordering::SeqCst) {
+            drop(line);
+            return self.shelf.put(job.content);
+        }
         let at = (job.number - line.first) as usize;
         match made {
             Ok(()) if tasks > 0 => {
@@ -262,6 +307,10 @@ impl Flow {
         let mut line = self.line();
         line.closing -= 1;
         line.desks.push(desk);
+        if self.cancelled.load(Ordering::SeqCst) {
+            drop(line);
+            return batch.into_iter().for_each(|content| self.shelf.put(content));
+        }
         let at = (number - line.first) as usize;
         if let Some(place) = line.batches.get_mut(at) {
             *place = Some(batch);
@@ -343,9 +392,15 @@ impl Line {
 
 impl Work for Flow {
     fn step(&self) -> bool {
-        if self.cancelled.load(Ordering::Acquire) {
-            return false;
-        }
+        self.busy.fetch_add(1, Ordering::SeqCst);
+        let done = !self.cancelled.load(Ordering::SeqCst) && self.do_step();
+        self.busy.fetch_sub(1, Ordering::SeqCst);
+        done
+    }
+}
+
+impl Flow {
+    fn do_step(&self) -> bool {
         let mut line = self.line();
         if let Some((job, tasks)) = line.with_room(self.room.variable) {
             drop(line);

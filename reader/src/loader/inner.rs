@@ -1,9 +1,10 @@
 //! What a loader and its epochs share, and how an epoch begins.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::bad::BadList;
-use super::bound::Shares;
+use super::bound::{SPARE_SLABS, Shares};
 use super::feed::IndexedFeed;
 use super::flow::{Flow, Room};
 use super::labour::IndexedLabour;
@@ -47,6 +48,8 @@ pub(crate) struct Inner {
     pub(crate) pool: Arc<Pool>,
     pub(crate) meter: Arc<Meter>,
     pub(crate) shelf: Arc<Shelf>,
+    /// Whether slabs were made before the first batch that goes to a device.
+    pub(crate) stocked: AtomicBool,
     /// Slabs on the device, if batches go to one.
     pub(crate) slots: Option<Arc<Slots>>,
     /// What a device decodes.
@@ -105,6 +108,20 @@ impl Inner {
         let room = Room { layout, memory, depth, variable };
         let with = (self.meter.clone(), self.pool.bell(), self.shelf.clone());
         Ok((Flow::new(Box::new(feed), self.labour.clone(), with, room), count, position == 0))
+    }
+
+    /// Has the host memory made that batches on their way to a device need, before the first of `steps`: to pin it
+    /// later would hold the device up. Slabs go from epoch to epoch.
+    ///
+    /// # Errors
+    /// There is no memory.
+    pub(crate) fn stock(&self, flow: &Flow, steps: u64) -> Result<()> {
+        if self.slots.is_none() || steps == 0 || self.stocked.swap(true, Ordering::Relaxed) {
+            return Ok(());
+        }
+        // One with each step, and what is planned or on its way back.
+        let wanted = usize::try_from(steps + SPARE_SLABS).unwrap_or(usize::MAX);
+        flow.stock(wanted.min(self.shelf.room()))
     }
 
     /// What ledgers add up to: by position those of all ranks, by shard this rank's own.

@@ -193,6 +193,7 @@ impl Meter {
             calls,
             ring: (ring.asked > 0).then_some(ring),
             warning: None,
+            device: None,
             decoder: None,
             idle: lacks,
             startup: self.startup.busy(),

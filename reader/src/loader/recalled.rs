@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
+use tarflume_jpeg::Scale;
+
 use crate::decode::compressed::Entries;
 use crate::device::driver::Driver;
 use crate::device::region::{HALVES, Region};
@@ -25,8 +27,8 @@ pub(super) struct Recalled {
     pub(super) columns: Vec<RecalledColumn>,
     pub(super) driver: Arc<dyn Driver>,
     pub(super) region: Arc<Region>,
-    /// Whether it makes pictures smaller while it decodes them.
-    pub(super) scales: bool,
+    /// The smallest scale at which it decodes.
+    pub(super) least: Scale,
     /// Bytes that pictures may take which stay decoded.
     pub(super) spare: Arc<AtomicU64>,
     /// Which decoder, in one line.
@@ -49,7 +51,7 @@ impl Recalled {
             columns: Vec::new(),
             driver: driver.clone(),
             region: Arc::new(Region::new(driver.clone())?),
-            scales: abilities.scales,
+            least: abilities.least,
             spare: Arc::default(),
             about: abilities.about,
         })

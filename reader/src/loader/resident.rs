@@ -7,6 +7,8 @@
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
 
+use tarflume_jpeg::Scale;
+
 use super::recalled::Recalled;
 use super::recipe::Columns;
 use super::residency::{Fit, Residency};
@@ -14,6 +16,7 @@ use crate::column::{DType, RowShape};
 use crate::decode::compressed::{Admits, Entries, KeptJpeg, StoredJpeg};
 use crate::decode::stored::{Numbered, Rows, StoredPicture};
 use crate::decode::{AsJpeg, Decode, ForResident};
+use crate::device::decoder::Wanted;
 use crate::device::driver::Driver;
 use crate::device::head::{Format, Head};
 use crate::device::heap::Heap;
@@ -158,11 +161,13 @@ impl Plan {
         let store =
             recalled.column((number, name), (room, extent.rows), entries.clone(), channels)?;
         self.fit.free = self.fit.free.saturating_sub(store.bytes());
-        let admits: Admits =
-            Arc::new(move |jpeg| driver.admit(jpeg, channels as u8).is_ok_and(|said| said.is_ok()));
+        let wanted = Wanted { scale: Scale::Full, channels: channels as u8, stored: true };
+        let admits: Admits = Arc::new(move |jpeg, header| {
+            driver.admit((jpeg, header), wanted).is_ok_and(|said| said.is_ok())
+        });
         let keep = KeptJpeg { pixels, asks: jpeg.asks, admits, channels, room };
         let stride = keep.shape().bytes().unwrap_or(0);
-        let gap = jpeg.gap.filter(|_| recalled.scales);
+        let (gap, least) = (jpeg.gap, recalled.least);
         self.keep.push((name.to_string(), Arc::new(keep)));
         self.columns.push(Resident {
             name: name.to_string(),
@@ -174,7 +179,7 @@ impl Plan {
         });
         self.makes.push((number, Make::Drawn { finish, size, channels, store: Some(store) }));
         let rows = self.rows.clone();
-        Ok(Arc::new(StoredJpeg { rows, entries, transform, stream, channels, room, gap }))
+        Ok(Arc::new(StoredJpeg { rows, entries, transform, stream, channels, room, gap, least }))
     }
 
     fn values(

@@ -55,7 +55,8 @@ impl Staging {
     ) -> Option<(Arc<dyn Decode>, Make)> {
         let begin = || -> Result<(Arc<dyn Decode>, Make)> {
             let abilities = device.0.prepare_decoder(false)?;
-            let staged = Arc::new(Staged::new(host, shared, abilities.scales, verifies)?);
+            let staged =
+                Arc::new(Staged::new(host, shared, (device.0.clone(), abilities.least), verifies)?);
             let store =
                 Kept::new(staged.picture_stride() as u64, HALVES.saturating_mul(rows as u64), 0);
             store.allocate(&device.0)?;

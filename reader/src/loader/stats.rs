@@ -99,6 +99,8 @@ pub struct Stats {
     pub blocks: Blocks,
     /// What functions that the user handed in cost, as a part of decoding.
     pub calls: Calls,
+    /// Which device batches go to, and why that one where no number was given.
+    pub device: Option<String>,
     /// How full a device's slots were, if batches go to one.
     pub ring: Option<RingStats>,
     /// What a device's JPEG decoder did, if some pictures are its.
@@ -203,6 +205,9 @@ impl fmt::Display for Stats {
                 "{} s waiting to be let in; {of_threads:.0} % of the threads' time",
                 seconds(waiting)
             )?;
+        }
+        if let Some(device) = &self.device {
+            writeln!(f, "Device: {device}")?;
         }
         if let Some(upload) = self.stage("upload") {
             let seconds = upload.busy.as_secs_f64();

@@ -9,13 +9,23 @@
 
 use std::env;
 use std::ffi::{CStr, OsString, c_char, c_int};
+use std::path::PathBuf;
 use std::sync::OnceLock;
 
 use libloading::Library;
 
+use crate::libraries::Libraries;
+
 /// Names to try, the best first.
-const NAMES: [&str; 4] =
-    ["libnvtx3interop.so.1", "libnvtx3interop.so", "libnvToolsExt.so.1", "libnvToolsExt.so"];
+const NAMES: [&str; 2] = ["nvtx3interop", "nvToolsExt"];
+
+/// Where packages are.
+static PLACES: OnceLock<Libraries> = OnceLock::new();
+
+/// It is looked for in these places, too.
+pub(super) fn look_in(libraries: Libraries) {
+    let _ = PLACES.set(libraries);
+}
 
 struct Nvtx {
     push: unsafe extern "C" fn(*const c_char) -> c_int,
@@ -24,13 +34,19 @@ struct Nvtx {
 }
 
 impl Nvtx {
-    /// What the environment variable `TARFLUME_NVTX` names, and nothing else if it is set; else what the
-    /// system's loader finds.
+    /// What the environment variable `TARFLUME_NVTX` names, and nothing else if it is set; else what packages bring,
+    /// or what the system's loader finds: of each name, the best first.
     fn find() -> Option<Nvtx> {
-        match env::var_os("TARFLUME_NVTX") {
-            Some(named) => Nvtx::load(named),
-            None => NAMES.iter().find_map(|name| Nvtx::load(name.into())),
+        if let Some(named) = env::var_os("TARFLUME_NVTX") {
+            return Nvtx::load(named);
         }
+        let places = PLACES.get().cloned().unwrap_or_default();
+        let packaged = |name: &str| places.packaged(name).into_iter().map(PathBuf::into_os_string);
+        let found = |name: &&str| {
+            let names = [format!("lib{name}.so.1").into(), format!("lib{name}.so").into()];
+            packaged(name).chain(names).find_map(Nvtx::load)
+        };
+        NAMES.iter().find_map(|name| found(&name))
     }
 
     fn load(path: OsString) -> Option<Nvtx> {

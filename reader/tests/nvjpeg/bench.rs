@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use cudarc::driver::{CudaContext, CudaStream, result};
 use tarflume::device::libraries::Libraries;
-use tarflume::device::nvjpeg::{Backend, Compressed, Found, Library, Nvjpeg, Scale, Verdict};
+use tarflume::device::nvjpeg::{
+    Backend, Compressed, Found, Library, Nvjpeg, Scale, Verdict, checked,
+};
 use tarflume_jpeg::{Colour, Decoder, Header, Job};
 
 pub(crate) use crate::played::{alone as child, libraries as played};
@@ -39,8 +41,14 @@ impl Bench {
         Bench { _context: context, stream, nvjpeg }
     }
 
+    /// Whether the decoder may be asked for a picture; why not.
+    pub(crate) fn admits(&self, &(bytes, scale, channels): &Order<'_>) -> Result<(), String> {
+        let header = checked(bytes)?;
+        self.nvjpeg.admit((bytes, &header), channels, scale).unwrap()
+    }
+
     /// Decodes a batch into one block of memory, where the pictures lie end to end; gives the pixels of
-    /// each, and what became of it.
+    /// each, and what became of it. What is not admitted does not come before the decoder.
     pub(crate) fn decode(&self, orders: &[Order<'_>]) -> Vec<(Vec<u8>, Verdict)> {
         let sizes: Vec<_> = orders.iter().map(size).collect();
         let lengths: Vec<usize> =
@@ -48,18 +56,26 @@ impl Bench {
         let all: usize = lengths.iter().sum();
         // SAFETY: a number.
         let memory = unsafe { result::malloc_sync(all) }.unwrap();
+        let refusals: Vec<_> = orders.iter().map(|order| self.admits(order).err()).collect();
         let mut to = memory;
         let mut pictures = Vec::new();
-        for ((&(bytes, scale, channels), &(width, height)), &length) in
-            orders.iter().zip(&sizes).zip(&lengths)
+        for (((&(bytes, scale, channels), &(width, height)), &length), refusal) in
+            orders.iter().zip(&sizes).zip(&lengths).zip(&refusals)
         {
-            pictures.push(Compressed { bytes, to, width, height, scale, channels });
+            if refusal.is_none() {
+                pictures.push(Compressed { bytes, to, width, height, scale, channels });
+            }
             to += length as u64;
         }
         // SAFETY: the stream is ours; the memory was made just now; the bytes stay to the end.
         let verdicts =
             unsafe { self.nvjpeg.decode(self.stream.cu_stream() as u64, &pictures) }.unwrap();
         self.stream.synchronize().unwrap();
+        let mut verdicts = verdicts.into_iter();
+        let verdicts = refusals.into_iter().map(|refusal| match refusal {
+            Some(why) => Verdict::Refused(why),
+            None => verdicts.next().unwrap(),
+        });
         let mut copy = vec![0; all];
         // SAFETY: as long as the memory.
         unsafe { result::memcpy_dtoh_sync(&mut copy, memory) }.unwrap();

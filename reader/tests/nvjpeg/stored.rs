@@ -64,7 +64,7 @@ fn child_alike() {
     for (n, jpeg) in jpegs.iter().enumerate() {
         let grey = Header::parse(jpeg).unwrap().channels() == 1;
         let channels = if grey || n % 5 == 0 { 1 } else { 3 };
-        if bench.nvjpeg.admit(jpeg, channels).unwrap().is_ok() {
+        if bench.admits(&(jpeg, Scale::Full, channels)).is_ok() {
             orders.extend(scales.iter().map(|&scale| (&jpeg[..], scale, channels)));
         }
     }
@@ -90,7 +90,7 @@ fn child_refuses() {
     let bench = bench();
     let good = photo(PhotoKind::Yuv420, 64, 48);
     let engines = bench.nvjpeg.has_scales();
-    let admit = |jpeg: &[u8]| bench.nvjpeg.admit(jpeg, 3).unwrap();
+    let admit = |jpeg: &[u8]| bench.admits(&(jpeg, Scale::Full, 3));
     assert_eq!(admit(&good), Ok(()));
     assert!(admit(&photo(PhotoKind::Progressive, 64, 48)).unwrap_err().contains("progressive"));
     assert!(admit(&good[..good.len() - 30]).unwrap_err().contains("damaged at byte"));

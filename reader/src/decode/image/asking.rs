@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use tarflume_jpeg::Scale;
+
 use super::settings::Image;
 use crate::decode::asked::Asked;
 use crate::decode::geometry::Extent;
@@ -69,7 +71,7 @@ impl Image {
 }
 
 impl Asks for Image {
-    fn ask(&self, sample: &Sample<'_>, scales: bool) -> Option<Asked> {
+    fn ask(&self, sample: &Sample<'_>, least: Scale) -> Option<Asked> {
         let source = self.source(sample).ok()?;
         let (turn, upright, placement) = self.placed(sample, &source).ok()?;
         placement.check(upright).and_then(|()| self.check_size(placement.size)).ok()?;
@@ -77,7 +79,6 @@ impl Asks for Image {
         let made_grey = self.channels == Channels::Grey;
         let fits =
             turn == Turn::default() && placement.is_tight() && (made_grey || !jpeg.is_grey());
-        let gap = self.reducing_gap.filter(|_| scales);
-        fits.then(|| jpeg.asked(&placement, gap))
+        fits.then(|| jpeg.asked(&placement, self.reducing_gap, least))
     }
 }

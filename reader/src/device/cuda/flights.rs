@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use crate::batch::Batch;
 use crate::device::driver::{Copied, Told};
+use crate::error::Result;
 
 /// A copy that may not be done.
 pub(super) struct Flight {
@@ -40,18 +41,29 @@ impl Flights {
         held(&self.flying).push_back(flight);
     }
 
-    /// Lets go of the batches whose copies are done, as `time` says of each, and tells of them.
-    pub(super) fn land(&self, time: impl Fn(&Flight) -> Option<Duration>) {
+    /// Lets go of the batches whose copies are done, as `time` says of each, and tells of them; how many are left.
+    ///
+    /// # Errors
+    /// What `time` said of one: it is kept.
+    pub(super) fn land(&self, time: impl Fn(&Flight) -> Result<Option<Duration>>) -> Result<usize> {
         let mut landed = Vec::new();
         let mut flying = held(&self.flying);
-        while let Some(time) = flying.front().and_then(&time) {
-            landed.extend(flying.pop_front().map(|flight| (flight, time)));
-        }
+        let mut look = || -> Result<()> {
+            while let Some(flight) = flying.front()
+                && let Some(time) = time(flight)?
+            {
+                landed.extend(flying.pop_front().map(|flight| (flight, time)));
+            }
+            Ok(())
+        };
+        let looked = look();
+        let left = flying.len();
         drop(flying);
         for (Flight { batch, times, told }, time) in landed {
             held(&self.spare).push(times);
             told(Copied { time, bytes: batch.fixed().len() as u64 });
         }
+        looked.map(|()| left)
     }
 
     /// Keeps all batches for ever. Takes no lock: in a process that was forked nobody may give it back.

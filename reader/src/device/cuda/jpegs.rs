@@ -1,12 +1,16 @@
 //! The decoders of JPEGs of a device: one for those in the host's memory, one for those in its own. Each is made
-//! when it is first asked for. Nothing is decoded here.
+//! when it is first asked for, and tried. Nothing else is decoded here.
+//!
+//! A room with unsafe code: it hands on a promise of the caller's.
+#![allow(unsafe_code)]
 
 use std::sync::OnceLock;
 
 use crate::device::decoder::Abilities;
-use crate::device::libraries::Libraries;
 use crate::device::nvjpeg::{Found, Library, Nvjpeg};
+use crate::device::trial::trial;
 use crate::error::{Error, ErrorKind, Result};
+use crate::libraries::Libraries;
 
 /// The decoders, in the context in which they were made.
 #[derive(Default)]
@@ -20,23 +24,32 @@ impl Jpegs {
         if stored { &self.stored } else { &self.host }
     }
 
-    /// Makes one ready, in the calling thread's context: of JPEGs in the device's memory if `stored`.
+    /// Makes one ready, in the calling thread's context: of JPEGs in the device's memory if `stored`. `stream` is for
+    /// pictures by which it is tried.
     ///
     /// # Errors
-    /// There is no library, or it refuses.
-    pub(super) fn prepare(&self, libraries: &Libraries, stored: bool) -> Result<Abilities> {
+    /// There is no library, it refuses, or it decodes nothing as the CPU does.
+    ///
+    /// # Safety
+    /// The stream is one of the calling thread's context, and alive.
+    pub(super) unsafe fn prepare(
+        &self,
+        libraries: &Libraries,
+        stored: bool,
+        stream: u64,
+    ) -> Result<Abilities> {
         let place = self.place(stored);
         if place.get().is_none() {
             let library = match Library::find(libraries)? {
                 Found::Here(library) => library,
                 Found::Nowhere(text) => return Err(Error::new(ErrorKind::Device, text)),
             };
-            let made =
-                if stored { Nvjpeg::of_stored(&library) } else { Nvjpeg::new(&library, None) };
+            // SAFETY: by this function's promise.
+            let made = Nvjpeg::tried(&library, stored, |made| unsafe { trial(made, stream) });
             let _ = place.set(made?); // or somebody else was as fast
         }
         let nvjpeg = self.decoder(stored)?;
-        Ok(Abilities { scales: nvjpeg.has_scales(), about: nvjpeg.about().to_string() })
+        Ok(Abilities { least: nvjpeg.offer().least(), about: nvjpeg.about().to_string() })
     }
 
     /// One that was made ready.

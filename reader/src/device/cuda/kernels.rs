@@ -6,19 +6,20 @@
 #![allow(unsafe_code)]
 
 use std::collections::HashMap;
+use std::env;
 use std::ffi::{CString, c_void};
-use std::path::{Path, PathBuf};
-use std::{env, fs};
+use std::path::PathBuf;
 
 use cudarc::driver::sys::CUdevice_attribute as Attribute;
-use cudarc::driver::{CudaContext, DriverError, result, sys};
+use cudarc::driver::{DriverError, result, sys};
 
-use super::context::Words;
+use super::cache::Cache;
+use super::context::{Primary, Words};
 use super::nvrtc::{Nvrtc, Target};
 use crate::device::kernel::{BLOCK, ENTRIES, SOURCE};
 use crate::device::launch::{Argument, Launch};
-use crate::device::libraries::Libraries;
 use crate::error::{Error, ErrorKind, Result};
+use crate::libraries::Libraries;
 
 /// Parameters of an entry, at most.
 const MOST: usize = 32;
@@ -30,36 +31,14 @@ pub(super) struct Kernels {
     entries: HashMap<&'static str, usize>,
 }
 
-/// Where what was compiled is kept: `$XDG_CACHE_HOME/tarflume`, or `~/.cache/tarflume`.
-fn folder() -> Option<PathBuf> {
-    let named = |name| env::var_os(name).filter(|text| !text.is_empty()).map(PathBuf::from);
-    let caches = named("XDG_CACHE_HOME").or_else(|| Some(named("HOME")?.join(".cache")))?;
-    Some(caches.join("tarflume"))
-}
-
-fn file(folder: &Path, target: Target) -> PathBuf {
+/// The name of what was compiled from this source.
+fn name(target: Target) -> String {
     let source = blake3::hash(SOURCE.as_bytes()).to_hex();
-    folder.join(match target {
+    match target {
         Target::Machine(capability) => format!("kernel-{}-sm_{capability}.cubin", &source[..16]),
         Target::Portable(capability) => {
             format!("kernel-{}-compute_{capability}.ptx", &source[..16])
         }
-    })
-}
-
-/// What a file holds behind the hash of it; nothing if it is not whole.
-fn kept(path: &Path) -> Option<Vec<u8>> {
-    let mut bytes = fs::read(path).ok()?;
-    let code = bytes.split_off(blake3::OUT_LEN.min(bytes.len()));
-    (blake3::hash(&code).as_bytes()[..] == bytes[..]).then_some(code)
-}
-
-/// The next start is faster; if that can't be, it is not.
-fn keep(path: &Path, code: &[u8]) {
-    let hash = blake3::hash(code);
-    let bytes = [&hash.as_bytes()[..], code].concat();
-    if path.parent().is_some_and(|folder| fs::create_dir_all(folder).is_ok()) {
-        let _ = tarflume_formats::publish::write_whole(path, &bytes);
     }
 }
 
@@ -71,33 +50,40 @@ fn targets(capability: u32) -> Vec<Target> {
 }
 
 impl Kernels {
-    /// Kernels for the device of this context, which must be the calling thread's.
+    /// Kernels for the device of this context, which must be the calling thread's; and what is wrong with where they
+    /// are kept.
     ///
     /// # Errors
     /// There is no compiler, or the driver refuses what it made.
-    pub(super) fn new(context: &CudaContext, libraries: &Libraries) -> Result<Kernels> {
+    pub(super) fn new(
+        context: &Primary,
+        libraries: &Libraries,
+    ) -> Result<(Kernels, Option<String>)> {
         let targets = targets(capability(context).map_err(refused("asking for its capability"))?);
-        let folder = folder();
+        let (cache, warning) = Cache::find(|name| env::var_os(name).map(PathBuf::from));
         for &target in &targets {
-            let code = folder.as_deref().and_then(|folder| kept(&file(folder, target)));
+            let code = cache.kept(&name(target));
             if let Some(kernels) = code.and_then(|code| Kernels::load(code).ok()) {
-                return Ok(kernels);
+                return Ok((kernels, warning));
             }
         }
-        let compiler = Nvrtc::find(libraries)?;
         let source = CString::new(SOURCE).unwrap_or_default();
         let mut last = Error::new(ErrorKind::Device, "no target");
-        for target in targets.into_iter().filter(|&target| compiler.makes(target)) {
-            let made = compiler.compile(&source, target).and_then(|code| {
-                let kernels = Kernels::load(code.clone()).map_err(refused("loading kernels"))?;
-                Ok((kernels, code))
-            });
-            match made {
-                Ok((kernels, code)) => {
-                    folder.iter().for_each(|folder| keep(&file(folder, target), &code));
-                    return Ok(kernels);
+        // A compiler may be older than the GPU: then another one, if there is one, may know it.
+        for compiler in Nvrtc::find(libraries)? {
+            for &target in targets.iter().filter(|&&target| compiler.makes(target)) {
+                let made = compiler.compile(&source, target).and_then(|code| {
+                    let kernels =
+                        Kernels::load(code.clone()).map_err(refused("loading kernels"))?;
+                    Ok((kernels, code))
+                });
+                match made {
+                    Ok((kernels, code)) => {
+                        cache.keep(&name(target), &code);
+                        return Ok((kernels, warning));
+                    }
+                    Err(error) => last = error,
                 }
-                Err(error) => last = error,
             }
         }
         Err(last)
@@ -164,7 +150,7 @@ impl Drop for Kernels {
 }
 
 /// 90 for compute capability 9.0.
-fn capability(context: &CudaContext) -> std::result::Result<u32, DriverError> {
+fn capability(context: &Primary) -> std::result::Result<u32, DriverError> {
     let ask = |attribute| context.attribute(attribute);
     let major = ask(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
     let minor = ask(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?;
@@ -178,21 +164,6 @@ fn refused(what: &'static str) -> impl Fn(DriverError) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn what_is_kept_is_whole_or_nothing() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = file(&dir.path().join("made"), Target::Machine(90));
-        assert_eq!(kept(&path), None);
-        keep(&path, b"code");
-        assert_eq!(kept(&path).as_deref(), Some(&b"code"[..]));
-        let mut bytes = fs::read(&path).unwrap();
-        bytes.pop();
-        fs::write(&path, &bytes).unwrap();
-        assert_eq!(kept(&path), None);
-        fs::write(&path, b"short").unwrap();
-        assert_eq!(kept(&path), None);
-    }
 
     #[test]
     fn older_targets_follow_the_device_s_own() {

@@ -7,22 +7,27 @@
 //! - texts end in a zero, and buffers have the length that the library named.
 #![allow(unsafe_code)]
 
+use std::cmp::Reverse;
+use std::collections::HashSet;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::path::PathBuf;
-use std::ptr;
+use std::{fs, ptr};
 
 use libloading::Library;
 
-use crate::device::libraries::Libraries;
 use crate::error::{Error, ErrorKind, Result};
+use crate::libraries::Libraries;
 
 type Program = *mut c_void;
 type Size = unsafe extern "C" fn(Program, *mut usize) -> c_int;
+type Version = unsafe extern "C" fn(*mut c_int, *mut c_int) -> c_int;
 type Get = unsafe extern "C" fn(Program, *mut c_char) -> c_int;
 
 /// The compiler.
 pub(super) struct Nvrtc {
     path: PathBuf,
+    /// Major and minor number, as it says.
+    version: (c_int, c_int),
     create: unsafe extern "C" fn(
         *mut Program,
         *const c_char,
@@ -49,20 +54,27 @@ pub(super) enum Target {
 }
 
 impl Nvrtc {
+    /// All that are found, the newest first: an old one may not know a new GPU.
+    ///
     /// # Errors
     /// It is nowhere; the text says where it was looked for.
-    pub(super) fn find(libraries: &Libraries) -> Result<Nvrtc> {
+    pub(super) fn find(libraries: &Libraries) -> Result<Vec<Nvrtc>> {
         let candidates = libraries.candidates("nvrtc");
-        let mut found = candidates.iter().filter_map(|path| Nvrtc::load(path.clone()));
-        found.next().ok_or_else(|| {
-            let places: Vec<_> = candidates.iter().map(|path| path.display().to_string()).collect();
-            let text = format!(
-                "NVRTC, the compiler of CUDA, was not found (`pip install nvidia-cuda-nvrtc`, or set \
-                 TARFLUME_NVRTC to a libnvrtc.so); tried: {}",
-                places.join(", ")
-            );
-            Error::new(ErrorKind::Device, text)
-        })
+        let mut seen = HashSet::new();
+        let new = |path: &&PathBuf| fs::canonicalize(path).map_or(true, |real| seen.insert(real));
+        let found = candidates.iter().filter(new).filter_map(|path| Nvrtc::load(path.clone()));
+        let mut found: Vec<Nvrtc> = found.collect();
+        found.sort_by_key(|nvrtc| Reverse(nvrtc.version)); // of one version the first
+        if !found.is_empty() {
+            return Ok(found);
+        }
+        let places: Vec<_> = candidates.iter().map(|path| path.display().to_string()).collect();
+        let text = format!(
+            "NVRTC, the compiler of CUDA, was not found (`pip install nvidia-cuda-nvrtc`, or set \
+             TARFLUME_NVRTC to a libnvrtc.so); tried: {}",
+            places.join(", ")
+        );
+        Err(Error::new(ErrorKind::Device, text))
     }
 
     fn load(path: PathBuf) -> Option<Nvrtc> {
@@ -76,8 +88,15 @@ impl Nvrtc {
         }
         let pair = |size, get| Some((size, get));
         let cubin = symbol!(b"nvrtcGetCUBINSize\0").ok().zip(symbol!(b"nvrtcGetCUBIN\0").ok());
+        let ask: Version = symbol!(b"nvrtcVersion\0").ok()?;
+        let mut version = (0, 0);
+        // SAFETY: writes two numbers to variables here.
+        if unsafe { ask(&mut version.0, &mut version.1) } != 0 {
+            return None;
+        }
         let found = Nvrtc {
             path,
+            version,
             create: symbol!(b"nvrtcCreateProgram\0").ok()?,
             compile: symbol!(b"nvrtcCompileProgram\0").ok()?,
             destroy: symbol!(b"nvrtcDestroyProgram\0").ok()?,
@@ -168,7 +187,7 @@ mod tests {
     #[test]
     #[ignore = "needs NVIDIA's library"]
     fn the_real_compiler_makes_code_for_every_target() {
-        let compiler = Nvrtc::find(&Libraries::default()).unwrap();
+        let compiler = Nvrtc::find(&Libraries::default()).unwrap().remove(0);
         let source = CString::new(SOURCE).unwrap();
         for target in [Target::Machine(90), Target::Machine(80), Target::Portable(75)] {
             let code = compiler.compile(&source, target).unwrap();

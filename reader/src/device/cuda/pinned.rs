@@ -8,9 +8,9 @@
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use cudarc::driver::{CudaContext, DriverError, result, sys};
+use cudarc::driver::{DriverError, result, sys};
 
-use super::context::enter;
+use super::context::Primary;
 use crate::slab::Foreign;
 
 /// All contexts see it; not write-combined, as it is read here, too.
@@ -21,7 +21,7 @@ const PORTABLE: u32 = 1;
 pub(super) struct Pinned {
     start: NonNull<u8>,
     length: usize,
-    context: Arc<CudaContext>,
+    context: Arc<Primary>,
     process: u32,
 }
 
@@ -30,7 +30,7 @@ impl Pinned {
     ///
     /// # Errors
     /// The driver's: the system lets this process pin no more.
-    pub(super) fn new(length: usize, context: Arc<CudaContext>) -> Result<Pinned, DriverError> {
+    pub(super) fn new(length: usize, context: Arc<Primary>) -> Result<Pinned, DriverError> {
         // SAFETY: gives an address.
         let start = unsafe { result::malloc_host(length, PORTABLE) }?;
         let refused = DriverError(sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY);
@@ -62,7 +62,7 @@ impl Drop for Pinned {
         if self.process != std::process::id() {
             return;
         }
-        if let Ok(_entered) = enter(&self.context) {
+        if let Ok(_entered) = self.context.enter() {
             // SAFETY: allocated in `new` by the driver, freed once.
             let _ = unsafe { result::free_host(self.start.as_ptr().cast()) };
         }

@@ -2,32 +2,18 @@
 //!
 //! A room with unsafe code. What it relies on, and why it holds:
 //! - a context is followed by its number: it is a device's primary one, which its owner keeps as long as
-//!   anything made in it (`Nvjpeg::new` demands it), and the driver refuses one that was given back;
-//! - what is put on the thread's stack of contexts is taken off again when its guard is dropped, by the
-//!   same thread.
+//!   anything made in it (`Nvjpeg::new` demands it), and the driver refuses one that was given back.
 #![allow(unsafe_code)]
-
-use std::marker::PhantomData;
 
 use cudarc::driver::{result, sys};
 
 use crate::device::presence::is_driver_there;
+use crate::device::visit::Visit;
 use crate::error::{Error, ErrorKind, Result};
 
 /// A context, as a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Context(usize);
-
-/// The calling thread's context while this lives.
-pub(super) struct Entered(PhantomData<*const ()>); // stays in its thread
-
-impl Drop for Entered {
-    fn drop(&mut self) {
-        let mut before = std::ptr::null_mut();
-        // SAFETY: takes off what `enter` put there; the pointer is to a variable here.
-        let _ = unsafe { sys::cuCtxPopCurrent_v2(&mut before) };
-    }
-}
 
 impl Context {
     /// The calling thread's.
@@ -50,10 +36,9 @@ impl Context {
     }
 
     /// It becomes that of the calling thread, for a while; none if the driver refuses.
-    pub(super) fn enter(self) -> Option<Entered> {
-        // SAFETY: a context that its owner keeps; taken off again by `Entered`.
-        let entered = unsafe { sys::cuCtxPushCurrent_v2(self.0 as sys::CUcontext) }.result();
-        entered.ok().map(|()| Entered(PhantomData))
+    pub(super) fn enter(self) -> Option<Visit> {
+        // SAFETY: a context that its owner keeps.
+        unsafe { Visit::begin(self.0 as sys::CUcontext) }.ok()
     }
 
     /// Waits until the stream is done with all that was put into it.
@@ -72,5 +57,56 @@ impl Context {
             let text = format!("the device failed while it decoded JPEGs: {words} ({:?})", error.0);
             Error::new(ErrorKind::Device, text)
         })
+    }
+}
+
+/// A mark behind what was put into a stream, and nothing before it was set.
+#[derive(Debug)]
+pub(super) struct Mark {
+    /// A handle.
+    event: usize,
+    context: Context,
+    process: u32,
+}
+
+impl Mark {
+    /// In the calling thread's context, which is `context`; none if the driver refuses.
+    pub(super) fn new(context: Context) -> Option<Mark> {
+        let flags = sys::CUevent_flags::CU_EVENT_DISABLE_TIMING as u32
+            | sys::CUevent_flags::CU_EVENT_BLOCKING_SYNC as u32;
+        let mut event = std::ptr::null_mut();
+        // SAFETY: writes one handle to a variable here.
+        unsafe { sys::cuEventCreate(&mut event, flags) }.result().ok()?;
+        Some(Mark { event: event as usize, context, process: std::process::id() })
+    }
+
+    /// Behind all that stands in the stream.
+    ///
+    /// # Safety
+    /// The stream is one of this context and alive.
+    pub(super) unsafe fn set(&self, stream: u64) -> bool {
+        // SAFETY: an event of ours, which is alive; a stream by this function's promise.
+        let set = unsafe {
+            result::event::record(self.event as sys::CUevent, stream as usize as sys::CUstream)
+        };
+        set.is_ok()
+    }
+
+    /// Waits until it is reached, here; false if the device does nothing any more.
+    pub(super) fn wait(&self) -> bool {
+        // SAFETY: an event of ours, which is alive.
+        unsafe { result::event::synchronize(self.event as sys::CUevent) }.is_ok()
+    }
+}
+
+impl Drop for Mark {
+    fn drop(&mut self) {
+        if self.process != std::process::id() {
+            return;
+        }
+        if let Some(_entered) = self.context.enter() {
+            // SAFETY: made by `new`, destroyed once.
+            let _ = unsafe { result::event::destroy(self.event as sys::CUevent) };
+        }
     }
 }

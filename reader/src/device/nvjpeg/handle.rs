@@ -6,6 +6,8 @@
 //!   decoder keeps that decoder;
 //! - nothing is called in a process that was forked: there is no device;
 //! - a decoder may be used by several threads, states and parsers by one at a time: they are `&mut` here;
+//! - a state is not touched while work that was put into a stream with it is under way: it has a mark behind
+//!   that, which the host waits for first;
 //! - the library reads and writes only what it is given, by lengths that it is told.
 #![allow(unsafe_code)]
 
@@ -15,7 +17,7 @@ use std::sync::Arc;
 
 use tarflume_jpeg::Scale;
 
-use super::context::Context;
+use super::context::{Context, Mark};
 use super::status::{Backend, Format, Status};
 use super::symbols::{Functions, Image, Raw};
 
@@ -166,18 +168,22 @@ impl Parser {
 /// pixels go.
 pub(super) type Task<'a> = ((usize, usize), Image, &'a Wish);
 
-/// What a decoder keeps from picture to picture.
+/// What a decoder keeps from picture to picture. Its memory is written by work that stands in a stream, so two batches
+/// under way need two of them.
 #[derive(Debug)]
 pub(super) struct State {
     made: Made,
     ready_for: Option<(c_int, Format)>,
+    /// Behind the last batch.
+    done: Mark,
 }
 
 impl State {
     pub(super) fn new(with: &Arc<Handle>) -> Result<State, Status> {
         let functions = with.functions;
         let (make, give_back) = (functions.nvjpegJpegStateCreate, functions.nvjpegJpegStateDestroy);
-        Ok(State { made: Made::new(with, make, give_back)?, ready_for: None })
+        let done = Mark::new(with.context).ok_or(Status::EXECUTION_FAILED)?;
+        Ok(State { made: Made::new(with, make, give_back)?, ready_for: None, done })
     }
 
     /// Has the hardware's path take memory from a pool, whatever the size that is named here (as
@@ -190,8 +196,8 @@ impl State {
         let _ = unsafe { allocate(decoder, self.made.raw(), 1, 1, 1, yuv444, format) };
     }
 
-    /// Decodes pictures of one format. The work is put into the stream, but for what is not (see
-    /// `Nvjpeg::decode`). `scaled`: each by its own wish, else by the format alone.
+    /// Decodes pictures of one format, when the last batch of this state is over: waits for that. The work is put
+    /// into the stream, but for what is not (see `Nvjpeg::decode`). `scaled`: each by its own wish, else by the format alone.
     ///
     /// # Safety
     /// As of `Nvjpeg::decode`, of each picture; the images have room for what is written there.
@@ -205,6 +211,9 @@ impl State {
         let (functions, decoder) = self.made.decoder();
         let state = self.made.raw();
         let count = tasks.len() as c_int;
+        if !self.done.wait() {
+            return Err(Status::EXECUTION_FAILED);
+        }
         if self.ready_for != Some((count, format)) {
             self.ready_for = None;
             let ready = functions.nvjpegDecodeBatchedInitialize;
@@ -229,6 +238,8 @@ impl State {
             // SAFETY: as above.
             unsafe { decode(decoder, state, bytes, lengths, images, stream) }
         };
-        Status::of(status)
+        Status::of(status)?;
+        // SAFETY: a stream by this function's promise.
+        if unsafe { self.done.set(stream as u64) } { Ok(()) } else { Err(Status::EXECUTION_FAILED) }
     }
 }

@@ -4,8 +4,8 @@ use std::ffi::OsStr;
 use std::fmt;
 
 use super::symbols::Functions;
-use crate::device::libraries::Libraries;
 use crate::error::{Error, ErrorKind, Result};
+use crate::libraries::Libraries;
 
 /// Its name in those of files.
 const NAME: &str = "nvjpeg";

@@ -8,6 +8,9 @@ use std::fmt;
 pub(super) struct Status(pub(super) i32);
 
 impl Status {
+    /// The device did not do it.
+    pub(super) const EXECUTION_FAILED: Status = Status(6);
+
     /// The call succeeded, or its status.
     pub(super) fn of(code: i32) -> Result<(), Status> {
         if code == 0 { Ok(()) } else { Err(Status(code)) }

@@ -6,12 +6,15 @@ use super::*;
 use crate::decode::image::Image;
 use crate::decode::random_crop::RandomResizedCrop;
 use crate::device::head::From;
+use crate::device::played::Played;
 
 fn staged(share: Share, scales: bool, verifies: bool) -> Staged {
     let crop = RandomResizedCrop::new(16).flip(0.5);
     let image = Image::new("jpg", crop).device_decoder(share);
     let part = image.for_device().unwrap();
-    Staged::new(part.decode, part.shared.unwrap(), scales, verifies).unwrap()
+    let driver = Arc::new(Played::new(std::time::Duration::ZERO));
+    let least = if scales { Scale::Eighth } else { Scale::Full };
+    Staged::new(part.decode, part.shared.unwrap(), (driver, least), verifies).unwrap()
 }
 
 fn sample<'a>(parts: &'a [(&'a str, &'a [u8])], seed: u64) -> Sample<'a> {

@@ -45,7 +45,7 @@ fn builder(dir: &tempfile::TempDir, played: &Arc<Played>, slots: usize) -> Loade
         .shuffle(Shuffle::Full { seed: 9 })
         .batch(BATCH)
         .threads(2)
-        .device(Device(played.clone()), slots)
+        .device(Device::by(played.clone()), slots)
 }
 
 /// Has a stream of the consumer's look at the batch, and compares it with the host's.

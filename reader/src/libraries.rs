@@ -2,6 +2,7 @@
 //!
 //! Names of files alone; whoever needs one loads it.
 
+use std::cmp::Reverse;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
@@ -37,8 +38,7 @@ impl Libraries {
         if let Some(named) = Libraries::named(name) {
             return vec![named];
         }
-        let mut found: Vec<PathBuf> =
-            self.packages.iter().flat_map(|packages| packaged(packages, name)).collect();
+        let mut found = self.packaged(name);
         let majors = ["", ".13", ".12", ".11"];
         found.extend(majors.map(|major| PathBuf::from(format!("lib{name}.so{major}"))));
         let homes = ["CUDA_HOME", "CUDA_PATH"].into_iter().filter_map(env::var_os);
@@ -49,13 +49,28 @@ impl Libraries {
     }
 }
 
+impl Libraries {
+    /// Those of the packages alone.
+    pub(crate) fn packaged(&self, name: &str) -> Vec<PathBuf> {
+        self.packages.iter().flat_map(|packages| packaged(packages, name)).collect()
+    }
+}
+
 /// In the folders that wheels use: `nvidia/*/lib` and `torchvision.libs`.
 fn packaged(packages: &Path, name: &str) -> Vec<PathBuf> {
     let entries = fs::read_dir(packages.join("nvidia")).into_iter().flatten().flatten();
-    let mut folders: Vec<PathBuf> = entries.map(|entry| entry.path().join("lib")).collect();
-    folders.sort_by(|a, b| b.cmp(a)); // cu13 before cu12
+    let mut folders: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+    folders.sort_by_key(|folder| Reverse((toolkit(folder), folder.clone())));
+    let mut folders: Vec<PathBuf> = folders.into_iter().map(|folder| folder.join("lib")).collect();
     folders.push(packages.join("torchvision.libs"));
     folders.iter().flat_map(|folder| files(folder, name)).collect()
+}
+
+/// 13 of `cu13`, where wheels for that version put everything; 0 of `cuda_nvrtc` and others, which is what they did
+/// before.
+fn toolkit(folder: &Path) -> u32 {
+    let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    name.strip_prefix("cu").and_then(|number| number.parse().ok()).unwrap_or(0)
 }
 
 /// `libNAME.so`, `libNAME.so.13`, `libNAME.36e11081.so.13` or `libNAME-36e11081.so.13`, as wheels rename what
@@ -100,8 +115,8 @@ mod tests {
         assert_eq!(
             first,
             [
-                Path::new("nvidia/cuda_nvrtc/lib/libnvrtc.so.12"),
-                Path::new("nvidia/cu13/lib/libnvrtc.so.13")
+                Path::new("nvidia/cu13/lib/libnvrtc.so.13"),
+                Path::new("nvidia/cuda_nvrtc/lib/libnvrtc.so.12")
             ]
         );
         assert_eq!(found[2], Path::new("libnvrtc.so"));

@@ -1,0 +1,160 @@
+//! `Cache`: kernels that were compiled, kept on disk for the next start. What stands there is loaded into the GPU, and a
+//! hash says only that it is whole: so the folder and its files must be this user's, and nobody else's to write.
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::Read;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::OFlags;
+use rustix::process::geteuid;
+
+/// Bits of a file's mode that let others write it.
+const OTHERS_WRITE: u32 = 0o022;
+
+/// A folder that is safe, or none.
+#[derive(Debug)]
+pub(super) struct Cache(Option<PathBuf>);
+
+impl Cache {
+    /// `$XDG_CACHE_HOME/tarflume`, or `~/.cache/tarflume`; none, and why, where that can't be trusted. `word` has the
+    /// environment.
+    pub(super) fn find(word: impl Fn(&str) -> Option<PathBuf>) -> (Cache, Option<String>) {
+        let named = |name| word(name).filter(|path| !path.as_os_str().is_empty());
+        let home = || Some(named("HOME")?.join(".cache"));
+        let Some(caches) = named("XDG_CACHE_HOME").or_else(home) else {
+            return (Cache(None), None); // nobody asked for one
+        };
+        match safe(&caches) {
+            Ok(folder) => (Cache(Some(folder)), None),
+            Err(why) => {
+                let text = format!("kernels are compiled at each start and not kept: {why}");
+                (Cache(None), Some(text))
+            }
+        }
+    }
+
+    /// What the file of this name holds behind the hash of it; nothing if it is not whole, or not this user's.
+    pub(super) fn kept(&self, name: &str) -> Option<Vec<u8>> {
+        let mut bytes = read(&self.0.as_ref()?.join(name))?;
+        let code = bytes.split_off(blake3::OUT_LEN.min(bytes.len()));
+        (blake3::hash(&code).as_bytes()[..] == bytes[..]).then_some(code)
+    }
+
+    /// The next start is faster; if that can't be, it is not.
+    pub(super) fn keep(&self, name: &str, code: &[u8]) {
+        let Some(folder) = &self.0 else { return };
+        let bytes = [&blake3::hash(code).as_bytes()[..], code].concat();
+        let _ = tarflume_formats::publish::write_whole(&folder.join(name), &bytes);
+    }
+}
+
+/// The folder below `caches`, made if it is not there, for this user alone.
+fn safe(caches: &Path) -> Result<PathBuf, String> {
+    if !caches.is_absolute() {
+        return Err(format!("XDG_CACHE_HOME is {}, which is no absolute path", caches.display()));
+    }
+    let folder = caches.join("tarflume");
+    let told = |error: std::io::Error| format!("{}: {error}", folder.display());
+    fs::create_dir_all(caches).map_err(told)?;
+    match DirBuilder::new().mode(0o700).create(&folder) {
+        Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => return Err(told(error)),
+        _ => {}
+    }
+    let facts = fs::symlink_metadata(&folder).map_err(told)?; // a link may lead anywhere
+    if !facts.is_dir() {
+        return Err(format!("{} is no folder: remove it", folder.display()));
+    }
+    if facts.uid() != geteuid().as_raw() {
+        return Err(format!("{} is another user's: set XDG_CACHE_HOME", folder.display()));
+    }
+    if facts.mode() & OTHERS_WRITE != 0 {
+        let text = "may be written by others, and so may what is in it: remove it";
+        return Err(format!("{} {text}", folder.display()));
+    }
+    if facts.mode() & 0o077 != 0 {
+        fs::set_permissions(&folder, fs::Permissions::from_mode(0o700)).map_err(told)?;
+    }
+    Ok(folder)
+}
+
+/// The bytes of a file of this user's that nobody else may write; no link.
+fn read(path: &Path) -> Option<Vec<u8>> {
+    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32;
+    let mut file: File = OpenOptions::new().read(true).custom_flags(flags).open(path).ok()?;
+    let facts = file.metadata().ok()?;
+    let own = facts.uid() == geteuid().as_raw() && facts.mode() & OTHERS_WRITE == 0;
+    let mut bytes = Vec::new();
+    (facts.is_file() && own).then(|| file.read_to_end(&mut bytes).ok()).flatten()?;
+    Some(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn find(caches: &Path) -> (Cache, Option<String>) {
+        Cache::find(|name| (name == "XDG_CACHE_HOME").then(|| caches.to_path_buf()))
+    }
+
+    #[test]
+    fn what_is_kept_is_whole_or_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let (cache, why) = find(&dir.path().join("made"));
+        let path = dir.path().join("made/tarflume/k");
+        assert_eq!((why, cache.kept("k")), (None, None));
+        cache.keep("k", b"code");
+        assert_eq!(cache.kept("k").as_deref(), Some(&b"code"[..]));
+        let mut bytes = fs::read(&path).unwrap();
+        bytes.pop();
+        fs::write(&path, &bytes).unwrap();
+        assert_eq!(cache.kept("k"), None);
+        fs::write(&path, b"short").unwrap();
+        assert_eq!(cache.kept("k"), None);
+    }
+
+    #[test]
+    fn a_folder_that_others_may_write_is_no_cache_and_says_so() {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = dir.path().join("tarflume");
+        let mode = |mode| fs::set_permissions(&folder, fs::Permissions::from_mode(mode)).unwrap();
+        let (cache, _) = find(dir.path());
+        assert_eq!(fs::metadata(&folder).unwrap().mode() & 0o777, 0o700);
+        cache.keep("k", b"code");
+        mode(0o777);
+        let (refused, why) = find(dir.path());
+        assert!(why.unwrap().contains("may be written by others"));
+        assert_eq!(refused.kept("k"), None);
+        // One of an earlier version, readable by others, is made this user's alone.
+        mode(0o755);
+        assert_eq!(find(dir.path()).0.kept("k").as_deref(), Some(&b"code"[..]));
+        assert_eq!(fs::metadata(&folder).unwrap().mode() & 0o777, 0o700);
+    }
+
+    #[test]
+    fn files_that_are_links_or_anybody_s_are_not_taken() {
+        let dir = tempfile::tempdir().unwrap();
+        let (cache, _) = find(dir.path());
+        cache.keep("k", b"code");
+        let path = dir.path().join("tarflume/k");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o666)).unwrap();
+        assert_eq!(cache.kept("k"), None);
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+        assert!(cache.kept("k").is_some());
+        fs::rename(&path, dir.path().join("elsewhere")).unwrap();
+        std::os::unix::fs::symlink(dir.path().join("elsewhere"), &path).unwrap();
+        assert_eq!(cache.kept("k"), None);
+    }
+
+    #[test]
+    fn a_relative_place_a_link_and_a_file_are_refused() {
+        let (cache, why) = find(Path::new("relative"));
+        assert!(why.unwrap().contains("no absolute path"));
+        cache.keep("k", b"code");
+        assert!(fs::symlink_metadata("relative").is_err());
+        let dir = tempfile::tempdir().unwrap();
+        std::os::unix::fs::symlink("/tmp", dir.path().join("tarflume")).unwrap();
+        assert!(find(dir.path()).1.unwrap().contains("is no folder"));
+        assert_eq!(Cache::find(|_| None).1, None);
+    }
+}
