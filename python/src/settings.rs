@@ -19,7 +19,7 @@ use crate::errors::{OrRaise, usage};
 use crate::gate;
 use crate::resident::residency;
 use crate::shards::open;
-use crate::{gate, parts, words};
+use crate::{parts, words};
 
 /// What a loader was asked for.
 #[derive(Clone)]

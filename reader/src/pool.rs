@@ -5,7 +5,7 @@
 
 use std::cell::Cell;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, PoisonError, RwLock, Weak};
+use std::sync::{Arc, Mutex as StdMutex, PoisonError, RwLock, Weak};
 use std::thread::JoinHandle;
 
 use crate::error::{Error, ErrorKind, Result};
@@ -78,7 +78,7 @@ impl Process {
 pub(crate) struct Pool {
     process: Process,
     shared: Arc<Shared>,
-    threads: std::sync::Mutex<Vec<JoinHandle<()>>>,
+    threads: StdMutex<Vec<JoinHandle<()>>>,
 }
 
 thread_local! {
@@ -102,7 +102,7 @@ pub(crate) fn expect_outside() -> Result<()> {
 }
 
 /// The pool of this process, while somebody holds it.
-static POOL: std::sync::Mutex<Weak<Pool>> = std::sync::Mutex::new(Weak::new());
+static POOL: StdMutex<Weak<Pool>> = StdMutex::new(Weak::new());
 
 impl Pool {
     /// The pool of this process, with at least `threads` threads.
@@ -115,7 +115,7 @@ impl Pool {
             Some(found) => found,
             None => {
                 let (process, shared) = (Process::this(), Arc::new(Shared::new()));
-                Arc::new(Pool { process, shared, threads: std::sync::Mutex::default() })
+                Arc::new(Pool { process, shared, threads: StdMutex::default() })
             }
         };
         found.grow(threads)?;
