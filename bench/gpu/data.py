@@ -38,6 +38,29 @@ def pictures(x, count):
             "photographs": len(held), "picture_bytes": sum(map(len, held)) // len(held), "picture_count": count}
 
 
+def pixel_count(jpeg):
+    """Rows times columns of a JPEG, by its frame header."""
+    at = 2
+    while at + 9 < len(jpeg):
+        marker, length = jpeg[at + 1], int.from_bytes(jpeg[at + 2:at + 4], "big")
+        if 0xC0 <= marker <= 0xCF and marker not in (0xC4, 0xC8, 0xCC):
+            return int.from_bytes(jpeg[at + 5:at + 7], "big") * int.from_bytes(jpeg[at + 7:at + 9], "big")
+        at += 2 + length
+    raise RuntimeError("a photograph of the kit has no frame header")
+
+
+def small(x):
+    """The kit's photographs that no way makes smaller before it keeps or copies them, each once."""
+    files, most = x.work / "small-pictures", x.sizes["small_side"] ** 2
+    files.mkdir()
+    fit = [jpeg for jpeg in photographs(x.kit / "photographs") if pixel_count(jpeg) <= most][:x.sizes["small"]]
+    if not fit:
+        raise RuntimeError(f"no photograph of the kit has {most} pixels or less")
+    for n, jpeg in enumerate(fit):
+        (files / f"{n:06}.jpg").write_bytes(jpeg)
+    return {"small": str(build(x.pack, files, x.work / "small", "jpg", 1)), "small_count": len(fit)}
+
+
 def rows(x, name, count, length, shards=4):
     """`count` samples with one part, `bin`, of `length` bytes that a seed gives; keys are their numbers."""
     pairs, out = x.work / f"{name}-pairs", x.work / name
@@ -59,5 +82,5 @@ def contents(count, length):
 def part(x, say):
     """All data, and where it is."""
     sizes = x.sizes
-    say("data", **pictures(x, sizes["pictures"]), rows=rows(x, "rows", sizes["rows"], sizes["row_bytes"]),
+    say("data", **pictures(x, sizes["pictures"]), **small(x), rows=rows(x, "rows", sizes["rows"], sizes["row_bytes"]),
         wide=rows(x, "wide", sizes["wide_rows"], sizes["wide_bytes"]))

@@ -6,8 +6,8 @@ set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 out=${1:?usage: kit.sh OUT WHEEL PACK PHOTOGRAPHS}
 wheel=$2 pack=$3 photographs=$4
-limit_mib=64
-photographs_mib=40
+limit_mib=60
+photographs_mib=32
 
 rm -rf "$out"
 mkdir -p "$out"

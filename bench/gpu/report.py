@@ -7,7 +7,8 @@ HIDDEN = {"case", "raw", "report", "right"}
 HEADS = {"gb_s": "GB/s", "of_pinned": "of PyTorch's pinned", "of_copy": "of that copy", "images_s": "images/s",
          "gpu_busy_percent": "GPU busy, %", "nvml_percent": "NVML, %", "wait_p50_ms": "wait p50, ms",
          "wait_p99_ms": "wait p99, ms", "wait_max_ms": "longest, ms", "cpu_s_per_1000": "CPU s for 1,000 images",
-         "copied_bytes": "bytes of a copy", "differ_from_host": "differ from the host's", "said": "", "s": "s"}
+         "copied_bytes": "bytes of a copy", "differ_from_host": "differ from the host's", "said": "", "s": "s", "bytes_that_differ_percent": "bytes that differ, %",
+         "bound_largest": "bound: largest", "bound_mean": "bound: mean", "decoded_there": "decoded there"}
 
 
 def digits(value):
@@ -51,13 +52,17 @@ def table(part):
     return lines
 
 
+#: Parts that compare.
+COMPARED = ("correctness", "finished", "pixels", "beside")
+
+
 def verdict(parts):
     """Whether all that was compared was right, and all of it was compared."""
-    compared = [row for name in ("correctness", "finished") for row in parts.get(name, {}).get("rows", [])]
+    compared = [row for name in COMPARED for row in parts.get(name, {}).get("rows", []) if "right" in row]
     wrong = [row["case"] for row in compared if not row["right"]]
     if wrong:
         return f"WRONG: {len(wrong)} of {len(compared)} comparisons differ: {'; '.join(wrong)}"
-    unfinished = [name for name in ("correctness", "finished") if name in parts and parts[name]["state"] != "ran"]
+    unfinished = [name for name in COMPARED if name in parts and parts[name]["state"] != "ran"]
     if unfinished:
         return f"NOT COMPARED: {', '.join(unfinished)} did not come to the end"
     batches = sum(row["batches"] for row in compared)

@@ -44,13 +44,18 @@ def test_every_part_runs_without_a_gpu(kit, driver):
     file, = (kit / "results").glob("*-no-gpu.json")
     results = json.loads(file.read_text())
     assert {name: part["state"] for name, part in results["parts"].items()} == dict.fromkeys(
-        ["machine", "correctness", "finished", "copies", "training", "nvjpeg", "resident"], "ran"), done.stderr
+        ["machine", "correctness", "finished", "pixels", "beside", "copies", "training", "nvjpeg", "resident"], "ran"), \
+        done.stderr
     rows = {name: {row["case"]: row for row in part["rows"]} for name, part in results["parts"].items()}
     failed = [row for part in rows.values() for row in part.values() if "failed" in row]
     assert not failed
     # The control, and each delivery with each consumer; each type in both layouts.
     assert len(rows["correctness"]) == 1 + 2 * 3 and len(rows["finished"]) == 4 * 2
     assert all(row["right"] and row["batches"] for row in [*rows["correctness"].values(), *rows["finished"].values()])
+    compared = [row for name in ("pixels", "beside") for row in rows[name].values() if "right" in row]
+    assert len(compared) == 9 + 2 and all(row["right"] and row["batches"] for row in compared), compared
+    assert rows["pixels"]["bytes, cut and resized on the host"]["largest"] == 0
+    assert rows["pixels"]["device_decoder=1.0"]["decoded_there"] > 0
     assert all(len(row["gb_s"]) == 2 for row in rows["copies"].values())
     assert {"tarflume, deliver=\"torch\"", "tarflume, deliver=\"ring\""} < set(rows["training"])
     text = file.with_suffix(".md").read_text()

@@ -1,0 +1,128 @@
+"""Part `pixels`: pictures of each way to the GPU beside those that the CPU's decoder and resizing give, picture by
+picture: to the byte where that is promised, within the bound of docs/GPU.md elsewhere.
+
+Differences are in steps of 255. Of each way the largest one, the mean and the share of bytes that differ are kept,
+whether they are within the bound or not.
+"""
+import tarflume
+import tarflume.torch
+import torch
+
+SEED = 11
+#: Two decoders, the resizing of either side, and chroma that a decoder does not smooth.
+DECODED = (14.0, 1.5)
+#: The host rounds to bytes between its two passes, the device does not.
+RESIZED = (2.0, 0.6)
+#: Colour at half its resolution.
+PLANES = (60.0, 2.5)
+
+
+def ways(side, most):
+    """By name: what the picture and the loader are given, and the bound: largest and mean difference."""
+    image = {"transform": tarflume.RandomResizedCrop(side, flip=0.5)}
+    return {
+        "bytes, cut and resized on the host": (image, {}, (0.0, 0.0)),
+        f"resize_on_device={most}": (image | {"resize_on_device": most}, {}, RESIZED),
+        "device_decoder=1.0": (image | {"device_decoder": 1.0}, {}, DECODED),
+        "device_decoder=1.0, grey": (image | {"device_decoder": 1.0, "channels": "grey"}, {}, DECODED),
+        "device_decoder=1.0, no smaller decoding":
+            (image | {"device_decoder": 1.0, "reducing_gap": None}, {}, DECODED),
+        "resident, rgb": (image, {"resident": tarflume.Resident("4GiB", side=most, format="rgb")}, RESIZED),
+        "resident, yuv420": (image, {"resident": tarflume.Resident("4GiB", side=most, format="yuv420")}, PLANES),
+        "resident, jpeg": (image, {"resident": tarflume.Resident("4GiB", side=most, format="jpeg")}, DECODED),
+    }
+
+
+class Difference:
+    """How far pictures are apart from others."""
+
+    def __init__(self):
+        self.largest, self.sum, self.bytes, self.differ = 0.0, 0.0, 0, 0
+
+    def add(self, one, other):
+        apart = (one.to(torch.int16) - other.to(torch.int16)).abs()
+        self.largest = max(self.largest, float(apart.max()))
+        self.sum += float(apart.sum(dtype=torch.int64))
+        self.differ += int((apart > 0).sum())
+        self.bytes += apart.numel()
+
+    @property
+    def mean(self):
+        return self.sum / max(self.bytes, 1)
+
+    def figures(self):
+        return {"largest": self.largest, "mean": round(self.mean, 4),
+                "bytes_that_differ_percent": round(100 * self.differ / max(self.bytes, 1), 3)}
+
+    def within(self, bound):
+        return self.bytes > 0 and self.largest <= bound[0] and self.mean <= bound[1]
+
+
+def loaders(x, image, settings):
+    """The host's, and the way's; both in one order."""
+    common = {"batch_size": x.sizes["finished_batch"], "shuffle": "full", "seed": SEED, "drop_last": False}
+    plain = {key: value for key, value in image.items() if key not in ("resize_on_device", "device_decoder")}
+    host = tarflume.Loader(x.data["small"], columns={"image": tarflume.Image(**plain)}, **common)
+    there = tarflume.Loader(x.data["small"], columns={"image": tarflume.Image(**image)}, device=x.place.name, **common,
+                            **settings)
+    return host, there
+
+
+def compare(x, image, settings, bound):
+    """Two epochs of a way beside the host's; the figures of a row."""
+    host, there = loaders(x, image, settings)
+    apart, batches, keys = Difference(), 0, True
+    for epoch in range(2):
+        for right, ours in zip(host.epoch(epoch), there.epoch(epoch), strict=True):
+            column = x.place.columns(ours, True)["image"]
+            same = tarflume.torch.tensor(right["image"]).to(x.place.device)
+            keys &= ours["key"] == right["key"] and column.shape == same.shape
+            apart.add(column, same)
+            ours.release()
+            batches += 1
+    stats = there.stats()
+    host.close()
+    there.close()
+    decoder = stats["decoder"] or {}
+    return {"batches": batches, **apart.figures(), "bound_largest": bound[0], "bound_mean": bound[1],
+            "decoded_there": decoder.get("decoded"), "refused": decoder.get("refused"),
+            "said": (decoder.get("about") or stats["warning"] or ""), "right": keys and apart.within(bound)}
+
+
+def in_flight(x):
+    """Pictures decoded by the GPU while earlier batches of the same decoder are under way and its stream is held up, and
+    the same ones decoded one batch at a time: equal to the byte, or batches get in each other's way."""
+    image = tarflume.Image(tarflume.Resize(x.sizes["side"]), device_decoder=1.0)
+    batch = min(1024, x.data["small_count"])
+
+    def epoch(ring, linger):
+        loader = tarflume.Loader(x.data["small"], columns={"image": image}, device=x.place.name, batch_size=batch // 4,
+                                 ring=ring, repeat=4, shuffle="full", seed=SEED)
+        made = []
+        for ours in loader.epoch(0):
+            if linger:
+                x.place.linger(3_000)
+            made.append(x.place.columns(ours, True)["image"].cpu())
+            if not linger:
+                x.place.wait()
+            ours.release()
+        loader.close()
+        return made
+
+    alone, together = epoch(1, False), epoch(3, True)
+    wrong = sum(not torch.equal(one, other) for one, other in zip(alone, together, strict=True))
+    return {"batches": len(alone), "wrong": wrong, "right": bool(alone) and not wrong}
+
+
+def part(x, say):
+    for name, (image, settings, bound) in ways(x.sizes["side"], x.sizes["small_side"]).items():
+        attempt(say, name, lambda i=image, s=settings, b=bound: compare(x, i, s, b))
+    attempt(say, "device_decoder=1.0, several batches in flight beside one at a time", lambda: in_flight(x))
+
+
+def attempt(say, name, run):
+    """A row; what raises is wrong, for every way is promised."""
+    try:
+        say(name, **run())
+    except Exception as error:
+        say(name, batches=0, right=False, failed=f"{type(error).__name__}: {error}"[:300])
