@@ -5,10 +5,10 @@
 
 mod search;
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::files;
 use crate::index::Index;
 use crate::manifest::{FILE_NAME, Manifest, ShardEntry};
 use crate::shard::index_path;
@@ -32,7 +32,10 @@ impl Dataset {
     /// # Errors
     /// No manifest; a shard or sidecar that is missing, stale, cut or damaged.
     pub fn open(path: &Path) -> Result<Dataset> {
-        let manifest_path = if path.is_dir() { path.join(FILE_NAME) } else { path.to_path_buf() };
+        let manifest_path = match files::is_folder(path)? {
+            true => path.join(FILE_NAME),
+            false => path.to_path_buf(),
+        };
         let folder = crate::publish::folder_of(&manifest_path).to_path_buf();
         let manifest = read_manifest(&manifest_path)?;
         let mut indexes = Vec::with_capacity(manifest.shards.len());
@@ -96,10 +99,9 @@ impl Dataset {
 /// # Errors
 /// There is none (with the remedy), or it is not whole.
 pub fn read_manifest(path: &Path) -> Result<Manifest> {
-    let bytes = fs::read(path).map_err(|e| {
-        let missing = e.kind() == std::io::ErrorKind::NotFound;
-        let error = Error::io(e, "read the manifest", path);
-        if !missing {
+    let bytes = files::read_whole(path, "read the manifest").map_err(|error| {
+        let cause = error.io_error().map(std::io::Error::kind);
+        if cause != Some(std::io::ErrorKind::NotFound) {
             return error;
         }
         let text = "there is no manifest here; make one for tars that exist with `pack index DIR`";
@@ -114,7 +116,7 @@ pub fn read_manifest(path: &Path) -> Result<Manifest> {
 /// [`ErrorKind::Stale`] with what differs; what [`Index::open`] refuses; a missing file.
 pub fn open_index(folder: &Path, entry: &ShardEntry) -> Result<Index> {
     let tar = folder.join(&entry.name);
-    let length = fs::metadata(&tar).map_err(|e| Error::io(e, "find the shard", &tar))?.len();
+    let length = files::metadata(&tar, "find the shard")?.len();
     let path = index_path(&tar);
     let index = Index::open(&path)?;
     index.check_tar_length(length)?;

@@ -7,6 +7,7 @@ use std::fmt;
 use std::io;
 use std::path::Path;
 
+use crate::blame::Blame;
 use crate::place::Place;
 
 /// What went wrong, for callers that act on it.
@@ -109,6 +110,14 @@ impl Error {
     /// The sentence alone, without the place.
     pub fn text(&self) -> &str {
         &self.0.text
+    }
+
+    /// Whose fault it is: that of the machine only where the operating system's own error says so.
+    pub fn blame(&self) -> Blame {
+        match (self.kind(), self.io_error()) {
+            (ErrorKind::Io, Some(error)) => Blame::of(error),
+            _ => Blame::Data,
+        }
     }
 
     /// The operating system's own error, where there is one.

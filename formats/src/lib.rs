@@ -3,8 +3,9 @@
 //!
 //! Floors, lower ones first; a file imports only from floors below its own:
 //!
-//! 1. [`place`], [`error`], [`name`], [`checksum`], [`varint`], `le`: words that all share;
-//! 2. [`tar`]: headers and the walk over members, without I/O; [`map`]: the room with the memory map;
+//! 1. [`place`], [`blame`], [`error`], [`name`], [`checksum`], [`varint`], `le`: words that all share;
+//! 2. [`files`]: how files are asked about and opened; [`tar`]: headers and the walk over members, without
+//!    I/O; [`map`]: the room with the memory map;
 //! 3. [`index`], [`manifest`], [`npy`], [`plan`], [`record`]: the formats, from bytes and to bytes;
 //! 4. [`publish`]: how a file gets its final name; [`reading`]: a tar read member by member;
 //! 5. [`shard`]: tar and index written in step; [`dataset`]: all of a data set, opened.
@@ -37,9 +38,11 @@
 #![deny(unsafe_code)]
 #![warn(missing_docs)]
 
+pub mod blame;
 pub mod checksum;
 pub mod dataset;
 pub mod error;
+pub mod files;
 pub mod index;
 mod le;
 pub mod manifest;
@@ -55,6 +58,7 @@ pub mod shard;
 pub mod tar;
 pub mod varint;
 
+pub use blame::Blame;
 pub use checksum::Digest;
 pub use dataset::Dataset;
 pub use error::{Error, ErrorKind, Result};

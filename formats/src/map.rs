@@ -26,6 +26,7 @@ use std::ptr::read_volatile;
 use std::sync::atomic::{Ordering, fence};
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::files;
 use guard::Watch;
 
 /// The bytes of a file, mapped or owned.
@@ -60,11 +61,10 @@ impl Mapped {
     /// Maps the whole file at `path`.
     ///
     /// # Errors
-    /// The operating system's refusal to open or map it.
+    /// The operating system's refusal to open or map it; it is no regular file.
     pub fn open(path: &Path) -> Result<Mapped> {
-        let file = File::open(path).map_err(|e| Error::io(e, "open", path))?;
-        let length = file.metadata().map_err(|e| Error::io(e, "read", path))?.len();
-        Mapped::of(&file, length, path)
+        let (file, found) = files::open(path)?;
+        Mapped::of(&file, found.len(), path)
     }
 
     /// Maps the first `length` bytes of an open file, which must have them; `path` is for messages.

@@ -5,11 +5,11 @@
 //! whatever sizes the headers claim.
 
 use std::fs::File;
-use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use crate::checksum::{Crc, Digest};
 use crate::error::{Error, ErrorKind, Result};
+use crate::files;
 use crate::index::TarFacts;
 use crate::name;
 use crate::tar::{Event, Member, Walk};
@@ -54,14 +54,13 @@ impl TarReader {
     /// Opens the tar at `path`.
     ///
     /// # Errors
-    /// The operating system's refusal.
+    /// The operating system's refusal; it is no regular file.
     pub fn open(path: &Path, reading: Reading) -> Result<TarReader> {
-        let file = File::open(path).map_err(|e| Error::io(e, "open", path))?;
-        let length = file.metadata().map_err(|e| Error::io(e, "read", path))?.len();
+        let (file, found) = files::open(path)?;
         Ok(TarReader {
             file,
             path: path.to_path_buf(),
-            length,
+            length: found.len(),
             walk: Walk::new(),
             window: Vec::new(),
             at: 0,
@@ -253,8 +252,7 @@ impl TarReader {
         }
         let piece = &mut self.window[self.filled..end];
         let from = self.at + self.filled as u64;
-        self.file
-            .read_exact_at(piece, from)
+        files::read_exact_at(&self.file, piece, from)
             .map_err(|e| Error::io(e, "read", &self.path).with_byte(from))?;
         if let Some(hasher) = &mut self.hasher {
             let seen = self.hashed.saturating_sub(from).min(piece.len() as u64) as usize;

@@ -4,9 +4,8 @@
 //! table). The body is checked in blocks of 16 KiB, each when it is first touched, so that a
 //! damaged sidecar is never believed and a thousand of them still open in milliseconds.
 
-use std::fs::{File, Metadata};
+use std::fs::Metadata;
 use std::ops::Range;
-use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::OnceLock;
 use std::sync::atomic::AtomicU64;
@@ -18,6 +17,7 @@ use super::layout as l;
 use super::sample::Sample;
 use crate::checksum::Digest;
 use crate::error::{Error, ErrorKind, Result};
+use crate::files;
 use crate::map::Mapped;
 
 /// An opened sidecar. Lookups cost nanoseconds and may run in many threads.
@@ -36,17 +36,16 @@ impl Index {
     /// # Errors
     /// The file can't be read, is no sidecar, is of a newer version, is cut or damaged.
     pub fn open(path: &Path) -> Result<Index> {
-        let file = File::open(path).map_err(|e| Error::io(e, "open", path))?;
+        let (file, metadata) = files::open(path)?;
         let failed = |e| Error::io(e, "read", path);
-        let metadata = file.metadata().map_err(failed)?;
         let length = metadata.len();
         // The head is read and not mapped: a first touch of the map would bring in pages around it.
         let mut start = [0; 4096];
         let start = &mut start[..length.min(4096) as usize];
-        file.read_exact_at(start, 0).map_err(failed)?;
+        files::read_exact_at(&file, start, 0).map_err(failed)?;
         let more = |n| {
             let mut head = vec![0; n];
-            file.read_exact_at(&mut head, 0).map_err(failed).map(|()| head)
+            files::read_exact_at(&file, &mut head, 0).map_err(failed).map(|()| head)
         };
         let map = || Mapped::of(&file, length, path);
         let head = whole_head(start, length, more);

@@ -1,0 +1,266 @@
+//! Files as the whole house asks about and opens them: patient with the machine, strict with what is no
+//! regular file.
+//!
+//! [`Blame`] says which calls are repeated. A question has three answers: it is there, it is not there,
+//! or nobody could say, which is an error. A named pipe or device that has the name of a shard is
+//! refused before a byte is waited for. Nothing is written here.
+
+use std::fs::{self, File, Metadata, OpenOptions};
+use std::io::{self, Read};
+use std::os::unix::fs::{FileExt, FileTypeExt, OpenOptionsExt};
+use std::path::Path;
+use std::thread;
+use std::time::Duration;
+
+use rustix::fs::OFlags;
+
+use crate::blame::Blame;
+use crate::error::{Error, ErrorKind, Result};
+
+/// What is waited before each repetition of a call that failed with EIO, ESTALE or ETIMEDOUT.
+pub const PAUSES: [Duration; 3] =
+    [Duration::from_millis(20), Duration::from_millis(100), Duration::from_millis(500)];
+
+/// What a path names, links followed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// A regular file.
+    File,
+    /// A folder.
+    Folder,
+    /// A pipe, socket or device.
+    Other,
+}
+
+/// Repeats `call` as [`Blame`] says: after a signal at once, after EIO, ESTALE and ETIMEDOUT with
+/// [`PAUSES`] between.
+///
+/// # Errors
+/// The last error of `call`.
+pub fn patiently<T>(call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+    patiently_with(thread::sleep, call)
+}
+
+fn patiently_with<T>(
+    mut sleep: impl FnMut(Duration),
+    mut call: impl FnMut() -> io::Result<T>,
+) -> io::Result<T> {
+    let mut pauses = PAUSES.into_iter();
+    loop {
+        match call() {
+            Ok(done) => return Ok(done),
+            Err(error) => match Blame::of(&error) {
+                Blame::Signal => {}
+                Blame::Passing => match pauses.next() {
+                    Some(pause) => sleep(pause),
+                    None => return Err(error),
+                },
+                _ => return Err(error),
+            },
+        }
+    }
+}
+
+/// What stands at `path`; `None` if there is nothing, or such a name can't be.
+///
+/// # Errors
+/// The operating system does not say: that there is nothing must not be concluded from it.
+pub fn kind(path: &Path) -> Result<Option<Kind>> {
+    use io::ErrorKind as K;
+    match patiently(|| fs::metadata(path)) {
+        Ok(found) if found.is_file() => Ok(Some(Kind::File)),
+        Ok(found) if found.is_dir() => Ok(Some(Kind::Folder)),
+        Ok(_) => Ok(Some(Kind::Other)),
+        Err(e) => match e.kind() {
+            K::NotFound | K::NotADirectory | K::InvalidFilename | K::InvalidInput => Ok(None),
+            _ => Err(Error::io(e, "ask what stands here", path)),
+        },
+    }
+}
+
+/// True if something stands at `path`.
+///
+/// # Errors
+/// As [`kind`].
+pub fn is_there(path: &Path) -> Result<bool> {
+    Ok(kind(path)?.is_some())
+}
+
+/// True if a folder stands at `path`.
+///
+/// # Errors
+/// As [`kind`].
+pub fn is_folder(path: &Path) -> Result<bool> {
+    Ok(kind(path)? == Some(Kind::Folder))
+}
+
+/// Length, times and kind of the regular file at `path`, links followed.
+///
+/// # Errors
+/// The operating system's refusal while `doing` so; it is no regular file.
+pub fn metadata(path: &Path, doing: &str) -> Result<Metadata> {
+    let found = patiently(|| fs::metadata(path)).map_err(|e| Error::io(e, doing, path))?;
+    regular(found, path)
+}
+
+/// Opens the regular file at `path` for reading, links followed; never waits for a pipe's writer.
+///
+/// # Errors
+/// The operating system's refusal; it is no regular file.
+pub fn open(path: &Path) -> Result<(File, Metadata)> {
+    let flags = (OFlags::NONBLOCK | OFlags::NOCTTY).bits().cast_signed();
+    let open = || OpenOptions::new().read(true).custom_flags(flags).open(path);
+    let file = patiently(open).map_err(|e| match e.raw_os_error() {
+        Some(libc::ENXIO) => no_file("a socket, or a device that is not there", path),
+        _ => Error::io(e, "open", path),
+    })?;
+    let found = patiently(|| file.metadata()).map_err(|e| Error::io(e, "read", path))?;
+    Ok((file, regular(found, path)?))
+}
+
+/// All bytes of the regular file at `path`.
+///
+/// # Errors
+/// As [`open`], while `doing` so; it can't be read.
+pub fn read_whole(path: &Path, doing: &str) -> Result<Vec<u8>> {
+    let (file, found) = open(path)?;
+    let refused = |e| Error::io(e, doing, path);
+    let mut bytes = Vec::new();
+    let length = usize::try_from(found.len()).unwrap_or(usize::MAX);
+    bytes.try_reserve_exact(length).map_err(|_| refused(io::ErrorKind::OutOfMemory.into()))?;
+    (&mut Patient(&file)).read_to_end(&mut bytes).map_err(refused)?;
+    Ok(bytes)
+}
+
+/// Fills `into` from byte `at` of `file` on.
+///
+/// # Errors
+/// The operating system's refusal; `UnexpectedEof` where the file ends before.
+pub fn read_exact_at(file: &File, into: &mut [u8], at: u64) -> io::Result<()> {
+    patiently(|| file.read_exact_at(into, at))
+}
+
+/// An open file whose reads are repeated as [`patiently`] does.
+#[derive(Debug)]
+pub struct Patient<'a>(pub &'a File);
+
+impl Read for Patient<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        patiently(|| (&*self.0).read(into))
+    }
+}
+
+/// Refuses what is no regular file.
+fn regular(found: Metadata, path: &Path) -> Result<Metadata> {
+    let kind = found.file_type();
+    let what = match () {
+        () if kind.is_file() => return Ok(found),
+        () if kind.is_dir() => {
+            let folder = io::Error::from_raw_os_error(libc::EISDIR);
+            return Err(Error::io(folder, "read", path));
+        }
+        () if kind.is_fifo() => "a named pipe",
+        () if kind.is_socket() => "a socket",
+        () => "a device",
+    };
+    Err(no_file(what, path))
+}
+
+fn no_file(what: &str, path: &Path) -> Error {
+    let text = format!("this is {what} and no regular file; remove it, or name another path");
+    Error::new(ErrorKind::WrongFormat, text).with_path(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::net::UnixListener;
+
+    use super::*;
+
+    /// Fails with these codes, one after the other, then succeeds: calls made, pauses made, result.
+    fn played(codes: &[i32]) -> (usize, Vec<Duration>, io::Result<()>) {
+        let (mut calls, mut pauses) = (0, Vec::new());
+        let result = patiently_with(
+            |pause| pauses.push(pause),
+            || {
+                calls += 1;
+                match codes.get(calls - 1) {
+                    Some(&code) => Err(io::Error::from_raw_os_error(code)),
+                    None => Ok(()),
+                }
+            },
+        );
+        (calls, pauses, result)
+    }
+
+    #[test]
+    fn signals_are_passed_over_however_many_come() {
+        let (calls, pauses, result) = played(&[libc::EINTR; 100]);
+        assert_eq!((calls, pauses.len()), (101, 0));
+        result.unwrap();
+    }
+
+    #[test]
+    fn what_may_pass_is_tried_a_few_times_and_then_told() {
+        for code in [libc::EIO, libc::ESTALE, libc::ETIMEDOUT] {
+            let (calls, pauses, result) = played(&[code, libc::EINTR, code]);
+            assert_eq!((calls, pauses), (4, PAUSES[..2].to_vec()));
+            result.unwrap();
+            let (calls, pauses, result) = played(&[code; 10]);
+            assert_eq!((calls, pauses), (4, PAUSES.to_vec()));
+            assert_eq!(result.unwrap_err().raw_os_error(), Some(code));
+        }
+    }
+
+    #[test]
+    fn all_else_is_told_at_once() {
+        for code in [libc::ENOENT, libc::EMFILE, libc::ENOMEM, libc::ENOSPC, libc::EROFS, 4000] {
+            let (calls, pauses, result) = played(&[code]);
+            assert_eq!((calls, pauses.len()), (1, 0));
+            assert_eq!(result.unwrap_err().raw_os_error(), Some(code));
+        }
+    }
+
+    #[test]
+    fn pipes_sockets_and_devices_are_refused_without_a_wait() {
+        let dir = tempfile::tempdir().unwrap();
+        let (pipe, socket) = (dir.path().join("pipe"), dir.path().join("socket"));
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status().unwrap();
+        assert!(made.success());
+        let _listener = UnixListener::bind(&socket).unwrap();
+        for (path, what) in [
+            (pipe.as_path(), "a named pipe"),
+            (&socket, "a socket"),
+            (Path::new("/dev/null"), "a device"),
+        ] {
+            for error in [
+                open(path).unwrap_err(),
+                metadata(path, "look at").unwrap_err(),
+                read_whole(path, "read").unwrap_err(),
+            ] {
+                assert_eq!(error.kind(), ErrorKind::WrongFormat);
+                assert!(error.to_string().contains(what), "{error}");
+                assert_eq!(error.place().path.as_deref(), Some(path));
+            }
+            assert_eq!(kind(path).unwrap(), Some(Kind::Other));
+        }
+    }
+
+    #[test]
+    fn what_is_not_there_differs_from_what_could_not_be_asked() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("file");
+        fs::write(&file, b"bytes").unwrap();
+        assert_eq!(kind(&file).unwrap(), Some(Kind::File));
+        assert_eq!(kind(dir.path()).unwrap(), Some(Kind::Folder));
+        assert_eq!(read_whole(&file, "read").unwrap(), b"bytes");
+        let long = "x".repeat(300);
+        for nothing in [dir.path().join("none"), file.join("below"), dir.path().join(long)] {
+            assert_eq!(kind(&nothing).unwrap(), None);
+        }
+        let circle = dir.path().join("circle");
+        std::os::unix::fs::symlink("circle", &circle).unwrap();
+        let error = is_there(&circle).unwrap_err();
+        assert_eq!(error.io_error().unwrap().raw_os_error(), Some(libc::ELOOP));
+    }
+}
