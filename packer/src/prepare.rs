@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
+use tarflume_formats::files::{self, Kind};
 use tarflume_formats::plan::{PlanFoot, PlannedSample};
 use tarflume_formats::{Manifest, Plan, name};
 
@@ -99,12 +100,10 @@ pub fn prepare(request: &Request, counter: &ScanCounter) -> Result<Prepared, Fai
     let staging = Staging::of(&request.out);
     check_folders(request)?;
     let pool = rayon::ThreadPoolBuilder::new().num_threads(request.jobs).build();
-    let pool = pool.map_err(|e| Failure::try_again(format!("cannot start threads: {e}")))?;
+    let pool = pool.map_err(|e| Failure::no_thread(&e))?;
     pool.install(|| {
         let Request { roots, scan: options, stop, .. } = request;
-        let scan = scan(roots, options, counter, stop).map_err(|(root, e)| {
-            Failure::io(e, "read the source folder", root).with_exit(Exit::Usage)
-        })?;
+        let scan = scan(roots, options, counter, stop)?;
         if stop.requested() {
             return Err(Failure::interrupted());
         }
@@ -113,6 +112,13 @@ pub fn prepare(request: &Request, counter: &ScanCounter) -> Result<Prepared, Fai
 }
 
 fn check_folders(request: &Request) -> Result<(), Failure> {
+    if matches!(files::kind(&request.out)?, Some(Kind::File | Kind::Other)) {
+        let text = format!(
+            "-o {}: this is a file; name a folder, which is created if it is not there",
+            request.out.display()
+        );
+        return Err(Failure::usage(text));
+    }
     // What does not exist yet (the output folder, as a rule) lies where its parent does.
     let real = |path: &Path| {
         let path = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
@@ -123,7 +129,7 @@ fn check_folders(request: &Request) -> Result<(), Failure> {
     };
     let out = real(&request.out);
     for root in &request.roots {
-        if !root.is_dir() {
+        if !files::is_folder(root)? {
             let text = format!("{} is no folder; SRC must be one", root.display());
             return Err(Failure::usage(text));
         }
@@ -230,7 +236,7 @@ fn same_as_published(
     if manifest.plan.as_deref() != Some(&foot.content) {
         return Err(other_data_set(request));
     }
-    if newest > published_at(staging) {
+    if newest > published_at(staging)? {
         return Err(Failure::usage(format!(
             "a file of the source was modified after the data set in {} was published; choose \
              another folder, or remove that one first",
@@ -243,11 +249,10 @@ fn same_as_published(
 }
 
 /// When the manifest was written, in nanoseconds since 1970.
-fn published_at(staging: &Staging) -> i64 {
+fn published_at(staging: &Staging) -> Result<i64, Failure> {
     use std::os::unix::fs::MetadataExt;
-    std::fs::metadata(staging.manifest_path()).map_or(i64::MIN, |m| {
-        m.mtime().saturating_mul(1_000_000_000).saturating_add(m.mtime_nsec())
-    })
+    let found = files::metadata(&staging.manifest_path(), "look at the manifest")?;
+    Ok(found.mtime().saturating_mul(1_000_000_000).saturating_add(found.mtime_nsec()))
 }
 
 fn other_data_set(request: &Request) -> Failure {
@@ -264,13 +269,17 @@ fn keep_earlier(request: &Request, staging: &Staging, new: &Plan) -> Result<bool
         staging.clear()?;
         return Ok(false);
     }
-    if !staging.plan_path().exists() {
+    if !files::is_there(&staging.plan_path())? {
         return Ok(false);
     }
-    let Ok(old) = staging.plan() else {
+    let old = match staging.plan() {
+        Ok(old) => old,
         // A damaged plan names no shard; what was packed by it can't be trusted.
-        staging.clear()?;
-        return Ok(false);
+        Err(failure) if failure.exit == Exit::BadData => {
+            staging.clear()?;
+            return Ok(false);
+        }
+        Err(failure) => return Err(failure),
     };
     let Some(difference) = difference(&old, new)? else { return Ok(true) };
     let progress = crate::finalize::progress(staging, old.foot());
@@ -349,12 +358,18 @@ fn changed_sample(old: &Plan, new: &Plan, shard: usize) -> Result<String, Failur
 
 /// A file that bears a shard's name already, and is not of this data set.
 fn check_in_the_way(request: &Request, foot: &PlanFoot, resumed: bool) -> Result<(), Failure> {
-    let in_the_way = foot.shards.iter().map(|s| request.out.join(&s.name)).find(|p| p.exists());
-    match in_the_way {
-        Some(path) if !resumed => Err(Failure::usage(format!(
-            "{} is there already and belongs to no data set of pack; choose another folder or --prefix",
-            path.display()
-        ))),
-        _ => Ok(()),
+    if resumed {
+        return Ok(());
     }
+    for shard in &foot.shards {
+        let path = request.out.join(&shard.name);
+        if files::is_there(&path)? {
+            return Err(Failure::usage(format!(
+                "{} is there already and belongs to no data set of pack; choose another folder or \
+                 --prefix",
+                path.display()
+            )));
+        }
+    }
+    Ok(())
 }

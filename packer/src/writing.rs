@@ -12,7 +12,7 @@ use std::thread::JoinHandle;
 use tarflume_formats::publish::{sync_folder, write_as, write_whole};
 use tarflume_formats::record::ShardRecord;
 use tarflume_formats::shard::{Durability, ShardWriter, WrittenShard};
-use tarflume_formats::{Manifest, name, tar};
+use tarflume_formats::{Manifest, files, name, tar};
 
 use self::keys::Keys;
 use crate::check::{CheckLevel, Content, Dimensions, Tray};
@@ -144,7 +144,7 @@ impl DatasetWriter {
             )));
         }
         let first = out.join(shard_name(&options.prefix, 0));
-        if first.exists() {
+        if files::is_there(&first)? {
             return Err(Failure::usage(format!(
                 "{} is there already and belongs to no data set; choose another folder or --prefix",
                 first.display()
@@ -230,7 +230,7 @@ impl DatasetWriter {
             std::thread::Builder::new()
                 .name("tarflume-publish".into())
                 .spawn(publish)
-                .map_err(|e| Failure::try_again(format!("cannot start a thread: {e}")))?,
+                .map_err(|e| Failure::no_thread(&e))?,
         );
         Ok(())
     }

@@ -11,7 +11,7 @@ use tarflume::{Error, ErrorKind};
 fn class(kind: ErrorKind) -> &'static str {
     match kind {
         ErrorKind::Usage => "UsageError",
-        ErrorKind::Io => "ReadError",
+        ErrorKind::Io | ErrorKind::Machine => "ReadError",
         ErrorKind::Truncated => "TruncatedError",
         ErrorKind::Damaged => "DamagedError",
         ErrorKind::WrongFormat => "FormatError",

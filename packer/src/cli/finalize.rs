@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use tarflume_formats::files;
+
 use super::source_args::ShowArgs;
 use super::summary;
 use crate::exit::Exit;
@@ -25,7 +27,7 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args) -> Outcome {
     let _ = interrupt::listen();
     let staging = Staging::of(&args.out);
-    if !staging.plan_path().exists()
+    if !files::is_there(&staging.plan_path())?
         && let Some(manifest) = published(&staging)?
     {
         summary::already_published(&args.out, &manifest, args.show);

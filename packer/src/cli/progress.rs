@@ -5,6 +5,7 @@
 
 use std::io::IsTerminal;
 use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread::Builder;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -51,11 +52,7 @@ impl Mode {
 }
 
 /// Shows a scan while `work` runs.
-pub(super) fn during_scan<T: Send>(
-    mode: Mode,
-    counter: &ScanCounter,
-    work: impl FnOnce() -> T + Send,
-) -> T {
+pub(super) fn during_scan<T>(mode: Mode, counter: &ScanCounter, work: impl FnOnce() -> T) -> T {
     let bar = bar(mode, "{spinner} scanning: {msg}", None);
     let start = Instant::now();
     with_ticks(mode, work, || {
@@ -79,11 +76,11 @@ pub(super) fn during_scan<T: Send>(
 }
 
 /// Shows a run while `work` runs.
-pub(super) fn during_run<T: Send>(
+pub(super) fn during_run<T>(
     mode: Mode,
     counter: &RunCounter,
     goal: Goal,
-    work: impl FnOnce() -> T + Send,
+    work: impl FnOnce() -> T,
 ) -> T {
     let bar = bar(mode, "{bar:30} {percent:>3}%  {msg}", Some(goal.bytes));
     let start = Instant::now();
@@ -101,22 +98,23 @@ pub(super) fn during_run<T: Send>(
     })
 }
 
-/// Runs `work` in a thread of its own and `tick` here, now and then, until it is done.
-fn with_ticks<T: Send>(mode: Mode, work: impl FnOnce() -> T + Send, mut tick: impl FnMut()) -> T {
+/// Runs `work` here and `tick` in a thread, now and then, until it is done. Without a thread nothing is shown.
+fn with_ticks<T>(mode: Mode, work: impl FnOnce() -> T, mut tick: impl FnMut() + Send) -> T {
     if matches!(mode, Mode::None | Mode::Auto) {
         return work();
     }
     let (done, ended) = channel::<()>();
     std::thread::scope(|scope| {
-        let worker = scope.spawn(move || {
-            let result = work();
-            drop(done);
-            result
-        });
-        while ended.recv_timeout(mode.interval()) == Err(RecvTimeoutError::Timeout) {
-            tick();
-        }
-        worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        let ticking = move || {
+            while ended.recv_timeout(mode.interval()) == Err(RecvTimeoutError::Timeout) {
+                tick();
+            }
+        };
+        // What is shown is no reason to fail.
+        let _ = Builder::new().name("tarflume-show".into()).spawn_scoped(scope, ticking);
+        let result = work();
+        drop(done);
+        result
     })
 }
 

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use tarflume_formats::files;
+
 use super::words::Format;
 use crate::exit::Exit;
 use crate::failure::Outcome;
@@ -22,7 +24,7 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args) -> Outcome {
     let staging = Staging::of(&args.out);
-    if !staging.plan_path().exists()
+    if !files::is_there(&staging.plan_path())?
         && let Some(manifest) = finalize::published(&staging)?
     {
         match args.format {

@@ -6,6 +6,7 @@ mod columns;
 mod endings;
 mod harness;
 mod lies;
+mod machine;
 mod orders;
 mod photos;
 mod pictures;
