@@ -15,11 +15,12 @@
 //!   `lies`: tars that were never what they say;
 //! - `entry_points`: where decoding of JPEGs can start, in sidecars;
 //! - `bench`: what is measured of a data set; `exclude`: samples that a list of keys leaves out;
+//! - `machine_trouble`: too few open files, no threads, pipes in the place of shards: the machine's trouble is no sample's fault;
 //! - `doctor`: what is told of a machine and its GPUs, which are played.
 //!
 //! Nothing here looks into the crates: what is asserted is what a user or another program sees. (One
 //! test of `exclude` is such a user of the reader.)
-#![allow(clippy::unwrap_used, clippy::print_stderr)]
+#![allow(clippy::unwrap_used, clippy::print_stderr, clippy::disallowed_methods)]
 
 mod at_once;
 mod bench;
@@ -27,13 +28,13 @@ mod build;
 mod doctor;
 mod entry_points;
 mod exclude;
-mod faults;
 mod foreign;
 mod hard_times;
 mod harness;
 mod inspect;
 mod kills;
 mod lies;
+mod machine_trouble;
 mod machines;
 mod names;
 mod problems;

@@ -12,6 +12,7 @@ mod taking;
 use std::time::Instant;
 
 use tarflume::Dataset;
+use tarflume_formats::files;
 
 use self::options::Options;
 use self::report::{Report, as_flags};
@@ -29,9 +30,9 @@ pub fn bench(options: &Options) -> Result<Report, Failure> {
 
 /// Opens the data set anew: what that takes belongs to the time of the first batch.
 fn open(options: &Options) -> Result<Dataset, Failure> {
-    Dataset::open(&options.path).map_err(|error| match options.path.exists() {
-        true => Failure::from(error),
-        false => Failure::from(error).with_exit(Exit::Usage),
+    Dataset::open(&options.path).map_err(|error| match files::is_there(&options.path) {
+        Ok(false) => Failure::from(error).with_exit(Exit::Usage),
+        _ => Failure::from(error),
     })
 }
 

@@ -50,7 +50,14 @@ Examples:
   pack doctor                                is this machine set up to feed its GPUs?
 
 Exit codes:
-  0 done   1 problems found   2 wrong usage   65 bad data   75 try again   130 interrupted";
+  0    done
+  1    problems found
+  2    wrong usage, or nothing of the kind there
+  65   bad data: trying again gives the same
+  73   the operating system refuses for good (read-only, no permission): mend what is named first
+  75   try again: the machine failed (disk full, I/O errors, too many open files, no threads), or others
+       are not done yet
+  130  interrupted";
 
 #[derive(Debug, Subcommand)]
 enum Command {

@@ -1,8 +1,9 @@
 //! Why a command could not do its work: one line (with its causes), and the exit code.
 
 use std::fmt;
+use std::io;
 
-use tarflume_formats::{Error, ErrorKind};
+use tarflume_formats::{Blame, Error, ErrorKind};
 
 use crate::exit::Exit;
 use crate::interrupt;
@@ -32,6 +33,14 @@ impl Failure {
         Failure { exit: Exit::TryAgain, text: text.into() }
     }
 
+    /// A thread could not be started.
+    pub fn no_thread(error: &dyn fmt::Display) -> Failure {
+        Failure::try_again(format!(
+            "cannot start a thread: {error}; ask for fewer with --jobs, or raise the limits of processes and \
+             memory (`ulimit -u`, `ulimit -v`, the container's pids.max)"
+        ))
+    }
+
     /// Somebody asked for the end.
     pub fn interrupted() -> Failure {
         Failure { exit: interrupt::exit(), text: "interrupted".into() }
@@ -45,22 +54,40 @@ impl Failure {
     }
 
     /// An operating-system error while `doing` something with `path`.
-    pub fn io(error: std::io::Error, doing: &str, path: impl AsRef<std::path::Path>) -> Failure {
+    pub fn io(error: io::Error, doing: &str, path: impl AsRef<std::path::Path>) -> Failure {
         Error::io(error, doing, path).into()
     }
 }
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Failure {
+        Failure::from(&error)
+    }
+}
+
+impl From<&Error> for Failure {
+    fn from(error: &Error) -> Failure {
+        let Some(source) = error.io_error() else {
+            let exit = match error.kind() {
+                ErrorKind::Io => Exit::Usage, // nothing was refused: there is no data set here
+                ErrorKind::Exists => Exit::Barred,
+                _ => Exit::BadData,
+            };
+            return Failure { exit, text: error.to_string() };
+        };
         let exit = match error.kind() {
-            ErrorKind::Io | ErrorKind::Exists => Exit::TryAgain,
+            ErrorKind::Io | ErrorKind::Exists => exit_of(source),
             _ => Exit::BadData,
         };
-        let text = match error.io_error() {
-            Some(source) => format!("{error}: {source}{}", advice(source)),
-            None => error.to_string(),
-        };
-        Failure { exit, text }
+        Failure { exit, text: format!("{error}: {source}{}", advice(source)) }
+    }
+}
+
+/// How a command ends that the operating system refused something.
+fn exit_of(error: &io::Error) -> Exit {
+    match Blame::of(error) {
+        Blame::Data | Blame::Lasting => Exit::Barred,
+        Blame::Signal | Blame::Passing | Blame::Machine => Exit::TryAgain,
     }
 }
 
@@ -71,27 +98,52 @@ impl From<tarflume::Error> for Failure {
             // Too large for the memory that was given, unless it is one sample that is.
             K::Limit if error.place().key.is_none() => Exit::Usage,
             K::Usage => Exit::Usage,
-            K::Io => Exit::TryAgain,
+            K::Io => Exit::Barred,
+            K::Machine => Exit::TryAgain,
             _ => Exit::BadData,
         };
-        let mut text = error.to_string();
+        let (mut exit, mut text) = (exit, error.to_string());
         let mut cause = std::error::Error::source(&error);
         while let Some(next) = cause {
             text = format!("{text}: {next}");
+            if let Some(refused) = next.downcast_ref::<io::Error>() {
+                text += advice(refused);
+                if matches!(error.kind(), K::Io | K::Machine) {
+                    exit = exit_of(refused);
+                }
+            }
             cause = next.source();
         }
         Failure { exit, text }
     }
 }
 
-/// What to do about it, where that is known.
-fn advice(error: &std::io::Error) -> &'static str {
-    use std::io::ErrorKind as K;
+/// What to do about it.
+fn advice(error: &io::Error) -> &'static str {
+    use io::ErrorKind as K;
     match error.kind() {
         K::StorageFull | K::QuotaExceeded => {
-            "; make room and run the same command again: what is finished is kept"
+            return "; make room and run the same command again: what is finished is kept";
         }
-        _ => "",
+        K::ReadOnlyFilesystem => return "; mount it for writing, or name another folder",
+        K::PermissionDenied => return "; change its permissions or owner, or run as another user",
+        K::AlreadyExists | K::NotADirectory => {
+            return "; a file stands where a folder should: name another folder, or move it away";
+        }
+        K::OutOfMemory => return "; give the process more memory, or fewer threads with --jobs",
+        _ => {}
+    }
+    if matches!(error.raw_os_error(), Some(EMFILE | ENFILE)) {
+        return "; raise the limit of open files (`ulimit -n`) and run the same command again";
+    }
+    match Blame::of(error) {
+        Blame::Passing => {
+            "; it was tried several times: see the system's log (`dmesg`) for the disk, network or server, \
+             then run the same command again"
+        }
+        Blame::Machine => "; this is the machine's trouble: run the same command again",
+        Blame::Lasting => "; it stays so until the machine is changed",
+        Blame::Signal | Blame::Data => "",
     }
 }
 
@@ -101,5 +153,49 @@ impl fmt::Display for Failure {
     }
 }
 
+/// `EMFILE`: this process has too many files open.
+const EMFILE: i32 = 24;
+/// `ENFILE`: the machine has.
+const ENFILE: i32 = 23;
+
 /// What every command gives back.
 pub type Outcome = Result<Exit, Failure>;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_exit_code_says_whether_the_same_command_may_succeed() {
+        for (code, exit, remedy) in [
+            (4, Exit::TryAgain, ""),
+            (5, Exit::TryAgain, "tried several times"),
+            (11, Exit::TryAgain, "again"),
+            (12, Exit::TryAgain, "more memory"),
+            (23, Exit::TryAgain, "ulimit -n"),
+            (24, Exit::TryAgain, "ulimit -n"),
+            (28, Exit::TryAgain, "make room"),
+            (110, Exit::TryAgain, "tried several times"),
+            (116, Exit::TryAgain, "tried several times"),
+            (122, Exit::TryAgain, "make room"),
+            (4000, Exit::TryAgain, "the machine's trouble"),
+            (2, Exit::Barred, ""),
+            (13, Exit::Barred, "permissions"),
+            (17, Exit::Barred, "name another folder"),
+            (20, Exit::Barred, "name another folder"),
+            (27, Exit::Barred, "until the machine is changed"),
+            (30, Exit::Barred, "for writing"),
+        ] {
+            let refused = || io::Error::from_raw_os_error(code);
+            let failure = Failure::io(refused(), "write", "a/b");
+            assert_eq!(failure.exit, exit, "{code}: {failure}");
+            assert!(failure.text.contains("a/b: cannot write: "), "{failure}");
+            assert!(failure.text.contains(remedy), "{failure}");
+            let read = Error::io(refused(), "write", "a/b");
+            let failure = Failure::from(tarflume::Error::from(read));
+            assert_eq!(failure.exit, exit, "{code}: {failure}");
+        }
+        let eof = Failure::io(io::ErrorKind::UnexpectedEof.into(), "read", "a.tar");
+        assert_eq!(eof.exit, Exit::BadData);
+    }
+}

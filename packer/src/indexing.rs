@@ -18,6 +18,7 @@ pub mod shard;
 use std::path::Path;
 
 use rayon::prelude::*;
+use tarflume_formats::files::{self, Kind};
 
 use crate::failure::Failure;
 
@@ -61,11 +62,15 @@ pub fn index(
 /// True for a folder, false for a file.
 ///
 /// # Errors
-/// There is nothing at `path`: wrong usage.
+/// There is nothing at `path`: wrong usage. Nobody could say.
 pub fn is_folder(path: &Path) -> Result<bool, Failure> {
-    let found = std::fs::metadata(path)
-        .map_err(|e| Failure::usage(format!("{}: cannot find it: {e}", path.display())))?;
-    Ok(found.is_dir())
+    match files::kind(path)? {
+        Some(kind) => Ok(kind == Kind::Folder),
+        None => Err(Failure::usage(format!(
+            "{}: cannot find it: there is no such file or folder",
+            path.display()
+        ))),
+    }
 }
 
 /// Applies `work` to each item with `jobs` threads; results stand in the order of the items.
@@ -83,7 +88,7 @@ pub fn in_parallel<T: Send, R: Send>(
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(jobs.min(items.len()))
         .build()
-        .map_err(|e| Failure::try_again(format!("cannot start {jobs} threads: {e}")))?;
+        .map_err(|e| Failure::no_thread(&e))?;
     // One item at a time: shards take long, and differ.
     Ok(pool.install(|| items.into_par_iter().with_max_len(1).map(work).collect()))
 }

@@ -4,7 +4,6 @@
 //! headers, so that foreign tars can be looked at, too. Nothing is written or printed here.
 
 use std::fs::File;
-use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use tarflume_formats::checksum::Crc;
@@ -13,7 +12,7 @@ use tarflume_formats::index::{Part, Sample};
 use tarflume_formats::manifest::{FILE_NAME, Manifest};
 use tarflume_formats::reading::Reading;
 use tarflume_formats::shard::index_path;
-use tarflume_formats::{Index, dataset, name};
+use tarflume_formats::{Index, dataset, files, name};
 
 use crate::failure::Failure;
 use crate::indexing::{Options, is_folder, making};
@@ -52,7 +51,7 @@ pub fn open(path: &Path) -> Result<Listing, Failure> {
     if !is_folder(path)? && path.file_name().is_none_or(|name| name != FILE_NAME) {
         return Ok(Listing { manifest: None, shards: vec![open_tar(path)?] });
     }
-    let folder = if path.is_dir() { path } else { tarflume_formats::publish::folder_of(path) };
+    let folder = if is_folder(path)? { path } else { tarflume_formats::publish::folder_of(path) };
     let manifest = dataset::read_manifest(&folder.join(FILE_NAME))?;
     let mut shards = Vec::with_capacity(manifest.shards.len());
     for entry in &manifest.shards {
@@ -64,9 +63,9 @@ pub fn open(path: &Path) -> Result<Listing, Failure> {
 
 fn open_tar(tar: &Path) -> Result<Shard, Failure> {
     let sidecar = index_path(tar);
-    if sidecar.exists() {
+    if files::is_there(&sidecar)? {
         let index = Index::open(&sidecar)?;
-        let found = std::fs::metadata(tar).map_err(|e| Failure::io(e, "open", tar))?;
+        let found = files::metadata(tar, "open")?;
         index.check_tar_length(found.len())?;
         return Ok(Shard { tar: tar.into(), index, has_sidecar: true });
     }
@@ -179,7 +178,8 @@ pub fn copy_bytes(
     while done < length {
         let piece = &mut buffer[..(length - done).min(PIECE) as usize];
         let at = offset + done;
-        file.read_exact_at(piece, at).map_err(|e| Error::io(e, "read", tar).with_byte(at))?;
+        files::read_exact_at(file, piece, at)
+            .map_err(|e| Error::io(e, "read", tar).with_byte(at))?;
         crc.update(piece);
         take(piece)?;
         done += piece.len() as u64;
@@ -196,7 +196,7 @@ pub fn read_part(
     take: impl FnMut(&[u8]) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let FoundPart { shard, key, part } = found;
-    let file = File::open(&shard.tar).map_err(|e| Failure::io(e, "open", &shard.tar))?;
+    let (file, _) = files::open(&shard.tar)?;
     let crc = copy_bytes(&shard.tar, &file, (part.offset, part.length), take)?;
     match part.checksum {
         Some(expected) if expected != crc => {

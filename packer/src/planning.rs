@@ -79,7 +79,7 @@ impl<'a> Dealt<'a> {
     /// Decides what is packed, and in which order.
     ///
     /// # Errors
-    /// See [`twins::keys`].
+    /// See [`twins::keys`] and [`twins::images`].
     pub fn new(
         scan: &'a Scan,
         roots: &[PathBuf],
@@ -88,7 +88,7 @@ impl<'a> Dealt<'a> {
     ) -> Result<Dealt<'a>> {
         let mut decided = twins::keys(scan, roots, &options.names, &options.listed)?;
         if shape.dedupe {
-            twins::images(scan, roots, &mut decided);
+            twins::images(scan, roots, &mut decided)?;
         }
         let mut dealt = Dealt {
             scan,

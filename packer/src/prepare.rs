@@ -3,12 +3,11 @@
 
 use std::path::{Path, PathBuf};
 
-use tarflume_formats::files::{self, patiently};
+use tarflume_formats::files::{self, Kind, patiently};
 use tarflume_formats::plan::{PlanFoot, PlannedSample};
 use tarflume_formats::publish::create_folders;
-use tarflume_formats::{Blame, Manifest, Plan, name};
+use tarflume_formats::{Manifest, Plan, name};
 
-use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::finalize::{published, write_problems};
 use crate::interrupt::Stop;
@@ -105,13 +104,10 @@ pub fn prepare(request: &Request, counter: &ScanCounter) -> Result<Prepared, Fai
     let staging = Staging::of(&request.out);
     check_folders(request)?;
     let pool = rayon::ThreadPoolBuilder::new().num_threads(request.jobs).build();
-    let pool = pool.map_err(|e| Failure::try_again(format!("cannot start threads: {e}")))?;
+    let pool = pool.map_err(|e| Failure::no_thread(&e))?;
     pool.install(|| {
         let Request { roots, scan: options, stop, .. } = request;
-        let scan = scan(roots, options, counter, stop).map_err(|(root, e)| {
-            let exit = if Blame::of(&e).is_machine() { Exit::TryAgain } else { Exit::Usage };
-            Failure::io(e, "read the source folder", root).with_exit(exit)
-        })?;
+        let scan = scan(roots, options, counter, stop)?;
         if stop.requested() {
             return Err(Failure::interrupted());
         }
@@ -120,6 +116,13 @@ pub fn prepare(request: &Request, counter: &ScanCounter) -> Result<Prepared, Fai
 }
 
 fn check_folders(request: &Request) -> Result<(), Failure> {
+    if matches!(files::kind(&request.out)?, Some(Kind::File | Kind::Other)) {
+        let text = format!(
+            "-o {}: this is a file; name a folder, which is created if it is not there",
+            request.out.display()
+        );
+        return Err(Failure::usage(text));
+    }
     let out = real(&request.out)?;
     for root in &request.roots {
         if !files::is_folder(root)? {
@@ -280,7 +283,7 @@ fn same_as_published(
 /// When the manifest was written, in nanoseconds since 1970.
 fn published_at(staging: &Staging) -> Result<i64, Failure> {
     use std::os::unix::fs::MetadataExt;
-    let found = files::metadata(&staging.manifest_path(), "look at")?;
+    let found = files::metadata(&staging.manifest_path(), "look at the manifest")?;
     Ok(found.mtime().saturating_mul(1_000_000_000).saturating_add(found.mtime_nsec()))
 }
 

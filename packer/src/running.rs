@@ -14,6 +14,7 @@ mod sample;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Mutex, PoisonError};
+use std::thread::{self, Builder};
 
 use tarflume_formats::plan::PlannedSample;
 use tarflume_formats::publish::write_as;
@@ -75,7 +76,8 @@ struct Finished {
 /// Packs the `shards` of the plan that are not finished yet.
 ///
 /// # Errors
-/// The first failure of the machine; shards finished before it stay finished. An interruption.
+/// The first failure of the machine, threads that can't be started among them; shards finished before it stay
+/// finished. An interruption.
 pub fn run(
     plan: &Plan,
     staging: &Staging,
@@ -95,13 +97,15 @@ pub fn run(
     let next = AtomicUsize::new(0);
     let (send, receive) = sync_channel::<Finished>(options.jobs);
     let receive = Mutex::new(receive);
-    std::thread::scope(|scope| {
+    thread::scope(|scope| {
+        let thread = |name: &str| Builder::new().name(format!("tarflume-{name}"));
         for _ in 0..options.jobs.min(4) {
-            scope.spawn(|| job.publish_all(&receive));
+            let publisher = thread("publish").spawn_scoped(scope, || job.publish_all(&receive));
+            publisher.map_or_else(|e| job.fail(Failure::no_thread(&e)), drop);
         }
         for _ in 0..options.jobs {
             let (send, job, next) = (send.clone(), &job, &next);
-            scope.spawn(move || {
+            let packer = thread("pack").spawn_scoped(scope, move || {
                 while let Some(&number) = shards.get(next.fetch_add(1, Ordering::Relaxed)) {
                     if job.stopped() {
                         break;
@@ -110,6 +114,10 @@ pub fn run(
                     packed.unwrap_or_else(|failure| job.fail(failure));
                 }
             });
+            packer.map_or_else(|e| job.fail(Failure::no_thread(&e)), drop);
+            if job.stopped() {
+                break; // a packer sends once more at most, and the channel has room for all of these
+            }
         }
         drop(send); // the publishers end when the last packer has
     });

@@ -14,18 +14,21 @@ pub mod options;
 pub mod rules;
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use rayon::prelude::*;
 use tarflume_formats::plan::PlannedExt;
+use tarflume_formats::{Blame, files};
 
 use self::exts::ExtTable;
-use self::group::{FolderName, Grouper};
+use self::group::{FolderName, Grouped, Grouper};
 use self::list::{Run, SampleList};
 use self::listing::{Entry, Kind, Listing};
 use self::options::{ScanOptions, ScanProblem};
 use self::rules::Verdict;
+use crate::exit::Exit;
+use crate::failure::Failure;
 use crate::interrupt::Stop;
 
 /// Names that one task takes at a time.
@@ -44,7 +47,8 @@ pub struct Scan {
     pub skipped: u64,
     /// Samples whose key is not their files' name.
     pub renamed: u64,
-    /// The latest modification time of a file, in nanoseconds since 1970.
+    /// When a file was changed last, in nanoseconds since 1970. A modification time that was set to the future
+    /// counts as the time at which it was set.
     pub newest: i64,
 }
 
@@ -62,21 +66,28 @@ impl ScanCounter {
 /// Scans `roots`, in the rayon pool in which it is called.
 ///
 /// # Errors
-/// A root that can't be read at all. What is wrong below a root is a problem, not an error.
+/// A root that can't be read at all: wrong usage. The machine failed, wherever that was: then nothing is
+/// known of the files that were not seen. What is wrong with the files themselves is a problem.
 pub fn scan(
     roots: &[PathBuf],
     options: &ScanOptions,
     counter: &ScanCounter,
     stop: &Stop,
-) -> Result<Scan, (PathBuf, io::Error)> {
+) -> Result<Scan, Failure> {
     let exts = ExtTable::default();
     let walk = Walk { grouper: Grouper { options, roots, exts: &exts }, counter, stop };
     let mut all = Found::default();
     for (number, root) in roots.iter().enumerate() {
         let nothing: std::sync::Arc<[u8]> = [].into();
         let folder = FolderName { root: number as u32, source: nothing.clone(), key: nothing };
-        let found = walk.folder(root.clone(), &folder, &[]).map_err(|e| (root.clone(), e))?;
-        all.append(found);
+        match walk.folder(root.clone(), &folder, &[]) {
+            Ok(found) => all.append(found),
+            Err(Unread::Machine(failure)) => return Err(failure),
+            Err(Unread::Data(error)) => {
+                let failure = Failure::io(error, "read the source folder", root);
+                return Err(failure.with_exit(Exit::Usage));
+            }
+        }
     }
     let mut samples = SampleList::default();
     all.runs.into_iter().for_each(|run| samples.push(run));
@@ -110,6 +121,30 @@ impl Found {
     }
 }
 
+/// Why a folder was not read.
+enum Unread {
+    /// It can't be, on any machine.
+    Data(io::Error),
+    /// The machine failed.
+    Machine(Failure),
+}
+
+impl Unread {
+    fn of(error: io::Error, path: &Path) -> Unread {
+        match Blame::of(&error) {
+            Blame::Data => Unread::Data(error),
+            _ => Unread::Machine(Failure::io(error, "read the folder", path)),
+        }
+    }
+}
+
+impl From<Grouped> for Found {
+    fn from(grouped: Grouped) -> Found {
+        let Grouped { runs, problems, skipped, renamed, newest } = grouped;
+        Found { runs, problems, skipped, renamed, newest }
+    }
+}
+
 struct Walk<'a> {
     grouper: Grouper<'a>,
     counter: &'a ScanCounter,
@@ -126,35 +161,31 @@ enum Task<'a> {
 }
 
 impl Walk<'_> {
-    fn folder(&self, path: PathBuf, name: &FolderName, above: &[FolderId]) -> io::Result<Found> {
+    fn folder(
+        &self,
+        path: PathBuf,
+        name: &FolderName,
+        above: &[FolderId],
+    ) -> Result<Found, Unread> {
         if self.stop.requested() {
             return Ok(Found::default());
         }
         let follow = self.grouper.options.follow_links;
-        let listing = Listing::read(&path, follow, |file| self.grouper.stem_of(file))?;
+        let read = || Listing::read(&path, follow, |file| self.grouper.stem_of(file));
+        let listing = files::patiently(read).map_err(|e| Unread::of(e, &path))?;
         self.counter.0.fetch_add(listing.entries.len() as u64, Ordering::Relaxed);
-        let here = self.id(&listing)?;
+        let here = self.id(&listing).map_err(|e| Unread::of(e, &path))?;
         if above.contains(&here) {
-            return Err(io::Error::other("a link leads back to a folder above it"));
+            let text = "a link leads back to a folder above it";
+            return Err(Unread::Data(io::Error::new(io::ErrorKind::InvalidInput, text)));
         }
         let above = [above, &[here]].concat();
         let tasks = tasks(&listing);
-        let found: Vec<Found> = tasks
-            .par_iter()
-            .map(|task| match task {
-                Task::Files(files) => {
-                    let grouped = self.grouper.group(name, &listing, files);
-                    Found {
-                        runs: grouped.runs,
-                        problems: grouped.problems,
-                        skipped: grouped.skipped,
-                        renamed: grouped.renamed,
-                        newest: grouped.newest,
-                    }
-                }
-                Task::Folder(entry) => self.below(&path, name, listing.name(entry), &above),
-            })
-            .collect();
+        let found = tasks.par_iter().map(|task| match task {
+            Task::Files(files) => self.grouper.group(name, &listing, files).map(Found::from),
+            Task::Folder(entry) => self.below(&path, name, listing.name(entry), &above),
+        });
+        let found = found.collect::<Result<Vec<Found>, Failure>>().map_err(Unread::Machine)?;
         let mut all = Found::default();
         found.into_iter().for_each(|f| all.append(f));
         Ok(all)
@@ -166,17 +197,17 @@ impl Walk<'_> {
             static NEXT: AtomicU64 = AtomicU64::new(0);
             return Ok((u64::MAX, NEXT.fetch_add(1, Ordering::Relaxed)));
         }
-        let stat = rustix::fs::fstat(&listing.folder)?;
+        let stat = files::patiently(|| Ok(rustix::fs::fstat(&listing.folder)?))?;
         Ok((stat.st_dev, stat.st_ino))
     }
 
     fn below(
         &self,
-        path: &std::path::Path,
+        path: &Path,
         parent: &FolderName,
         base: &[u8],
         above: &[FolderId],
-    ) -> Found {
+    ) -> Result<Found, Failure> {
         use std::os::unix::ffi::OsStrExt;
         let mut found = Found::default();
         let options = self.grouper.options;
@@ -187,12 +218,12 @@ impl Walk<'_> {
             Verdict::Skip => None,
             Verdict::Refuse(rule) => {
                 found.problems.push(self.grouper.refused_folder(parent, base, rule));
-                return found;
+                return Ok(found);
             }
         };
         let Some(key_base) = key_base else {
             found.skipped += 1;
-            return found;
+            return Ok(found);
         };
         let name = FolderName {
             root: parent.root,
@@ -200,11 +231,15 @@ impl Walk<'_> {
             key: [&parent.key, key_base.as_slice(), b"/"].concat().into(),
         };
         let path = path.join(std::ffi::OsStr::from_bytes(base));
-        self.folder(path, &name, above).unwrap_or_else(|error| {
-            let refusal = group::Refusal::unreadable(base, &error);
-            found.problems.push(self.grouper.problem(parent, None, &[], refusal));
-            found
-        })
+        match self.folder(path, &name, above) {
+            Ok(found) => Ok(found),
+            Err(Unread::Machine(failure)) => Err(failure),
+            Err(Unread::Data(error)) => {
+                let refusal = group::Refusal::unreadable(base, &error);
+                found.problems.push(self.grouper.problem(parent, None, &[], refusal));
+                Ok(found)
+            }
+        }
     }
 }
 

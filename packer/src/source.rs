@@ -4,6 +4,8 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use tarflume_formats::files::{self, Patient};
+
 /// A digest of a modification time, so that a plan keeps four bytes of it instead of twelve.
 ///
 /// The mixing is the finaliser of splitmix64 (Steele, Lea and Flood, 2014).
@@ -71,7 +73,7 @@ impl PlannedFile {
     pub fn fill(&mut self, piece: &mut [u8]) -> Result<(), ReadFault> {
         let mut filled = 0;
         while filled < piece.len() {
-            match self.file.read(&mut piece[filled..]) {
+            match Patient(&self.file).read(&mut piece[filled..]) {
                 Ok(0) => {
                     let found = self.read + filled as u64;
                     let text = format!(
@@ -81,7 +83,11 @@ impl PlannedFile {
                     return Err(ReadFault::Changed(text));
                 }
                 Ok(n) => filled += n,
-                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                // Regular files never say so: a pipe or device took the file's place.
+                Err(e) if e.kind() == io::ErrorKind::WouldBlock => {
+                    let text = "it is a pipe or device now, and was a file when it was planned";
+                    return Err(ReadFault::Changed(text.into()));
+                }
                 Err(e) => return Err(e.into()),
             }
         }
@@ -94,7 +100,7 @@ impl PlannedFile {
     /// # Errors
     /// The operating system's refusal; the file has another size or modification time.
     pub fn check(&self) -> Result<(), ReadFault> {
-        let now = rustix::fs::fstat(&self.file).map_err(io::Error::from)?;
+        let now = files::patiently(|| Ok(rustix::fs::fstat(&self.file)?))?;
         let size = now.st_size as u64; // regular files have no negative size
         if size != self.size {
             let text = format!("it has {size} bytes now, not the {} that were planned", self.size);

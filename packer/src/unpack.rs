@@ -11,9 +11,9 @@ use std::fs::{self, File};
 use std::path::Path;
 
 use tarflume_formats::error::{Error, ErrorKind};
-use tarflume_formats::name;
 use tarflume_formats::reading::{Reading, TarReader};
 use tarflume_formats::tar::{Member, MemberKind};
+use tarflume_formats::{files, name};
 
 use crate::failure::Failure;
 use crate::indexing::in_parallel;
@@ -87,7 +87,7 @@ fn one(shard: &Shard, out: &Path, on_bytes: &(dyn Fn(u64) + Sync)) -> Result<Unp
     let mut reader = TarReader::open(&shard.tar, Reading::Headers)?;
     let mut unpacking = Unpacking {
         shard,
-        data: File::open(&shard.tar).map_err(|e| Failure::io(e, "open", &shard.tar))?,
+        data: files::open(&shard.tar)?.0,
         tree: Tree::open(out)?,
         cursor: shard.index.has_checksums().then(|| Cursor::new(&shard.index)).transpose()?,
         done: Unpacked { unproved: u64::from(!shard.index.has_checksums()), ..Unpacked::default() },
@@ -100,7 +100,7 @@ fn one(shard: &Shard, out: &Path, on_bytes: &(dyn Fn(u64) + Sync)) -> Result<Unp
             }
             Ok(None) => break,
             Err(error) => {
-                unpacking.done.problems.push(kinds::in_tar(&error));
+                unpacking.done.problems.push(kinds::in_tar(&kinds::of_data(error)?));
                 break;
             }
         }

@@ -57,7 +57,8 @@ pub struct Report {
 /// Verifies data sets and single shards; `on_bytes` is told how many more bytes of tars are done.
 ///
 /// # Errors
-/// Verifying could not begin: no such path, nothing to verify, no threads. An interruption.
+/// Verifying could not begin: no such path, nothing to verify, no threads. The machine failed: nothing is
+/// said then of what was not read. An interruption.
 pub fn verify(
     paths: &[PathBuf],
     options: &Options,
@@ -88,7 +89,8 @@ fn verify_set(
         return Err(Failure::interrupted());
     }
     let mut shards = Vec::with_capacity(proved.len());
-    for Proved { path, bytes, without_checksums, index, problems } in proved.into_iter().flatten() {
+    for proved in proved.into_iter().flatten() {
+        let Proved { path, bytes, without_checksums, index, problems } = proved?;
         report.shards += 1;
         report.bytes += bytes;
         report.shards_without_checksums += u64::from(without_checksums);

@@ -230,7 +230,7 @@ impl DatasetWriter {
             std::thread::Builder::new()
                 .name("tarflume-publish".into())
                 .spawn(publish)
-                .map_err(|e| Failure::try_again(format!("cannot start a thread: {e}")))?,
+                .map_err(|e| Failure::no_thread(&e))?,
         );
         Ok(())
     }

@@ -15,7 +15,7 @@ const ENOENT: i32 = 2;
 fn class(kind: ErrorKind) -> &'static str {
     match kind {
         ErrorKind::Usage => "UsageError",
-        ErrorKind::Io => "ReadError",
+        ErrorKind::Io | ErrorKind::Machine => "ReadError",
         ErrorKind::Truncated => "TruncatedError",
         ErrorKind::Damaged => "DamagedError",
         ErrorKind::WrongFormat => "FormatError",

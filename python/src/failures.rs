@@ -39,7 +39,8 @@ impl Refused {
 
     /// Tars and manifests that were refused while `others` were indexed.
     pub(crate) fn failures(refused: &[(PathBuf, Failure)], others: usize) -> Refused {
-        let bad = refused.iter().any(|(_, failure)| failure.exit == Exit::BadData);
+        let any = |exit| refused.iter().any(|(_, failure)| failure.exit == exit);
+        let exit = [Exit::BadData, Exit::Barred].into_iter().find(|&exit| any(exit));
         let mut lines: Vec<String> =
             refused.iter().take(SHOWN).map(|(_, failure)| failure.text.clone()).collect();
         if refused.len() > SHOWN {
@@ -48,7 +49,7 @@ impl Refused {
         lines.push(format!("{others} other tars have their sidecars"));
         let problem = |(path, failure): &(PathBuf, Failure)| json!({"path": path.display().to_string(), "reason": failure.text});
         Refused {
-            exit: if bad { Exit::BadData } else { Exit::TryAgain },
+            exit: exit.unwrap_or(Exit::TryAgain),
             text: lines.join("\n"),
             problems: refused.iter().map(problem).collect(),
         }

@@ -33,7 +33,8 @@ pub fn write_sidecar(
         index_tar(&path, &options, &|_| {}).map_err(|failure| {
             let kind = match failure.exit {
                 Exit::Usage => ErrorKind::Usage,
-                Exit::TryAgain => ErrorKind::Io,
+                Exit::Barred => ErrorKind::Io,
+                Exit::TryAgain => ErrorKind::Machine,
                 _ => ErrorKind::Damaged,
             };
             Error::new(kind, failure.text)

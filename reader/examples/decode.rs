@@ -3,6 +3,7 @@
 //! `decode FOLDER [COLUMN THREADS COUNT]`: COUNT pictures as COLUMN; all columns, with 1 and 2
 //! threads, if none is named. Prints `KEY=VALUE`: pictures in a second, and in a second of processor
 //! time, which says more on a machine that others use too.
+#![allow(clippy::disallowed_methods, reason = "a measuring program")]
 #![allow(clippy::print_stdout, clippy::unwrap_used)] // a measuring program
 
 use std::path::Path;

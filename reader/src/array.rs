@@ -8,10 +8,10 @@ mod view;
 
 use std::fs::File;
 use std::ops::Range;
-use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use tarflume_formats::files;
 pub use tarflume_formats::map::Access;
 use tarflume_formats::map::Mapped;
 use tarflume_formats::npy::{self, Header};
@@ -191,10 +191,8 @@ impl ArrayDataset {
 }
 
 fn opened(path: &Path) -> Result<(File, u64)> {
-    use tarflume_formats::Error as Io;
-    let file = File::open(path).map_err(|e| Io::io(e, "open", path))?;
-    let length = file.metadata().map_err(|e| Io::io(e, "read", path))?.len();
-    Ok((file, length))
+    let (file, found) = files::open(path)?;
+    Ok((file, found.len()))
 }
 
 /// Reads the head of an npy file and nothing behind it: it needs no page of the map.
@@ -207,7 +205,7 @@ fn read_header(file: &File, length: u64, path: &Path) -> Result<Header> {
             return Ok(Header::parse(&head).map_err(|e| e.with_path(path))?);
         }
         head.resize(want, 0);
-        let read = file.read_exact_at(&mut head, 0);
+        let read = files::read_exact_at(file, &mut head, 0);
         read.map_err(|e| tarflume_formats::Error::io(e, "read", path))?;
     }
 }

@@ -5,8 +5,10 @@
 
 use std::error;
 use std::fmt;
+use std::io;
 use std::path::Path;
 
+use tarflume_formats::Blame;
 use tarflume_formats::error as formats;
 pub use tarflume_formats::place::Place;
 
@@ -16,8 +18,11 @@ pub use tarflume_formats::place::Place;
 pub enum ErrorKind {
     /// The loader was asked for something impossible; nothing was read yet.
     Usage,
-    /// The operating system refused a read.
+    /// The operating system refused a read, as it would on any machine: no such file, no permission.
     Io,
+    /// The machine failed (I/O error, stale handle, too many open files, no memory, no thread): nothing is
+    /// known of the data, so no policy for bad samples applies.
+    Machine,
     /// A file ends before the bytes it promised.
     Truncated,
     /// Stored bytes do not match their checksum, or lie.
@@ -64,10 +69,17 @@ impl Error {
         Error::new(ErrorKind::Usage, text)
     }
 
-    /// Adds what caused it.
+    /// Adds what caused it. An [`ErrorKind::Io`] whose cause is an [`io::Error`] of the machine, as
+    /// [`Blame`] says, becomes [`ErrorKind::Machine`].
     #[must_use]
     pub fn with_source(mut self, source: impl Into<Box<dyn error::Error + Send + Sync>>) -> Self {
-        self.0.source.get_or_insert_with(|| source.into());
+        let source = self.0.source.get_or_insert_with(|| source.into());
+        if self.0.kind == ErrorKind::Io
+            && let Some(cause) = source.downcast_ref::<io::Error>()
+            && Blame::of(cause).is_machine()
+        {
+            self.0.kind = ErrorKind::Machine;
+        }
         self
     }
 
@@ -104,6 +116,16 @@ impl Error {
         self
     }
 
+    /// True if it tells of the machine and not of the data. A refusal without its cause, as sources of
+    /// others may give it, counts as the machine's: nobody knows that the data is at fault.
+    pub fn is_machine(&self) -> bool {
+        match self.0.kind {
+            ErrorKind::Machine => true,
+            ErrorKind::Io => self.0.source.is_none(),
+            _ => false,
+        }
+    }
+
     /// What went wrong.
     pub fn kind(&self) -> ErrorKind {
         self.0.kind
@@ -129,12 +151,13 @@ impl From<formats::Error> for Error {
             F::Stale => ErrorKind::Stale,
             F::WrongFormat | F::Version | F::Unsupported | F::BadName => ErrorKind::WrongFormat,
             F::Limit => ErrorKind::Limit,
+            _ if error.blame().is_machine() => ErrorKind::Machine,
             _ => ErrorKind::Io,
         };
         let source = error.io_error().map(|e| {
             // An operating-system error can't be cloned; its code or its words can.
-            let copy = e.raw_os_error().map(std::io::Error::from_raw_os_error);
-            copy.unwrap_or_else(|| std::io::Error::new(e.kind(), e.to_string())).into()
+            let copy = e.raw_os_error().map(io::Error::from_raw_os_error);
+            copy.unwrap_or_else(|| io::Error::new(e.kind(), e.to_string())).into()
         });
         let (place, text) = (error.place().clone(), error.text().to_string());
         Error(Box::new(Inner { kind, place, text, source }))
@@ -185,7 +208,7 @@ mod tests {
 
     #[test]
     fn debug_is_one_line_for_people_with_its_causes() {
-        let cause = std::io::Error::from_raw_os_error(2);
+        let cause = io::Error::from_raw_os_error(2);
         let error = Error::new(ErrorKind::Io, "cannot open").with_path("a.tar").with_source(cause);
         let line = "a.tar: cannot open: No such file or directory (os error 2)";
         assert_eq!(format!("{error:?}"), line);
@@ -194,5 +217,29 @@ mod tests {
         let plain = Error::usage("a batch has at least one row");
         assert_eq!(format!("{plain:?}"), plain.to_string());
         assert!(format!("{plain:#?}").contains("kind: Usage"));
+    }
+
+    #[test]
+    fn refusals_are_the_datas_or_the_machines_as_the_table_says() {
+        for (code, kind) in [
+            (2, ErrorKind::Io),
+            (13, ErrorKind::Io),
+            (5, ErrorKind::Machine),
+            (12, ErrorKind::Machine),
+            (24, ErrorKind::Machine),
+            (116, ErrorKind::Machine),
+            (4000, ErrorKind::Machine),
+        ] {
+            let cause = || io::Error::from_raw_os_error(code);
+            let made = Error::new(ErrorKind::Io, "cannot read").with_source(cause());
+            let passed = Error::from(formats::Error::io(cause(), "read", "a.tar"));
+            for error in [made, passed] {
+                assert_eq!(error.kind(), kind, "{code}");
+                assert_eq!(error.is_machine(), kind == ErrorKind::Machine, "{code}");
+            }
+        }
+        assert!(Error::new(ErrorKind::Io, "a store's words").is_machine());
+        let decode = Error::new(ErrorKind::Decode, "no JPEG");
+        assert!(!decode.with_source(io::Error::from_raw_os_error(5)).is_machine());
     }
 }

@@ -131,10 +131,11 @@ impl Pool {
             let thread = std::thread::Builder::new().name(name).spawn(move || shared.run());
             let thread = thread.map_err(|e| {
                 let text = format!(
-                    "thread {} of {threads} can't be started; ask for fewer with .threads()",
+                    "thread {} of {threads} can't be started; ask for fewer with .threads(), or raise the limits \
+                     of processes and memory (`ulimit -u`, `ulimit -v`)",
                     running.len() + 1
                 );
-                Error::new(ErrorKind::Limit, text).with_source(e)
+                Error::new(ErrorKind::Machine, text).with_source(e)
             });
             running.push(thread?);
         }

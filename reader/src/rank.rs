@@ -67,11 +67,11 @@ pub fn find(
     }
     let mut found = Vec::new();
     for (rank_name, world_name) in PAIRS {
-        found.extend(pair(rank_name, world_name, env)?);
+        found.extend(pair((rank_name, world_name), remedy, env)?);
     }
     // Inside sbatch, without srun, SLURM_PROCID reads 0 for everybody.
     if env("SLURM_STEP_ID").is_some() && number("SLURM_NTASKS", env)?.is_some_and(|n| n > 1) {
-        found.extend(pair("SLURM_PROCID", "SLURM_NTASKS", env)?);
+        found.extend(pair(("SLURM_PROCID", "SLURM_NTASKS"), remedy, env)?);
     }
     found.extend(slurm_array(remedy, env)?);
     found.extend(kubernetes(of, remedy, env)?);
@@ -94,16 +94,6 @@ pub fn find(
     }
 }
 
-/// A variable of a pair that is there without the other: (there, missing).
-pub fn half(env: &dyn Fn(&str) -> Option<String>) -> Option<(&'static str, &'static str)> {
-    let there = |name| env(name).is_some_and(|text| !text.is_empty());
-    PAIRS.into_iter().find_map(|(rank, world)| match (there(rank), there(world)) {
-        (true, false) => Some((rank, world)),
-        (false, true) => Some((world, rank)),
-        _ => None,
-    })
-}
-
 fn checked(rank: u64, world: u64, source: String) -> Result<Rank, String> {
     if rank >= world {
         return Err(format!("{source}: rank {rank} of {world} does not exist; ranks begin with 0"));
@@ -123,13 +113,17 @@ fn number(name: &str, env: Env<'_>) -> Result<Option<u64>, String> {
     }
 }
 
-fn pair(rank_name: &str, world_name: &str, env: Env<'_>) -> Result<Option<Rank>, String> {
-    match (number(rank_name, env)?, number(world_name, env)?) {
+fn pair(names: (&str, &str), remedy: &Remedy, env: Env<'_>) -> Result<Option<Rank>, String> {
+    let (there, missing) = match (number(names.0, env)?, number(names.1, env)?) {
         (Some(rank), Some(world)) => {
-            checked(rank, world, format!("{rank_name}/{world_name}")).map(Some)
+            return checked(rank, world, format!("{}/{}", names.0, names.1)).map(Some);
         }
-        _ => Ok(None),
-    }
+        (None, None) => return Ok(None),
+        (Some(_), None) => names,
+        (None, Some(_)) => (names.1, names.0),
+    };
+    let both = remedy.both;
+    Err(format!("the environment has {there}, but not {missing}; set both or none, or say {both}"))
 }
 
 fn slurm_array(remedy: &Remedy, env: Env<'_>) -> Result<Option<Rank>, String> {
@@ -211,6 +205,13 @@ mod tests {
             ("SLURM_ARRAY_TASK_COUNT", "2"),
         ];
         assert!(with(&cut, None).is_err());
+        for (rank, world) in PAIRS {
+            for (there, missing) in [(rank, world), (world, rank)] {
+                let text = with(&[(there, "1")], None).unwrap_err();
+                let words = format!("has {there}, but not {missing}");
+                assert!(text.contains(&words) && text.contains("--rank R --of N"), "{text}");
+            }
+        }
         let none = |_: &str| None;
         assert!(find(Some(2), None, &COMMAND, &none).unwrap_err().contains("--of"));
         assert!(find(Some(2), Some(2), &COMMAND, &none).is_err());

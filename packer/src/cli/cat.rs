@@ -19,7 +19,7 @@ Examples:
 The key is found by binary search in each sidecar, so this takes milliseconds on any data set. The
 checksum is compared after the last byte: exit code 65 says that what was written is damaged.
 
-Exit codes: 0 done   2 no such part   65 damaged data   75 try again";
+Exit codes: 0 done   2 no such part   65 damaged data   73 refused for good   75 try again";
 
 /// Prints one part's bytes
 #[derive(Debug, clap::Args)]

@@ -29,7 +29,7 @@ a sample) is refused, gets no sidecar, and its folder no manifest; the other tar
 --entry-points reads every Huffman code of the JPEGs, takes about as long as decoding them, and makes
 sidecars anew that have none yet; a JPEG that is damaged is told, and gets none.
 
-Exit codes: 0 done   2 nothing to index   65 a tar was refused   75 try again";
+Exit codes: 0 done   2 nothing to index   65 a tar was refused   73 refused for good   75 try again";
 
 /// Damaged JPEGs of a shard that are told one by one.
 const SHOWN: usize = 20;

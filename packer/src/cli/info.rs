@@ -19,7 +19,7 @@ Examples:
 
 Only manifest and sidecars are read; whether the tars are whole is for `pack verify` to say.
 
-Exit codes: 0 done   2 nothing there   65 bad data   75 try again";
+Exit codes: 0 done   2 nothing there   65 bad data   73 refused for good   75 try again";
 
 /// Says what a data set or a shard holds
 #[derive(Debug, clap::Args)]

@@ -2,7 +2,6 @@
 //! threads, a bar for bytes.
 
 use std::io::{self, BufWriter, IsTerminal, StdoutLock};
-use std::time::Duration;
 
 use console::Term;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -98,7 +97,7 @@ impl Bar {
         if let Ok(style) = ProgressStyle::with_template("{spinner} {wide_msg}") {
             bar.set_style(style);
         }
-        bar.enable_steady_tick(Duration::from_millis(200));
+        bar.tick(); // it moves with the bytes: a thread for it may be one too many
         Bar(bar)
     }
 

@@ -5,6 +5,7 @@
 
 use std::io::IsTerminal;
 use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread::Builder;
 use std::time::{Duration, Instant};
 
 use console::Term;
@@ -52,11 +53,7 @@ impl Mode {
 }
 
 /// Shows a scan while `work` runs.
-pub(super) fn during_scan<T: Send>(
-    mode: Mode,
-    counter: &ScanCounter,
-    work: impl FnOnce() -> T + Send,
-) -> T {
+pub(super) fn during_scan<T>(mode: Mode, counter: &ScanCounter, work: impl FnOnce() -> T) -> T {
     let bar = Bar::new(mode);
     let start = Instant::now();
     with_ticks(mode, work, || {
@@ -77,12 +74,12 @@ pub(super) fn during_scan<T: Send>(
 }
 
 /// Shows a run while `work` runs; `doing` is what it does, `packing`.
-pub(super) fn during_run<T: Send>(
+pub(super) fn during_run<T>(
     mode: Mode,
     counter: &RunCounter,
     goal: Goal,
     doing: &str,
-    work: impl FnOnce() -> T + Send,
+    work: impl FnOnce() -> T,
 ) -> T {
     let bar = Bar::new(mode);
     let start = Instant::now();
@@ -101,29 +98,30 @@ pub(super) fn during_run<T: Send>(
     })
 }
 
-/// Runs `work` in a thread of its own and `tick` here, now and then, until it is done.
-fn with_ticks<T: Send>(mode: Mode, work: impl FnOnce() -> T + Send, mut tick: impl FnMut()) -> T {
+/// Runs `work` here and `tick` in a thread, now and then, until it is done. Without a thread nothing is shown.
+fn with_ticks<T>(mode: Mode, work: impl FnOnce() -> T, mut tick: impl FnMut() + Send) -> T {
     if matches!(mode, Mode::None | Mode::Auto) {
         return work();
     }
     let (done, ended) = channel::<()>();
     std::thread::scope(|scope| {
-        let worker = scope.spawn(move || {
-            let result = work();
-            drop(done);
-            result
-        });
-        while ended.recv_timeout(mode.interval()) == Err(RecvTimeoutError::Timeout) {
-            tick();
-        }
-        worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        let ticking = move || {
+            while ended.recv_timeout(mode.interval()) == Err(RecvTimeoutError::Timeout) {
+                tick();
+            }
+        };
+        // What is shown is no reason to fail.
+        let _ = Builder::new().name("tarflume-show".into()).spawn_scoped(scope, ticking);
+        let result = work();
+        drop(done);
+        result
     })
 }
 
 /// A line of a terminal that is written over again and again, and is gone at the end.
 struct Bar {
     bar: ProgressBar,
-    columns: Box<dyn Fn() -> u16>,
+    columns: Box<dyn Fn() -> u16 + Send + Sync>,
 }
 
 impl Bar {
@@ -136,7 +134,7 @@ impl Bar {
         }
     }
 
-    fn on(target: ProgressDrawTarget, columns: Box<dyn Fn() -> u16>) -> Bar {
+    fn on(target: ProgressDrawTarget, columns: Box<dyn Fn() -> u16 + Send + Sync>) -> Bar {
         let bar = ProgressBar::with_draw_target(None, target);
         // What is wider than the terminal is cut, never wrapped.
         let style = ProgressStyle::with_template("{wide_msg}");

@@ -59,7 +59,7 @@ Examples:
   pack run shards/ --shards 100..200           for array jobs
   pack run shards/ --of 16                     in a Kubernetes Indexed Job of 16 completions
 
-Exit codes: 0 done or skipped; 65 bad data, trying again is no use; 75 try again.";
+Exit codes: 0 done or skipped; 65 bad data, trying again is no use; 73 refused for good; 75 try again.";
 
 fn parse_range(text: &str) -> Result<(usize, usize), String> {
     let form = || format!("no range '{text}'; say --shards 0..100 for the first hundred");
@@ -89,7 +89,9 @@ pub(super) fn run(args: &Args) -> Outcome {
     let ran = packing::run_shown(&plan, &staging, &shards, &options, args.show);
     let ran = match ran {
         // Somebody else finished every shard and published while this attempt was at work.
-        Err(failure) if failure.exit == Exit::TryAgain && !staging.has_plan()? => {
+        Err(failure)
+            if matches!(failure.exit, Exit::TryAgain | Exit::Barred) && !staging.has_plan()? =>
+        {
             match finalize::published(&staging)? {
                 Some(manifest) if manifest.plan.as_deref() == Some(&foot.content) => {
                     summary::already_published(&args.out, &manifest, args.show);

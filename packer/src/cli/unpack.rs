@@ -18,7 +18,8 @@ Nothing is ever written outside the folder, and nothing in it is overwritten: na
 absolute names, links and devices are refused, each file is created new, and each is held against
 its checksum. What was refused is listed, the rest is unpacked, and the exit code is 1.
 
-Exit codes: 0 done   1 some members were not unpacked   2 wrong usage   65 bad data   75 try again";
+Exit codes: 0 done   1 some members were not unpacked   2 wrong usage   65 bad data
+            73 refused for good   75 try again";
 
 /// Unpacks shards into a folder, safely
 #[derive(Debug, clap::Args)]

@@ -28,7 +28,7 @@ Examples:
   pack verify --format json --require jpg,json shards/ | jq .counts
   pack verify some.tar                                 one tar; that it has no sidecar is told
 
-Exit codes: 0 whole   1 problems found   2 could not run";
+Exit codes: 0 whole   1 problems found   2 could not run   75 the machine failed: try again";
 
 /// Proves data sets and shards whole, or lists what is wrong with them
 #[derive(Debug, clap::Args)]
@@ -66,8 +66,11 @@ pub(super) fn run(args: &Args) -> Outcome {
     };
     let bar = Bar::new(args.quiet);
     // Whatever keeps it from running, CI must be able to tell it from problems.
-    let report = verify::verify(&args.paths, &options, &|bytes| bar.advance(bytes))
-        .map_err(|failure| failure.with_exit(Exit::Usage))?;
+    let report = verify::verify(&args.paths, &options, &|bytes| bar.advance(bytes));
+    let report = report.map_err(|failure| match failure.exit {
+        Exit::TryAgain => failure,
+        _ => failure.with_exit(Exit::Usage),
+    })?;
     bar.end();
     match args.format {
         Format::Text => out::printed(text(&report, args.quiet))?,

@@ -6,6 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use tarflume_formats::dataset::read_manifest;
+use tarflume_formats::files;
 use tarflume_formats::manifest::{FILE_NAME, Manifest, ShardEntry};
 use tarflume_formats::publish::write_whole;
 
@@ -88,7 +89,11 @@ pub fn publish_manifest(
         text: format!("{}: not written: {failure}", path.display()),
         ..failure
     })?;
-    let found = read_manifest(&path).ok();
+    let found = match read_manifest(&path) {
+        Ok(found) => Some(found),
+        Err(error) if error.blame().is_machine() => return Err(error.into()),
+        Err(_) => None, // there is none, or it is damaged
+    };
     if let Some(found) = found.clone().filter(|found| same(found, &manifest)) {
         return Ok(MadeManifest { path, manifest: found, kept: true });
     }
@@ -96,7 +101,7 @@ pub fn publish_manifest(
     let found = found.filter(|found| same_tars(found, &manifest));
     let added = options.entry_points && found.is_some();
     manifest.plan = found.and_then(|found| found.plan);
-    if path.exists() && !options.force && !added {
+    if !options.force && !added && files::is_there(&path)? {
         let text = format!(
             "{}: this manifest does not describe the tars that are here; replace it with --force",
             path.display()

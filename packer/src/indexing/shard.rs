@@ -8,7 +8,7 @@ use tarflume_formats::manifest::ShardEntry;
 use tarflume_formats::publish::write_whole;
 use tarflume_formats::reading::{Reading, TarReader};
 use tarflume_formats::shard::index_path;
-use tarflume_formats::{Index, name};
+use tarflume_formats::{Index, files, name};
 
 use super::making::read_tar;
 use super::options::Options;
@@ -56,11 +56,14 @@ pub fn index_tar(
     on_bytes: &(dyn Fn(u64) + Sync),
 ) -> Result<Made, Failure> {
     let sidecar = index_path(tar);
-    if !options.force && sidecar.exists() {
-        let kept = keep(tar, options).map_err(|e| {
-            let exit = Failure::from(e);
-            let text = format!("{exit}; if the tar is right, replace its sidecar with --force");
-            Failure { text, ..exit }
+    if !options.force && files::is_there(&sidecar)? {
+        let kept = keep(tar, options).map_err(|error| {
+            let failure = Failure::from(&error);
+            if error.blame().is_machine() {
+                return failure;
+            }
+            let text = format!("{failure}; if the tar is right, replace its sidecar with --force");
+            Failure { text, ..failure }
         })?;
         // It is this tar's, so nothing is lost where another with entry points takes its place.
         if !options.entry_points || kept.entry_points > 0 {
@@ -69,7 +72,12 @@ pub fn index_tar(
     }
     let read = read_tar(tar, options, on_bytes)?;
     let mut warnings = read.warnings;
-    if !options.entry_points && Index::open(&sidecar).is_ok_and(|old| old.has_entry_points()) {
+    let replaced = match Index::open(&sidecar) {
+        Ok(old) => Some(old),
+        Err(error) if error.blame().is_machine() => return Err(error.into()),
+        Err(_) => None, // there is none, or it is damaged
+    };
+    if !options.entry_points && replaced.is_some_and(|old| old.has_entry_points()) {
         let text =
             "the sidecar that is replaced had entry points; say --entry-points to have them again";
         warnings.push(text.into());

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 use rayon::prelude::*;
 use tarflume_formats::plan::PlannedExt;
-use tarflume_formats::{Result, name};
+use tarflume_formats::{Result, files, name};
 
 use crate::check::Content;
 use crate::collide::{self, Clash, Keys};
@@ -106,7 +106,10 @@ struct Sized {
 }
 
 /// Finds samples whose first image has the bytes of an earlier one's, and drops them.
-pub fn images(scan: &Scan, roots: &[PathBuf], decided: &mut Decided) {
+///
+/// # Errors
+/// The machine failed while images were read. One that can't be read is told when it is packed.
+pub fn images(scan: &Scan, roots: &[PathBuf], decided: &mut Decided) -> Result<()> {
     let mut images = Vec::new();
     scan.samples.visit(|spot, sample| {
         if let Some((part, _)) = first_image(sample, &scan.exts)
@@ -119,8 +122,8 @@ pub fn images(scan: &Scan, roots: &[PathBuf], decided: &mut Decided) {
     images.par_sort_unstable_by_key(|i| (i.size, i.spot));
     let groups: Vec<&[Sized]> =
         images.chunk_by(|a, b| a.size == b.size).filter(|group| group.len() > 1).collect();
-    let found: Vec<Vec<(Spot, Spot)>> =
-        groups.par_iter().map(|group| same_images(scan, roots, group)).collect();
+    let found = groups.par_iter().map(|group| same_images(scan, roots, group));
+    let found = found.collect::<Result<Vec<Vec<(Spot, Spot)>>>>()?;
     let mut found: Vec<(Spot, Spot)> = found.into_iter().flatten().collect();
     found.sort_unstable();
     let (mut first, mut later) = (FoundSample::default(), FoundSample::default());
@@ -132,23 +135,25 @@ pub fn images(scan: &Scan, roots: &[PathBuf], decided: &mut Decided) {
         decided.dropped.insert(later_spot);
         decided.problems.push(told(ProblemKind::Duplicate, &later, &scan.exts, roots, reason));
     }
+    Ok(())
 }
 
 /// Of images of one size: which one repeats which earlier one.
-fn same_images(scan: &Scan, roots: &[PathBuf], group: &[Sized]) -> Vec<(Spot, Spot)> {
-    let hashed: Vec<(Spot, Option<blake3::Hash>)> = group
-        .par_iter()
-        .map(|image| {
-            let mut sample = FoundSample::default();
-            scan.samples.read(image.spot, &mut sample);
-            let hash = first_image(&sample, &scan.exts).and_then(|(_, ext)| {
-                let path = part_path(&roots[sample.root as usize], &sample.source, ext.as_bytes());
-                let bytes = std::fs::read(path).ok()?; // told when it is packed
-                Some(blake3::hash(&bytes))
-            });
-            (image.spot, hash)
-        })
-        .collect();
+fn same_images(scan: &Scan, roots: &[PathBuf], group: &[Sized]) -> Result<Vec<(Spot, Spot)>> {
+    let hashed = group.par_iter().map(|image| {
+        let mut sample = FoundSample::default();
+        scan.samples.read(image.spot, &mut sample);
+        let Some((_, ext)) = first_image(&sample, &scan.exts) else {
+            return Ok((image.spot, None));
+        };
+        let path = part_path(&roots[sample.root as usize], &sample.source, ext.as_bytes());
+        match files::read_whole(&path, "read") {
+            Ok(bytes) => Ok((image.spot, Some(blake3::hash(&bytes)))),
+            Err(error) if error.blame().is_machine() => Err(error),
+            Err(_) => Ok((image.spot, None)),
+        }
+    });
+    let hashed = hashed.collect::<Result<Vec<(Spot, Option<blake3::Hash>)>>>()?;
     let mut seen: HashMap<blake3::Hash, Spot> = HashMap::new();
     let mut repeats = Vec::new();
     for (spot, hash) in hashed {
@@ -160,7 +165,7 @@ fn same_images(scan: &Scan, roots: &[PathBuf], group: &[Sized]) -> Vec<(Spot, Sp
             }
         }
     }
-    repeats
+    Ok(repeats)
 }
 
 /// The number of the sample's first image part, and its extension in the source.

@@ -9,6 +9,7 @@ use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 
 use rustix::fs::{CWD, Mode, OFlags, openat};
+use tarflume_formats::files;
 
 use crate::source::part_path;
 
@@ -43,7 +44,7 @@ impl<'a> Folders<'a> {
             self.open = None;
             let path = part_path(&self.roots[root as usize], folder, b"");
             let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-            let opened = openat(CWD, &path, flags, Mode::empty())?;
+            let opened = files::patiently(|| Ok(openat(CWD, &path, flags, Mode::empty())?))?;
             self.open = Some((root, folder.to_vec(), opened));
         }
         self.name.clear();
@@ -54,7 +55,9 @@ impl<'a> Folders<'a> {
         let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
         match &self.open {
             Some((.., folder)) => {
-                Ok(File::from(openat(folder, self.name.as_slice(), flags, Mode::empty())?))
+                let name = self.name.as_slice();
+                let open = || Ok(openat(folder, name, flags, Mode::empty())?);
+                files::patiently(open).map(File::from)
             }
             None => Err(io::ErrorKind::NotFound.into()), // it was opened above
         }

@@ -4,8 +4,8 @@
 
 use std::path::PathBuf;
 
-use tarflume_formats::name;
 use tarflume_formats::plan::{PlanFoot, PlannedExt, PlannedPart, PlannedSample};
+use tarflume_formats::{Blame, name};
 
 use super::folders::Folders;
 use super::options::Checks;
@@ -148,7 +148,7 @@ impl<'a> Parts<'a> {
         Refused::Problem(Box::new(problem))
     }
 
-    /// A file that changed or can't be read is a problem; a machine that can't read now is a failure.
+    /// A file that changed or can't be read is a problem; a machine that can't read it is a failure.
     pub(super) fn refused(
         &self,
         sample: &PlannedSample,
@@ -157,23 +157,58 @@ impl<'a> Parts<'a> {
     ) -> Refused {
         use std::io::ErrorKind as K;
         let told = |kind, reason: String| self.problem(sample, part, kind, None, reason);
-        let failed = |e, doing| Refused::Failure(Failure::io(e, doing, self.path(sample, part)));
         match fault {
             ReadFault::Changed(reason) => told(ProblemKind::Changed, reason),
+            ReadFault::Refused(e) if Blame::of(&e).is_machine() => {
+                Refused::Failure(Failure::io(e, "read", self.path(sample, part)))
+            }
             ReadFault::Refused(e) => match e.kind() {
                 K::NotFound | K::NotADirectory => {
                     told(ProblemKind::Changed, "it is gone since it was planned".into())
                 }
-                K::StaleNetworkFileHandle
-                | K::TimedOut
-                | K::NetworkDown
-                | K::HostUnreachable
-                | K::OutOfMemory => failed(e, "read"),
-                _ if matches!(e.raw_os_error(), Some(23 | 24)) => {
-                    failed(e, "open (too many open files)")
-                }
                 _ => told(ProblemKind::Unreadable, e.to_string()),
             },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use super::*;
+    use crate::exit::Exit;
+
+    #[test]
+    fn only_what_every_machine_would_say_of_a_file_is_a_problem() {
+        let foot: PlanFoot = serde_json::from_value(serde_json::json!({
+            "schema": 1, "tool": "", "content": "", "roots": ["/photos"], "options": {}, "samples": 1,
+            "exts": [{"source": "jpg", "shard": "jpg"}], "bytes": 5, "shards": [], "problems": [],
+        }))
+        .unwrap();
+        let roots = [PathBuf::from("/photos")];
+        let checks = Checks { level: CheckLevel::Structure, times: true };
+        let parts = Parts::new(&foot, &roots, &checks);
+        let part = PlannedPart { ext: 0, size: 5, stamp: 0 };
+        let sample =
+            PlannedSample { source: b"a/b".into(), key: b"a/b".into(), ..Default::default() };
+        for code in (1..=133).chain([4000]) {
+            let error = io::Error::from_raw_os_error(code);
+            let data = Blame::of(&error) == Blame::Data;
+            match parts.refused(&sample, &part, ReadFault::Refused(error)) {
+                Refused::Problem(problem) => {
+                    assert!(data, "{code}: {problem}");
+                    assert_eq!(problem.path, "/photos/a/b.jpg");
+                }
+                Refused::Failure(failure) => {
+                    assert!(!data, "{code}: {failure}");
+                    assert!(matches!(failure.exit, Exit::TryAgain | Exit::Barred), "{code}");
+                    assert!(
+                        failure.text.starts_with("/photos/a/b.jpg: cannot read: "),
+                        "{failure}"
+                    );
+                }
+            }
         }
     }
 }

@@ -35,7 +35,10 @@ pub fn listed(words: &[String]) -> Result<Listed, Failure> {
         if path.is_empty() {
             return Err(refused("say which file: --exclude @keys.txt".into()));
         }
-        let list = Exclude::file(path).map_err(|e| refused(Failure::from(e).text))?;
+        let list = Exclude::file(path).map_err(|e| match e.is_machine() {
+            true => Failure::from(e),
+            false => refused(Failure::from(e).text),
+        })?;
         lists.push(list);
     }
     Ok(Listed::new(lists.iter().flat_map(Exclude::listed)))

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use rustix::fs::{AtFlags, statat};
-use tarflume_formats::name;
+use rustix::fs::{AtFlags, Stat, statat};
+use tarflume_formats::{Blame, files, name};
 
 use super::exts::ExtTable;
 use super::list::{FoundPart, Run};
@@ -13,6 +13,7 @@ use super::options::{ScanOptions, ScanProblem};
 use super::rules::{Action, MAX_NAME, Rule, Verdict, shortened};
 
 use crate::check::{Content, sniffed};
+use crate::failure::Failure;
 use crate::problem::{Problem, ProblemKind};
 use crate::source::{part_path, shown_path, stamp};
 
@@ -32,7 +33,7 @@ pub(super) struct Grouped {
     pub(super) problems: Vec<ScanProblem>,
     pub(super) skipped: u64,
     pub(super) renamed: u64,
-    /// The latest modification time seen, in nanoseconds since 1970.
+    /// The latest change seen, as [`Scan::newest`](super::Scan::newest) has it.
     pub(super) newest: i64,
 }
 
@@ -55,7 +56,7 @@ type Grouping = (Option<Vec<u8>>, Vec<FoundPart>);
 
 /// What was asked about the files of one task.
 struct Asked {
-    /// The latest modification time, in nanoseconds since 1970.
+    /// The latest change, in nanoseconds since 1970.
     newest: i64,
     /// Extensions met here, so that the table that all threads share is asked once for each.
     exts: Vec<(Vec<u8>, Vec<u8>, u16)>,
@@ -82,6 +83,20 @@ pub(super) struct Refusal {
     reason: String,
 }
 
+/// Why files are no sample.
+enum Unfit {
+    /// They are at fault.
+    Refused(Refusal),
+    /// The machine failed while they were asked about.
+    Failed(Failure),
+}
+
+impl From<Refusal> for Unfit {
+    fn from(refusal: Refusal) -> Unfit {
+        Unfit::Refused(refusal)
+    }
+}
+
 impl Grouper<'_> {
     /// How much of a file's name is key: up to the dot before the extension.
     ///
@@ -98,12 +113,15 @@ impl Grouper<'_> {
     }
 
     /// Groups `entries`, none of which is a folder and whose first and last samples are whole.
+    ///
+    /// # Errors
+    /// The machine failed.
     pub(super) fn group(
         &self,
         folder: &FolderName,
         listing: &Listing,
         entries: &[Entry],
-    ) -> Grouped {
+    ) -> Result<Grouped, Failure> {
         let mut out = Grouped {
             runs: Vec::new(),
             problems: Vec::new(),
@@ -127,7 +145,8 @@ impl Grouper<'_> {
                         out.runs.push(std::mem::replace(&mut current, run()));
                     }
                 }
-                Err(refusal) => {
+                Err(Unfit::Failed(failure)) => return Err(failure),
+                Err(Unfit::Refused(refusal)) => {
                     let names: Vec<_> = files.iter().map(|f| listing.name(f)).collect();
                     out.problems.push(self.problem(folder, Some(stem), &names, refusal));
                 }
@@ -136,7 +155,7 @@ impl Grouper<'_> {
         current.shrink();
         out.newest = asked.newest;
         out.runs.push(current);
-        out
+        Ok(out)
     }
 
     /// Takes out of a sample's names what is excluded, and what is no regular file.
@@ -178,7 +197,7 @@ impl Grouper<'_> {
         stem: &[u8],
         files: &[&Entry],
         asked: &mut Asked,
-    ) -> Result<Option<Grouping>, Refusal> {
+    ) -> Result<Option<Grouping>, Unfit> {
         let first = listing.name(files[0]);
         let judged = self.options.names.judge(stem, true);
         if self.is_listed(folder, stem, &judged) {
@@ -186,18 +205,18 @@ impl Grouper<'_> {
         }
         if files.iter().any(|f| listing.name(f).len() <= stem.len() + 1) {
             let reason = "it has no extension, so no reader can tell what it is; --exclude it";
-            return Err(Refusal::new(ProblemKind::NoExtension, first, reason));
+            return Err(Refusal::new(ProblemKind::NoExtension, first, reason).into());
         }
         let mut key_stem = match judged {
             Verdict::Keep => None,
             Verdict::Becomes(new) => Some(new),
             Verdict::Skip => return Ok(None),
-            Verdict::Refuse(rule) => return Err(self.misread(rule, first)),
+            Verdict::Refuse(rule) => return Err(self.misread(rule, first).into()),
         };
         let mut parts = files
             .iter()
-            .map(|f| self.candidate(listing, listing.name(f), stem))
-            .collect::<Result<Vec<_>, _>>()?;
+            .map(|f| self.candidate((folder, listing), listing.name(f), stem))
+            .collect::<Result<Vec<_>, Unfit>>()?;
         parts.sort_by(|a, b| a.shard_ext.cmp(&b.shard_ext));
         self.check_parts(stem, &parts)?;
         let longest = parts.iter().map(|p| p.shard_ext.len()).max().unwrap_or(0);
@@ -205,13 +224,13 @@ impl Grouper<'_> {
         if key_length + 1 + longest > MAX_NAME {
             match self.options.names.action(Rule::Long) {
                 Action::Allow | Action::Skip => {}
-                Action::Refuse => return Err(self.misread(Rule::Long, first)),
+                Action::Refuse => return Err(self.misread(Rule::Long, first).into()),
                 Action::Replace => {
                     let old = key_stem.as_deref().unwrap_or(stem);
                     let key = [&folder.key, old].concat();
                     let room = MAX_NAME.saturating_sub(folder.key.len() + 1 + longest);
                     if room < 17 {
-                        return Err(self.misread(Rule::Long, first)); // its folders alone are too long
+                        return Err(self.misread(Rule::Long, first).into()); // its folders alone are too long
                     }
                     let short = shortened(&key, old, room);
                     if self.options.listed.has(&[&folder.key, short.as_slice()].concat()) {
@@ -221,7 +240,8 @@ impl Grouper<'_> {
                 }
             }
         }
-        let found = parts.iter().map(|p| self.ask(listing, p, asked)).collect::<Result<_, _>>()?;
+        let ask = |part| self.ask((folder, listing), part, asked);
+        let found = parts.iter().map(ask).collect::<Result<_, Unfit>>()?;
         Ok(Some((key_stem, found)))
     }
 
@@ -238,15 +258,15 @@ impl Grouper<'_> {
 
     fn candidate<'n>(
         &self,
-        listing: &Listing,
+        place: (&FolderName, &Listing),
         name: &'n [u8],
         stem: &[u8],
-    ) -> Result<Candidate<'n>, Refusal> {
+    ) -> Result<Candidate<'n>, Unfit> {
         let source_ext = &name[stem.len() + 1..];
         let mut shard_ext = self.options.exts.apply(source_ext);
         if self.options.by_content
             && Content::of(&shard_ext).is_image()
-            && let Some(ext) = listing.image_ext(name)
+            && let Some(ext) = self.image_ext(place, name)?
         {
             let last = shard_ext.iter().rposition(|&b| b == b'.').map_or(0, |dot| dot + 1);
             if !sniffed::same(&shard_ext[last..], ext) {
@@ -256,14 +276,26 @@ impl Grouper<'_> {
         }
         if std::str::from_utf8(source_ext).is_err() {
             let reason = "its extension is not UTF-8; rename it or --exclude it";
-            return Err(Refusal::new(ProblemKind::BadName, name, reason));
+            return Err(Refusal::new(ProblemKind::BadName, name, reason).into());
         }
         match self.options.names.judge_ext(&shard_ext) {
-            Verdict::Refuse(rule) => return Err(self.misread(rule, name)),
+            Verdict::Refuse(rule) => return Err(self.misread(rule, name).into()),
             Verdict::Becomes(new) => shard_ext = new,
             Verdict::Keep | Verdict::Skip => {}
         }
         Ok(Candidate { name, source_ext, shard_ext })
+    }
+
+    /// The extension of the image that a file is. A file that can't be read has none: packing refuses it.
+    fn image_ext(
+        &self,
+        (folder, listing): (&FolderName, &Listing),
+        name: &[u8],
+    ) -> Result<Option<&'static str>, Unfit> {
+        listing.image_ext(name).or_else(|error| match Blame::of(&error) {
+            Blame::Data => Ok(None),
+            _ => Err(Unfit::Failed(Failure::io(error, "read", self.path(folder, name)))),
+        })
     }
 
     fn check_parts(&self, stem: &[u8], parts: &[Candidate<'_>]) -> Result<(), Refusal> {
@@ -291,27 +323,33 @@ impl Grouper<'_> {
     /// Size and time of a file, and its extension's number.
     fn ask(
         &self,
-        listing: &Listing,
+        (folder, listing): (&FolderName, &Listing),
         part: &Candidate<'_>,
         asked: &mut Asked,
-    ) -> Result<FoundPart, Refusal> {
+    ) -> Result<FoundPart, Unfit> {
         let flags =
             if self.options.follow_links { AtFlags::empty() } else { AtFlags::SYMLINK_NOFOLLOW };
-        let stat = statat(&listing.folder, part.name, flags).map_err(|e| {
-            let reason = std::io::Error::from(e).to_string();
-            Refusal::new(ProblemKind::Unreadable, part.name, reason)
+        let stat = files::patiently(|| Ok(statat(&listing.folder, part.name, flags)?));
+        let stat = stat.map_err(|error| match Blame::of(&error) {
+            Blame::Data => {
+                Refusal::new(ProblemKind::Unreadable, part.name, error.to_string()).into()
+            }
+            _ => Unfit::Failed(Failure::io(error, "look at", self.path(folder, part.name))),
         })?;
         if stat.st_size <= 0 {
-            return Err(Refusal::new(ProblemKind::Empty, part.name, "the file is empty"));
+            return Err(Refusal::new(ProblemKind::Empty, part.name, "the file is empty").into());
         }
         let ext = asked.number(self.exts, part).ok_or_else(|| {
             let reason = "more than 65,536 different extensions";
             Refusal::new(ProblemKind::BadName, part.name, reason)
         })?;
-        let nanoseconds = stat.st_mtime.saturating_mul(1_000_000_000);
-        asked.newest = asked.newest.max(nanoseconds.saturating_add(stat.st_mtime_nsec as i64));
+        asked.newest = asked.newest.max(last_change(&stat));
         let stamp = stamp(stat.st_mtime, stat.st_mtime_nsec as i64);
         Ok(FoundPart { ext, size: stat.st_size as u64, stamp })
+    }
+
+    fn path(&self, folder: &FolderName, file: &[u8]) -> PathBuf {
+        part_path(&self.roots[folder.root as usize], &[&folder.source, file].concat(), b"")
     }
 
     fn misread(&self, rule: Rule, file: &[u8]) -> Refusal {
@@ -357,14 +395,24 @@ impl Grouper<'_> {
         files: &[&[u8]],
         refusal: Refusal,
     ) -> ScanProblem {
-        let root = &self.roots[folder.root as usize];
-        let path = |file: &[u8]| part_path(root, &[&folder.source, file].concat(), b"");
+        let path = |file: &[u8]| self.path(folder, file);
         let key = stem.map(|stem| name::shown(&[&folder.source, stem].concat()));
         let mut problem =
             Problem::new(refusal.kind, shown_path(&path(&refusal.file)), refusal.reason);
         problem.key = key;
         ScanProblem { problem, root: folder.root, files: files.iter().map(|f| path(f)).collect() }
     }
+}
+
+/// When a file's content can have changed last, in nanoseconds since 1970.
+///
+/// Its modification time; but anybody can set that, also to a time that is still to come. The system alone
+/// sets the time of the last change of the inode, and no content changes after it.
+fn last_change(stat: &Stat) -> i64 {
+    let nanoseconds =
+        |seconds: i64, rest: i64| seconds.saturating_mul(1_000_000_000).saturating_add(rest);
+    let modified = nanoseconds(stat.st_mtime, stat.st_mtime_nsec as i64);
+    modified.min(nanoseconds(stat.st_ctime, stat.st_ctime_nsec as i64))
 }
 
 impl Refusal {

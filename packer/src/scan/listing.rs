@@ -10,6 +10,7 @@ use std::path::Path;
 
 use rayon::slice::ParallelSliceMut;
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, RawDir, openat, statat};
+use tarflume_formats::{Blame, files};
 
 use crate::check::sniffed;
 
@@ -46,6 +47,9 @@ pub(super) struct Listing {
 
 impl Listing {
     /// Reads the names of the folder at `path`; `stem_of` tells how much of a file's name is key.
+    ///
+    /// # Errors
+    /// The operating system's refusal.
     pub(super) fn read(
         path: &Path,
         follow_links: bool,
@@ -63,7 +67,7 @@ impl Listing {
             if name == b"." || name == b".." {
                 continue;
             }
-            let kind = listing.kind_of(name, entry.file_type(), follow_links);
+            let kind = listing.kind_of(name, entry.file_type(), follow_links)?;
             let stem = if kind == Kind::Folder { name.len() } else { stem_of(name) };
             listing.entries.push(Entry {
                 start: listing.names.len(),
@@ -78,38 +82,46 @@ impl Listing {
         Ok(listing)
     }
 
-    /// The extension that the file of this name should have as the image that it is. None if it is none that is
-    /// known, or can't be read: that is told when it is packed.
-    pub(super) fn image_ext(&self, name: &[u8]) -> Option<&'static str> {
+    /// The extension that the file of this name should have as the image that it is; `None` if it is no known
+    /// image.
+    ///
+    /// # Errors
+    /// The file can't be opened or read.
+    pub(super) fn image_ext(&self, name: &[u8]) -> io::Result<Option<&'static str>> {
         let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
-        let file = openat(&self.folder, name, flags, Mode::empty()).ok()?;
         let mut first = [0; sniffed::ENOUGH];
-        let read = rustix::io::pread(&file, &mut first, 0).ok()?;
-        sniffed::ext(&first[..read])
+        let read = files::patiently(|| {
+            let file = openat(&self.folder, name, flags, Mode::empty())?;
+            Ok(rustix::io::pread(&file, &mut first, 0)?)
+        })?;
+        Ok(sniffed::ext(&first[..read]))
     }
 
     /// The file system may not say what a name is, and a link may be followed: then ask.
-    fn kind_of(&self, name: &[u8], told: FileType, follow_links: bool) -> Kind {
+    fn kind_of(&self, name: &[u8], told: FileType, follow_links: bool) -> io::Result<Kind> {
         let asked = match told {
-            FileType::Unknown => self.ask(name, AtFlags::SYMLINK_NOFOLLOW),
+            FileType::Unknown => self.ask(name, AtFlags::SYMLINK_NOFOLLOW)?,
             told => told,
         };
         let asked = match asked {
-            FileType::Symlink if follow_links => self.ask(name, AtFlags::empty()),
+            FileType::Symlink if follow_links => self.ask(name, AtFlags::empty())?,
             asked => asked,
         };
-        match asked {
+        Ok(match asked {
             FileType::RegularFile => Kind::File,
             FileType::Directory => Kind::Folder,
             FileType::Symlink => Kind::Link,
             _ => Kind::Other,
-        }
+        })
     }
 
-    fn ask(&self, name: &[u8], flags: AtFlags) -> FileType {
-        // A name that can't be asked about is read later, and its error told then.
-        statat(&self.folder, name, flags)
-            .map_or(FileType::RegularFile, |s| FileType::from_raw_mode(s.st_mode))
+    fn ask(&self, name: &[u8], flags: AtFlags) -> io::Result<FileType> {
+        match files::patiently(|| Ok(statat(&self.folder, name, flags)?)) {
+            Ok(found) => Ok(FileType::from_raw_mode(found.st_mode)),
+            Err(error) if Blame::of(&error).is_machine() => Err(error),
+            // A file at fault is asked about again as part of a sample, and its error told then.
+            Err(_) => Ok(FileType::RegularFile),
+        }
     }
 
     /// By key in byte order, a folder standing where the keys in it will; parts by name.

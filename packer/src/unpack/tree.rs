@@ -106,11 +106,12 @@ impl Tree {
     pub fn remove(&mut self, path: &[u8]) -> Result<(), Failure> {
         let (folder, base) = split(path);
         let root = self.path.clone();
-        if let Ok(at) = self.folder_at(folder) {
-            unlinkat(at, base, AtFlags::empty())
-                .map_err(|e| Failure::io(e.into(), "remove", root.join(name::shown(path))))?;
+        match self.folder_at(folder) {
+            Ok(at) => unlinkat(at, base, AtFlags::empty())
+                .map_err(|e| Failure::io(e.into(), "remove", root.join(name::shown(path)))),
+            Err(Stopped::Refused(_)) => Ok(()), // nothing was created there
+            Err(Stopped::Failed(failure)) => Err(failure),
         }
-        Ok(())
     }
 
     fn folder_at(&mut self, path: &[u8]) -> Result<&OwnedFd, Stopped> {

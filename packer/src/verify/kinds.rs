@@ -1,9 +1,17 @@
 //! Which kind of problem an error of the formats crate is: it depends on the file it was found in.
 
-use tarflume_formats::error::{Error, ErrorKind};
+use tarflume_formats::error::{Error, ErrorKind, Result};
 use tarflume_formats::name;
 
 use crate::problem::{Problem, ProblemKind};
+
+/// The error again, if it is about data. One of the machine is no finding: it ends the command.
+///
+/// # Errors
+/// The error of the machine.
+pub fn of_data(error: Error) -> Result<Error> {
+    if error.blame().is_machine() { Err(error) } else { Ok(error) }
+}
 
 /// What was found wrong in a tar.
 pub fn in_tar(error: &Error) -> Problem {

@@ -59,7 +59,7 @@ struct Pass<'a> {
 /// Reads the tar at `tar` once and holds it against `sidecar`, where there is one.
 ///
 /// # Errors
-/// The operating system's refusal to open the tar; a damaged sidecar.
+/// The operating system's refusal to open the tar; a damaged sidecar; the machine failed on the way.
 pub fn over(
     tar: &Path,
     sidecar: Option<&Index>,
@@ -83,11 +83,11 @@ pub fn over(
     let ended = match pass.walk() {
         Ok(ended) => ended,
         Err(error) => {
-            pass.report(&error);
+            pass.report(error)?;
             false
         }
     };
-    Ok(pass.finish(ended))
+    pass.finish(ended)
 }
 
 impl<'a> Pass<'a> {
@@ -109,7 +109,7 @@ impl<'a> Pass<'a> {
                         ErrorKind::BadHeader | ErrorKind::Unsupported | ErrorKind::Limit
                     );
                     if !broken || !self.step_over(&error)? {
-                        self.stop(error);
+                        self.stop(kinds::of_data(error)?);
                         return Ok(false);
                     }
                 }
@@ -291,7 +291,7 @@ impl<'a> Pass<'a> {
         self.problems.push(problem);
     }
 
-    fn finish(mut self, ended: bool) -> Passed {
+    fn finish(mut self, ended: bool) -> Result<Passed> {
         self.jpegs.settle().into_iter().for_each(|wrong| self.wrong(wrong));
         if self.decode {
             // What was found of JPEGs that waited for others was told late.
@@ -306,7 +306,7 @@ impl<'a> Pass<'a> {
                     let path = self.tar.display().to_string();
                     self.problems.push(Problem::new(ProblemKind::Gap, path, text).at(end));
                 }
-                Err(error) => self.report(&error),
+                Err(error) => self.report(error)?,
             }
         }
         let mut other_tar = false;
@@ -321,12 +321,19 @@ impl<'a> Pass<'a> {
             }
         }
         self.tell(u64::MAX);
-        let facts = self.reader.finish().map_err(|error| self.problems.push(kinds::in_tar(&error)));
-        Passed { problems: self.problems, facts: facts.ok(), rows: self.rows, ended, other_tar }
+        let facts = match self.reader.finish() {
+            Ok(facts) => Some(facts),
+            Err(error) => {
+                self.problems.push(kinds::in_tar(&kinds::of_data(error)?));
+                None
+            }
+        };
+        Ok(Passed { problems: self.problems, facts, rows: self.rows, ended, other_tar })
     }
 
-    fn report(&mut self, error: &Error) {
-        self.problems.push(kinds::in_tar(error));
+    fn report(&mut self, error: Error) -> Result<()> {
+        self.problems.push(kinds::in_tar(&kinds::of_data(error)?));
+        Ok(())
     }
 
     fn wrong(&mut self, wrong: Wrong) {

@@ -5,9 +5,11 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use tarflume_formats::dataset::read_manifest;
+use tarflume_formats::files;
 use tarflume_formats::manifest::{FILE_NAME, ShardEntry};
 
 use super::kinds;
+use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::indexing::{folder, is_folder};
 use crate::problem::{Problem, ProblemKind};
@@ -54,16 +56,24 @@ pub fn find(paths: &[PathBuf]) -> Result<Vec<Set>, Failure> {
 
 fn of_folder(path: &Path) -> Result<Set, Failure> {
     let manifest_path = path.join(FILE_NAME);
-    // Without shards a manifest alone can still be verified.
+    // Without shards, which is wrong usage, a manifest alone can still be verified.
     let there = match folder::tars(path) {
         Ok((tars, _)) => tars,
-        Err(_) if manifest_path.exists() => Vec::new(),
-        Err(failure) => return Err(failure),
+        Err(failure) => {
+            if failure.exit != Exit::Usage || !files::is_there(&manifest_path)? {
+                return Err(failure);
+            }
+            Vec::new()
+        }
     };
     let mut set = Set::default();
-    let manifest = read_manifest(&manifest_path)
-        .map_err(|error| set.problems.push(kinds::in_manifest(&error)))
-        .ok();
+    let manifest = match read_manifest(&manifest_path) {
+        Ok(manifest) => Some(manifest),
+        Err(error) => {
+            set.problems.push(kinds::in_manifest(&kinds::of_data(error)?));
+            None
+        }
+    };
     let has_manifest = manifest.is_some();
     let mut listed = HashSet::new();
     for entry in manifest.into_iter().flat_map(|m| m.shards) {

@@ -1,13 +1,12 @@
 //! One shard: its tar, its sidecar, and what the manifest says of them.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
-use tarflume_formats::Index;
 use tarflume_formats::error::{Error, ErrorKind, Result};
 use tarflume_formats::manifest::ShardEntry;
 use tarflume_formats::reading::{Reading, TarReader};
 use tarflume_formats::shard::index_path;
+use tarflume_formats::{Index, files};
 
 use super::kinds;
 use super::options::{Level, Options};
@@ -33,7 +32,10 @@ pub struct Proved {
 }
 
 /// Proves one shard.
-pub fn prove(target: Target, options: &Options, on_bytes: &(dyn Fn(u64) + Sync)) -> Proved {
+///
+/// # Errors
+/// The machine failed: nothing is known of the shard then.
+pub fn prove(target: Target, options: &Options, on_bytes: &(dyn Fn(u64) + Sync)) -> Result<Proved> {
     let Target { tar, entry } = target;
     let mut proved = Proved {
         path: tar.clone(),
@@ -42,14 +44,14 @@ pub fn prove(target: Target, options: &Options, on_bytes: &(dyn Fn(u64) + Sync))
         index: None,
         problems: Problems::default(),
     };
-    match fs::metadata(&tar) {
+    match files::metadata(&tar, "find the shard") {
         Ok(found) => proved.bytes = found.len(),
         Err(error) => {
-            proved.problems.push(missing_shard(&tar, error, entry.is_some()));
-            return proved;
+            proved.problems.push(missing_shard(&kinds::of_data(error)?, entry.is_some()));
+            return Ok(proved);
         }
     }
-    let sidecar = open_sidecar(&tar, &mut proved.problems);
+    let sidecar = open_sidecar(&tar, &mut proved.problems)?;
     proved.without_checksums = sidecar.as_ref().is_some_and(|index| !index.has_checksums());
     let outcome = match options.level {
         Level::Quick => quick(&tar, sidecar, entry.as_ref(), &mut proved),
@@ -58,22 +60,27 @@ pub fn prove(target: Target, options: &Options, on_bytes: &(dyn Fn(u64) + Sync))
         }
     };
     if let Err(error) = outcome {
-        proved.problems.push(kinds::in_tar(&error));
+        proved.problems.push(kinds::in_tar(&kinds::of_data(error)?));
     }
-    proved
+    Ok(proved)
 }
 
-fn missing_shard(tar: &Path, error: std::io::Error, listed: bool) -> Problem {
-    let problem = kinds::in_tar(&Error::io(error, "find the shard", tar));
+fn missing_shard(error: &Error, listed: bool) -> Problem {
+    let problem = kinds::in_tar(error);
     let kind = if listed { ProblemKind::MissingShard } else { problem.kind };
     Problem { kind, ..problem }
 }
 
 /// The sidecar, if it is whole.
-fn open_sidecar(tar: &Path, problems: &mut Problems) -> Option<Index> {
+fn open_sidecar(tar: &Path, problems: &mut Problems) -> Result<Option<Index>> {
     let path = index_path(tar);
-    let opened = Index::open(&path).and_then(|index| index.check().map(|()| index));
-    opened.map_err(|error| problems.push(kinds::in_index(&error.with_path(path)))).ok()
+    match Index::open(&path).and_then(|index| index.check().map(|()| index)) {
+        Ok(index) => Ok(Some(index)),
+        Err(error) => {
+            problems.push(kinds::in_index(&kinds::of_data(error)?.with_path(path)));
+            Ok(None)
+        }
+    }
 }
 
 fn quick(

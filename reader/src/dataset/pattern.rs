@@ -8,6 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use glob::{MatchOptions, glob_with};
+use tarflume_formats::files::{self, Kind};
 use tarflume_formats::manifest::FILE_NAME;
 use tarflume_formats::name;
 
@@ -73,7 +74,7 @@ impl Shards {
 
 /// One name: what exists is meant literally, all else is a pattern.
 fn named(path: &Path) -> Result<Vec<Listed>> {
-    match (kind(path)?, path.to_str()) {
+    match (files::kind(path)?, path.to_str()) {
         (Some(kind), _) => listed(path, kind),
         (None, Some(text)) if !text.is_empty() => {
             let mut found = Vec::new();
@@ -101,7 +102,7 @@ fn pattern(text: &str, whole: &str) -> Result<Vec<Listed>> {
     let (mut found, mut absent, mut first) = (Vec::new(), 0, None);
     for name in &names {
         let path = Path::new(name);
-        match kind(path)? {
+        match files::kind(path)? {
             Some(kind) => found.extend(listed(path, kind)?),
             None if name.contains(['*', '?', '[']) => found.extend(globbed(name, whole)?),
             None => {
@@ -113,26 +114,6 @@ fn pattern(text: &str, whole: &str) -> Result<Vec<Listed>> {
     match first {
         Some(first) => Err(missing(first, Path::new(whole), absent, names.len())),
         None => Ok(found),
-    }
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    File,
-    Folder,
-}
-
-fn kind(path: &Path) -> Result<Option<Kind>> {
-    use io::ErrorKind as E;
-    match fs::metadata(path) {
-        Ok(found) if found.is_dir() => Ok(Some(Kind::Folder)),
-        Ok(_) => Ok(Some(Kind::File)),
-        // A pattern may be too long for a name, or have a NUL.
-        Err(e) if matches!(e.kind(), E::NotFound | E::NotADirectory | E::InvalidFilename) => {
-            Ok(None)
-        }
-        Err(e) if e.kind() == E::InvalidInput => Ok(None),
-        Err(e) => Err(tarflume_formats::Error::io(e, "look at", path).into()),
     }
 }
 
@@ -159,20 +140,19 @@ fn listed(path: &Path, kind: Kind) -> Result<Vec<Listed>> {
 /// The manifest of a folder, or else its tars by name.
 fn folder(path: &Path) -> Result<Vec<Listed>> {
     let manifest = path.join(FILE_NAME);
-    if manifest.is_file() {
+    if files::is_there(&manifest)? {
         return Ok(vec![Listed::Manifest(manifest)]);
     }
     let failed = |e| Error::from(tarflume_formats::Error::io(e, "list", path));
     let mut tars = Vec::new();
     for entry in fs::read_dir(path).map_err(failed)? {
         let entry = entry.map_err(failed)?.path();
-        if is_shown_tar(&entry) {
+        if is_shown_tar(&entry)? {
             tars.push(entry);
         }
     }
     if tars.is_empty() {
-        let unfinished = path.join(".pack").is_dir();
-        let text = if unfinished {
+        let text = if files::is_folder(&path.join(".pack"))? {
             format!(
                 "no {FILE_NAME} here: its build is not finished; `pack status` says what is left"
             )
@@ -185,9 +165,9 @@ fn folder(path: &Path) -> Result<Vec<Listed>> {
     Ok(tars.into_iter().map(Listed::Tar).collect())
 }
 
-fn is_shown_tar(path: &Path) -> bool {
+fn is_shown_tar(path: &Path) -> Result<bool> {
     let name = path.file_name().unwrap_or_default().as_encoded_bytes();
-    name.ends_with(b".tar") && !name.starts_with(b".") && !path.is_dir()
+    Ok(name.ends_with(b".tar") && !name.starts_with(b".") && !files::is_folder(path)?)
 }
 
 /// Tars that a glob matches, sorted; manifests or folders if its end asks for them.
@@ -210,9 +190,10 @@ fn globbed(pattern: &str, whole: &str) -> Result<Vec<Listed>> {
             Error::from(tarflume_formats::Error::io(e.into(), "list", place))
         })?;
         let asked = if pattern.ends_with('/') {
-            path.is_dir()
+            files::is_folder(&path)?
         } else {
-            is_shown_tar(&path) || (pattern.ends_with(".json") && path.is_file())
+            is_shown_tar(&path)?
+                || (pattern.ends_with(".json") && files::kind(&path)? == Some(Kind::File))
         };
         if asked { found.push(path) } else { others += 1 }
     }
@@ -227,7 +208,7 @@ fn globbed(pattern: &str, whole: &str) -> Result<Vec<Listed>> {
     found.sort();
     let mut all = Vec::with_capacity(found.len());
     for path in found {
-        let kind = if path.is_dir() { Kind::Folder } else { Kind::File };
+        let kind = files::kind(&path)?.unwrap_or(Kind::File);
         all.extend(listed(&path, kind)?);
     }
     Ok(all)

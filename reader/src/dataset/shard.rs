@@ -5,12 +5,12 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use tarflume_formats::Index;
 use tarflume_formats::checksum::Digest;
 use tarflume_formats::dataset::open_index;
 use tarflume_formats::index::Found;
 use tarflume_formats::manifest::{ShardEntry, hex_digest};
 use tarflume_formats::shard::index_path;
+use tarflume_formats::{Index, files};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::source::Source;
@@ -235,10 +235,9 @@ impl Shard {
 }
 
 fn open_alone(tar: &Path) -> Result<Index> {
-    let found = std::fs::metadata(tar)
-        .map_err(|e| Error::from(tarflume_formats::Error::io(e, "find the shard", tar)))?;
+    let found = files::metadata(tar, "find the shard")?;
     let path = index_path(tar);
-    if !path.exists() {
+    if !files::is_there(&path)? {
         let text = "this tar has no sidecar, so its samples can't be counted or found; \
                     `pack index DIR` makes one, and a plain stream needs none";
         return Err(Error::usage(text).with_path(tar));

@@ -2,6 +2,8 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+use std::thread::Builder;
 
 use rustix::thread::{CpuSet, sched_setaffinity};
 
@@ -30,15 +32,21 @@ pub(super) fn on<T: Send>(processors: &[usize], what: impl FnOnce() -> T + Send)
     if processors.is_empty() {
         return what();
     }
+    let what = Mutex::new(Some(what));
+    let take = || what.lock().unwrap_or_else(PoisonError::into_inner).take();
     std::thread::scope(|scope| {
-        let thread = scope.spawn(|| {
+        let thread = Builder::new().spawn_scoped(scope, || {
             let mut set = CpuSet::new();
             let kept = processors.iter().filter(|&&cpu| cpu < CpuSet::MAX_CPU);
             kept.for_each(|&cpu| set.set(cpu));
             let _ = sched_setaffinity(None, &set);
-            what()
+            take().map(|what| what())
         });
-        thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        let done = match thread {
+            Ok(thread) => thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+            Err(_) => take().map(|what| what()), // no thread can be had: done here, on any processor
+        };
+        done.unwrap_or_else(|| unreachable!("it is taken once, above"))
     })
 }
 

@@ -63,7 +63,8 @@ impl Fetched {
     }
 
     /// Reads run `run` of `plan`. If that fails as a whole, its samples are read one by one, and those
-    /// that can't be are put into `bad`.
+    /// that can't be are put into `bad`. Where the machine fails it ends there: its error is the last that is put
+    /// into `bad` ([`Error::is_machine`]), and the samples from that one on are not here.
     ///
     /// # Panics
     /// The plan has no such run, or is of another data set.
@@ -73,13 +74,17 @@ impl Fetched {
             return;
         }
         let items = plan.runs()[run].items.clone();
-        for number in items {
+        for number in items.clone() {
             let item = &plan.items()[number];
-            if let Err(error) = self.read_item(dataset, plan, run, item) {
-                let error = named(error, dataset, plan, item);
-                bad.push(Bad { slot: item.slot, ordinal: item.ordinal, error });
-                self.lost.push(number);
+            let Err(error) = self.read_item(dataset, plan, run, item) else { continue };
+            let error = named(error, dataset, plan, item);
+            let machine = error.is_machine();
+            bad.push(Bad { slot: item.slot, ordinal: item.ordinal, error });
+            if machine {
+                self.lost.extend(number..items.end);
+                return;
             }
+            self.lost.push(number);
         }
     }
 
@@ -198,8 +203,8 @@ impl Fetched {
     /// Makes the buffer at least `bytes` long. What it holds is overwritten.
     fn make_room(&mut self, bytes: u64) -> Result<()> {
         let too_long = || {
-            let text = format!("a sample's {bytes} bytes do not fit into memory");
-            Error::new(ErrorKind::Limit, text)
+            let text = format!("there is no memory for the {bytes} bytes of a read");
+            Error::new(ErrorKind::Machine, text)
         };
         let bytes = usize::try_from(bytes).map_err(|_| too_long())?;
         if bytes > self.buffer.len() {

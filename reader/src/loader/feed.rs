@@ -140,7 +140,7 @@ impl IndexedFeed {
     fn measure(&self, job: &mut Job) -> Result<u64> {
         let with = &self.labour.with;
         let least = match with.policy.on_bad {
-            OnBad::Substitute => self.labour.middling(),
+            OnBad::Substitute => self.labour.middling()?,
             OnBad::Error | OnBad::Skip => &[],
         };
         let bytes = job.desk.measure(&with.recipe, least);

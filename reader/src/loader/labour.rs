@@ -270,6 +270,8 @@ impl IndexedLabour {
     fn bad(&self, job: &Job, bad: Bad, hand: &mut Hand) {
         let Bad { slot, ordinal, error } = bad;
         match self.with.policy.on_bad {
+            // Nothing is known of the sample: no policy helps here.
+            _ if error.is_machine() => job.fail(slot, error),
             OnBad::Error => job.fail(slot, error),
             OnBad::Skip => job.bad(slot, error, None),
             OnBad::Substitute => match self.substitute(job, slot, ordinal, hand) {

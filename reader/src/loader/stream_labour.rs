@@ -82,6 +82,7 @@ impl StreamLabour {
     /// Does with a bad sample what the policy says.
     pub(crate) fn bad(&self, job: &Job, row: usize, error: Error) {
         match self.on_bad {
+            _ if error.is_machine() => job.fail(row, error),
             OnBad::Skip => job.bad(row, error, None),
             // A substitute was refused when the loader was built.
             OnBad::Error | OnBad::Substitute => job.fail(row, error),

@@ -4,8 +4,8 @@
 
 use super::job::{Dealt, Job};
 use super::labour::{Hand, IndexedLabour, Materials, whole};
-use crate::error::Result;
-use crate::fetch::plan::{Draw, Item, Limits, Plan};
+use crate::error::{Error, Result};
+use crate::fetch::plan::{Bad, Draw, Item, Limits, Plan};
 use crate::order::mix::{Key, below};
 
 /// Substitutes that are tried before the sample is an error after all.
@@ -23,31 +23,42 @@ fn alone(entry_points: u64) -> Limits {
     Limits { entry_points, ..Limits::default() }
 }
 
+/// The first error of the machine among those of samples: a sample that is bad itself may be passed over.
+fn machine_of(bad: impl Iterator<Item = Bad>) -> Result<()> {
+    bad.map(|bad| bad.error).find(Error::is_machine).map_or(Ok(()), Err)
+}
+
 impl IndexedLabour {
     /// For each slab column the most bytes that a substitute may take there: what samples from all over
     /// the data set take on average. Every row of every batch has as much room, so that which sample
     /// stands in for another does not depend on the batch they are in.
-    pub(crate) fn middling(&self) -> &[u64] {
-        self.middling.get_or_init(|| {
-            let Materials { dataset, order, recipe, .. } = &self.with;
-            let (mut sums, mut found) = (vec![0u128; recipe.columns()], 0);
-            let mut plan = Plan::default();
-            for probe in 0..PROBES {
-                let place = u128::from(order.epoch_samples()) * u128::from(probe);
-                let place = (place / u128::from(PROBES)) as u64;
-                let Ok(Some(ordinal)) = order.ordinal(0, place) else { continue };
-                let draw = [Draw { slot: 0, ordinal }];
-                let planned = plan.fill(dataset, &draw, &recipe.wanted, alone(0));
-                let (Ok(()), Some(item)) = (planned, plan.items().first()) else { continue };
-                found += 1;
-                let key = plan.key(item).len();
-                for (column, sum) in sums.iter_mut().enumerate() {
-                    *sum += u128::from(self.room(&plan, item, column, key));
-                }
+    ///
+    /// # Errors
+    /// The machine failed while a sample was looked up.
+    pub(crate) fn middling(&self) -> Result<&[u64]> {
+        if let Some(known) = self.middling.get() {
+            return Ok(known);
+        }
+        let Materials { dataset, order, recipe, .. } = &self.with;
+        let (mut sums, mut found) = (vec![0u128; recipe.columns()], 0);
+        let mut plan = Plan::default();
+        for probe in 0..PROBES {
+            let place = u128::from(order.epoch_samples()) * u128::from(probe);
+            let place = (place / u128::from(PROBES)) as u64;
+            let Ok(Some(ordinal)) = order.ordinal(0, place) else { continue };
+            let draw = [Draw { slot: 0, ordinal }];
+            plan.fill(dataset, &draw, &recipe.wanted, alone(0))?;
+            machine_of(plan.take_bad())?;
+            let Some(item) = plan.items().first() else { continue };
+            found += 1;
+            let key = plan.key(item).len();
+            for (column, sum) in sums.iter_mut().enumerate() {
+                *sum += u128::from(self.room(&plan, item, column, key));
             }
-            let each = |sum| u64::try_from(sum / found.max(1)).unwrap_or(u64::MAX);
-            sums.into_iter().map(|sum| each(sum).saturating_add(MARGIN)).collect()
-        })
+        }
+        let each = |sum| u64::try_from(sum / found.max(1)).unwrap_or(u64::MAX);
+        let each = sums.into_iter().map(|sum| each(sum).saturating_add(MARGIN)).collect();
+        Ok(self.middling.get_or_init(|| each))
     }
 
     /// Bytes that a planned sample may take in a slab column; 0 in a fixed one.
@@ -66,7 +77,7 @@ impl IndexedLabour {
     /// and the data alone.
     ///
     /// # Errors
-    /// What has nothing to do with the samples: the memory bound, a shard that was cut.
+    /// What has nothing to do with the samples: the memory bound, a shard that was cut, the machine.
     pub(super) fn substitute(
         &self,
         job: &Job,
@@ -83,6 +94,7 @@ impl IndexedLabour {
             let mut spare = std::mem::take(&mut hand.spare);
             let draw = [Draw { slot, ordinal }];
             let planned = spare.fill(dataset, &draw, &recipe.wanted, alone(SPARE_POINTS));
+            let planned = planned.and_then(|()| machine_of(spare.take_bad()));
             let written = planned.and_then(|()| self.instead(job, (&spare, slot, pass), hand));
             hand.spare = spare;
             if written? {
@@ -101,20 +113,22 @@ impl IndexedLabour {
     ) -> Result<bool> {
         let Some(item) = spare.items().first() else { return Ok(false) };
         let key = spare.key(item).len();
-        let middling = self.middling().iter().enumerate();
+        let middling = self.middling()?.iter().enumerate();
         let mut rooms = middling.map(|(n, &most)| (self.room(spare, item, n, key), most));
         if rooms.any(|(room, most)| room > most) {
             return Ok(false);
         }
         let Hand { fetched, scratch, .. } = hand;
         let fetched = &mut fetched[0];
-        let granted = self.fetch((spare, 0), fetched, &mut Vec::new())?;
+        let mut bad = Vec::new();
+        let granted = self.fetch((spare, 0), fetched, &mut bad)?;
+        machine_of(bad.drain(..))?;
         let to = (job, slot, pass);
         let written = fetched.has(0).then(|| self.write((spare, item), to, fetched, scratch));
         let refused = scratch.take_refusal();
         whole(fetched, granted.is_some())?;
         match written {
-            Some(Err(error)) if refused => Err(error),
+            Some(Err(error)) if refused || error.is_machine() => Err(error),
             written => Ok(matches!(written, Some(Ok(())))),
         }
     }

@@ -55,13 +55,7 @@ impl Split {
     fn from_variables(env: &dyn Fn(&str) -> Option<String>) -> Result<Split> {
         match rank::find(None, None, &rank::LIBRARY, env).map_err(Error::usage)? {
             Some(Rank { rank, world, .. }) => Split::new(rank, world),
-            None => match rank::half(env) {
-                Some((there, missing)) => Err(Error::usage(format!(
-                    "the environment has {there}, but not {missing}; set both or none, or say {}",
-                    rank::LIBRARY.both
-                ))),
-                None => Ok(Split::alone()),
-            },
+            None => Ok(Split::alone()),
         }
     }
 

@@ -5,14 +5,14 @@
 use std::fs::File;
 use std::io;
 use std::num::NonZeroU64;
-use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{Advice, fadvise};
+use tarflume_formats::files;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::source::Source;
-use crate::source::identity::{Identity, refused};
+use crate::source::identity::{Identity, named_folder, refused};
 
 /// An open file.
 #[derive(Debug)]
@@ -26,10 +26,10 @@ impl FileSource {
     /// Opens the file at `path`.
     ///
     /// # Errors
-    /// The operating system's refusal; a folder.
+    /// The operating system's refusal; a folder, a pipe, a device.
     pub fn open(path: &Path) -> Result<FileSource> {
-        let file = File::open(path).map_err(|e| refused(e, "open the shard", path))?;
-        let identity = Identity::of(&file, path)?;
+        let (file, found) = files::open(path).map_err(|e| named_folder(e, path))?;
+        let identity = Identity::from(&found);
         Ok(FileSource { file, path: path.to_path_buf(), identity })
     }
 
@@ -50,7 +50,7 @@ impl Source for FileSource {
     }
 
     fn read_at(&self, at: u64, into: &mut [u8]) -> Result<()> {
-        self.file.read_exact_at(into, at).map_err(|e| {
+        files::read_exact_at(&self.file, into, at).map_err(|e| {
             if e.kind() != io::ErrorKind::UnexpectedEof {
                 return refused(e, "read", &self.path).with_byte(at);
             }

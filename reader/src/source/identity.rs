@@ -2,10 +2,12 @@
 //!
 //! Compares, and finds the sentence; it opens nothing.
 
-use std::fs::{File, Metadata};
+use std::fs::{self, File, Metadata};
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+
+use tarflume_formats::files;
 
 use crate::error::{Error, ErrorKind, Result};
 
@@ -23,14 +25,10 @@ impl Identity {
     /// Of an open file; `path` is for messages.
     ///
     /// # Errors
-    /// The operating system's refusal; a folder.
+    /// The operating system's refusal.
     pub fn of(file: &File, path: &Path) -> Result<Identity> {
-        let found = file.metadata().map_err(|e| refused(e, "look at", path))?;
-        if found.is_dir() {
-            let text = "this is a folder and no shard; name the folder as the data set itself";
-            return Err(Error::usage(text).with_path(path));
-        }
-        Ok(Identity::from(&found))
+        let found = files::patiently(|| file.metadata());
+        Ok(Identity::from(&found.map_err(|e| refused(e, "look at", path))?))
     }
 
     /// Of what bears the name `path` now.
@@ -38,7 +36,7 @@ impl Identity {
     /// # Errors
     /// As [`Identity::of`]; there is nothing.
     pub fn at(path: &Path) -> Result<Identity> {
-        match std::fs::metadata(path) {
+        match files::patiently(|| fs::metadata(path)) {
             Ok(found) => Ok(Identity::from(&found)),
             Err(e) if e.kind() == io::ErrorKind::NotFound => {
                 let text = "the file was removed while it was in use";
@@ -90,6 +88,15 @@ impl From<&Metadata> for Identity {
             modified: (found.mtime(), found.mtime_nsec()),
         }
     }
+}
+
+/// The error of opening a shard, with the remedy where it is a folder.
+pub(crate) fn named_folder(error: tarflume_formats::Error, path: &Path) -> Error {
+    if error.io_error().is_some_and(|e| e.kind() == io::ErrorKind::IsADirectory) {
+        let text = "this is a folder and no shard; name the folder as the data set itself";
+        return Error::usage(text).with_path(path);
+    }
+    error.into()
 }
 
 /// The operating system's refusal to do something with `path`, as this crate's error.

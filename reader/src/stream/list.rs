@@ -9,6 +9,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use tarflume_formats::files::{self, Kind};
+
 use super::raw::Origin;
 use crate::error::{Error, ErrorKind, Result};
 
@@ -98,7 +100,7 @@ pub(super) fn shards(patterns: &[&str]) -> Result<Vec<Shard>> {
             found.push(Shard::stdin()?);
             continue;
         }
-        let names = if Path::new(pattern).exists() {
+        let names = if files::is_there(Path::new(pattern))? {
             vec![(*pattern).to_string()]
         } else {
             braces(pattern)?
@@ -117,11 +119,10 @@ pub(super) fn shards(patterns: &[&str]) -> Result<Vec<Shard>> {
 /// The shards of a folder or glob; a name that is neither stands for itself.
 fn paths(name: &str) -> Result<Vec<PathBuf>> {
     let path = Path::new(name);
-    if path.is_dir() {
-        return folder(path);
-    }
-    if path.exists() || !name.contains(['*', '?', '[']) {
-        return Ok(vec![path.to_path_buf()]);
+    match files::kind(path)? {
+        Some(Kind::Folder) => return folder(path),
+        None if name.contains(['*', '?', '[']) => {}
+        _ => return Ok(vec![path.to_path_buf()]),
     }
     let unclear = |e: glob::PatternError| {
         Error::usage(format!("the pattern {name} is not one: {}", e.msg)).with_source(e)

@@ -14,6 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Advice, OFlags, fadvise};
+use tarflume_formats::files::{self, Patient};
 
 use crate::error::{Error, ErrorKind};
 
@@ -34,7 +35,8 @@ impl Origin {
     /// Opens `path`. A named pipe is opened without waiting for its writer; the reads wait.
     pub(super) fn open(path: &Path) -> io::Result<Origin> {
         let nonblocking = OFlags::NONBLOCK.bits().cast_signed();
-        Origin::of(OpenOptions::new().read(true).custom_flags(nonblocking).open(path)?)
+        let open = || OpenOptions::new().read(true).custom_flags(nonblocking).open(path);
+        Origin::of(files::patiently(open)?)
     }
 
     /// What was opened elsewhere.
@@ -43,7 +45,7 @@ impl Origin {
     }
 
     fn of(file: File) -> io::Result<Origin> {
-        let kind = file.metadata()?.file_type();
+        let kind = files::patiently(|| file.metadata())?.file_type();
         if kind.is_dir() {
             return Err(io::Error::from(io::ErrorKind::IsADirectory));
         }
@@ -91,7 +93,7 @@ impl Raw {
                 return Err(Error::new(ErrorKind::Io, "the stream was dropped"));
             }
             let read = match &mut self.origin {
-                Origin::File(file) => file.read(into),
+                Origin::File(file) => Patient(file).read(into),
                 Origin::Waiting(file) => match is_ready(file) {
                     Ok(true) => file.read(into),
                     Ok(false) => continue,

@@ -8,6 +8,7 @@ mod endings;
 mod harness;
 mod large;
 mod lies;
+mod machine;
 mod orders;
 mod photos;
 mod pictures;

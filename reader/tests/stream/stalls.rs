@@ -81,7 +81,7 @@ fn odd(act: impl FnMut(&mut [u8]) -> io::Result<usize> + Send + 'static) -> Stre
 fn a_read_that_panics_fails_or_lies_is_an_error_with_its_byte() {
     let cases = [
         (odd(|_| panic!("of\nmine")), ErrorKind::Panicked, "the Read panicked: of mine"),
-        (odd(|_| Err(io::Error::other("gone"))), ErrorKind::Io, "cannot read"),
+        (odd(|_| Err(io::Error::other("gone"))), ErrorKind::Machine, "cannot read"),
         (odd(|into| Ok(into.len() + 1)), ErrorKind::Io, "the Read says that it put"),
         (odd(|_| Err(io::ErrorKind::WouldBlock.into())), ErrorKind::Usage, "does not wait"),
         (odd(|_| Ok(0)), ErrorKind::Truncated, "ends inside this member"),
