@@ -3,10 +3,11 @@
 //! - `harness`: the language that the sentences are said in: a place with folders, `pack` run in it,
 //!   what it said, what stands there afterwards; a naive reader of ustar that knows nothing of ours;
 //! - `build`: what `pack build` makes of a folder, option by option;
-//! - `names`: names that some reader would misread; `terminal`: what is printed, frozen;
+//! - `names`: names that some reader would misread; `numbers`: numbers in headers that some reader reads
+//!   as others; `terminal`: what is printed, frozen;
 //! - `kills`: builds killed at random instants; `restart`: builds interrupted, begun again, or asked
 //!   for something else; `machines`: `plan`, `run`, `status`, `finalize` on several machines;
-//! - `problems`: each thing that can be wrong in a folder has its kind, under each policy;
+//! - `hostile`: names that would steer a terminal; `problems`: each thing that can be wrong in a folder has its kind, under each policy;
 //! - `foreign`: GNU tar, bsdtar, Python's tarfile and webdataset read what we wrote;
 //! - `hard_times`: full disks, disks that can't be written, sources that move under our feet;
 //! - `inspect`: `index`, `info`, `ls`, `cat`, `unpack`; `verify`: data sets damaged in every way;
@@ -27,11 +28,13 @@ mod exclude;
 mod foreign;
 mod hard_times;
 mod harness;
+mod hostile;
 mod inspect;
 mod kills;
 mod lies;
 mod machines;
 mod names;
+mod numbers;
 mod problems;
 mod restart;
 mod terminal;

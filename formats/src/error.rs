@@ -8,6 +8,7 @@ use std::io;
 use std::path::Path;
 
 use crate::place::Place;
+use crate::shown::message;
 
 /// What went wrong, for callers that act on it.
 #[non_exhaustive]
@@ -122,7 +123,7 @@ impl fmt::Display for Error {
         if !self.0.place.is_empty() {
             write!(f, "{}: ", self.0.place)?;
         }
-        f.write_str(&self.0.text)
+        write!(f, "{}", message(&self.0.text))
     }
 }
 

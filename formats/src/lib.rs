@@ -3,7 +3,7 @@
 //!
 //! Floors, lower ones first; a file imports only from floors below its own:
 //!
-//! 1. [`place`], [`error`], [`name`], [`checksum`], [`varint`], `le`: words that all share;
+//! 1. [`shown`], [`place`], [`error`], [`name`], [`checksum`], [`content`], [`repeat`], [`varint`], `le`: words that all share;
 //! 2. [`tar`]: headers and the walk over members, without I/O; [`map`]: the room with the memory map;
 //! 3. [`index`], [`manifest`], [`npy`], [`plan`], [`record`]: the formats, from bytes and to bytes;
 //! 4. [`publish`]: how a file gets its final name; [`reading`]: a tar read member by member;
@@ -38,6 +38,7 @@
 #![warn(missing_docs)]
 
 pub mod checksum;
+pub mod content;
 pub mod dataset;
 pub mod error;
 pub mod index;
@@ -51,7 +52,9 @@ pub mod plan;
 pub mod publish;
 pub mod reading;
 pub mod record;
+pub mod repeat;
 pub mod shard;
+pub mod shown;
 pub mod tar;
 pub mod varint;
 

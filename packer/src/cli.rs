@@ -4,6 +4,16 @@
 //! nothing.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
+/// Prints a line of results, as [`tarflume_formats::shown::message`] shows it.
+macro_rules! say {
+    ($($said:tt)*) => { println!("{}", tarflume_formats::shown::message(format_args!($($said)*))) };
+}
+
+/// Prints a line on stderr, as [`tarflume_formats::shown::message`] shows it.
+macro_rules! tell {
+    ($($said:tt)*) => { eprintln!("{}", tarflume_formats::shown::message(format_args!($($said)*))) };
+}
+
 mod bench;
 mod build;
 mod cat;
@@ -99,7 +109,7 @@ pub fn run(words: impl IntoIterator<Item = OsString>) -> u8 {
         Command::Doctor(args) => doctor::run(args),
     };
     let exit = outcome.unwrap_or_else(|failure| {
-        eprintln!("error: {failure}");
+        tell!("error: {failure}");
         failure.exit
     });
     let _ = io::stdout().flush(); // a host program may not do so at its end

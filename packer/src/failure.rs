@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use tarflume_formats::shown::message;
 use tarflume_formats::{Error, ErrorKind};
 
 use crate::exit::Exit;
@@ -97,7 +98,7 @@ fn advice(error: &std::io::Error) -> &'static str {
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.text)
+        write!(f, "{}", message(&self.text))
     }
 }
 

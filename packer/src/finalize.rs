@@ -17,6 +17,7 @@ use crate::check::Content;
 use crate::failure::Failure;
 use crate::planning::TOOL;
 use crate::staging::Staging;
+use tarflume_formats::shown::{self, ShowPath};
 
 /// How far the shards of a plan are.
 #[derive(Debug)]
@@ -112,7 +113,7 @@ fn missing(staging: &Staging, found: &Progress) -> Failure {
         found.missing.len(),
         found.total,
         few.join(", "),
-        staging.out().display()
+        staging.out().shown()
     ))
 }
 
@@ -126,8 +127,8 @@ pub fn move_out(staging: &Staging, name: &str, index_blake3: &str) -> Result<(),
     if Index::open(&index)?.digest().to_hex().as_str() != index_blake3 {
         return Err(Failure::bad_data(format!(
             "{}: the sidecar is not what its record says; remove {} and run again",
-            index.display(),
-            staging.record_path(name).display()
+            index.shown(),
+            staging.record_path(name).shown()
         )));
     }
     for (from, to) in [(from.clone(), to.clone()), (index_path(&from), index_path(&to))] {
@@ -137,7 +138,7 @@ pub fn move_out(staging: &Staging, name: &str, index_blake3: &str) -> Result<(),
         if rename_new(&from, &to)? == Published::AlreadyThere {
             return Err(Failure::bad_data(format!(
                 "{} stands in the way of a shard of this data set; move it away and finalize again",
-                to.display()
+                to.shown()
             )));
         }
     }
@@ -159,7 +160,7 @@ pub fn write_problems(path: &Path, problems: &[serde_json::Value]) -> Result<(),
     }
     let mut lines = String::new();
     for problem in problems {
-        lines.push_str(&problem.to_string());
+        lines.push_str(&shown::json(problem));
         lines.push('\n');
     }
     Ok(write_whole(path, lines.as_bytes())?)

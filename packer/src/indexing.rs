@@ -5,8 +5,8 @@
 //! sidecars that are right and are to get entry points. Nothing is printed here.
 //!
 //! [`rows`] groups members into samples, [`making`] reads a tar into a sidecar, [`shard`] decides
-//! which sidecar stays, [`probe`] asks by a few headers whether one belongs to its tar, [`folder`] makes
-//! the manifest.
+//! which sidecar stays, [`probe`] asks by a few headers whether one belongs to its tar, `unsorted` finds
+//! keys that come back, [`folder`] makes the manifest.
 
 pub mod folder;
 pub mod making;
@@ -14,12 +14,14 @@ pub mod options;
 pub mod probe;
 pub mod rows;
 pub mod shard;
+mod unsorted;
 
 use std::path::Path;
 
 use rayon::prelude::*;
 
 use crate::failure::Failure;
+use tarflume_formats::shown::ShowPath;
 
 pub use options::Options;
 pub use shard::Indexed;
@@ -64,7 +66,7 @@ pub fn index(
 /// There is nothing at `path`: wrong usage.
 pub fn is_folder(path: &Path) -> Result<bool, Failure> {
     let found = std::fs::metadata(path)
-        .map_err(|e| Failure::usage(format!("{}: cannot find it: {e}", path.display())))?;
+        .map_err(|e| Failure::usage(format!("{}: cannot find it: {e}", path.shown())))?;
     Ok(found.is_dir())
 }
 

@@ -25,6 +25,7 @@ use tarflume_formats::shard::index_path;
 use tarflume_formats::{Index, Plan, Result};
 
 use crate::failure::Failure;
+use tarflume_formats::shown::ShowPath;
 
 /// The working folder of one output folder.
 #[derive(Debug, Clone)]
@@ -94,7 +95,7 @@ impl Staging {
             Ok(()) => Ok(Lock(Some(file))),
             Err(rustix::io::Errno::WOULDBLOCK) => Err(Failure::try_again(format!(
                 "another pack is at work in {}; wait for it, or choose another folder",
-                self.out.display()
+                self.out.shown()
             ))),
             // Some network file systems know no locks; names and renames keep attempts apart.
             Err(_) => Ok(Lock(None)),
@@ -110,8 +111,8 @@ impl Staging {
         if !path.exists() {
             return Err(Failure::usage(format!(
                 "there is no plan in {}; make one with `pack plan SRC -o {}`",
-                self.out.display(),
-                self.out.display()
+                self.out.shown(),
+                self.out.shown()
             )));
         }
         Ok(Plan::open(&path)?)

@@ -1,6 +1,7 @@
 //! JPEGs, by the project's own crate: their structure, and the pixels of kinds that are foreign to it.
 //! Huffman codes, where they are known, are read on a [`super::Tray`].
 
+use tarflume_formats::content::Content;
 use tarflume_jpeg::{Decoder, Error, Header, Job, Region, whole};
 
 use super::fault::{CheckLevel, Dimensions, Fault, MAX_PIXELS};
@@ -12,6 +13,14 @@ use crate::problem::ProblemKind;
 /// # Errors
 /// The first fault found.
 pub(super) fn look(bytes: &[u8], level: CheckLevel) -> Result<Header, Fault> {
+    if let Some(other) = Content::of(bytes).filter(|found| found.ext != "jpg") {
+        let Content { name, ext } = other;
+        let reason = format!(
+            "it is no JPEG but {name}; rename it to its content (.{ext}), or pack such files as what \
+             they are with --ext-map"
+        );
+        return Err(Fault { kind: ProblemKind::BadJpeg, byte: 0, reason });
+    }
     whole(bytes).map_err(|e| fault(&e))?;
     let header = Header::parse(bytes).map_err(|e| fault(&e))?;
     if level == CheckLevel::Decode && header.foreign().is_some() {

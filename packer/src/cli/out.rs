@@ -6,11 +6,18 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
+use tarflume_formats::shown::Screen;
+
 use crate::failure::Failure;
 
 /// Standard output, buffered.
 pub(super) fn stdout() -> BufWriter<StdoutLock<'static>> {
     BufWriter::with_capacity(64 * 1024, io::stdout().lock())
+}
+
+/// Standard output for people: what others wrote can't steer their terminal.
+pub(super) fn screen() -> Screen<BufWriter<StdoutLock<'static>>> {
+    Screen(stdout())
 }
 
 /// A reader who has seen enough (`pack ls | head`) is no failure.

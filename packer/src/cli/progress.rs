@@ -65,13 +65,13 @@ pub(super) fn during_scan<T: Send>(
                 bar.set_message(format!("{} names", units::count(names)));
                 bar.tick();
             }
-            Mode::Lines => eprintln!("scanning: {} names", units::count(names)),
+            Mode::Lines => tell!("scanning: {} names", units::count(names)),
             Mode::Json => {
                 let seconds = start.elapsed().as_secs_f64();
                 let event = serde_json::json!({
                     "event": "progress", "phase": "scan", "names": names, "seconds": seconds,
                 });
-                eprintln!("{event}");
+                tell!("{event}");
             }
             Mode::Auto | Mode::None => {}
         }
@@ -94,8 +94,8 @@ pub(super) fn during_run<T: Send>(
                 bar.set_position(now.bytes.min(goal.bytes));
                 bar.set_message(now.line());
             }
-            Mode::Lines => eprintln!("packing: {}", now.line()),
-            Mode::Json => eprintln!("{}", now.json()),
+            Mode::Lines => tell!("packing: {}", now.line()),
+            Mode::Json => tell!("{}", now.json()),
             Mode::Auto | Mode::None => {}
         }
     })

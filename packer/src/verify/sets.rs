@@ -9,7 +9,7 @@ use tarflume_formats::manifest::{FILE_NAME, ShardEntry};
 
 use super::kinds;
 use crate::failure::Failure;
-use crate::indexing::{folder, is_folder};
+use crate::indexing::{Indexed, folder, is_folder};
 use crate::problem::{Problem, ProblemKind};
 
 /// A tar to be verified.
@@ -55,9 +55,9 @@ pub fn find(paths: &[PathBuf]) -> Result<Vec<Set>, Failure> {
 fn of_folder(path: &Path) -> Result<Set, Failure> {
     let manifest_path = path.join(FILE_NAME);
     // Without shards a manifest alone can still be verified.
-    let there = match folder::tars(path) {
-        Ok((tars, _)) => tars,
-        Err(_) if manifest_path.exists() => Vec::new(),
+    let (there, packed) = match folder::tars(path) {
+        Ok(found) => found,
+        Err(_) if manifest_path.exists() => (Vec::new(), Vec::new()),
         Err(failure) => return Err(failure),
     };
     let mut set = Set::default();
@@ -65,6 +65,11 @@ fn of_folder(path: &Path) -> Result<Set, Failure> {
         .map_err(|error| set.problems.push(kinds::in_manifest(&error)))
         .ok();
     let has_manifest = manifest.is_some();
+    // Beside a manifest they are not the data set's, and no reader of it looks at them.
+    for Indexed { tar, .. } in packed.into_iter().filter(|_| !has_manifest) {
+        let path = tar.display().to_string();
+        set.problems.push(Problem::new(ProblemKind::Unsupported, path, folder::COMPRESSED));
+    }
     let mut listed = HashSet::new();
     for entry in manifest.into_iter().flat_map(|m| m.shards) {
         let tar = path.join(&entry.name);
