@@ -23,7 +23,7 @@ const NAMES: [&str; 8] = [
 
 fn steers(c: char) -> bool {
     (c.is_control() && c != '\n')
-        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{fffd}')
+        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 #[track_caller]
