@@ -3,10 +3,11 @@
 //! - `harness`: the language that the sentences are said in: a place with folders, `pack` run in it,
 //!   what it said, what stands there afterwards; a naive reader of ustar that knows nothing of ours;
 //! - `build`: what `pack build` makes of a folder, option by option;
-//! - `names`: names that some reader would misread; `terminal`: what is printed, frozen;
+//! - `names`: names that some reader would misread; `numbers`: numbers in headers that some reader reads
+//!   as others; `terminal`: what is printed, frozen;
 //! - `kills`: builds killed at random instants; `restart`: builds interrupted, begun again, or asked
 //!   for something else; `machines`: `plan`, `run`, `status`, `finalize` on several machines;
-//! - `problems`: each thing that can be wrong in a folder has its kind, under each policy; `at_once`: all
+//! - `hostile`: names that would steer a terminal; `problems`: each thing that can be wrong in a folder has its kind, under each policy; `at_once`: all
 //!   is told in one run, and what is odd is warned of;
 //! - `foreign`: GNU tar, bsdtar, Python's tarfile and webdataset read what we wrote;
 //! - `faults`: one fault at each system call on a file, and power cuts;
@@ -31,12 +32,14 @@ mod exclude;
 mod foreign;
 mod hard_times;
 mod harness;
+mod hostile;
 mod inspect;
 mod kills;
 mod lies;
 mod machine_trouble;
 mod machines;
 mod names;
+mod numbers;
 mod problems;
 mod restart;
 mod terminal;

@@ -6,6 +6,8 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
+use tarflume_fixtures::TarBytes;
+
 use crate::harness::{Member, Place, members_of};
 
 /// A published data set `out` of three shards with ten samples each.
@@ -289,4 +291,21 @@ fn a_sample_that_lacks_a_part_is_found() {
     let missing = (1, vec!["missing-part shard-000000.tar@76800 lonely".to_string()]);
     assert_eq!(verify(&place, "out"), missing);
     assert_eq!(verify(&place, "out --require jpg,json"), missing);
+}
+
+/// What is looked up in a sample is looked up once for each part, not once for each pair of parts: with
+/// 40,000 of them a search for each would run into the harness's patience.
+#[test]
+fn a_sample_of_very_many_parts_is_listed_and_verified() {
+    let place = Place::new();
+    let mut tar = TarBytes::new();
+    for part in 0..40_000 {
+        tar.member(format!("s.p{part:05}").as_bytes(), b"x");
+    }
+    tar.member(b"t.p00000", b"x").member(b"s.more", b"x");
+    place.file("many.tar", tar.ended());
+    place.pack("verify many.tar").exits(1).says("split-sample");
+    place.pack("index many.tar").succeeds().says("1 sample comes back after another one");
+    place.pack("verify many.tar").exits(1).says("split-sample");
+    assert_eq!(place.pack("ls many.tar").succeeds().stdout.lines().count(), 3);
 }

@@ -45,6 +45,18 @@ fn main() -> Result<(), Box<dyn Error>> {
     let manifest = Manifest::new("pack", None, record.extensions.clone(), vec![entry]);
     put("manifest", "manifest", &[], &manifest.to_json())?;
     put("manifest", "record", &[], &record.to_json())?;
+    put("record", "record", &[], &record.to_json())?;
+    for (name, field) in [
+        ("octal", &b"00000001000\0"[..]),
+        ("spaces", b"       1000 "),
+        ("zeros", b"\0\0\0\0\0\0\x001000\0"),
+        ("base256", b"\x80\0\0\0\0\0\0\0\0\0\x02\0"),
+        ("negative", b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xfe\0"),
+    ] {
+        put("numbers", &format!("size-{name}"), &[0], field)?;
+        put("numbers", &format!("mtime-{name}"), &[4], field)?;
+    }
+    put("numbers", "pax", &[8], b"12 size=512\n24 mtime=1700000000.5\n")?;
     for (name, keys) in [("sorted", ["a/1", "a/2"]), ("unsorted", ["b", "a"])] {
         put("index", name, &[0], &small_index(keys)?)?;
         put("index", &format!("{name}-summed"), &[1], &small_index(keys)?)?;

@@ -15,6 +15,9 @@ use crate::shard::index_path;
 
 pub use search::KeySearch;
 
+/// The folder in which a data set stands until it is published, beside its manifest's place.
+const WORKING: &str = ".pack";
+
 /// A data set whose sidecars are mapped.
 #[derive(Debug)]
 pub struct Dataset {
@@ -104,7 +107,14 @@ pub fn read_manifest(path: &Path) -> Result<Manifest> {
         if cause != Some(std::io::ErrorKind::NotFound) {
             return error;
         }
-        let text = "there is no manifest here; make one for tars that exist with `pack index DIR`";
+        // What can't be asked about is not taken for an unfinished build.
+        let working = crate::publish::folder_of(path).join(WORKING);
+        let text = if matches!(files::is_folder(&working), Ok(true)) {
+            "there is no manifest here: an unfinished build stands in this folder; run the same \
+             `pack build` again to go on with it, or ask `pack status DIR`"
+        } else {
+            "there is no manifest here; make one for tars that exist with `pack index DIR`"
+        };
         Error::new(ErrorKind::Io, text).with_path(path)
     })?;
     Manifest::from_json(&bytes).map_err(|e| e.with_path(path))

@@ -9,6 +9,7 @@ use std::path::Path;
 
 use crate::blame::Blame;
 use crate::place::Place;
+use crate::shown::message;
 
 /// What went wrong, for callers that act on it.
 #[non_exhaustive]
@@ -131,7 +132,7 @@ impl fmt::Display for Error {
         if !self.0.place.is_empty() {
             write!(f, "{}: ", self.0.place)?;
         }
-        f.write_str(&self.0.text)
+        write!(f, "{}", message(&self.0.text))
     }
 }
 

@@ -3,7 +3,8 @@
 //!
 //! Floors, lower ones first; a file imports only from floors below its own:
 //!
-//! 1. [`place`], [`blame`], [`error`], [`name`], [`checksum`], [`varint`], `le`: words that all share;
+//! 1. [`shown`], [`place`], [`blame`], [`error`], [`name`], [`checksum`], [`content`], [`repeat`], [`varint`],
+//!    `le`: words that all share;
 //! 2. [`files`]: how files are asked about and opened; [`tar`]: headers and the walk over members, without
 //!    I/O; [`map`]: the room with the memory map;
 //! 3. [`index`], [`manifest`], [`npy`], [`plan`], [`record`]: the formats, from bytes and to bytes;
@@ -40,6 +41,7 @@
 
 pub mod blame;
 pub mod checksum;
+pub mod content;
 pub mod dataset;
 pub mod error;
 pub mod files;
@@ -54,7 +56,9 @@ pub mod plan;
 pub mod publish;
 pub mod reading;
 pub mod record;
+pub mod repeat;
 pub mod shard;
+pub mod shown;
 pub mod tar;
 pub mod varint;
 

@@ -132,6 +132,19 @@ impl Mapped {
         !watch.is_torn()
     }
 
+    /// The eight bytes at `at` as they are now, little end first: the compiler may not take them for
+    /// those that were read before.
+    ///
+    /// # Panics
+    /// They end behind the last byte.
+    #[inline]
+    #[must_use]
+    pub fn now(&self, at: usize) -> u64 {
+        let bytes: &[u8] = &self[at..at + 8];
+        // SAFETY: eight bytes that may be read, as the slice has so many.
+        u64::from_le_bytes(unsafe { read_volatile(bytes.as_ptr().cast::<[u8; 8]>()) })
+    }
+
     /// [`Mapped::is_intact`] as an error.
     ///
     /// # Errors

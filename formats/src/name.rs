@@ -46,23 +46,9 @@ pub fn join(out: &mut Vec<u8>, key: &[u8], ext: &[u8]) {
     out.extend_from_slice(ext);
 }
 
-/// Bytes as text for a message: invalid UTF-8 and control characters are escaped, so that a
-/// hostile name can't steer a terminal.
+/// Bytes as one line of text for a message, so that a hostile name can't steer a terminal.
 pub fn shown(bytes: &[u8]) -> String {
-    let mut text = String::with_capacity(bytes.len());
-    for chunk in bytes.utf8_chunks() {
-        for c in chunk.valid().chars() {
-            if c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}') {
-                text.extend(c.escape_default());
-            } else {
-                text.push(c);
-            }
-        }
-        for b in chunk.invalid() {
-            text.push_str(&format!("\\x{b:02x}"));
-        }
-    }
-    text
+    crate::shown::bytes(bytes)
 }
 
 /// What is wrong with `name` as a path to be created under a folder, or `None` if it is safe.

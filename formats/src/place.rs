@@ -5,6 +5,8 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use crate::shown::{self, ShowPath};
+
 /// A point in a file or a data set. Every field that is not known stays empty.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Place {
@@ -32,7 +34,7 @@ impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut sep = "";
         if let Some(path) = &self.path {
-            write!(f, "{}", path.display())?;
+            write!(f, "{}", path.shown())?;
             sep = ": ";
         }
         if let Some(byte) = self.byte {
@@ -40,7 +42,7 @@ impl fmt::Display for Place {
             sep = ": ";
         }
         if let Some(key) = &self.key {
-            write!(f, "{sep}key {key}")?;
+            write!(f, "{sep}key {}", shown::text(key))?;
         }
         Ok(())
     }

@@ -88,6 +88,12 @@ impl TarReader {
             }
             let (offset, length) = self.walk.want();
             if offset.checked_add(length as u64).is_none_or(|end| end > self.length) {
+                // What is shorter than a header may still show what it is: gzip, for one.
+                if offset == 0 && self.length > 0 && self.length < length as u64 {
+                    self.load(0, self.length as usize)?;
+                    let short = self.walk.step(&self.window[..self.length as usize]);
+                    return short.map(|_| None).map_err(|e| e.with_path(&self.path));
+                }
                 return Err(self.walk.eof(self.length).with_path(&self.path));
             }
             self.load(offset, length)?;

@@ -16,6 +16,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::index::{IndexBuilder, TarFacts};
 use crate::name;
 use crate::publish::TempFile;
+use crate::repeat::Repeat;
 use crate::tar;
 
 pub use crate::publish::Durability;
@@ -46,6 +47,7 @@ struct OpenSample {
     key: Vec<u8>,
     first: u64,
     parts: Vec<OpenPart>,
+    repeat: Repeat,
     /// Entry points of its parts, one after the other.
     points: Vec<u8>,
     /// The hasher as it was at `first`, kept once bytes of the sample have left the buffer.
@@ -88,6 +90,7 @@ impl ShardWriter {
         self.sample.key.extend_from_slice(key);
         self.sample.first = self.position();
         self.sample.parts.clear();
+        self.sample.repeat.clear();
         self.sample.points.clear();
         self.sample.rollback = None;
     }
@@ -198,6 +201,7 @@ impl ShardWriter {
             None => self.filled = (self.sample.first - self.written) as usize,
         }
         self.sample.parts.clear();
+        self.sample.repeat.clear();
         self.sample.points.clear();
         Ok(())
     }
@@ -243,7 +247,8 @@ impl ShardWriter {
     fn put_header(&mut self, ext: &[u8], length: u64) -> Result<()> {
         self.name.clear();
         name::join(&mut self.name, &self.sample.key, ext);
-        if self.sample.parts.iter().any(|part| part.ext == ext) {
+        let OpenSample { parts, repeat, .. } = &mut self.sample;
+        if repeat.has(ext, parts.iter().map(|part| part.ext.as_slice())) {
             let text = format!("the part '{}' appears twice in one sample", name::shown(ext));
             return Err(Error::new(ErrorKind::Repeated, text)
                 .with_byte(self.position())

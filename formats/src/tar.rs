@@ -6,11 +6,13 @@
 //!
 //! Written: plain POSIX ustar, with a pax header before a member only where ustar can't hold its
 //! name or size. Read: ustar, pax, GNU and old v7. What no reader of shards handles (sparse files,
-//! several volumes) is refused by name, and so is a tar whose meaning depends on its reader.
+//! several volumes) is refused by name, and so is a tar whose meaning depends on its reader: a number,
+//! name or size that GNU tar, bsdtar and Python's tarfile do not read alike.
 //!
 //! No length found in a tar is trusted: additions are checked and memory is bounded.
 
 mod header;
+mod number;
 mod pax;
 mod walk;
 

@@ -83,7 +83,7 @@ impl Published {
         let tar = dir.path().join(NAME);
         let index = fs::read(index_path(&tar)).unwrap();
         let names = files_in(dir.path());
-        assert_eq!(names, ["s.tar", "s.index"], "and no temporary file");
+        assert_eq!(names, ["s.index", "s.tar"], "and no temporary file");
         Published { tar: fs::read(tar).unwrap(), index, dir, entry }
     }
 

@@ -4,6 +4,16 @@
 //! nothing.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
+/// Prints a line of results, as [`tarflume_formats::shown::message`] shows it.
+macro_rules! say {
+    ($($said:tt)*) => { println!("{}", tarflume_formats::shown::message(format_args!($($said)*))) };
+}
+
+/// Prints a line on stderr, as [`tarflume_formats::shown::message`] shows it.
+macro_rules! tell {
+    ($($said:tt)*) => { eprintln!("{}", tarflume_formats::shown::message(format_args!($($said)*))) };
+}
+
 mod bench;
 mod build;
 mod cat;

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::io;
 
+use tarflume_formats::shown::message;
 use tarflume_formats::{Blame, Error, ErrorKind};
 
 use crate::exit::Exit;
@@ -149,7 +150,7 @@ fn advice(error: &io::Error) -> &'static str {
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.text)
+        write!(f, "{}", message(&self.text))
     }
 }
 

@@ -19,6 +19,7 @@ use crate::check::Content;
 use crate::failure::Failure;
 use crate::planning::TOOL;
 use crate::staging::Staging;
+use tarflume_formats::shown::{self, ShowPath};
 
 /// How far the shards of a plan are.
 #[derive(Debug)]
@@ -170,7 +171,7 @@ pub fn move_all(
 fn other_data_set(staging: &Staging) -> Failure {
     Failure::usage(format!(
         "{} holds another data set than the one that was planned; move that one away and finalize again",
-        staging.out().display()
+        staging.out().shown()
     ))
 }
 
@@ -182,7 +183,7 @@ fn missing(staging: &Staging, found: &Progress) -> Failure {
         found.missing.len(),
         found.total,
         few.join(", "),
-        staging.out().display()
+        staging.out().shown()
     ))
 }
 
@@ -196,7 +197,7 @@ pub fn write_problems(path: &Path, problems: &[serde_json::Value]) -> Result<(),
     }
     let mut lines = String::new();
     for problem in problems {
-        lines.push_str(&problem.to_string());
+        lines.push_str(&shown::json(problem));
         lines.push('\n');
     }
     Ok(write_whole(path, lines.as_bytes())?)

@@ -5,8 +5,8 @@
 //! sidecars that are right and are to get entry points. Nothing is printed here.
 //!
 //! [`rows`] groups members into samples, [`making`] reads a tar into a sidecar, [`shard`] decides
-//! which sidecar stays, [`probe`] asks by a few headers whether one belongs to its tar, [`folder`] makes
-//! the manifest.
+//! which sidecar stays, [`probe`] asks by a few headers whether one belongs to its tar, `unsorted` finds
+//! keys that come back, [`folder`] makes the manifest.
 
 pub mod folder;
 pub mod making;
@@ -14,6 +14,7 @@ pub mod options;
 pub mod probe;
 pub mod rows;
 pub mod shard;
+mod unsorted;
 
 use std::path::Path;
 
@@ -21,6 +22,7 @@ use rayon::prelude::*;
 use tarflume_formats::files::{self, Kind};
 
 use crate::failure::Failure;
+use tarflume_formats::shown::ShowPath;
 
 pub use options::Options;
 pub use shard::Indexed;
@@ -68,7 +70,7 @@ pub fn is_folder(path: &Path) -> Result<bool, Failure> {
         Some(kind) => Ok(kind == Kind::Folder),
         None => Err(Failure::usage(format!(
             "{}: cannot find it: there is no such file or folder",
-            path.display()
+            path.shown()
         ))),
     }
 }

@@ -18,6 +18,7 @@ use crate::scan::listed::Absent;
 use crate::scan::options::{ScanOptions, ScanProblem};
 use crate::scan::{Scan, ScanCounter, scan};
 use crate::staging::{Lock, Staging};
+use tarflume_formats::shown::ShowPath;
 
 /// What is to be packed, from where to where, and how.
 #[derive(Debug)]
@@ -119,21 +120,20 @@ fn check_folders(request: &Request) -> Result<(), Failure> {
     if matches!(files::kind(&request.out)?, Some(Kind::File | Kind::Other)) {
         let text = format!(
             "-o {}: this is a file; name a folder, which is created if it is not there",
-            request.out.display()
+            request.out.shown()
         );
         return Err(Failure::usage(text));
     }
     let out = real(&request.out)?;
     for root in &request.roots {
         if !files::is_folder(root)? {
-            let text = format!("{} is no folder; SRC must be one", root.display());
-            return Err(Failure::usage(text));
+            return Err(Failure::usage(no_folder(root)));
         }
         if out.starts_with(real(root)?) {
             return Err(Failure::usage(format!(
                 "the output folder {} lies inside the source {}; choose one outside",
-                request.out.display(),
-                root.display()
+                request.out.shown(),
+                root.shown()
             )));
         }
     }
@@ -257,6 +257,21 @@ fn check_shards(request: &Request, samples: u64) -> Result<(), Failure> {
     }
 }
 
+/// What to do with a source that is no folder: tars are packed already.
+fn no_folder(root: &Path) -> String {
+    let tar = root.file_name().is_some_and(|name| {
+        let name = name.to_string_lossy().to_ascii_lowercase();
+        [".tar", ".tar.gz", ".tgz", ".tar.zst", ".tzst"].iter().any(|end| name.ends_with(end))
+    });
+    let advice = if tar {
+        "; a tar that is packed already needs an index, no packing: `pack index` makes it (of a plain \
+         tar, so decompress it first)"
+    } else {
+        "; SRC must be one"
+    };
+    format!("{} is no folder{advice}", root.shown())
+}
+
 fn same_as_published(
     request: &Request,
     staging: &Staging,
@@ -272,7 +287,7 @@ fn same_as_published(
         return Err(Failure::usage(format!(
             "a file of the source was modified after the data set in {} was published; choose \
              another folder, or remove that one first",
-            request.out.display()
+            request.out.shown()
         )));
     }
     let lacks_entry_points =
@@ -289,9 +304,11 @@ fn published_at(staging: &Staging) -> Result<i64, Failure> {
 
 fn other_data_set(request: &Request) -> Failure {
     Failure::usage(format!(
-        "{} holds a data set that was packed from another source or with other options; choose \
-         another folder, or remove that one first",
-        request.out.display()
+        "{0} holds a data set that was packed from another source, or from this one before files were \
+         added, removed or changed, or with other options, and a published data set is never changed; \
+         pack what is there now into another folder (-o), or the new files alone (put them in a folder \
+         and read both data sets), or remove {0} first",
+        request.out.shown()
     ))
 }
 
@@ -316,7 +333,7 @@ fn keep_earlier(request: &Request, staging: &Staging, new: &Plan) -> Result<bool
     Err(Failure::usage(format!(
         "{} holds an unfinished pack ({} of {} shards) that can't be gone on with: {difference}; \
          say --fresh to forget it, or undo the change",
-        request.out.display(),
+        request.out.shown(),
         progress.records.len(),
         progress.total
     )))
@@ -396,7 +413,7 @@ fn check_in_the_way(request: &Request, foot: &PlanFoot, resumed: bool) -> Result
         if files::is_there(&path)? {
             return Err(Failure::usage(format!(
                 "{} is there already and belongs to no data set of pack; choose another folder or --prefix",
-                path.display()
+                path.shown()
             )));
         }
     }

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
-use tarflume_formats::Place;
+use tarflume_formats::{Place, shown};
 
 /// What kind of problem; its text form stands in reports and never changes its meaning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -147,14 +147,14 @@ impl Problem {
 
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.kind, self.path)?;
+        write!(f, "{}: {}", self.kind, shown::text(&self.path))?;
         if let Some(byte) = self.byte {
             write!(f, ": byte {byte}")?;
         }
         if let Some(key) = &self.key {
-            write!(f, ": key {key}")?;
+            write!(f, ": key {}", shown::text(key))?;
         }
-        write!(f, ": {}", self.reason)
+        write!(f, ": {}", shown::text(&self.reason))
     }
 }
 

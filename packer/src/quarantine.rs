@@ -13,6 +13,7 @@ use tarflume_formats::publish::{
     Published, TempFile, create_folders, folder_of, rename_new, write_whole,
 };
 use tarflume_formats::shard::has_bytes;
+use tarflume_formats::shown::ShowPath;
 
 use crate::failure::Failure;
 use crate::problem::Problem;
@@ -87,7 +88,7 @@ fn make_folders(folder: &Path, below: &Path) -> Result<(), Failure> {
             Ok(_) => {
                 return Err(Failure::usage(format!(
                     "{} is no folder; move it away, so that files can be copied there",
-                    path.display()
+                    path.shown()
                 )));
             }
             Err(e) if e.kind() == ErrorKind::NotFound => create_folders(&path)?,
@@ -144,7 +145,7 @@ fn copy_bytes(source: &File, file: &Path, temp: &mut TempFile) -> Result<(u64, D
     if found.len() != length {
         return Err(Failure::try_again(format!(
             "{}: it changed while it was copied to the quarantine: {length} bytes were read, it has {}",
-            file.display(),
+            file.shown(),
             found.len()
         )));
     }

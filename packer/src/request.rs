@@ -16,6 +16,7 @@ use crate::scan::excluded;
 use crate::scan::exts::{ExtMap, Require};
 use crate::scan::options::ScanOptions;
 use crate::scan::rules::NameRules;
+use tarflume_formats::shown::ShowPath;
 
 /// A shard's largest size unless another is asked for.
 pub const SHARD_SIZE: u64 = 256 << 20;
@@ -134,7 +135,7 @@ impl Asked {
         let roots = self.sources.iter().map(absolute).collect::<Result<Vec<_>, _>>()?;
         if let Some(root) = roots.iter().find(|r| r.to_str().is_none()) {
             let text =
-                format!("the path of {} is not UTF-8; pack it by another path", root.display());
+                format!("the path of {} is not UTF-8; pack it by another path", root.shown());
             return Err(Failure::usage(text));
         }
         Ok(roots)

@@ -31,6 +31,7 @@ use tarflume_formats::shard::{has_bytes, index_path};
 use tarflume_formats::{Error, ErrorKind, Index, Manifest, Plan, Result};
 
 use crate::failure::Failure;
+use tarflume_formats::shown::ShowPath;
 
 pub use lock::Lock;
 
@@ -94,7 +95,7 @@ impl Staging {
         Lock::take(&self.root.join("lock"))?.ok_or_else(|| {
             Failure::try_again(format!(
                 "another pack is at work in {}; wait for it, or choose another folder",
-                self.out.display()
+                self.out.shown()
             ))
         })
     }
@@ -126,8 +127,8 @@ impl Staging {
         self.plan_if_there()?.ok_or_else(|| {
             Failure::usage(format!(
                 "there is no plan in {}; make one with `pack plan SRC -o {}`",
-                self.out.display(),
-                self.out.display()
+                self.out.shown(),
+                self.out.shown()
             ))
         })
     }

@@ -22,6 +22,7 @@ use crate::listing::{Listing, Shard, copy_bytes};
 use crate::problem::{Problem, ProblemKind};
 use crate::verify::cursor::Cursor;
 use crate::verify::kinds;
+use tarflume_formats::shown::ShowPath;
 use tree::{Created, Tree};
 
 /// What was unpacked.
@@ -67,7 +68,7 @@ fn new_or_empty(out: &Path) -> Result<(), Failure> {
     if there.next().is_some() {
         let text = format!(
             "{}: this folder is not empty; name a new one, so that nothing in it is mixed up",
-            out.display()
+            out.shown()
         );
         return Err(Failure::usage(text));
     }

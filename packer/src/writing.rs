@@ -23,6 +23,7 @@ use crate::problem::{Problem, ProblemKind};
 use crate::request::{SHARD_SIZE, check_prefix};
 use crate::scan::rules::NameRules;
 use crate::staging::{Lock, Staging};
+use tarflume_formats::shown::ShowPath;
 
 /// What stands in a record instead of a plan's hash.
 const NO_PLAN: &str = "written without a plan";
@@ -147,7 +148,7 @@ impl DatasetWriter {
         if files::is_there(&first)? {
             return Err(Failure::usage(format!(
                 "{} is there already and belongs to no data set; choose another folder or --prefix",
-                first.display()
+                first.shown()
             )));
         }
         Ok(DatasetWriter {
@@ -252,7 +253,7 @@ impl DatasetWriter {
         self.settle()?;
         if self.records.is_empty() {
             self.staging.remove()?;
-            let text = format!("no sample was written to {}", self.staging.out().display());
+            let text = format!("no sample was written to {}", self.staging.out().shown());
             return Err(Failure::usage(text));
         }
         let manifest = move_all(&self.staging, std::mem::take(&mut self.records), None)?;

@@ -169,7 +169,7 @@ impl fmt::Display for Error {
         if !self.0.place.is_empty() {
             write!(f, "{}: ", self.0.place)?;
         }
-        f.write_str(&self.0.text)
+        write!(f, "{}", tarflume_formats::shown::message(&self.0.text))
     }
 }
 

@@ -1,4 +1,5 @@
-//! The body of a sidecar, below its head: records read in place, each block checked on first use.
+//! The body of a sidecar, below its head: records read in place, each block checked on first use, and
+//! again if the file may have been written to since.
 //!
 //! Knows where sections stand and how records look; what they mean together is the business of
 //! [`super::view`].
@@ -9,7 +10,8 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::head::Sections;
-use super::layout as l;
+use super::layout::{self as l, at};
+use super::stamp::Stamp;
 use crate::checksum::crc32c;
 use crate::error::{Error, ErrorKind, Result};
 use crate::le::{u32_at, u64_at};
@@ -42,6 +44,11 @@ impl Part<'_> {
 pub(super) struct Body {
     pub(super) bytes: Mapped,
     pub(super) path: Option<PathBuf>,
+    /// The last eight bytes of the head's fixed part, the head's checksum among them: what they are
+    /// while the file is the one that was opened.
+    pub(super) head: u64,
+    /// Of a mapped file: whether it was written to.
+    pub(super) stamp: Option<Stamp>,
     /// Bytes of the tar: no part may end behind them.
     pub(super) tar_length: u64,
     /// Where the block checksums begin.
@@ -78,8 +85,7 @@ impl Body {
         };
         let id = u16::from_le_bytes(self.number(&self.sections.ext_ids, part)?);
         let part = Part { number: part, ext: self.ext(id)?, offset, length, checksum };
-        self.intact()?;
-        Ok(part)
+        if self.is_held() { Ok(part) } else { Err(self.error(ErrorKind::Truncated, "")) }
     }
 
     /// A part must lie in the tar.
@@ -92,9 +98,26 @@ impl Body {
         Err(self.error(ErrorKind::Damaged, text))
     }
 
+    /// The extension with this number. Of their section only what is needed is looked at: a lookup
+    /// costs the same however many extensions there are.
     pub(super) fn ext(&self, id: u16) -> Result<&[u8]> {
         let exts = &self.sections.exts;
-        self.ext_of(self.read(exts.start, exts.len())?, id)
+        let count = u32_at(self.read(exts.start, 4)?, 0) as usize;
+        let table = 4 + (count + 1) * 4;
+        let id = usize::from(id);
+        if id >= count || table > exts.len() {
+            return Err(self.error(ErrorKind::Damaged, "the sidecar lies: no such extension"));
+        }
+        let pair = self.read(exts.start + 4 + id * 4, 8)?;
+        let (start, end) = (u32_at(pair, 0) as usize, u32_at(pair, 4) as usize);
+        if start > end || end > exts.len() - table {
+            return Err(self.outside());
+        }
+        self.read(exts.start + table + start, end - start)
+    }
+
+    fn outside(&self) -> Error {
+        self.error(ErrorKind::Damaged, "the sidecar lies: an extension lies outside its section")
     }
 
     /// The extension with this number, out of the section's bytes.
@@ -107,8 +130,7 @@ impl Body {
         }
         let (start, end) = (u32_at(exts, 4 + id * 4) as usize, u32_at(exts, 8 + id * 4) as usize);
         if start > end || end > exts.len() - table {
-            let text = "the sidecar lies: an extension lies outside its section";
-            return Err(self.error(ErrorKind::Damaged, text));
+            return Err(self.outside());
         }
         Ok(&exts[table + start..table + end])
     }
@@ -128,10 +150,37 @@ impl Body {
     }
 
     /// Asks whether what was read is what stands in the file. Every lookup ends with this: a block
-    /// found right once may be lost since.
+    /// found right once may be lost or overwritten since.
     #[inline]
     pub(super) fn intact(&self) -> Result<()> {
-        if self.bytes.is_intact() { Ok(()) } else { Err(self.error(ErrorKind::Truncated, "")) }
+        if !self.is_held() {
+            return Err(self.error(ErrorKind::Truncated, ""));
+        }
+        match &self.stamp {
+            Some(stamp) if stamp.is_due() => stamp.ask(|| self.check_again()),
+            _ => Ok(()),
+        }
+    }
+
+    /// False once the file was found cut, or its head is another: it was zeroed, or another sidecar was
+    /// written over it.
+    #[inline]
+    fn is_held(&self) -> bool {
+        self.bytes.is_intact() && self.bytes.now(at::BODY) == self.head
+    }
+
+    /// Checks every block again that was found right. If one is not any more, none is believed.
+    #[cold]
+    fn check_again(&self) -> Result<()> {
+        let found: Vec<u64> = self.checked.iter().map(|w| w.load(Ordering::Relaxed)).collect();
+        for block in 0..found.len() * 64 {
+            if found[block / 64] >> (block % 64) & 1 == 1 {
+                self.check_block(block).inspect_err(|_| {
+                    self.checked.iter().for_each(|word| word.store(0, Ordering::Relaxed));
+                })?;
+            }
+        }
+        Ok(())
     }
 
     /// Bytes of the body, after their blocks were checked.
@@ -235,12 +284,22 @@ impl Body {
     #[cold]
     pub(super) fn error(&self, kind: ErrorKind, text: impl Into<String>) -> Error {
         // What looks like damage or a lie may be the zeros of a file that was cut.
-        let error = self.bytes.intact().err().unwrap_or_else(|| Error::new(kind, text));
+        let error = self.bytes.intact().err().unwrap_or_else(|| match self.is_held() {
+            true => Error::new(kind, text),
+            false => overwritten(),
+        });
         match &self.path {
             Some(path) => error.with_path(path),
             None => error,
         }
     }
+}
+
+fn overwritten() -> Error {
+    let text = "the sidecar was written over or zeroed while it was in use; open the data set again \
+                when it is whole (`pack index --force` makes a sidecar anew), and replace files by \
+                rename instead of writing over them";
+    Error::new(ErrorKind::Damaged, text)
 }
 
 /// Makes the vector `more` bytes longer than `keep`, and keeps so many of those that it has.

@@ -29,6 +29,9 @@ pub struct IndexBuilder {
     ext_ids: Vec<u16>,
     exts: Vec<Vec<u8>>,
     ext_numbers: HashMap<Vec<u8>, u16>,
+    /// By extension: the number of samples when a part had it last, so that a sample of many parts is
+    /// not searched for each.
+    ext_rows: Vec<usize>,
     dims: Vec<[u32; 2]>,
     points: Blobs,
 }
@@ -61,8 +64,8 @@ impl IndexBuilder {
     ) -> Result<()> {
         debug_assert!(!self.rows.is_empty(), "part() before sample()");
         let number = self.ext_number(ext)?;
-        let first_part = self.rows.last().map_or(0, |row| row[2] as usize);
-        if self.ext_ids[first_part..].contains(&number) {
+        let row = std::mem::replace(&mut self.ext_rows[usize::from(number)], self.rows.len());
+        if row == self.rows.len() {
             let text = format!("the part '{}' appears twice in one sample", name::shown(ext));
             return Err(
                 Error::new(ErrorKind::Repeated, text).with_key(name::shown(self.last_key()))
@@ -128,6 +131,7 @@ impl IndexBuilder {
             Error::new(ErrorKind::Limit, "more than 65,536 different extensions in one shard")
         })?;
         self.exts.push(ext.to_vec());
+        self.ext_rows.push(0);
         self.ext_numbers.insert(ext.to_vec(), number);
         Ok(number)
     }

@@ -2,9 +2,12 @@
 //!
 //! Opening checks the head (magic, version, byte order, lengths, its own checksum, the section
 //! table). The body is checked in blocks of 16 KiB, each when it is first touched, so that a
-//! damaged sidecar is never believed and a thousand of them still open in milliseconds.
+//! damaged sidecar is never believed and a thousand of them still open in milliseconds. A sidecar that
+//! is zeroed or written over while it is mapped is noticed: its head at once, one block of its body
+//! within milliseconds.
 
 use std::fs::Metadata;
+use std::io;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::OnceLock;
@@ -13,11 +16,13 @@ use std::sync::atomic::AtomicU64;
 use super::body::Body;
 use super::build::TarFacts;
 use super::head::{Head, whole_head};
-use super::layout as l;
+use super::layout::{self as l, at};
 use super::sample::Sample;
+use super::stamp::Stamp;
 use crate::checksum::Digest;
 use crate::error::{Error, ErrorKind, Result};
 use crate::files;
+use crate::le::u64_at;
 use crate::map::Mapped;
 
 /// An opened sidecar. Lookups cost nanoseconds and may run in many threads.
@@ -36,7 +41,15 @@ impl Index {
     /// # Errors
     /// The file can't be read, is no sidecar, is of a newer version, is cut or damaged.
     pub fn open(path: &Path) -> Result<Index> {
-        let (file, metadata) = files::open(path)?;
+        let (file, metadata) =
+            files::open(path).map_err(|e| match e.io_error().map(io::Error::kind) {
+                Some(kind @ io::ErrorKind::NotFound) => Error::io(
+                    kind.into(),
+                    "find the sidecar of this tar; `pack index` makes one",
+                    path,
+                ),
+                _ => e,
+            })?;
         let failed = |e| Error::io(e, "read", path);
         let length = metadata.len();
         // The head is read and not mapped: a first touch of the map would bring in pages around it.
@@ -52,6 +65,7 @@ impl Index {
         let index = head.and_then(|head| Index::new(&head, length, map));
         let mut index = index.map_err(|e| e.with_path(path))?;
         index.body.path = Some(path.to_path_buf());
+        index.body.stamp = Some(Stamp::of(path, &metadata));
         index.metadata = Some(metadata);
         Ok(index)
     }
@@ -73,8 +87,10 @@ impl Index {
         let blocks = (length - start as u64).div_ceil(l::CHECK_BLOCK as u64);
         let checked = (0..blocks.div_ceil(64)).map(|_| AtomicU64::new(0)).collect();
         let bytes = bytes()?;
-        let (path, tar_length, exts) = (None, facts.length, OnceLock::new());
-        let body = Body { bytes, path, tar_length, sums, start, sections, checked, exts };
+        let (path, stamp, tar_length) = (None, None, facts.length);
+        let (head, exts) = (u64_at(head, at::BODY), OnceLock::new());
+        let body =
+            Body { bytes, path, head, stamp, tar_length, sums, start, sections, checked, exts };
         Ok(Index { body, facts, samples, parts, metadata: None })
     }
 
@@ -139,8 +155,12 @@ impl Index {
     /// extensions are handed out as they stand in the map, and whoever copies or compares them asks
     /// once more when that is done.
     ///
+    /// It asks the system for the file's times, every 5 ms at most, and reads what was checked before
+    /// again if they have changed. So a block that is overwritten in place can be believed for so long.
+    ///
     /// # Errors
-    /// [`ErrorKind::Truncated`] if the file was cut while it was mapped.
+    /// [`ErrorKind::Truncated`] if the file was cut while it was mapped, [`ErrorKind::Damaged`] if it
+    /// was written over.
     #[inline]
     pub fn intact(&self) -> Result<()> {
         self.body.intact()

@@ -24,7 +24,8 @@
 //! What it can't do: a cut is noticed by pages. What stands between the new end and the end of its
 //! page turns to zeros without a signal; `is_intact` therefore touches the last page, and so misses
 //! only cuts inside that. A file that was cut and written again before anyone looked, or overwritten
-//! in place, raises nothing: checksums and the file's times are there for that. A system call that
+//! in place, raises nothing: checksums and the file's times are there for that (of sidecars see
+//! `index/stamp.rs`). A system call that
 //! is handed bytes of a cut map returns EFAULT.
 #![allow(unsafe_code)]
 

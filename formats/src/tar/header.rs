@@ -7,6 +7,7 @@
 use std::fmt;
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::tar::number::{self, SIZE_MAX, octal, until_zero};
 use crate::tar::pax;
 
 /// Bytes of a block: headers are one, data is padded to whole ones.
@@ -18,9 +19,6 @@ pub const END: [u8; 1024] = [0; 1024];
 /// The modification time of every member we write, in seconds since 1970.
 pub const MTIME: u64 = 0;
 
-/// The largest size we write or believe: file offsets are signed on every system.
-pub(super) const SIZE_MAX: u64 = i64::MAX as u64;
-
 /// The longest name we write, so that what we write stays under the walk's own limit.
 const NAME_MAX: usize = 64 << 10;
 
@@ -29,17 +27,17 @@ const OCTAL_MAX: u64 = (1 << 33) - 1;
 
 // The header's fields, by their place in the block.
 const NAME: std::ops::Range<usize> = 0..100;
-const MODE: usize = 100;
-const UID: usize = 108;
-const GID: usize = 116;
+const MODE: std::ops::Range<usize> = 100..108;
+const UID: std::ops::Range<usize> = 108..116;
+const GID: std::ops::Range<usize> = 116..124;
 const SIZE: std::ops::Range<usize> = 124..136;
-const MTIME_AT: usize = 136;
+const MTIME_AT: std::ops::Range<usize> = 136..148;
 const CHECKSUM: std::ops::Range<usize> = 148..156;
 const TYPEFLAG: usize = 156;
 const MAGIC: std::ops::Range<usize> = 257..263;
 const VERSION: usize = 263;
-const DEVMAJOR: usize = 329;
-const DEVMINOR: usize = 337;
+const DEVMAJOR: std::ops::Range<usize> = 329..337;
+const DEVMINOR: std::ops::Range<usize> = 337..345;
 const PREFIX: std::ops::Range<usize> = 345..500;
 
 /// `len` rounded up to whole blocks, or `None` past the end of `u64`.
@@ -135,12 +133,22 @@ impl Header {
     /// Reads a block that is not the end marker.
     ///
     /// # Errors
-    /// [`ErrorKind::BadHeader`] when the checksum does not match the block or the size is no size.
+    /// [`ErrorKind::BadHeader`] when the checksum does not match the block, the size is no size, or
+    /// readers of tars take different names or sizes out of it.
     pub fn parse(block: &[u8; 512]) -> Result<Header> {
         check_sum(block)?;
+        check_numbers(block)?;
         let typeflag = block[TYPEFLAG];
-        // Writers leave anything in the size field of a type that has no data.
-        let size = if has_no_data(typeflag) { 0 } else { parse_size(&block[SIZE])? };
+        check_prefix(block, typeflag)?;
+        let stored = stored_size(block)?;
+        let size = if has_no_data(typeflag) { 0 } else { stored };
+        if stored > 0 && matches!(typeflag, b'2' | b'3' | b'4' | b'6' | b'V') {
+            let text = format!(
+                "the size field of a member that has no data says {stored}: some readers of tars \
+                 skip so many bytes, others none"
+            );
+            return Err(Error::new(ErrorKind::BadHeader, text));
+        }
         Ok(Header { name: stored_name(block), typeflag, size })
     }
 
@@ -161,9 +169,39 @@ pub(super) fn stored_name(block: &[u8; 512]) -> Vec<u8> {
     [prefix, b"/", name].concat()
 }
 
-/// The bytes before the first zero, or all.
-pub(super) fn until_zero(field: &[u8]) -> &[u8] {
-    field.iter().position(|&b| b == 0).map_or(field, |end| &field[..end])
+/// The size that stands in a block, of whatever type.
+pub(super) fn stored_size(block: &[u8; 512]) -> Result<u64> {
+    match block[TYPEFLAG] {
+        flag if has_no_data(flag) || flag == b'V' => number::size_without_data(&block[SIZE]),
+        _ => number::size(&block[SIZE]),
+    }
+}
+
+/// Numbers that mean nothing to shards, and that Python's tarfile must be able to read.
+fn check_numbers(block: &[u8; 512]) -> Result<()> {
+    for (what, place) in [
+        ("mode", MODE),
+        ("uid", UID),
+        ("gid", GID),
+        ("mtime", MTIME_AT),
+        ("devmajor", DEVMAJOR),
+        ("devminor", DEVMINOR),
+    ] {
+        number::check(what, &block[place])?;
+    }
+    Ok(())
+}
+
+/// Python puts the prefix field before the name whatever the magic says; other readers do not.
+fn check_prefix(block: &[u8; 512], typeflag: u8) -> Result<()> {
+    let named_elsewhere = matches!(typeflag, b'L' | b'K' | b'S');
+    if &block[MAGIC] == b"ustar\0" || block[PREFIX][0] == 0 || named_elsewhere {
+        return Ok(());
+    }
+    let text = "the prefix field is used, but the magic is not POSIX's (GNU tar's incremental archives \
+                keep times there): some readers of tars make it a part of the name, others do not; \
+                pack the files anew with `tar --format=posix`";
+    Err(Error::new(ErrorKind::BadHeader, text))
 }
 
 pub(super) fn check_sum(block: &[u8; 512]) -> Result<()> {
@@ -195,55 +233,19 @@ fn sum(bytes: &[u8]) -> u32 {
     bytes.iter().map(|&b| u32::from(b)).sum()
 }
 
-fn parse_size(field: &[u8]) -> Result<u64> {
-    let bad = |what: &str| {
-        let text = format!("the size field holds \"{}\", {what}", field.escape_ascii());
-        Error::new(ErrorKind::BadHeader, text)
-    };
-    if field[0] & 0x80 == 0 {
-        return octal(field).ok_or_else(|| bad("which is no octal number"));
-    }
-    // Base 256, big end first, after a marking bit; the next bit is the sign.
-    if field[0] & 0x40 != 0 {
-        return Err(bad("a size below zero"));
-    }
-    let (high, low) = field.split_at(4);
-    match <[u8; 8]>::try_from(low) {
-        Ok(low) if high == [0x80, 0, 0, 0] => Ok(u64::from_be_bytes(low)),
-        _ => Err(bad("more bytes than any file has")),
-    }
-}
-
-/// An octal number between spaces and zero bytes; `None` when there is none or something else too.
-/// 12 digits at most, so it can't overflow.
-fn octal(field: &[u8]) -> Option<u64> {
-    let filler = |b: &u8| matches!(b, b' ' | 0);
-    let start = field.iter().position(|b| !filler(b))?;
-    let field = &field[start..];
-    let digits = field.iter().position(filler).unwrap_or(field.len());
-    let (digits, rest) = field.split_at(digits);
-    if !rest.iter().all(filler) {
-        return None;
-    }
-    digits.iter().try_fold(0u64, |n, &b| match b {
-        b'0'..=b'7' => Some(n << 3 | u64::from(b - b'0')),
-        _ => None,
-    })
-}
-
 /// All that is the same in every header we write; the fields that differ are zeros, and the
 /// checksum field holds the spaces that it counts as.
 const TEMPLATE: [u8; 512] = {
     let mut block = [0; 512];
-    block = put(block, MODE, b"0000644");
-    block = put(block, UID, b"0000000");
-    block = put(block, GID, b"0000000");
-    block = put(block, MTIME_AT, &octal_digits::<11>(MTIME));
+    block = put(block, MODE.start, b"0000644");
+    block = put(block, UID.start, b"0000000");
+    block = put(block, GID.start, b"0000000");
+    block = put(block, MTIME_AT.start, &octal_digits::<11>(MTIME));
     block = put(block, CHECKSUM.start, b"        ");
     block = put(block, MAGIC.start, b"ustar");
     block = put(block, VERSION, b"00");
-    block = put(block, DEVMAJOR, b"0000000");
-    put(block, DEVMINOR, b"0000000")
+    block = put(block, DEVMAJOR.start, b"0000000");
+    put(block, DEVMINOR.start, b"0000000")
 };
 
 const TEMPLATE_SUM: u32 = {
@@ -423,10 +425,9 @@ fn push_block(out: &mut Vec<u8>, typeflag: u8, prefix: &[u8], name: &[u8], size:
     out.extend_from_slice(&block);
 }
 
-/// A foreign name, fit for a line of text: not endless, no control characters.
+/// The start of a foreign name, fit for a line of text.
 pub(super) fn shown(name: &[u8]) -> String {
-    let text = String::from_utf8_lossy(&name[..name.len().min(4096)]);
-    text.chars().map(|c| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c }).collect()
+    crate::shown::bytes(&name[..name.len().min(4096)])
 }
 
 #[cfg(test)]

@@ -4,6 +4,10 @@
 //! writes only path and size. Knows nothing of blocks and offsets.
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::tar::number::SIZE_MAX;
+
+/// The most digits of a time in seconds that 64 bits always hold.
+const TIME_DIGITS: usize = 18;
 
 /// What the records of one pax header say about the next member.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -17,8 +21,9 @@ pub(super) struct Records {
 }
 
 impl Records {
-    /// Reads all records. Where a key stands twice, the later one counts, and an empty value takes
-    /// back an earlier one: both are POSIX's rules.
+    /// Reads all records. Where a key stands twice, the later one counts, as POSIX says. By POSIX an
+    /// empty value takes back what other headers say; readers make an empty name or size of it, so
+    /// it is refused.
     pub(super) fn parse(bytes: &[u8]) -> Result<Records> {
         let mut found = Records::default();
         let mut rest = bytes;
@@ -37,16 +42,16 @@ impl Records {
     fn note(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         match key {
             b"path" if value.contains(&0) => Err(bad("the pax path holds a zero byte".into())),
-            b"path" => {
-                self.path = (!value.is_empty()).then(|| value.to_vec());
-                Ok(())
+            b"path" | b"size" if value.is_empty() => {
+                let key = String::from_utf8_lossy(key);
+                Err(bad(format!("the pax {key} is empty: readers of tars disagree about it")))
             }
-            b"size" if value.is_empty() => {
-                self.size = None;
+            b"path" => {
+                self.path = Some(value.to_vec());
                 Ok(())
             }
             b"size" => {
-                let size = decimal(value).ok_or_else(|| {
+                let size = decimal(value).filter(|&size| size <= SIZE_MAX).ok_or_else(|| {
                     bad(format!("the pax size is {}, which is no number of bytes", quoted(value)))
                 })?;
                 self.size = Some(size);
@@ -56,6 +61,14 @@ impl Records {
                 self.sparse = Some(value.to_vec());
                 Ok(())
             }
+            b"mtime" if whole_digits(value) > TIME_DIGITS => {
+                Err(bad(format!("the pax mtime is {}: some readers end at it", quoted(value))))
+            }
+            // star's, with which bsdtar replaces the size.
+            b"SCHILY.realsize" => {
+                self.sparse.get_or_insert_default();
+                Ok(())
+            }
             _ if key.starts_with(b"GNU.sparse.") => {
                 self.sparse.get_or_insert_default();
                 Ok(())
@@ -63,6 +76,16 @@ impl Records {
             _ => Ok(()),
         }
     }
+}
+
+/// Digits of a time before its fraction.
+fn whole_digits(value: &[u8]) -> usize {
+    value
+        .trim_ascii_start()
+        .iter()
+        .skip_while(|b| !b.is_ascii_digit())
+        .take_while(|b| b.is_ascii_digit())
+        .count()
 }
 
 /// The first record's key and value, and the bytes after it. `rest` is not empty.
@@ -148,10 +171,22 @@ mod tests {
     }
 
     #[test]
-    fn the_later_record_counts_and_an_empty_one_takes_back() {
-        let found = Records::parse(b"9 path=a\n9 path=b\n9 size=1\n8 size=\n").expect("good");
-        assert_eq!(found, Records { path: Some(b"b".to_vec()), size: None, sparse: None });
-        assert_eq!(Records::parse(b"9 path=a\n8 path=\n").expect("good").path, None);
+    fn the_later_record_counts_and_an_empty_one_is_refused() {
+        let found = Records::parse(b"9 path=a\n9 path=b\n9 size=1\n9 size=2\n").expect("good");
+        assert_eq!(found, Records { path: Some(b"b".to_vec()), size: Some(2), sparse: None });
+        for empty in [&b"9 path=a\n8 path=\n"[..], b"9 size=1\n8 size=\n", b"8 size=\n"] {
+            assert!(text_of(empty).contains("is empty"), "{}", empty.escape_ascii());
+        }
+    }
+
+    #[test]
+    fn a_time_that_overflows_some_reader_is_refused() {
+        for good in ["1700000000.123456789", "-1.5", "x", "", "999999999999999999"] {
+            let mut out = Vec::new();
+            push_record(&mut out, b"mtime", good.as_bytes());
+            assert_eq!(Records::parse(&out).expect("good"), Records::default(), "{good}");
+        }
+        assert!(text_of(b"30 mtime=99999999999999999999\n").contains("some readers end"));
     }
 
     #[test]
@@ -160,6 +195,8 @@ mod tests {
         assert_eq!(major.sparse, Some(Vec::new()));
         let named = Records::parse(b"21 GNU.sparse.name=a\n22 GNU.sparse.major=1\n");
         assert_eq!(named.expect("good").sparse, Some(b"a".to_vec()));
+        let star = Records::parse(b"24 SCHILY.realsize=1024\n");
+        assert_eq!(star.expect("good").sparse, Some(Vec::new()));
     }
 
     #[test]
@@ -208,7 +245,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_is_read(path in prop::collection::vec(1u8.., 1..300), size: u64) {
+        fn what_is_written_is_read(path in prop::collection::vec(1u8.., 1..300), size in 0..=SIZE_MAX) {
             let mut out = Vec::new();
             push_record(&mut out, b"path", &path);
             push_record(&mut out, b"size", size.to_string().as_bytes());

@@ -3,11 +3,13 @@
 //! It reads nothing itself and remembers one member at a time, so a tar of any size, honest or
 //! not, takes little memory. Each step asks for bytes farther on than the last: it always ends.
 
+use crate::content::Content;
 use crate::error::{Error, ErrorKind, Result};
 use crate::tar::header::{
-    BLOCK, Header, MemberKind, SIZE_MAX, check_sum, has_no_data, is_zero_block, padded, shown,
-    stored_name, until_zero,
+    BLOCK, Header, MemberKind, check_sum, has_no_data, is_zero_block, padded, shown, stored_name,
+    stored_size,
 };
+use crate::tar::number::{SIZE_MAX, until_zero};
 use crate::tar::pax::Records;
 
 /// The most bytes that a long name or a pax header may have.
@@ -72,6 +74,8 @@ pub struct Walk {
     at: u64,
     state: State,
     pending: Pending,
+    /// True once a pax header was met: from then on bsdtar believes the size of a hard link.
+    pax: bool,
     last: Option<Last>,
 }
 
@@ -121,7 +125,8 @@ impl Walk {
 
     /// A walk from `offset`, where some member's first header block or the end marker stands.
     pub fn at(offset: u64) -> Self {
-        Walk { at: offset, state: State::Header, pending: Pending::default(), last: None }
+        let pending = Pending::default();
+        Walk { at: offset, state: State::Header, pending, pax: false, last: None }
     }
 
     /// The bytes of the tar that the next step takes: where they start and how many. At most
@@ -190,6 +195,11 @@ impl Walk {
         };
         match header.typeflag {
             b'x' | b'X' | b'g' | b'L' | b'K' => self.start_extra(header).map(|()| None),
+            b'1' if self.pax && stored_size(block)? > 0 => {
+                let text = "a hard link in a pax archive has a size: some readers of tars skip so \
+                            many bytes, others none";
+                Err(self.no_header(Error::new(ErrorKind::BadHeader, text), block))
+            }
             _ => self.member(header).map(|member| Some(Event::Member(member))),
         }
     }
@@ -254,6 +264,7 @@ impl Walk {
         }
         let end = self.checked_end(at, header.size)?;
         self.at = at + BLOCK;
+        self.pax |= matches!(header.typeflag, b'x' | b'X' | b'g');
         // A global header belongs to no one member.
         if header.typeflag != b'g' {
             self.pending.first.get_or_insert(at);
@@ -291,12 +302,15 @@ impl Walk {
         let at = self.at;
         let pending = std::mem::take(&mut self.pending);
         let name = pending.name.unwrap_or(header.name);
+        let first = pending.first.unwrap_or(at);
         let size = match pending.size {
-            Some(size) if !has_no_data(header.typeflag) => size,
-            _ => header.size,
+            Some(size) if has_no_data(header.typeflag) || header.typeflag == b'V' => {
+                no_data(size).map_err(|e| e.with_byte(first).with_key(shown(&name)))?
+            }
+            Some(size) => size,
+            None => header.size,
         };
         let kind = MemberKind::of(header.typeflag, &name, size);
-        let first = pending.first.unwrap_or(at);
         let placed = |e: Error| e.with_byte(first).with_key(shown(&name));
         if let Some(true_name) = pending.sparse {
             let key = if true_name.is_empty() { &name } else { &true_name };
@@ -357,21 +371,35 @@ fn refuse_global(records: &Records) -> Result<()> {
     Err(Error::new(ErrorKind::Unsupported, text))
 }
 
+/// The pax size of a member that has no data.
+fn no_data(size: u64) -> Result<u64> {
+    if size == 0 {
+        return Ok(0);
+    }
+    let text = format!(
+        "a pax header gives {size} bytes to a member that has no data: some readers of tars skip so \
+         many bytes, others none"
+    );
+    Err(Error::new(ErrorKind::BadHeader, text))
+}
+
 fn unsupported(kind: MemberKind) -> Error {
     let text = format!("this member is {kind}, which readers of shards can't read");
     Error::new(ErrorKind::Unsupported, text)
 }
 
-/// The error for a tar that starts with `bytes`, should they be those of a packed one.
+/// The error for a tar that starts with `bytes`, should they be those of a packed one or of a file of
+/// another kind.
 fn packed(bytes: &[u8]) -> Option<Error> {
-    let format = match bytes {
-        [0x1f, 0x8b, ..] => "gzip",
-        [0x28, 0xb5, 0x2f, 0xfd, ..] => "zstd",
-        [0xfd, b'7', b'z', b'X', b'Z', ..] => "xz",
-        [b'B', b'Z', b'h', ..] => "bzip2",
-        _ => return None,
+    let found = Content::of(bytes)?;
+    let what = found.name;
+    let text = if found.is_compressed() {
+        format!("this is {what}, no plain tar: decompress it first, or stream it as it is")
+    } else if bytes.first_chunk().is_some_and(|block| check_sum(block).is_ok()) {
+        return None; // a member whose name looks like that
+    } else {
+        format!("this is no tar, but {what}")
     };
-    let text = format!("this is {format} data, no plain tar: decompress it first");
     Some(Error::new(ErrorKind::WrongFormat, text).with_byte(0))
 }
 

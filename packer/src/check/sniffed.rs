@@ -1,19 +1,15 @@
 //! What an image is by its first bytes, whatever its name says.
 
-use image::ImageFormat;
+use tarflume_formats::content::Content;
 
 /// Bytes that are enough to tell.
 pub const ENOUGH: usize = 16;
 
 /// The extension that images of this format have here, if `bytes` begin like one.
 pub fn ext(bytes: &[u8]) -> Option<&'static str> {
-    match image::guess_format(bytes).ok()? {
-        ImageFormat::Jpeg => Some("jpg"),
-        ImageFormat::Png => Some("png"),
-        ImageFormat::WebP => Some("webp"),
-        ImageFormat::Gif => Some("gif"),
-        ImageFormat::Bmp => Some("bmp"),
-        ImageFormat::Tiff => Some("tif"),
+    match Content::of(bytes)?.ext {
+        "tiff" => Some("tif"),
+        ext @ ("jpg" | "png" | "webp" | "gif" | "bmp") => Some(ext),
         _ => None,
     }
 }
@@ -28,16 +24,11 @@ pub fn same(said: &[u8], ext: &str) -> bool {
     one(said) == one(ext.as_bytes())
 }
 
-/// Why an image of the wrong name is none, and what to do: `it is a PNG`.
+/// Why a file with the name of a JPEG is none, and what to do: `it is no JPEG but a PNG`.
 pub(super) fn other_than_jpeg(bytes: &[u8]) -> Option<String> {
-    let ext = ext(bytes).filter(|ext| *ext != "jpg")?;
+    let Content { name, ext } = Content::of(bytes).filter(|found| found.ext != "jpg")?;
     Some(format!(
-        "it is no JPEG but a {}: rename it to .{ext}, or have `pack build --ext-by-content` name it so",
-        match ext {
-            "webp" => "WebP image".to_string(),
-            "tif" => "TIFF".to_string(),
-            other => other.to_uppercase(),
-        }
+        "it is no JPEG but {name}: rename it to .{ext}, or have `pack build --ext-by-content` name images so"
     ))
 }
 

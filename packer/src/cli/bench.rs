@@ -9,6 +9,8 @@ use tarflume::fetch::fetched::Verify;
 use tarflume::source::open::SourceKind;
 use tarflume::{Shuffle, Size};
 
+use tarflume_formats::shown;
+
 use super::out;
 use super::words::{self, Format};
 use crate::bench;
@@ -184,15 +186,13 @@ impl Args {
 
 pub(super) fn run(args: &Args) -> Outcome {
     if args.samples.is_none() && io::stderr().is_terminal() {
-        eprintln!("measuring, {} s for each part", args.seconds.as_secs_f64());
+        tell!("measuring, {} s for each part", args.seconds.as_secs_f64());
     }
     let report = bench::bench(&args.options())?;
-    let mut to = out::stdout();
+    let mut to = out::screen();
     let written = match args.format {
         Format::Text => text(&mut to, &report, args),
-        Format::Json => serde_json::to_writer_pretty(&mut to, &report)
-            .map_err(io::Error::from)
-            .and_then(|()| writeln!(to)),
+        Format::Json => writeln!(to, "{}", shown::json_lines(&report)),
     };
     out::printed(written.and_then(|()| to.flush()))?;
     Ok(Exit::Done)

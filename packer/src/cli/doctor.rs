@@ -3,8 +3,10 @@
 mod report;
 mod watched;
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::time::Duration;
+
+use tarflume_formats::shown;
 
 use super::out;
 use super::words::Format;
@@ -61,12 +63,10 @@ pub(super) fn run(args: &Args) -> Outcome {
         return watch(gpus, every, args.count, format);
     }
     let report = doctor::examine(&Surroundings::of_process(), &gpus);
-    let mut to = out::stdout();
+    let mut to = out::screen();
     let written = match format {
         Format::Text => report::text(&mut to, &report),
-        Format::Json => serde_json::to_writer_pretty(&mut to, &report)
-            .map_err(io::Error::from)
-            .and_then(|()| writeln!(to)),
+        Format::Json => writeln!(to, "{}", shown::json_lines(&report)),
     };
     out::printed(written.and_then(|()| to.flush()))?;
     Ok(if report.costs_speed() { Exit::Problems } else { Exit::Done })
@@ -90,7 +90,7 @@ fn watch(
     };
     interrupt::listen()
         .map_err(|e| Failure::try_again(format!("cannot listen to signals: {e}")))?;
-    let mut to = out::stdout();
+    let mut to = out::screen();
     let mut result = match format {
         Format::Text => watched::head(&mut to).and_then(|()| to.flush()),
         Format::Json => Ok(()),

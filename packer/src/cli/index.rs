@@ -13,6 +13,7 @@ use crate::indexing::{self, Done, Indexed, Options};
 use crate::interrupt::Stop;
 use crate::problem::Problems;
 use crate::units;
+use tarflume_formats::shown::ShowPath;
 
 const AFTER: &str = "\
 Examples:
@@ -82,16 +83,16 @@ pub(super) fn run(args: &Args) -> Outcome {
 
 fn print(done: &Done, quiet: bool) -> Outcome {
     let mut exit = Exit::Done;
-    let mut to = out::stdout();
+    let mut to = out::screen();
     for Indexed { tar, result } in &done.tars {
         match result {
             Ok(made) => {
                 for warning in &made.warnings {
-                    eprintln!("warning: {}: {warning}", tar.display());
+                    tell!("warning: {}: {warning}", tar.shown());
                 }
                 damaged(&made.damaged);
                 if !quiet {
-                    out::printed(writeln!(to, "{}: {}", tar.display(), line(made)))?;
+                    out::printed(writeln!(to, "{}: {}", tar.shown(), line(made)))?;
                 }
             }
             Err(failure) => exit = worse(exit, refused(failure)),
@@ -104,7 +105,7 @@ fn print(done: &Done, quiet: bool) -> Outcome {
             out::printed(writeln!(
                 to,
                 "{}: {state}: {}, {}, {}",
-                made.path.display(),
+                made.path.shown(),
                 units::counted(m.shards.len() as u64, "shard", "shards"),
                 units::counted(m.samples, "sample", "samples"),
                 units::bytes(m.bytes)
@@ -120,12 +121,12 @@ fn print(done: &Done, quiet: bool) -> Outcome {
 /// JPEGs that got no entry points: the first of them one by one.
 fn damaged(found: &Problems) {
     for problem in found.listed.iter().take(SHOWN) {
-        eprintln!("warning: {problem}");
+        tell!("warning: {problem}");
     }
     let more = found.listed.len().saturating_sub(SHOWN) as u64 + found.unlisted;
     if more > 0 {
         let more = units::counted(more, "JPEG is damaged", "JPEGs are damaged");
-        eprintln!("warning: {more}, too; `pack verify --level decode` lists them");
+        tell!("warning: {more}, too; `pack verify --level decode` lists them");
     }
 }
 
@@ -157,7 +158,7 @@ fn line(made: &Made) -> String {
 }
 
 fn refused(failure: &Failure) -> Exit {
-    eprintln!("error: {failure}");
+    tell!("error: {failure}");
     failure.exit
 }
 

@@ -3,6 +3,8 @@
 use std::io::{self, Write};
 use std::path::PathBuf;
 
+use tarflume_formats::shown;
+
 use super::out;
 use super::words::Format;
 use crate::exit::Exit;
@@ -36,19 +38,17 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args) -> Outcome {
     let listing = listing::open(&args.path)?;
     let survey = survey::survey(&listing)?;
-    let mut to = out::stdout();
+    let mut to = out::screen();
     let written = match args.format {
         Format::Text => text(&mut to, &survey),
-        Format::Json => serde_json::to_writer_pretty(&mut to, &survey)
-            .map_err(io::Error::from)
-            .and_then(|()| writeln!(to)),
+        Format::Json => writeln!(to, "{}", shown::json_lines(&survey)),
     };
     out::printed(written.and_then(|()| to.flush()))?;
     Ok(Exit::Done)
 }
 
 fn text(to: &mut impl Write, survey: &Survey) -> io::Result<()> {
-    let mut line = |name: &str, value: String| writeln!(to, "{name:<12}{value}");
+    let mut line = |name: &str, value: String| writeln!(to, "{name:<12}{}", shown::text(&value));
     line("samples", units::count(survey.samples))?;
     line("shards", shards(survey))?;
     line("bytes", format!("{} ({})", units::bytes(survey.bytes), units::count(survey.bytes)))?;

@@ -3,10 +3,11 @@
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 use tarflume_formats::index::{Part, Sample};
+use tarflume_formats::shown::{self, ShowPath};
 use tarflume_formats::{Error, name};
 
 use super::out;
@@ -90,7 +91,8 @@ fn short(line: &mut Vec<u8>, sample: &Sample<'_>) -> Line {
 }
 
 fn long(line: &mut Vec<u8>, shard: &Shard, sample: &Sample<'_>) -> Line {
-    let tar = shard.tar.file_name().unwrap_or_default().to_string_lossy();
+    let tar = Path::new(shard.tar.file_name().unwrap_or_default());
+    let tar = tar.shown();
     put(line, format_args!("{tar}  {:>12}  {}", units::count(sample.first), sample.shown_key()));
     if let Some((width, height)) = sample.dimensions {
         put(line, format_args!("  {width}x{height}"));
@@ -149,9 +151,7 @@ fn json(line: &mut Vec<u8>, shard: &Shard, sample: &Sample<'_>) -> Line {
         height: sample.dimensions.map(|d| d.1),
         parts: sample.parts().map(|p| p.and_then(part)).collect::<Result<_, _>>()?,
     };
-    let written = serde_json::to_writer(&mut *line, &sample);
-    debug_assert!(written.is_ok());
-    line.push(b'\n');
+    put(line, format_args!("{}\n", shown::json(&sample)));
     Ok(())
 }
 

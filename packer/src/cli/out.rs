@@ -6,12 +6,19 @@ use std::io::{self, BufWriter, IsTerminal, StdoutLock};
 use console::Term;
 use indicatif::{ProgressBar, ProgressStyle};
 
+use tarflume_formats::shown::{Screen, message};
+
 use crate::failure::Failure;
 use crate::units;
 
 /// Standard output, buffered.
 pub(super) fn stdout() -> BufWriter<StdoutLock<'static>> {
     BufWriter::with_capacity(64 * 1024, io::stdout().lock())
+}
+
+/// Standard output for people: what others wrote can't steer their terminal.
+pub(super) fn screen() -> Screen<BufWriter<StdoutLock<'static>>> {
+    Screen(stdout())
 }
 
 /// A reader who has seen enough (`pack ls | head`) is no failure.
@@ -42,9 +49,9 @@ pub(super) fn jobs(text: &str) -> Result<usize, String> {
     }
 }
 
-/// Prints `text` on stderr; on a terminal its lines are broken between words.
+/// Prints `text` on stderr, as [`message`] shows it; on a terminal its lines are broken between words.
 pub(super) fn told(text: impl std::fmt::Display) {
-    eprintln!("{}", fitted(&text.to_string(), &Term::stderr()));
+    eprintln!("{}", fitted(&message(text).to_string(), &Term::stderr()));
 }
 
 /// The text as it fits the terminal; as it is, where there is none.

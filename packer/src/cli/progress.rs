@@ -60,13 +60,13 @@ pub(super) fn during_scan<T>(mode: Mode, counter: &ScanCounter, work: impl FnOnc
         let names = counter.names();
         match mode {
             Mode::Bar => bar.show(format!("scanning: {} names", units::count(names))),
-            Mode::Lines => eprintln!("scanning: {} names", units::count(names)),
+            Mode::Lines => tell!("scanning: {} names", units::count(names)),
             Mode::Json => {
                 let seconds = start.elapsed().as_secs_f64();
                 let event = serde_json::json!({
                     "event": "progress", "phase": "scan", "names": names, "seconds": seconds,
                 });
-                eprintln!("{event}");
+                tell!("{event}");
             }
             Mode::Auto | Mode::None => {}
         }
@@ -91,8 +91,8 @@ pub(super) fn during_run<T>(
                 let label = if bar.width() < 60 { String::new() } else { format!("{doing}: ") };
                 bar.show(format!("{label}{}", now.bar_line(bar.width() - label.len())));
             }
-            Mode::Lines => eprintln!("{doing}: {}", now.line()),
-            Mode::Json => eprintln!("{}", now.json()),
+            Mode::Lines => tell!("{doing}: {}", now.line()),
+            Mode::Json => tell!("{}", now.json()),
             Mode::Auto | Mode::None => {}
         }
     })

@@ -8,6 +8,7 @@ use crate::failure::Outcome;
 use crate::finalize;
 use crate::staging::Staging;
 use crate::units;
+use tarflume_formats::shown::ShowPath;
 
 /// Tells how many shards of a plan are finished; exits 0 if all are, 75 if not.
 #[derive(Debug, clap::Args)]
@@ -24,12 +25,12 @@ pub(super) fn run(args: &Args) -> Outcome {
     let staging = Staging::of(&args.out);
     if let Some(manifest) = finalize::settled(&staging)? {
         match args.format {
-            Format::Text => println!(
+            Format::Text => say!(
                 "published: {}, {}",
                 units::counted(manifest.shards.len() as u64, "shard", "shards"),
                 units::counted(manifest.samples, "sample", "samples")
             ),
-            Format::Json => println!(
+            Format::Json => say!(
                 "{}",
                 serde_json::json!({"published": true, "plan": manifest.plan,
                     "shards": manifest.shards.len(), "finished": manifest.shards.len(), "missing": []})
@@ -44,24 +45,21 @@ pub(super) fn run(args: &Args) -> Outcome {
     match args.format {
         Format::Text => {
             let (finished, total) = (found.records.len(), found.total);
-            println!("plan {}: {finished} of {total} shards finished", &foot.content[..16]);
+            say!("plan {}: {finished} of {total} shards finished", &foot.content[..16]);
             if problems > 0 {
-                println!(
-                    "{}",
-                    units::counted(problems as u64, "problem so far", "problems so far")
-                );
+                say!("{}", units::counted(problems as u64, "problem so far", "problems so far"));
             }
             if !found.missing.is_empty() {
-                println!("missing: {}", ranges(&found.missing));
+                say!("missing: {}", ranges(&found.missing));
             }
             for (path, age) in staging.temporaries()? {
-                println!("under way or left behind, {} s old: {}", age.as_secs(), path.display());
+                say!("under way or left behind, {} s old: {}", age.as_secs(), path.shown());
             }
             if found.missing.is_empty() {
-                println!("publish with `pack finalize {}`", args.out.display());
+                say!("publish with `pack finalize {}`", args.out.shown());
             }
         }
-        Format::Json => println!(
+        Format::Json => say!(
             "{}",
             serde_json::json!({"published": false, "plan": foot.content, "shards": found.total,
                 "finished": found.records.len(), "missing": found.missing, "problems": problems})

@@ -15,15 +15,16 @@ use crate::prepare::{Ready, Scanned};
 use crate::problem::{Problem, counts};
 use crate::running::Ran;
 use crate::units;
+use tarflume_formats::shown::{self, ShowPath};
 
 /// Problems that are printed one by one; the file has all.
 const SHOWN: usize = 10;
 
 fn say(show: ShowArgs, text: &str, value: impl FnOnce() -> serde_json::Value) {
     if show.is_json() {
-        println!("{}", value());
+        say!("{}", shown::json(&value()));
     } else if !show.quiet {
-        println!("{text}");
+        say!("{text}");
     }
 }
 
@@ -37,7 +38,7 @@ fn size(manifest: &Manifest) -> String {
 }
 
 pub(super) fn already_published(out: &Path, manifest: &Manifest, show: ShowArgs) {
-    let text = format!("{}: published already: {}", out.display(), size(manifest));
+    let text = format!("{}: published already: {}", out.shown(), size(manifest));
     say(
         show,
         &text,
@@ -48,10 +49,10 @@ pub(super) fn already_published(out: &Path, manifest: &Manifest, show: ShowArgs)
 /// A data set that was published without the entry points that are asked for now.
 pub(super) fn lacks_entry_points(out: &Path, show: ShowArgs) {
     if !show.quiet && !show.is_json() {
-        eprintln!(
+        tell!(
             "notice: its sidecars have no entry points of JPEGs; add them with `pack index \
              --entry-points {}`",
-            out.display()
+            out.shown()
         );
     }
 }
@@ -62,7 +63,7 @@ fn problems(list: &[Problem], file: Option<&Path>, show: ShowArgs) {
         for problem in list {
             let mut event = problem.to_value();
             event["event"] = json!("problem");
-            eprintln!("{event}");
+            tell!("{}", shown::json(&event));
         }
         return;
     }
@@ -70,11 +71,11 @@ fn problems(list: &[Problem], file: Option<&Path>, show: ShowArgs) {
         out::told(problem);
     }
     if list.len() > SHOWN {
-        eprintln!("... and {} more", units::count((list.len() - SHOWN) as u64));
+        tell!("... and {} more", units::count((list.len() - SHOWN) as u64));
     }
     let kinds: Vec<_> =
         counts(list).iter().map(|(kind, n)| format!("{kind} {}", units::count(*n))).collect();
-    let all = file.map_or(String::new(), |f| format!("; all in {}", f.display()));
+    let all = file.map_or(String::new(), |f| format!("; all in {}", f.shown()));
     let total = units::counted(list.len() as u64, "problem", "problems");
     out::told(format!("{total}: {}{all}", kinds.join(", ")));
 }
@@ -83,7 +84,7 @@ fn problems(list: &[Problem], file: Option<&Path>, show: ShowArgs) {
 fn warnings(foot: &PlanFoot, show: ShowArgs) {
     for text in planning::warnings::of(foot) {
         if show.is_json() {
-            eprintln!("{}", json!({"event": "warning", "text": text}));
+            tell!("{}", shown::json(&json!({"event": "warning", "text": text})));
         } else if !show.quiet {
             out::told(format!("warning: {text}"));
         }
@@ -94,13 +95,13 @@ fn warnings(foot: &PlanFoot, show: ShowArgs) {
 fn unlisted(scanned: &Scanned) {
     if scanned.unlisted > 0 {
         let count = units::counted(scanned.unlisted, "problem is", "problems are");
-        eprintln!("{count} counted only: the list has the first");
+        tell!("{count} counted only: the list has the first");
     }
 }
 
 fn renames(scanned: &Scanned, show: ShowArgs) {
     if scanned.renamed > 0 && !show.quiet && !show.is_json() {
-        println!(
+        say!(
             "{} under another key than their file's name (see --names)",
             units::counted(scanned.renamed, "sample stands", "samples stand")
         );
@@ -112,10 +113,10 @@ fn absent(scanned: &Scanned, show: ShowArgs) {
     let Some(absent) = &scanned.absent else { return };
     if show.is_json() {
         let event = json!({"event": "absent-keys", "keys": absent.keys, "first": absent.first});
-        eprintln!("{event}");
+        tell!("{}", shown::json(&event));
     } else if !show.quiet {
         let keys = units::counted(absent.keys, "key is", "keys are");
-        eprintln!(
+        tell!(
             "notice: {keys} in the exclude list but in no source folder, the first is '{}'",
             absent.first
         );
@@ -127,7 +128,7 @@ pub(super) fn refused_scan(out: &Path, scanned: &Scanned, show: ShowArgs) {
     problems(&scanned.problems, Some(&out.join("problems.jsonl")), show);
     unlisted(scanned);
     if show.is_json() {
-        println!("{}", json!({"event": "refused", "problems": scanned.problems.len()}));
+        say!("{}", json!({"event": "refused", "problems": scanned.problems.len()})); // no foreign text
     } else {
         out::told(building::MEND);
     }
@@ -137,7 +138,7 @@ pub(super) fn refused_run(out: &Path, ran: &Ran, show: ShowArgs) {
     problems(&ran.problems, Some(&out.join("problems.jsonl")), show);
     if show.is_json() {
         let value = json!({"event": "refused", "problems": ran.problems.len(), "finished": ran.packed + ran.skipped});
-        println!("{value}");
+        say!("{}", shown::json(&value));
         return;
     }
     out::told(building::kept(ran));
@@ -154,7 +155,7 @@ pub(super) fn dry_run(foot: &PlanFoot, scanned: &Scanned, show: ShowArgs) {
             .collect();
         let value = json!({"event": "plan", "plan": foot.content, "samples": foot.samples,
             "bytes": foot.bytes, "shards": shards, "problems": scanned.problems});
-        println!("{value}");
+        say!("{}", shown::json(&value));
         return;
     }
     if !scanned.problems.is_empty() {
@@ -163,9 +164,9 @@ pub(super) fn dry_run(foot: &PlanFoot, scanned: &Scanned, show: ShowArgs) {
     }
     for shard in &foot.shards {
         let samples = units::counted(shard.samples, "sample", "samples");
-        println!("{}  {samples}  {}", shard.name, units::bytes(shard.bytes));
+        say!("{}  {samples}  {}", shard.name, units::bytes(shard.bytes));
     }
-    println!(
+    say!(
         "would pack {} into {}, {}",
         units::counted(foot.samples, "sample", "samples"),
         units::counted(foot.shards.len() as u64, "shard", "shards"),
@@ -182,7 +183,7 @@ pub(super) fn scanned(ready: &Ready, show: ShowArgs) {
         return;
     }
     let resumed = if ready.resumed { "; going on with an unfinished pack" } else { "" };
-    eprintln!(
+    tell!(
         "{} in {}{resumed}",
         units::counted(foot.samples, "sample", "samples"),
         units::counted(foot.shards.len() as u64, "shard", "shards")
@@ -204,7 +205,7 @@ pub(super) fn planned(out: &Path, ready: &Ready, show: ShowArgs) {
         units::counted(shards as u64, "shard", "shards"),
         units::bytes(bytes),
         &foot.content[..16],
-        out.display()
+        out.shown()
     );
     say(show, &text, || {
         json!({"event": "planned", "plan": foot.content, "samples": samples, "shards": shards, "bytes": bytes,
@@ -214,7 +215,7 @@ pub(super) fn planned(out: &Path, ready: &Ready, show: ShowArgs) {
 
 pub(super) fn chosen_rank(rank: &Rank, show: ShowArgs) {
     if !show.quiet && !show.is_json() {
-        eprintln!("rank {} of {} ({})", rank.rank, rank.world, rank.source);
+        tell!("rank {} of {} ({})", rank.rank, rank.world, rank.source);
     }
 }
 
@@ -253,7 +254,7 @@ pub(super) fn published(
 }
 
 pub(super) fn finalized(out: &Path, manifest: &Manifest, show: ShowArgs) {
-    let text = format!("{}: published {}", out.display(), size(manifest));
+    let text = format!("{}: published {}", out.shown(), size(manifest));
     say(show, &text, || {
         json!({"event": "published", "samples": manifest.samples, "shards": manifest.shards.len(),
                "bytes": manifest.bytes, "plan": manifest.plan})

@@ -46,11 +46,11 @@ pub(super) fn run(args: &Args) -> Outcome {
     let done = unpack::unpack(&listing, &args.output, jobs, &|bytes| bar.advance(bytes))?;
     bar.end();
     for problem in &done.problems {
-        eprintln!("{problem}");
+        tell!("{problem}");
     }
     if done.unproved > 0 {
         let shards = units::counted(done.unproved, "shard has", "shards have");
-        eprintln!("warning: {shards} no checksums, so the files were not proved");
+        tell!("warning: {shards} no checksums, so the files were not proved");
     }
     if !args.quiet {
         let mut to = out::stdout();

@@ -3,6 +3,8 @@
 use std::io::Write;
 use std::path::PathBuf;
 
+use tarflume_formats::shown;
+
 use super::out::{self, Bar};
 use super::words::Format;
 use crate::exit::Exit;
@@ -81,13 +83,12 @@ pub(super) fn run(args: &Args) -> Outcome {
 
 fn json(report: &Report) -> std::io::Result<()> {
     let mut to = out::stdout();
-    serde_json::to_writer_pretty(&mut to, report)?;
-    writeln!(to)?;
+    writeln!(to, "{}", shown::json_lines(report))?;
     to.flush()
 }
 
 fn text(report: &Report, quiet: bool) -> std::io::Result<()> {
-    let mut to = out::stdout();
+    let mut to = out::screen();
     if !(quiet && report.whole) {
         writeln!(to, "{report}")?;
     }

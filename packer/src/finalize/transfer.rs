@@ -10,6 +10,7 @@ use tarflume_formats::dataset::open_index;
 use tarflume_formats::manifest::{ShardEntry, hex_digest};
 use tarflume_formats::publish::{Published, remove_if_there, rename_new};
 use tarflume_formats::shard::{has_bytes, index_path};
+use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{Digest, Error, Index};
 
 use crate::failure::Failure;
@@ -61,8 +62,8 @@ fn check_sidecar(staging: &Staging, entry: &ShardEntry, digest: &Digest) -> Resu
     index.intact()?; // what a failing disk did not give reads as zeros
     Err(Failure::bad_data(format!(
         "{}: the sidecar is not what its record says; remove {} and run again",
-        path.display(),
-        staging.record_path(&entry.name).display()
+        path.shown(),
+        staging.record_path(&entry.name).shown()
     )))
 }
 
@@ -84,12 +85,12 @@ fn move_file(
     if moved || tarflume_formats::files::is_there(to)? {
         return Err(Failure::bad_data(format!(
             "{} stands in the way of a shard of this data set; move it away and finalize again",
-            to.display()
+            to.shown()
         )));
     }
     Err(Failure::try_again(format!(
         "{} is gone since it was finished; pack it again with `pack run {}`",
-        from.display(),
-        staging.out().display()
+        from.shown(),
+        staging.out().shown()
     )))
 }

@@ -14,12 +14,18 @@ use super::options::Options;
 use super::shard::Indexed;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use tarflume_formats::shown::ShowPath;
 
 /// What a manifest made here says of its maker.
 const TOOL: &str = concat!("pack ", env!("CARGO_PKG_VERSION"));
 /// Endings of packed tars, which no reader can index.
 const PACKED: [&[u8]; 7] =
     [b".tar.gz", b".tgz", b".tar.zst", b".tar.xz", b".tar.bz2", b".tar.lz4", b".tar.lzma"];
+
+/// What is said of them.
+pub const COMPRESSED: &str = "this shard is compressed, and nothing in it can be found without unpacking \
+    it; decompress it (gunzip, zstd -d), or move it out of the folder, or read it without an index, from \
+    front to back, as a stream (`stream=True`, in Rust `Stream::open`)";
 
 /// A manifest, made or found.
 #[derive(Debug)]
@@ -54,7 +60,7 @@ pub fn tars(folder: &Path) -> Result<(Vec<PathBuf>, Vec<Indexed>), Failure> {
     packed.sort_unstable();
     packed.retain(|packed| !tars.iter().any(|tar| unpacked_name(packed) == tar.file_name()));
     if tars.is_empty() && packed.is_empty() {
-        let text = format!("{}: there is no *.tar in this folder", folder.display());
+        let text = format!("{}: there is no *.tar in this folder", folder.shown());
         return Err(Failure::usage(text));
     }
     Ok((tars, packed.into_iter().map(refuse).collect()))
@@ -66,11 +72,7 @@ fn unpacked_name(packed: &Path) -> Option<&std::ffi::OsStr> {
 }
 
 fn refuse(tar: PathBuf) -> Indexed {
-    let text = format!(
-        "{}: this shard is compressed, and nothing in it can be found without unpacking it; \
-         decompress it first (gunzip, zstd -d) or move it out of the folder",
-        tar.display()
-    );
+    let text = format!("{}: {COMPRESSED}", tar.shown());
     Indexed { tar, result: Err(Failure::bad_data(text)) }
 }
 
@@ -86,7 +88,7 @@ pub fn publish_manifest(
 ) -> Result<MadeManifest, Failure> {
     let path = folder.join(FILE_NAME);
     let mut manifest = manifest_of(tars).map_err(|failure| Failure {
-        text: format!("{}: not written: {failure}", path.display()),
+        text: format!("{}: not written: {failure}", path.shown()),
         ..failure
     })?;
     let found = match read_manifest(&path) {
@@ -104,7 +106,7 @@ pub fn publish_manifest(
     if !options.force && !added && files::is_there(&path)? {
         let text = format!(
             "{}: this manifest does not describe the tars that are here; replace it with --force",
-            path.display()
+            path.shown()
         );
         return Err(Failure::bad_data(text));
     }
@@ -119,7 +121,7 @@ fn manifest_of(tars: &[Indexed]) -> Result<Manifest, Failure> {
         let made = match &indexed.result {
             Ok(made) => made,
             Err(failure) => {
-                let text = format!("{} has no sidecar", indexed.tar.display());
+                let text = format!("{} has no sidecar", indexed.tar.shown());
                 let exit = if tars.iter().any(|t| is_bad(&t.result)) {
                     Exit::BadData
                 } else {

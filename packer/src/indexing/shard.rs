@@ -14,6 +14,7 @@ use super::making::read_tar;
 use super::options::Options;
 use super::probe;
 use super::rows::Skipped;
+use super::unsorted;
 use crate::failure::Failure;
 use crate::problem::Problems;
 
@@ -84,6 +85,7 @@ pub fn index_tar(
     }
     write_whole(&sidecar, &read.bytes)?;
     let index = Index::open(&sidecar)?;
+    warnings.extend(unsorted::told(&index)?);
     Ok(Made {
         entry: entry(tar, &index),
         extensions: read.extensions,
@@ -110,6 +112,7 @@ fn keep(tar: &Path, options: &Options) -> Result<Made> {
         let text = "the sidecar that is kept was made by headers alone; add checksums with --force";
         warnings.push(text.into());
     }
+    warnings.extend(unsorted::told(&index)?);
     let (entry, extensions) = (entry(tar, &index), ext_counts(&index)?);
     Ok(Made {
         entry,

@@ -1,5 +1,6 @@
 //! Groups a folder's files into samples, and tells what is wrong with those that are none.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -58,20 +59,21 @@ type Grouping = (Option<Vec<u8>>, Vec<FoundPart>);
 struct Asked {
     /// The latest change, in nanoseconds since 1970.
     newest: i64,
-    /// Extensions met here, so that the table that all threads share is asked once for each.
-    exts: Vec<(Vec<u8>, Vec<u8>, u16)>,
+    /// Extensions met here, by that of the file, so that the table that all threads share is asked
+    /// once for each.
+    exts: HashMap<Vec<u8>, (Vec<u8>, u16)>,
 }
 
 impl Asked {
     fn number(&mut self, table: &ExtTable, part: &Candidate<'_>) -> Option<u16> {
-        let known = |(source, shard, _): &&(Vec<u8>, Vec<u8>, u16)| {
-            source == part.source_ext && *shard == part.shard_ext
-        };
-        if let Some((_, _, number)) = self.exts.iter().find(known) {
+        // One extension of files becomes one of parts, unless a name has dots that are replaced.
+        if let Some((shard, number)) = self.exts.get(part.source_ext)
+            && *shard == part.shard_ext
+        {
             return Some(*number);
         }
         let number = table.number(part.source_ext, &part.shard_ext)?;
-        self.exts.push((part.source_ext.to_vec(), part.shard_ext.clone(), number));
+        self.exts.insert(part.source_ext.to_vec(), (part.shard_ext.clone(), number));
         Some(number)
     }
 }
@@ -131,7 +133,7 @@ impl Grouper<'_> {
         };
         let run = || Run::new(folder.root, folder.source.clone(), folder.key.clone());
         let mut current = run();
-        let mut asked = Asked { newest: i64::MIN, exts: Vec::new() };
+        let mut asked = Asked { newest: i64::MIN, exts: HashMap::new() };
         for files in entries.chunk_by(|a, b| listing.stem(a) == listing.stem(b)) {
             let files = self.set_aside(folder, listing, files, &mut out);
             let Some(first) = files.first() else { continue };

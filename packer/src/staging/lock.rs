@@ -7,6 +7,7 @@ use rustix::fs::{CWD, FlockOperation, Mode, OFlags, flock, openat};
 use rustix::io::{Errno, retry_on_intr};
 
 use crate::failure::Failure;
+use tarflume_formats::shown::ShowPath;
 
 /// Held while a command may replace the plan or publish.
 #[derive(Debug)]
@@ -25,7 +26,7 @@ impl Lock {
         let file = opened.map(File::from).map_err(|e| match e {
             Errno::LOOP => Failure::usage(format!(
                 "{} is a link, which no pack has made; remove it",
-                path.display()
+                path.shown()
             )),
             e => Failure::io(e.into(), "open the lock", path),
         })?;

@@ -1,7 +1,8 @@
 //! What only shows when all shards of a set are seen together: keys that clash, parts that a sample
 //! lacks.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 
@@ -116,8 +117,9 @@ impl Keys for Shards {
 
 fn clashes(shards: &Shards, problems: &mut Problems) -> Result<()> {
     let found = collide::find(shards)?;
+    let mut firsts = Firsts::default();
     for pair in &found.pairs {
-        if let Some(problem) = clash(shards, *pair)? {
+        if let Some(problem) = clash(shards, *pair, &mut firsts)? {
             problems.push(problem);
         }
     }
@@ -125,7 +127,10 @@ fn clashes(shards: &Shards, problems: &mut Problems) -> Result<()> {
     Ok(())
 }
 
-fn clash(shards: &Shards, pair: Pair) -> Result<Option<Problem>> {
+/// The extensions of samples whose keys clash with later ones', by id: gathered once for each.
+type Firsts<'a> = HashMap<u64, HashSet<&'a [u8]>>;
+
+fn clash<'a>(shards: &'a Shards, pair: Pair, firsts: &mut Firsts<'a>) -> Result<Option<Problem>> {
     let (Some(first), Some(later)) = (shards.sample(pair.first)?, shards.sample(pair.later)?)
     else {
         return Ok(None);
@@ -136,7 +141,7 @@ fn clash(shards: &Shards, pair: Pair) -> Result<Option<Problem>> {
     } else {
         format!("in {} at byte {}", shards.path(first_shard), first.first)
     };
-    let split = first_shard == shard && is_split(&first, &later)?;
+    let split = first_shard == shard && is_split((pair.first, &first), &later, firsts)?;
     let (kind, text) = match pair.clash {
         Clash::Same if split => (
             ProblemKind::SplitSample,
@@ -158,13 +163,25 @@ fn clash(shards: &Shards, pair: Pair) -> Result<Option<Problem>> {
 }
 
 /// True if two runs of one key have no part in common.
-fn is_split(first: &Sample<'_>, later: &Sample<'_>) -> Result<bool> {
+fn is_split<'a>(
+    (id, first): (u64, &Sample<'a>),
+    later: &Sample<'a>,
+    firsts: &mut Firsts<'a>,
+) -> Result<bool> {
+    let have = match firsts.entry(id) {
+        Entry::Occupied(known) => known.into_mut(),
+        Entry::Vacant(new) => new.insert(exts_of(first)?),
+    };
     for part in later.parts() {
-        if first.part(part?.ext)?.is_some() {
+        if have.contains(part?.ext) {
             return Ok(false);
         }
     }
     Ok(true)
+}
+
+fn exts_of<'a>(sample: &Sample<'a>) -> Result<HashSet<&'a [u8]>> {
+    sample.parts().map(|part| part.map(|part| part.ext)).collect()
 }
 
 /// Extensions as they are counted: plain image extensions are one, for data sets that mix them.
@@ -186,26 +203,40 @@ fn missing_parts(
         return Ok(());
     }
     for (shard, (_, index)) in shards.shards.iter().enumerate() {
+        let mut have = Have::default();
         for sample in index.iter() {
             let sample = sample?;
-            for want in &wanted {
-                if !has(&sample, want)? {
-                    problems.push(lacks(shards.path(shard), &sample, want));
-                }
+            have.gather(&sample)?;
+            for want in wanted.iter().filter(|want| !have.has(want)) {
+                problems.push(lacks(shards.path(shard), &sample, want));
             }
         }
     }
     Ok(())
 }
 
-fn has(sample: &Sample<'_>, want: &[u8]) -> Result<bool> {
-    for part in sample.parts() {
-        let ext = part?.ext;
-        if ext == want || (want == IMAGE.as_bytes() && class(ext) == want) {
-            return Ok(true);
+/// What one sample has.
+#[derive(Default)]
+struct Have<'a> {
+    exts: HashSet<&'a [u8]>,
+    image: bool,
+}
+
+impl<'a> Have<'a> {
+    fn gather(&mut self, sample: &Sample<'a>) -> Result<()> {
+        self.exts.clear();
+        self.image = false;
+        for part in sample.parts() {
+            let ext = part?.ext;
+            self.image |= class(ext) == IMAGE.as_bytes();
+            self.exts.insert(ext);
         }
+        Ok(())
     }
-    Ok(false)
+
+    fn has(&self, want: &[u8]) -> bool {
+        self.exts.contains(want) || (want == IMAGE.as_bytes() && self.image)
+    }
 }
 
 fn lacks(path: String, sample: &Sample<'_>, want: &[u8]) -> Problem {
@@ -218,29 +249,25 @@ fn lacks(path: String, sample: &Sample<'_>, want: &[u8]) -> Problem {
 
 /// What samples of this set have when nobody says what they must: see [`is_expected`].
 fn expected(shards: &Shards) -> Result<Vec<Vec<u8>>> {
-    let mut having: HashMap<Vec<u8>, u64> = HashMap::new();
-    let mut seen: Vec<&[u8]> = Vec::new();
+    // How many samples have each class, and the last one that was counted.
+    let mut having: HashMap<&[u8], (u64, u64)> = HashMap::new();
+    let mut number = 0;
     for (_, index) in &shards.shards {
         for sample in index.iter() {
-            seen.clear();
+            number += 1;
             for part in sample?.parts() {
-                let class = class(part?.ext);
-                if seen.contains(&class) {
-                    continue;
-                }
-                seen.push(class);
-                match having.get_mut(class) {
-                    Some(count) => *count += 1,
-                    None => {
-                        having.insert(class.to_vec(), 1);
-                    }
-                }
+                let (count, last) = having.entry(class(part?.ext)).or_default();
+                *count += u64::from(*last != number);
+                *last = number;
             }
         }
     }
     let samples = shards.count();
-    let mut expected: Vec<_> =
-        having.into_iter().filter(|(_, n)| is_expected(*n, samples)).map(|(ext, _)| ext).collect();
+    let mut expected: Vec<_> = having
+        .into_iter()
+        .filter(|(_, (n, _))| is_expected(*n, samples))
+        .map(|(ext, _)| ext.to_vec())
+        .collect();
     expected.sort_unstable();
     Ok(expected)
 }

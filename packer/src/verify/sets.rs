@@ -11,7 +11,7 @@ use tarflume_formats::manifest::{FILE_NAME, ShardEntry};
 use super::kinds;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::indexing::{folder, is_folder};
+use crate::indexing::{Indexed, folder, is_folder};
 use crate::problem::{Problem, ProblemKind};
 
 /// A tar to be verified.
@@ -57,13 +57,13 @@ pub fn find(paths: &[PathBuf]) -> Result<Vec<Set>, Failure> {
 fn of_folder(path: &Path) -> Result<Set, Failure> {
     let manifest_path = path.join(FILE_NAME);
     // Without shards, which is wrong usage, a manifest alone can still be verified.
-    let there = match folder::tars(path) {
-        Ok((tars, _)) => tars,
+    let (there, packed) = match folder::tars(path) {
+        Ok(found) => found,
         Err(failure) => {
             if failure.exit != Exit::Usage || !files::is_there(&manifest_path)? {
                 return Err(failure);
             }
-            Vec::new()
+            (Vec::new(), Vec::new())
         }
     };
     let mut set = Set::default();
@@ -75,6 +75,11 @@ fn of_folder(path: &Path) -> Result<Set, Failure> {
         }
     };
     let has_manifest = manifest.is_some();
+    // Beside a manifest they are not the data set's, and no reader of it looks at them.
+    for Indexed { tar, .. } in packed.into_iter().filter(|_| !has_manifest) {
+        let path = tar.display().to_string();
+        set.problems.push(Problem::new(ProblemKind::Unsupported, path, folder::COMPRESSED));
+    }
     let mut listed = HashSet::new();
     for entry in manifest.into_iter().flat_map(|m| m.shards) {
         let tar = path.join(&entry.name);

@@ -144,17 +144,25 @@ fn folder(path: &Path) -> Result<Vec<Listed>> {
         return Ok(vec![Listed::Manifest(manifest)]);
     }
     let failed = |e| Error::from(tarflume_formats::Error::io(e, "list", path));
-    let mut tars = Vec::new();
+    let (mut tars, mut compressed) = (Vec::new(), 0);
     for entry in fs::read_dir(path).map_err(failed)? {
         let entry = entry.map_err(failed)?.path();
         if is_shown_tar(&entry)? {
             tars.push(entry);
+        } else if is_compressed_tar(&entry) {
+            compressed += 1;
         }
     }
     if tars.is_empty() {
         let text = if files::is_folder(&path.join(".pack"))? {
             format!(
                 "no {FILE_NAME} here: its build is not finished; `pack status` says what is left"
+            )
+        } else if compressed > 0 {
+            format!(
+                "the tars of this folder are compressed ({compressed} of them), and can't be read at any \
+                 place: decompress them (gunzip, zstd -d) and run `pack index`, or read them from front \
+                 to back as a stream"
             )
         } else {
             format!("neither {FILE_NAME} nor a tar is in this folder")
@@ -168,6 +176,12 @@ fn folder(path: &Path) -> Result<Vec<Listed>> {
 fn is_shown_tar(path: &Path) -> Result<bool> {
     let name = path.file_name().unwrap_or_default().as_encoded_bytes();
     Ok(name.ends_with(b".tar") && !name.starts_with(b".") && !files::is_folder(path)?)
+}
+
+fn is_compressed_tar(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().as_encoded_bytes();
+    let ends = [".tar.gz", ".tgz", ".tar.zst", ".tzst", ".tar.xz", ".tar.bz2", ".tar.lz4"];
+    !name.starts_with(b".") && ends.iter().any(|end| name.ends_with(end.as_bytes()))
 }
 
 /// Tars that a glob matches, sorted; manifests or folders if its end asks for them.

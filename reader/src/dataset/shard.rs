@@ -6,10 +6,12 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use tarflume_formats::checksum::Digest;
+use tarflume_formats::content::Content as FileContent;
 use tarflume_formats::dataset::open_index;
 use tarflume_formats::index::Found;
 use tarflume_formats::manifest::{ShardEntry, hex_digest};
 use tarflume_formats::shard::index_path;
+use tarflume_formats::tar::{Header, is_zero_block};
 use tarflume_formats::{Index, files};
 
 use crate::error::{Error, ErrorKind, Result};
@@ -161,7 +163,10 @@ impl Shard {
             Some(sidecars) => {
                 let opened = index.metadata().map(Identity::from);
                 let file = sidecars.get_known(self.number, opened)?;
-                index.look_up_by(row, |at, into| file.read_at(at, into), found)?
+                let there = index.look_up_by(row, |at, into| file.read_at(at, into), found)?;
+                // Blocks are checked once: what was written over since shows in the file's times.
+                file.check()?;
+                there
             }
         };
         if there {
@@ -200,7 +205,9 @@ impl Shard {
         };
         let opened = index.metadata().map(Identity::from);
         let file = sidecars.get_known(self.number, opened)?;
-        index.copy_entry_points_by(part, most, |at, to| file.read_at(at, to), into)
+        let there = index.copy_entry_points_by(part, most, |at, to| file.read_at(at, to), into)?;
+        file.check()?;
+        Ok(there)
     }
 
     /// Lets go of what was mapped of its sidecar, where sidecars are not to stay in memory: after all
@@ -238,6 +245,10 @@ fn open_alone(tar: &Path) -> Result<Index> {
     let found = files::metadata(tar, "find the shard")?;
     let path = index_path(tar);
     if !files::is_there(&path)? {
+        if let Some(what) = no_tar(tar)? {
+            let text = format!("this is no tar{what}; name a tar, or a folder of them");
+            return Err(Error::usage(text).with_path(tar));
+        }
         let text = "this tar has no sidecar, so its samples can't be counted or found; \
                     `pack index DIR` makes one, and a plain stream needs none";
         return Err(Error::usage(text).with_path(tar));
@@ -245,4 +256,20 @@ fn open_alone(tar: &Path) -> Result<Index> {
     let index = Index::open(&path)?;
     index.check_tar_length(found.len())?;
     Ok(index)
+}
+
+/// That a file is no tar, by its first block: what it is instead, as far as that is known.
+fn no_tar(path: &Path) -> Result<Option<String>> {
+    use std::io::Read;
+    let failed = |e| Error::from(tarflume_formats::Error::io(e, "read", path));
+    let mut start = Vec::new();
+    let file = std::fs::File::open(path).map_err(failed)?;
+    file.take(512).read_to_end(&mut start).map_err(failed)?;
+    let is_tar = match start.first_chunk() {
+        Some(block) => is_zero_block(block) || Header::parse(block).is_ok(),
+        None => start.is_empty(),
+    };
+    let what =
+        || FileContent::of(&start).map_or(String::new(), |found| format!(", but {}", found.name));
+    Ok((!is_tar).then(what))
 }

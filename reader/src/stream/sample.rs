@@ -9,6 +9,7 @@ use std::sync::Arc;
 use tarflume_formats::name;
 
 use super::pool::{Body, Pool};
+use tarflume_formats::shown::ShowPath;
 
 /// A sample: its key and its parts, in one buffer that goes back to its stream when this is dropped.
 pub struct StreamSample {
@@ -91,7 +92,7 @@ impl Drop for StreamSample {
 
 impl fmt::Debug for StreamSample {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (shard, key) = (self.shard.display(), name::shown(self.key()));
+        let (shard, key) = (self.shard.shown(), name::shown(self.key()));
         write!(f, "StreamSample({shard}, {key}, {} parts)", self.body.parts.len())
     }
 }

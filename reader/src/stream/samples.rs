@@ -7,6 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use tarflume_formats::name;
+use tarflume_formats::repeat::Repeat;
 use tarflume_formats::tar::{Member, MemberKind};
 
 use super::pool::{Body, Pool, Span};
@@ -35,6 +36,8 @@ pub(super) struct Grouping {
     /// The member that ended the sample before it.
     pending: Option<Member>,
     open: Option<Open>,
+    /// Of the open sample.
+    repeat: Repeat,
     /// The key whose members are passed over, for their sample is bad.
     bad: Option<Vec<u8>>,
     row: u64,
@@ -56,8 +59,8 @@ impl Grouping {
         pool: Arc<Pool>,
         most: u64,
     ) -> Grouping {
-        let (pending, open, bad) = (None, None, None);
-        Grouping { tar, shard, number, pool, most, pending, open, bad, row: 0, members: 0 }
+        let (pending, open, bad, repeat) = (None, None, None, Repeat::new());
+        Grouping { tar, shard, number, pool, most, pending, open, repeat, bad, row: 0, members: 0 }
     }
 
     /// The next sample; `None` at the end of the shard.
@@ -120,6 +123,7 @@ impl Grouping {
 
     fn begin(&mut self, key: &[u8], first: u64) -> Open {
         self.bad = None;
+        self.repeat.clear();
         let mut body = self.pool.body();
         body.names.extend_from_slice(key);
         body.key = key.len();
@@ -128,8 +132,8 @@ impl Grouping {
 
     /// Reads the member's data into `body`; `Some` if the sample is bad for it.
     fn add(&mut self, body: &mut Body, member: &Member, ext: &[u8]) -> Result<Option<Error>> {
-        let repeated = body.parts.iter().any(|p| body.names[p.ext.0..p.ext.1] == *ext);
-        if repeated {
+        let earlier = body.parts.iter().map(|p| &body.names[p.ext.0..p.ext.1]);
+        if self.repeat.has(ext, earlier) {
             let text = format!(
                 "the part '{}' stands twice in this sample: readers disagree which one counts",
                 name::shown(ext)

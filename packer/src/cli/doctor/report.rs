@@ -6,6 +6,7 @@ use crate::doctor::Report;
 use crate::doctor::facts::{Driver, Gpu, Library, Limits, Link, Machine};
 use crate::doctor::findings::Finding;
 use crate::units;
+use tarflume_formats::shown::ShowPath;
 
 /// Writes all of it.
 pub(super) fn text(to: &mut impl Write, report: &Report) -> io::Result<()> {
@@ -148,9 +149,9 @@ fn link(of: &Link) -> String {
 
 fn library(to: &mut impl Write, of: &Library) -> io::Result<()> {
     let found = match &of.path {
-        Some(path) if of.on_search_path => path.display().to_string(),
+        Some(path) if of.on_search_path => path.shown().to_string(),
         Some(path) => {
-            let path = path.display();
+            let path = path.shown();
             format!("{path}; not where programs look: import torch first, or set LD_LIBRARY_PATH")
         }
         None => format!("not found ({})", of.purpose),

@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use serde::Serialize;
 
+use tarflume_formats::shown;
+
 use crate::doctor::gpus::Sample;
 use crate::doctor::watch::Means;
 use crate::units;
@@ -85,8 +87,7 @@ struct Look<'a> {
 
 /// A look as one line of JSON.
 pub(super) fn object(to: &mut impl Write, time: Duration, samples: &[Sample]) -> io::Result<()> {
-    serde_json::to_writer(&mut *to, &Look { seconds: time.as_secs_f64(), gpus: samples })?;
-    writeln!(to)
+    writeln!(to, "{}", shown::json(&Look { seconds: time.as_secs_f64(), gpus: samples }))
 }
 
 #[derive(Serialize)]
@@ -96,6 +97,5 @@ struct Last<'a> {
 
 /// The means as the last line of JSON.
 pub(super) fn last_object(to: &mut impl Write, means: &Means) -> io::Result<()> {
-    serde_json::to_writer(&mut *to, &Last { means })?;
-    writeln!(to)
+    writeln!(to, "{}", shown::json(&Last { means }))
 }

@@ -1,0 +1,85 @@
+//! What a file is by its first bytes, for messages: that it is no tar is less help than that it is a PNG.
+
+/// First bytes, what has them, and the extension by which such files are known.
+const KNOWN: [(&[u8], &str, &str); 18] = [
+    (b"\xff\xd8\xff", "a JPEG", "jpg"),
+    (b"\x89PNG\r\n\x1a\n", "a PNG", "png"),
+    (b"GIF8", "a GIF", "gif"),
+    (b"II*\0", "a TIFF", "tiff"),
+    (b"MM\0*", "a TIFF", "tiff"),
+    (b"BM", "a BMP", "bmp"),
+    (b"\x1f\x8b", "gzip data", "gz"),
+    (b"\x28\xb5\x2f\xfd", "zstd data", "zst"),
+    (b"\xfd7zXZ", "xz data", "xz"),
+    (b"BZh", "bzip2 data", "bz2"),
+    (b"\x04\x22\x4d\x18", "lz4 data", "lz4"),
+    (b"PK\x03\x04", "a zip file", "zip"),
+    (b"%PDF-", "a PDF", "pdf"),
+    (b"PAR1", "a Parquet file", "parquet"),
+    (b"\x89HDF\r\n", "an HDF5 file", "h5"),
+    (b"\x93NUMPY", "an npy file", "npy"),
+    (b"\x89TFIDX\r\n", "a sidecar of tarflume", "index"),
+    (b"<!DOCTYPE", "an HTML page", "html"),
+];
+
+/// What some first bytes are known to begin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Content {
+    /// With its article: `a PNG`.
+    pub name: &'static str,
+    /// The usual extension.
+    pub ext: &'static str,
+}
+
+impl Content {
+    /// By the first bytes of a file; `None` if they are of nothing known here.
+    pub fn of(start: &[u8]) -> Option<Content> {
+        let container = |name, ext| Some(Content { name, ext });
+        match start {
+            [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => {
+                return container("a WebP", "webp");
+            }
+            [_, _, _, _, b'f', b't', b'y', b'p', b'a', b'v', b'i', b'f', ..] => {
+                return container("an AVIF", "avif");
+            }
+            [_, _, _, _, b'f', b't', b'y', b'p', b'h', b'e', b'i', ..] => {
+                return container("a HEIC", "heic");
+            }
+            _ => {}
+        }
+        let found = KNOWN.iter().find(|(first, ..)| start.starts_with(first));
+        found.map(|&(_, name, ext)| Content { name, ext })
+    }
+
+    /// True for what a decompressor makes another file of.
+    pub fn is_compressed(self) -> bool {
+        matches!(self.ext, "gz" | "zst" | "xz" | "bz2" | "lz4")
+    }
+
+    /// True for pictures.
+    pub fn is_image(self) -> bool {
+        matches!(self.ext, "jpg" | "png" | "gif" | "tiff" | "bmp" | "webp" | "avif" | "heic")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_known_by_their_first_bytes() {
+        for (start, name) in [
+            (&b"\xff\xd8\xff\xe0\0\x10JFIF"[..], Some("a JPEG")),
+            (b"\x89PNG\r\n\x1a\n\0\0", Some("a PNG")),
+            (b"RIFF\x24\0\0\0WEBPVP8 ", Some("a WebP")),
+            (b"RIFF\x24\0\0\0WAVE", None),
+            (b"\0\0\0\x20ftypavif", Some("an AVIF")),
+            (b"\x1f\x8b", Some("gzip data")),
+            (b"text", None),
+            (b"", None),
+        ] {
+            assert_eq!(Content::of(start).map(|found| found.name), name);
+        }
+        assert!(KNOWN.iter().all(|(first, ..)| Content::of(first).is_some()));
+    }
+}

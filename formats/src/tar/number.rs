@@ -1,0 +1,164 @@
+//! Number fields of a header block, believed only where GNU tar, bsdtar, Python's tarfile and webdataset
+//! (which reads by it) take the same number out of them: `tests/numbers.rs` asks them.
+//!
+//! Where they differ, one of them sees a member that another has skipped as data. Python ends in
+//! silence at a header one of whose numbers it can't read, even an owner or a time: so those are
+//! looked at, too.
+
+use crate::error::{Error, ErrorKind, Result};
+
+/// The largest size that is believed: file offsets are signed on every system.
+pub(super) const SIZE_MAX: u64 = i64::MAX as u64;
+
+/// The bytes before the first zero, or all.
+pub(super) fn until_zero(field: &[u8]) -> &[u8] {
+    field.iter().position(|&b| b == 0).map_or(field, |end| &field[..end])
+}
+
+/// An octal number: spaces, digits, then nothing but spaces and zero bytes. `None` for all else.
+/// 12 digits at most, so it can't overflow.
+///
+/// Zero bytes may not stand before the digits: GNU tar passes over one of them, the others over none.
+pub(super) fn octal(field: &[u8]) -> Option<u64> {
+    let start = field.iter().position(|&b| b != b' ')?;
+    let field = &field[start..];
+    let digits = field.iter().position(|b| matches!(b, b' ' | 0)).unwrap_or(field.len());
+    let (digits, rest) = field.split_at(digits);
+    if digits.is_empty() || !rest.iter().all(|b| matches!(b, b' ' | 0)) {
+        return None;
+    }
+    digits.iter().try_fold(0u64, |n, &b| match b {
+        b'0'..=b'7' => Some(n << 3 | u64::from(b - b'0')),
+        _ => None,
+    })
+}
+
+/// The size in a size field.
+///
+/// # Errors
+/// [`ErrorKind::BadHeader`] where it is no size, or another one to another reader.
+pub(super) fn size(field: &[u8]) -> Result<u64> {
+    if field[0] & 0x80 == 0 {
+        return octal(field).ok_or_else(|| {
+            bad("size", field, "which is no octal number that all readers of tars read alike")
+        });
+    }
+    // Base 256, big end first, behind a byte that says so.
+    if field[0] & 0x40 != 0 {
+        return Err(bad("size", field, "a size below zero"));
+    }
+    let (high, low) = field.split_at(4);
+    match <[u8; 8]>::try_from(low).map(u64::from_be_bytes) {
+        Ok(size) if high == [0x80, 0, 0, 0] && size <= SIZE_MAX => Ok(size),
+        _ => Err(bad("size", field, "more bytes than any file has")),
+    }
+}
+
+/// The size in the field of a member that has no data: zero bytes, with spaces before them, are none.
+///
+/// # Errors
+/// As [`size`].
+pub(super) fn size_without_data(field: &[u8]) -> Result<u64> {
+    let empty = field.contains(&0) && field.iter().all(|b| matches!(b, b' ' | 0));
+    if empty { Ok(0) } else { size(field) }
+}
+
+/// Refuses a number that some reader can't read, in a field whose value means nothing to shards.
+///
+/// # Errors
+/// [`ErrorKind::BadHeader`].
+pub(super) fn check(what: &str, field: &[u8]) -> Result<()> {
+    let good = match field[0] {
+        0x80 => fits(field, 0),
+        0xff => fits(field, 0xff),
+        _ => {
+            let text = until_zero(field).trim_ascii_start();
+            let end = text.iter().rposition(|&b| b != b' ').map_or(0, |last| last + 1);
+            !until_zero(field).iter().any(|b| b.is_ascii_whitespace() && *b != b' ')
+                && text[..end].iter().all(|b| matches!(b, b'0'..=b'7'))
+        }
+    };
+    if good {
+        return Ok(());
+    }
+    Err(bad(what, field, "at which some readers of tars end and others go on"))
+}
+
+/// True if a number in base 256 fits 64 bits with a sign, whose bytes above are all `sign`.
+fn fits(field: &[u8], sign: u8) -> bool {
+    let high = field.len() - 8;
+    let signed = high == 0 || field[high] & 0x80 == sign & 0x80;
+    signed && field[1..high.max(1)].iter().all(|&b| b == sign)
+}
+
+fn bad(what: &str, field: &[u8], why: &str) -> Error {
+    let text = format!("the {what} field holds \"{}\", {why}", field.escape_ascii());
+    Error::new(ErrorKind::BadHeader, text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_octal_number_has_spaces_before_it_and_zeros_or_spaces_behind() {
+        for (field, want) in [
+            (&b"0000017\0"[..], Some(15)),
+            (b"     17 ", Some(15)),
+            (b"17\0\0\0 \0 ", Some(15)),
+            (b"00000017", Some(15)),
+            (b"\x00000017\0", None),
+            (b"  \x0017\0\0\0", None),
+            (b"17\x001\0\0\0\0", None),
+            (b"1 7\0\0\0\0\0", None),
+            (b"\t17\0\0\0\0\0", None),
+            (b"18\0\0\0\0\0\0", None),
+            (b"        ", None),
+            (b"\0\0\0\0\0\0\0\0", None),
+        ] {
+            assert_eq!(octal(field), want, "{}", field.escape_ascii());
+        }
+    }
+
+    #[test]
+    fn a_number_that_means_nothing_must_be_readable_all_the_same() {
+        for good in [
+            &b"0000017\0"[..],
+            b"17\0junk\0",
+            b"        ",
+            b"\0\0\0\0\0\0\0\0",
+            b" 17     ",
+            b"\x80\xff\xff\xff\xff\xff\xff\xff",
+            b"\xff\0\0\0\0\0\0\0",
+            b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff",
+            b"\x80\0\0\0\x7f\xff\xff\xff\xff\xff\xff\xff",
+        ] {
+            check("mtime", good).unwrap();
+        }
+        for refused in [
+            &b"17 x\0\0\0\0"[..],
+            b"x\0\0\0\0\0\0\0",
+            b"-17\0\0\0\0\0",
+            b"1_7\0\0\0\0\0",
+            b"\x8117\0\0\0\0\0",
+            b"\xc017\0\0\0\0\0",
+            b"\x80\0\0\0\x80\0\0\0\0\0\0\0",
+            b"\x80\0\x01\0\0\0\0\0\0\0\0\0",
+            b"\xff\0\0\0\0\0\0\0\0\0\0\0",
+            b"\t17\0\0\0\0\0",
+        ] {
+            let error = check("mtime", refused).expect_err("refused");
+            assert!(error.text().starts_with("the mtime field holds"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_member_without_data_may_have_an_empty_size() {
+        for empty in [&[0; 12][..], b"           \0", b"00000000000\0"] {
+            assert_eq!(size_without_data(empty).unwrap(), 0);
+        }
+        assert_eq!(size_without_data(b"00000001000\0").unwrap(), 512);
+        assert!(size_without_data(b"            ").is_err());
+        assert!(size_without_data(b"\x00000001000\0").is_err());
+    }
+}

@@ -1,0 +1,112 @@
+//! Keys that come back after another sample: a tar whose members are not sorted gives half samples.
+
+use std::collections::HashSet;
+
+use tarflume_formats::error::Result;
+use tarflume_formats::{Index, name};
+
+use crate::units;
+
+/// What came back, and where first.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Returned {
+    /// Samples with other parts of an earlier one's key: halves.
+    halves: u64,
+    /// Samples with parts that an earlier one of their key has.
+    repeated: u64,
+    /// The key that came back first in the tar, its first byte before and there.
+    first: Option<(Vec<u8>, u64, u64)>,
+}
+
+/// One line about the keys of a shard that come back, if there are any.
+///
+/// # Errors
+/// A damaged sidecar.
+pub(super) fn told(index: &Index) -> Result<Option<String>> {
+    let found = find(index)?;
+    let Some((key, before, again)) = found.first else { return Ok(None) };
+    let key = name::shown(&key);
+    let place = format!("the first is '{key}', at byte {before} and again at byte {again}");
+    if found.halves == 0 {
+        let samples = units::counted(found.repeated, "sample repeats", "samples repeat");
+        return Ok(Some(format!("{samples} the key of an earlier one: {place}")));
+    }
+    let samples = units::counted(found.halves, "sample comes", "samples come");
+    let repeated = match found.repeated {
+        0 => String::new(),
+        n => format!(", and {} repeat earlier parts", units::count(n)),
+    };
+    Ok(Some(format!(
+        "the tar is not sorted: {samples} back after another one{repeated}, and every reader takes the \
+         pieces for samples of their own; {place}; sort its members (unpack it, then `pack build`, or \
+         `tar --sort=name`)"
+    )))
+}
+
+/// Goes over the keys in their order: where equal ones stand side by side, one came back.
+fn find(index: &Index) -> Result<Returned> {
+    let mut found = Returned::default();
+    let mut run: Option<(&[u8], u64, HashSet<&[u8]>)> = None;
+    for n in 0..index.samples() {
+        let Some(sample) = index.sample(index.by_key(n)?)? else { continue };
+        let exts =
+            || sample.parts().map(|part| part.map(|part| part.ext)).collect::<Result<Vec<_>>>();
+        match &mut run {
+            Some((key, before, have)) if *key == sample.key => {
+                let exts = exts()?;
+                if exts.iter().any(|ext| have.contains(ext)) {
+                    found.repeated += 1;
+                } else {
+                    found.halves += 1;
+                }
+                have.extend(exts);
+                if found.first.as_ref().is_none_or(|(_, _, again)| sample.first < *again) {
+                    found.first = Some((key.to_vec(), *before, sample.first));
+                }
+            }
+            _ => run = Some((sample.key, sample.first, exts()?.into_iter().collect())),
+        }
+    }
+    index.intact()?;
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use tarflume_formats::index::{IndexBuilder, TarFacts};
+
+    use super::*;
+
+    fn of(samples: &[(&str, &[&str])]) -> Index {
+        let mut builder = IndexBuilder::new();
+        let mut at = 0;
+        for (key, exts) in samples {
+            builder.sample(key.as_bytes(), at);
+            for ext in *exts {
+                builder.part(ext.as_bytes(), at + 512, 1, None).unwrap();
+                at += 1024;
+            }
+        }
+        Index::from_bytes(builder.encode(&TarFacts { length: at, digest: None }).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn a_sorted_tar_has_nothing_to_tell() {
+        let both: &[&str] = &["jpg", "json"];
+        assert_eq!(told(&of(&[("a", both), ("b", both)])).unwrap(), None);
+        assert_eq!(told(&of(&[("b", both), ("a", both)])).unwrap(), None, "samples are whole");
+    }
+
+    #[test]
+    fn halves_and_repeated_keys_are_counted_and_placed() {
+        let halves = of(&[("a", &["jpg"]), ("b", &["jpg"]), ("b", &["txt"]), ("a", &["json"])]);
+        let first = Some((b"b".to_vec(), 1024, 2048));
+        assert_eq!(find(&halves).unwrap(), Returned { halves: 2, repeated: 0, first });
+        let text = told(&halves).unwrap().unwrap();
+        assert!(text.contains("2 samples come back") && text.contains("byte 2048"), "{text}");
+        let repeated = of(&[("a", &["jpg"]), ("b", &["jpg"]), ("a", &["jpg"])]);
+        let first = Some((b"a".to_vec(), 0, 2048));
+        assert_eq!(find(&repeated).unwrap(), Returned { halves: 0, repeated: 1, first });
+        assert!(told(&repeated).unwrap().unwrap().contains("1 sample repeats"));
+    }
+}
