@@ -3,6 +3,7 @@
 #   make demo    builds, packs real photographs, verifies them, shows what a reader sees, and how fast
 #   make test    every test, with the foreign tools that some of them need
 #   make python  builds the wheel into a venv, checks its types and runs its tests
+#   make wheel   the wheel for older systems, too: target/wheel
 #   make clients readers of others (Ray, DALI, Energon, wids, open_clip) over what we pack; after `make python`
 #   make check   everything that is a rule: lint + test + python + a smoke of the fuzzers
 #   make lint    rustfmt, clippy, docs, dependencies, the arrows of the house
@@ -25,7 +26,7 @@ PYVENV := .venv-python
 CLIENTSVENV := .venv-clients
 TORCHVENV := .venv-libtorch
 
-.PHONY: demo test python clients check lint fmt clippy doc deny house smoke fuzz bench gpu gpu-kit adapters audit venv tools clean
+.PHONY: demo test python wheel clients check lint fmt clippy doc deny house smoke fuzz bench gpu gpu-kit adapters audit venv tools clean
 
 demo:
 	$(CARGO) build --release --locked -p tarflume-packer -p tarflume-fixtures
@@ -48,6 +49,16 @@ python: $(PYVENV)/ready
 	cd python && ../$(PYVENV)/bin/mypy --strict -p tarflume
 	cd target && ../$(PYVENV)/bin/python -m mypy.stubtest tarflume._core --allowlist ../python/tests/stubtest-allowed.txt
 	cd python/tests && TARFLUME_PACK="$(abspath $(RELEASE))/pack" "$(CURDIR)/$(PYVENV)/bin/python" -m pytest -q --ignore=clients
+
+# The wheel to give away: zig links it against an older glibc than this machine's; auditwheel says how old.
+WHEEL_FOR ?= manylinux_2_17
+wheel: $(PYVENV)/ready
+	$(PYVENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-cache-dir -r python/tests/requirements-wheel.txt
+	rm -rf target/wheel
+	PATH="$(abspath $(PYVENV))/bin:$$PATH" $(PYVENV)/bin/maturin build --quiet --release --locked --zig \
+	    --compatibility $(WHEEL_FOR) -m python/Cargo.toml -o target/wheel
+	$(PYVENV)/bin/auditwheel show target/wheel/*.whl
+	@echo "pip install $$(echo target/wheel/*.whl)"
 
 # Gigabytes from PyPI, so apart from `python`; its venv sees the packages of that one, the wheel among them.
 clients: $(CLIENTSVENV)/ready

@@ -93,6 +93,12 @@ fn of_the_system(error: &Error) -> Option<&io::Error> {
     None
 }
 
+/// A sidecar describes another tar than the one that is there.
+fn is_of_a_shard(error: &Error) -> bool {
+    let end = error.place().path.as_ref().and_then(|path| path.extension());
+    error.kind() == ErrorKind::Stale && end.is_some_and(|end| end == "index" || end == "tar")
+}
+
 /// The class for the operating system's error: what Python raises for the same error is a base of it.
 fn class_of_the_system(error: &io::Error) -> &'static str {
     match error.kind() {
@@ -113,7 +119,11 @@ fn made(py: Python<'_>, error: &Error) -> PyResult<PyErr> {
         let missing = (system.kind() == io::ErrorKind::NotFound).then_some(ENOENT);
         known.set_item("errno", system.raw_os_error().or(missing))?;
     }
-    let class = system.map_or_else(|| class(error.kind()), class_of_the_system);
+    let class = match system {
+        Some(system) => class_of_the_system(system),
+        None if is_of_a_shard(error) => "StaleShardError",
+        None => class(error.kind()),
+    };
     let class = py.import("tarflume.errors")?.getattr(class)?;
     let made = PyErr::from_value(class.call((keywords(&told(error)),), Some(&known))?);
     let cause = error.source().and_then(|source| source.downcast_ref::<PyErr>());

@@ -25,6 +25,7 @@ __all__ = [
     "PermissionDeniedError",
     "ReadError",
     "StaleError",
+    "StaleShardError",
     "TooManyBadError",
     "TruncatedError",
     "TryAgainError",
@@ -127,6 +128,10 @@ class FormatError(Error, tarfile.ReadError):
 
 class StaleError(Error):
     """A shard, sidecar or saved state belongs to another state of the data set."""
+
+
+class StaleShardError(StaleError, tarfile.ReadError):
+    """A shard is not the one that its sidecar describes: it was cut, or replaced."""
 
 
 class MissingPartError(Error, KeyError):

@@ -143,6 +143,10 @@ def test_a_missing_part_is_a_key_error(shards, tmp_path):
 
 def test_a_cut_tar_is_tarfiles_read_error(shards, tmp_path):
     tar = cut(shards, tmp_path / "cut")
+    for work in (lambda: list(tarflume.Loader(tar.parent, batch_size=1)), lambda: tarflume.Dataset(tar)[0]):
+        with pytest.raises(tarfile.ReadError) as caught:
+            work()
+        assert isinstance(caught.value, errors.StaleError) and str(tar.with_suffix("")) in str(caught.value)
     for work in (lambda: list(wds.WebDataset(str(tar), shardshuffle=False)),
                  lambda: list(wds.tariterators.tar_file_expander(wds.tariterators.url_opener([{"url": str(tar)}])))):  # fmt: skip
         with pytest.raises(tarfile.ReadError) as caught:
