@@ -189,7 +189,13 @@ pub(super) fn run(args: &Args) -> Outcome {
     let report = bench::bench(&args.options())?;
     let mut to = out::stdout();
     let written = match args.format {
-        Format::Text => text(&mut to, &report, args),
+        Format::Text => {
+            let mut lines = Vec::new();
+            text(&mut lines, &report, args).and_then(|()| {
+                let lines = String::from_utf8_lossy(&lines);
+                to.write_all(out::fitted(&lines, &Term::stdout()).as_bytes())
+            })
+        }
         Format::Json => serde_json::to_writer_pretty(&mut to, &report)
             .map_err(io::Error::from)
             .and_then(|()| writeln!(to)),
@@ -228,7 +234,7 @@ fn text(to: &mut impl Write, report: &Report, args: &Args) -> io::Result<()> {
     ];
     for (name, account) in parts {
         if let Some(account) = account {
-            writeln!(to, "\n{name}:\n{}", out::fitted(&account.table, &Term::stdout()))?;
+            writeln!(to, "\n{name}:\n{}", account.table)?;
         }
     }
     Ok(())
