@@ -96,9 +96,10 @@ impl Now {
     /// The line with a bar, for a terminal of `width` columns: what has no room is left out, least useful first.
     pub fn bar_line(&self, width: usize) -> String {
         let left = self.eta_seconds().map_or("?".into(), clock);
-        let problems = (self.problems > 0)
-            .then(|| units::counted(self.problems, "problem", "problems"))
-            .unwrap_or_default();
+        let problems = match self.problems {
+            0 => String::new(),
+            n => units::counted(n, "problem", "problems"),
+        };
         let speed = units::count((self.samples as f64 / self.seconds) as u64);
         // As they stand in the line, each with its rank.
         let parts = [

@@ -240,6 +240,10 @@ impl<D: Decode + ?Sized> Decode for Arc<D> {
         (**self).optional()
     }
 
+    fn copies(&self) -> bool {
+        (**self).copies()
+    }
+
     fn wants_entry_points(&self) -> bool {
         (**self).wants_entry_points()
     }

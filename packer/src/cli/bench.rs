@@ -191,7 +191,13 @@ pub(super) fn run(args: &Args) -> Outcome {
     let report = bench::bench(&args.options())?;
     let mut to = out::screen();
     let written = match args.format {
-        Format::Text => text(&mut to, &report, args),
+        Format::Text => {
+            let mut lines = Vec::new();
+            text(&mut lines, &report, args).and_then(|()| {
+                let lines = String::from_utf8_lossy(&lines);
+                to.write_all(out::fitted(&lines, &Term::stdout()).as_bytes())
+            })
+        }
         Format::Json => writeln!(to, "{}", shown::json_lines(&report)),
     };
     out::printed(written.and_then(|()| to.flush()))?;
@@ -228,7 +234,7 @@ fn text(to: &mut impl Write, report: &Report, args: &Args) -> io::Result<()> {
     ];
     for (name, account) in parts {
         if let Some(account) = account {
-            writeln!(to, "\n{name}:\n{}", out::fitted(&account.table, &Term::stdout()))?;
+            writeln!(to, "\n{name}:\n{}", account.table)?;
         }
     }
     Ok(())

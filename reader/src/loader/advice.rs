@@ -42,8 +42,8 @@ impl Stats {
         match doubt {
             Doubt::Nothing => "No batch was taken yet.".into(),
             Doubt::Short => format!(
-                "Too little was measured to say what limits: {} batches behind the first of an epoch in {:.2} s. \
-                 Take {} or more, in {} s or more.",
+                "Too little was measured to say what limits: behind the first batch of an epoch came {} more in \
+                 {:.2} s, and {} in {} s are needed. Measure longer, or take smaller batches with .batch().",
                 facts.batches, facts.seconds, LEAST.0, LEAST.1
             ),
             Doubt::Mixed => format!(

@@ -171,6 +171,30 @@ fn where_nothing_is_slow_nothing_is_blamed() {
 }
 
 #[test]
+fn bytes_out_of_the_page_cache_are_neither_storage_nor_decoding() {
+    // As `pack bench --raw` asks for them: every part as it is stored.
+    let shards = Shards::of(&[]);
+    let photo =
+        |n: u8| (format!("{n:03}"), vec![("jpg", vec![n; 300_000]), ("json", b"{}".to_vec())]);
+    shards.write(0, (0..60).map(photo));
+    for run in 0..RUNS {
+        let loader = Loader::builder(shards.path()).batch(16).threads(2);
+        let loader =
+            loader.shuffle(Shuffle::Full { seed: 0 }).epoch_length(1 << 40).build().unwrap();
+        let begun = Instant::now();
+        let mut epoch = loader.epoch(0);
+        let mut taken = 0;
+        while taken < 30 || begun.elapsed() < 200 * MS {
+            drop(epoch.next().unwrap().unwrap());
+            taken += 1;
+        }
+        let stats = loader.stats();
+        let innocent = [Bottleneck::Loader, Bottleneck::Unknown];
+        assert!(innocent.contains(&stats.bottleneck()), "run {run}:\n{stats}");
+    }
+}
+
+#[test]
 fn a_few_batches_are_too_few_to_judge() {
     let shards = Shards::of(&[40, 40]);
     let loader = shards.loader().column("x", Heavy(Work::Spin(3 * MS))).build().unwrap();
