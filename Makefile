@@ -3,6 +3,7 @@
 #   make demo    builds, packs real photographs, verifies them, shows what a reader sees, and how fast
 #   make test    every test, with the foreign tools that some of them need
 #   make python  builds the wheel into a venv, checks its types and runs its tests
+#   make faults  every fault at every system call of build, run, finalize and quarantine, and every power cut
 #   make check   everything that is a rule: lint + test + python + a smoke of the fuzzers
 #   make lint    rustfmt, clippy, docs, dependencies, the arrows of the house
 #   make bench   our programs beside their rivals; writes to bench/RESULTS.md (see bench/README.md)
@@ -23,7 +24,7 @@ export TARFLUME_PYTHON ?= $(abspath $(PYTHON))
 PYVENV := .venv-python
 TORCHVENV := .venv-libtorch
 
-.PHONY: demo test python check lint fmt clippy doc deny house smoke fuzz bench gpu gpu-kit adapters audit venv tools clean
+.PHONY: demo test faults python check lint fmt clippy doc deny house smoke fuzz bench gpu gpu-kit adapters audit venv tools clean
 
 demo:
 	$(CARGO) build --release --locked -p tarflume-packer -p tarflume-fixtures
@@ -36,6 +37,10 @@ test: venv tools
 	    $(CARGO) test --workspace --locked --all-targets --no-fail-fast; \
 	fi
 	$(CARGO) test --workspace --locked --doc
+
+# `make test` has a fixed choice of these.
+faults:
+	$(CARGO) test --locked -p tarflume-packer --test commands -- --ignored --nocapture --test-threads 1 faults::every
 
 # The wheel is what users get, so it is what is tested: built, installed, imported from elsewhere.
 python: $(PYVENV)/ready
