@@ -60,7 +60,7 @@ const RESUME: Scenario =
 /// Gives `None`, and says so, where it is known that nobody may trace.
 fn traced<T>(result: impl FnOnce() -> io::Result<T>) -> Option<T> {
     if std::env::var_os("TARFLUME_NO_PTRACE").is_some_and(|value| value == "1") {
-        eeprintln!("not run: TARFLUME_NO_PTRACE=1");
+        eprintln!("not run: TARFLUME_NO_PTRACE=1");
         return None;
     }
     Some(result().unwrap_or_else(|error| {
@@ -70,7 +70,7 @@ fn traced<T>(result: impl FnOnce() -> io::Result<T>) -> Option<T> {
 
 fn told(scenario: Scenario, counts: &Counts) {
     let Counts { calls, faults, runs, exits, expected, broken } = counts;
-    eeprintln!(
+    eprintln!(
         "{}: {calls} calls, {faults} faults, {runs} runs, exit codes {exits:?}, {expected} expected, {} broken",
         scenario.name,
         broken.len()
