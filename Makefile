@@ -5,6 +5,8 @@
 #   make python  builds the wheel into a venv, checks its types and runs its tests
 #   make wheel   the wheel for older systems, too: target/wheel
 #   make clients readers of others (Ray, DALI, Energon, wids, open_clip) over what we pack; after `make python`
+#   make faults  every fault at every system call of build, run, finalize and quarantine, and every power cut
+#   make explore  the line of batches under many schedules of its threads
 #   make check   everything that is a rule: lint + test + python + a smoke of the fuzzers
 #   make lint    rustfmt, clippy, docs, dependencies, the arrows of the house
 #   make bench   our programs beside their rivals; writes to bench/RESULTS.md (see bench/README.md)
@@ -26,7 +28,7 @@ PYVENV := .venv-python
 CLIENTSVENV := .venv-clients
 TORCHVENV := .venv-libtorch
 
-.PHONY: demo test python wheel clients check lint fmt clippy doc deny house smoke fuzz bench gpu gpu-kit adapters audit venv tools clean
+.PHONY: demo test faults explore python wheel clients check lint fmt clippy doc deny house smoke fuzz bench gpu gpu-kit adapters audit venv tools clean
 
 demo:
 	$(CARGO) build --release --locked -p tarflume-packer -p tarflume-fixtures
@@ -39,6 +41,14 @@ test: venv tools
 	    $(CARGO) test --workspace --locked --all-targets --no-fail-fast; \
 	fi
 	$(CARGO) test --workspace --locked --doc
+
+# `make test` has a fixed choice of these.
+faults:
+	$(CARGO) test --locked -p tarflume-packer --test commands -- --ignored --nocapture --test-threads 1 faults::every
+
+# The line of batches under thousands of schedules, decided by shuttle at each lock.
+explore:
+	$(CARGO) test --locked -p tarflume --features shuttle --lib explored
 
 # The wheel is what users get, so it is what is tested: built, installed, imported from elsewhere.
 python: $(PYVENV)/ready

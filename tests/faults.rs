@@ -10,6 +10,7 @@
 mod calls;
 mod disk;
 mod expected;
+mod guarded;
 mod power;
 mod ptrace;
 mod sweep;
@@ -52,6 +53,10 @@ const QUARANTINE: Scenario = Scenario {
     ..BUILD
 };
 
+/// A build that goes on with what another attempt has finished.
+const RESUME: Scenario =
+    Scenario { name: "resume", before: &[BUILD.plan, "run out --jobs 1 --shard 1"], ..BUILD };
+
 /// Gives `None`, and says so, where it is known that nobody may trace.
 fn traced<T>(result: impl FnOnce() -> io::Result<T>) -> Option<T> {
     if std::env::var_os("TARFLUME_NO_PTRACE").is_some_and(|value| value == "1") {
@@ -74,8 +79,7 @@ fn told(scenario: Scenario, counts: &Counts) {
     assert!(*calls > 20 && *faults > 20, "the tracer sees too little");
 }
 
-/// Every call fails once with EIO and is once the last one; all else that can become of it is shared
-/// out over the calls.
+/// Of the ways in which a call can fail one, which changes from call to call.
 fn some(call: usize, kind: usize, _: &Call) -> bool {
     (call + 3 * kind) % 9 == 0
 }
@@ -89,6 +93,11 @@ fn sampled(scenario: Scenario) {
 #[test]
 fn a_build_survives_faults() {
     sampled(BUILD);
+}
+
+#[test]
+fn a_build_that_goes_on_survives_faults() {
+    sampled(RESUME);
 }
 
 #[test]
@@ -109,7 +118,7 @@ fn a_quarantine_survives_faults() {
 fn cut(scenario: Scenario, chosen: &dyn Fn(usize, usize) -> bool) {
     let Some(cuts) = traced(|| cut_power(scenario, chosen)) else { return };
     let Cuts { ops, cuts, published, broken } = cuts;
-    println!("{}: {ops} ops, {cuts} power cuts, {published} published", scenario.name);
+    eprintln!("{}: {ops} ops, {cuts} power cuts, {published} published", scenario.name);
     assert!(broken.is_empty(), "{} broken:\n{}", broken.len(), broken.join("\n"));
     assert!(ops > 15 && cuts > 15, "the recorder sees too little");
 }
@@ -142,7 +151,7 @@ fn a_quarantine_survives_power_cuts() {
 #[test]
 #[ignore = "every cut in every way: make faults"]
 fn every_power_cut() {
-    for scenario in [FINALIZE, QUARANTINE, RUN, BUILD] {
+    for scenario in [FINALIZE, QUARANTINE, RUN, BUILD, RESUME] {
         cut(scenario, &|_, _| true);
     }
 }
@@ -151,10 +160,10 @@ fn every_power_cut() {
 #[ignore = "every call fails in every way: make faults"]
 fn every_fault() {
     let mut broken = Vec::new();
-    for scenario in [FINALIZE, QUARANTINE, RUN, BUILD] {
+    for scenario in [FINALIZE, QUARANTINE, RUN, BUILD, RESUME] {
         let Some(counts) = traced(|| sweep(scenario, 2, &|_, _, _| true)) else { return };
         let Counts { calls, faults, runs, exits, expected, .. } = &counts;
-        println!(
+        eprintln!(
             "{}: {calls} calls, {faults} faults of {} kinds, {runs} runs, exit codes {exits:?}, {expected} expected",
             scenario.name,
             KINDS.len()

@@ -29,6 +29,7 @@ mod build;
 mod doctor;
 mod entry_points;
 mod exclude;
+mod faults;
 mod foreign;
 mod hard_times;
 mod harness;

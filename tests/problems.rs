@@ -2,9 +2,10 @@
 //! `--on-problem fail`, `skip` and `quarantine` do about it.
 
 use std::fs;
+use std::os::unix::fs::symlink;
 
 use serde_json::Value;
-use tarflume_fixtures::{Fault, Planted};
+use tarflume_fixtures::{Fault, Planted, flat_jpeg};
 
 use crate::harness::Place;
 
@@ -196,4 +197,68 @@ fn a_folder_of_nothing_but_faults_is_refused() {
     Fault::BadJson.plant(&place.at("spoiled")).unwrap();
     let run = place.pack("build spoiled -o out2 --on-problem skip");
     assert_ne!(run.exit, 101, "{run:#?}");
+}
+
+/// A source with a JPEG that has no JSON, which the quarantine gets.
+fn orphaned(name: &str) -> Place {
+    let place = Place::new();
+    place.folder("photos", 4).file(format!("photos/{name}.jpg"), flat_jpeg(b"orphan"));
+    place
+}
+
+#[test]
+fn a_copy_in_the_quarantine_replaces_nothing_and_follows_no_link() {
+    let place = orphaned("c0000/bad");
+    place.file("precious", "bytes").file("out/quarantine/c0000/bad.jpg", "another run's");
+    symlink(place.at("precious"), place.at("out/quarantine/c0000/bad.jpg.2")).unwrap();
+    for _ in 0..2 {
+        place.pack("build photos -o out --on-problem quarantine").succeeds();
+        let copy = |name: &str| fs::read(place.at("out/quarantine/c0000").join(name)).unwrap();
+        assert_eq!(copy("bad.jpg"), b"another run's");
+        assert_eq!(copy("bad.jpg.3"), flat_jpeg(b"orphan"));
+        assert!(copy("bad.jpg.3.reason.json").starts_with(b"{"));
+        assert_eq!(fs::read(place.at("precious")).unwrap(), b"bytes");
+        assert_eq!(place.names("out/quarantine").len(), 4, "the second time finds its copy");
+        fs::remove_file(place.at("out/dataset.json")).unwrap();
+        for name in ["shard-000000.tar", "shard-000000.index"] {
+            fs::remove_file(place.at("out").join(name)).unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_link_where_a_folder_of_the_quarantine_should_be_is_refused() {
+    for link in ["out/quarantine", "out/quarantine/c0000"] {
+        let place = orphaned("c0000/bad");
+        fs::create_dir(place.at("elsewhere")).unwrap();
+        fs::create_dir_all(place.at(link).parent().unwrap()).unwrap();
+        symlink(place.at("elsewhere"), place.at(link)).unwrap();
+        place.pack("build photos -o out --on-problem quarantine").exits(2).says("is no folder");
+        assert_eq!(place.names("elsewhere").len(), 0);
+        fs::remove_file(place.at(link)).unwrap();
+        place.pack("build photos -o out --on-problem quarantine").succeeds();
+        assert!(place.at("out/quarantine/c0000/bad.jpg").exists());
+    }
+}
+
+#[test]
+fn files_of_two_sources_with_one_name_are_both_set_aside() {
+    let place = orphaned("bad");
+    place.file("more/bad.jpg", flat_jpeg(b"another")).pair("more/good");
+    place.pack("build photos more -o out --on-problem quarantine").succeeds();
+    let copies =
+        ["bad.jpg", "bad.jpg.2"].map(|n| fs::read(place.at("out/quarantine").join(n)).unwrap());
+    assert_eq!(copies, [flat_jpeg(b"orphan"), flat_jpeg(b"another")]);
+}
+
+#[test]
+fn a_file_with_a_long_name_is_set_aside_with_its_reason() {
+    let name = "n".repeat(250);
+    let place = orphaned(&name);
+    place.pack("build photos -o out --on-problem quarantine").succeeds();
+    let kept = place.names("out/quarantine");
+    assert_eq!(kept.len(), 2);
+    assert!(
+        kept.contains(&format!("{name}.jpg")) && kept.iter().any(|n| n.ends_with(".reason.json"))
+    );
 }

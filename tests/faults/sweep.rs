@@ -139,14 +139,16 @@ impl Stage {
         if !scenario.before.is_empty() {
             fs::rename(stage.place.at("out"), stage.place.at("begun"))?;
         }
-        stage.reset();
-        let mut calls = Vec::new();
-        let ran = stage.traced(&mut |call: &Call| {
-            calls.push(call.clone());
-            Deed::Go
-        })?;
-        assert_eq!(ran.exit, 0, "{}: undisturbed: {}", scenario.name, ran.stderr);
-        stage.calls = calls;
+        stage.calls = stage.undisturbed()?;
+        let sorted = |mut calls: Vec<Call>| {
+            calls.sort_by(|a, b| (a.name, &a.path, a.nth).cmp(&(b.name, &b.path, b.nth)));
+            calls
+        };
+        assert_eq!(
+            sorted(stage.undisturbed()?),
+            sorted(stage.calls.clone()),
+            "call N is not call N"
+        );
         stage.done = stage.place.tree("out");
         stage.finish();
         stage.end = stage.place.tree("out");
@@ -154,6 +156,18 @@ impl Stage {
             stage.finals.extend(tree.clone());
         }
         Ok(stage)
+    }
+
+    /// The calls of an undisturbed run.
+    fn undisturbed(&self) -> io::Result<Vec<Call>> {
+        self.reset();
+        let mut calls = Vec::new();
+        let ran = self.traced(&mut |call: &Call| {
+            calls.push(call.clone());
+            Deed::Go
+        })?;
+        assert_eq!(ran.exit, 0, "{}: undisturbed: {}", self.scenario.name, ran.stderr);
+        Ok(calls)
     }
 
     /// Removes the output folder.
