@@ -14,7 +14,7 @@ fn photographs_become_a_shard_a_sidecar_and_a_manifest() {
     let place = Place::new();
     write_photos(&place.at("photos")).unwrap();
     place.pack("build photos -o out").succeeds();
-    assert_eq!(place.names("out"), ["dataset.json", "shard-000000.tar", "shard-000000.index"]);
+    assert_eq!(place.names("out"), ["dataset.json", "shard-000000.index", "shard-000000.tar"]);
     let members = place.shards("out").remove(0);
     assert_eq!(members.len(), 2 * PHOTOS.len());
     for (photo, pair) in PHOTOS.iter().zip(members.chunks(2)) {
@@ -132,7 +132,7 @@ fn shards_of_a_size_a_count_or_a_number() {
     assert_eq!(bytes("count").len(), 6);
     place.pack("build photos -o number --shards 6 --prefix train").succeeds();
     let names = place.names("number");
-    assert_eq!(names[1..3], ["train-000000.tar", "train-000000.index"]);
+    assert_eq!(names[1..3], ["train-000000.index", "train-000000.tar"]);
     assert_eq!(bytes("number").len(), 6);
     // The largest sample takes 16 kB in a tar; no shard is further than two of them from another.
     let (least, most) = (bytes("number").into_iter().min(), bytes("number").into_iter().max());

@@ -47,9 +47,10 @@ pub(crate) fn default_beside_stream(
     default_within(machine_memory(), batches.saturating_add(said.unwrap_or(batches)))
 }
 
-/// The default for what would like to have `comfortable` bytes, on a machine with `machine` bytes.
+/// The default for what would like to have `comfortable` bytes, on a machine with `machine` bytes; in whole
+/// MiB, as messages show it.
 fn default_within(machine: u64, comfortable: u64) -> u64 {
-    comfortable.min(machine / 2).max(DEFAULT_LEAST)
+    comfortable.min(machine / 2).max(DEFAULT_LEAST) >> 20 << 20
 }
 
 /// Bytes with which no batch and no thread waits for memory.
