@@ -184,7 +184,7 @@ mod tests {
         let refusal = |npy: Npy| decode(&npy, &bytes).unwrap_err();
         assert!(
             refusal(Npy::new("npy", DType::F64).shape([2, 3]))
-                .contains("F64 is expected, it is <f4")
+                .contains("float64 is expected, it is <f4")
         );
         let shape = refusal(Npy::new("npy", DType::F32).shape([3, 2]));
         assert!(shape.contains("shape [3, 2] is expected, it is [2, 3]"), "{shape}");
