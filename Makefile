@@ -61,7 +61,7 @@ python: $(PYVENV)/ready
 	cd python/tests && TARFLUME_PACK="$(abspath $(RELEASE))/pack" "$(CURDIR)/$(PYVENV)/bin/python" -m pytest -q --ignore=clients
 
 # The wheel to give away: zig links it against an older glibc than this machine's; auditwheel says how old.
-WHEEL_FOR ?= manylinux_2_17
+WHEEL_FOR ?= manylinux_2_28
 wheel: $(PYVENV)/ready
 	$(PYVENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-cache-dir -r python/tests/requirements-wheel.txt
 	rm -rf target/wheel
