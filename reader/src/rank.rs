@@ -67,11 +67,11 @@ pub fn find(
     }
     let mut found = Vec::new();
     for (rank_name, world_name) in PAIRS {
-        found.extend(pair((rank_name, world_name), remedy, env)?);
+        found.extend(pair(rank_name, world_name, env)?);
     }
     // Inside sbatch, without srun, SLURM_PROCID reads 0 for everybody.
     if env("SLURM_STEP_ID").is_some() && number("SLURM_NTASKS", env)?.is_some_and(|n| n > 1) {
-        found.extend(pair(("SLURM_PROCID", "SLURM_NTASKS"), remedy, env)?);
+        found.extend(pair("SLURM_PROCID", "SLURM_NTASKS", env)?);
     }
     found.extend(slurm_array(remedy, env)?);
     found.extend(kubernetes(of, remedy, env)?);
@@ -83,6 +83,14 @@ pub fn find(
         }
     }
     let found = found.into_iter().next();
+    if found.is_none()
+        && let Some((there, missing)) = half(env)
+    {
+        let both = remedy.both;
+        return Err(format!(
+            "the environment has {there}, but not {missing}; set both or none, or say {both}"
+        ));
+    }
     match (of, &found) {
         (Some(of), None) => {
             Err(format!("--of {of} needs --rank: nothing in the environment gives one"))
@@ -113,17 +121,23 @@ fn number(name: &str, env: Env<'_>) -> Result<Option<u64>, String> {
     }
 }
 
-fn pair(names: (&str, &str), remedy: &Remedy, env: Env<'_>) -> Result<Option<Rank>, String> {
-    let (there, missing) = match (number(names.0, env)?, number(names.1, env)?) {
+fn pair(rank_name: &str, world_name: &str, env: Env<'_>) -> Result<Option<Rank>, String> {
+    match (number(rank_name, env)?, number(world_name, env)?) {
         (Some(rank), Some(world)) => {
-            return checked(rank, world, format!("{}/{}", names.0, names.1)).map(Some);
+            checked(rank, world, format!("{rank_name}/{world_name}")).map(Some)
         }
-        (None, None) => return Ok(None),
-        (Some(_), None) => names,
-        (None, Some(_)) => (names.1, names.0),
-    };
-    let both = remedy.both;
-    Err(format!("the environment has {there}, but not {missing}; set both or none, or say {both}"))
+        _ => Ok(None),
+    }
+}
+
+/// A variable of a pair that is there without the other: (there, missing).
+fn half(env: Env<'_>) -> Option<(&'static str, &'static str)> {
+    let there = |name| env(name).is_some_and(|text| !text.is_empty());
+    PAIRS.into_iter().find_map(|(rank, world)| match (there(rank), there(world)) {
+        (true, false) => Some((rank, world)),
+        (false, true) => Some((world, rank)),
+        _ => None,
+    })
 }
 
 fn slurm_array(remedy: &Remedy, env: Env<'_>) -> Result<Option<Rank>, String> {
