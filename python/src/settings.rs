@@ -16,7 +16,6 @@ use tarflume::{
 
 use crate::batch::KEY;
 use crate::errors::{OrRaise, usage};
-use crate::gate;
 use crate::resident::residency;
 use crate::shards::open;
 use crate::{parts, words};
