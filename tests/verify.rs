@@ -182,10 +182,7 @@ fn a_sidecar_that_is_damaged_cut_missing_or_anothers_is_found() {
         for words in ["out --level quick", "out"] {
             let (exit, problems) = verify(place, words);
             assert_eq!((exit, problems.len()), (1, 1), "{problems:?}");
-            assert!(
-                problems[0].starts_with("damaged-index shard-000001.index"),
-                "{problems:?}"
-            );
+            assert!(problems[0].starts_with("damaged-index shard-000001.index"), "{problems:?}");
         }
     };
     damaged(&published(), &flip);
@@ -205,8 +202,7 @@ fn a_sidecar_that_is_damaged_cut_missing_or_anothers_is_found() {
 #[test]
 fn a_stale_sidecar_is_never_believed_by_any_command() {
     let place = published();
-    fs::copy(place.at("out/shard-000000.index"), place.at("out/shard-000001.index"))
-        .unwrap();
+    fs::copy(place.at("out/shard-000000.index"), place.at("out/shard-000001.index")).unwrap();
     // The tar of another pack has another length.
     place.pack("build photos -o other --shard-samples 9").succeeds();
     fs::copy(place.at("other/shard-000001.tar"), place.at("out/shard-000001.tar")).unwrap();
