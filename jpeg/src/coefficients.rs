@@ -153,6 +153,11 @@ impl Coefficients {
         &self.grid
     }
 
+    /// All rows were taken, and are zeros again.
+    pub(crate) fn were_taken(&mut self) {
+        self.grid = Grid::default();
+    }
+
     /// Forgets what is left of a picture.
     pub(crate) fn wipe(&mut self) {
         let kept = usize::try_from(self.grid.counts().1).unwrap_or(usize::MAX);

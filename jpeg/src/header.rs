@@ -52,6 +52,8 @@ pub struct Header {
     unsupported: Option<&'static str>,
     /// Whether its coefficients come in more than one scan.
     several: bool,
+    /// Why it has no entry points, of a picture of one scan.
+    unpointed: Option<&'static str>,
 }
 
 /// Marks that say how components are to be understood.
@@ -61,6 +63,19 @@ struct Marks {
     adobe: Option<u8>,
     orientation: Option<u8>,
     restart: u32,
+}
+
+/// Why a picture of one scan has no entry points, if it has none: FORMAT.md says which have.
+fn without_points(components: &Components, tables: &Tables) -> Option<&'static str> {
+    if components.count() == 4 {
+        Some("it has four components")
+    } else if !components.are_usual() {
+        Some("its components are sampled in an unusual way")
+    } else if !tables.are_in_file(components) {
+        Some("its Huffman tables are not in the file")
+    } else {
+        None
+    }
 }
 
 impl Header {
@@ -130,8 +145,10 @@ impl Header {
         if unsupported.is_none() && !frame.is_progressive() {
             tables.set_standard();
         }
+        let mut unpointed = None;
         if unsupported.is_none() && !several {
             tables.check(&components, at)?;
+            unpointed = without_points(&components, &tables);
         }
         Ok(Header {
             width: frame.width,
@@ -154,6 +171,7 @@ impl Header {
             components,
             unsupported,
             several,
+            unpointed,
         })
     }
 
@@ -247,7 +265,7 @@ impl Header {
         match self.unsupported {
             None if self.progressive => Some("it is progressive"),
             None if self.several => Some("its components come in scans of their own"),
-            None if self.channels == 4 => Some("it has four components"),
+            None => self.unpointed,
             known => known,
         }
     }

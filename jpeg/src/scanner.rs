@@ -14,6 +14,9 @@ use crate::position::{Cursor, Position};
 use crate::scans::{Scans, Wanted};
 use crate::strand::{Picture, SPARE, Stop, Strand, Walked};
 
+/// Bytes of a buffer that is kept.
+const KEPT: usize = 8 << 20;
+
 /// Makes entry points. What it needs for one picture is kept for the next; a thread should keep one.
 #[derive(Debug)]
 pub struct Scanner {
@@ -121,6 +124,8 @@ impl Scanner {
     fn read(&mut self, (bytes, header): (&[u8], &Header)) -> Result<()> {
         header.check_supported()?;
         let read = self.scans.read((bytes, header), Grid::read(header), [Wanted::All; 4]);
+        // What one huge picture made large is not kept.
+        self.scans.drop_large(KEPT);
         read.map(|_| ())
     }
 

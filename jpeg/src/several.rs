@@ -21,9 +21,7 @@ pub(crate) fn decode(
     job: &mut Job<'_>,
 ) -> Result<Report> {
     slot.open_several(job)?;
-    let drawn = draw(scans, slot, simd, job);
-    scans.coefficients.wipe();
-    drawn?;
+    draw(scans, slot, simd, job).inspect_err(|_| scans.coefficients.wipe())?;
     Ok(slot.report)
 }
 
@@ -37,6 +35,7 @@ fn draw(scans: &mut Scans, slot: &mut Slot, simd: &Simd, job: &mut Job<'_>) -> R
         let blocks = scans.coefficients.row(row);
         slot.put(simd, job, (row, first), blocks);
     }
+    scans.coefficients.were_taken();
     (slot.report.decoded, slot.report.several_scans) = (read, true);
     Ok(())
 }

@@ -91,7 +91,13 @@ impl Default for Table {
 impl Table {
     /// Fills the table from the `counts` of codes of each length and the `symbols`, those of the
     /// shortest codes first (T.81, annex C).
-    fn fill(&mut self, kind: Kind, counts: &[u8; 16], symbols: &[u8], at: usize) -> Result<()> {
+    pub(super) fn fill(
+        &mut self,
+        kind: Kind,
+        counts: &[u8; 16],
+        symbols: &[u8],
+        at: usize,
+    ) -> Result<()> {
         self.symbols[..symbols.len()].copy_from_slice(symbols);
         self.entries.fill(ASK);
         let (mut code, mut next, mut from) = (0u32, 0usize, 0usize);

@@ -265,3 +265,110 @@ enum Symbol {
     /// So many zeros, and a value behind them; of 0: one more.
     Value(u32, i16),
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::entropy::unstuff;
+
+    /// A table of codes of two bits each, for the first symbol 00, for the next one 01 and so on.
+    fn table(kind: Kind, symbols: &[u8]) -> Table {
+        let mut counts = [0; 16];
+        counts[1] = symbols.len() as u8;
+        let mut table = Table::default();
+        table.fill(kind, &counts, symbols, 0).unwrap();
+        table
+    }
+
+    fn data(bits: &str) -> Unstuffed {
+        let filled = format!("{bits}{}", "1".repeat(bits.len().next_multiple_of(8) - bits.len()));
+        let mut bytes = Vec::new();
+        for bits in filled.as_bytes().chunks(8) {
+            bytes.push(bits.iter().fold(0, |byte, bit| byte << 1 | (bit - b'0')));
+            bytes.extend((bytes.last() == Some(&0xff)).then_some(0));
+        }
+        let mut data = Unstuffed::default();
+        unstuff(&bytes, 0..bytes.len(), 0, &mut data).unwrap();
+        data
+    }
+
+    /// The coefficients that are not 0, by zigzag number; and the mask must say the same.
+    fn found(block: &[i16; 64], filled: u64) -> Vec<(usize, i16)> {
+        let all = (0..64).map(|k| (k, block[usize::from(PLACES[k])]));
+        let found: Vec<_> = all.filter(|&(_, value)| value != 0).collect();
+        assert_eq!(found.iter().fold(0u64, |mask, (k, _)| mask | 1u64 << k), filled);
+        found
+    }
+
+    const FIRST: Band = Band { first: 1, last: 8, before: 0, low: 3 };
+    const NEXT: Band = Band { first: 1, last: 63, before: 2, low: 1 };
+
+    #[test]
+    fn a_first_scan_brings_high_bits_and_runs_of_ends() {
+        let table = table(Kind::AcFirst, &[0x21, 0x00, 0x30]);
+        // Two zeros and 1, two zeros and -1, an end; an end of 8 blocks and 5 more.
+        let data = data("0010000110101");
+        let mut bits = Bits::of(&data);
+        let (mut block, mut filled) = ([0; 64], 0);
+        assert_eq!(bits.first(&table, &FIRST, (&mut block, &mut filled)), Ok(0));
+        assert_eq!(found(&block, filled), [(3, 8), (6, -8)]);
+        let (mut block, mut filled) = ([0; 64], 0);
+        assert_eq!(bits.first(&table, &FIRST, (&mut block, &mut filled)), Ok(12));
+        assert_eq!((found(&block, filled), bits.at), (vec![], 13));
+    }
+
+    #[test]
+    fn values_stay_in_their_range() {
+        let table = table(Kind::AcFirst, &[0x21, 0x00, 0xf0]);
+        for bits in ["001001001", "10"] {
+            let data = data(bits);
+            let (mut block, mut filled) = ([0; 64], 0);
+            let read = Bits::of(&data).first(&table, &FIRST, (&mut block, &mut filled));
+            assert_eq!(read, Err(Fault::TooLong), "{bits}");
+        }
+        // Two bits that no code begins with, of four.
+        let data = data("11110000");
+        let (mut block, mut filled) = ([0; 64], 0);
+        let read = Bits::of(&data).first(&table, &FIRST, (&mut block, &mut filled));
+        assert_eq!(read, Err(Fault::NoCode));
+    }
+
+    #[test]
+    fn a_later_scan_corrects_what_it_passes_and_what_a_run_ends() {
+        let table = table(Kind::AcNext, &[0x01, 0x11, 0x10]);
+        // A zero and 1, past two values: the first is corrected; the end of 2 blocks and 1 more. Then
+        // the one value of the next block is corrected.
+        let data = data("011101011");
+        let mut bits = Bits::of(&data);
+        let (mut block, mut filled) = ([0; 64], 0b1010);
+        (block[usize::from(PLACES[1])], block[usize::from(PLACES[3])]) = (4, -4);
+        assert_eq!(bits.next(&table, &NEXT, (&mut block, &mut filled)), Ok(2));
+        assert_eq!(found(&block, filled), [(1, 6), (3, -4), (4, 2)]);
+        let (mut block, mut filled) = ([0; 64], 0b10);
+        block[usize::from(PLACES[1])] = -4;
+        bits.next_ended(&NEXT, (&mut block, &mut filled)).unwrap();
+        assert_eq!((found(&block, filled), bits.at), (vec![(1, -6)], 9));
+    }
+
+    #[test]
+    fn corrections_of_a_full_block_are_more_than_a_window_holds() {
+        let data = data(&"10".repeat(32)[..63]);
+        let (mut block, mut filled) = ([4; 64], u64::MAX);
+        Bits::of(&data).next_ended(&NEXT, (&mut block, &mut filled)).unwrap();
+        let right = |k: usize| if k % 2 == 1 { 6 } else { 4 };
+        assert!((1..64).all(|k| block[usize::from(PLACES[k])] == right(k)));
+        assert_eq!(block[0], 4, "DC is not of the range");
+    }
+
+    #[test]
+    fn the_end_of_the_data_is_noticed() {
+        let table = table(Kind::AcNext, &[0x01, 0x11, 0x10]);
+        let data = data("011101");
+        let mut bits = Bits::of(&data);
+        let (mut block, mut filled) = ([4; 64], u64::MAX);
+        assert_eq!(bits.next_ended(&NEXT, (&mut block, &mut filled)), Err(Fault::Cut));
+        let mut bits = Bits::of(&data);
+        bits.at = 100;
+        assert_eq!(bits.next(&table, &NEXT, (&mut block, &mut filled)), Err(Fault::Cut));
+    }
+}

@@ -94,6 +94,15 @@ impl Components {
         self.iter().all(|c| h.is_multiple_of(c.h) && v.is_multiple_of(c.v))
     }
 
+    /// Whether the first component has the full resolution, and the others that, or a half or a quarter of it
+    /// in a direction: FORMAT.md has entry points for no others.
+    pub(super) fn are_usual(&self) -> bool {
+        let (h, v) = (self.all[0].h, self.all[0].v);
+        let fits =
+            |most: u32, own: u32| most.is_multiple_of(own) && matches!(most / own, 1 | 2 | 4);
+        self.iter().all(|c| fits(h, c.h) && fits(v, c.v))
+    }
+
     pub(crate) fn iter(&self) -> impl ExactSizeIterator<Item = &Component> {
         self.all[..self.count].iter()
     }

@@ -127,6 +127,12 @@ impl Tables {
         }
     }
 
+    /// Whether the file has the Huffman tables of these components.
+    pub(super) fn are_in_file(&self, components: &Components) -> bool {
+        let is_there = |spec: &Option<HuffmanSpec>| matches!(spec, Some(HuffmanSpec::At { .. }));
+        components.iter().all(|c| is_there(&self.dc[c.dc]) && is_there(&self.ac[c.ac]))
+    }
+
     /// # Errors
     /// Not all that the components need is there.
     pub(super) fn check(&self, components: &Components, at: usize) -> Result<()> {

@@ -73,6 +73,7 @@ fn tables_that_are_not_in_the_file_are_the_typical_ones() {
         }
         let jpeg = pieces.file(0);
         beside.scales(&jpeg, &(channels, scans));
+        assert_eq!(beside.ours.points(&jpeg).unwrap(), b"", "FORMAT.md wants tables in the file");
     }
     beside.verdict();
     let progressive = Recipe { progressive: true, ..Recipe::default() };
@@ -146,6 +147,14 @@ fn no_sampling_is_decoded_to_another_picture() {
             beside.whole(&jpeg, Scale::Full, Colour::Rgb, &recipe);
             beside.whole(&jpeg, Scale::ALL[n as usize % 4], Colour::Rgb, &recipe);
             same += 1;
+            // FORMAT.md: a first component as fine as any, others 1, 2 or 4 times as coarse.
+            let fits = |(most, own): (u32, u32)| {
+                most.is_multiple_of(own) && [1, 2, 4].contains(&(most / own))
+            };
+            let ((h, v), (across, down)) = (recipe.luma, recipe.chroma);
+            let one = kind.scans == Scans::Interleaved && !kind.progressive;
+            let has = one && fits((h, across)) && fits((v, down));
+            assert_eq!(!beside.ours.points(&jpeg).unwrap().is_empty(), has, "{recipe:?}");
         }
     }
     beside.verdict();
