@@ -6,6 +6,7 @@
 Entropy decoding alone, full decoding, and RandomResizedCrop(224), on photographs and on large pictures made of
 them; all in memory, rounds rotated between the decoders. Then each decoder once more by itself on --count images,
 its instructions counted: by perf where the machine has counters, else by callgrind. Needs libjpeg-dev.
+--data progressive: the photographs in libjpeg's progressive scans, without loss.
 """
 import os
 import pathlib

@@ -156,3 +156,29 @@ double turbo_cpu_seconds(void) {
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
     return now.tv_sec + now.tv_nsec / 1e9;
 }
+
+/* What `jpegtran -progressive` makes of a JPEG, without its notes; NULL when that fails. The caller hands it to
+ * turbo_drop. */
+uint8_t *turbo_progressive(struct turbo *t, const uint8_t *jpeg, size_t length, size_t *got) {
+    struct jpeg_compress_struct c;
+    struct jpeg_error_mgr errors;
+    unsigned char *made = NULL;
+    unsigned long n = 0;
+    if (setjmp(t->out)) {
+        fail(t, NULL);
+        return NULL;
+    }
+    begin(t, jpeg, length, 8);
+    jvirt_barray_ptr *coefficients = jpeg_read_coefficients(&t->d);
+    c.err = jpeg_std_error(&errors); /* exits on error: these coefficients were read without one */
+    jpeg_create_compress(&c);
+    jpeg_mem_dest(&c, &made, &n);
+    jpeg_copy_critical_parameters(&t->d, &c);
+    jpeg_simple_progression(&c);
+    jpeg_write_coefficients(&c, coefficients);
+    jpeg_finish_compress(&c);
+    jpeg_destroy_compress(&c);
+    jpeg_abort_decompress(&t->d);
+    *got = n;
+    return made;
+}

@@ -31,8 +31,8 @@ impl Decoder {
     ///
     /// The errors that `done` is told:
     /// - [`crate::ErrorKind::Damaged`]: byte and row of MCUs are named;
-    /// - [`crate::ErrorKind::Unsupported`]: no decoder here knows this kind;
-    /// - [`crate::ErrorKind::Limit`]: there is no memory for it;
+    /// - [`crate::ErrorKind::Unsupported`]: this kind is not decoded;
+    /// - [`crate::ErrorKind::Limit`]: there is no memory for it, or more than [`Decoder::set_memory`] allows;
     /// - [`crate::ErrorKind::Usage`]: the region is not within the picture, or the output too small.
     pub fn decode_group<'a>(
         &mut self,
@@ -45,6 +45,12 @@ impl Decoder {
     /// Gives back buffers of more than `bytes` bytes, which one huge picture made so large.
     pub fn drop_large(&mut self, bytes: usize) {
         self.0.drop_large(bytes);
+    }
+
+    /// The most bytes that one job may take, as [`crate::Header::memory`] says it beforehand; no limit unless
+    /// set. Progressive pictures take two bytes and more a pixel.
+    pub fn set_memory(&mut self, bytes: u64) {
+        self.0.set_memory(bytes);
     }
 
     /// Which kernels it found for this processor: `avx512`, `avx2`, `sse4.1`, `neon` or `portable`.

@@ -10,10 +10,12 @@ mod fast;
 mod huffman;
 mod lane;
 mod lockstep;
+mod progressive;
 mod unstuff;
 
 pub(crate) use self::best::{lockstep, scan_lockstep};
 pub(crate) use self::huffman::Tables;
-pub(crate) use self::lane::{Fault, Lane};
+pub(crate) use self::lane::{Fault, Lane, Predictors};
 pub(crate) use self::lockstep::{Lockstep, MOST_LANES};
-pub(crate) use self::unstuff::unstuff;
+pub(crate) use self::progressive::{Bits, Block, Run};
+pub(crate) use self::unstuff::{Unstuffed, unstuff};

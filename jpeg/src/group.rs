@@ -7,10 +7,12 @@
 use std::mem;
 
 use crate::entropy::{Lane, Lockstep, MOST_LANES, lockstep};
-use crate::error::{Error, Result};
-use crate::foreign;
+use crate::error::{Error, ErrorKind, Result};
+use crate::header::whole;
 use crate::job::{Job, Report, Use};
 use crate::points::EntryPoints;
+use crate::scans::Scans;
+use crate::several;
 use crate::simd::Simd;
 use crate::slot::Slot;
 use crate::strand::{Picture, Strand};
@@ -20,10 +22,13 @@ use crate::strand::{Picture, Strand};
 pub(crate) struct Hands {
     lanes: [Lane; MOST_LANES],
     slots: [Slot; MOST_LANES],
+    scans: Scans,
     lockstep: Lockstep,
     simd: &'static Simd,
     /// Lanes that are used.
     streams: usize,
+    /// The most bytes that a job may take.
+    memory: u64,
     /// A call is under way; or was left by a panic of the caller's.
     busy: bool,
 }
@@ -33,9 +38,11 @@ impl Default for Hands {
         Hands {
             lanes: Default::default(),
             slots: Default::default(),
+            scans: Scans::default(),
             lockstep: lockstep(),
             simd: Simd::best(),
             streams: MOST_LANES,
+            memory: u64::MAX,
             busy: false,
         }
     }
@@ -46,6 +53,35 @@ impl Hands {
         self.streams = streams.clamp(1, MOST_LANES);
     }
 
+    pub(crate) fn set_memory(&mut self, bytes: u64) {
+        self.memory = bytes;
+    }
+
+    /// # Errors
+    /// The job can't be, is of a kind that is not decoded, or takes more memory than is allowed.
+    fn admit(&self, job: &Job<'_>) -> Result<()> {
+        job.check()?;
+        if job.header.unsupported().is_some() {
+            // What was cut is damaged first of all.
+            whole(job.bytes)?;
+        }
+        job.header.check_supported()?;
+        if self.memory == u64::MAX {
+            return Ok(());
+        }
+        let (most, bytes) = (self.memory, job.bytes.len());
+        match job.header.memory(bytes, job.scale, job.region)? {
+            needed if needed <= most => Ok(()),
+            needed => {
+                let (width, height) = (job.header.width, job.header.height);
+                let text = format!(
+                    "{width}x{height} pixels take {needed} bytes of memory, and {most} are allowed"
+                );
+                Err(Error::new(ErrorKind::Limit, text))
+            }
+        }
+    }
+
     pub(crate) fn kernels(&self) -> &'static str {
         self.simd.name
     }
@@ -53,6 +89,7 @@ impl Hands {
     pub(crate) fn drop_large(&mut self, bytes: usize) {
         self.lanes.iter_mut().for_each(|lane| lane.drop_large(bytes));
         self.slots.iter_mut().for_each(|slot| slot.drop_large(bytes));
+        self.scans.drop_large(bytes);
     }
 }
 
@@ -126,25 +163,31 @@ where
         }
     }
 
-    /// Opens a job in a slot; or has it done elsewhere.
+    /// Opens a job in a slot; or does it at once, if it is no work for lanes.
     fn open(&mut self, number: usize, mut job: Job<'a>) {
-        if job.header.foreign().is_some() {
-            let result = foreign::decode(&mut job);
-            return (self.done)(number, result);
+        if let Err(error) = self.hands.admit(&job) {
+            return (self.done)(number, Err(error));
         }
         // Each slot in use has a lane at work or rows that can be dealt, and there are as many as lanes.
         let Some(free) = self.works.iter().position(Option::is_none) else { return };
-        let slot = &mut self.hands.slots[free];
+        let Hands { slots, scans, simd, .. } = &mut *self.hands;
+        let slot = &mut slots[free];
+        if job.header.has_several_scans() {
+            let result = several::decode(scans, slot, simd, &mut job);
+            return (self.done)(number, result);
+        }
         if let Err(error) = slot.open(&job) {
             return (self.done)(number, Err(error));
         }
-        let points = job.entry_points.and_then(|blob| EntryPoints::read(blob).ok());
+        // Others never have any.
+        let blob = job.entry_points.filter(|_| job.header.without_entry_points().is_none());
+        let points = blob.and_then(|blob| EntryPoints::read(blob).ok());
         let (mcus, header) = (slot.layout.mcus, job.header);
         let fits = |points: &EntryPoints<'_>| {
             points.are_of(mcus, header.components.count(), header.data) && points.fit(job.bytes)
         };
         let points = points.filter(fits);
-        slot.report.entry_points = match (job.entry_points, points) {
+        slot.report.entry_points = match (blob, points) {
             (None, _) => Use::Absent,
             (Some(_), None) => Use::Refused,
             (Some(_), Some(_)) => Use::Used,

@@ -1,6 +1,6 @@
 //! `Header`: all that stands before the first entropy-coded byte (ITU-T T.81, annex B).
 //!
-//! The chooser between what is decoded here and what is not. No entropy-coded byte is looked at.
+//! Says what kind of picture it is, and whether it is decoded. No entropy-coded byte is looked at.
 
 mod components;
 mod enough;
@@ -8,19 +8,21 @@ mod exif;
 mod frame;
 mod kind;
 mod markers;
+mod passes;
+mod progress;
 mod scan;
+mod standard;
 mod tables;
 mod whole;
 
 pub(crate) use self::components::{Component, Components, MCU_BLOCKS};
-
-pub(crate) use self::kind::Elsewhere;
+pub(crate) use self::passes::{Pass, Passes, Work};
+pub(crate) use self::scan::Band;
 pub(crate) use self::tables::{HuffmanSpec, NATURAL};
+pub(crate) use self::whole::finish;
 pub use self::whole::whole;
-pub(crate) use self::whole::{finish, whole_within};
 
 use self::frame::Frame;
-use self::kind::Foreign;
 use self::markers::{APP0, APP1, APP14, DAC, DHT, DQT, DRI, SOS, Walk, is_frame, is_segment};
 use self::tables::Tables;
 use crate::error::{Error, ErrorKind, Result};
@@ -36,7 +38,9 @@ pub struct Header {
     pub(crate) restart: u32,
     /// The first entropy-coded byte.
     pub(crate) data: usize,
-    /// Whether three components are luma and two of colour, or red, green and blue.
+    /// The marker of the first scan.
+    scan: usize,
+    /// Whether the first three components are luma and two of colour.
     pub(crate) ycc: bool,
     orientation: Option<u8>,
     channels: u8,
@@ -44,19 +48,34 @@ pub struct Header {
     baseline: bool,
     /// Blocks of all components.
     blocks: u64,
-    /// Why it is not decoded here; none if it is.
-    foreign: Option<Foreign>,
-    /// Whether its codes are read here all the same.
-    scanned: bool,
+    /// Why it is not decoded; none if it is.
+    unsupported: Option<&'static str>,
+    /// Whether its coefficients come in more than one scan.
+    several: bool,
+    /// Why it has no entry points, of a picture of one scan.
+    unpointed: Option<&'static str>,
 }
 
-/// Marks that say how three components are to be understood.
+/// Marks that say how components are to be understood.
 #[derive(Debug, Default)]
 struct Marks {
     jfif: bool,
     adobe: Option<u8>,
     orientation: Option<u8>,
     restart: u32,
+}
+
+/// Why a picture of one scan has no entry points, if it has none: FORMAT.md says which have.
+fn without_points(components: &Components, tables: &Tables) -> Option<&'static str> {
+    if components.count() == 4 {
+        Some("it has four components")
+    } else if !components.are_usual() {
+        Some("its components are sampled in an unusual way")
+    } else if !tables.are_in_file(components) {
+        Some("its Huffman tables are not in the file")
+    } else {
+        None
+    }
 }
 
 impl Header {
@@ -107,25 +126,39 @@ impl Header {
         frame: &Frame,
         segment: &[u8],
         (at, data): (usize, usize),
-        tables: Tables,
+        mut tables: Tables,
         marks: &Marks,
     ) -> Result<Header> {
         let scan = scan::Scan::read(segment, at)?;
-        let (components, mut foreign) = Components::of(frame, &scan, at)?;
-        let scanned = match foreign {
-            None => {
-                foreign = tables.check(&components, at)?;
-                foreign.is_none()
+        let mut components = Components::of(frame);
+        let mut unsupported = kind::unsupported(frame);
+        let mut several = false;
+        if unsupported.is_none() {
+            components.numbers(&scan, at)?;
+            several = frame.is_progressive() || !components.set_tables(&scan, at)?;
+            if !components.divide() {
+                unsupported = Some("its components are sampled at rates that do not divide");
+            } else if !several && components.blocks() > MCU_BLOCKS {
+                unsupported = Some("it has more than ten blocks to an MCU");
             }
-            Some(_) => components.count() > 0 && matches!(tables.check(&components, at), Ok(None)),
-        };
+        }
+        if unsupported.is_none() && !frame.is_progressive() {
+            tables.set_standard();
+        }
+        let mut unpointed = None;
+        if unsupported.is_none() && !several {
+            tables.check(&components, at)?;
+            unpointed = without_points(&components, &tables);
+        }
         Ok(Header {
             width: frame.width,
             height: frame.height,
             tables,
             restart: marks.restart,
             data,
+            scan: at,
             ycc: match (marks.jfif, marks.adobe) {
+                (_, adobe) if frame.count == 4 => adobe.is_some_and(|transform| transform != 0),
                 (true, _) => true,
                 (false, Some(transform)) => transform != 0,
                 (false, None) => frame.ids() != *b"RGB",
@@ -136,8 +169,9 @@ impl Header {
             baseline: frame.marker == 0xc0,
             blocks: frame.blocks(),
             components,
-            foreign,
-            scanned,
+            unsupported,
+            several,
+            unpointed,
         })
     }
 
@@ -148,6 +182,17 @@ impl Header {
             return Ok(());
         }
         Err(Error::new(ErrorKind::Usage, "the header is not of these bytes"))
+    }
+
+    /// # Errors
+    /// [`ErrorKind::Unsupported`]: nobody decodes this kind.
+    pub(crate) fn check_supported(&self) -> Result<()> {
+        match self.unsupported {
+            None => Ok(()),
+            Some(why) => {
+                Err(Error::new(ErrorKind::Unsupported, format!("{why}: this kind is not decoded")))
+            }
+        }
     }
 
     /// MCUs across and down.
@@ -187,12 +232,13 @@ impl Header {
         self.restart > 0
     }
 
-    /// Whether three components are luma and two of colour, and not red, green and blue.
+    /// Whether the first three components are luma and two of colour, and not red, green and blue, or cyan,
+    /// magenta and yellow.
     pub fn is_luma_first(&self) -> bool {
         self.ycc
     }
 
-    /// Blocks of an MCU, across and down, of each component; none of pictures that are not decoded here.
+    /// Blocks of an MCU, across and down, of each component.
     pub fn blocks_of_mcu(&self) -> impl ExactSizeIterator<Item = (u32, u32)> {
         self.components.iter().map(|component| (component.h, component.v))
     }
@@ -202,20 +248,25 @@ impl Header {
         self.orientation
     }
 
-    /// What another library does with it, if it is not decoded here.
-    pub(crate) fn elsewhere(&self) -> Option<Elsewhere> {
-        self.foreign.map(|foreign| foreign.elsewhere)
+    /// Whether all its scans are decoded before the first pixel is made: progressive pictures, and others
+    /// whose components come in scans of their own.
+    pub fn has_several_scans(&self) -> bool {
+        self.several
     }
 
-    /// None if it is decoded here; else why another decoder does it, in words: such pictures have no
-    /// entry points, and are decoded whole.
-    pub fn foreign(&self) -> Option<&'static str> {
-        self.foreign.map(|foreign| foreign.why)
+    /// None if it is decoded; else why not, in words.
+    pub fn unsupported(&self) -> Option<&'static str> {
+        self.unsupported
     }
 
-    /// Whether a [`crate::Scanner`] reads its codes: those of pictures that are decoded here, and of most
-    /// of four components, which have no entry points.
-    pub fn is_scanned(&self) -> bool {
-        self.scanned
+    /// None if it is of a kind that has entry points; else why not, in words. Kinds that are not decoded
+    /// at all have none.
+    pub fn without_entry_points(&self) -> Option<&'static str> {
+        match self.unsupported {
+            None if self.progressive => Some("it is progressive"),
+            None if self.several => Some("its components come in scans of their own"),
+            None => self.unpointed,
+            known => known,
+        }
     }
 }

@@ -85,7 +85,7 @@ pub enum Use {
 /// What a decoder did for one job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Report {
-    /// Blocks of 8 x 8 coefficients that the picture has; 0 if another decoder did it.
+    /// Blocks of 8 x 8 coefficients that the picture has.
     pub blocks: u64,
     /// Those whose Huffman codes were decoded.
     pub decoded: u64,
@@ -93,4 +93,6 @@ pub struct Report {
     pub drawn: u64,
     /// Whether entry points were used.
     pub entry_points: Use,
+    /// Whether its coefficients came in several scans, all of which were gone through.
+    pub several_scans: bool,
 }

@@ -69,14 +69,12 @@ pub(crate) struct Part {
     pub(crate) width: u32,
     pub(crate) height: u32,
     pub(crate) upsampling: Upsampling,
-    /// Number of its quantisation table.
-    pub(crate) quant: usize,
 }
 
 /// What is to be decoded, and how it lies.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Layout {
-    pub(crate) parts: [Part; 3],
+    pub(crate) parts: [Part; 4],
     pub(crate) count: usize,
     /// MCUs of the whole picture, across and down.
     pub(crate) mcus: (u32, u32),
@@ -151,7 +149,6 @@ impl Part {
             width,
             height: samples(header.height, component.v, v),
             upsampling: Upsampling::of(across, down, width, least > 1),
-            quant: component.quant,
         }
     }
 

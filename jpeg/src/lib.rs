@@ -1,9 +1,10 @@
 //! JPEG for training: bytes in, pixels out; no files, no threads, nothing of shards.
 //!
-//! Baseline and extended sequential Huffman JPEGs are decoded here, byte for byte as libjpeg-turbo
-//! does by default: accurate integer inverse DCT, fancy upsampling. A region is the same crop of the
-//! whole, a scale is libjpeg-turbo's scaled decoding. Everything else (progressive, four components,
-//! unusual sampling) goes to `zune-jpeg` behind the same interface, and may differ by a few steps.
+//! Huffman-coded JPEGs of 8 bits, sequential and progressive, are decoded here, byte for byte as
+//! libjpeg-turbo does by default: accurate integer inverse DCT, fancy upsampling. A region is the same crop
+//! of the whole, a scale is libjpeg-turbo's scaled decoding. Of CMYK and YCCK the red, green and blue are
+//! those that Pillow makes of libjpeg-turbo's inks. Arithmetic coding, more bits and lossless pictures are
+//! refused.
 //!
 //! What is different here:
 //! - several streams are decoded in step in one thread ([`Decoder::decode_group`]): while one waits for
@@ -32,14 +33,15 @@
 //! Floors, lower ones first: `error extent checksum` (words) < `header` (what stands before the data)
 //! < `entropy` (codes to coefficients) and `simd` (coefficients to samples to pixels) < `position
 //! points` (places in the data) < `layout planes lines` (which samples, where) < `job` < `strand`
-//! (a lane's walk) and `slot` (a picture under way) < `group scanner foreign` < `decoder`.
+//! (a lane's walk) and `slot` (a picture under way) < `coefficients scans several` (pictures of several
+//! scans) < `group scanner` < `decoder`.
 
 mod checksum;
+mod coefficients;
 mod decoder;
 mod entropy;
 mod error;
 mod extent;
-mod foreign;
 mod group;
 mod header;
 mod job;
@@ -50,6 +52,8 @@ mod planes;
 mod points;
 mod position;
 mod scanner;
+mod scans;
+mod several;
 mod simd;
 mod slot;
 mod strand;

@@ -25,15 +25,15 @@ impl Colour {
     }
 }
 
-/// Lines that components are upsampled to; kept from picture to picture.
+/// Lines that components are upsampled to, and one of colours; kept from picture to picture.
 #[derive(Debug, Default)]
-pub(crate) struct Lines([Vec<u8>; 3]);
+pub(crate) struct Lines([Vec<u8>; 4], Vec<u8>);
 
 /// What the rows of pixels are to be.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Wanted {
     pub(crate) colour: Colour,
-    /// Whether three components are luma and colour.
+    /// Whether the first three components are luma and colour.
     pub(crate) ycc: bool,
 }
 
@@ -47,12 +47,14 @@ impl Lines {
         (region, y): (&Region, u32),
         out: &mut [u8],
     ) {
-        let grey = layout.count == 1 || (wanted.colour == Colour::Grey && wanted.ycc);
-        let needed = if grey { 1 } else { 3 };
+        let stored = wanted.colour == Colour::Grey && wanted.ycc && layout.count == 3;
+        let grey = layout.count == 1 || stored;
+        let needed = if grey { 1 } else { layout.count };
         for (n, part) in layout.parts().enumerate().take(needed) {
             fill(&mut self.0[n], simd, planes, (n, part), (region, y));
         }
         let width = region.width as usize;
+        let mut colours = std::mem::take(&mut self.1);
         let line = |n: usize| self.0[n].as_slice();
         let direct = |n: usize| &planes.line(n, y, region.left)[1..=width];
         let samples = |n: usize| match layout.parts[n].upsampling {
@@ -62,6 +64,22 @@ impl Lines {
                 &line(n)[skip..skip + width]
             }
         };
+        if layout.count == 4 {
+            let inks = [0, 1, 2, 3].map(samples);
+            match wanted.colour {
+                Colour::Rgb => from_inks(simd, inks, wanted.ycc, out),
+                Colour::Grey => {
+                    colours.resize(3 * width, 0);
+                    from_inks(simd, inks, wanted.ycc, &mut colours);
+                    for (grey, &[r, g, b]) in out.iter_mut().zip(colours.as_chunks().0) {
+                        *grey = luma_of(r, g, b);
+                    }
+                }
+            }
+            self.1 = colours;
+            return;
+        }
+        self.1 = colours;
         match (grey, wanted.colour) {
             (true, Colour::Grey) => out.copy_from_slice(samples(0)),
             (true, Colour::Rgb) => (simd.grey_rgb)(samples(0), out),
@@ -120,11 +138,33 @@ fn interleave(red: &[u8], green: &[u8], blue: &[u8], out: &mut [u8]) {
     }
 }
 
-/// The luma of stored red, green and blue (ITU-R BT.601, 16 bits of precision).
-pub(crate) fn luma(red: &[u8], green: &[u8], blue: &[u8], out: &mut [u8]) {
+/// The luma of stored red, green and blue.
+fn luma(red: &[u8], green: &[u8], blue: &[u8], out: &mut [u8]) {
     let samples = red.iter().zip(green).zip(blue);
     for (grey, ((&r, &g), &b)) in out.iter_mut().zip(samples) {
-        let sum = u32::from(r) * 19595 + u32::from(g) * 38470 + u32::from(b) * 7471;
-        *grey = ((sum + 0x8000) >> 16) as u8;
+        *grey = luma_of(r, g, b);
+    }
+}
+
+/// ITU-R BT.601, 16 bits of precision.
+fn luma_of(red: u8, green: u8, blue: u8) -> u8 {
+    let sum = u32::from(red) * 19595 + u32::from(green) * 38470 + u32::from(blue) * 7471;
+    ((sum + 0x8000) >> 16) as u8
+}
+
+/// Red, green and blue of four inks as JPEGs store them, 255 for none: what Pillow makes of libjpeg-turbo's
+/// CMYK (its `cmyk2rgb`). With `ycc` three of the inks are stored as luma and colour.
+fn from_inks(simd: &Simd, [cyan, magenta, yellow, black]: [&[u8]; 4], ycc: bool, out: &mut [u8]) {
+    if ycc {
+        (simd.ycc_rgb)(cyan, magenta, yellow, out);
+    } else {
+        interleave(cyan, magenta, yellow, out);
+        out.iter_mut().for_each(|ink| *ink = !*ink);
+    }
+    for (pixel, &light) in out.as_chunks_mut::<3>().0.iter_mut().zip(black) {
+        *pixel = pixel.map(|ink| {
+            let product = u32::from(ink) * u32::from(light) + 128;
+            light.saturating_sub(((product + (product >> 8)) >> 8) as u8)
+        });
     }
 }

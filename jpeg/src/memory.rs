@@ -1,5 +1,6 @@
 //! How much memory a job takes, from the header alone.
 
+use crate::coefficients::Grid;
 use crate::entropy::MOST_LANES;
 use crate::error::Result;
 use crate::extent::{Region, Scale};
@@ -14,21 +15,23 @@ impl Header {
     /// # Errors
     /// [`crate::ErrorKind::Usage`]: the region is not within the picture.
     pub fn memory(&self, bytes: usize, scale: Scale, region: Option<Region>) -> Result<u64> {
-        let (width, height) = (u64::from(self.width), u64::from(self.height));
-        let channels = u64::from(self.channels());
-        if self.foreign().is_some() {
-            // Blocks reach over the edge by up to 31 pixels, and all coefficients are kept.
-            let padded = (width + 31) * (height + 31);
-            let lines = 512 * (width + 31);
-            return Ok(width * height * 3 + 2 * padded * channels + lines + bytes as u64);
-        }
         let layout = Layout::of(self, scale, region)?;
-        let row = u64::from(layout.mcus.0) * layout.blocks as u64 * 130;
-        let lines = 3 * (width + 64);
+        let width = u64::from(self.width);
+        // Rows that components are upsampled to, and one of pixels.
+        let lines = 7 * (width + 64);
         // A place of 16 bytes for each restart marker.
         let mcus = u64::from(layout.mcus.0) * u64::from(layout.mcus.1);
-        let restarts = mcus.checked_div(u64::from(self.restart)).unwrap_or(0);
-        let data = bytes as u64 * 9 / 8 + 16 * restarts.min(bytes as u64 / 2);
-        Ok(Planes::bytes(&layout) + MOST_LANES as u64 * row + lines + data)
+        let data = |units: u64| {
+            let restarts = units.checked_div(u64::from(self.restart)).unwrap_or(0);
+            bytes as u64 * 9 / 8 + 16 * restarts.min(bytes as u64 / 2)
+        };
+        if self.has_several_scans() {
+            // Intervals may change from scan to scan, and each has one buffer.
+            let restarts = 16 * (bytes as u64 / 2).min(mcus * layout.blocks as u64);
+            let coefficients = Grid::kept(self, &layout.rows, &layout.columns).bytes();
+            return Ok(Planes::bytes(&layout) + coefficients + lines + data(0) + restarts);
+        }
+        let row = u64::from(layout.mcus.0) * layout.blocks as u64 * 130;
+        Ok(Planes::bytes(&layout) + MOST_LANES as u64 * row + lines + data(mcus))
     }
 }

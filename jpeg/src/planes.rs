@@ -9,6 +9,9 @@ use crate::simd::{Blocks, Simd};
 /// a lane that lags behind. So the samples of a photograph stay in the cache.
 pub(crate) const KEPT_ROWS: u32 = 8;
 
+/// What the coefficients of each component are multiplied with, in natural order.
+pub(crate) type Divisors = [Option<[u16; 64]>; 4];
+
 /// Samples before and behind each row, for neighbours and whole vectors.
 const MARGIN: usize = 16;
 
@@ -28,7 +31,7 @@ struct Plane {
 
 /// The samples of all components, of [`KEPT_ROWS`] rows of MCUs at a time; memory is kept from picture to picture.
 #[derive(Debug, Default)]
-pub(crate) struct Planes([Plane; 3]);
+pub(crate) struct Planes([Plane; 4]);
 
 impl Planes {
     /// Bytes that a region needs here.
@@ -70,12 +73,12 @@ impl Planes {
     }
 
     /// Makes the samples of the row of MCUs `row` from its coefficients, which begin with the MCU of
-    /// column `first`; all of them are zeros afterwards.
+    /// column `first`; all of them are zeros afterwards. Divisors are by component.
     pub(crate) fn put(
         &mut self,
         simd: &Simd,
         layout: &Layout,
-        quant: &[Option<[u16; 64]>; 4],
+        divisors: &Divisors,
         (row, first): (u32, u32),
         (coefficients, last): (&mut [[i16; 64]], &[u8]),
     ) {
@@ -87,8 +90,8 @@ impl Planes {
         behind.fill([0; 64]);
         let last = &last[skipped..];
         let mut number = 0;
-        for (plane, part) in self.0.iter_mut().zip(layout.parts()) {
-            let Some(quant) = &quant[part.quant] else { continue };
+        for ((plane, part), quant) in self.0.iter_mut().zip(layout.parts()).zip(divisors) {
+            let Some(quant) = quant else { continue };
             let size = part.block as usize;
             let idct = simd.idct[part.block.leading_zeros() as usize - 28];
             let top = (row - layout.rows.start) as usize * part.v as usize * size % plane.rows;

@@ -2,6 +2,8 @@
 
 use memchr::memchr;
 
+use crate::entropy::Predictors;
+
 /// A place between two MCUs, and all that is needed to go on from there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Position {
@@ -9,8 +11,16 @@ pub(crate) struct Position {
     pub(crate) byte: usize,
     /// Bits of it that are taken, 0 to 7.
     pub(crate) bit: u32,
-    /// The DC of each component's last block.
+    /// The DC of the last block of each of up to three components: no others have places.
     pub(crate) predictors: [i32; 3],
+}
+
+impl Position {
+    /// With those of components that entry points don't know of.
+    pub(crate) fn all_predictors(&self) -> Predictors {
+        let [a, b, c] = self.predictors;
+        [a, b, c, 0]
+    }
 }
 
 /// Finds bytes of the file from their number among the unstuffed ones; forwards only.

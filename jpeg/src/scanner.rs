@@ -5,15 +5,17 @@
 
 use std::sync::Arc;
 
+use crate::coefficients::Grid;
 use crate::entropy::{Lane, Lockstep, MOST_LANES, Tables, scan_lockstep};
 use crate::error::{Error, ErrorKind, Result};
 use crate::header::Header;
 use crate::points::{encode, step};
 use crate::position::{Cursor, Position};
-use crate::strand::{Picture, Strand, Walked};
+use crate::scans::{Scans, Wanted};
+use crate::strand::{Picture, SPARE, Stop, Strand, Walked};
 
-/// Whole bytes that may be left behind the last block: some cameras fill up to a word.
-const SPARE: usize = 8;
+/// Bytes of a buffer that is kept.
+const KEPT: usize = 8 << 20;
 
 /// Makes entry points. What it needs for one picture is kept for the next; a thread should keep one.
 #[derive(Debug)]
@@ -21,6 +23,7 @@ pub struct Scanner {
     lanes: [Lane; MOST_LANES],
     notes: [Notes; MOST_LANES],
     lockstep: Lockstep,
+    scans: Scans,
     blob: Vec<u8>,
 }
 
@@ -44,6 +47,7 @@ impl Default for Scanner {
             lanes: Default::default(),
             notes: Default::default(),
             lockstep: scan_lockstep(),
+            scans: Scans::default(),
             blob: Vec::new(),
         }
     }
@@ -72,10 +76,12 @@ impl Scanner {
     ///
     /// The errors that `done` is told:
     /// - [`ErrorKind::Damaged`]: the data are not whole; byte and row of MCUs are named;
-    /// - [`ErrorKind::Unsupported`]: pictures of this kind have no entry points ([`Header::foreign`]).
+    /// - [`ErrorKind::Unsupported`]: pictures of this kind are not decoded ([`Header::unsupported`]);
+    /// - [`ErrorKind::Limit`]: there is no memory for it.
     ///
-    /// Of a picture of four components ([`Header::is_scanned`]) the entry points are no bytes: its codes
-    /// are read, so that damage is found, and another decoder decodes it.
+    /// Of pictures that have none ([`Header::without_entry_points`]) the entry points are no bytes: their
+    /// codes are read, so that damage is found. That takes 8 bytes for each block of 8 x 8 coefficients of a
+    /// picture of several scans, and next to nothing for others.
     pub fn scan_group(
         &mut self,
         pictures: &[(&[u8], &Header)],
@@ -84,6 +90,11 @@ impl Scanner {
         let (mut live, mut next) = (0, 0);
         loop {
             while live < MOST_LANES && next < pictures.len() {
+                if pictures[next].1.has_several_scans() {
+                    done(next, self.read(pictures[next]).map(|()| [].as_slice()));
+                    next += 1;
+                    continue;
+                }
                 match self.begin(live, next, &picture_of(pictures[next])) {
                     Ok(()) => live += 1,
                     Err(error) => done(next, Err(error)),
@@ -109,13 +120,19 @@ impl Scanner {
         }
     }
 
+    /// Reads all codes of a picture of several scans.
+    fn read(&mut self, (bytes, header): (&[u8], &Header)) -> Result<()> {
+        header.check_supported()?;
+        let read = self.scans.read((bytes, header), Grid::read(header), [Wanted::All; 4]);
+        // What one huge picture made large is not kept.
+        self.scans.drop_large(KEPT);
+        read.map(|_| ())
+    }
+
     fn begin(&mut self, lane: usize, number: usize, picture: &Picture<'_>) -> Result<()> {
         let header = picture.header;
         header.check_bytes(picture.bytes)?;
-        if !header.is_scanned() {
-            let why = header.foreign().unwrap_or_default();
-            return Err(Error::new(ErrorKind::Unsupported, format!("no entry points: {why}")));
-        }
+        header.check_supported()?;
         if u32::try_from(picture.bytes.len()).is_err() {
             return Err(Error::new(ErrorKind::Limit, "no entry points beyond 4 GiB"));
         }
@@ -164,13 +181,12 @@ impl Scanner {
         if left > SPARE || notes.strand.markers() != data.restarts.len() {
             let mut cursor = Cursor::new(picture.bytes, picture.header.data);
             let byte = cursor.find(lane.bit().div_ceil(8));
-            let text = format!("{left} bytes are left behind the last block: the data are damaged");
-            return Err(Error::damaged(byte, text));
+            return Err(Error::damaged(byte, Stop::Left(left).text(picture.bytes, byte)));
         }
         let end = notes.place(picture, lane);
         notes.places.push(end);
         self.blob.clear();
-        if picture.header.foreign().is_some() {
+        if picture.header.without_entry_points().is_some() {
             return Ok(());
         }
         let (columns, rows) = picture.mcus;
@@ -192,10 +208,10 @@ impl Notes {
 
     /// Where the lane stands, found from the last place on.
     fn place(&mut self, picture: &Picture<'_>, lane: &Lane) -> Position {
-        let (bit, predictors) = (lane.bit(), lane.predictors());
+        let (bit, [a, b, c, _]) = (lane.bit(), lane.predictors());
         let byte = Cursor::from(picture.bytes, self.last).find(bit >> 3);
         self.last = (byte, bit >> 3);
-        Position { byte, bit: (bit & 7) as u32, predictors }
+        Position { byte, bit: (bit & 7) as u32, predictors: [a, b, c] }
     }
 }
 

@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::job::{Job, Report};
 use crate::layout::Layout;
 use crate::lines::{Lines, Wanted};
-use crate::planes::{KEPT_ROWS, Planes};
+use crate::planes::{Divisors, KEPT_ROWS, Planes};
 use crate::simd::Simd;
 
 /// How far a row of MCUs is.
@@ -33,6 +33,8 @@ pub(crate) struct Slot {
     pub(crate) report: Report,
     /// What ended it before its time.
     pub(crate) error: Option<Error>,
+    /// What the coefficients of each component are multiplied with.
+    pub(crate) divisors: Divisors,
     planes: Planes,
     lines: Lines,
     /// The rows of the layout.
@@ -61,8 +63,27 @@ impl Slot {
             }
         };
         tables.build(job.header, job.bytes)?;
+        for (divisors, component) in self.divisors.iter_mut().zip(job.header.components.iter()) {
+            *divisors = job.header.tables.quant[component.quant];
+        }
+        self.make_ready()
+    }
+
+    /// Makes ready for a picture whose coefficients are gathered elsewhere; divisors follow.
+    ///
+    /// # Errors
+    /// The job can't be, or there is no memory.
+    pub(crate) fn open_several(&mut self, job: &Job<'_>) -> Result<()> {
+        job.check()?;
+        self.layout = Layout::of(job.header, job.scale, job.region)?;
+        job.header.check_blocks(job.bytes)?;
+        self.make_ready()
+    }
+
+    fn make_ready(&mut self) -> Result<()> {
         self.planes.set(&self.layout)?;
-        let blocks = u64::from(self.layout.mcus.1) * each;
+        let mcus = u64::from(self.layout.mcus.0) * u64::from(self.layout.mcus.1);
+        let blocks = mcus * self.layout.blocks as u64;
         self.report = Report { blocks, ..Report::default() };
         self.reset();
         Ok(())
@@ -94,8 +115,8 @@ impl Slot {
             return;
         }
         self.report.drawn += (self.layout.columns.len() * self.layout.blocks) as u64;
-        let quant = &job.header.tables.quant;
-        self.planes.put(simd, &self.layout, quant, (row, first), (coefficients, last));
+        let blocks = (coefficients, last);
+        self.planes.put(simd, &self.layout, &self.divisors, (row, first), blocks);
         let number = (row - self.layout.rows.start) as usize;
         self.rows[number] = Row::There;
         for near in number.saturating_sub(1)..(number + 2).min(self.rows.len()) {

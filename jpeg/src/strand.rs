@@ -5,11 +5,14 @@
 
 use std::ops::Range;
 
-use crate::entropy::{Fault, Lane, unstuff};
+use crate::entropy::{Fault, Lane, Predictors, unstuff};
 use crate::error::{Error, ErrorKind, Result};
 use crate::header::{Header, finish};
 use crate::points::EntryPoints;
 use crate::position::{Cursor, Position, end_of, is_inside};
+
+/// Whole bytes that may be left behind the last block: some cameras fill up to a word.
+pub(crate) const SPARE: usize = 8;
 
 /// The picture that a strand is of.
 #[derive(Debug, Clone, Copy)]
@@ -46,6 +49,34 @@ pub(crate) enum Stop {
     Dc,
     /// A row does not end where the next entry point is.
     Disagrees,
+    /// So many bytes are left behind the last block.
+    Left(usize),
+}
+
+impl Stop {
+    /// What is wrong at `byte` of the JPEG, in words.
+    pub(crate) fn text(self, bytes: &[u8], byte: usize) -> String {
+        match self {
+            Stop::Fault(Fault::NoCode) => "no Huffman code begins with the bits here".into(),
+            Stop::Fault(Fault::TooLong) => "a block has more than 64 coefficients".into(),
+            Stop::Fault(Fault::TooMany) => "more blocks end here than there are".into(),
+            Stop::Fault(Fault::Cut) => match bytes.get(byte..byte + 2) {
+                Some([0xff, marker]) => {
+                    format!("marker ff{marker:02x} stands where more entropy-coded data should")
+                }
+                _ => "the data end here, before the picture does: the file was cut".into(),
+            },
+            Stop::Restart(wanted) => {
+                format!("restart marker ffd{wanted} should stand here: the data are damaged")
+            }
+            Stop::Early => "a restart marker stands before its time: the data are damaged".into(),
+            Stop::Dc => "the codes add up to a brightness that no picture has".into(),
+            Stop::Disagrees => "a row does not end where its entry points say".into(),
+            Stop::Left(left) => {
+                format!("{left} bytes are left behind the last block: the data are damaged")
+            }
+        }
+    }
 }
 
 /// What became of a piece of a walk.
@@ -67,7 +98,7 @@ pub(crate) struct Strand {
     until: u32,
     marker: usize,
     /// Where the row must end: bits of the data, predictors.
-    target: Option<(usize, [i32; 3])>,
+    target: Option<(usize, Predictors)>,
 }
 
 impl Strand {
@@ -98,7 +129,7 @@ impl Strand {
         unstuffed.map_err(|_| {
             Error::new(ErrorKind::Limit, "no memory for the entropy-coded data once more")
         })?;
-        lane.seek(0, [0; 3]);
+        lane.seek(0, Predictors::default());
         (self.until, self.marker) = (picture.header.restart, 0);
         finish(picture.bytes, lane.data.end)
     }
@@ -130,10 +161,10 @@ impl Strand {
         // Where there is no memory for a row, the whole picture will be told so.
         let unstuffed = unstuff(picture.bytes, from.byte..end, picture.restarts(), &mut lane.data);
         unstuffed.map_err(|_| Stop::Disagrees)?;
-        lane.seek(from.bit as usize, from.predictors);
+        lane.seek(from.bit as usize, from.all_predictors());
         let bits = 8 * lane.data.len();
         let target = if to.bit == 0 { bits } else { (bits + to.bit as usize).wrapping_sub(8) };
-        self.target = Some((target, to.predictors));
+        self.target = Some((target, to.all_predictors()));
         let number = u64::from(self.row) * u64::from(picture.mcus.0) + u64::from(self.column);
         let interval = picture.header.restart;
         if interval > 0 {
@@ -196,7 +227,7 @@ impl Strand {
         }
         self.marker += 1;
         self.until = picture.header.restart;
-        lane.seek(8 * byte, [0; 3]);
+        lane.seek(8 * byte, Predictors::default());
         Ok(())
     }
 
@@ -208,22 +239,6 @@ impl Strand {
     /// The error of a stop.
     pub(crate) fn error(&self, picture: &Picture<'_>, lane: &Lane, stop: Stop) -> Error {
         let byte = Cursor::new(picture.bytes, self.origin).find(lane.bit() >> 3);
-        let text = match stop {
-            Stop::Fault(Fault::NoCode) => "no Huffman code begins with the bits here".into(),
-            Stop::Fault(Fault::TooLong) => "a block has more than 64 coefficients".into(),
-            Stop::Fault(Fault::Cut) => match picture.bytes.get(byte..byte + 2) {
-                Some([0xff, marker]) => {
-                    format!("marker ff{marker:02x} stands where more entropy-coded data should")
-                }
-                _ => "the data end here, before the picture does: the file was cut".into(),
-            },
-            Stop::Restart(wanted) => {
-                format!("restart marker ffd{wanted} should stand here: the data are damaged")
-            }
-            Stop::Early => "a restart marker stands before its time: the data are damaged".into(),
-            Stop::Dc => "the codes add up to a brightness that no picture has".into(),
-            Stop::Disagrees => "a row does not end where its entry points say".into(),
-        };
-        Error::damaged(byte, text).in_row(self.row)
+        Error::damaged(byte, stop.text(picture.bytes, byte)).in_row(self.row)
     }
 }

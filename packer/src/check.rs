@@ -42,7 +42,7 @@ pub struct Found {
 impl Found {
     fn jpeg(header: Header) -> Found {
         let dimensions = Some((header.width(), header.height()));
-        Found { dimensions, codes: header.is_scanned().then_some(header) }
+        Found { dimensions, codes: jpeg::is_read(&header).then_some(header) }
     }
 }
 
@@ -63,7 +63,7 @@ impl Content {
         matches!(self, Content::Jpeg | Content::Image)
     }
 
-    /// Looks at `bytes` as closely as `level` says, but for the Huffman codes of sequential JPEGs:
+    /// Looks at `bytes` as closely as `level` says, but for the Huffman codes of JPEGs:
     /// whoever wants these read puts the JPEG on a [`Tray`].
     ///
     /// # Errors

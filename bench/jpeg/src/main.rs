@@ -30,7 +30,7 @@ const USAGE: &str = "tarflume-bench-jpeg [OPTION VALUE]... FILE_OR_FOLDER...
   --rounds N         passes of each competitor [9]
   --tables A,B       of entropy, full, crop [all]
   --threads A,B      [1,2]
-  --data A,B         of photos, mosaics [both]
+  --data A,B         of photos, mosaics, progressive (the photos in progressive scans) [the first two]
   --photos N         at most so many photographs [all]
   --mosaics N        so many large pictures made of them [32]
   --once NAME        one pass of this competitor of the one table, over the one kind of data:
@@ -116,6 +116,10 @@ fn run(asked: &Asked) -> Result<(), String> {
     } else {
         Vec::new()
     };
+    let progressive = match wanted(&asked.data, "progressive") {
+        true => photos::progressive(&found.photos)?,
+        false => Vec::new(),
+    };
     let left_out = (found.progressive, found.unreadable);
     if wanted(&asked.data, "photos") {
         let times = if asked.once.is_some() { 1 } else { 2 };
@@ -123,6 +127,9 @@ fn run(asked: &Asked) -> Result<(), String> {
     }
     if !mosaics.is_empty() {
         sets.push(photos::data("mosaics 2000x1500 4:2:0", mosaics, 1));
+    }
+    if !progressive.is_empty() {
+        sets.push(photos::data("progressive photographs", progressive, 2));
     }
     if let Some(name) = &asked.once {
         return once(name, &tables, &sets);

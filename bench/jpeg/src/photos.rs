@@ -20,7 +20,7 @@ pub(crate) struct Found {
 }
 
 /// The JPEGs among these files and folders, sorted by path, `most` of them at equal distances.
-/// Progressive ones are left out: ours hands them on, so that they would measure a rival twice.
+/// Progressive ones are left out here: they are data of their own.
 pub(crate) fn load(paths: &[PathBuf], most: usize) -> Result<Found, String> {
     let mut files = Vec::new();
     for path in paths {
@@ -71,6 +71,16 @@ fn gather(path: &Path, files: &mut Vec<PathBuf>) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// The same photographs in progressive scans, as `jpegtran -progressive` makes them.
+pub(crate) fn progressive(photos: &[Photo]) -> Result<Vec<Photo>, String> {
+    let mut turbo = Turbo::new();
+    let made = photos.iter().map(|from| {
+        let jpeg = turbo.progressive(&from.jpeg)?;
+        Ok(Photo { jpeg, width: from.width, height: from.height, points: None })
+    });
+    made.collect()
 }
 
 /// Large pictures of photographs side by side, each shown at its full size.

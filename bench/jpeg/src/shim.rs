@@ -37,6 +37,12 @@ unsafe extern "C" {
         quality: c_int,
         length: *mut usize,
     ) -> *mut u8;
+    fn turbo_progressive(
+        t: *mut Handle,
+        jpeg: *const u8,
+        length: usize,
+        got: *mut usize,
+    ) -> *mut u8;
     fn turbo_drop(jpeg: *mut u8);
     fn turbo_cpu_seconds() -> f64;
 }
@@ -104,6 +110,21 @@ impl Turbo {
         // SAFETY: the file's true length.
         let rc = unsafe { turbo_coefficients(self.0, jpeg.as_ptr(), jpeg.len()) };
         self.told(rc)
+    }
+
+    /// The same coefficients in the scans of libjpeg's progressive script.
+    pub(crate) fn progressive(&mut self, jpeg: &[u8]) -> Result<Vec<u8>, String> {
+        let mut length = 0;
+        // SAFETY: the file's true length; what comes back has `length` bytes and is copied.
+        unsafe {
+            let made = turbo_progressive(self.0, jpeg.as_ptr(), jpeg.len(), &raw mut length);
+            if made.is_null() {
+                self.told(1)?;
+            }
+            let copy = std::slice::from_raw_parts(made, length).to_vec();
+            turbo_drop(made);
+            Ok(copy)
+        }
     }
 
     fn told(&self, rc: c_int) -> Result<(), String> {

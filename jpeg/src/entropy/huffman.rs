@@ -6,7 +6,7 @@
 //! equal entries.
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::header::{Header, HuffmanSpec};
+use crate::header::{Header, HuffmanSpec, Pass, Work};
 
 /// Bits that a table is looked up by.
 pub(crate) const LOOK: u32 = 10;
@@ -20,6 +20,8 @@ const ENTRIES: usize = 1 << LOOK;
 /// | 8..16 | places to move on in the zigzag: run + 1; [`END`] or [`RARE`] |
 /// | 16..32 | ones for the bits of the value |
 /// | 32..48 | what is added to the value's bits, signed |
+///
+/// In progressive scans the value of [`END`] is the number of blocks that end here.
 pub(crate) type Entries = [u64; ENTRIES];
 
 /// A move of more than a block: the block has ended.
@@ -56,9 +58,28 @@ pub(crate) struct Rare {
 
 /// What a table's symbols mean.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+pub(crate) enum Kind {
     Dc,
     Ac,
+    /// AC in the first progressive scan of a coefficient: a block's end may be that of several.
+    AcFirst,
+    /// In a later one: values are 1 or -1.
+    AcNext,
+}
+
+impl Kind {
+    fn is_progressive(self) -> bool {
+        matches!(self, Kind::AcFirst | Kind::AcNext)
+    }
+
+    /// The most bits of a value.
+    fn most(self) -> u32 {
+        match self {
+            Kind::Dc => MOST_DC,
+            Kind::Ac | Kind::AcFirst => MOST_AC,
+            Kind::AcNext => 1,
+        }
+    }
 }
 
 impl Default for Table {
@@ -70,7 +91,13 @@ impl Default for Table {
 impl Table {
     /// Fills the table from the `counts` of codes of each length and the `symbols`, those of the
     /// shortest codes first (T.81, annex C).
-    fn fill(&mut self, kind: Kind, counts: &[u8; 16], symbols: &[u8], at: usize) -> Result<()> {
+    pub(super) fn fill(
+        &mut self,
+        kind: Kind,
+        counts: &[u8; 16],
+        symbols: &[u8],
+        at: usize,
+    ) -> Result<()> {
         self.symbols[..symbols.len()].copy_from_slice(symbols);
         self.entries.fill(ASK);
         let (mut code, mut next, mut from) = (0u32, 0usize, 0usize);
@@ -124,6 +151,15 @@ impl Table {
         (size <= MOST_DC).then_some(Rare { run: 0, size, length })
     }
 
+    /// The AC symbol of a progressive scan of this kind at the start of `window`; none if there is none.
+    /// Of size 0 it is 16 zeros, or the end of blocks, whose number has `run` bits and a one before them.
+    #[cold]
+    pub(crate) fn rare_progressive(&self, kind: Kind, window: u64) -> Option<Rare> {
+        let (symbol, length) = self.symbol(window)?;
+        let (run, size) = (u32::from(symbol >> 4), u32::from(symbol & 15));
+        (size <= kind.most()).then_some(Rare { run, size, length })
+    }
+
     /// The AC symbol at the start of `window`; none if there is none.
     #[cold]
     pub(crate) fn rare_ac(&self, window: u64) -> Option<Rare> {
@@ -136,15 +172,20 @@ impl Table {
 
 /// Fills the entries of one code of `length` bits.
 fn enter(kind: Kind, entries: &mut [u64], symbol: u8, length: u32) {
+    let (run, size) = (u32::from(symbol >> 4), u32::from(symbol & 15));
+    if kind.is_progressive() && size == 0 && run < 15 {
+        // As many bits as the run says, and a one before them.
+        let entry = u64::from(64 - length - run) | END << 8 | ((1 << run) - 1) << 16;
+        entries.fill(entry | 1 << (32 + run));
+        return;
+    }
     let (moves, size) = match (kind, symbol) {
         (Kind::Dc, _) => (0, u32::from(symbol)),
         (Kind::Ac, 0) => (END, 0),
-        (Kind::Ac, _) => (u64::from(symbol >> 4) + 1, u32::from(symbol & 15)),
+        _ => (u64::from(run) + 1, size),
     };
-    let unknown = match kind {
-        Kind::Dc => size > MOST_DC,
-        Kind::Ac => size > MOST_AC || (size == 0 && moves != END && moves != 16),
-    };
+    let unknown =
+        size > kind.most() || (kind != Kind::Dc && size == 0 && moves != END && moves != 16);
     // Of a code as long as the look-up the sign is not seen.
     if unknown || (size > 0 && length == LOOK) {
         return;
@@ -183,13 +224,31 @@ impl Tables {
     }
 }
 
+impl Tables {
+    /// Builds those of one scan: its `n`-th component's have number `n`.
+    ///
+    /// # Errors
+    /// The codes of one can't be.
+    pub(crate) fn build_pass(&mut self, pass: &Pass, bytes: &[u8]) -> Result<()> {
+        let ac = match pass.work {
+            Work::AcFirst => Kind::AcFirst,
+            Work::AcNext => Kind::AcNext,
+            _ => Kind::Ac,
+        };
+        for n in 0..pass.parts().len() {
+            if let Some(spec) = pass.dc[n] {
+                build(Kind::Dc, &mut self.dc[n], Some(spec), bytes)?;
+            }
+            if let Some(spec) = pass.ac[n] {
+                build(ac, &mut self.ac[n], Some(spec), bytes)?;
+            }
+        }
+        Ok(())
+    }
+}
+
 fn build(kind: Kind, table: &mut Table, spec: Option<HuffmanSpec>, bytes: &[u8]) -> Result<()> {
-    let found = spec.and_then(|spec| {
-        let (counts, symbols) = bytes.get(spec.at..)?.split_first_chunk::<16>()?;
-        let all = counts.iter().map(|&n| usize::from(n)).sum::<usize>() == spec.codes;
-        Some((counts, symbols.get(..spec.codes).filter(|_| all)?, spec.at))
-    });
-    let Some((counts, symbols, at)) = found else {
+    let Some((counts, symbols, at)) = spec.and_then(|spec| spec.read(bytes)) else {
         return Err(Error::new(ErrorKind::Usage, "the header is not of these bytes"));
     };
     if kind == Kind::Dc && symbols.iter().any(|&size| size > 15) {

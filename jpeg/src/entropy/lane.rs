@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use super::huffman::{END, Entries, LOOK, RARE, Tables};
+use super::huffman::{END, Entries, LOOK, RARE, Table, Tables};
 use super::unstuff::Unstuffed;
 use crate::header::{Components, MCU_BLOCKS, NATURAL};
 
@@ -18,6 +18,8 @@ pub(crate) enum Fault {
     TooLong,
     /// The data end inside a block.
     Cut,
+    /// More blocks end than there are.
+    TooMany,
 }
 
 /// Which tables each block of an MCU is decoded with.
@@ -27,6 +29,9 @@ pub(super) struct Pattern {
     blocks: [(u8, u8, u8); MCU_BLOCKS],
     count: usize,
 }
+
+/// The DC of each component's last block.
+pub(crate) type Predictors = [i32; 4];
 
 /// Where a lane stands.
 #[derive(Debug, Clone, Copy, Default)]
@@ -41,7 +46,7 @@ pub(super) struct State {
     pub(super) blocks: usize,
     /// Place in the pattern of the block that comes next.
     place: usize,
-    predictors: [i32; 3],
+    predictors: Predictors,
     pub(super) fault: Option<Fault>,
 }
 
@@ -105,7 +110,7 @@ impl Lane {
     }
 
     /// Puts the lane at a bit of its data, in front of an MCU.
-    pub(crate) fn seek(&mut self, bit: usize, predictors: [i32; 3]) {
+    pub(crate) fn seek(&mut self, bit: usize, predictors: Predictors) {
         (self.state.bit, self.state.predictors, self.state.place) = (bit, predictors, 0);
     }
 
@@ -115,7 +120,7 @@ impl Lane {
     }
 
     /// The DC of each component's last block.
-    pub(crate) fn predictors(&self) -> [i32; 3] {
+    pub(crate) fn predictors(&self) -> Predictors {
         self.state.predictors
     }
 
@@ -236,7 +241,7 @@ pub(super) fn window(data: &[u8], bit: usize) -> Option<u64> {
 }
 
 /// The value of `size` bits behind a code of `length` bits (T.81, F.2.2.1).
-fn value(window: u64, length: u32, size: u32) -> i32 {
+pub(super) fn value(window: u64, length: u32, size: u32) -> i32 {
     if size == 0 {
         return 0;
     }
@@ -249,6 +254,17 @@ fn value(window: u64, length: u32, size: u32) -> i32 {
 pub(super) fn entry_value(entry: u64, window: u64) -> i16 {
     let bits = (window >> (entry & 63)) as u16 & (entry >> 16) as u16;
     bits.wrapping_add((entry >> 32) as u16) as i16
+}
+
+/// The difference of a DC to the one before, and the bits that it takes; none if there is no such code.
+#[inline(always)]
+pub(super) fn difference(table: &Table, window: u64) -> Option<(i32, usize)> {
+    let entry = table.entries[(window >> (64 - LOOK)) as usize];
+    if entry & 64 == 0 {
+        return Some((entry_value(entry, window).into(), 64 - (entry & 63) as usize));
+    }
+    let rare = table.rare_dc(window)?;
+    Some((value(window, rare.length, rare.size), (rare.length + rare.size) as usize))
 }
 
 impl<'a> Cold<'a> {
@@ -265,15 +281,11 @@ impl<'a> Cold<'a> {
         let next = self.state.place + 1;
         self.state.place = if next >= self.pattern.count { 0 } else { next };
         let Some(window) = window(data, bit) else { return self.fail(Fault::Cut) };
-        let table = &self.tables.dc[usize::from(dc) & 3];
-        let entry = table.entries[(window >> (64 - LOOK)) as usize];
-        let (difference, bits) = if entry & 64 == 0 {
-            (entry_value(entry, window).into(), 64 - (entry & 63) as usize)
-        } else {
-            let Some(rare) = table.rare_dc(window) else { return self.fail(Fault::NoCode) };
-            (value(window, rare.length, rare.size), (rare.length + rare.size) as usize)
+        let Some((difference, bits)) = difference(&self.tables.dc[usize::from(dc) & 3], window)
+        else {
+            return self.fail(Fault::NoCode);
         };
-        let predictor = &mut self.state.predictors[usize::from(component) % 3];
+        let predictor = &mut self.state.predictors[usize::from(component) & 3];
         *predictor = predictor.wrapping_add(difference);
         block[0] = *predictor as i16;
         Some((bit + bits, block, &self.tables.ac[usize::from(ac) & 3].entries))

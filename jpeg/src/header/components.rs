@@ -1,23 +1,25 @@
 //! Components: how the blocks of a picture lie in an MCU, and which tables they need.
 
 use super::frame::{Frame, MOST};
-use super::kind::Foreign;
 use super::scan::Scan;
 use crate::error::{Error, Result};
 
-/// One component of a picture that is decoded here.
+/// One component of a picture.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Component {
-    /// Blocks of an MCU, across and down: 1, 2 or 4.
+    /// Its name in scan headers.
+    pub(crate) id: u8,
+    /// Blocks of an MCU, across and down: 1 to 4.
     pub(crate) h: u32,
     pub(crate) v: u32,
-    /// Numbers of its tables.
+    /// Number of its quantisation table.
     pub(crate) quant: usize,
+    /// Numbers of its Huffman tables, if there is one scan of all components.
     pub(crate) dc: usize,
     pub(crate) ac: usize,
 }
 
-/// The components of a picture: one or three; or four, whose codes are read and nothing more.
+/// The components of a picture: one, three or four.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Components {
     all: [Component; MOST],
@@ -25,60 +27,80 @@ pub(crate) struct Components {
 }
 
 impl Components {
-    /// From the headers; and why the picture is not decoded here, if it is not. Its components are then
-    /// none, but for one of four that lie as those of others do.
-    ///
-    /// # Errors
-    /// The scan, which begins at `at`, names other components or tables than there are.
-    pub(super) fn of(
-        frame: &Frame,
-        scan: &Scan,
-        at: usize,
-    ) -> Result<(Components, Option<Foreign>)> {
-        let none = Components::default();
-        let foreign = Foreign::of(frame, scan);
-        if foreign.is_some() && !(frame.is_sequential() && scan.count == frame.count) {
-            return Ok((none, foreign));
-        }
+    /// As the frame header gives them.
+    pub(super) fn of(frame: &Frame) -> Components {
         let mut found = Components { all: Default::default(), count: frame.count };
-        let parts = frame.parts.iter().zip(&scan.parts).take(frame.count);
-        for (component, (part, &(id, dc, ac))) in found.all.iter_mut().zip(parts) {
-            if part.id != id || dc > 3 || ac > 3 {
-                let text = "the scan names components or tables that are not there";
-                return Err(Error::damaged(at, text));
-            }
+        for (component, part) in found.all.iter_mut().zip(&frame.parts).take(frame.count) {
             *component = Component {
+                id: part.id,
                 h: u32::from(part.h),
                 v: u32::from(part.v),
                 quant: usize::from(part.quant),
-                dc: usize::from(dc),
-                ac: usize::from(ac),
+                ..Component::default()
             };
         }
         if found.count == 1 {
             // A component alone is not interleaved: its MCU is one block, whatever its factors.
             (found.all[0].h, found.all[0].v) = (1, 1);
         }
-        Ok(match (found.are_known(), foreign) {
-            (true, why) => (found, why),
-            (false, Some(why)) => (none, Some(why)),
-            (false, None) => {
-                (none, Some(Foreign::failed("its components are sampled in an unusual way")))
-            }
-        })
+        found
     }
 
-    /// Whether the first component has the full resolution, the others that or half of it, or a
-    /// quarter across; and no MCU has more than ten blocks, as the standard demands.
-    fn are_known(&self) -> bool {
+    /// The numbers of the components that a scan names, in its order.
+    ///
+    /// # Errors
+    /// The scan, which begins at `at`, names one that is not there, or one twice, or all of them in another
+    /// order.
+    pub(super) fn numbers(&self, scan: &Scan, at: usize) -> Result<[usize; MOST]> {
+        let mut numbers = [MOST; MOST];
+        for n in 0..scan.count {
+            let id = scan.parts[n].0;
+            let is_its = |(c, component): (usize, &Component)| {
+                component.id == id && !numbers[..n].contains(&c)
+            };
+            let text = "the scan names components that are not there";
+            let found = self.iter().enumerate().position(is_its);
+            numbers[n] = found.ok_or_else(|| Error::damaged(at, text))?;
+        }
+        if scan.count == self.count && !numbers[..scan.count].is_sorted() {
+            let text = "the scan names the components in another order than the frame";
+            return Err(Error::damaged(at, text));
+        }
+        Ok(numbers)
+    }
+
+    /// Takes the numbers of Huffman tables from a scan of all components, in their order; false if it is
+    /// no such scan.
+    ///
+    /// # Errors
+    /// The scan, which begins at `at`, names tables that can't be.
+    pub(super) fn set_tables(&mut self, scan: &Scan, at: usize) -> Result<bool> {
+        let same = |(component, part): (&Component, &(u8, u8, u8))| component.id == part.0;
+        if scan.count != self.count || !self.iter().zip(&scan.parts).all(same) {
+            return Ok(false);
+        }
+        for (component, &(_, dc, ac)) in self.all.iter_mut().zip(&scan.parts).take(self.count) {
+            if dc > 3 || ac > 3 {
+                return Err(Error::damaged(at, "the scan names tables that are not there"));
+            }
+            (component.dc, component.ac) = (usize::from(dc), usize::from(ac));
+        }
+        Ok(true)
+    }
+
+    /// Whether each pixel has a whole share of samples: the factors divide the largest ones.
+    pub(super) fn divide(&self) -> bool {
+        let (h, v) = self.most();
+        self.iter().all(|c| h.is_multiple_of(c.h) && v.is_multiple_of(c.v))
+    }
+
+    /// Whether the first component has the full resolution, and the others that, or a half or a quarter of it
+    /// in a direction: FORMAT.md has entry points for no others.
+    pub(super) fn are_usual(&self) -> bool {
         let (h, v) = (self.all[0].h, self.all[0].v);
-        let fits = |c: &Component| {
-            h.is_multiple_of(c.h)
-                && v.is_multiple_of(c.v)
-                && matches!(h / c.h, 1 | 2 | 4)
-                && matches!(v / c.v, 1 | 2 | 4)
-        };
-        self.iter().all(fits) && self.blocks() <= MCU_BLOCKS
+        let fits =
+            |most: u32, own: u32| most.is_multiple_of(own) && matches!(most / own, 1 | 2 | 4);
+        self.iter().all(|c| fits(h, c.h) && fits(v, c.v))
     }
 
     pub(crate) fn iter(&self) -> impl ExactSizeIterator<Item = &Component> {
@@ -89,16 +111,17 @@ impl Components {
         self.count
     }
 
-    /// Blocks of an MCU.
+    /// Blocks of an MCU of all components.
     pub(crate) fn blocks(&self) -> usize {
         self.iter().map(|c| (c.h * c.v) as usize).sum()
     }
 
-    /// Blocks of the first component in an MCU, across and down: no other has more.
+    /// The most blocks that a component has in an MCU, across and down.
     pub(crate) fn most(&self) -> (u32, u32) {
-        (self.all[0].h.max(1), self.all[0].v.max(1))
+        let most = |of: fn(&Component) -> u32| self.iter().map(of).max().unwrap_or(1);
+        (most(|c| c.h), most(|c| c.v))
     }
 }
 
-/// The most blocks of an MCU (T.81, B.2.3).
+/// The most blocks of an MCU that a scan has (T.81, B.2.3).
 pub(crate) const MCU_BLOCKS: usize = 10;

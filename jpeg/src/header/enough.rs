@@ -2,7 +2,6 @@
 //! header of 20 bytes can claim 65535 x 65535 of them.
 
 use super::Header;
-use super::kind::Elsewhere;
 use crate::error::{Error, Result};
 
 /// The fewest bits of a block: one code of DC, one that ends it. In several passes it may be one code.
@@ -22,13 +21,12 @@ impl Header {
         }
     }
 
-    /// The same of a whole picture of a kind that is known to be decoded.
+    /// The same of a whole picture of several scans.
     ///
     /// # Errors
     /// The data can't hold it.
     pub(crate) fn check_blocks(&self, bytes: &[u8]) -> Result<()> {
-        let known = matches!(self.elsewhere(), None | Some(Elsewhere::Decodes));
-        if known && self.blocks.saturating_mul(PASS_BITS) > self.bits(bytes) {
+        if self.blocks.saturating_mul(PASS_BITS) > self.bits(bytes) {
             return Err(self.too_few(bytes));
         }
         Ok(())

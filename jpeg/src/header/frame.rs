@@ -82,9 +82,4 @@ impl Frame {
     pub(super) fn is_progressive(&self) -> bool {
         matches!(self.marker, 0xc2 | 0xc6 | 0xca | 0xce)
     }
-
-    /// Whether its codes are those of baseline and extended sequential frames of 8 bits.
-    pub(super) fn is_sequential(&self) -> bool {
-        matches!(self.marker, 0xc0 | 0xc1) && self.precision == 8
-    }
 }

@@ -9,6 +9,30 @@ pub(super) struct Scan {
     pub(super) count: usize,
     /// Component, number of its DC table, number of its AC table.
     pub(super) parts: [(u8, u8, u8); MOST],
+    /// What of the coefficients a progressive scan brings. Sequential decoders pass over it.
+    pub(super) band: Band,
+}
+
+/// Which bits of which coefficients a progressive scan brings (T.81, G.1.1.1).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Band {
+    /// Zigzag numbers of the first and the last coefficient.
+    pub(crate) first: u8,
+    pub(crate) last: u8,
+    /// The lowest bit that earlier scans brought; 0 if there were none.
+    pub(crate) before: u8,
+    /// The lowest bit that this one brings.
+    pub(crate) low: u8,
+}
+
+impl Band {
+    /// All bits of all coefficients.
+    pub(super) const WHOLE: Band = Band { first: 0, last: 63, before: 0, low: 0 };
+
+    /// Its coefficients, a bit for each zigzag number.
+    pub(crate) fn bits(&self) -> u64 {
+        (u64::MAX << (self.first & 63)) & (u64::MAX >> (63 - (self.last & 63)))
+    }
 }
 
 impl Scan {
@@ -21,9 +45,9 @@ impl Scan {
         for (part, bytes) in parts.iter_mut().zip(segment[1..].chunks_exact(2)).take(count) {
             *part = (bytes[0], bytes[1] >> 4, bytes[1] & 15);
         }
-        // First and last coefficient, bits already sent and bits sent now stand here, too. Sequential
-        // decoders pass over them; so does everybody.
-        Ok(Scan { count, parts })
+        let [first, last, bits] = [1, 2, 3].map(|n| segment[2 * count + n]);
+        let band = Band { first, last, before: bits >> 4, low: bits & 15 };
+        Ok(Scan { count, parts, band })
     }
 }
 

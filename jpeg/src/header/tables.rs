@@ -1,7 +1,7 @@
 //! Quantisation and Huffman tables, as the segments give them.
 
 use super::components::Components;
-use super::kind::Foreign;
+use super::standard::{self, Standard};
 use crate::error::{Error, Result};
 
 /// From a coefficient's place in the zigzag to its place in the block, row by row.
@@ -30,14 +30,34 @@ const fn natural() -> [u8; 64] {
     order
 }
 
-/// Where a Huffman table stands in the bytes of the JPEG.
+/// Where a Huffman table is to be found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct HuffmanSpec {
-    /// The first of the 16 bytes that say how many codes have 1, 2, ... 16 bits; the codes' symbols
-    /// follow.
-    pub(crate) at: usize,
-    /// Codes in all: 256 at most.
-    pub(crate) codes: usize,
+pub(crate) enum HuffmanSpec {
+    /// In the bytes of the JPEG.
+    At {
+        /// The first of the 16 bytes that say how many codes have 1, 2, ... 16 bits; the codes' symbols
+        /// follow.
+        at: usize,
+        /// Codes in all: 256 at most.
+        codes: usize,
+    },
+    /// Nowhere there: it is a typical one of T.81.
+    Standard(&'static Standard),
+}
+
+impl HuffmanSpec {
+    /// How many codes have 1, 2, ... 16 bits, the symbols of all, and where they stand; none if they are
+    /// not in these bytes.
+    pub(crate) fn read<'a>(&self, bytes: &'a [u8]) -> Option<(&'a [u8; 16], &'a [u8], usize)> {
+        match *self {
+            HuffmanSpec::Standard(table) => Some((&table.counts, table.symbols, 0)),
+            HuffmanSpec::At { at, codes } => {
+                let (counts, symbols) = bytes.get(at..)?.split_first_chunk::<16>()?;
+                let all = counts.iter().map(|&n| usize::from(n)).sum::<usize>() == codes;
+                Some((counts, symbols.get(..codes).filter(|_| all)?, at))
+            }
+        }
+    }
 }
 
 /// The tables of a picture, by number.
@@ -92,25 +112,52 @@ impl Tables {
                 return Err(cut());
             }
             let tables = if kind >> 4 == 0 { &mut self.dc } else { &mut self.ac };
-            tables[number] = Some(HuffmanSpec { at: start + 1, codes });
+            tables[number] = Some(HuffmanSpec::At { at: start + 1, codes });
             start += 17 + codes;
         }
         Ok(())
     }
 
-    /// Whether all that the components need is there; else why another decoder must do it.
-    pub(super) fn check(&self, components: &Components, at: usize) -> Result<Option<Foreign>> {
+    /// Frames of motion JPEG leave out their Huffman tables: they are the typical ones, as libjpeg-turbo
+    /// takes them for sequential pictures.
+    pub(super) fn set_standard(&mut self) {
+        for (n, (dc, ac)) in self.dc.iter_mut().zip(&mut self.ac).take(2).enumerate() {
+            dc.get_or_insert(HuffmanSpec::Standard(&standard::DC[n]));
+            ac.get_or_insert(HuffmanSpec::Standard(&standard::AC[n]));
+        }
+    }
+
+    /// Whether the file has the Huffman tables of these components.
+    pub(super) fn are_in_file(&self, components: &Components) -> bool {
+        let is_there = |spec: &Option<HuffmanSpec>| matches!(spec, Some(HuffmanSpec::At { .. }));
+        components.iter().all(|c| is_there(&self.dc[c.dc]) && is_there(&self.ac[c.ac]))
+    }
+
+    /// # Errors
+    /// Not all that the components need is there.
+    pub(super) fn check(&self, components: &Components, at: usize) -> Result<()> {
         for component in components.iter() {
             if self.quant[component.quant].is_none() {
-                let text = format!("quantisation table {} was never given", component.quant);
-                return Err(Error::damaged(at, text));
+                return Err(missing_divisors(component.quant, at));
             }
-            if self.dc[component.dc].is_none() || self.ac[component.ac].is_none() {
-                return Ok(Some(Foreign::tried("its Huffman tables are not in the file")));
+            for (tables, n) in [(&self.dc, component.dc), (&self.ac, component.ac)] {
+                if tables[n].is_none() {
+                    return Err(missing_codes(n, at));
+                }
             }
         }
-        Ok(None)
+        Ok(())
     }
+}
+
+/// The error of a scan at `at` that needs a quantisation table which is not there.
+pub(super) fn missing_divisors(number: usize, at: usize) -> Error {
+    Error::damaged(at, format!("quantisation table {number} was never given"))
+}
+
+/// The error of a scan at `at` that needs a Huffman table which is not there.
+pub(super) fn missing_codes(number: usize, at: usize) -> Error {
+    Error::damaged(at, format!("Huffman table {number} was never given"))
 }
 
 #[cfg(test)]

@@ -15,15 +15,6 @@ use crate::error::{Error, Result};
 /// [`crate::ErrorKind::Damaged`]: it is no JPEG, was cut, or a marker stands where none can; the byte is
 /// named.
 pub fn whole(bytes: &[u8]) -> Result<usize> {
-    whole_within(bytes, usize::MAX)
-}
-
-/// As [`whole`], with a limit of scans: each may pass over all blocks and be a dozen bytes long, so a
-/// small file could keep a decoder busy for hours.
-///
-/// # Errors
-/// As [`whole`], and the byte of the first scan beyond `most`.
-pub(crate) fn whole_within(bytes: &[u8], most: usize) -> Result<usize> {
     let mut walk = Walk::start(bytes)?;
     let (mut frames, mut scans) = (0, 0);
     loop {
@@ -46,9 +37,6 @@ pub(crate) fn whole_within(bytes: &[u8], most: usize) -> Result<usize> {
         if marker == SOS {
             if frames == 0 {
                 return Err(Error::damaged(at, "a scan begins before the frame header"));
-            }
-            if scans == most {
-                return Err(Error::damaged(at, format!("more than {most} scans")));
             }
             scans += 1;
             walk = Walk::from(bytes, scan_end(bytes, walk.at())?);
@@ -78,7 +66,7 @@ pub(crate) fn finish(bytes: &[u8], scan_end: usize) -> Result<()> {
 }
 
 /// Where the entropy-coded data that begin at `start` end.
-fn scan_end(bytes: &[u8], start: usize) -> Result<usize> {
+pub(super) fn scan_end(bytes: &[u8], start: usize) -> Result<usize> {
     for found in memchr_iter(0xff, &bytes[start..]) {
         let at = start + found;
         match bytes.get(at + 1) {

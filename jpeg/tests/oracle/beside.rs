@@ -2,14 +2,33 @@
 
 use std::fmt::Debug;
 
-use tarflume_jpeg::{Colour, Region, Scale, Use};
+use tarflume_jpeg::{Colour, Header, Region, Scale, Use};
 
+use crate::inks::from_inks;
 use crate::ours::{Ask, Ours};
 use crate::picture::Picture;
-use crate::turbo::{self, Recipe, Turbo};
+use crate::turbo::{self, Decoded, Recipe, Turbo};
 
 /// Differences that are told at most.
 const TOLD: usize = 8;
+
+/// What libjpeg-turbo makes of a JPEG, damaged or not; and Pillow of that, if it has four components.
+pub(crate) fn right(
+    turbo: &mut Turbo,
+    jpeg: &[u8],
+    scale: Scale,
+    colour: Colour,
+) -> Result<Decoded, String> {
+    let four = Header::parse(jpeg).is_ok_and(|header| header.channels() == 4);
+    let asked = match colour {
+        _ if four => turbo::Colour::Inks,
+        Colour::Rgb => turbo::Colour::Rgb,
+        Colour::Grey => turbo::Colour::Grey,
+    };
+    let decoded = turbo.decode(jpeg, 1 << scale as u32, asked)?;
+    let picture = if four { from_inks(&decoded.picture, colour) } else { decoded.picture };
+    Ok(Decoded { picture, ..decoded })
+}
 
 /// Both decoders, and what was found so far.
 pub(crate) struct Beside {
@@ -30,13 +49,9 @@ impl Beside {
         self.turbo.encode(picture, recipe)
     }
 
-    /// What libjpeg-turbo makes of a good JPEG.
+    /// What libjpeg-turbo makes of a good JPEG; and Pillow of that, if it has four components.
     pub(crate) fn right(&mut self, jpeg: &[u8], scale: Scale, colour: Colour) -> Picture {
-        let colour = match colour {
-            Colour::Rgb => turbo::Colour::Rgb,
-            Colour::Grey => turbo::Colour::Grey,
-        };
-        let decoded = self.turbo.decode(jpeg, 1 << scale as u32, colour).unwrap();
+        let decoded = right(&mut self.turbo, jpeg, scale, colour).unwrap();
         assert_eq!(decoded.warning, "", "the oracle finds no fault with its own JPEGs");
         decoded.picture
     }

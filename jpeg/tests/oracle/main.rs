@@ -5,10 +5,11 @@
 //! - `segments`: what stands in a JPEG before its first scan, taken apart;
 //! - `itself`: the oracle does what is asked of it;
 //! - `ours`: the crate, asked as users ask; `beside`: both asked for the same, and what differs;
-//! - `sizes`, `kinds`: whole pictures; `regions`: parts of them; `groups`: several at once;
+//! - `sizes`, `kinds`, `progressive`, `inks`: whole pictures; `regions`: parts of them; `groups`: several at once;
 //! - `points`: entry points of something else; `lies`: those that were forged;
 //! - `damage`: what was cut or changed; `limits`: the ends of what can be asked;
-//! - `photographs`: real ones; `oddities`: files changed by hand; `elsewhere`: kinds that another library decodes.
+//! - `photographs`: real ones; `oddities`: files changed by hand; `hostile`: scans that
+//!   can't be; `refused`: kinds that are not decoded.
 //!
 //! Needs `cc` and libjpeg's headers (Debian: gcc libjpeg-dev), as `make test` installs them. Nothing
 //! of the product depends on either.
@@ -17,8 +18,9 @@
 
 mod beside;
 mod damage;
-mod elsewhere;
 mod groups;
+mod hostile;
+mod inks;
 mod itself;
 mod kinds;
 mod lies;
@@ -28,6 +30,8 @@ mod ours;
 mod photographs;
 mod picture;
 mod points;
+mod progressive;
+mod refused;
 mod regions;
 mod segments;
 mod sizes;

@@ -30,7 +30,7 @@ fn changed(what: &str, space: Space, change: impl FnOnce(&mut Pieces)) {
     let mut pieces = pieces(&mut beside, space);
     change(&mut pieces);
     let jpeg = pieces.file(0);
-    assert_eq!(Header::parse(&jpeg).unwrap().foreign(), None, "{what}");
+    assert_eq!(Header::parse(&jpeg).unwrap().without_entry_points(), None, "{what}");
     beside.scales(&jpeg, &what);
     beside.verdict();
 }

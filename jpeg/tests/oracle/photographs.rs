@@ -17,9 +17,6 @@ const MOST: usize = 60;
 /// All scales, grey, and regions with and without entry points.
 fn look_at(beside: &mut Beside, name: &str, jpeg: &[u8]) {
     let header = Header::parse(jpeg).unwrap();
-    if header.foreign().is_some() {
-        return;
-    }
     let points = beside.ours.points(jpeg).unwrap();
     beside.whole(jpeg, Scale::Full, Colour::Grey, &name);
     for scale in Scale::ALL {
@@ -35,7 +32,7 @@ fn look_at(beside: &mut Beside, name: &str, jpeg: &[u8]) {
                 width: rng.between(1, width - left),
                 height: rng.between(1, height - top),
             };
-            let points = (n % 2 == 0).then_some(&points[..]);
+            let points = (n % 2 == 0 && !points.is_empty()).then_some(&points[..]);
             let ask = Ask { scale, colour: Colour::Rgb, region: Some(region), points };
             beside.ask(jpeg, ask, &right, &name);
         }

@@ -11,7 +11,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use crate::picture::Picture;
 
-pub(crate) use recipe::{Recipe, Scans, Space};
+pub(crate) use recipe::{Recipe, ScanOf, Scans, Space};
 
 const DECODE: u32 = 1;
 const ENCODE: u32 = 2;
@@ -22,6 +22,8 @@ const COEFFICIENTS: u32 = 3;
 pub(crate) enum Colour {
     Grey,
     Rgb,
+    /// The four inks of CMYK and YCCK, as libjpeg-turbo gives them: 255 is none.
+    Inks,
 }
 
 /// What libjpeg-turbo made of a JPEG.
@@ -66,7 +68,7 @@ impl Turbo {
     }
 
     /// The whole image at 1/`scale` of its size (1, 2, 4 or 8), with libjpeg-turbo's defaults: the
-    /// accurate integer IDCT and fancy upsampling. CMYK is an error, as is all that libjpeg-turbo
+    /// accurate integer IDCT and fancy upsampling. RGB of CMYK is an error, as is all that libjpeg-turbo
     /// can't read.
     pub(crate) fn decode(
         &mut self,
@@ -74,7 +76,11 @@ impl Turbo {
         scale: u32,
         colour: Colour,
     ) -> Result<Decoded, String> {
-        let components = if colour == Colour::Grey { 1 } else { 3 };
+        let components = match colour {
+            Colour::Grey => 1,
+            Colour::Rgb => 3,
+            Colour::Inks => 4,
+        };
         self.ask(&[DECODE, scale, components, jpeg.len() as u32], &[jpeg])?;
         let [width, height, channels, warnings] = [(); 4].map(|()| self.number());
         let warning = self.text();
@@ -92,8 +98,9 @@ impl Turbo {
     ) -> Result<Vec<u8>, String> {
         let mut fields = vec![ENCODE];
         fields.extend(recipe.fields(picture));
-        fields.push(recipe.extra.len() as u32);
-        self.ask(&fields, &[&recipe.extra, &picture.bytes])?;
+        let script: Vec<u8> = recipe.script.iter().flat_map(ScanOf::bytes).collect();
+        fields.extend([recipe.extra.len() as u32, script.len() as u32]);
+        self.ask(&fields, &[&recipe.extra, &script, &picture.bytes])?;
         let length = self.number() as usize;
         Ok(self.bytes(length))
     }

@@ -1,14 +1,13 @@
-//! JPEGs, by the project's own crate: their structure, and the pixels of kinds that are foreign to it.
-//! Huffman codes, where they are known, are read on a [`super::Tray`].
+//! JPEGs, by the project's own crate: their structure. Huffman codes are read on a [`super::Tray`].
 
-use tarflume_jpeg::{Decoder, Error, Header, Job, Region, whole};
+use tarflume_jpeg::{Error, Header, whole};
 
 use super::fault::{CheckLevel, Dimensions, Fault, MAX_PIXELS};
 use super::sniffed::other_than_jpeg;
 use crate::problem::ProblemKind;
 
-/// Looks at markers, segments, tables, dimensions and the end of the image; pictures of foreign kinds
-/// are decoded if `level` asks for it.
+/// Looks at markers, segments, tables, dimensions and the end of the image; kinds whose codes nobody reads
+/// are faults if `level` asks for them.
 ///
 /// # Errors
 /// The first fault found.
@@ -18,27 +17,32 @@ pub(super) fn look(bytes: &[u8], level: CheckLevel) -> Result<Header, Fault> {
         None => fault(&e),
     })?;
     let header = Header::parse(bytes).map_err(|e| fault(&e))?;
-    if level == CheckLevel::Decode && header.foreign().is_some() {
-        decode(bytes, &header)?;
+    match unread(&header) {
+        Some(reason) if level == CheckLevel::Decode => {
+            Err(Fault { kind: ProblemKind::BadJpeg, byte: 0, reason })
+        }
+        _ => Ok(header),
     }
-    Ok(header)
+}
+
+/// Why the codes of a JPEG are not read, if they are not.
+fn unread(header: &Header) -> Option<String> {
+    if let Some(why) = header.unsupported() {
+        return Some(format!("bad JPEG: {why}: this kind is not decoded"));
+    }
+    let (width, height) = (header.width(), header.height());
+    let many = u64::from(width) * u64::from(height) > MAX_PIXELS;
+    (many && header.has_several_scans())
+        .then(|| format!("{width} x {height} pixels are too many to be decoded here"))
+}
+
+/// Whether a [`super::Tray`] reads its codes.
+pub(super) fn is_read(header: &Header) -> bool {
+    unread(header).is_none()
 }
 
 pub(super) fn dimensions(bytes: &[u8]) -> Option<Dimensions> {
     Header::parse(bytes).ok().map(|header| (header.width(), header.height()))
-}
-
-/// Decodes a picture of a foreign kind. These are decoded whole whatever is asked for, so one pixel is.
-fn decode(bytes: &[u8], header: &Header) -> Result<(), Fault> {
-    let (width, height) = (header.width(), header.height());
-    if u64::from(width) * u64::from(height) > MAX_PIXELS {
-        let reason = format!("{width} x {height} pixels are too many to be decoded here");
-        return Err(Fault { kind: ProblemKind::BadJpeg, byte: 0, reason });
-    }
-    let mut pixel = [0; 3];
-    let region = Some(Region { left: 0, top: 0, width: 1, height: 1 });
-    let job = Job { region, ..Job::new(bytes, header, &mut pixel) };
-    Decoder::new().decode(job).map(drop).map_err(|e| fault(&e))
 }
 
 /// The fault that an error of the JPEG crate is.
@@ -118,11 +122,10 @@ mod tests {
     }
 
     #[test]
-    fn pictures_of_foreign_kinds_are_decoded() {
-        for kind in [PhotoKind::Progressive, PhotoKind::Cmyk] {
+    fn kinds_that_nobody_decodes_are_faults() {
+        for kind in PhotoKind::ALL {
             let bytes = Photo::new(97, 61, kind).encode(7).unwrap();
-            let header = look(&bytes, CheckLevel::Decode).unwrap();
-            assert!(header.foreign().is_some(), "{kind:?}");
+            assert!(is_read(&look(&bytes, CheckLevel::Decode).unwrap()), "{kind:?}");
         }
         let mut arithmetic = jpeg(&[1, 2, 3]);
         arithmetic[BEFORE - 10 - 12] = 0xc9;
@@ -132,12 +135,13 @@ mod tests {
     }
 
     #[test]
-    fn more_pixels_than_memory_may_hold_are_not_decoded() {
+    fn more_pixels_than_memory_may_hold_are_not_read() {
         let mut bytes = Photo::new(64, 64, PhotoKind::Progressive).encode(7).unwrap();
         let frame = bytes.windows(2).position(|pair| pair == [0xff, 0xc2]).unwrap();
         bytes[frame + 5..frame + 9].fill(0xff);
         assert_eq!(structure(&bytes), Ok((65_535, 65_535)));
         let found = look(&bytes, CheckLevel::Decode).unwrap_err();
         assert!(found.reason.contains("too many"), "{found:?}");
+        assert!(!is_read(&look(&bytes, CheckLevel::Structure).unwrap()));
     }
 }

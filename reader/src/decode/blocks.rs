@@ -17,8 +17,9 @@ pub struct Blocks {
     pub entered: u64,
     /// Pictures whose entry points did not fit, so that they were decoded without.
     pub refused: u64,
-    /// Pictures of kinds that have no entry points, decoded whole: their blocks are not counted.
-    pub foreign: u64,
+    /// Pictures coded in several scans, progressive ones among them: they have no entry points, and all scans
+    /// are read.
+    pub several_scans: u64,
 }
 
 impl Blocks {
@@ -36,7 +37,7 @@ impl Blocks {
             drawn: report.drawn,
             entered: u64::from(report.entry_points == Use::Used),
             refused: u64::from(report.entry_points == Use::Refused),
-            foreign: u64::from(report.blocks == 0),
+            several_scans: u64::from(report.several_scans),
         }
     }
 }
@@ -48,6 +49,6 @@ impl AddAssign for Blocks {
         self.drawn += other.drawn;
         self.entered += other.entered;
         self.refused += other.refused;
-        self.foreign += other.foreign;
+        self.several_scans += other.several_scans;
     }
 }

@@ -46,7 +46,7 @@ impl fmt::Display for Fit {
 /// It does not: why, in words.
 pub fn takes(header: &Header) -> Result<Fit, &'static str> {
     // Arithmetic, of 12 bits, lossless, progressive, of four components, of several scans.
-    if let Some(why) = header.foreign() {
+    if let Some(why) = header.without_entry_points() {
         return Err(why);
     }
     if !header.is_baseline() {

@@ -12,6 +12,8 @@ const NO_JFIF: u32 = 16;
 const ADOBE: u32 = 32;
 const THREE_TABLES: u32 = 64;
 const WIDE_TABLES: u32 = 128;
+const YCCK: u32 = 256;
+const BLACK_AS_LUMA: u32 = 512;
 
 /// The colours that a JPEG of three components stores, and how it says so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,6 +41,32 @@ pub(crate) enum Scans {
     LumaThenChroma = 2,
 }
 
+/// A scan of a script of one's own: components in rising order, first and last coefficient, bits before
+/// and bits now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ScanOf {
+    pub(crate) components: Vec<u8>,
+    pub(crate) first: u8,
+    pub(crate) last: u8,
+    pub(crate) before: u8,
+    pub(crate) low: u8,
+}
+
+impl ScanOf {
+    pub(crate) fn new(components: &[u8], (first, last): (u8, u8), (before, low): (u8, u8)) -> Self {
+        ScanOf { components: components.to_vec(), first, last, before, low }
+    }
+
+    /// As `turbo.c` takes it.
+    pub(super) fn bytes(&self) -> [u8; 9] {
+        let mut bytes = [0; 9];
+        bytes[0] = self.components.len() as u8;
+        bytes[1..=self.components.len()].copy_from_slice(&self.components);
+        bytes[5..].copy_from_slice(&[self.first, self.last, self.before, self.low]);
+        bytes
+    }
+}
+
 /// How a picture is to be encoded; made by struct update from [`Recipe::default`].
 #[derive(Clone, Debug)]
 pub(crate) struct Recipe {
@@ -53,6 +81,8 @@ pub(crate) struct Recipe {
     pub(crate) space: Space,
     pub(crate) scans: Scans,
     pub(crate) progressive: bool,
+    /// Scans of one's own, instead of what `scans` and `progressive` say.
+    pub(crate) script: Vec<ScanOf>,
     /// Huffman tables made for this image instead of the standard's.
     pub(crate) optimised: bool,
     pub(crate) arithmetic: bool,
@@ -60,6 +90,10 @@ pub(crate) struct Recipe {
     pub(crate) three_tables: bool,
     /// Quantisers above 255 at low qualities: extended sequential, tables of 16 bits.
     pub(crate) wide_tables: bool,
+    /// Four components: stored as luma, colour and black, not as inks.
+    pub(crate) ycck: bool,
+    /// Four components: the last one has the factors of the first.
+    pub(crate) black_as_luma: bool,
     /// Whole marker segments (FF, kind, length, bytes), written after the JFIF segment.
     pub(crate) extra: Vec<u8>,
 }
@@ -75,10 +109,13 @@ impl Default for Recipe {
             space: Space::Jfif,
             scans: Scans::Interleaved,
             progressive: false,
+            script: Vec::new(),
             optimised: false,
             arithmetic: false,
             three_tables: false,
             wide_tables: false,
+            ycck: false,
+            black_as_luma: false,
             extra: Vec::new(),
         }
     }
@@ -114,7 +151,9 @@ impl Recipe {
             | flag(self.optimised, OPTIMISED)
             | flag(self.arithmetic, ARITHMETIC)
             | flag(self.three_tables, THREE_TABLES)
-            | flag(self.wide_tables, WIDE_TABLES);
+            | flag(self.wide_tables, WIDE_TABLES)
+            | flag(self.ycck, YCCK)
+            | flag(self.black_as_luma, BLACK_AS_LUMA);
         let [width, height, channels] =
             [picture.width, picture.height, picture.channels].map(|n| n as u32);
         let (luma, chroma) = (self.luma, self.chroma);

@@ -3,9 +3,10 @@
  * Numbers are 32 bits, little-endian. A request is a kind and its fields; a reply is 0 and what was asked
  * for, or 1 and a text (length, bytes). Whatever a JPEG holds, the server answers and goes on; it exits
  * with a message only when a request itself is cut or malformed. turbo.rs is the other side.
- *   1 decode: scale denominator, components (1 grey, 3 RGB), length, JPEG
+ *   1 decode: scale denominator, components (1 grey, 3 RGB, 4 CMYK as stored), length, JPEG
  *       -> width, height, components, warnings, text of the first warning, pixels
- *   2 encode: struct recipe below, extra markers (length, bytes), pixels -> length, JPEG
+ *   2 encode: struct recipe below, extra markers (length, bytes), scans of its own (length, SCAN bytes each:
+ *       components, their four numbers, Ss, Se, Ah, Al), pixels -> length, JPEG
  *   3 coefficients: length, JPEG -> components, and of each: blocks across, blocks down (of the image),
  *       the same rounded up to whole MCUs, horizontal and vertical sampling factor, 64 quantisers,
  *       then 64 coefficients (16 bits) of each block of the rounded size; quantisers and coefficients
@@ -20,9 +21,9 @@
 
 enum { DECODE = 1, ENCODE = 2, COEFFICIENTS = 3 };
 enum { PROGRESSIVE = 1, OPTIMISED = 2, ARITHMETIC = 4, RGB = 8, NO_JFIF = 16, ADOBE = 32, THREE_TABLES = 64,
-       WIDE_TABLES = 128 };
+       WIDE_TABLES = 128, YCCK = 256, BLACK_AS_LUMA = 512 };
 enum { INTERLEAVED = 0, ONE_EACH = 1, LUMA_THEN_CHROMA = 2 };
-enum { MOST_PIXELS = 1 << 26 };
+enum { MOST_PIXELS = 1 << 26, SCAN = 9, MOST_SCANS = 1000 };
 
 /* How to encode; each field is sent as it stands. `components` 4 is CMYK. */
 struct recipe {
@@ -109,7 +110,7 @@ static void decode_into_pixels(struct jpeg_decompress_struct *d, uint32_t scale,
         strcpy(((struct errors *)d->err)->text, "too many pixels for a test");
         longjmp(((struct errors *)d->err)->out, 1);
     }
-    d->out_color_space = components == 1 ? JCS_GRAYSCALE : JCS_RGB;
+    d->out_color_space = components == 1 ? JCS_GRAYSCALE : components == 4 ? JCS_CMYK : JCS_RGB;
     d->scale_num = 1;
     d->scale_denom = scale;
     jpeg_start_decompress(d);
@@ -170,13 +171,29 @@ static int script(jpeg_scan_info *scan, uint32_t components, uint32_t scans) {
     return n;
 }
 
-static void set_up(struct jpeg_compress_struct *c, const struct recipe *r, jpeg_scan_info *scan) {
+/* Scans as they were asked for. */
+static int own_script(jpeg_scan_info *scan, const unsigned char *from, uint32_t length) {
+    int n = 0;
+    for (; length >= SCAN; n++, from += SCAN, length -= SCAN) {
+        if (n == MOST_SCANS) die("too many scans");
+        scan[n].comps_in_scan = from[0];
+        for (int i = 0; i < 4; i++) scan[n].component_index[i] = from[1 + i];
+        scan[n].Ss = from[5];
+        scan[n].Se = from[6];
+        scan[n].Ah = from[7];
+        scan[n].Al = from[8];
+    }
+    return n;
+}
+
+static void set_up(struct jpeg_compress_struct *c, const struct recipe *r, jpeg_scan_info *scan, int scans) {
     c->image_width = r->width;
     c->image_height = r->height;
     c->input_components = r->components;
     c->in_color_space = r->components == 1 ? JCS_GRAYSCALE : r->components == 4 ? JCS_CMYK : JCS_RGB;
     jpeg_set_defaults(c);
     if (r->flags & RGB) jpeg_set_colorspace(c, JCS_RGB);
+    if (r->flags & YCCK && r->components == 4) jpeg_set_colorspace(c, JCS_YCCK);
     jpeg_set_quality(c, r->quality, !(r->flags & WIDE_TABLES));
     c->comp_info[0].h_samp_factor = r->luma_h;
     c->comp_info[0].v_samp_factor = r->luma_v;
@@ -184,13 +201,20 @@ static void set_up(struct jpeg_compress_struct *c, const struct recipe *r, jpeg_
         c->comp_info[i].h_samp_factor = r->chroma_h;
         c->comp_info[i].v_samp_factor = r->chroma_v;
     }
+    if (r->flags & BLACK_AS_LUMA && r->components == 4) {
+        c->comp_info[3].h_samp_factor = r->luma_h;
+        c->comp_info[3].v_samp_factor = r->luma_v;
+    }
     if (r->flags & THREE_TABLES && r->components == 3) third_table(c);
     if (r->flags & NO_JFIF) c->write_JFIF_header = c->write_Adobe_marker = FALSE;
     if (r->flags & ADOBE) c->write_Adobe_marker = TRUE;
     c->restart_interval = r->restart;
     c->optimize_coding = !!(r->flags & OPTIMISED);
     c->arith_code = !!(r->flags & ARITHMETIC);
-    if (r->flags & PROGRESSIVE) {
+    if (scans > 0) {
+        c->num_scans = scans;
+        c->scan_info = scan;
+    } else if (r->flags & PROGRESSIVE) {
         jpeg_simple_progression(c);
     } else if (r->scans != INTERLEAVED) {
         c->num_scans = script(scan, r->components, r->scans);
@@ -214,13 +238,15 @@ static void encode(void) {
     for (size_t i = 0; i < sizeof field / 4; i++) field[i] = take32();
     struct recipe r;
     memcpy(&r, field, sizeof r);
-    uint32_t extra_length = take32();
+    uint32_t extra_length = take32(), script_length = take32();
     unsigned char *extra = take_bytes(extra_length);
+    unsigned char *own = take_bytes(script_length);
     size_t stride = (size_t)r.width * r.components;
     if ((uint64_t)r.width * r.height > MOST_PIXELS || r.components > 4) die("a recipe beyond limits");
     unsigned char *from = take_bytes(stride * r.height), *jpeg = NULL;
     unsigned long length = 0;
-    jpeg_scan_info scan[4];
+    static jpeg_scan_info scan[MOST_SCANS];
+    int scans = own_script(scan, own, script_length);
     struct jpeg_compress_struct c;
     struct errors e;
     memset(&c, 0, sizeof c);
@@ -231,7 +257,7 @@ static void encode(void) {
     } else {
         jpeg_create_compress(&c);
         jpeg_mem_dest(&c, &jpeg, &length);
-        set_up(&c, &r, scan);
+        set_up(&c, &r, scan, scans);
         jpeg_start_compress(&c, TRUE);
         write_extra(&c, extra, extra_length);
         while (c.next_scanline < c.image_height) {
@@ -247,6 +273,7 @@ static void encode(void) {
     free(jpeg);
     free(from);
     free(extra);
+    free(own);
 }
 
 /* ---- coefficients ----------------------------------------------------------------------------- */

@@ -259,8 +259,8 @@ fn memory_is_asked_for_before_it_is_taken() {
     one(64, PhotoKind::Yuv420).unwrap();
     assert_eq!(one(300, PhotoKind::Yuv420).unwrap_err().kind(), ErrorKind::Limit);
     // Progressive ones keep all coefficients.
-    one(110, PhotoKind::Yuv420).unwrap();
-    assert!(one(110, PhotoKind::Progressive).is_err());
+    one(160, PhotoKind::Yuv420).unwrap();
+    assert!(one(160, PhotoKind::Progressive).is_err());
 }
 
 #[test]

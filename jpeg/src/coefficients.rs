@@ -1,0 +1,271 @@
+//! `Coefficients`: those of a picture whose blocks come in several scans, until the last scan is read.
+//!
+//! Blocks of the region are kept, 128 bytes each. Of those that are only passed over on the way to it,
+//! 8 bytes say which coefficients are not 0: later scans are read by that.
+
+use std::ops::Range;
+
+use crate::entropy::Block;
+use crate::error::{Error, ErrorKind, Result};
+use crate::header::Header;
+
+/// The most components.
+const MOST: usize = 4;
+
+/// How the blocks of a component lie.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Part {
+    /// Blocks of an MCU, across and down.
+    pub(crate) h: u32,
+    pub(crate) v: u32,
+    /// Blocks of other components before them in the MCU.
+    first: usize,
+    /// Blocks that the picture has, without what MCUs have over its edge.
+    pub(crate) across: u32,
+    pub(crate) down: u32,
+}
+
+/// Which blocks are read, and which are kept.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Grid {
+    parts: [Part; MOST],
+    /// Blocks of an MCU.
+    blocks: usize,
+    /// MCUs across.
+    pub(crate) mcus: u32,
+    /// Rows of MCUs that are read: all down to the last one that is kept.
+    pub(crate) rows: u32,
+    /// Rows and columns of MCUs that are kept.
+    kept: (Range<u32>, Range<u32>),
+    /// Rows of MCUs of the picture.
+    all: u32,
+}
+
+impl Grid {
+    /// All blocks are read, and none is kept.
+    pub(crate) fn read(header: &Header) -> Grid {
+        let rows = header.mcus().1;
+        Grid::of(header, rows, (0..0, 0..0))
+    }
+
+    /// Blocks of these rows and columns of MCUs are kept, and what lies above is read.
+    pub(crate) fn kept(header: &Header, rows: &Range<u32>, columns: &Range<u32>) -> Grid {
+        Grid::of(header, rows.end, (rows.clone(), columns.clone()))
+    }
+
+    fn of(header: &Header, rows: u32, kept: (Range<u32>, Range<u32>)) -> Grid {
+        let ((h, v), mcus) = (header.components.most(), header.mcus());
+        let mut grid = Grid { mcus: mcus.0, rows, kept, all: mcus.1, ..Grid::default() };
+        let blocks = |pixels: u32, own: u32, most: u32| {
+            (u64::from(pixels) * u64::from(own)).div_ceil(u64::from(8 * most)) as u32
+        };
+        for (part, component) in grid.parts.iter_mut().zip(header.components.iter()) {
+            *part = Part {
+                h: component.h,
+                v: component.v,
+                first: grid.blocks,
+                across: blocks(header.width, component.h, h),
+                down: blocks(header.height, component.v, v),
+            };
+            grid.blocks += (component.h * component.v) as usize;
+        }
+        grid
+    }
+
+    pub(crate) fn part(&self, component: usize) -> Part {
+        self.parts[component]
+    }
+
+    /// Rows of blocks of a component that are read.
+    pub(crate) fn lines(&self, component: usize) -> u32 {
+        let part = self.parts[component];
+        part.down.min(self.rows.saturating_mul(part.v))
+    }
+
+    /// Whether all rows of the picture are read.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.rows == self.all
+    }
+
+    /// MCUs of a scan of these components, of all rows.
+    pub(crate) fn units(&self, components: &[usize]) -> u64 {
+        let (across, down) = match components {
+            &[one] => (self.parts[one].across, self.parts[one].down),
+            _ => (self.mcus, self.all),
+        };
+        u64::from(across) * u64::from(down)
+    }
+
+    /// Blocks that are read and blocks that are kept.
+    pub(crate) fn counts(&self) -> (u64, u64) {
+        let each = self.blocks as u64;
+        let (rows, columns) = (self.kept.0.len() as u64, self.kept.1.len() as u64);
+        (u64::from(self.mcus) * u64::from(self.rows) * each, rows * columns * each)
+    }
+
+    /// The most bytes that they take.
+    pub(crate) fn bytes(&self) -> u64 {
+        let (read, kept) = self.counts();
+        let row = self.kept.1.len() as u64 * self.blocks as u64;
+        8 * read + 128 * kept + row
+    }
+}
+
+/// The coefficients of the picture under way; memory is kept from picture to picture.
+#[derive(Debug, Default)]
+pub(crate) struct Coefficients {
+    grid: Grid,
+    /// For each block that is read, by MCUs: the zigzag numbers of what is not 0.
+    filled: Vec<u64>,
+    /// Blocks that are kept, by MCUs: before dequantising, in natural order. All zeros between pictures.
+    kept: Vec<[i16; 64]>,
+    /// The last coefficient of each block of a row of MCUs.
+    last: Vec<u8>,
+    /// What others are read into.
+    beside: Beside,
+}
+
+/// A block that nobody looks at.
+#[derive(Debug)]
+struct Beside([i16; 64]);
+
+impl Default for Beside {
+    fn default() -> Beside {
+        Beside([0; 64])
+    }
+}
+
+impl Coefficients {
+    /// Makes room for a picture.
+    ///
+    /// # Errors
+    /// There is no memory.
+    pub(crate) fn set(&mut self, grid: Grid) -> Result<()> {
+        let (read, kept) = grid.counts();
+        self.wipe();
+        self.grid = grid;
+        self.filled.clear();
+        room(&mut self.filled, read, 0)?;
+        room(&mut self.kept, kept, [0; 64])
+    }
+
+    pub(crate) fn grid(&self) -> &Grid {
+        &self.grid
+    }
+
+    /// All rows were taken, and are zeros again.
+    pub(crate) fn were_taken(&mut self) {
+        self.grid = Grid::default();
+    }
+
+    /// Forgets what is left of a picture.
+    pub(crate) fn wipe(&mut self) {
+        let kept = usize::try_from(self.grid.counts().1).unwrap_or(usize::MAX);
+        self.kept.iter_mut().take(kept).for_each(|block| *block = [0; 64]);
+        self.grid = Grid::default();
+    }
+
+    pub(crate) fn drop_large(&mut self, bytes: usize) {
+        if self.filled.capacity() * 8 > bytes {
+            self.filled = Vec::new();
+        }
+        if self.kept.capacity() * 128 > bytes {
+            self.kept = Vec::new();
+        }
+    }
+
+    /// Block `n` of a component in an MCU.
+    #[inline(always)]
+    pub(crate) fn block(
+        &mut self,
+        (row, column): (u32, u32),
+        component: usize,
+        n: u32,
+    ) -> Block<'_> {
+        let grid = &self.grid;
+        let place = grid.parts[component].first + n as usize;
+        let number = (row as usize * grid.mcus as usize + column as usize) * grid.blocks + place;
+        let (rows, columns) = &grid.kept;
+        let filled = &mut self.filled[number];
+        if !rows.contains(&row) || !columns.contains(&column) {
+            return (&mut self.beside.0, filled);
+        }
+        let row = (row - rows.start) as usize * columns.len();
+        let kept = (row + (column - columns.start) as usize) * grid.blocks + place;
+        (&mut self.kept[kept], filled)
+    }
+
+    /// A row of MCUs that is kept: its blocks, and the zigzag number of the last coefficient of each that
+    /// is not 0.
+    pub(crate) fn row(&mut self, row: u32) -> (&mut [[i16; 64]], &[u8]) {
+        let grid = &self.grid;
+        let (rows, columns) = &grid.kept;
+        let count = columns.len() * grid.blocks;
+        let from = (row as usize * grid.mcus as usize + columns.start as usize) * grid.blocks;
+        let filled = &self.filled[from..from + count];
+        self.last.clear();
+        self.last.extend(filled.iter().map(|mask| 63 - (mask | 1).leading_zeros() as u8));
+        let at = (row - rows.start) as usize * count;
+        (&mut self.kept[at..at + count], &self.last)
+    }
+}
+
+/// Makes `buffer` at least so long.
+fn room<T: Copy>(buffer: &mut Vec<T>, length: u64, empty: T) -> Result<()> {
+    let more =
+        usize::try_from(length).ok().map(|length| (length, length.saturating_sub(buffer.len())));
+    let made = more.filter(|&(_, more)| buffer.try_reserve_exact(more).is_ok());
+    let Some((length, more)) = made else {
+        let text = format!("no memory for the coefficients of {length} blocks");
+        return Err(Error::new(ErrorKind::Limit, text));
+    };
+    if more > 0 {
+        buffer.resize(length, empty);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn grid() -> Grid {
+        // 4:2:0: two rows of three MCUs, of which one column of the second row is kept.
+        let part = |h, v, first, across, down| Part { h, v, first, across, down };
+        Grid {
+            parts: [part(2, 2, 0, 5, 4), part(1, 1, 4, 3, 2), part(1, 1, 5, 3, 2), Part::default()],
+            blocks: 6,
+            mcus: 3,
+            rows: 2,
+            kept: (1..2, 1..2),
+            all: 2,
+        }
+    }
+
+    #[test]
+    fn blocks_are_kept_where_they_are_wanted() {
+        let mut coefficients = Coefficients::default();
+        coefficients.set(grid()).unwrap();
+        assert_eq!((coefficients.filled.len(), coefficients.kept.len()), (36, 6));
+        for (row, column, component, n) in [(0, 1, 0, 0), (1, 0, 0, 3), (1, 1, 0, 3), (1, 1, 2, 0)]
+        {
+            let (block, filled) = coefficients.block((row, column), component, n);
+            (block[8], *filled) = (7, 1 << 2);
+        }
+        let (blocks, last) = coefficients.row(1);
+        assert_eq!(blocks.iter().map(|block| block[8]).collect::<Vec<_>>(), [0, 0, 0, 7, 0, 7]);
+        assert_eq!(last, [0, 0, 0, 2, 0, 2]);
+        coefficients.set(grid()).unwrap();
+        assert!(coefficients.kept.iter().all(|block| *block == [0; 64]), "nothing is left");
+        assert!(coefficients.filled.iter().all(|&mask| mask == 0));
+    }
+
+    #[test]
+    fn what_is_read_ends_with_the_last_row_that_is_kept() {
+        let mut grid = grid();
+        assert_eq!([0, 1].map(|c| grid.lines(c)), [4, 2]);
+        grid.rows = 1;
+        assert_eq!([0, 1].map(|c| grid.lines(c)), [2, 1]);
+        assert_eq!(grid.bytes(), 8 * 18 + 128 * 6 + 6);
+    }
+}

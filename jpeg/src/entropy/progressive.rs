@@ -1,0 +1,374 @@
+//! One block of one scan: sequential or progressive codes to coefficients (T.81, annexes F.2 and G.2).
+//!
+//! For each block a mask says which of its coefficients are not 0, by their zigzag numbers. Which bits a
+//! later scan has for a block follows from the mask alone, so a block that nobody wants to see needs no
+//! more memory; and the corrections of a run of coefficients are taken at once.
+
+use super::huffman::{END, Kind, LOOK, RARE, Table, Tables};
+use super::lane::{Fault, PLACES, Predictors, difference, entry_value, value, window};
+use super::unstuff::{PADDING, Unstuffed};
+use crate::header::{Band, Work};
+
+/// A place in the data of a scan.
+#[derive(Debug)]
+pub(crate) struct Bits<'a> {
+    data: &'a [u8],
+    /// Bits taken.
+    pub(crate) at: usize,
+    /// Bits that there are.
+    end: usize,
+}
+
+/// A block's coefficients before dequantising, in natural order, and the zigzag numbers of those that are
+/// not 0.
+pub(crate) type Block<'a> = (&'a mut [i16; 64], &'a mut u64);
+
+/// Blocks behind this one that end where they begin: a later scan has corrections alone for them.
+pub(crate) type Run = u32;
+
+type Taken<T> = Result<T, Fault>;
+
+/// The most bits that are taken at once: a window has them from any bit on.
+const MOST: u32 = 57;
+
+impl<'a> Bits<'a> {
+    pub(crate) fn of(data: &'a Unstuffed) -> Bits<'a> {
+        let end = 8 * data.bytes.len().saturating_sub(PADDING);
+        Bits { data: &data.bytes, at: 0, end }
+    }
+
+    #[inline(always)]
+    fn window(&self) -> Taken<u64> {
+        window(self.data, self.at).ok_or(Fault::Cut)
+    }
+
+    /// A block ended here: are there so many bits?
+    #[inline(always)]
+    fn check(&self) -> Taken<()> {
+        if self.at > self.end { Err(Fault::Cut) } else { Ok(()) }
+    }
+
+    /// The next `count` bits, up to [`MOST`], at the left end.
+    #[inline(always)]
+    fn take(&mut self, count: u32) -> Taken<u64> {
+        let bits = self.window()?;
+        self.at += count as usize;
+        Ok(bits & !(u64::MAX >> count))
+    }
+
+    /// The DC of a block that has one.
+    #[inline(always)]
+    fn dc(&mut self, table: &Table, predictor: &mut i32, low: u8) -> Taken<i16> {
+        let (difference, bits) = difference(table, self.window()?).ok_or(Fault::NoCode)?;
+        self.at += bits;
+        *predictor += difference;
+        // A brightness that no picture has is found by whoever looks at predictors: here it wraps.
+        Ok((*predictor << low) as i16)
+    }
+
+    /// A block of a scan that brings DC or whole blocks; its component is the scan's `n`-th.
+    #[inline(always)]
+    pub(crate) fn block(
+        &mut self,
+        (work, low): (Work, u8),
+        (tables, n): (&Tables, usize),
+        predictors: &mut Predictors,
+        (block, filled): Block<'_>,
+    ) -> Taken<()> {
+        match work {
+            Work::DcNext => {
+                let bit = self.take(1)? >> 63;
+                block[0] |= (bit as i16) << low;
+            }
+            _ => block[0] = self.dc(&tables.dc[n & 3], &mut predictors[n & 3], low)?,
+        }
+        if work == Work::Whole {
+            self.rest(&tables.ac[n & 3], block, filled)?;
+        }
+        self.check()
+    }
+
+    /// The AC of a block of a sequential scan.
+    fn rest(&mut self, table: &Table, block: &mut [i16; 64], filled: &mut u64) -> Taken<()> {
+        let mut k = 0;
+        while k < 63 {
+            let window = self.window()?;
+            let mut entry = table.entries[(window >> (64 - LOOK)) as usize];
+            let mut moves = entry >> 8 & 0xff;
+            let mut found = entry_value(entry, window);
+            if moves == RARE {
+                let rare = table.rare_ac(window).ok_or(Fault::NoCode)?;
+                let ends = rare.run == 0 && rare.size == 0;
+                moves = if ends { END } else { u64::from(rare.run) + 1 };
+                found = value(window, rare.length, rare.size) as i16;
+                entry = u64::from(64 - rare.length - rare.size);
+            }
+            self.at += 64 - (entry & 0xff) as usize;
+            if moves == END {
+                break;
+            }
+            k += moves as usize;
+            if k > 63 {
+                return Err(Fault::TooLong);
+            }
+            block[usize::from(PLACES[k])] = found;
+            *filled |= u64::from(found != 0) << k;
+        }
+        Ok(())
+    }
+
+    /// A block of the first scan of a range of coefficients, that no run has ended.
+    #[inline(always)]
+    pub(crate) fn first(
+        &mut self,
+        table: &Table,
+        band: &Band,
+        (block, filled): Block<'_>,
+    ) -> Taken<Run> {
+        let (mut k, last) = (u64::from(band.first) - 1, u64::from(band.last));
+        let (mut mask, mut run) = (*filled, 0);
+        while k < last {
+            let window = self.window()?;
+            let entry = table.entries[(window >> (64 - LOOK)) as usize];
+            let moves = entry >> 8 & 0xff;
+            if moves < END {
+                k += moves;
+                self.at += 64 - (entry & 0xff) as usize;
+                if k > last {
+                    return Err(Fault::TooLong);
+                }
+                let found = entry_value(entry, window) << band.low;
+                block[usize::from(PLACES[k as usize & 63])] = found;
+                mask |= u64::from(found != 0) << k;
+                continue;
+            }
+            match self.symbol(Kind::AcFirst, table, window)? {
+                Symbol::Ends(blocks) => {
+                    run = blocks - 1;
+                    break;
+                }
+                Symbol::Value(zeros, found) => {
+                    k += u64::from(zeros) + 1;
+                    if k > last {
+                        return Err(Fault::TooLong);
+                    }
+                    let found = found << band.low;
+                    block[usize::from(PLACES[k as usize & 63])] = found;
+                    mask |= u64::from(found != 0) << k;
+                }
+            }
+        }
+        *filled = mask;
+        self.check()?;
+        Ok(run)
+    }
+
+    /// A block of a later scan of a range of coefficients, that no run has ended.
+    #[inline(always)]
+    pub(crate) fn next(
+        &mut self,
+        table: &Table,
+        band: &Band,
+        (block, filled): Block<'_>,
+    ) -> Taken<Run> {
+        // What of the range lies ahead.
+        let mut ahead = band.bits();
+        while ahead != 0 {
+            let symbol = self.symbol(Kind::AcNext, table, self.window()?)?;
+            let (zeros, found) = match symbol {
+                Symbol::Value(zeros, found) => (zeros, found),
+                Symbol::Ends(blocks) => {
+                    self.correct(*filled & ahead, band.low, block)?;
+                    self.check()?;
+                    return Ok(blocks - 1);
+                }
+            };
+            let mut free = !*filled & ahead;
+            for _ in 0..zeros {
+                free &= free.wrapping_sub(1);
+            }
+            if free == 0 {
+                return Err(Fault::TooLong);
+            }
+            let place = free & free.wrapping_neg();
+            self.correct(*filled & ahead & (place - 1), band.low, block)?;
+            if found != 0 {
+                block[usize::from(PLACES[place.trailing_zeros() as usize])] = found << band.low;
+                *filled |= place;
+            }
+            // Above the place; nothing is above the last one.
+            ahead &= !(place | (place - 1));
+        }
+        self.check()?;
+        Ok(0)
+    }
+
+    /// A block of a later scan that a run has ended.
+    #[inline(always)]
+    pub(crate) fn next_ended(&mut self, band: &Band, (block, filled): Block<'_>) -> Taken<()> {
+        self.correct(*filled & band.bits(), band.low, block)?;
+        self.check()
+    }
+
+    /// A bit more for each of these coefficients.
+    #[inline(always)]
+    fn correct(&mut self, mut of: u64, low: u8, block: &mut [i16; 64]) -> Taken<()> {
+        let one = 1i16 << low;
+        while of != 0 {
+            let count = of.count_ones().min(MOST);
+            let mut bits = self.take(count)?;
+            for _ in 0..count {
+                let coefficient = &mut block[usize::from(PLACES[of.trailing_zeros() as usize])];
+                of &= of - 1;
+                let step = if *coefficient < 0 { one.wrapping_neg() } else { one };
+                let wanted = bits >> 63 == 1 && *coefficient & one == 0;
+                *coefficient = coefficient.wrapping_add(if wanted { step } else { 0 });
+                bits <<= 1;
+            }
+        }
+        Ok(())
+    }
+
+    /// The next symbol of a progressive scan.
+    #[inline(always)]
+    fn symbol(&mut self, kind: Kind, table: &Table, window: u64) -> Taken<Symbol> {
+        let entry = table.entries[(window >> (64 - LOOK)) as usize];
+        let moves = entry >> 8 & 0xff;
+        if moves == RARE {
+            return self.rare(kind, table, window);
+        }
+        self.at += 64 - (entry & 0xff) as usize;
+        let found = entry_value(entry, window);
+        Ok(match moves {
+            END => Symbol::Ends(found as u32),
+            moves => Symbol::Value(moves as u32 - 1, found),
+        })
+    }
+
+    #[cold]
+    fn rare(&mut self, kind: Kind, table: &Table, window: u64) -> Taken<Symbol> {
+        let rare = table.rare_progressive(kind, window).ok_or(Fault::NoCode)?;
+        if rare.size == 0 && rare.run < 15 {
+            self.at += (rare.length + rare.run) as usize;
+            let low = (window << rare.length).checked_shr(64 - rare.run).unwrap_or(0);
+            return Ok(Symbol::Ends(1 << rare.run | low as u32));
+        }
+        self.at += (rare.length + rare.size) as usize;
+        Ok(Symbol::Value(rare.run, value(window, rare.length, rare.size) as i16))
+    }
+}
+
+/// A symbol of a progressive scan of AC coefficients.
+enum Symbol {
+    /// So many blocks end, this one among them.
+    Ends(u32),
+    /// So many zeros, and a value behind them; of 0: one more.
+    Value(u32, i16),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::entropy::unstuff;
+
+    /// A table of codes of two bits each, for the first symbol 00, for the next one 01 and so on.
+    fn table(kind: Kind, symbols: &[u8]) -> Table {
+        let mut counts = [0; 16];
+        counts[1] = symbols.len() as u8;
+        let mut table = Table::default();
+        table.fill(kind, &counts, symbols, 0).unwrap();
+        table
+    }
+
+    fn data(bits: &str) -> Unstuffed {
+        let filled = format!("{bits}{}", "1".repeat(bits.len().next_multiple_of(8) - bits.len()));
+        let mut bytes = Vec::new();
+        for bits in filled.as_bytes().chunks(8) {
+            bytes.push(bits.iter().fold(0, |byte, bit| byte << 1 | (bit - b'0')));
+            bytes.extend((bytes.last() == Some(&0xff)).then_some(0));
+        }
+        let mut data = Unstuffed::default();
+        unstuff(&bytes, 0..bytes.len(), 0, &mut data).unwrap();
+        data
+    }
+
+    /// The coefficients that are not 0, by zigzag number; and the mask must say the same.
+    fn found(block: &[i16; 64], filled: u64) -> Vec<(usize, i16)> {
+        let all = (0..64).map(|k| (k, block[usize::from(PLACES[k])]));
+        let found: Vec<_> = all.filter(|&(_, value)| value != 0).collect();
+        assert_eq!(found.iter().fold(0u64, |mask, (k, _)| mask | 1u64 << k), filled);
+        found
+    }
+
+    const FIRST: Band = Band { first: 1, last: 8, before: 0, low: 3 };
+    const NEXT: Band = Band { first: 1, last: 63, before: 2, low: 1 };
+
+    #[test]
+    fn a_first_scan_brings_high_bits_and_runs_of_ends() {
+        let table = table(Kind::AcFirst, &[0x21, 0x00, 0x30]);
+        // Two zeros and 1, two zeros and -1, an end; an end of 8 blocks and 5 more.
+        let data = data("0010000110101");
+        let mut bits = Bits::of(&data);
+        let (mut block, mut filled) = ([0; 64], 0);
+        assert_eq!(bits.first(&table, &FIRST, (&mut block, &mut filled)), Ok(0));
+        assert_eq!(found(&block, filled), [(3, 8), (6, -8)]);
+        let (mut block, mut filled) = ([0; 64], 0);
+        assert_eq!(bits.first(&table, &FIRST, (&mut block, &mut filled)), Ok(12));
+        assert_eq!((found(&block, filled), bits.at), (vec![], 13));
+    }
+
+    #[test]
+    fn values_stay_in_their_range() {
+        let table = table(Kind::AcFirst, &[0x21, 0x00, 0xf0]);
+        for bits in ["001001001", "10"] {
+            let data = data(bits);
+            let (mut block, mut filled) = ([0; 64], 0);
+            let read = Bits::of(&data).first(&table, &FIRST, (&mut block, &mut filled));
+            assert_eq!(read, Err(Fault::TooLong), "{bits}");
+        }
+        // Two bits that no code begins with, of four.
+        let data = data("11110000");
+        let (mut block, mut filled) = ([0; 64], 0);
+        let read = Bits::of(&data).first(&table, &FIRST, (&mut block, &mut filled));
+        assert_eq!(read, Err(Fault::NoCode));
+    }
+
+    #[test]
+    fn a_later_scan_corrects_what_it_passes_and_what_a_run_ends() {
+        let table = table(Kind::AcNext, &[0x01, 0x11, 0x10]);
+        // A zero and 1, past two values: the first is corrected; the end of 2 blocks and 1 more. Then
+        // the one value of the next block is corrected.
+        let data = data("011101011");
+        let mut bits = Bits::of(&data);
+        let (mut block, mut filled) = ([0; 64], 0b1010);
+        (block[usize::from(PLACES[1])], block[usize::from(PLACES[3])]) = (4, -4);
+        assert_eq!(bits.next(&table, &NEXT, (&mut block, &mut filled)), Ok(2));
+        assert_eq!(found(&block, filled), [(1, 6), (3, -4), (4, 2)]);
+        let (mut block, mut filled) = ([0; 64], 0b10);
+        block[usize::from(PLACES[1])] = -4;
+        bits.next_ended(&NEXT, (&mut block, &mut filled)).unwrap();
+        assert_eq!((found(&block, filled), bits.at), (vec![(1, -6)], 9));
+    }
+
+    #[test]
+    fn corrections_of_a_full_block_are_more_than_a_window_holds() {
+        let data = data(&"10".repeat(32)[..63]);
+        let (mut block, mut filled) = ([4; 64], u64::MAX);
+        Bits::of(&data).next_ended(&NEXT, (&mut block, &mut filled)).unwrap();
+        let right = |k: usize| if k % 2 == 1 { 6 } else { 4 };
+        assert!((1..64).all(|k| block[usize::from(PLACES[k])] == right(k)));
+        assert_eq!(block[0], 4, "DC is not of the range");
+    }
+
+    #[test]
+    fn the_end_of_the_data_is_noticed() {
+        let table = table(Kind::AcNext, &[0x01, 0x11, 0x10]);
+        let data = data("011101");
+        let mut bits = Bits::of(&data);
+        let (mut block, mut filled) = ([4; 64], u64::MAX);
+        assert_eq!(bits.next_ended(&NEXT, (&mut block, &mut filled)), Err(Fault::Cut));
+        let mut bits = Bits::of(&data);
+        bits.at = 100;
+        assert_eq!(bits.next(&table, &NEXT, (&mut block, &mut filled)), Err(Fault::Cut));
+    }
+}

@@ -1,0 +1,205 @@
+//! `Passes`: the scans of a picture that has several, one after the other, with the tables that each is
+//! coded with.
+//!
+//! Whether they may come as they do is asked here; no code is read.
+
+use super::Header;
+use super::components::{Component, MCU_BLOCKS};
+use super::frame::MOST;
+use super::markers::{DAC, DHT, DQT, DRI, EOI, SOS, Walk, is_frame, is_segment};
+use super::progress::{MOST_SCANS, Progress, check};
+use super::scan::{self, Band, Scan};
+use super::tables::{HuffmanSpec, Tables, missing_codes, missing_divisors};
+use super::whole::scan_end;
+use crate::error::{Error, Result};
+
+/// What a scan brings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Work {
+    /// All coefficients, as baseline pictures have them.
+    Whole,
+    /// The first coefficient, but for its lowest bits.
+    DcFirst,
+    /// One more bit of it.
+    DcNext,
+    /// A range of the others, but for their lowest bits.
+    AcFirst,
+    /// One more bit of them.
+    AcNext,
+}
+
+/// A scan.
+#[derive(Debug, Clone)]
+pub(crate) struct Pass {
+    pub(crate) work: Work,
+    pub(crate) band: Band,
+    /// The numbers of its components, in its order, and how many they are.
+    numbers: [usize; MOST],
+    count: usize,
+    /// The tables of each, if its codes need them.
+    pub(crate) dc: [Option<HuffmanSpec>; MOST],
+    pub(crate) ac: [Option<HuffmanSpec>; MOST],
+    /// MCUs between restart markers; 0 if there are none.
+    pub(crate) restart: u32,
+    /// Its first entropy-coded byte.
+    pub(crate) data: usize,
+}
+
+impl Pass {
+    /// The numbers of its components, in its order.
+    pub(crate) fn parts(&self) -> &[usize] {
+        &self.numbers[..self.count]
+    }
+}
+
+/// A walk over the scans.
+#[derive(Debug)]
+pub(crate) struct Passes<'a> {
+    bytes: &'a [u8],
+    header: &'a Header,
+    tables: Tables,
+    restart: u32,
+    /// Divisors of each component, as they were when its first scan began.
+    quant: [Option<[u16; 64]>; MOST],
+    progress: Progress,
+    scans: usize,
+    /// Where the walk goes on.
+    at: usize,
+}
+
+impl<'a> Passes<'a> {
+    /// In front of the first scan.
+    pub(crate) fn new(bytes: &'a [u8], header: &'a Header) -> Passes<'a> {
+        Passes {
+            bytes,
+            header,
+            tables: header.tables.clone(),
+            restart: header.restart,
+            quant: [None; MOST],
+            progress: Progress::default(),
+            scans: 0,
+            at: header.scan,
+        }
+    }
+
+    /// The next scan; none behind the last one.
+    ///
+    /// # Errors
+    /// It can't be, or the picture ends before all its coefficients are there.
+    pub(crate) fn next(&mut self) -> Result<Option<Pass>> {
+        let mut walk = Walk::from(self.bytes, self.at);
+        loop {
+            let (marker, at) = walk.marker()?;
+            if marker == EOI {
+                return self.end(at).map(|()| None);
+            }
+            if !is_segment(marker) {
+                return Err(Error::damaged(at, format!("marker ff{marker:02x} can't stand here")));
+            }
+            let start = walk.at() + 2;
+            let segment = walk.segment(at)?;
+            match marker {
+                SOS => return self.begin(segment, at, walk.at()).map(Some),
+                DQT => self.tables.quantisation(segment, at)?,
+                DHT => self.tables.huffman(self.bytes, start, segment.len(), at)?,
+                DAC => scan::conditioning(segment, at)?,
+                DRI => self.restart = scan::restart(segment, at)?,
+                frame if is_frame(frame) => {
+                    return Err(Error::damaged(at, "a second frame header"));
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Tells where the codes of the last scan end.
+    pub(crate) fn went_to(&mut self, end: usize) {
+        self.at = end;
+    }
+
+    /// Passes over the codes of a scan.
+    ///
+    /// # Errors
+    /// A marker stands among them that can't, or the file ends.
+    pub(crate) fn skip(&mut self, pass: &Pass) -> Result<()> {
+        self.at = scan_end(self.bytes, pass.data)?;
+        Ok(())
+    }
+
+    /// Divisors of each component; none of one that no scan was of.
+    pub(crate) fn divisors(&self) -> &[Option<[u16; 64]>; MOST] {
+        &self.quant
+    }
+
+    fn begin(&mut self, segment: &[u8], at: usize, data: usize) -> Result<Pass> {
+        if self.scans == MOST_SCANS {
+            return Err(Error::damaged(at, format!("more than {MOST_SCANS} scans")));
+        }
+        self.scans += 1;
+        let mut scan = Scan::read(segment, at)?;
+        let numbers = self.header.components.numbers(&scan, at)?;
+        let told = |text| Error::damaged(at, text);
+        if self.header.progressive {
+            check(&scan.band, scan.count).map_err(told)?;
+        } else {
+            scan.band = Band::WHOLE;
+        }
+        let work = match (self.header.progressive, scan.band.first, scan.band.before) {
+            (false, ..) => Work::Whole,
+            (true, 0, 0) => Work::DcFirst,
+            (true, 0, _) => Work::DcNext,
+            (true, _, 0) => Work::AcFirst,
+            (true, ..) => Work::AcNext,
+        };
+        let mut pass = Pass {
+            work,
+            band: scan.band,
+            numbers,
+            count: scan.count,
+            dc: [None; MOST],
+            ac: [None; MOST],
+            restart: self.restart,
+            data,
+        };
+        for (n, &(_, dc, ac)) in scan.parts.iter().enumerate().take(scan.count) {
+            self.progress.take(numbers[n], &scan.band).map_err(told)?;
+            self.latch(numbers[n], at)?;
+            let number = |of: &[Option<HuffmanSpec>; 4], n: u8| {
+                let spec = of.get(usize::from(n)).copied().flatten();
+                spec.map(Some).ok_or_else(|| missing_codes(n.into(), at))
+            };
+            if matches!(work, Work::Whole | Work::DcFirst) {
+                pass.dc[n] = number(&self.tables.dc, dc)?;
+            }
+            if matches!(work, Work::Whole | Work::AcFirst | Work::AcNext) {
+                pass.ac[n] = number(&self.tables.ac, ac)?;
+            }
+        }
+        let blocks = |c: &Component| (c.h * c.v) as usize;
+        let all = self.header.components.iter().enumerate();
+        let all = all.filter(|(c, _)| pass.parts().contains(c)).map(|(_, c)| blocks(c));
+        if scan.count > 1 && all.sum::<usize>() > MCU_BLOCKS {
+            return Err(told("a scan has more than ten blocks to an MCU".into()));
+        }
+        Ok(pass)
+    }
+
+    /// Keeps the divisors of a component when its first scan begins.
+    fn latch(&mut self, component: usize, at: usize) -> Result<()> {
+        let table = self.header.components.iter().nth(component).map_or(0, |c| c.quant);
+        let divisors = self.tables.quant[table].ok_or_else(|| missing_divisors(table, at))?;
+        self.quant[component].get_or_insert(divisors);
+        Ok(())
+    }
+
+    /// At the end of the image: are all coefficients there?
+    fn end(&self, at: usize) -> Result<()> {
+        let Some((c, k)) = self.progress.missing(self.header.components.count()) else {
+            return Ok(());
+        };
+        let text = format!(
+            "the image ends before coefficient {k} of component {c} is whole: its last scans are missing"
+        );
+        Err(Error::damaged(at, text))
+    }
+}

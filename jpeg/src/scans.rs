@@ -1,0 +1,242 @@
+//! `Scans`: reads all scans of a picture that has several, and so gathers its coefficients.
+//!
+//! Nothing here knows of samples. Scans that bring nothing of what is wanted are passed over.
+
+use crate::coefficients::{Coefficients, Grid};
+use crate::entropy::{Bits, Fault, Predictors, Run, Tables, Unstuffed, unstuff};
+use crate::error::{Error, ErrorKind, Result};
+use crate::header::{Header, Pass, Passes, Work};
+use crate::planes::Divisors;
+use crate::position::Cursor;
+use crate::strand::{SPARE, Stop, Walked};
+
+/// What reads scans, kept from picture to picture.
+#[derive(Debug, Default)]
+pub(crate) struct Scans {
+    pub(crate) coefficients: Coefficients,
+    tables: Box<Tables>,
+    data: Unstuffed,
+}
+
+/// What is wanted of a component.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Wanted {
+    Nothing,
+    /// The mean of each block.
+    Dc,
+    All,
+}
+
+impl Scans {
+    /// Reads the blocks of a grid, and gives the divisors for them.
+    ///
+    /// # Errors
+    /// A scan is damaged or missing, or there is no memory.
+    pub(crate) fn read(
+        &mut self,
+        (bytes, header): (&[u8], &Header),
+        grid: Grid,
+        wanted: [Wanted; 4],
+    ) -> Result<Divisors> {
+        header.check_bytes(bytes)?;
+        header.check_blocks(bytes)?;
+        self.coefficients.set(grid)?;
+        let mut passes = Passes::new(bytes, header);
+        while let Some(pass) = passes.next()? {
+            let needed = |&c: &usize| match pass.work {
+                Work::AcFirst | Work::AcNext => wanted[c] == Wanted::All,
+                _ => wanted[c] != Wanted::Nothing,
+            };
+            if pass.parts().iter().any(needed) {
+                let end = self.pass(bytes, &pass)?;
+                passes.went_to(end);
+            } else {
+                passes.skip(&pass)?;
+            }
+        }
+        Ok(*passes.divisors())
+    }
+
+    pub(crate) fn drop_large(&mut self, bytes: usize) {
+        self.coefficients.drop_large(bytes);
+        if self.data.bytes.capacity() > bytes {
+            self.data = Unstuffed::default();
+        }
+    }
+
+    /// Reads a scan, and gives the byte behind its data.
+    fn pass(&mut self, bytes: &[u8], pass: &Pass) -> Result<usize> {
+        let Scans { coefficients, tables, data } = self;
+        tables.build_pass(pass, bytes)?;
+        let units = coefficients.grid().units(pass.parts());
+        let restarts = units.saturating_sub(1).checked_div(pass.restart.into()).unwrap_or(0);
+        let range = pass.data..bytes.len();
+        unstuff(bytes, range, restarts, data).map_err(|_| {
+            Error::new(ErrorKind::Limit, "no memory for the entropy-coded data once more")
+        })?;
+        let mut walk = Walk::new(pass, data);
+        let walked = match pass.work {
+            Work::AcFirst | Work::AcNext => walk.ranges(tables, coefficients),
+            _ if pass.parts().len() == 1 => walk.blocks(tables, coefficients),
+            _ => walk.mcus(tables, coefficients),
+        };
+        walked.and_then(|()| walk.end(coefficients.grid())).map_err(|stop| {
+            let byte = Cursor::new(bytes, pass.data).find(walk.bits.at >> 3);
+            Error::damaged(byte, stop.text(bytes, byte)).in_row(walk.row)
+        })?;
+        Ok(data.end)
+    }
+}
+
+/// A walk over the blocks of a scan.
+struct Walk<'a> {
+    pass: &'a Pass,
+    data: &'a Unstuffed,
+    bits: Bits<'a>,
+    /// MCUs of the scan up to the next restart marker, and how many markers were passed.
+    until: u64,
+    markers: usize,
+    predictors: Predictors,
+    run: Run,
+    /// The row of MCUs of the picture.
+    row: u32,
+}
+
+impl<'a> Walk<'a> {
+    fn new(pass: &'a Pass, data: &'a Unstuffed) -> Walk<'a> {
+        let (bits, predictors) = (Bits::of(data), Predictors::default());
+        let mut walk = Walk { pass, data, bits, until: 0, markers: 0, predictors, run: 0, row: 0 };
+        walk.until = walk.interval();
+        walk
+    }
+
+    fn interval(&self) -> u64 {
+        if self.pass.restart == 0 { u64::MAX } else { self.pass.restart.into() }
+    }
+
+    /// DC or all of the blocks of several components.
+    fn mcus(&mut self, tables: &Tables, to: &mut Coefficients) -> Walked<()> {
+        let what = (self.pass.work, self.pass.band.low);
+        let (rows, columns) = (to.grid().rows, to.grid().mcus);
+        for row in 0..rows {
+            self.row = row;
+            for column in 0..columns {
+                self.unit()?;
+                for (n, &c) in self.pass.parts().iter().enumerate() {
+                    let part = to.grid().part(c);
+                    for block in 0..part.h * part.v {
+                        let block = to.block((row, column), c, block);
+                        let read = self.bits.block(what, (tables, n), &mut self.predictors, block);
+                        read.map_err(Stop::Fault)?;
+                    }
+                }
+            }
+            self.end_line()?;
+        }
+        Ok(())
+    }
+
+    /// DC or all of the blocks of one component.
+    fn blocks(&mut self, tables: &Tables, to: &mut Coefficients) -> Walked<()> {
+        let (what, c) = ((self.pass.work, self.pass.band.low), self.pass.parts()[0]);
+        let part = to.grid().part(c);
+        for y in 0..to.grid().lines(c) {
+            self.row = y / part.v;
+            for x in 0..part.across {
+                self.unit()?;
+                let number = y % part.v * part.h + x % part.h;
+                let block = to.block((self.row, x / part.h), c, number);
+                let read = self.bits.block(what, (tables, 0), &mut self.predictors, block);
+                read.map_err(Stop::Fault)?;
+            }
+            self.end_line()?;
+        }
+        Ok(())
+    }
+
+    /// A range of the AC of one component.
+    fn ranges(&mut self, tables: &Tables, to: &mut Coefficients) -> Walked<()> {
+        let (c, band, table) = (self.pass.parts()[0], &self.pass.band, &tables.ac[0]);
+        let (part, first) = (to.grid().part(c), self.pass.work == Work::AcFirst);
+        for y in 0..to.grid().lines(c) {
+            self.row = y / part.v;
+            let mut x = 0;
+            while x < part.across {
+                if first && self.run > 0 && self.until > 0 {
+                    let ended = self.run.min(part.across - x);
+                    let ended = u32::try_from(self.until).map_or(ended, |until| ended.min(until));
+                    (x, self.run) = (x + ended, self.run - ended);
+                    self.until -= u64::from(ended);
+                    continue;
+                }
+                self.unit()?;
+                let number = y % part.v * part.h + x % part.h;
+                let block = to.block((self.row, x / part.h), c, number);
+                let run = match (self.run, first) {
+                    (0, true) => self.bits.first(table, band, block),
+                    (0, false) => self.bits.next(table, band, block),
+                    (run, _) => self.bits.next_ended(band, block).map(|()| run - 1),
+                };
+                self.run = run.map_err(Stop::Fault)?;
+                x += 1;
+            }
+            self.end_line()?;
+        }
+        Ok(())
+    }
+
+    /// Begins an MCU of the scan: passes a restart marker, if one stands here.
+    #[inline(always)]
+    fn unit(&mut self) -> Walked<()> {
+        if self.until == 0 {
+            self.restart()?;
+        }
+        self.until -= 1;
+        Ok(())
+    }
+
+    #[cold]
+    fn restart(&mut self) -> Walked<()> {
+        if self.run > 0 {
+            return Err(Stop::Fault(Fault::TooMany));
+        }
+        let (byte, wanted) = (self.bits.at.div_ceil(8), (self.markers & 7) as u8);
+        if self.data.restarts.get(self.markers) != Some(&(byte, wanted)) {
+            return Err(Stop::Restart(wanted));
+        }
+        self.markers += 1;
+        self.until = self.interval();
+        self.bits.at = 8 * byte;
+        self.predictors = Predictors::default();
+        Ok(())
+    }
+
+    /// Behind a row of blocks or MCUs.
+    fn end_line(&self) -> Walked<()> {
+        let marker = self.data.restarts.get(self.markers);
+        if marker.is_some_and(|&(byte, _)| 8 * byte < self.bits.at) {
+            return Err(Stop::Early);
+        }
+        let low = self.pass.band.low;
+        if self.predictors.iter().any(|&dc| i16::try_from(dc << low).is_err()) {
+            return Err(Stop::Dc);
+        }
+        Ok(())
+    }
+
+    /// Behind the last block that is read: of all the scan has, nothing else may follow.
+    fn end(&self, grid: &Grid) -> Walked<()> {
+        if !grid.is_whole() {
+            return Ok(());
+        }
+        if self.run > 0 {
+            return Err(Stop::Fault(Fault::TooMany));
+        }
+        let bytes = self.data.len();
+        let left = bytes - self.bits.at.div_ceil(8).min(bytes);
+        if left > SPARE || self.markers != self.data.restarts.len() {
+            return Err(Stop::Left(left));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,55 @@
+//! Pictures whose coefficients come in several scans: all are read, then the same code as for others makes
+//! samples and pixels of them.
+
+use crate::coefficients::Grid;
+use crate::error::Result;
+use crate::job::{Job, Report};
+use crate::layout::Layout;
+use crate::lines::Colour;
+use crate::scans::{Scans, Wanted};
+use crate::simd::Simd;
+use crate::slot::Slot;
+
+/// Decodes a job by itself.
+///
+/// # Errors
+/// The job can't be, the picture is damaged, or there is no memory.
+pub(crate) fn decode(
+    scans: &mut Scans,
+    slot: &mut Slot,
+    simd: &Simd,
+    job: &mut Job<'_>,
+) -> Result<Report> {
+    slot.open_several(job)?;
+    draw(scans, slot, simd, job).inspect_err(|_| scans.coefficients.wipe())?;
+    Ok(slot.report)
+}
+
+fn draw(scans: &mut Scans, slot: &mut Slot, simd: &Simd, job: &mut Job<'_>) -> Result<()> {
+    let (rows, first) = (slot.layout.rows.clone(), slot.layout.columns.start);
+    let grid = Grid::kept(job.header, &rows, &slot.layout.columns);
+    let read = grid.counts().0;
+    let wanted = wanted(&slot.layout, job);
+    slot.divisors = scans.read((job.bytes, job.header), grid, wanted)?;
+    for row in rows {
+        let blocks = scans.coefficients.row(row);
+        slot.put(simd, job, (row, first), blocks);
+    }
+    scans.coefficients.were_taken();
+    (slot.report.decoded, slot.report.several_scans) = (read, true);
+    Ok(())
+}
+
+/// What the pixels depend on.
+fn wanted(layout: &Layout, job: &Job<'_>) -> [Wanted; 4] {
+    let luma = job.colour == Colour::Grey && job.header.ycc && layout.count == 3;
+    let mut wanted = [Wanted::Nothing; 4];
+    for (n, (wanted, part)) in wanted.iter_mut().zip(layout.parts()).enumerate() {
+        *wanted = match part.block {
+            _ if luma && n > 0 => Wanted::Nothing,
+            1 => Wanted::Dc,
+            _ => Wanted::All,
+        };
+    }
+    wanted
+}

@@ -1,0 +1,232 @@
+//! Scans that can't be: an error with its byte, before much work is done.
+
+use tarflume_jpeg::{Decoder, Error, ErrorKind, Header, Job};
+
+use crate::beside::Beside;
+use crate::ours::{Ask, Ours};
+use crate::picture::{Motif, Picture};
+use crate::segments::{Pieces, Segment, segments};
+use crate::turbo::{Recipe, ScanOf, Scans, Turbo};
+
+fn scene() -> Picture {
+    Picture::new(53, 38, 3, Motif::Scene, 11)
+}
+
+fn progressive() -> Vec<u8> {
+    Turbo::new().encode(&scene(), &Recipe { progressive: true, ..Recipe::default() })
+}
+
+fn scans(jpeg: &[u8]) -> Vec<Segment<'_>> {
+    segments(jpeg).into_iter().filter(|segment| segment.marker == 0xDA).collect()
+}
+
+/// What the decoder and the scanner say, which must be the same.
+fn refused(jpeg: &[u8]) -> Error {
+    let mut ours = Ours::default();
+    let error = ours.decode(jpeg, Ask::default()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Damaged, "{error}");
+    assert!(error.byte().is_some_and(|byte| byte <= jpeg.len() as u64), "{error:?}");
+    assert_eq!(ours.points(jpeg).unwrap_err(), error);
+    error
+}
+
+#[test]
+fn numbers_of_a_scan_that_can_not_be_are_told_with_its_byte() {
+    let jpeg = progressive();
+    // Of the second scan: coefficients 1 to 5 of the first component, but for two bits.
+    let at = scans(&jpeg)[1].at;
+    let numbers = at + 3;
+    assert_eq!(jpeg[numbers..numbers + 3], [1, 5, 0x02]);
+    for (change, text) in [
+        ([0, 5, 0x02], "can't be of coefficients 0 to 5"),
+        ([6, 5, 0x02], "can't be of coefficients 6 to 5"),
+        ([1, 64, 0x02], "can't be of coefficients 1 to 64"),
+        ([1, 255, 0x02], "can't be of coefficients 1 to 255"),
+        ([1, 5, 0x0e], "can't bring bit 14 behind bit 0"),
+        ([1, 5, 0x31], "can't bring bit 1 behind bit 3"),
+        ([1, 5, 0x11], "can't bring bit 1 behind bit 1"),
+        ([1, 5, 0x21], "bit 1 of coefficient 1 comes out of turn"),
+        ([0, 0, 0x00], "bit 0 of coefficient 0 comes out of turn"),
+    ] {
+        let mut jpeg = jpeg.clone();
+        jpeg[numbers..numbers + 3].copy_from_slice(&change);
+        let error = refused(&jpeg);
+        assert!(error.text().contains(text), "{error}");
+        assert_eq!(error.byte(), Some(at as u64 - 4), "{error}");
+    }
+}
+
+#[test]
+fn components_and_tables_that_are_not_there() {
+    let jpeg = progressive();
+    let at = scans(&jpeg)[1].at;
+    for (byte, value, text) in [
+        (1, 77, "components that are not there"),
+        (2, 0x03, "Huffman table 3 was never given"),
+        (2, 0x0f, "Huffman table 15 was never given"),
+    ] {
+        let mut jpeg = jpeg.clone();
+        jpeg[at + byte] = value;
+        let error = refused(&jpeg);
+        assert!(error.text().contains(text), "{error}");
+    }
+    let mut jpeg = jpeg.clone();
+    // The first scan is of all three.
+    let first = scans(&jpeg)[0].at;
+    jpeg[first + 3] = jpeg[first + 1];
+    assert!(Header::parse(&jpeg).unwrap_err().text().contains("not there"));
+}
+
+#[test]
+fn a_range_of_two_components() {
+    let jpeg = progressive();
+    let mut pieces = Pieces::of(&jpeg);
+    *pieces.body(0xDA) = vec![2, 1, 0, 2, 0, 1, 5, 0];
+    let error = refused(&pieces.file(0));
+    assert!(error.text().contains("is of 2 components"), "{error}");
+}
+
+#[test]
+fn ranges_before_their_dc() {
+    let mut turbo = Turbo::new();
+    let script = vec![ScanOf::new(&[0], (0, 0), (0, 0)), ScanOf::new(&[0], (1, 63), (0, 0))];
+    let grey = Picture::new(40, 30, 1, Motif::Scene, 3);
+    let jpeg = turbo.encode(&grey, &Recipe { script, ..Recipe::default() });
+    let all = scans(&jpeg);
+    // Tables stand in front of each scan: the second part begins with them.
+    let tables = segments(&jpeg).into_iter().filter(|s| s.marker == 0xC4).map(|s| s.at - 4);
+    let second = tables.filter(|&at| at > all[0].at).min().unwrap();
+    let first = segments(&jpeg).into_iter().find(|s| s.marker == 0xC4).unwrap().at - 4;
+    let end = jpeg.len() - 2;
+    let turned = [&jpeg[..first], &jpeg[second..end], &jpeg[first..second], &jpeg[end..]].concat();
+    let error = refused(&turned);
+    assert!(error.text().contains("come before the first one"), "{error}");
+}
+
+/// The last scan of a file, so often: each may cost a pass over all blocks, and is a dozen bytes long.
+fn repeat_last_scan(jpeg: &[u8], times: usize) -> Vec<u8> {
+    let last = scans(jpeg).pop().unwrap();
+    let (scan, end) = (last.at - 4, jpeg.len() - 2);
+    [&jpeg[..scan], &jpeg[scan..end].repeat(times), &jpeg[end..]].concat()
+}
+
+#[test]
+fn scans_that_come_again_are_refused() {
+    let mut turbo = Turbo::new();
+    let several = Recipe { scans: Scans::OneEach, ..Recipe::default() };
+    for jpeg in [progressive(), turbo.encode(&scene(), &several)] {
+        Ours::default().decode(&jpeg, Ask::default()).unwrap();
+        let again = repeat_last_scan(&jpeg, 2);
+        let error = refused(&again);
+        assert!(error.text().contains("comes out of turn"), "{error}");
+        assert_eq!(error.byte(), Some(scans(&again).pop().unwrap().at as u64 - 4));
+    }
+}
+
+#[test]
+fn more_scans_than_any_encoder_writes_are_refused() {
+    // Each coefficient of three components by itself, and many bits of some: 502 scans that make sense.
+    let mut script = vec![ScanOf::new(&[0, 1, 2], (0, 0), (0, 0))];
+    for (c, k) in (0..3).flat_map(|c| (1..64).map(move |k| (c, k))) {
+        let low = if c == 0 && k < 63 { 5 } else { 0 };
+        script.push(ScanOf::new(&[c], (k, k), (0, low)));
+        script.extend((0..low).rev().map(|low| ScanOf::new(&[c], (k, k), (low + 1, low))));
+    }
+    assert_eq!(script.len(), 500);
+    let encode = |script: &[ScanOf]| {
+        let recipe = Recipe { script: script.to_vec(), ..Recipe::default() };
+        Turbo::new().encode(&scene(), &recipe)
+    };
+    Ours::default().decode(&encode(&script), Ask::default()).unwrap();
+    let last = script.pop().unwrap();
+    script.extend([ScanOf { low: 1, ..last.clone() }, ScanOf { before: 1, ..last }]);
+    let error = refused(&encode(&script));
+    assert!(error.text().contains("more than 500 scans"), "{error}");
+}
+
+/// A grey progressive picture of 64 blocks: the DC of all, then a scan of the AC in these bits.
+fn with_ac(symbols: &[u8], bits: &str) -> Vec<u8> {
+    let flat = Picture::new(64, 64, 1, Motif::Flat, 1);
+    let script = vec![ScanOf::new(&[0], (0, 0), (0, 0))];
+    let jpeg = Turbo::new().encode(&flat, &Recipe { script, ..Recipe::default() });
+    let mut jpeg = jpeg[..jpeg.len() - 2].to_vec();
+    // Codes of 8 bits: the first is 0, the next is 1 and so on.
+    let mut table = vec![0x10];
+    table.extend([0, 0, 0, 0, 0, 0, 0, symbols.len() as u8, 0, 0, 0, 0, 0, 0, 0, 0]);
+    table.extend(symbols);
+    jpeg.extend([0xFF, 0xC4, 0, 2 + table.len() as u8]);
+    jpeg.extend(table);
+    jpeg.extend([0xFF, 0xDA, 0, 8, 1, 1, 0, 1, 63, 0]);
+    let filled = format!("{bits}{}", "1".repeat(bits.len().next_multiple_of(8) - bits.len()));
+    for byte in filled.as_bytes().chunks(8) {
+        let byte = byte.iter().fold(0u8, |byte, bit| byte << 1 | (bit - b'0'));
+        jpeg.push(byte);
+        jpeg.extend((byte == 0xFF).then_some(0));
+    }
+    jpeg.extend([0xFF, 0xD9]);
+    jpeg
+}
+
+#[test]
+fn runs_of_ended_blocks_end_with_the_scan() {
+    // Symbol 0x60: 64 blocks and what six bits say more.
+    let mut beside = Beside::new();
+    let jpeg = with_ac(&[0x60], "00000000000000");
+    let right = beside.right(&jpeg, tarflume_jpeg::Scale::Full, tarflume_jpeg::Colour::Grey);
+    let ask = Ask { colour: tarflume_jpeg::Colour::Grey, ..Ask::default() };
+    beside.ask(&jpeg, ask, &right, &"64 blocks");
+    beside.verdict();
+    for bits in ["00000000000001", "00000000111111"] {
+        let error = refused(&with_ac(&[0x60], bits));
+        assert!(error.text().contains("more blocks end here than there are"), "{error}");
+    }
+    // The longest there is: 32,767.
+    let error = refused(&with_ac(&[0xe0], &format!("00000000{}", "1".repeat(14))));
+    assert!(error.text().contains("more blocks end here than there are"), "{error}");
+    // One too few, and no bits for another code but those that fill the byte.
+    let error = refused(&with_ac(&[0x50, 0x40], "0000000011111"));
+    assert!(
+        error.text().contains("no Huffman code begins") || error.text().contains("more entropy"),
+        "{error}"
+    );
+}
+
+#[test]
+fn coefficients_end_with_their_range() {
+    // 15 zeros and a value, five times: coefficient 80.
+    let error = refused(&with_ac(&[0xf1], &"000000001".repeat(5)));
+    assert!(error.text().contains("more than 64 coefficients"), "{error}");
+    let error = refused(&with_ac(&[0xf0], &"00000000".repeat(5)));
+    assert!(error.text().contains("more than 64 coefficients"), "{error}");
+}
+
+#[test]
+fn bytes_behind_the_last_block_of_a_scan() {
+    let jpeg = progressive();
+    let second = scans(&jpeg)[1].at;
+    let end = (second..).find(|&at| jpeg[at] == 0xFF && jpeg[at + 1] == 0xC4).unwrap();
+    let longer = [&jpeg[..end], &[0x55; 30], &jpeg[end..]].concat();
+    let error = refused(&longer);
+    assert!(error.text().contains("left behind the last block"), "{error}");
+    assert!(error.byte().unwrap().abs_diff(end as u64) <= 1, "{error} {end}");
+}
+
+#[test]
+fn a_picture_takes_no_more_memory_than_was_allowed() {
+    let jpeg = progressive();
+    let header = Header::parse(&jpeg).unwrap();
+    let needed = header.memory(jpeg.len(), tarflume_jpeg::Scale::Full, None).unwrap();
+    let mut output = vec![0; 53 * 38 * 3];
+    let mut decoder = Decoder::new();
+    for (allowed, fits) in [(needed - 1, false), (needed, true), (1, false), (u64::MAX, true)] {
+        decoder.set_memory(allowed);
+        let result = decoder.decode(Job::new(&jpeg, &header, &mut output));
+        assert_eq!(result.is_ok(), fits, "{result:?}");
+        if let Err(error) = result {
+            assert_eq!(error.kind(), ErrorKind::Limit);
+            let text =
+                format!("53x38 pixels take {needed} bytes of memory, and {allowed} are allowed");
+            assert_eq!(error.text(), text);
+        }
+    }
+}

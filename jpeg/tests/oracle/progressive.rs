@@ -1,0 +1,340 @@
+//! Pictures whose coefficients come in several scans, progressive and sequential: libjpeg-turbo's pixels,
+//! whatever the script.
+
+use tarflume_fixtures::{PHOTOS, SplitMix64};
+use tarflume_jpeg::{Colour, ErrorKind, Header, Region, Scale};
+
+use crate::beside::Beside;
+use crate::ours::Ask;
+use crate::picture::{Motif, Picture};
+use crate::segments::segments;
+use crate::turbo::{Recipe, ScanOf, Scans, Space};
+
+/// Sampling factors that libjpeg-turbo writes and reads, odd ones among them.
+const SAMPLINGS: [[(u32, u32); 2]; 18] = [
+    [(1, 1), (1, 1)],
+    [(2, 1), (1, 1)],
+    [(1, 2), (1, 1)],
+    [(2, 2), (1, 1)],
+    [(4, 1), (1, 1)],
+    [(1, 4), (1, 1)],
+    [(4, 2), (1, 1)],
+    [(2, 4), (1, 1)],
+    [(2, 2), (1, 2)],
+    [(2, 2), (2, 1)],
+    [(1, 2), (1, 2)],
+    [(4, 1), (2, 1)],
+    [(3, 1), (1, 1)],
+    [(1, 3), (1, 1)],
+    [(3, 2), (1, 1)],
+    [(1, 1), (2, 1)],
+    [(1, 1), (1, 2)],
+    [(1, 2), (2, 1)],
+];
+
+/// Sizes at which MCUs of 8, 16 and 32 pixels begin, end and have neighbours.
+const SIZES: [(usize, usize); 10] =
+    [(1, 1), (2, 3), (8, 8), (9, 7), (16, 17), (33, 15), (31, 33), (47, 50), (64, 65), (70, 41)];
+
+fn progressive() -> Recipe {
+    Recipe { progressive: true, ..Recipe::default() }
+}
+
+/// All sizes and motifs by these recipes, at every scale.
+fn all(recipes: &[Recipe], channels: usize) {
+    let mut beside = Beside::new();
+    for (n, recipe) in recipes.iter().enumerate() {
+        for (i, (width, height)) in SIZES.into_iter().enumerate() {
+            let motif = Motif::ALL[(n + i) % 4];
+            let picture = Picture::new(width, height, channels, motif, 7);
+            let jpeg = beside.encode(&picture, recipe);
+            let header = Header::parse(&jpeg).unwrap();
+            assert!(header.has_several_scans() && header.unsupported().is_none(), "{recipe:?}");
+            assert!(header.without_entry_points().is_some());
+            beside.scales(&jpeg, &(width, height, motif, recipe));
+            assert_eq!(beside.ours.points(&jpeg).unwrap(), b"", "nothing to enter by");
+        }
+    }
+    beside.verdict();
+}
+
+#[test]
+fn samplings() {
+    let of = |[luma, chroma]: [(u32, u32); 2]| Recipe { luma, chroma, ..progressive() };
+    all(&SAMPLINGS.map(of), 3);
+}
+
+#[test]
+fn all_small_sizes() {
+    let mut beside = Beside::new();
+    for luma in [(1, 1), (2, 2), (2, 1), (1, 2), (4, 1)] {
+        for (width, height) in (1..=33).map(|n| (n, 34 - n)).chain((1..=33).map(|n| (n, n))) {
+            let recipe = Recipe { luma, ..progressive() };
+            let jpeg = beside.encode(&Picture::new(width, height, 3, Motif::Scene, 3), &recipe);
+            beside.scales(&jpeg, &(width, height, luma));
+        }
+    }
+    beside.verdict();
+}
+
+#[test]
+fn scans_of_sequential_ones() {
+    let of = |[luma, chroma]: [(u32, u32); 2]| {
+        [Scans::OneEach, Scans::LumaThenChroma].map(|scans| Recipe {
+            luma,
+            chroma,
+            scans,
+            restart: luma.0 + 1,
+            ..Recipe::default()
+        })
+    };
+    all(&SAMPLINGS.map(of).concat(), 3);
+}
+
+#[test]
+fn qualities_and_tables() {
+    let mut recipes = Vec::new();
+    for quality in [1, 5, 25, 50, 75, 85, 92, 97, 100] {
+        let recipe = Recipe { quality, luma: (2, 2), ..progressive() };
+        recipes.push(Recipe { three_tables: true, ..recipe.clone() });
+        recipes.push(Recipe { wide_tables: true, ..recipe });
+    }
+    all(&recipes, 3);
+}
+
+#[test]
+fn restart_intervals() {
+    let intervals = [1, 2, 3, 4, 5, 7, 9, 16, 1000];
+    let of =
+        |restart| [(1, 1), (2, 2), (2, 1)].map(|luma| Recipe { restart, luma, ..progressive() });
+    all(&intervals.map(of).concat(), 3);
+}
+
+#[test]
+fn colour_spaces_and_grey() {
+    let spaces = [Space::Jfif, Space::AdobeYcc, Space::Unsaid, Space::AdobeRgb, Space::NamedRgb];
+    let of = |space| [(1, 1), (2, 2)].map(|luma| Recipe { space, luma, ..progressive() });
+    all(&spaces.map(of).concat(), 3);
+    let of = |luma| [0, 3].map(|restart| Recipe { restart, luma, ..progressive() });
+    all(&[(1, 1), (2, 2), (2, 1), (4, 4)].map(of).concat(), 1);
+}
+
+/// A script that brings everything once, in an order of its own.
+fn script(rng: &mut SplitMix64, components: u8) -> Vec<ScanOf> {
+    let all: Vec<u8> = (0..components).collect();
+    // Lines of scans, each in its own order: the DC, and ranges of the AC of each component.
+    let mut lines: Vec<Vec<ScanOf>> = Vec::new();
+    let chain = |components: &[u8], range, low: u8| {
+        let mut line = vec![ScanOf::new(components, range, (0, low))];
+        line.extend((0..low).rev().map(|low| ScanOf::new(components, range, (low + 1, low))));
+        line
+    };
+    let together = rng.below(2) == 0;
+    let groups: Vec<Vec<u8>> =
+        if together { vec![all] } else { all.iter().map(|&c| vec![c]).collect() };
+    let mut first = Vec::new();
+    for group in groups {
+        let mut dc = chain(&group, (0, 0), rng.below(4) as u8);
+        first.push(dc.remove(0));
+        lines.push(dc);
+    }
+    for c in 0..components {
+        let mut from = 1;
+        while from < 64 {
+            let most = [1, 5, 63][rng.below(3) as usize];
+            let to = (from + rng.below(most) as u8).min(63);
+            lines.push(chain(&[c], (from, to), rng.below(4) as u8));
+            from = to + 1;
+        }
+    }
+    let mut scans = first;
+    while !lines.is_empty() {
+        let n = rng.below(lines.len() as u32) as usize;
+        match lines[n].is_empty() {
+            true => drop(lines.swap_remove(n)),
+            false => scans.push(lines[n].remove(0)),
+        }
+    }
+    scans
+}
+
+/// Number `n` of those drawn over all axes.
+fn drawn(n: u64) -> (Picture, Recipe) {
+    let mut rng = SplitMix64::nth(5, n);
+    let channels = [1, 3, 3, 3][rng.below(4) as usize];
+    let script = script(&mut rng, channels as u8);
+    let mut of = |count: u32| rng.below(count) as usize;
+    let sampling = SAMPLINGS[of(18)];
+    let recipe = Recipe {
+        quality: [5, 50, 85, 97, 100][of(5)],
+        luma: sampling[0],
+        chroma: sampling[1],
+        restart: [0, 0, 0, 1, 2, 3, 6, 11][of(8)],
+        three_tables: of(4) == 0,
+        script,
+        ..Recipe::default()
+    };
+    let motif = Motif::ALL[of(4)];
+    let (width, height) = (1 + of(70), 1 + of(70));
+    (Picture::new(width, height, channels, motif, n), recipe)
+}
+
+/// Whole and in part, at all scales and in both colours by turns.
+fn draw(numbers: std::ops::Range<u64>) {
+    let mut beside = Beside::new();
+    for n in numbers {
+        let (picture, recipe) = drawn(n);
+        let jpeg = beside.encode(&picture, &recipe);
+        let colour = if n % 4 == 0 { Colour::Grey } else { Colour::Rgb };
+        let what = (n, picture.width, picture.height, recipe);
+        beside.whole(&jpeg, Scale::Full, colour, &what);
+        let scale = Scale::ALL[(n % 4) as usize];
+        let right = beside.right(&jpeg, scale, Colour::Rgb);
+        beside.ask(&jpeg, Ask { scale, ..Ask::default() }, &right, &what);
+        let mut rng = SplitMix64::nth(6, n);
+        for _ in 0..3 {
+            let (left, top) = (rng.below(right.width as u32), rng.below(right.height as u32));
+            let width = rng.between(1, right.width as u32 - left);
+            let height = rng.between(1, right.height as u32 - top);
+            let region = Some(Region { left, top, width, height });
+            beside.ask(&jpeg, Ask { scale, region, ..Ask::default() }, &right, &what);
+        }
+        if let Err(error) = beside.ours.points(&jpeg) {
+            beside.tell(format!("{what:?}: the scanner says {error}"));
+        }
+    }
+    beside.verdict();
+}
+
+#[test]
+fn scripts_drawn_at_random_first_half() {
+    draw(0..1000);
+}
+
+#[test]
+fn scripts_drawn_at_random_second_half() {
+    draw(1000..2000);
+}
+
+/// One coefficient a scan, 14 bits of it, from the last one on: more scans than any encoder writes.
+#[test]
+fn the_longest_scripts() {
+    let mut beside = Beside::new();
+    let mut single: Vec<ScanOf> = vec![ScanOf::new(&[0, 1, 2], (0, 0), (0, 0))];
+    for c in 0..3 {
+        single.extend((1..64).rev().map(|k| ScanOf::new(&[c], (k, k), (0, 0))));
+    }
+    let mut deep = vec![ScanOf::new(&[0, 1, 2], (0, 0), (0, 10))];
+    deep.extend((0..10).rev().map(|low| ScanOf::new(&[0, 1, 2], (0, 0), (low + 1, low))));
+    for c in 0..3 {
+        deep.push(ScanOf::new(&[c], (1, 63), (0, 10)));
+        deep.extend((0..10).rev().map(|low| ScanOf::new(&[c], (1, 63), (low + 1, low))));
+    }
+    for script in [single, deep] {
+        for motif in Motif::ALL {
+            let recipe = Recipe { script: script.clone(), quality: 98, ..Recipe::sampled((2, 2)) };
+            let jpeg = beside.encode(&Picture::new(50, 40, 3, motif, 9), &recipe);
+            beside.scales(&jpeg, &(motif, script.len()));
+        }
+    }
+    beside.verdict();
+}
+
+/// Runs of ended blocks of every length: flat pictures with a few marks in them.
+#[test]
+fn long_runs_of_ended_blocks() {
+    let mut beside = Beside::new();
+    for (n, (width, height)) in [(520, 300), (1000, 90), (2000, 1300)].into_iter().enumerate() {
+        for restart in [0, 1, 100, 5000] {
+            let mut picture = Picture::new(width, height, 3, Motif::Flat, n as u64);
+            let mut rng = SplitMix64::nth(9, n as u64);
+            for _ in 0..10 {
+                let at = rng.below(picture.bytes.len() as u32) as usize;
+                picture.bytes[at] ^= 0x7f;
+            }
+            let recipe = Recipe { restart, ..progressive() };
+            let jpeg = beside.encode(&picture, &recipe);
+            beside.whole(&jpeg, Scale::Full, Colour::Rgb, &(width, height, restart));
+        }
+    }
+    beside.verdict();
+}
+
+/// The fixtures' photographs, coded anew as progressive ones.
+#[test]
+fn photographs() {
+    let mut beside = Beside::new();
+    for photo in PHOTOS {
+        let whole = beside.right(photo.jpeg, Scale::Full, Colour::Rgb);
+        for recipe in [progressive(), Recipe { luma: (2, 2), restart: 50, ..progressive() }] {
+            let jpeg = beside.encode(&whole, &recipe);
+            beside.scales(&jpeg, &(photo.key, recipe.luma));
+            let (width, height) = (whole.width as u32, whole.height as u32);
+            let region =
+                Region { left: width / 3, top: height / 4, width: width / 2, height: height / 3 };
+            let ask = Ask { region: Some(region), ..Ask::default() };
+            let right = beside.right(&jpeg, Scale::Full, Colour::Rgb);
+            beside.ask(&jpeg, ask, &right, &photo.key);
+        }
+    }
+    beside.verdict();
+}
+
+/// Without its last `count` scans.
+fn without_last(jpeg: &[u8], count: usize) -> Vec<u8> {
+    let scans: Vec<_> = segments(jpeg).into_iter().filter(|s| s.marker == 0xDA).collect();
+    let at = scans[scans.len() - count].at - 4;
+    [&jpeg[..at], b"\xFF\xD9"].concat()
+}
+
+#[test]
+fn scans_that_are_missing_are_an_error_where_libjpeg_turbo_guesses() {
+    let mut beside = Beside::new();
+    let picture = Picture::new(60, 50, 3, Motif::Scene, 4);
+    let jpeg = beside.encode(&picture, &Recipe { luma: (2, 2), ..progressive() });
+    let scans = segments(&jpeg).iter().filter(|s| s.marker == 0xDA).count();
+    assert_eq!(scans, 10);
+    for count in 1..scans {
+        let cut = without_last(&jpeg, count);
+        for error in [
+            beside.ours.decode(&cut, Ask::default()).unwrap_err(),
+            beside.ours.points(&cut).unwrap_err(),
+        ] {
+            assert_eq!(error.kind(), ErrorKind::Damaged);
+            assert_eq!(error.byte(), Some(cut.len() as u64 - 2), "{error}");
+            assert!(error.text().contains("its last scans are missing"), "{error}");
+        }
+    }
+}
+
+/// T.81 allows it, and libjpeg-turbo takes them for zeros; here it can't be told from a file that was cut.
+#[test]
+fn coefficients_that_no_scan_brings_are_missing() {
+    let mut beside = Beside::new();
+    for last in [1, 8, 20, 62] {
+        let mut script = vec![ScanOf::new(&[0, 1, 2], (0, 0), (0, 0))];
+        script.extend((0..3).map(|c| ScanOf::new(&[c], (1, last), (0, 0))));
+        let recipe = Recipe { script, ..Recipe::sampled((2, 1)) };
+        let jpeg = beside.encode(&Picture::new(60, 50, 3, Motif::Noise, 4), &recipe);
+        let error = beside.ours.decode(&jpeg, Ask::default()).unwrap_err();
+        let text = format!("coefficient {} of component 0", last + 1);
+        assert!(error.text().contains(&text), "{error}");
+    }
+}
+
+#[test]
+fn a_small_scale_and_a_grey_picture_take_less_reading() {
+    let mut beside = Beside::new();
+    let picture = Picture::new(160, 160, 3, Motif::Noise, 4);
+    let mut jpeg = beside.encode(&picture, &Recipe { luma: (1, 1), ..progressive() });
+    let right = beside.right(&jpeg, Scale::Full, Colour::Grey);
+    // The last scan is of the AC of the first component, the one before of another's.
+    let scans: Vec<usize> =
+        segments(&jpeg).iter().filter(|s| s.marker == 0xDA).map(|s| s.at).collect();
+    let of_colour = scans[scans.len() - 2] + 20;
+    jpeg[of_colour..of_colour + 40].fill(0xfe);
+    beside.ours.decode(&jpeg, Ask::default()).unwrap_err();
+    beside.ask(&jpeg, Ask { colour: Colour::Grey, ..Ask::default() }, &right, &"colour is damaged");
+    beside.ours.decode(&jpeg, Ask { scale: Scale::Eighth, ..Ask::default() }).unwrap();
+    beside.verdict();
+}
