@@ -13,11 +13,12 @@ use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
 use harness::{Shards, key};
 use tarflume::decode::fixed_crop::Resize;
+use tarflume::decode::formats;
 use tarflume::decode::image::Image;
 use tarflume::decode::json::Json;
 use tarflume::decode::pixels::Channels;
 use tarflume::{ErrorKind, Loader, LoaderBuilder, OnBad};
-use tarflume_fixtures::{Bomb, bombs};
+use tarflume_fixtures::{Bomb, SplitMix64, bombs};
 
 struct Counting;
 
@@ -98,6 +99,60 @@ fn no_picture_takes_more_than_the_bound() {
         }
     }
     assert!(broken.is_empty(), "{broken:#?}");
+}
+
+/// Small pictures of every format that is no JPEG.
+fn small() -> Vec<Vec<u8>> {
+    let rgb =
+        image::RgbImage::from_fn(40, 30, |x, y| image::Rgb([x as u8, y as u8, (x * y) as u8]));
+    let rgba = image::DynamicImage::ImageRgba8(image::DynamicImage::ImageRgb8(rgb.clone()).into());
+    let rgb = image::DynamicImage::ImageRgb8(rgb);
+    let formats = [
+        (image::ImageFormat::Png, &rgb),
+        (image::ImageFormat::Gif, &rgba),
+        (image::ImageFormat::WebP, &rgba),
+        (image::ImageFormat::Bmp, &rgb),
+        (image::ImageFormat::Tiff, &rgb),
+    ];
+    let encode = |(format, picture): (image::ImageFormat, &image::DynamicImage)| {
+        let mut bytes = std::io::Cursor::new(Vec::new());
+        picture.write_to(&mut bytes, format).unwrap();
+        bytes.into_inner()
+    };
+    formats.map(encode).into()
+}
+
+#[test]
+fn no_damaged_picture_takes_more_than_it_was_given() {
+    let _turn = TURN.lock();
+    const GIVEN: u64 = 32 << 20;
+    // What opening may take before anything was reserved.
+    const TO_OPEN: u64 = 16 << 20;
+    let mut random = SplitMix64::new(17);
+    let wholes = small().into_iter().chain(bombs().into_iter().map(|bomb| bomb.bytes));
+    for whole in wholes.filter(|bytes| bytes.len() < 64 << 10 && !bytes.starts_with(&[0xff, 0xd8]))
+    {
+        for _ in 0..300 {
+            let mut bytes = whole.clone();
+            for _ in 0..random.between(1, 5) {
+                // Most claims stand at the beginning.
+                let within = if random.below(2) == 0 { bytes.len().min(128) } else { bytes.len() };
+                let place = random.below(within as u32) as usize;
+                bytes[place] =
+                    [0, 0xff, 0x7f, 1, random.next_u64() as u8][random.below(5) as usize];
+            }
+            let before = NOW.load(SeqCst);
+            PEAK.store(before, SeqCst);
+            // Decoders have been seen to panic; the loader makes that an error of the sample.
+            _ = std::panic::catch_unwind(|| formats::check(&bytes, GIVEN).is_ok());
+            let taken = PEAK.load(SeqCst) - before;
+            assert!(
+                taken <= GIVEN + TO_OPEN,
+                "{taken} bytes for {:02x?}",
+                &bytes[..bytes.len().min(200)]
+            );
+        }
+    }
 }
 
 #[test]

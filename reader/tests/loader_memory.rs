@@ -118,7 +118,7 @@ fn memory_stays_within_its_bound_however_large_the_samples() {
     let wide = Loader::builder(wide.path()).image("img", Resize::exact(224)).on_bad(OnBad::Skip);
     for (loader, words) in [
         (loader().image("img", Resize::exact(224)).memory("100MiB"), "reading this sample"),
-        (wide.memory("256MiB").threads(1), "decoding this sample"),
+        (wide.memory("160MiB").threads(1), "decoding this sample"),
         (loader().bytes("img").batch(8), "the parts of batch 0 of epoch 0"),
     ] {
         let error = loader.build().unwrap().epoch(0).find_map(Result::err).unwrap();

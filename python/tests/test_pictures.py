@@ -1,0 +1,75 @@
+"""Pictures of their own sizes: arrays with a shape each, tensors in a list, padded with a mask."""
+
+from __future__ import annotations
+
+import io
+
+import numpy as np
+import pytest
+from conftest import picture
+
+import tarflume
+
+
+def oracle(n: int) -> np.ndarray:
+    """What the JPEG of picture `n` decodes to, elsewhere."""
+    from PIL import Image
+
+    jpeg = io.BytesIO()
+    picture(n).save(jpeg, "JPEG", quality=90)
+    return np.asarray(Image.open(jpeg))
+
+
+def whole(**words):
+    return {"image": tarflume.Image(tarflume.Whole(1 << 28), **words)}
+
+
+def test_each_row_is_an_array_of_its_picture(shards):
+    # With room for 2^28 pixels a row this bound would not do: the sidecar says how large they are.
+    batch = next(iter(tarflume.Loader(shards, batch_size=10, columns=whole(), memory="128MiB", threads=1)))
+    column = batch["image"]
+    assert [row.shape for row in column.tolist()] == [picture(n).size[::-1] + (3,) for n in range(10)]
+    assert column.shapes == [row.shape for row in column.tolist()]
+    for n, row in enumerate(batch.numpy()["image"]):
+        assert isinstance(row, np.ndarray) and row.dtype == np.uint8
+        assert np.abs(row.astype(int) - oracle(n).astype(int)).max() <= 1
+
+
+def test_planes_lie_channel_by_channel(shards):
+    columns = whole(layout="chw", dtype="float32")
+    column = next(iter(tarflume.Loader(shards, batch_size=10, columns=columns)))["image"]
+    height, width = column[3].shape[1:]
+    assert (width, height) == picture(3).size and column[3].dtype == "float32"
+
+
+@pytest.mark.parametrize("layout", ["hwc", "chw"])
+def test_padded_pictures_have_a_mask(shards, layout):
+    column = next(iter(tarflume.Loader(shards, batch_size=10, columns=whole(layout=layout))))["image"]
+    padded, mask = (np.asarray(array) for array in column.padded(9))
+    assert mask.dtype == bool and mask.shape[0] == 10
+    if layout == "chw":
+        padded = padded.transpose(0, 2, 3, 1)
+    assert mask.shape == padded.shape[:3] == (10, *np.max([picture(n).size[::-1] for n in range(10)], axis=0))
+    assert (padded[~mask] == 9).all()
+    for n, row in enumerate(column):
+        array = np.asarray(row)
+        array = array if layout == "hwc" else array.transpose(1, 2, 0)
+        height, width = array.shape[:2]
+        np.testing.assert_array_equal(padded[n, :height, :width], array)
+        assert mask[n].sum() == height * width
+
+
+def test_tensors_in_a_list(shards):
+    torch = pytest.importorskip("torch")
+    column = next(iter(tarflume.Loader(shards, batch_size=10, columns=whole())))["image"]
+    tensors = [torch.from_dlpack(row) for row in column]
+    assert [tuple(tensor.shape) for tensor in tensors] == column.shapes
+    np.testing.assert_array_equal(tensors[4].numpy(), column[4].numpy())
+
+
+def test_the_loader_for_torch_gives_tensors_in_a_list(shards):
+    pytest.importorskip("torch")
+    import tarflume.torch
+
+    batch = next(iter(tarflume.torch.Loader(shards, batch_size=10, columns=whole())))
+    assert [tuple(tensor.shape) for tensor in batch["image"]] == [picture(n).size[::-1] + (3,) for n in range(10)]
