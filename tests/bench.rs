@@ -180,7 +180,11 @@ fn a_damaged_shard_is_named_and_the_exit_code_says_bad_data() {
     let run = place.pack(words).exits(65).says("shard-000000.tar: byte").says("checksum");
     assert_eq!(run.stdout, "");
     fs::write(&tar, &whole[..whole.len() / 2]).unwrap();
-    place.pack("bench shards --samples 20 --batch 20").exits(65).says("shard-000000.index").says("the tar has 32768");
+    place
+        .pack("bench shards --samples 20 --batch 20")
+        .exits(65)
+        .says("shard-000000.index")
+        .says("the tar has 32768");
 }
 
 #[test]
@@ -198,7 +202,13 @@ fn help_teaches_with_examples() {
     for text in ["Examples:", "pack bench shards/ --step-ms 30", "MLPerf Storage", "Exit codes:"] {
         assert!(run.stdout.contains(text), "{text}: {}", run.stdout);
     }
-    for flag in ["--raw", "--seconds <S>", "--samples <N>", "[default: 2GiB, more for many threads]", "[default: full]"] {
+    for flag in [
+        "--raw",
+        "--seconds <S>",
+        "--samples <N>",
+        "[default: 2GiB, more for many threads]",
+        "[default: full]",
+    ] {
         assert!(run.stdout.contains(flag), "{flag}: {}", run.stdout);
     }
 }

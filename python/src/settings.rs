@@ -18,7 +18,7 @@ use crate::batch::KEY;
 use crate::errors::{OrRaise, usage};
 use crate::resident::residency;
 use crate::shards::open;
-use crate::{parts, words};
+use crate::{gate, parts, words};
 
 /// What a loader was asked for.
 #[derive(Clone)]
