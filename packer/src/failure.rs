@@ -191,7 +191,7 @@ mod tests {
             assert_eq!(failure.exit, exit, "{code}: {failure}");
             assert!(failure.text.contains("a/b: cannot write: "), "{failure}");
             assert!(failure.text.contains(remedy), "{failure}");
-            let read = tarflume_formats::Error::io(refused(), "write", "a/b");
+            let read = Error::io(refused(), "write", "a/b");
             let failure = Failure::from(tarflume::Error::from(read));
             assert_eq!(failure.exit, exit, "{code}: {failure}");
         }

@@ -88,7 +88,7 @@ fn loader(shards: &Shards, trouble: Trouble, times: u64, on_bad: OnBad) -> Loade
     let left = Arc::new(AtomicU64::new(times));
     let dataset = Dataset::open(shards.path()).unwrap();
     let dataset = dataset.with_opener(Arc::new(Failing { trouble, left }));
-    let builder: LoaderBuilder = Loader::builder(dataset).bytes("bin").text("txt").batch(4);
+    let builder: LoaderBuilder = Loader::of(dataset).bytes("bin").text("txt").batch(4);
     builder.threads(3).on_bad(on_bad).shuffle(Shuffle::Full { seed: 3 }).build().unwrap()
 }
 
