@@ -58,7 +58,7 @@ fn too_few_open_files_end_a_run_and_no_sample_is_blamed() {
     let mut named = 0;
     for files in 4..12 {
         let limit = format!("ulimit -n {files}");
-        let run = behind(&place, &limit, "run out --jobs 2 --on-problem skip");
+        let run = behind(&place, &limit, "run out --jobs 1 --on-problem skip");
         assert!(run.exit == 0 || run.exit == 75, "{run:#?}");
         assert!(run.exit == 0 || run.stderr.contains("Too many open files"), "{run:#?}");
         assert!(!run.stderr.contains("unreadable"), "{run:#?}");
