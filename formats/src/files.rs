@@ -128,7 +128,7 @@ pub fn read_whole(path: &Path, doing: &str) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let length = usize::try_from(found.len()).unwrap_or(usize::MAX);
     bytes.try_reserve_exact(length).map_err(|_| refused(io::ErrorKind::OutOfMemory.into()))?;
-    (&mut Patient(&file)).read_to_end(&mut bytes).map_err(refused)?;
+    Patient(&file).read_to_end(&mut bytes).map_err(refused)?;
     Ok(bytes)
 }
 
