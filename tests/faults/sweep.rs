@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::Path;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, OnceLock};
 
 use tarflume_fixtures::Fault;
 
@@ -284,15 +284,18 @@ pub(super) fn sweep(
 ) -> io::Result<Counts> {
     let next = AtomicUsize::new(0);
     let all = Mutex::new(Counts::default());
+    // All threads share one list, so that each case is taken once.
+    let shared = OnceLock::new();
     let work = || -> io::Result<()> {
         let stage = Stage::new(scenario)?;
-        let cases: Vec<(usize, usize)> = (0..stage.calls.len())
+        let calls: &Vec<Call> = shared.get_or_init(|| stage.calls.clone());
+        let cases: Vec<(usize, usize)> = (0..calls.len())
             .flat_map(|call| (0..KINDS.len()).map(move |kind| (call, kind)))
-            .filter(|&(n, k)| KINDS[k].1.concerns(&stage.calls[n]) && chosen(n, k, &stage.calls[n]))
+            .filter(|&(n, k)| KINDS[k].1.concerns(&calls[n]) && chosen(n, k, &calls[n]))
             .collect();
-        all.lock().unwrap().calls = stage.calls.len();
+        all.lock().unwrap().calls = calls.len();
         while let Some(&(n, k)) = cases.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let (call, (word, kind)) = (&stage.calls[n], KINDS[k]);
+            let (call, (word, kind)) = (&calls[n], KINDS[k]);
             let mut runs = 0;
             let (exit, judged) = stage.faulty(call, kind, &mut runs)?;
             let mut counts = all.lock().unwrap();
