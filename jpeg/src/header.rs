@@ -16,7 +16,7 @@ mod tables;
 mod whole;
 
 pub(crate) use self::components::{Component, Components, MCU_BLOCKS};
-pub(crate) use self::passes::{Pass, Passes, Work};
+pub(crate) use self::passes::{Pass, Work};
 pub(crate) use self::scan::Band;
 pub(crate) use self::tables::{HuffmanSpec, NATURAL};
 pub(crate) use self::whole::finish;
@@ -24,6 +24,7 @@ pub use self::whole::whole;
 
 use self::frame::Frame;
 use self::markers::{APP0, APP1, APP14, DAC, DHT, DQT, DRI, SOS, Walk, is_frame, is_segment};
+use self::passes::Passes;
 use self::tables::Tables;
 use crate::error::{Error, ErrorKind, Result};
 
@@ -182,6 +183,12 @@ impl Header {
             return Ok(());
         }
         Err(Error::new(ErrorKind::Usage, "the header is not of these bytes"))
+    }
+
+    /// Its scans, one after the other.
+    pub(crate) fn passes<'a>(&self, bytes: &'a [u8]) -> Passes<'a> {
+        let before = (self.tables.clone(), self.restart);
+        Passes::new(bytes, (self.components, self.progressive), before, self.scan)
     }
 
     /// # Errors

@@ -5,7 +5,7 @@
 use crate::coefficients::{Coefficients, Grid};
 use crate::entropy::{Bits, Fault, Predictors, Run, Tables, Unstuffed, unstuff};
 use crate::error::{Error, ErrorKind, Result};
-use crate::header::{Header, Pass, Passes, Work};
+use crate::header::{Header, Pass, Work};
 use crate::planes::Divisors;
 use crate::position::Cursor;
 use crate::strand::{SPARE, Stop, Walked};
@@ -41,7 +41,7 @@ impl Scans {
         header.check_bytes(bytes)?;
         header.check_blocks(bytes)?;
         self.coefficients.set(grid)?;
-        let mut passes = Passes::new(bytes, header);
+        let mut passes = header.passes(bytes);
         while let Some(pass) = passes.next()? {
             let needed = |&c: &usize| match pass.work {
                 Work::AcFirst | Work::AcNext => wanted[c] == Wanted::All,

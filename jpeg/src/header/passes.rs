@@ -3,8 +3,7 @@
 //!
 //! Whether they may come as they do is asked here; no code is read.
 
-use super::Header;
-use super::components::{Component, MCU_BLOCKS};
+use super::components::{Component, Components, MCU_BLOCKS};
 use super::frame::MOST;
 use super::markers::{DAC, DHT, DQT, DRI, EOI, SOS, Walk, is_frame, is_segment};
 use super::progress::{MOST_SCANS, Progress, check};
@@ -56,7 +55,8 @@ impl Pass {
 #[derive(Debug)]
 pub(crate) struct Passes<'a> {
     bytes: &'a [u8],
-    header: &'a Header,
+    components: Components,
+    progressive: bool,
     tables: Tables,
     restart: u32,
     /// Divisors of each component, as they were when its first scan began.
@@ -68,17 +68,24 @@ pub(crate) struct Passes<'a> {
 }
 
 impl<'a> Passes<'a> {
-    /// In front of the first scan.
-    pub(crate) fn new(bytes: &'a [u8], header: &'a Header) -> Passes<'a> {
+    /// In front of the first scan, whose marker stands at `at`, with what was told before it: tables, and the
+    /// MCUs between restart markers.
+    pub(super) fn new(
+        bytes: &'a [u8],
+        (components, progressive): (Components, bool),
+        (tables, restart): (Tables, u32),
+        at: usize,
+    ) -> Passes<'a> {
         Passes {
             bytes,
-            header,
-            tables: header.tables.clone(),
-            restart: header.restart,
+            components,
+            progressive,
+            tables,
+            restart,
             quant: [None; MOST],
             progress: Progress::default(),
             scans: 0,
-            at: header.scan,
+            at,
         }
     }
 
@@ -137,14 +144,14 @@ impl<'a> Passes<'a> {
         }
         self.scans += 1;
         let mut scan = Scan::read(segment, at)?;
-        let numbers = self.header.components.numbers(&scan, at)?;
+        let numbers = self.components.numbers(&scan, at)?;
         let told = |text| Error::damaged(at, text);
-        if self.header.progressive {
+        if self.progressive {
             check(&scan.band, scan.count).map_err(told)?;
         } else {
             scan.band = Band::WHOLE;
         }
-        let work = match (self.header.progressive, scan.band.first, scan.band.before) {
+        let work = match (self.progressive, scan.band.first, scan.band.before) {
             (false, ..) => Work::Whole,
             (true, 0, 0) => Work::DcFirst,
             (true, 0, _) => Work::DcNext,
@@ -176,7 +183,7 @@ impl<'a> Passes<'a> {
             }
         }
         let blocks = |c: &Component| (c.h * c.v) as usize;
-        let all = self.header.components.iter().enumerate();
+        let all = self.components.iter().enumerate();
         let all = all.filter(|(c, _)| pass.parts().contains(c)).map(|(_, c)| blocks(c));
         if scan.count > 1 && all.sum::<usize>() > MCU_BLOCKS {
             return Err(told("a scan has more than ten blocks to an MCU".into()));
@@ -186,7 +193,7 @@ impl<'a> Passes<'a> {
 
     /// Keeps the divisors of a component when its first scan begins.
     fn latch(&mut self, component: usize, at: usize) -> Result<()> {
-        let table = self.header.components.iter().nth(component).map_or(0, |c| c.quant);
+        let table = self.components.iter().nth(component).map_or(0, |c| c.quant);
         let divisors = self.tables.quant[table].ok_or_else(|| missing_divisors(table, at))?;
         self.quant[component].get_or_insert(divisors);
         Ok(())
@@ -194,7 +201,7 @@ impl<'a> Passes<'a> {
 
     /// At the end of the image: are all coefficients there?
     fn end(&self, at: usize) -> Result<()> {
-        let Some((c, k)) = self.progress.missing(self.header.components.count()) else {
+        let Some((c, k)) = self.progress.missing(self.components.count()) else {
             return Ok(());
         };
         let text = format!(
