@@ -81,7 +81,7 @@ fn told(scenario: Scenario, counts: &Counts) {
 
 /// Of the ways in which a call can fail one, which changes from call to call.
 fn some(call: usize, kind: usize, _: &Call) -> bool {
-    (call + 3 * kind) % 9 == 0
+    (call + 3 * kind).is_multiple_of(9)
 }
 
 fn sampled(scenario: Scenario) {

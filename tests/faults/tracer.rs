@@ -128,7 +128,7 @@ pub(super) fn run(
     });
     let (counts, pending) = (HashMap::new(), HashMap::new());
     let mut tracer = Tracer { root, judge, counts, pending, process, injected: 0 };
-    let exit = tracer.to_the_end();
+    let exit = tracer.until_exit();
     drop(done);
     let hung = watchdog.join().unwrap_or(true);
     let stderr = String::from_utf8_lossy(&fs::read(output.path())?).into_owned();
@@ -137,7 +137,7 @@ pub(super) fn run(
 }
 
 impl Tracer<'_> {
-    fn to_the_end(&mut self) -> std::io::Result<i32> {
+    fn until_exit(&mut self) -> std::io::Result<i32> {
         // It stands behind its exec.
         ptrace::resume(self.process, false, 0)?;
         loop {
