@@ -11,7 +11,6 @@ use std::sync::{Mutex, OnceLock};
 use tarflume_fixtures::Fault;
 
 use super::calls::Class;
-use super::expected;
 use super::tracer::{self, Call, Deed, Judge};
 use crate::harness::{Place, Tree};
 
@@ -100,8 +99,6 @@ pub(super) struct Counts {
     pub(super) runs: usize,
     /// Faulty runs by how they ended.
     pub(super) exits: BTreeMap<i32, usize>,
-    /// Faults that count against a sample of the source until the table of errors is used there.
-    pub(super) expected: usize,
     /// What must hold and did not.
     pub(super) broken: Vec<String>,
 }
@@ -302,9 +299,7 @@ pub(super) fn sweep(
             counts.faults += 1;
             counts.runs += runs;
             *counts.exits.entry(exit).or_default() += 1;
-            if judged.is_err() && expected::until_the_table(call, exit) {
-                counts.expected += 1;
-            } else if let Err(text) = judged {
+            if let Err(text) = judged {
                 let Call { name, path, nth, .. } = call;
                 let text = text.trim_end();
                 counts
