@@ -55,8 +55,8 @@ fn photos(place: &Place, folder: &str) {
     for name in NAMES {
         let jpeg = flat_jpeg(name.as_bytes());
         place
-            .file(&format!("{folder}/{name}.jpg"), jpeg)
-            .file(&format!("{folder}/{name}.json"), "{}");
+            .file(format!("{folder}/{name}.jpg"), jpeg)
+            .file(format!("{folder}/{name}.json"), "{}");
     }
 }
 
@@ -103,7 +103,7 @@ fn hostile_tar() -> Vec<u8> {
 fn hostile_names_in_a_tar_are_told_without_harm() {
     for name in ["plain.tar", "a\u{1b}]0;title\u{7}.tar", "b\u{202e}rat.tar"] {
         let place = Place::new();
-        place.file(&format!("shards/{name}"), hostile_tar());
+        place.file(format!("shards/{name}"), hostile_tar());
         let tar = format!("shards/{name}");
         for with_sidecar in [false, true] {
             for words in [

@@ -81,7 +81,7 @@ fn whatever_is_accepted_all_readers_read_alike() {
     let table: Vec<_> = table().into_iter().collect();
     assert!(table.len() > 1500, "{}", table.len());
     for (number, (_, tar)) in table.iter().enumerate() {
-        place.file(&format!("all/{number:05}.tar"), tar);
+        place.file(format!("all/{number:05}.tar"), tar);
     }
     place.pack("index --headers -q all");
     fs::create_dir(place.at("good")).unwrap();

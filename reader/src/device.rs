@@ -118,6 +118,7 @@ impl Device {
         }
     }
 
+    #[cfg(any(test, feature = "cuda"))]
     pub(crate) fn by(driver: Arc<dyn Driver>) -> Device {
         Device(driver, None)
     }

@@ -43,10 +43,13 @@ pub(super) fn told(index: &Index) -> Result<Option<String>> {
     )))
 }
 
+/// A key, the first member of its first piece, and the extensions that were met under it.
+type Run<'a> = (&'a [u8], u64, HashSet<&'a [u8]>);
+
 /// Goes over the keys in their order: where equal ones stand side by side, one came back.
 fn find(index: &Index) -> Result<Returned> {
     let mut found = Returned::default();
-    let mut run: Option<(&[u8], u64, HashSet<&[u8]>)> = None;
+    let mut run: Option<Run<'_>> = None;
     for n in 0..index.samples() {
         let Some(sample) = index.sample(index.by_key(n)?)? else { continue };
         let exts =

@@ -18,7 +18,7 @@ fn sides(ordinal: u64) -> (u16, u16) {
 }
 
 fn jpeg(ordinal: u64) -> Vec<u8> {
-    let kind = if ordinal % 3 == 0 { PhotoKind::Exif(6) } else { PhotoKind::Yuv420 };
+    let kind = if ordinal.is_multiple_of(3) { PhotoKind::Exif(6) } else { PhotoKind::Yuv420 };
     let (width, height) = sides(ordinal);
     let mut bytes = Photo::new(width, height, kind).encode(ordinal).unwrap();
     if ordinal == BAD {
@@ -64,7 +64,7 @@ fn every_row_has_the_shape_of_its_picture() {
             for (row, facts) in batch.rows().enumerate() {
                 let (width, height) = as_it_is(facts.ordinal).unwrap();
                 // Those that lie on their side are turned upright.
-                let turned = facts.ordinal % 3 == 0;
+                let turned = facts.ordinal.is_multiple_of(3);
                 let (width, height) = if turned { (height, width) } else { (width, height) };
                 let channels_first = layout == Layout::Chw;
                 let shape = PictureShape { height, width, channels: 3, channels_first };

@@ -45,8 +45,8 @@ pub(super) struct Hands {
 impl Hands {
     pub(super) fn new(handle: &Arc<Handle>, engines: bool) -> Result<Hands, Status> {
         let mut hands = Hands { states: Default::default(), turns: [0; 2], failed: None };
-        let all = hands.states.iter_mut().flatten();
-        all.map(|place| state(place, handle, engines).map(drop)).collect::<Result<(), _>>()?;
+        let mut all = hands.states.iter_mut().flatten();
+        all.try_for_each(|place| state(place, handle, engines).map(drop))?;
         Ok(hands)
     }
 
