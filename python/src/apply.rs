@@ -6,7 +6,8 @@ use std::time::Instant;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyDict, PyString};
-use tarflume::column::{DType, Row, RowShape};
+use tarflume::column::{DType, PictureShape, Row, RowShape};
+use tarflume::decode::image::pixels_of;
 use tarflume::decode::{Decode, Sample, Scratch};
 use tarflume::{Error, ErrorKind, Result};
 
@@ -97,36 +98,49 @@ impl Applied {
         })
     }
 
-    /// Has the inner column's row written; the bytes that it has.
+    /// Has the inner column's row written; the bytes that it has, and its shape if it is a picture of a size
+    /// of its own.
     fn inner_row(
         &self,
         sample: &Sample<'_>,
         held: &mut Vec<u64>,
         scratch: &mut Scratch,
-    ) -> Result<usize> {
+    ) -> Result<(usize, Option<PictureShape>)> {
         let fixed = self.inner.shape().bytes();
         let room = fixed.unwrap_or_else(|| {
             let lengths: Vec<u64> =
                 sample.parts.iter().map(|(_, part)| part.len() as u64).collect();
-            self.inner.room(&lengths) as usize
+            if !self.inner.wants_pixels() {
+                return self.inner.room(&lengths) as usize;
+            }
+            let pixels = sample.parts.iter().map(|&(_, part)| Some(pixels_of(part).unwrap_or(0)));
+            let pixels: Vec<Option<u64>> = pixels.collect();
+            self.inner.room_of(&lengths, &pixels) as usize
         });
         let made = self.shape.bytes().map_or(self.most, |bytes| bytes as u64);
         scratch.beside(3 * room as u64 + 2 * made); // Python has copies
         held.resize(room.div_ceil(8), 0);
         let bytes = &mut bytemuck::cast_slice_mut(held)[..room];
-        let mut used = room;
+        let (mut used, mut picture) = (room, None);
         let row = match fixed {
             Some(_) => Row::fixed(bytes),
-            None => Row::variable(bytes, &mut used),
+            None => Row::pictured(bytes, &mut used, &mut picture),
         };
         self.inner.decode(sample, row, scratch)?;
         scratch.reserve_beside()?;
-        Ok(used)
+        Ok((used, picture))
     }
 
     /// What the function makes of a row.
-    fn call(&self, py: Python<'_>, bytes: &[u8], seed: u64) -> PyResult<Vec<u8>> {
+    fn call(
+        &self,
+        py: Python<'_>,
+        bytes: &[u8],
+        picture: Option<PictureShape>,
+        seed: u64,
+    ) -> PyResult<Vec<u8>> {
         let value = match (self.inner_text, self.inner.shape()) {
+            _ if picture.is_some() => PyByteArray::new(py, bytes).into_any(),
             (true, _) => PyString::new(py, &String::from_utf8_lossy(bytes)).into_any(),
             (_, RowShape::Variable(DType::U8)) => PyBytes::new(py, bytes).into_any(),
             _ => PyByteArray::new(py, bytes).into_any(),
@@ -145,7 +159,9 @@ impl Applied {
             words.set_item("seed", seed)?;
         }
         let outer = if self.text { "text" } else { words::dtype_name(self.shape.dtype()) };
-        let args = (&self.function, value, inner, dims(self.inner.shape()), outer, shape, words);
+        let inner_shape = picture.map(|picture| picture.dims().to_vec());
+        let inner_shape = inner_shape.or_else(|| dims(self.inner.shape()));
+        let args = (&self.function, value, inner, inner_shape, outer, shape, words);
         let made = self.row.bind(py).call1(args)?;
         let made = made.cast::<PyBytes>()?;
         Ok(made.as_bytes().to_vec())
@@ -193,12 +209,12 @@ impl Decode for Applied {
 
     fn decode(&self, sample: &Sample<'_>, mut row: Row<'_>, scratch: &mut Scratch) -> Result<()> {
         let mut held = std::mem::take(&mut scratch.get::<Held>().0);
-        let used = self.inner_row(sample, &mut held, scratch)?;
+        let (used, picture) = self.inner_row(sample, &mut held, scratch)?;
         let asked = Instant::now();
         let called = with_python(|py| {
             let let_in = Instant::now();
             let bytes: &[u8] = bytemuck::cast_slice(&held);
-            (let_in, self.call(py, &bytes[..used], sample.seed))
+            (let_in, self.call(py, &bytes[..used], picture, sample.seed))
         });
         let Some((let_in, made)) = called else {
             let text = "Python is ending: close the loader before it does";

@@ -73,3 +73,10 @@ def test_the_loader_for_torch_gives_tensors_in_a_list(shards):
 
     batch = next(iter(tarflume.torch.Loader(shards, batch_size=10, columns=whole())))
     assert [tuple(tensor.shape) for tensor in batch["image"]] == [picture(n).size[::-1] + (3,) for n in range(10)]
+
+
+def test_a_function_sees_the_shape_of_its_picture(shards):
+    sides = tarflume.Apply(lambda array: np.array(array.shape), whole()["image"], shape=(3,), dtype="int64")
+    loader = tarflume.Loader(shards, batch_size=10, columns={"sides": sides}, memory="128MiB", threads=1)
+    found = np.asarray(next(iter(loader))["sides"])
+    np.testing.assert_array_equal(found, [picture(n).size[::-1] + (3,) for n in range(10)])

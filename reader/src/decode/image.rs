@@ -192,6 +192,11 @@ impl Image {
     }
 }
 
+/// How many pixels the picture in these bytes has, if its header can be read.
+pub fn pixels_of(bytes: &[u8]) -> Option<u64> {
+    Source::open(bytes, None).ok().map(|source| source.size().pixels())
+}
+
 fn no_room(bytes: usize, room: usize) -> Error {
     let text = format!(
         "a picture of {bytes} bytes does not fit a row of {room}: if its sidecar says it is smaller, index the shard anew"

@@ -74,7 +74,7 @@ impl Wanted {
     }
 
     /// True if the pixels of need number `need` are wanted.
-    pub(super) fn wants_pixels(&self, need: usize) -> bool {
+    pub(crate) fn wants_pixels(&self, need: usize) -> bool {
         self.needs[need].pixels
     }
 

@@ -4,9 +4,11 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use super::caught::caught;
 use super::gathered::Gathered;
 use super::recipe::Recipe;
 use crate::batch::{Content, RowFacts, RowState};
+use crate::decode::image::pixels_of;
 use crate::error::{Error, Result};
 use crate::fetch::plan::{Bad, Draw, Plan};
 
@@ -101,7 +103,14 @@ impl Desk {
         measure(&mut self.rooms, (recipe, self.dealt.len()), &[], |column, rooms| {
             for (row, room) in rooms.iter_mut().enumerate() {
                 let Some(sample) = gathered.sample(row) else { continue };
-                let part = |n| (gathered.part(&recipe.wanted, row, n).bytes.len() as u64, None);
+                let part = |n| {
+                    let bytes = gathered.part(&recipe.wanted, row, n).bytes;
+                    // There is no sidecar to say it. What can't be read is refused when it is decoded.
+                    let read = || caught("the decoder", || Ok(pixels_of(bytes)));
+                    let pixels = recipe.wanted.wants_pixels(n).then(read);
+                    let pixels = pixels.map(|read| read.ok().flatten().unwrap_or(0));
+                    (bytes.len() as u64, pixels)
+                };
                 let bytes = recipe.room(column, sample.key().len(), part);
                 *room = usize::try_from(bytes).unwrap_or(usize::MAX);
             }

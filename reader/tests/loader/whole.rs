@@ -4,6 +4,7 @@ use tarflume::column::PictureShape;
 use tarflume::decode::fixed_crop::Whole;
 use tarflume::decode::image::Image;
 use tarflume::decode::output::Layout;
+use tarflume::stream::Stream;
 use tarflume::{ErrorKind, Loader, LoaderBuilder, OnBad};
 use tarflume_fixtures::{Photo, PhotoKind};
 use tarflume_formats::ShardWriter;
@@ -121,4 +122,15 @@ fn a_picture_larger_than_its_sidecar_says_is_a_bad_sample() {
     assert!(loader.epoch(0).all(|batch| batch.is_ok()));
     let bad: Vec<_> = loader.bad_samples().iter().map(|bad| bad.ordinal).collect();
     assert_eq!(bad, [2, BAD]);
+}
+
+#[test]
+fn rows_of_a_stream_take_what_their_pictures_need() {
+    let folder = shard(as_it_is);
+    let stream = Stream::open(folder.path().join("0.tar").to_str().unwrap()).unwrap();
+    let image = Image::new("jpg", Whole::up_to(1 << 28));
+    let loader = Loader::stream(stream).column("image", image).batch(8).threads(2);
+    let loader = loader.on_bad(OnBad::Skip).memory("128MiB").build().unwrap();
+    let rows: usize = loader.epoch(0).map(|batch| batch.unwrap().len()).sum();
+    assert_eq!(rows as u64, SAMPLES - 1);
 }

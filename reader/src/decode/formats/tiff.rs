@@ -249,15 +249,12 @@ fn frame(jpeg: &[u8]) -> Option<(u64, u64)> {
     let (mut at, mut size) = (2, (0, 0));
     while at + 4 <= jpeg.len() {
         let [mark, kind] = array(jpeg, at)?;
-        if mark != 0xff {
+        // Decoders go on behind bytes that are no marker of a segment, each in its own way.
+        let segment = matches!(kind, 0xc0..=0xcf | 0xda..=0xfe);
+        if mark != 0xff || !segment {
             return None;
         }
         match kind {
-            // Bytes that fill.
-            0xff => {
-                at += 1;
-                continue;
-            }
             0xda => return Some(size),
             0xc0..=0xcf if !matches!(kind, 0xc4 | 0xc8 | 0xcc) => {
                 let side = |at| array(jpeg, at).map(|side| u64::from(u16::from_be_bytes(side)));
@@ -265,7 +262,8 @@ fn frame(jpeg: &[u8]) -> Option<(u64, u64)> {
             }
             _ => {}
         }
-        at += 2 + usize::from(u16::from_be_bytes(array(jpeg, at + 2)?)).max(2);
+        let length = usize::from(u16::from_be_bytes(array(jpeg, at + 2)?));
+        at += 2 + Some(length).filter(|&length| length >= 2)?;
     }
     Some(size)
 }
