@@ -6,7 +6,6 @@ mod columns;
 mod endings;
 mod harness;
 mod lies;
-mod machine;
 mod orders;
 mod photos;
 mod pictures;
