@@ -86,7 +86,11 @@ class Played(Gpu):
 
     def __init__(self):
         self.name, self.device = "cuda:0", torch.device("cpu")
-        self._driver = ctypes.CDLL("libcuda.so.1")
+        # The consumer's own context, as PyTorch's would be; a loader leaves what is current as it was.
+        self._driver, context = ctypes.CDLL("libcuda.so.1"), ctypes.c_void_p()
+        if self._driver.cuInit(0) or self._driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0) \
+                or self._driver.cuCtxSetCurrent(context):
+            raise RuntimeError("the played driver has no context")
 
     def event(self):
         return Clock()

@@ -46,7 +46,7 @@ impl Nvtx {
             let names = [format!("lib{name}.so.1").into(), format!("lib{name}.so").into()];
             packaged(name).chain(names).find_map(Nvtx::load)
         };
-        NAMES.iter().find_map(|name| found(name))
+        NAMES.iter().find_map(found)
     }
 
     fn load(path: OsString) -> Option<Nvtx> {

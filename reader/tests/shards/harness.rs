@@ -155,7 +155,7 @@ impl Source for WatchedSource {
     fn read_at(&self, at: u64, into: &mut [u8]) -> Result<()> {
         self.reads.lock().unwrap().push((at, into.len() as u64));
         if self.cursed.is_some_and(|byte| (at..at + into.len() as u64).contains(&byte)) {
-            let text = "this byte is lost";
+            let text = "the disk has lost this byte";
             return Err(tarflume::Error::new(tarflume::ErrorKind::Truncated, text).with_byte(at));
         }
         self.inner.read_at(at, into)

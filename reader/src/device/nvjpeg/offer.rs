@@ -2,7 +2,7 @@
 
 use tarflume_jpeg::Scale;
 
-use super::super::fit::Fit;
+use crate::device::fit::Fit;
 use super::status::Format;
 
 /// Pictures that are shorter than this, or narrower, are tiny.
