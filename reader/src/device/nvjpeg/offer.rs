@@ -2,8 +2,8 @@
 
 use tarflume_jpeg::Scale;
 
-use crate::device::fit::Fit;
 use super::status::Format;
+use crate::device::fit::Fit;
 
 /// Pictures that are shorter than this, or narrower, are tiny.
 const TINY: u32 = 32;
