@@ -117,7 +117,10 @@ impl Shelf {
     }
 
     fn open(&self, slot: &Slot, was: Option<Identity>) -> Result<Arc<dyn Source>> {
-        let (source, identity) = self.opener.open(&slot.path)?;
+        let (source, identity) = self.opener.open(&slot.path).map_err(|error| {
+            // An opener of the user's may not say which shard it is about.
+            if error.place().path.is_some() { error } else { error.with_path(&slot.path) }
+        })?;
         slot.identity.get_or_init(|| was.unwrap_or(identity)).expect(&identity, &slot.path)?;
         Ok(source)
     }

@@ -66,7 +66,7 @@ fn lies_are_told_as_they_are() {
         (Lie::OneZeroBlock, "s0:jpg+json s1:jpg+json !", "one of its two zero blocks"),
         // What stands behind s0 can't be read, so nobody knows that s0 is whole.
         (Lie::BadChecksum, "!", "checksum"),
-        (Lie::SizeOverflow, "!", "no file can hold"),
+        (Lie::SizeOverflow, "!", "more bytes than any file has"),
         (Lie::SampleAfterEnd, "s0:jpg+json s1:jpg+json s2:jpg+json !", "more than zeros follows"),
         (Lie::GarbageAfterEnd, "s0:jpg+json s1:jpg+json s2:jpg+json !", "more than zeros follows"),
         (Lie::RepeatedPart, "s0:jpg+json ! s2:jpg+json", "part 'jpg' stands twice"),
