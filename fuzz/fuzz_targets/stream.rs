@@ -1,0 +1,14 @@
+//! A tar that arrives in order, plain, gzip or zstd: read to its end or refused, in the stream's memory.
+#![no_main]
+
+use std::io::Cursor;
+
+use libfuzzer_sys::fuzz_target;
+use tarflume::stream::Stream;
+
+fuzz_target!(|data: &[u8]| {
+    let stream = Stream::from_reader("input", Cursor::new(data.to_vec())).memory(32 << 20);
+    let Ok(samples) = stream.samples(0) else { return };
+    // One that fails for good ends by itself.
+    samples.take(1000).for_each(drop);
+});
