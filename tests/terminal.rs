@@ -149,7 +149,7 @@ fn progress_json_tells_problems_as_objects_too() {
 #[test]
 fn help_teaches_with_examples() {
     let place = Place::new();
-    place.pack("--help").succeeds().says("pack build photos/ -o shards/").says("75 try again");
+    place.pack("--help").succeeds().says("pack build photos/ -o shards/").says("75   try again");
     place.pack("build --help").succeeds().says("Examples:").says("--on-problem skip");
     place.pack("").exits(2).says("Usage");
     place.pack("bild").exits(2).says("build");

@@ -64,9 +64,9 @@ Exit codes:
   1    problems found
   2    wrong usage, or nothing of the kind there
   65   bad data: trying again gives the same
-  73   the operating system refuses for good (read-only, no permission): mend what is named first
-  75   try again: the machine failed (disk full, I/O errors, too many open files, no threads), or others
-       are not done yet
+  73   refused for good (read-only, no permission): mend what is named first
+  75   try again: the machine failed (full disk, I/O error, open files, threads),
+       or others are not done yet
   130  interrupted";
 
 #[derive(Debug, Subcommand)]

@@ -304,7 +304,14 @@ impl Walk {
         let name = pending.name.unwrap_or(header.name);
         let first = pending.first.unwrap_or(at);
         let size = match pending.size {
-            Some(size) if has_no_data(header.typeflag) || header.typeflag == b'V' => {
+            Some(_) if header.typeflag == b'V' => {
+                let text = "a pax header gives a size to a volume label: bsdtar gives it to the member \
+                            behind; pack the samples again, or remove the label";
+                return Err(Error::new(ErrorKind::BadHeader, text)
+                    .with_byte(first)
+                    .with_key(shown(&name)));
+            }
+            Some(size) if has_no_data(header.typeflag) => {
                 no_data(size).map_err(|e| e.with_byte(first).with_key(shown(&name)))?
             }
             Some(size) => size,
