@@ -324,7 +324,7 @@ def test_a_data_set_stays_on_the_gpu(driver, shards, tmp_path):
         assert loader().resident is None
         for wrong, says in [({"resident": "1MB"}, "does not fit the device"),
                             ({"resident": 7}, "resident= takes a size"),
-                            ({"resident": "1GiB", "device": None}, ".device")]:
+                            ({"resident": "1GiB", "device": None}, 'device="cuda"')]:
             try:
                 loader(image=image, **({"device": "cuda"} | wrong))
             except tarflume.Error as error:

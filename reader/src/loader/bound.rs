@@ -48,9 +48,10 @@ pub(crate) fn default_beside_stream(
 }
 
 /// The default for what would like to have `comfortable` bytes, on a machine with `machine` bytes; in whole
-/// MiB, as messages show it.
+/// GiB, as messages show it.
 fn default_within(machine: u64, comfortable: u64) -> u64 {
-    comfortable.min(machine / 2).max(DEFAULT_LEAST) >> 20 << 20
+    const GIB: u64 = 1 << 30;
+    comfortable.div_ceil(GIB).min(machine / 2 / GIB).max(DEFAULT_LEAST / GIB) * GIB
 }
 
 /// Bytes with which no batch and no thread waits for memory.
