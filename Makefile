@@ -6,7 +6,7 @@
 #   make wheel   the wheel for older systems, too: target/wheel
 #   make clients readers of others (Ray, DALI, Energon, wids, open_clip) over what we pack; after `make python`
 #   make faults  every fault at every system call of build, run, finalize and quarantine, and every power cut
-#   make explore  the line of batches under many schedules of its threads
+#   make explore the line of batches, and the table of maps, under many schedules of their threads
 #   make check   everything that is a rule: lint + test + python + a smoke of the fuzzers
 #   make lint    rustfmt, clippy, docs, dependencies, the arrows of the house
 #   make bench   our programs beside their rivals; writes to bench/RESULTS.md (see bench/README.md)
@@ -46,9 +46,10 @@ test: venv tools
 faults:
 	$(CARGO) test --locked -p tarflume-packer --test commands -- --ignored --nocapture --test-threads 1 faults::every
 
-# The line of batches under thousands of schedules, decided by shuttle at each lock.
+# The line of batches under thousands of schedules, decided by shuttle at each lock; the table of maps under all.
 explore:
 	$(CARGO) test --locked -p tarflume --features shuttle --lib explored
+	cd tests/models && $(CARGO) test --locked
 
 # The wheel is what users get, so it is what is tested: built, installed, imported from elsewhere.
 python: $(PYVENV)/ready

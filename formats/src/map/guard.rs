@@ -35,7 +35,8 @@ use std::ptr::{null, null_mut};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
-use super::ranges::{self, Slot};
+use super::ranges;
+use super::slot::Slot;
 
 /// What SIGBUS did before us; null until it is known.
 static BEFORE: AtomicPtr<libc::sigaction> = AtomicPtr::new(null_mut());

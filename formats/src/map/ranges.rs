@@ -16,84 +16,17 @@
 #![allow(unsafe_code)]
 
 use std::ptr::null_mut;
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering, fence};
+use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
+
+use super::atomics::AtomicBool;
+use super::slot::Slot;
 
 const SLOTS: usize = 1024;
 
-/// A stamp's two low bits; those above count how often the slot was used.
-const FREE: usize = 0;
-const BUSY: usize = 1;
-const LIVE: usize = 2;
-const STATE: usize = 3;
-
 static TABLE: Slab = Slab::new();
 
-/// One mapped range.
-#[derive(Debug)]
-pub(super) struct Slot {
-    stamp: AtomicUsize,
-    start: AtomicUsize,
-    end: AtomicUsize,
-    torn: AtomicBool,
-}
-
-impl Slot {
-    const fn new() -> Slot {
-        Slot {
-            stamp: AtomicUsize::new(FREE),
-            start: AtomicUsize::new(0),
-            end: AtomicUsize::new(0),
-            torn: AtomicBool::new(false),
-        }
-    }
-
-    /// Takes the slot, if it is free, for the addresses from `start` to before `end`.
-    fn take(&self, start: usize, end: usize) -> bool {
-        let stamp = self.stamp.load(Ordering::Relaxed);
-        let busy = stamp | BUSY;
-        if stamp & STATE != FREE
-            || self
-                .stamp
-                .compare_exchange(stamp, busy, Ordering::Acquire, Ordering::Relaxed)
-                .is_err()
-        {
-            return false;
-        }
-        fence(Ordering::Release);
-        self.start.store(start, Ordering::Relaxed);
-        self.end.store(end, Ordering::Relaxed);
-        self.torn.store(false, Ordering::Relaxed);
-        self.stamp.store(stamp | LIVE, Ordering::Release);
-        true
-    }
-
-    fn free(&self) {
-        let stamp = self.stamp.load(Ordering::Relaxed) & !STATE;
-        // The next use has another stamp: a reader that stood still since then will see that.
-        self.stamp.store(stamp.wrapping_add(STATE + 1), Ordering::SeqCst);
-    }
-
-    /// Where the range ends, if `address` lies in it.
-    fn end_of(&self, address: usize) -> Option<usize> {
-        let stamp = self.stamp.load(Ordering::Acquire);
-        let start = self.start.load(Ordering::Relaxed);
-        let end = self.end.load(Ordering::Relaxed);
-        fence(Ordering::Acquire);
-        let same = self.stamp.load(Ordering::Relaxed) == stamp && stamp & STATE == LIVE;
-        (same && start <= address && address < end).then_some(end)
-    }
-
-    /// Marks the range as no longer what was mapped.
-    pub(super) fn tear(&self) {
-        self.torn.store(true, Ordering::SeqCst);
-    }
-
-    /// True once bytes of the range could not be read. What was read before the call is covered.
-    #[inline]
-    pub(super) fn is_torn(&self) -> bool {
-        fence(Ordering::Acquire);
-        self.torn.load(Ordering::Relaxed)
-    }
+const fn free_slot() -> Slot {
+    Slot::of([const { AtomicUsize::new(0) }; 3], AtomicBool::new(false))
 }
 
 /// Slots that were allocated together.
@@ -111,7 +44,7 @@ impl Slab {
         Slab {
             taken: AtomicUsize::new(0),
             hint: AtomicUsize::new(0),
-            slots: [const { Slot::new() }; SLOTS],
+            slots: [const { free_slot() }; SLOTS],
             next: AtomicPtr::new(null_mut()),
         }
     }
