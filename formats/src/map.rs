@@ -15,14 +15,10 @@
 #[cfg(not(target_os = "linux"))]
 compile_error!("the guard of mapped files knows Linux alone");
 
+mod atomics;
 mod guard;
 mod ranges;
 mod slot;
-
-/// The atomics of the table, which a model of it replaces.
-mod atomics {
-    pub(super) use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
-}
 
 use std::fs::File;
 use std::io;

@@ -16,9 +16,8 @@
 #![allow(unsafe_code)]
 
 use std::ptr::null_mut;
-use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 
-use super::atomics::AtomicBool;
 use super::slot::Slot;
 
 const SLOTS: usize = 1024;
