@@ -48,7 +48,7 @@ faults:
 
 # The line of batches under thousands of schedules, decided by shuttle at each lock; the table of maps under all.
 explore:
-	$(CARGO) test --locked -p tarflume --features shuttle --lib explored
+	$(CARGO) test --workspace --locked --features tarflume/shuttle --lib explored
 	cd tests/models && $(CARGO) test --locked
 
 # The wheel is what users get, so it is what is tested: built, installed, imported from elsewhere.
@@ -109,7 +109,7 @@ deny:
 	$(CARGO) deny --locked --all-features check licenses bans sources
 
 house:
-	$(CARGO) test --locked -p tarflume-packer --test house -- --quiet
+	$(CARGO) test --workspace --locked --test house -- --quiet # the whole workspace: what is built serves the tests, too
 
 audit:
 	$(CARGO) deny check advisories
