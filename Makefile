@@ -7,7 +7,7 @@
 #   make clients readers of others (Ray, DALI, Energon, wids, open_clip) over what we pack; after `make python`
 #   make faults  every fault at every system call of build, run, finalize and quarantine, and every power cut
 #   make explore the line of batches, and the table of maps, under many schedules of their threads
-#   make check   everything that is a rule: lint + test + python + a smoke of the fuzzers
+#   make check   everything that is a rule: lint + test + explore + python + a smoke of the fuzzers
 #   make lint    rustfmt, clippy, docs, dependencies, the arrows of the house
 #   make bench   our programs beside their rivals; writes to bench/RESULTS.md (see bench/README.md)
 #   make gpu     what only a GPU can show, in eight minutes; builds nothing (see bench/gpu/README.md)
@@ -90,7 +90,7 @@ $(PYVENV)/ready: python/tests/requirements.txt python/tests/requirements-torch.t
 	    -r python/tests/requirements.txt -r python/tests/requirements-torch.txt
 	touch $@
 
-check: lint test python smoke
+check: lint test explore python smoke
 
 lint: fmt clippy doc deny house
 
@@ -179,4 +179,5 @@ tools:
 
 clean:
 	$(CARGO) clean
-	rm -rf $(VENV) $(PYVENV) $(CLIENTSVENV) $(TORCHVENV) adapters/target adapters/tch/target
+	rm -rf $(VENV) $(PYVENV) $(CLIENTSVENV) $(TORCHVENV) adapters/target adapters/tch/target fuzz/target \
+	    tests/models/target

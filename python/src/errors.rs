@@ -83,7 +83,8 @@ pub(crate) fn raised(py: Python<'_>, error: &Error) -> PyErr {
 
 /// The operating system's error below `error`, if it is one of reading.
 fn of_the_system(error: &Error) -> Option<&io::Error> {
-    let mut cause = error.source().filter(|_| error.kind() == ErrorKind::Io);
+    let asked = matches!(error.kind(), ErrorKind::Io | ErrorKind::Machine);
+    let mut cause = error.source().filter(|_| asked);
     while let Some(next) = cause {
         if let Some(found) = next.downcast_ref::<io::Error>() {
             return Some(found);

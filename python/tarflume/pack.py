@@ -143,7 +143,8 @@ def build(
     `warnings` (what is odd and no fault: samples larger than a shard may be, shards that are very small).
 
     Raises `UsageError` for what can't be asked for (`MissingSourceError`, also a `FileNotFoundError`, for a folder that
-    is not there), `PackError` (with `problems`) if data is refused,
+    is not there), `PackError` if data is refused (with `problems`), or if the operating
+    system refuses until somebody changes something (a read-only file system, no permission),
     `TryAgainError` if the machine failed, `KeyboardInterrupt`.
     """
     work = _core.pack_build(

@@ -69,7 +69,7 @@ def test_the_settings_of_the_cheat_sheet_are_settings(folder):
         tarflume.Loader(folder / "shards", batch_size=4, **settings).close()
 
 
-@pytest.mark.parametrize("page", ["python/README.md", "docs/WEBDATASET.md", "docs/CLIENTS.md"])
+@pytest.mark.parametrize("page", ["python/README.md", "docs/WEBDATASET.md"])
 def test_the_snippets_of_other_pages_run(folder, page):
     """With one epoch instead of 90, and the shards that there are."""
     found = blocks(ROOT / page, "python")

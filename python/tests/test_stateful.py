@@ -122,3 +122,18 @@ def test_a_loader_behind_a_data_set_of_ones_own_in_many_workers_says_so(shards):
     batches = DataLoader(Behind(ours.Loader(shards, batch_size=8, **WORDS)), batch_size=None, num_workers=2)
     with pytest.raises(errors.UsageError, match="every batch 2 times"):
         list(batches)
+
+
+@pytest.mark.parametrize("epoch", [1, 2])
+def test_setting_the_epoch_of_a_loaded_state_keeps_it_and_another_drops_it(shards, epoch):
+    whole = made(shards, 0, 8)
+    epochs = [numbers(whole) for _ in range(3)]
+    first = ours.Dataset(shards, batch_size=8, drop_last=False, **WORDS)
+    first.set_epoch(1)
+    iterator = iter(first)
+    taken = [n_of(next(iterator)) for _ in range(4)]
+    assert taken == epochs[1][:4]
+    second = ours.Dataset(shards, batch_size=8, drop_last=False, **WORDS)
+    second.load_state_dict(first.state_dict())
+    second.set_epoch(epoch)
+    assert numbers(second) == (epochs[1][4:] if epoch == 1 else epochs[2])

@@ -9,6 +9,8 @@ import pathlib
 import pickle
 import re
 import shutil
+import subprocess
+import sys
 import tarfile
 
 import pytest
@@ -118,6 +120,27 @@ def test_what_may_not_be_read_is_a_permission_error():
     error = errors.PermissionDeniedError("x: cannot open", path="x", errno=errno.EACCES)
     assert isinstance(error, (PermissionError)) and isinstance(error, errors.ReadError)
     assert (error.errno, error.strerror, error.filename, str(error)) == (13, "Permission denied", "x", "x: cannot open")
+
+
+def test_an_error_of_the_machine_has_its_number(shards):
+    """Too few open files, in a process whose limit is low."""
+    code = """if True:
+        import resource, sys
+        import tarflume
+        held = []
+        resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+        try:
+            while True:
+                held.append(open("/dev/null"))
+        except OSError:
+            pass
+        try:
+            tarflume.Dataset(sys.argv[1])
+        except tarflume.errors.ReadError as error:
+            print(error.errno, error.strerror)
+    """
+    done = subprocess.run([sys.executable, "-c", code, str(shards)], capture_output=True, text=True, check=False)
+    assert done.stdout == f"{errno.EMFILE} Too many open files\n", done.stderr
 
 
 def test_a_missing_part_is_a_key_error(shards, tmp_path):

@@ -75,9 +75,11 @@ class Dataset(torch.utils.data.IterableDataset[Any]):
         self._steps(*(self._given or place.early_rank_and_world()))  # what is wrong is said here
 
     def set_epoch(self, epoch: int) -> None:
-        """The epoch that the next iteration goes through; workers that live on see it, too."""
+        """The epoch that the next iteration goes through: from its beginning, or, if a state of this epoch was
+        loaded, from there. Workers that live on see it, too."""
         self._epochs.set(epoch)
-        self._resumed = None
+        if self._resumed is not None and self._resumed.epoch != epoch:
+            self._resumed = None
 
     def state_dict(self) -> dict[str, Any]:
         """Where this worker's iteration is: what it handed out. Numbers and strings, of this rank and worker alone."""

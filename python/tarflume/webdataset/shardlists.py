@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import glob
 import itertools
 import os
@@ -249,7 +250,7 @@ class DirectoryShardList(IterableDataset, PipelineStage):
         super().__init__()
         self.path = os.fspath(path)
         if not os.path.isdir(self.path):
-            raise MissingFileError("there is no such folder", path=self.path)
+            raise MissingFileError(f"{self.path}: there is no such folder", path=self.path, errno=errno.ENOENT)
         self.mode = "resample" if mode in (None, "resampled") else mode
         if self.mode not in ("resample", "keep", "unlink"):
             raise UsageError(f'mode={mode!r} is not known; there are "resample", "keep", "unlink"')
