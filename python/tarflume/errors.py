@@ -7,6 +7,7 @@ Some are also exceptions of Python that programs catch already: a missing part i
 from __future__ import annotations
 
 import os
+import pathlib  # an error's path becomes one, also where no file can be opened to import this
 import tarfile
 from collections.abc import Sequence
 from typing import Any

@@ -127,7 +127,6 @@ def test_an_error_of_the_machine_has_its_number(shards):
     code = """if True:
         import resource, sys
         import tarflume
-        tarflume.Dataset(sys.argv[1])  # imports what it needs
         held = []
         resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
         try:
