@@ -97,6 +97,9 @@ struct Line {
     desks: Vec<Box<Desk>>,
     /// Until when idle threads were counted.
     counted: Instant,
+    /// How often it was locked by [`Flow::line`].
+    #[cfg(test)]
+    locked: u64,
 }
 
 impl Flow {
@@ -121,6 +124,8 @@ impl Flow {
             hungry: false,
             desks: Vec::new(),
             counted: Instant::now(),
+            #[cfg(test)]
+            locked: 0,
         };
         let (cancelled, line, ready) = (AtomicBool::new(false), Mutex::new(line), Condvar::new());
         let busy = AtomicUsize::new(0);
@@ -130,6 +135,8 @@ impl Flow {
     /// The line, locked. It is as it was left: what idle threads lacked since then is counted.
     fn line(&self) -> MutexGuard<'_, Line> {
         let mut line = self.line.lock().unwrap_or_else(PoisonError::into_inner);
+        #[cfg(test)]
+        (line.locked += 1);
         let now = Instant::now();
         let since = std::mem::replace(&mut line.counted, now);
         let idle = self.labour.threads().saturating_sub(line.active());

@@ -21,6 +21,8 @@ struct Numbers {
     next: u64,
     count: u64,
     faults: Faults,
+    /// Tasks of every batch, if not 0 to 3 by turns.
+    tasks: Option<usize>,
     /// Batches that may be planned by now.
     released: Arc<AtomicU64>,
 }
@@ -42,11 +44,11 @@ impl Feed for Numbers {
         job.desk.reset_outcomes();
         job.variable = self.next % 5;
         self.next += 1;
-        Ok(Fill::Tasks((self.next % 4) as usize))
+        Ok(Fill::Tasks(self.tasks.unwrap_or((self.next % 4) as usize)))
     }
 }
 
-struct Pretend(Faults);
+struct Pretend(Faults, usize);
 
 impl Labour for Pretend {
     fn task(&self, job: &Job, task: usize) {
@@ -55,7 +57,7 @@ impl Labour for Pretend {
     }
 
     fn threads(&self) -> usize {
-        3
+        self.1
     }
 }
 
@@ -63,12 +65,22 @@ struct Running(Arc<Pool>, Arc<Flow>, Arc<dyn Work>, Arc<AtomicU64>);
 
 impl Running {
     fn start(count: u64, released: u64, faults: Faults) -> Running {
-        let pool = Pool::of_process(3).unwrap();
+        Running::start_wide(count, released, faults, (3, None))
+    }
+
+    fn start_wide(
+        count: u64,
+        released: u64,
+        faults: Faults,
+        wide: (usize, Option<usize>),
+    ) -> Running {
+        let (threads, tasks) = wide;
+        let pool = Pool::of_process(threads).unwrap();
         let layout = Layout::new(vec![RowShape::Fixed(DType::U8, vec![])], 1).unwrap();
         let released = Arc::new(AtomicU64::new(released));
-        let labour = Arc::new(Pretend(faults.clone()));
-        let feed = Numbers { next: 0, count, faults, released: released.clone() };
-        let with = (Arc::new(Meter::new(3)), pool.bell(), Arc::new(Shelf::new(2)));
+        let labour = Arc::new(Pretend(faults.clone(), threads));
+        let feed = Numbers { next: 0, count, faults, tasks, released: released.clone() };
+        let with = (Arc::new(Meter::new(threads)), pool.bell(), Arc::new(Shelf::new(2)));
         let room = Room { layout: Arc::new(layout), memory: None, depth: 4, variable: 6 };
         let flow = Flow::new(Box::new(feed), labour, with, room);
         let flow = Arc::new(flow);
@@ -165,4 +177,18 @@ fn who_asks_whether_a_batch_is_there_is_told_no_until_it_is_and_yes_at_the_end()
     let cancelled = Running::start(2, 0, Faults::default());
     cancelled.1.cancel();
     assert!(cancelled.1.ready(long));
+}
+
+#[test]
+fn at_64_threads_locks_are_bounded_by_tasks_and_wakeups() {
+    let (batches, tasks, threads) = (200, 32, 64);
+    let running = Running::start_wide(batches, u64::MAX, Faults::default(), (threads, Some(tasks)));
+    let (came, error) = running.all();
+    assert!(came.into_iter().eq(0..batches) && error.is_none());
+    let locked = running.1.line.lock().unwrap().locked;
+    // A task locks it twice; planning, admitting, closing and taking a batch lock it eight times. The bell rings
+    // twice a batch, and each thread that finds nothing after a ring locks it once and sleeps.
+    let most = batches * (2 * tasks as u64 + 8 + 2 * threads as u64) + 2 * threads as u64;
+    assert!(locked >= batches * 2 * tasks as u64, "locked {locked} times");
+    assert!(locked <= most, "locked {locked} times, {most} at most");
 }
