@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Two versions of this project side by side: the figures of bench/pack, bench/read and bench/jpeg, before and after.
 
-    python3 bench/versions/run.py --before TREE [--photos DIR] [--rounds 9] [--instructions] [--only pack,read,jpeg] [--append]
+    python3 bench/versions/run.py --before TREE [--photos DIR] [--rounds 9] [--instructions] [--only pack,read,jpeg,cold] [--append]
 
 TREE is another checkout (`git worktree add ../before COMMIT`); its programs are built there, ours here. Each case runs once
 in each version per round, and the version that runs first alternates. A row gives CPU seconds, and the ratio of the medians
-(above 1: the version here takes longer) with the range over the paired rounds. --instructions runs each case in callgrind
-instead, on less data: a count that other programs on the machine do not change.
+(above 1: the version here takes longer) with the middle half of the paired rounds. The table `cold` drops the page cache
+before each run (needs root) and gives elapsed seconds. --instructions runs each case in callgrind instead, on less data: a
+count that other programs on the machine do not change.
 """
 import importlib.util
 import os
@@ -87,6 +88,19 @@ def seconds(command):
     return got["cpu"]
 
 
+def elapsed(command):
+    """Seconds of a run from the outside: what is waited for counts."""
+    got = common.run(command)
+    if got["rc"]:
+        raise CaseError(common.reason(got))
+    return got["wall"]
+
+
+def drop_caches(_):
+    os.sync()
+    pathlib.Path("/proc/sys/vm/drop_caches").write_text("3\n")
+
+
 def instructions(command):
     """Millions of instructions of a run. One more thread more or less does not change them much."""
     tool = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null"]
@@ -142,15 +156,23 @@ class Bench:
                 yield Row(f"pack index {flag}, {kind}", lambda which, flag=flag: self.pack(
                     which, "index", self.work / f"index-{which}", "--quiet", *([flag] if flag else [])), tars)
 
+    def read(self, which, kind, *flags, points=True, threads=2, epochs=1):
+        shards = self.shards(which, kind, *([] if points else ["--no-entry-points"]))
+        return [self.versions[which].program("read"), shards, "--batch", 256, "--threads", threads, "--epochs", epochs, *flags]
+
+    def cold(self):
+        for source in ("file", "mapped"):
+            for shuffle in ("none", "blocks", "full"):
+                for parts in ((), ("--parts", "json")):
+                    name = f"cold, {source}, shuffle {shuffle}{', JSON alone' if parts else ''}"
+                    yield Row(name, lambda which, words=("--mode", "raw", "--source", source, "--shuffle", shuffle, *parts): self.read(
+                        which, "pairs", *words), drop_caches)
+
     def reading(self):
         epochs = 1 if self.x.instructions else 4
 
-        def row(name, *flags, kind="pairs", mode="raw", points=True, threads=2):
-            def command(which):
-                shards = self.shards(which, kind, *([] if points else ["--no-entry-points"]))
-                return [self.versions[which].program("read"), shards, "--mode", mode, "--batch", 256, "--threads", threads,
-                        "--epochs", epochs, *flags]
-            return Row(f"read {kind}, {name}", command)
+        def row(name, *flags, kind="pairs", mode="raw", **setting):
+            return Row(f"read {kind}, {name}", lambda which: self.read(which, kind, "--mode", mode, *flags, epochs=epochs, **setting))
         for kind in ("pairs", "tiny"):
             yield row("in order, 1 thread", kind=kind, threads=1)
             yield row("in order, 2 threads", kind=kind)
@@ -175,12 +197,13 @@ class Bench:
                         "--photos", count, "--mosaics", 4, self.x.photos])
 
     def table(self, title, rows):
+        measure = elapsed if title == "cold" else instructions if self.x.instructions else seconds
         rows = [row for row in rows if common.matches(self.x.cases, row.name)]
         for number in range(1 if self.x.instructions else self.x.rounds):
             for row in rows:
                 if not row.error:
-                    row.round(number, instructions if self.x.instructions else seconds)
-        unit = "millions of instructions" if self.x.instructions else "CPU s"
+                    row.round(number, measure)
+        unit = {elapsed: "s", seconds: "CPU s", instructions: "millions of instructions"}[measure]
         show = (lambda n: f"{n:,.1f}") if self.x.instructions else (lambda n: f"{n:.3f}")
         head = [f"### {title}, {unit}", "", "| case | before | here | here / before (middle half of the rounds) |", "|---|---|---|---|"]
         return "\n".join(head + [row.line(show) for row in rows]), any(row.error for row in rows)
@@ -204,7 +227,7 @@ def main():
     ap.add_argument("--only", default="pack,read,jpeg")
     x = ap.parse_args()
     b = Bench(x)
-    made = {"pack": b.packing, "read": b.reading, "jpeg": b.decoding}
+    made = {"pack": b.packing, "read": b.reading, "jpeg": b.decoding, "cold": b.cold}
     tables = [b.table(word, list(made[word]())) for word in x.only.split(",")]
     known = [f"before: {b.versions['before'].commit}", f"here: {b.versions['here'].commit}", common.first_line("rustc", "--version")]
     common.publish("\n\n".join([f"## Two versions, {common.now()[:10]}", common.machine(x.rounds, known), *(t for t, _ in tables)]),

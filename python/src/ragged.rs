@@ -178,6 +178,8 @@ impl Ragged {
             DType::I32 => self.filled(py, value as i32),
             DType::U64 => self.filled(py, value as u64),
             DType::I64 => self.filled(py, value as i64),
+            DType::F16 => self.filled(py, half::f16::from_f64(value)),
+            DType::Bf16 => self.filled(py, half::bf16::from_f64(value)),
             DType::F32 => self.filled(py, value as f32),
             DType::F64 => self.filled(py, value),
             other => Err(usage(py, format!("rows of {} can't be padded", dtype_name(other)))),

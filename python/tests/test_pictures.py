@@ -59,6 +59,19 @@ def test_padded_pictures_have_a_mask(shards, layout):
         assert mask[n].sum() == height * width
 
 
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_padded_pictures_of_half_floats(shards, dtype):
+    torch = pytest.importorskip("torch")
+    column = next(iter(tarflume.Loader(shards, batch_size=4, columns=whole(dtype=dtype, layout="chw"))))["image"]
+    padded, mask = (torch.from_dlpack(array) for array in column.padded(-2.5))
+    assert padded.dtype == getattr(torch, dtype) and padded.shape[0] == 4
+    for n, row in enumerate(column):
+        picture = torch.from_dlpack(row)
+        height, width = picture.shape[1:]
+        assert torch.equal(padded[n, :, :height, :width], picture)
+        assert (padded[n].amax(0)[~mask[n]] == -2.5).all() and int(mask[n].sum()) == height * width
+
+
 def test_tensors_in_a_list(shards):
     torch = pytest.importorskip("torch")
     column = next(iter(tarflume.Loader(shards, batch_size=10, columns=whole())))["image"]
