@@ -30,7 +30,7 @@ use std::time::Duration;
 use cudarc::driver::{DriverError, result, sys};
 use tarflume_jpeg::Header;
 
-use self::context::{Primary, Words};
+use self::context::{Primary, Words, why_refused};
 use self::flights::{Flight, Flights};
 use self::jpegs::Jpegs;
 use self::kernels::Kernels;
@@ -85,11 +85,8 @@ impl Cuda {
                  out to have batches in host memory",
             ));
         }
-        let context = Primary::retain(ordinal).map_err(|error| {
-            let count = result::device::get_count().unwrap_or(0);
-            refused(&format!("the driver refused it; it has {count} devices"))
-                .with_source(Words(error))
-        })?;
+        let context = Primary::retain(ordinal)
+            .map_err(|error| refused(&why_refused(error)).with_source(Words(error)))?;
         let entered = context.enter().map_err(|e| refused("no context").with_source(Words(e)))?;
         let streams = Streams::new().map_err(|e| refused("no stream").with_source(Words(e)))?;
         drop(entered);
@@ -380,6 +377,11 @@ impl Driver for Cuda {
 
     fn reap(&self) -> Result<usize> {
         self.flights.land(|flight| self.time(flight))
+    }
+
+    fn await_copy(&self) -> Result<()> {
+        // Whoever reaps it meanwhile may record its events again: then this waits for a later copy.
+        self.flights.first().map_or(Ok(()), |[_, done]| self.finish(Mark(done)))
     }
 
     fn is_elsewhere(&self) -> bool {
