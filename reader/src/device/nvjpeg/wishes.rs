@@ -45,8 +45,8 @@ impl Wishes {
 
     /// The smallest scale that can be asked for.
     pub(super) fn least(&self) -> Scale {
-        let known = Scale::ALL.into_iter().take(self.all[0].len());
-        known.last().unwrap_or(Scale::Full)
+        let mut known = Scale::ALL.into_iter().take(self.all[0].len());
+        known.next_back().unwrap_or(Scale::Full)
     }
 
     /// The first scale that was refused, and the library's words.
