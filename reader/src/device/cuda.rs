@@ -34,7 +34,7 @@ use self::context::{Primary, Words, why_refused};
 use self::flights::{Flight, Flights};
 use self::jpegs::Jpegs;
 use self::kernels::Kernels;
-use self::pinned::Pinned;
+use self::pinned::{Pinned, not_pinned};
 use self::streams::{Streams, is_captured};
 use super::decoder::{Abilities, Compressed, Stored, Verdict, Wanted};
 use super::driver::{Driver, Mark, Memory, On, Told};
@@ -436,14 +436,7 @@ impl HostMemory for Cuda {
         match pinned {
             Ok(pinned) => Some(Box::new(pinned)),
             Err(error) => {
-                held(&self.warning).get_or_insert_with(|| {
-                    format!(
-                        "{bytes} bytes of host memory could not be pinned ({error}): copies to cuda:{} are \
-                         slower and hold the host up. The memory limit of the container (cgroup) or the IOMMU may leave no \
-                         more to be pinned: take fewer or smaller batches, or raise that limit",
-                        self.ordinal
-                    )
-                });
+                held(&self.warning).get_or_insert_with(|| not_pinned(bytes, &error, self.ordinal));
                 None
             }
         }
