@@ -5,7 +5,7 @@ import sys
 
 import tarflume
 import torch
-from pixels import attempt
+from pixels import attempt, decoded
 
 #: A program that ends while batches are still prepared. What its interpreter does at the end must be quiet.
 ENDS = """
@@ -27,7 +27,8 @@ def running(x, **settings):
 
 
 def captured(x, **settings):
-    """CUDA graphs that are recorded while the loader uploads, in the strictest mode; replayed, they are right."""
+    """CUDA graphs that are recorded while the loader uploads, in the strictest mode; replayed, they are right. Where
+    the GPU's decoder is asked for, it must have decoded."""
     loader = running(x, **settings)
     batches, wrong, graphs = iter(loader), 0, x.sizes["graphs"]
     held = torch.ones(1 << 20, device=x.place.device)
@@ -43,8 +44,11 @@ def captured(x, **settings):
         x.place.wait()
         wrong += not bool((made == 1 + n).all())
     del batches
+    count, _, said = decoded(loader)
     loader.close()
-    return {"batches": 2 * graphs, "wrong": wrong, "right": not wrong}
+    asks = "device_decoder" in settings
+    return {"batches": 2 * graphs, "wrong": wrong, "decoded_there": count if asks else None, "said": said,
+            "right": not wrong and (count > 0 or not asks)}
 
 
 def backward(x):

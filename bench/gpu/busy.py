@@ -4,7 +4,7 @@ import os
 import pathlib
 import threading
 
-import torch
+from machine import identity
 
 
 class Utilisation(ctypes.Structure):
@@ -22,8 +22,13 @@ class Nvml:
             library = ctypes.CDLL("libnvidia-ml.so.1")
         except OSError:
             return
-        uuid = f"GPU-{getattr(torch.cuda.get_device_properties(place.device), 'uuid', '')}".encode()
-        if library.nvmlInit_v2() == 0 and library.nvmlDeviceGetHandleByUUID(uuid, ctypes.byref(self._handle)) == 0:
+        found = identity(place.device.index)
+        if found is None or library.nvmlInit_v2():
+            return
+        _, uuid, bus = found
+        # The UUID of a slice of a card (MIG) is no GPU's; its address is the card's.
+        asked = ((library.nvmlDeviceGetHandleByUUID, uuid), (library.nvmlDeviceGetHandleByPciBusId_v2, bus))
+        if any(ask(word.encode(), ctypes.byref(self._handle)) == 0 for ask, word in asked):
             self._library = library
 
     def busy(self):

@@ -6,7 +6,7 @@ set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 out=${1:?usage: kit.sh OUT WHEEL PACK PHOTOGRAPHS}
 wheel=$2 pack=$3 photographs=$4
-limit_mib=60
+limit_mib=54
 photographs_mib=32
 
 rm -rf "$out"

@@ -6,18 +6,20 @@ import os
 import pathlib
 import platform
 import subprocess
+import uuid
 
 FACTS = "name,driver_version,memory.total,pcie.link.gen.current,pcie.link.gen.max,pcie.link.width.current," \
         "pcie.link.width.max,clocks.max.sm,power.limit,persistence_mode,ecc.mode.current"
 
 
 def said(*cmd, timeout=15):
-    """What a program prints, or why it prints nothing."""
+    """What a program prints, and what is wrong with that: it ended with an error, or printed nothing."""
     try:
         done = subprocess.run([str(word) for word in cmd], text=True, capture_output=True, check=False, timeout=timeout)
     except (OSError, subprocess.TimeoutExpired) as error:
         return "", type(error).__name__
-    return done.stdout.strip(), "" if done.stdout.strip() else f"exit code {done.returncode}"
+    text = done.stdout.strip()
+    return text, "" if text and not done.returncode else f"exit code {done.returncode}"
 
 
 def processor():
@@ -27,24 +29,36 @@ def processor():
     return "unknown"
 
 
-def gpu(say, number):
-    text, why = said("nvidia-smi", f"--id={number}", f"--query-gpu={FACTS}", "--format=csv,noheader")
-    if why:
-        say("nvidia-smi", said=f"nothing ({why})")
-        return
-    for name, value in zip(FACTS.split(","), text.splitlines()[0].split(", "), strict=False):
-        say(name, said=value)
-
-
-def driver_name(number):
-    """The GPU's name, asked of the driver; None without one."""
+def identity(number):
+    """Name, UUID and PCI address of the device that CUDA counts as `number`; None without a driver. CUDA counts what
+    CUDA_VISIBLE_DEVICES shows, the fastest first; nvidia-smi and NVML count all of them by their PCI addresses."""
     try:
-        cuda, name = ctypes.CDLL("libcuda.so.1"), ctypes.create_string_buffer(100)
-    except OSError:
+        cuda = ctypes.CDLL("libcuda.so.1")
+        of_uuid = cuda.cuDeviceGetUuid_v2  # 11.4 and later
+    except (OSError, AttributeError):
         return None
-    if cuda.cuInit(0) or cuda.cuDeviceGetName(name, len(name), number):
+    device, name = ctypes.c_int(), ctypes.create_string_buffer(100)
+    raw, bus = ctypes.create_string_buffer(16), ctypes.create_string_buffer(32)
+    if cuda.cuInit(0) or cuda.cuDeviceGet(ctypes.byref(device), number) \
+            or cuda.cuDeviceGetName(name, len(name), device) or of_uuid(raw, device) \
+            or cuda.cuDeviceGetPCIBusId(bus, len(bus), device):
         return None
-    return name.value.decode()
+    return name.value.decode(), f"GPU-{uuid.UUID(bytes=raw.raw)}", bus.value.decode()
+
+
+def gpu(say, ids):
+    """nvidia-smi's facts, asked by UUID. Of a slice of a card (MIG) CUDA gives the slice's, which nvidia-smi refuses
+    here; then the facts are those of the whole card, by its PCI address, and are called so."""
+    names, why = FACTS.split(","), "the driver names no such device"
+    for of, one in zip(("", " of the card"), ids, strict=False):
+        text, why = said("nvidia-smi", f"--id={one}", f"--query-gpu={FACTS}", "--format=csv,noheader")
+        values = text.splitlines()[0].split(", ") if text else []
+        if not why and len(values) == len(names):  # else it is a sentence about what is wrong
+            for name, value in zip(names, values, strict=True):
+                say(name + of, said=value)
+            return
+        why = text.splitlines()[0][:80] if text else why
+    say("nvidia-smi", said=f"nothing ({why})")
 
 
 def versions(say):
@@ -59,8 +73,10 @@ def versions(say):
 
 def part(x, say):
     if not x.dry:
-        say("name", said=driver_name(x.number))
-        gpu(say, x.number)
+        name, *ids = identity(x.number) or (None,)
+        say("name", said=name)
+        say("uuid", said=ids[0] if ids else None)
+        gpu(say, ids)
     say("processor", said=processor())
     say("cores", said=len(os.sched_getaffinity(0)))
     say("memory_gb", said=round(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 1e9))

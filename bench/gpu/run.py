@@ -27,6 +27,8 @@ import time
 import zipfile
 
 HERE = pathlib.Path(__file__).resolve().parent
+#: Seconds below which a part is not begun.
+LEAST = 5
 sys.path.insert(0, str(HERE))
 import gate  # noqa: E402
 
@@ -115,6 +117,22 @@ def prepared(x, sizes, env, work):
     return file
 
 
+def in_turn(parts, left, limits, run):
+    """Each part by `run(name, limit)`; not begun where so little of the time for all is `left()` that it would say
+    nothing."""
+    done = {}
+    for name in parts:
+        most = left()
+        if most < LEAST:
+            why = "no time was left: run it alone, by --parts"
+            done[name] = {"state": "SKIPPED", "why": why, "s": 0.0, "rows": []}
+        else:
+            done[name] = run(name, min(most, limits[name]))
+        part = done[name]
+        print(f"{name}: {part['state']}, {part['s']:.1f} s {part['why']}", file=sys.stderr, flush=True)
+    return done
+
+
 def title(x):
     kind = "tried without a GPU" if x.dry else "quick" if x.quick else ""
     return f"GPU ({kind})" if kind else "GPU", f" **{kind}: no measurement.**" if kind else ""
@@ -171,11 +189,8 @@ def main():
         work = pathlib.Path(folder)
         env = environment(x, work)
         plan = prepared(x, chosen, env, work)
-        done = {}
-        for name in parts:
-            left = sizes.IN_ALL - (time.monotonic() - since)
-            done[name] = part = run_part(name, plan, max(1.0, min(left, sizes.LIMITS[name])), env, work)
-            print(f"{name}: {part['state']}, {part['s']:.1f} s {part['why']}", file=sys.stderr, flush=True)
+        done = in_turn(parts, lambda: sizes.IN_ALL - (time.monotonic() - since), sizes.LIMITS,
+                       lambda name, limit: run_part(name, plan, limit, env, work))
         made = json.loads(plan.read_text())["data"]
     head, note = title(x)
     words = [word if os.sep not in word else pathlib.Path(word).name for word in sys.argv[1:]]

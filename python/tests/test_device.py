@@ -203,6 +203,25 @@ def test_a_side_stream_that_uses_a_batch_can_be_named(driver, shards, tmp_path):
     assert any(line.startswith("cuEventRecord ") and f"stream={handle} " in line for line in text.splitlines())
 
 
+def test_no_slot_is_kept_while_the_next_batch_is_waited_for(driver, shards):
+    """PyTorch sees no device here, so that columns are handed out as they are."""
+    pytest.importorskip("torch")
+    run(driver, shards, """
+        import tarflume.torch.loader as module
+        module.tensors = lambda batch, pin_memory, own: {"image": batch["image"]}
+        settings = {"batch_size": 10, "image": IMAGE, "device": "cuda:0", "deliver": "ring", "ring": 1}
+        for transform in (None, lambda batch: batch):
+            ours, addresses, count = module.Loader(SHARDS, transform=transform, **settings), set(), 0
+            batches = iter(ours)
+            while batch := next(batches, None):
+                addresses.add(batch["image"].__cuda_array_interface__["data"][0])
+                count += 1
+                del batch
+            assert (count, len(addresses)) == (10, 1), (count, addresses)
+            ours.close()
+    """)
+
+
 def test_what_is_wrong_is_told(driver, shards):
     run(driver, shards, """
         for device, says in [("cuda:7", "the driver refused it; it has 1"), ("gpu", "no device")]:
@@ -227,6 +246,15 @@ def test_what_is_wrong_is_told(driver, shards):
         else:
             raise AssertionError("a copy that failed")
     """, FAKECUDA_FAIL="cuMemcpyHtoDAsync_v2:3:700")
+    run(driver, shards, """
+        for device in ("cuda:0", "cuda"):
+            try:
+                loader(device=device)
+            except tarflume.errors.DeviceError as error:
+                assert "a stub libcuda.so" in str(error) and "LD_LIBRARY_PATH" in str(error), error
+            else:
+                raise AssertionError("a stub")
+    """, FAKECUDA_FAIL=",".join(f"cuInit:{call}:34" for call in range(1, 9)))
 
 
 def test_without_a_driver_there_is_a_sentence(shards):

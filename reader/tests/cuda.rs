@@ -166,7 +166,32 @@ fn nobody_waits_on_the_host_and_nothing_is_made_for_each_batch() {
     // The consumer's own three, two at the end of ours, and the slots' marks when they are freed.
     // cudarc waits for the context where a second stream is made: the consumer's.
     assert!(of("cuStreamSynchronize") <= 5 && of("cuCtxSynchronize") <= 1, "{calls:?}");
-    assert!(of("cuEventSynchronize") <= 6, "{calls:?}");
+    let [of_feeder, of_others] = waits(&log);
+    assert!(of_others <= 6 && of_feeder <= 45, "{of_feeder} and {of_others}: {calls:?}");
+}
+
+/// How often the thread that copies waited for an event, and how often others did.
+fn waits(log: &Path) -> [usize; 2] {
+    let text = std::fs::read_to_string(log).unwrap();
+    let threads = |name: &str| -> Vec<&str> {
+        let lines = text.lines().filter(|line| line.split(' ').next() == Some(name));
+        lines
+            .map(|line| line.split(' ').find(|word| word.starts_with("thread=")).unwrap())
+            .collect()
+    };
+    let (copying, waiting) = (threads("cuMemcpyHtoDAsync_v2"), threads("cuEventSynchronize"));
+    let of_feeder = waiting.iter().filter(|thread| copying.contains(thread)).count();
+    [of_feeder, waiting.len() - of_feeder]
+}
+
+#[test]
+fn whoever_copies_waits_for_the_device_by_its_event() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("log");
+    let slow = ("FAKECUDA_DELAY_US", "20000"); // batches are ready long before
+    child("child_epochs", &[("FAKECUDA_LOG", log.to_str().unwrap()), slow]);
+    let [of_feeder, _] = waits(&log);
+    assert!(of_feeder > 0, "it looked now and then whether a copy was done");
 }
 
 #[test]

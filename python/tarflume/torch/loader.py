@@ -114,9 +114,11 @@ class Loader:
         with running:
             for batch in running:
                 self._begun = epoch
-                made = tensors(batch, self._pin_memory, self._own)
+                # Nothing here may name the tensors while the next batch is waited for: with deliver="ring" a name
+                # keeps their slot, and the ring is one slot smaller than it says.
+                box = [tensors(batch, self._pin_memory, self._own)]
                 batch.release()
-                yield made if self._transform is None else self._transformed(made, running)
+                yield box.pop() if self._transform is None else self._transformed(box.pop(), running)
                 if self._running is not running:
                     break
         if self._running is not running:

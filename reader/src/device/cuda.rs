@@ -30,11 +30,11 @@ use std::time::Duration;
 use cudarc::driver::{DriverError, result, sys};
 use tarflume_jpeg::Header;
 
-use self::context::{Primary, Words};
+use self::context::{Primary, Words, why_refused};
 use self::flights::{Flight, Flights};
 use self::jpegs::Jpegs;
 use self::kernels::Kernels;
-use self::pinned::Pinned;
+use self::pinned::{Pinned, not_pinned};
 use self::streams::{Streams, is_captured};
 use super::decoder::{Abilities, Compressed, Stored, Verdict, Wanted};
 use super::driver::{Driver, Mark, Memory, On, Told};
@@ -85,11 +85,8 @@ impl Cuda {
                  out to have batches in host memory",
             ));
         }
-        let context = Primary::retain(ordinal).map_err(|error| {
-            let count = result::device::get_count().unwrap_or(0);
-            refused(&format!("the driver refused it; it has {count} devices"))
-                .with_source(Words(error))
-        })?;
+        let context = Primary::retain(ordinal)
+            .map_err(|error| refused(&why_refused(error)).with_source(Words(error)))?;
         let entered = context.enter().map_err(|e| refused("no context").with_source(Words(e)))?;
         let streams = Streams::new().map_err(|e| refused("no stream").with_source(Words(e)))?;
         drop(entered);
@@ -382,6 +379,11 @@ impl Driver for Cuda {
         self.flights.land(|flight| self.time(flight))
     }
 
+    fn await_copy(&self) -> Result<()> {
+        // Whoever reaps it meanwhile may record its events again: then this waits for a later copy.
+        self.flights.first().map_or(Ok(()), |[_, done]| self.finish(Mark(done)))
+    }
+
     fn is_elsewhere(&self) -> bool {
         self.process != std::process::id()
     }
@@ -434,14 +436,7 @@ impl HostMemory for Cuda {
         match pinned {
             Ok(pinned) => Some(Box::new(pinned)),
             Err(error) => {
-                held(&self.warning).get_or_insert_with(|| {
-                    format!(
-                        "{bytes} bytes of host memory could not be pinned ({error}): copies to cuda:{} are \
-                         slower and hold the host up. The memory limit of the container (cgroup) or the IOMMU may leave no \
-                         more to be pinned: take fewer or smaller batches, or raise that limit",
-                        self.ordinal
-                    )
-                });
+                held(&self.warning).get_or_insert_with(|| not_pinned(bytes, &error, self.ordinal));
                 None
             }
         }

@@ -75,7 +75,8 @@ pub(crate) struct Copied {
 /// Who is told of a copy that is done.
 pub(crate) type Told = Arc<dyn Fn(Copied) + Send + Sync>;
 
-/// A device. Everything is put into a stream and returns at once, but for `allocate`, `free` and `finish`. Nothing of it
+/// A device. Everything is put into a stream and returns at once, but for `allocate`, `free`, `finish` and
+/// `await_copy`. Nothing of it
 /// spoils a capture of somebody's stream into a graph.
 ///
 /// # Errors
@@ -136,6 +137,8 @@ pub(crate) trait Driver: Send + Sync + fmt::Debug + HostMemory {
     /// Looks which copies are done, and lets go of their batches; how many are not. An error is that of a copy which
     /// never will be.
     fn reap(&self) -> Result<usize>;
+    /// Waits here for the copy that is done first, of those that `reap` did not see to be done.
+    fn await_copy(&self) -> Result<()>;
     /// True in a process that was forked: the device is not here.
     fn is_elsewhere(&self) -> bool;
     /// Says what is wrong with how things are set up: memory that could not be pinned.

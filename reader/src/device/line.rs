@@ -17,7 +17,7 @@ use crate::range::{self, Range};
 /// not have host memory pinned for each.
 const FLYING: usize = 2;
 
-/// How often a wait looks for copies that are done.
+/// How often a wait for the consumer looks for copies that are done.
 const LOOK: Duration = Duration::from_millis(2);
 
 /// A batch on its way, and what is counted when the consumer takes it.
@@ -102,11 +102,10 @@ impl Shared {
     /// The device's: they will be for ever.
     pub(super) fn land(&self, most: usize) -> Result<()> {
         while self.slots.driver.reap()? > most {
-            let line = self.line();
-            if line.ring.is_closed() {
+            if self.line().ring.is_closed() {
                 break;
             }
-            drop(self.changed.wait_timeout(line, LOOK).unwrap_or_else(PoisonError::into_inner));
+            self.slots.driver.await_copy()?; // the device wakes this thread: a look now and then is late
         }
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! `Nvjpeg`: JPEGs decoded by the GPU, by a libnvjpeg that is found when it is asked for.
 //!
 //! Floors: `status` (its words and numbers) < `symbols` (its functions) < `library`, `offer` (what it does right);
-//! `context` < `handle` (its things) < `hands` (what one batch at a time uses) < this file, which decides what
+//! `context` < `handle` (its things) < `wishes` (what may be asked of it) < `hands` (what one batch at a time uses) < this file, which decides what
 //! becomes of each picture of a batch: no picture has an effect on
 //! another.
 //!
@@ -16,6 +16,7 @@ mod library;
 mod offer;
 mod status;
 mod symbols;
+mod wishes;
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -33,6 +34,7 @@ use self::context::Context;
 use self::handle::{Handle, Parser, Wish};
 use self::hands::{Hands, Piece, With};
 use self::status::{Format, Status};
+use self::wishes::Wishes;
 use crate::error::{Error, ErrorKind, Result};
 
 /// Colours between samples are interpolated, as our own decoder does it. Known from 12.1 on.
@@ -53,8 +55,7 @@ pub struct Nvjpeg {
     engines: (u32, u32),
     context: Context,
     offer: Offer,
-    /// By format and scale; of one scale where there are no others.
-    wishes: [Vec<Wish>; 2],
+    wishes: Wishes,
     /// Those that no thread parses with.
     parsers: Mutex<Vec<Parser>>,
     handle: Arc<Handle>,
@@ -159,16 +160,15 @@ impl Nvjpeg {
         if hardware {
             about += &format!(": {} JPEG engines of {} cores", engines.0, engines.1);
         }
-        let (handle, least) =
-            (Arc::new(handle), if hardware { Scale::Eighth } else { Scale::Full });
-        let scales = Scale::ALL.into_iter().filter(|&scale| scale as u32 <= least as u32);
-        let all = |format| -> Result<Vec<Wish>, Status> {
-            scales.clone().map(|scale| Wish::new(&handle, format, scale)).collect()
-        };
-        let wishes = [all(Format::Grey).map_err(said)?, all(Format::Rgb).map_err(said)?];
+        let handle = Arc::new(handle);
+        let smallest = if hardware { Scale::Eighth } else { Scale::Full };
+        let wishes = Wishes::new(&handle, smallest).map_err(said)?;
+        if let Some((scale, why)) = wishes.refused() {
+            about += &format!("; 1/{} is refused ({why})", 1 << scale as u32);
+        }
         let parsers = Mutex::new(vec![Parser::new(&handle).map_err(said)?]);
         let hands = Mutex::new(Hands::new(&handle, hardware).map_err(said)?);
-        let offer = Offer::all(least);
+        let offer = Offer::all(wishes.least());
         Ok(Nvjpeg { about, backend, engines, context, offer, wishes, parsers, handle, hands })
     }
 
@@ -214,6 +214,36 @@ impl Nvjpeg {
     ///   by others on an H100).
     /// - The bytes stay as they are until the stream has come behind this call.
     pub unsafe fn decode(&self, stream: u64, pictures: &[Compressed<'_>]) -> Result<Vec<Verdict>> {
+        // SAFETY: by this function's promise.
+        unsafe { self.decode_until(stream, pictures, PATIENCE) }
+    }
+
+    /// As [`Nvjpeg::decode`]; but each that is refused was tried alone.
+    ///
+    /// # Errors
+    /// As [`Nvjpeg::decode`].
+    ///
+    /// # Safety
+    /// As of [`Nvjpeg::decode`].
+    pub(super) unsafe fn decode_each(
+        &self,
+        stream: u64,
+        pictures: &[Compressed<'_>],
+    ) -> Result<Vec<Verdict>> {
+        // SAFETY: by this function's promise.
+        unsafe { self.decode_until(stream, pictures, usize::MAX) }
+    }
+
+    /// Pictures are given up untried after so many refusals in a row.
+    ///
+    /// # Safety
+    /// As of [`Nvjpeg::decode`].
+    unsafe fn decode_until(
+        &self,
+        stream: u64,
+        pictures: &[Compressed<'_>],
+        patience: usize,
+    ) -> Result<Vec<Verdict>> {
         self.expect(false)?;
         let pieces = pictures.iter().map(|picture| {
             let Compressed { bytes, to, width, scale, channels, .. } = *picture;
@@ -223,7 +253,7 @@ impl Nvjpeg {
         });
         let pieces: Vec<_> = pieces.collect();
         // SAFETY: by this function's promise; sizes are those of the pictures, see `fits`.
-        unsafe { self.run(stream, pieces, PATIENCE) }
+        unsafe { self.run(stream, pieces, patience) }
     }
 
     /// Whether a picture has the size that there is memory for, and in which format it is decoded.
@@ -288,8 +318,8 @@ impl Nvjpeg {
     /// # Errors
     /// This decoder has no such scale.
     fn wish(&self, format: Format, scale: Scale) -> Result<&Wish, String> {
-        let wish = self.wishes[format as usize].get(scale as usize);
-        let wish = wish.filter(|_| scale as u32 <= self.offer.least() as u32);
+        let wish =
+            self.wishes.of(format, scale).filter(|_| scale as u32 <= self.offer.least() as u32);
         wish.ok_or_else(|| match self.offer.least() {
             Scale::Full => "this device decodes pictures as large as they are stored alone".into(),
             least => format!("this device makes no pictures smaller than 1/{}", 1 << least as u32),

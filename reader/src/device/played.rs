@@ -291,6 +291,10 @@ impl Driver for Played {
         Ok(0)
     }
 
+    fn await_copy(&self) -> Result<()> {
+        Ok(())
+    }
+
     fn is_elsewhere(&self) -> bool {
         false
     }

@@ -4,12 +4,14 @@
 //!
 //! A room with unsafe code. What it relies on, and why it holds:
 //! - memory on the device is this value's, of the length that is written there, and given back when the stream is done;
-//! - the driver reads and writes host memory of the length that it is told.
+//! - the driver reads and writes host memory of the length that it is told, and the stream is waited for before that
+//!   goes.
 #![allow(unsafe_code)]
 
 use cudarc::driver::{DriverError, result, sys};
 use tarflume_jpeg::{Colour, Decoder, Header, Job};
 
+use super::heap;
 use super::nvjpeg::{Compressed, Fit, Nvjpeg, Offer, Scale, Stored, Verdict, checked};
 use crate::error::{Error, ErrorKind, Result};
 
@@ -63,6 +65,41 @@ fn failed(what: &'static str) -> impl Fn(DriverError) -> Error {
         let text = format!("{what} for pictures that are tried failed ({:?})", error.0);
         Error::new(ErrorKind::Device, text)
     }
+}
+
+/// Writes to the device's memory, and waits until it is there. Not by a plain copy: that returns when the driver has
+/// taken the bytes over, it is ordered by the legacy stream alone, which our streams don't wait for, and it fails while
+/// somebody captures a stream that the legacy one waits for.
+///
+/// # Errors
+/// The driver's.
+///
+/// # Safety
+/// There is memory for the bytes at `to`, which nothing uses; the stream is one of the calling thread's context, and
+/// alive.
+unsafe fn fill(to: u64, from: &[u8], stream: u64) -> Result<()> {
+    let stream = stream as usize as sys::CUstream;
+    // SAFETY: by this function's promise; waited for below, before anybody changes the bytes.
+    let put = unsafe { result::memcpy_htod_async(to, from, stream) };
+    // SAFETY: by this function's promise.
+    put.and_then(|()| unsafe { result::stream::synchronize(stream) })
+        .map_err(failed("filling memory"))
+}
+
+/// Reads the device's memory, behind all that stands in the stream.
+///
+/// # Errors
+/// The driver's.
+///
+/// # Safety
+/// There are as many bytes at `from`; the stream is one of the calling thread's context, and alive.
+unsafe fn fetch(to: &mut [u8], from: u64, stream: u64) -> Result<()> {
+    let stream = stream as usize as sys::CUstream;
+    // SAFETY: by this function's promise; waited for below, before anybody looks at the bytes.
+    let put = unsafe { result::memcpy_dtoh_async(to, from, stream) };
+    // SAFETY: by this function's promise.
+    put.and_then(|()| unsafe { result::stream::synchronize(stream) })
+        .map_err(failed("reading memory"))
 }
 
 /// What of its scales and kinds this decoder does right.
@@ -158,12 +195,13 @@ unsafe fn tried(nvjpeg: &Nvjpeg, stream: u64, shots: &[Shot], scale: Scale) -> R
     }
     let to = Memory::new(all.max(1))?;
     let mut found = vec![0x5a; all];
-    // SAFETY: as long as the memory. What is not written must not pass for a picture of the last trial.
-    unsafe { result::memcpy_htod_sync(to.0, &found) }.map_err(failed("filling memory"))?;
+    // SAFETY: as long as the memory; the stream by this function's promise. What is not written must not pass for a
+    // picture of the last trial.
+    unsafe { fill(to.0, &found, stream) }?;
     // SAFETY: by this function's promise; memory of this size, which nothing uses.
     let verdicts = unsafe { decode(nvjpeg, stream, shots, scale, (to.0, &places)) }?;
-    // SAFETY: as above, and behind what was decoded.
-    unsafe { result::memcpy_dtoh_sync(&mut found, to.0) }.map_err(failed("reading memory"))?;
+    // SAFETY: as above.
+    unsafe { fetch(&mut found, to.0, stream) }?;
     let mut right = Vec::new();
     for ((shot, place), verdict) in shots.iter().zip(places).zip(verdicts) {
         let pixels = &found[place..place + shot.bytes(scale)];
@@ -197,22 +235,10 @@ unsafe fn decode(
         .collect();
     let mut kept = None;
     let verdicts = if nvjpeg.backend().reads_device() {
-        let bytes: Vec<u8> = asked.iter().flat_map(|(shot, _)| shot.jpeg).copied().collect();
-        let memory = Memory::new(bytes.len().max(1))?;
-        // SAFETY: as long as the memory.
-        unsafe { result::memcpy_htod_sync(memory.0, &bytes) }.map_err(failed("filling memory"))?;
-        let mut at = memory.0;
-        let stored: Vec<Stored> = asked
-            .iter()
-            .map(|&(shot, to)| {
-                let (width, height) = shot.size(scale);
-                let (length, channels) = (shot.jpeg.len() as u64, shot.channels);
-                at += length;
-                Stored { at: at - length, length, to, width, height, scale, channels }
-            })
-            .collect();
+        // SAFETY: by this function's promise.
+        let (memory, stored) = unsafe { brought(&asked, scale, stream) }?;
         kept = Some(memory);
-        // SAFETY: by this function's promise; the copy above has waited.
+        // SAFETY: by this function's promise; the JPEGs are there.
         unsafe { nvjpeg.decode_stored(stream, &stored) }
     } else {
         let picture = |&(shot, to): &(&Shot, u64)| {
@@ -221,7 +247,7 @@ unsafe fn decode(
         };
         let pictures: Vec<Compressed<'_>> = asked.iter().map(picture).collect();
         // SAFETY: by this function's promise; the bytes are the program's own.
-        unsafe { nvjpeg.decode(stream, &pictures) }
+        unsafe { nvjpeg.decode_each(stream, &pictures) }
     };
     // SAFETY: by this function's promise.
     unsafe { result::stream::synchronize(stream as usize as sys::CUstream) }
@@ -233,4 +259,34 @@ unsafe fn decode(
         None => verdicts.next().unwrap_or(Verdict::Refused(String::new())),
     };
     Ok(refused.into_iter().map(of).collect())
+}
+
+/// JPEGs in memory of the device, each where those that stay there may begin, and what is wanted of them.
+///
+/// # Errors
+/// As [`trial`].
+///
+/// # Safety
+/// The stream as of [`trial`].
+unsafe fn brought(
+    asked: &[(&Shot, u64)],
+    scale: Scale,
+    stream: u64,
+) -> Result<(Memory, Vec<Stored>)> {
+    let (mut bytes, mut places) = (Vec::new(), Vec::new());
+    for (shot, _) in asked {
+        places.push(bytes.len() as u64);
+        bytes.extend_from_slice(shot.jpeg);
+        bytes.resize(bytes.len().next_multiple_of(heap::ALIGNED as usize), 0);
+    }
+    let memory = Memory::new(bytes.len().max(1))?;
+    // SAFETY: as long as the memory, which was made just now; the stream by this function's promise.
+    unsafe { fill(memory.0, &bytes, stream) }?;
+    let stored = |(&(shot, to), place): (&(&Shot, u64), u64)| {
+        let (width, height) = shot.size(scale);
+        let (length, channels) = (shot.jpeg.len() as u64, shot.channels);
+        Stored { at: memory.0 + place, length, to, width, height, scale, channels }
+    };
+    let stored = asked.iter().zip(places).map(stored).collect();
+    Ok((memory, stored))
 }

@@ -16,7 +16,7 @@ use tarflume_fixtures::PhotoKind;
 use crate::bench::{Consumer, SAMPLES, child, damaged, jpeg, photo, shards};
 
 /// Pictures in three columns; at full scale if there is no gap.
-fn columns(dir: &Path, gap: Option<f64>) -> LoaderBuilder {
+pub(crate) fn columns(dir: &Path, gap: Option<f64>) -> LoaderBuilder {
     let crop = || Image::new("jpg", RandomResizedCrop::new(24).flip(0.5)).reducing_gap(gap);
     Loader::builder(dir)
         .column("image", crop())
@@ -35,11 +35,11 @@ fn large() -> Vec<(u32, Vec<u8>)> {
 }
 
 /// With room for the largest of the pictures, decoded.
-fn jpegs() -> Residency {
+pub(crate) fn jpegs() -> Residency {
     Residency::device("256MiB").unwrap().side(400).compressed()
 }
 
-fn stays(consumer: &Consumer, builder: LoaderBuilder) -> Loader {
+pub(crate) fn stays(consumer: &Consumer, builder: LoaderBuilder) -> Loader {
     builder.device(consumer.device(), 2).resident(jpegs()).build().unwrap()
 }
 

@@ -10,6 +10,7 @@ mod compressed;
 #[path = "../played/mod.rs"]
 mod played;
 mod shared;
+mod trial;
 
 use std::time::Duration;
 

@@ -11,10 +11,10 @@ use crate::bench::{Consumer, builder, child, shards};
 use crate::{on, share};
 
 /// A capture of a stream into a graph, in the mode that `torch.cuda.graph` uses.
-struct Capture(sys::CUstream);
+pub(crate) struct Capture(sys::CUstream);
 
 impl Capture {
-    fn begin(stream: sys::CUstream) -> Capture {
+    pub(crate) fn begin(stream: sys::CUstream) -> Capture {
         let mode = sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_GLOBAL;
         // SAFETY: a stream of the consumer's, which lives longer.
         unsafe { sys::cuStreamBeginCapture_v2(stream, mode) }.result().unwrap();
@@ -22,7 +22,7 @@ impl Capture {
     }
 
     /// Panics if a call of anybody's has spoiled it.
-    fn end(self) {
+    pub(crate) fn end(self) {
         let mut graph = std::ptr::null_mut();
         // SAFETY: as above; writes to a variable here.
         unsafe { sys::cuStreamEndCapture(self.0, &mut graph) }.result().unwrap();

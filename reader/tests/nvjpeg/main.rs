@@ -305,9 +305,10 @@ fn child_writes_at_once() {
         let to = unsafe { result::malloc_sync(length) }.unwrap();
         let mut seen = vec![0u8; length];
         let pinned = Arc::new(vec![7u8; length]);
-        // SAFETY: memory of that length; done before anything below.
-        unsafe { result::memcpy_htod_sync(to, &pinned) }.unwrap();
         let stream = bench.stream.cu_stream();
+        // SAFETY: memory of that length.
+        unsafe { result::memcpy_htod_async(to, &pinned, stream) }.unwrap();
+        bench.stream.synchronize().unwrap();
         // The stream is kept busy, then it would read, and behind that it would decode.
         // SAFETY: a fill of other memory.
         let other = unsafe { result::malloc_sync(length) }.unwrap();

@@ -20,7 +20,8 @@ impl Bench {
             // SAFETY: numbers.
             let [at, to] = [bytes.len(), room].map(|n| unsafe { result::malloc_sync(n) }.unwrap());
             // SAFETY: as long as the memory.
-            unsafe { result::memcpy_htod_sync(at, bytes) }.unwrap();
+            unsafe { result::memcpy_htod_async(at, bytes, self.stream.cu_stream()) }.unwrap();
+            self.stream.synchronize().unwrap();
             let length = bytes.len() as u64;
             stored.push(Stored { at, length, to, width, height, scale, channels });
             kept.push((at, to, room));

@@ -75,6 +75,17 @@ impl Drop for Primary {
     }
 }
 
+/// What to say of a device that could not be had.
+pub(super) fn why_refused(error: DriverError) -> String {
+    if error.0 == sys::CUresult::CUDA_ERROR_STUB_LIBRARY {
+        return "a stub libcuda.so of the CUDA toolkit was loaded instead of the driver: its folder (lib64/stubs) is \
+                on LD_LIBRARY_PATH; remove it from there"
+            .into();
+    }
+    let count = result::device::get_count().unwrap_or(0);
+    format!("the driver refused it; it has {count} devices")
+}
+
 /// What the driver says of an error.
 #[derive(Debug)]
 pub(super) struct Words(pub(super) DriverError);

@@ -36,6 +36,11 @@ impl Flights {
         held(&self.spare).pop()
     }
 
+    /// The timed events of the copy that is done first, of those that were not seen to be done.
+    pub(super) fn first(&self) -> Option<[u64; 2]> {
+        held(&self.flying).front().map(|flight| flight.times)
+    }
+
     /// A copy is on its way.
     pub(super) fn begun(&self, flight: Flight) {
         held(&self.flying).push_back(flight);

@@ -7,7 +7,7 @@
 use std::sync::OnceLock;
 
 use crate::device::decoder::Abilities;
-use crate::device::nvjpeg::{Found, Library, Nvjpeg};
+use crate::device::nvjpeg::{Library, Nvjpeg};
 use crate::device::trial::trial;
 use crate::error::{Error, ErrorKind, Result};
 use crate::libraries::Libraries;
@@ -40,12 +40,10 @@ impl Jpegs {
     ) -> Result<Abilities> {
         let place = self.place(stored);
         if place.get().is_none() {
-            let library = match Library::find(libraries)? {
-                Found::Here(library) => library,
-                Found::Nowhere(text) => return Err(Error::new(ErrorKind::Device, text)),
-            };
-            // SAFETY: by this function's promise.
-            let made = Nvjpeg::tried(&library, stored, |made| unsafe { trial(made, stream) });
+            let made = Library::first(libraries, |library| {
+                // SAFETY: by this function's promise.
+                Nvjpeg::tried(library, stored, |made| unsafe { trial(made, stream) })
+            });
             let _ = place.set(made?); // or somebody else was as fast
         }
         let nvjpeg = self.decoder(stored)?;

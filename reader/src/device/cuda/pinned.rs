@@ -11,6 +11,7 @@ use std::sync::Arc;
 use cudarc::driver::{DriverError, result, sys};
 
 use super::context::Primary;
+use crate::error::Error;
 use crate::slab::Foreign;
 
 /// All contexts see it; not write-combined, as it is read here, too.
@@ -67,4 +68,13 @@ impl Drop for Pinned {
             let _ = unsafe { result::free_host(self.start.as_ptr().cast()) };
         }
     }
+}
+
+/// What to say of memory that the driver did not pin.
+pub(super) fn not_pinned(bytes: usize, error: &Error, ordinal: usize) -> String {
+    format!(
+        "{bytes} bytes of host memory could not be pinned ({error}): copies to cuda:{ordinal} are slower and hold the \
+         host up. The memory limit of the container (cgroup) or the IOMMU may leave no more to be pinned: take fewer or \
+         smaller batches, or raise that limit"
+    )
 }

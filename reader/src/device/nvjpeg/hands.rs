@@ -8,9 +8,10 @@ use std::sync::Arc;
 
 use tarflume_jpeg::Scale;
 
-use super::handle::{Handle, State, Task, Wish};
+use super::handle::{Handle, State, Task};
 use super::status::{Format, Status};
 use super::symbols::Image;
+use super::wishes::Wishes;
 
 /// A picture that was admitted.
 pub(super) struct Piece {
@@ -29,8 +30,7 @@ pub(super) struct With<'a> {
     pub(super) handle: &'a Arc<Handle>,
     /// Whether the chip's engines do it.
     pub(super) engines: bool,
-    /// By format and scale.
-    pub(super) wishes: &'a [Vec<Wish>; 2],
+    pub(super) wishes: &'a Wishes,
 }
 
 /// What one batch at a time uses.
@@ -74,11 +74,10 @@ impl Hands {
         *turn = 1 - *turn;
         let state = state(place, with.handle, with.engines)
             .map_err(|status| format!("no new state: {status}"))?;
-        let wishes = &with.wishes[format as usize];
         let task = |(_, piece): &(usize, Piece)| -> Option<Task<'_>> {
             let pitch = piece.width as usize * usize::from(piece.channels);
             let image = Image { channel: [piece.to, 0, 0, 0], pitch: [pitch, 0, 0, 0] };
-            Some((piece.at, image, wishes.get(piece.scale as usize)?))
+            Some((piece.at, image, with.wishes.of(format, piece.scale)?))
         };
         let tasks: Vec<Task<'_>> = pieces.iter().filter_map(task).collect();
         let scaled = pieces.iter().any(|(_, piece)| piece.scale != Scale::Full);

@@ -35,21 +35,52 @@ impl Library {
     /// # Errors
     /// [`ErrorKind::Device`]: `TARFLUME_NVJPEG` is set, and what it names can't be used.
     pub fn find(libraries: &Libraries) -> Result<Found> {
+        let found = Library::search(libraries, |library| Ok(library.clone()))?;
+        Ok(found.map_or_else(Found::Nowhere, Found::Here))
+    }
+
+    /// As [`Library::find`], the first one of which something can be made: a library that is newer than the driver
+    /// loads, and refuses everything.
+    ///
+    /// # Errors
+    /// As [`Library::find`]; there is no library; what `make` said of the first one.
+    pub fn first<T>(libraries: &Libraries, make: impl FnMut(&Library) -> Result<T>) -> Result<T> {
+        let nowhere = |text| Err(Error::new(ErrorKind::Device, text));
+        Library::search(libraries, make)?.map_or_else(nowhere, Ok)
+    }
+
+    /// Within: there is no library, in the words of [`Found::Nowhere`].
+    fn search<T>(
+        libraries: &Libraries,
+        mut make: impl FnMut(&Library) -> Result<T>,
+    ) -> Result<std::result::Result<T, String>> {
         if let Some(named) = Libraries::named(NAME) {
-            return Library::load(named.as_os_str()).map(Found::Here).map_err(|why| {
+            let library = Library::load(named.as_os_str()).map_err(|why| {
                 let text = format!("TARFLUME_NVJPEG names no usable libnvjpeg: {why}");
                 Error::new(ErrorKind::Device, text).with_path(named)
-            });
+            })?;
+            return make(&library).map(Ok);
         }
-        let mut looked: Vec<String> = Vec::new();
+        let (mut looked, mut tried, mut refused) = (Vec::new(), Vec::new(), None);
         for name in libraries.candidates(NAME) {
             match Library::load(name.as_os_str()) {
-                Ok(library) => return Ok(Found::Here(library)),
+                // The loader finds a library under several names.
+                Ok(library) if tried.contains(&library.functions.place()) => {}
+                Ok(library) => match make(&library) {
+                    Ok(made) => return Ok(Ok(made)),
+                    Err(error) => {
+                        tried.push(library.functions.place());
+                        refused.get_or_insert(error);
+                    }
+                },
                 Err(why) => looked.push(format!("{} ({why})", name.display())),
             }
         }
+        if let Some(error) = refused {
+            return Err(error);
+        }
         looked.extend(libraries.packages().map(|folder| format!("below {}", folder.display())));
-        Ok(Found::Nowhere(format!(
+        Ok(Err(format!(
             "libnvjpeg was not found; install nvidia-nvjpeg or torchvision, or set TARFLUME_NVJPEG to the \
              file; looked for: {}",
             looked.join(", ")

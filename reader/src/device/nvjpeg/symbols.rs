@@ -82,6 +82,11 @@ impl Functions {
         Ok(functions)
     }
 
+    /// Where the library stands in memory: the same for whoever loads it twice.
+    pub(super) fn place(&self) -> usize {
+        self.nvjpegCreateEx as usize
+    }
+
     /// Major, minor and patch number of the library.
     ///
     /// # Errors
