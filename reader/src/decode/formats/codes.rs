@@ -2,8 +2,9 @@
 //!
 //! The decoder makes a table of up to 4 KiB for each code, and five codes for each group. The largest number in
 //! an image of the file says how many groups there are: 3.6 MB of file can describe codes that take 1.3 GB,
-//! however small the picture is. So the codes are read here before, one after the other, and counted. Files of
-//! libwebp have 2,600 groups at most, and mostly fewer than 100; none of them is refused.
+//! however small the picture is. So the codes are read here before, one after the other, and counted. A bound by
+//! the length of the file would refuse photographs of a few megabytes: what is counted is what the decoder takes,
+//! so encoders, which make some hundred groups for a large photograph, need what they need and no more.
 //!
 //! Copied pixels repeat numbers that stood there before, so the largest number is found without keeping a pixel.
 //! Each step takes a bit of the file at least.
