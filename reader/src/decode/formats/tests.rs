@@ -215,6 +215,21 @@ fn a_tiff_with_tags_that_decoders_read_otherwise_is_refused() {
 }
 
 #[test]
+fn the_jpeg_of_a_tiff_is_the_one_that_its_decoder_finds() {
+    for (bomb, why) in [
+        ("larger than its strip", "16000x16000 pixels stands in a strip or tile of 8x8"),
+        ("tables that end within", "16000x16000 pixels stands in a strip or tile of 8x8"),
+        ("an APP0 of six bytes", "16000x16000 pixels stands in a strip or tile of 8x8"),
+        ("stands twice", "tag 259 of the TIFF stands twice"),
+        ("an unknown type", "tag 259 of the TIFF is of type 99"),
+    ] {
+        let found = bombs().into_iter().find(|found| found.name.contains(bomb)).unwrap();
+        let error = Other::open(&found.bytes).map(drop).unwrap_err();
+        assert!(error.text().contains(why), "{bomb}: {error}");
+    }
+}
+
+#[test]
 fn strips_that_lie_upon_each_other_are_refused() {
     let mut jpeg =
         tarflume_fixtures::Photo::new(8, 8, tarflume_fixtures::PhotoKind::Grey).encode(1).unwrap();
