@@ -2,11 +2,16 @@
 //!
 //! Reading only. Dropping a batch gives its slab back to the loader that made it.
 
+mod padded;
+
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError, TryLockError};
 
+pub use self::padded::{Padded, PaddedPictures};
+
+use self::padded::filled;
 use crate::column::{DType, Element, PictureShape, RowShape};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::slab::{Pictured, Slab};
 
 /// What is known of one row of a batch.
@@ -315,7 +320,7 @@ impl<'a> Column<'a> {
     /// A variable column as one block of equal rows: as long as the longest, filled up with `value`.
     ///
     /// # Errors
-    /// The column's elements are of another type. [`ErrorKind::Limit`]: rows as long as the longest do not fit
+    /// The column's elements are of another type. [`crate::ErrorKind::Limit`]: rows as long as the longest do not fit
     /// in memory.
     pub fn padded<T: Element>(&self, value: T) -> Result<Padded<T>> {
         let lengths = (0..self.rows).map(|row| self.row_elements::<T>(row).map(<[T]>::len));
@@ -333,7 +338,7 @@ impl<'a> Column<'a> {
     /// them, filled up with `value` at the right and below.
     ///
     /// # Errors
-    /// The column's elements are of another type, or a row is no picture. [`ErrorKind::Limit`]: pictures as
+    /// The column's elements are of another type, or a row is no picture. [`crate::ErrorKind::Limit`]: pictures as
     /// high and as wide as the largest do not fit in memory.
     pub fn padded_pictures<T: Element>(&self, value: T) -> Result<PaddedPictures<T>> {
         let shapes = (0..self.rows).map(|row| {
@@ -375,113 +380,5 @@ impl<'a> Column<'a> {
     }
 }
 
-/// A variable column, filled up to equal rows.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Padded<T> {
-    /// The elements, row after row.
-    pub values: Vec<T>,
-    /// Rows and elements a row.
-    pub shape: [usize; 2],
-    /// How many elements of each row are its own.
-    pub lengths: Vec<usize>,
-}
-
-/// Pictures of a variable column, filled up to one size.
-#[derive(Debug, Clone, PartialEq)]
-pub struct PaddedPictures<T> {
-    /// The elements, row after row.
-    pub values: Vec<T>,
-    /// Rows, then the three dimensions of a row.
-    pub shape: [usize; 4],
-    /// The shape of each picture within its row.
-    pub shapes: Vec<PictureShape>,
-}
-
-impl<T> PaddedPictures<T> {
-    /// Whether each pixel is of a picture: `[rows, height, width]`.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Limit`]: it does not fit in memory.
-    pub fn mask(&self) -> Result<Vec<bool>> {
-        let first = self.shapes.first().is_some_and(|shape| shape.channels_first);
-        let [_, high, wide] = if first {
-            [self.shape[0], self.shape[2], self.shape[3]]
-        } else {
-            [self.shape[0], self.shape[1], self.shape[2]]
-        };
-        let mut mask = filled([self.shapes.len(), high, wide], false)?;
-        for (row, shape) in self.shapes.iter().enumerate() {
-            for line in 0..shape.height as usize {
-                let at = (row * high + line) * wide;
-                mask[at..at + shape.width as usize].fill(true);
-            }
-        }
-        Ok(mask)
-    }
-}
-
-/// An array of these sides that holds `value` everywhere. A few rows, one very high and one very wide, ask for
-/// more than any machine has.
-///
-/// # Errors
-/// [`ErrorKind::Limit`]: it does not fit in memory.
-fn filled<T: Clone, const N: usize>(sides: [usize; N], value: T) -> Result<Vec<T>> {
-    let mut values = Vec::new();
-    let count = sides.iter().try_fold(1usize, |count, &side| count.checked_mul(side));
-    let there = count.filter(|&count| values.try_reserve_exact(count).is_ok());
-    let Some(count) = there else {
-        let sides = sides.map(|side| side.to_string()).join(" x ");
-        let text = format!(
-            "an array of {sides} does not fit in memory: the rows are too unlike each other to be filled up \
-             to one size"
-        );
-        return Err(Error::new(ErrorKind::Limit, text));
-    };
-    values.resize(count, value);
-    Ok(values)
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn rows_that_no_array_holds_are_refused() {
-        let shape = RowShape::Variable(DType::U8);
-        for (long, alone) in [(100_000_000, true), (u32::MAX, true), (3, false)] {
-            let sides = [(1, long), (long, 1)];
-            let pictured = sides.map(|(height, width)| {
-                let pictured = Pictured::default();
-                let shape = PictureShape { height, width, channels: 3, channels_first: false };
-                pictured.set(Some(shape));
-                pictured
-            });
-            let bytes = if alone { vec![] } else { vec![1; 18] };
-            let offsets = if alone { [0; 3] } else { [0, 9, 18] };
-            let column = Column {
-                name: "image",
-                shape: &shape,
-                rows: 2,
-                bytes: &bytes,
-                offsets: Some(&offsets),
-                pictured: Some(&pictured),
-            };
-            let found = column.padded_pictures(0u8);
-            if !alone {
-                let found = found.unwrap();
-                assert_eq!(found.values.iter().filter(|&&value| value == 1).count(), 18);
-                let mask = found.mask().unwrap();
-                assert_eq!((mask.len(), mask.iter().filter(|&&own| own).count()), (18, 6));
-                continue;
-            }
-            let error = found.unwrap_err();
-            assert_eq!(error.kind(), ErrorKind::Limit);
-            let sides = format!("2 x {long} x {long} x 3");
-            assert!(error.text().contains("'image'") && error.text().contains(&sides), "{error}");
-        }
-        let shapes = vec![PictureShape { height: 1, width: 1, channels: 0, channels_first: false }];
-        let values: Vec<u8> = Vec::new();
-        let nothing = PaddedPictures { values, shape: [1, usize::MAX, 2, 0], shapes };
-        assert_eq!(nothing.mask().unwrap_err().kind(), ErrorKind::Limit);
-    }
-}
+mod tests;
