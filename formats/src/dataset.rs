@@ -103,10 +103,11 @@ impl Dataset {
 /// There is none (with the remedy), or it is not whole.
 pub fn read_manifest(path: &Path) -> Result<Manifest> {
     let bytes = files::read_whole(path, "read the manifest").map_err(|error| {
-        let cause = error.io_error().map(std::io::Error::kind);
-        if cause != Some(std::io::ErrorKind::NotFound) {
+        let missing = std::io::ErrorKind::NotFound;
+        let Some(cause) = error.io_error().filter(|cause| cause.kind() == missing) else {
             return error;
-        }
+        };
+        let cause = cause.raw_os_error().map(std::io::Error::from_raw_os_error);
         // What can't be asked about is not taken for an unfinished build.
         let working = crate::publish::folder_of(path).join(WORKING);
         let text = if matches!(files::is_folder(&working), Ok(true)) {
@@ -115,7 +116,8 @@ pub fn read_manifest(path: &Path) -> Result<Manifest> {
         } else {
             "there is no manifest here; make one for tars that exist with `pack index DIR`"
         };
-        Error::new(ErrorKind::Io, text).with_path(path)
+        let error = Error::new(ErrorKind::Io, text).with_path(path);
+        error.with_cause(cause.unwrap_or_else(|| missing.into()))
     })?;
     Manifest::from_json(&bytes).map_err(|e| e.with_path(path))
 }

@@ -77,6 +77,13 @@ impl Error {
         }))
     }
 
+    /// Adds the operating system's error that caused it, unless one is known already.
+    #[must_use]
+    pub fn with_cause(mut self, cause: io::Error) -> Self {
+        self.0.source.get_or_insert(cause);
+        self
+    }
+
     /// Adds the file, unless one is known already.
     #[must_use]
     pub fn with_path(mut self, path: impl AsRef<Path>) -> Self {

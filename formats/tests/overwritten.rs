@@ -118,7 +118,7 @@ fn a_block_that_is_zeroed_is_not_believed() {
         let case = opened();
         writable(&case.path).write_all_at(&vec![0; BLOCK as usize], block * BLOCK).unwrap();
         std::thread::sleep(PAUSE);
-        let error = case.index.sample(7).expect_err("a block of zeros");
+        let error = case.index.intact().expect_err("a block of zeros");
         assert_eq!(error.kind(), ErrorKind::Damaged, "{error}");
         // What was told once is told again, by whatever lookup needs the block.
         assert_eq!(case.index.check().expect_err("still there").kind(), ErrorKind::Damaged);
@@ -127,6 +127,32 @@ fn a_block_that_is_zeroed_is_not_believed() {
         std::thread::sleep(PAUSE);
         case.index.check().unwrap();
     }
+}
+
+/// Which row is looked up when the damage is noticed says nothing of whose it is.
+#[test]
+fn a_block_that_is_zeroed_spoils_those_alone_that_need_it() {
+    let blocks = sidecar("key").len() as u64 / BLOCK;
+    let mut spoilt = 0;
+    for block in (1..blocks).step_by(3) {
+        for (name, look_up) in LOOKUPS.into_iter().filter(|(name, _)| *name != "find") {
+            let case = opened();
+            writable(&case.path).write_all_at(&vec![0; BLOCK as usize], block * BLOCK).unwrap();
+            std::thread::sleep(PAUSE);
+            // Opened now, it knows of nothing that was right before.
+            let fresh = Index::open(&case.path).unwrap();
+            for row in (0..ROWS).step_by(499) {
+                let (found, own) = (look_up(&case.index, row), look_up(&fresh, row));
+                assert_eq!(
+                    found.is_ok(),
+                    own.is_ok(),
+                    "{name}, block {block}, row {row}: {found:?}, opened anew {own:?}"
+                );
+                spoilt += u64::from(own.is_err());
+            }
+        }
+    }
+    assert!(spoilt > 0);
 }
 
 /// The file is so new that writing to it again may not change its times.

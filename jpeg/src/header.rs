@@ -188,7 +188,8 @@ impl Header {
     /// Its scans, one after the other.
     pub(crate) fn passes<'a>(&self, bytes: &'a [u8]) -> Passes<'a> {
         let before = (self.tables.clone(), self.restart);
-        Passes::new(bytes, (self.components, self.progressive), before, self.scan)
+        let picture = (self.components, self.progressive, self.blocks);
+        Passes::new(bytes, picture, before, self.scan)
     }
 
     /// # Errors

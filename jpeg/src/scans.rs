@@ -59,9 +59,7 @@ impl Scans {
 
     pub(crate) fn drop_large(&mut self, bytes: usize) {
         self.coefficients.drop_large(bytes);
-        if self.data.bytes.capacity() > bytes {
-            self.data = Unstuffed::default();
-        }
+        self.data.drop_large(bytes);
     }
 
     /// Reads a scan, and gives the byte behind its data.
@@ -218,7 +216,7 @@ impl<'a> Walk<'a> {
             return Err(Stop::Early);
         }
         let low = self.pass.band.low;
-        if self.predictors.iter().any(|&dc| i16::try_from(dc << low).is_err()) {
+        if self.predictors.iter().any(|&dc| is_too_bright(dc, low)) {
             return Err(Stop::Dc);
         }
         Ok(())
@@ -238,5 +236,24 @@ impl<'a> Walk<'a> {
             return Err(Stop::Left(left));
         }
         Ok(())
+    }
+}
+
+/// Whether a DC, of which the lowest `low` bits come later, is none that a block can have.
+fn is_too_bright(dc: i32, low: u8) -> bool {
+    i16::try_from(i64::from(dc) << low).is_err()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_bit_of_a_brightness_is_lost() {
+        assert!(!is_too_bright(3, 13) && !is_too_bright(-4, 13) && !is_too_bright(-0x8000, 0));
+        assert!(is_too_bright(4, 13) && is_too_bright(0x8000, 0));
+        for dc in [1 << 19, 1 << 30, i32::MIN] {
+            assert!(is_too_bright(dc, 13), "{dc}");
+        }
     }
 }

@@ -100,7 +100,7 @@ impl Ragged {
             let [rows, first, second, third] = padded.shape;
             let last = padded.shapes.iter().all(|shape| !shape.channels_first);
             let mask = [rows, if last { first } else { second }, if last { second } else { third }];
-            let mask = own(padded.mask(), DType::Bool, &mask);
+            let mask = own(padded.mask().or_raise(py)?, DType::Bool, &mask);
             return Ok((own(padded.values, T::DTYPE, &padded.shape), mask));
         }
         let padded = self.column(py)?.padded(value).or_raise(py)?;

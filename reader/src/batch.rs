@@ -2,9 +2,14 @@
 //!
 //! Reading only. Dropping a batch gives its slab back to the loader that made it.
 
+mod padded;
+
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError, TryLockError};
 
+pub use self::padded::{Padded, PaddedPictures};
+
+use self::padded::filled;
 use crate::column::{DType, Element, PictureShape, RowShape};
 use crate::error::{Error, Result};
 use crate::slab::{Pictured, Slab};
@@ -315,12 +320,13 @@ impl<'a> Column<'a> {
     /// A variable column as one block of equal rows: as long as the longest, filled up with `value`.
     ///
     /// # Errors
-    /// The column's elements are of another type.
+    /// The column's elements are of another type. [`crate::ErrorKind::Limit`]: rows as long as the longest do not fit
+    /// in memory.
     pub fn padded<T: Element>(&self, value: T) -> Result<Padded<T>> {
         let lengths = (0..self.rows).map(|row| self.row_elements::<T>(row).map(<[T]>::len));
         let lengths = lengths.collect::<Result<Vec<_>>>()?;
         let longest = lengths.iter().copied().max().unwrap_or(0);
-        let mut values = vec![value; self.rows * longest];
+        let mut values = filled([self.rows, longest], value).map_err(|e| e.of_column(self.name))?;
         for (row, &length) in lengths.iter().enumerate() {
             let from = self.row_elements(row)?;
             values[row * longest..row * longest + length].copy_from_slice(from);
@@ -332,7 +338,8 @@ impl<'a> Column<'a> {
     /// them, filled up with `value` at the right and below.
     ///
     /// # Errors
-    /// The column's elements are of another type, or a row is no picture.
+    /// The column's elements are of another type, or a row is no picture. [`crate::ErrorKind::Limit`]: pictures as
+    /// high and as wide as the largest do not fit in memory.
     pub fn padded_pictures<T: Element>(&self, value: T) -> Result<PaddedPictures<T>> {
         let shapes = (0..self.rows).map(|row| {
             let no_picture = || {
@@ -346,8 +353,10 @@ impl<'a> Column<'a> {
         for dims in shapes.iter().map(|shape| shape.dims()) {
             most = [0, 1, 2].map(|n| dims[n].max(most[n]));
         }
-        let each = most.iter().product::<usize>();
-        let mut values = vec![value; self.rows * each];
+        let [first, second, third] = most;
+        let values = filled([self.rows, first, second, third], value);
+        let mut values = values.map_err(|e| e.of_column(self.name))?;
+        let each = first * second * third;
         for (row, shape) in shapes.iter().enumerate() {
             let (from, [_, lines, line]) = (self.row_elements::<T>(row)?, shape.dims());
             for (n, from) in from.chunks_exact(line.max(1)).enumerate() {
@@ -371,44 +380,5 @@ impl<'a> Column<'a> {
     }
 }
 
-/// A variable column, filled up to equal rows.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Padded<T> {
-    /// The elements, row after row.
-    pub values: Vec<T>,
-    /// Rows and elements a row.
-    pub shape: [usize; 2],
-    /// How many elements of each row are its own.
-    pub lengths: Vec<usize>,
-}
-
-/// Pictures of a variable column, filled up to one size.
-#[derive(Debug, Clone, PartialEq)]
-pub struct PaddedPictures<T> {
-    /// The elements, row after row.
-    pub values: Vec<T>,
-    /// Rows, then the three dimensions of a row.
-    pub shape: [usize; 4],
-    /// The shape of each picture within its row.
-    pub shapes: Vec<PictureShape>,
-}
-
-impl<T> PaddedPictures<T> {
-    /// Whether each pixel is of a picture: `[rows, height, width]`.
-    pub fn mask(&self) -> Vec<bool> {
-        let first = self.shapes.first().is_some_and(|shape| shape.channels_first);
-        let [_, high, wide] = if first {
-            [self.shape[0], self.shape[2], self.shape[3]]
-        } else {
-            [self.shape[0], self.shape[1], self.shape[2]]
-        };
-        let mut mask = vec![false; self.shapes.len() * high * wide];
-        for (row, shape) in self.shapes.iter().enumerate() {
-            for line in 0..shape.height as usize {
-                let at = (row * high + line) * wide;
-                mask[at..at + shape.width as usize].fill(true);
-            }
-        }
-        mask
-    }
-}
+#[cfg(test)]
+mod tests;

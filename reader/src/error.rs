@@ -204,6 +204,8 @@ impl error::Error for Error {
 
 #[cfg(test)]
 mod tests {
+    use tarflume_formats::dataset as formats_dataset;
+
     use super::*;
 
     #[test]
@@ -217,6 +219,17 @@ mod tests {
         let plain = Error::usage("a batch has at least one row");
         assert_eq!(format!("{plain:?}"), plain.to_string());
         assert!(format!("{plain:#?}").contains("kind: Usage"));
+    }
+
+    #[test]
+    fn a_missing_manifest_is_the_datas() {
+        let folder = tempfile::tempdir().unwrap();
+        let missing = formats_dataset::read_manifest(&folder.path().join("dataset.json"));
+        let missing = missing.unwrap_err();
+        assert!(missing.text().contains("there is no manifest here"), "{missing}");
+        assert_eq!(missing.io_error().unwrap().raw_os_error(), Some(2));
+        let error = Error::from(missing);
+        assert_eq!((error.kind(), error.is_machine()), (ErrorKind::Io, false));
     }
 
     #[test]

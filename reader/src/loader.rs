@@ -21,6 +21,7 @@ mod epoch;
 mod feed;
 mod filling;
 mod flow;
+mod fresh;
 mod gathered;
 mod idle;
 mod inner;

@@ -4,6 +4,7 @@
 //! Knows where sections stand and how records look; what they mean together is the business of
 //! [`super::view`].
 
+use std::io;
 use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::OnceLock;
@@ -162,6 +163,18 @@ impl Body {
         }
     }
 
+    /// What `read` reads, and whether it is what stands in the file. A block that is damaged since may be one
+    /// that `read` did not use: so it reads once more, when no block is believed.
+    #[inline]
+    pub(super) fn intact_after<T>(&self, mut read: impl FnMut() -> Result<T>) -> Result<T> {
+        let found = read()?;
+        if self.intact().is_ok() {
+            return Ok(found);
+        }
+        let found = read()?;
+        if self.is_held() { Ok(found) } else { Err(self.error(ErrorKind::Truncated, "")) }
+    }
+
     /// False once the file was found cut, or its head is another: it was zeroed, or another sidecar was
     /// written over it.
     #[inline]
@@ -208,6 +221,20 @@ impl Body {
         read(start as u64, into)
     }
 
+    /// Has the blocks of these bytes checked again when they are read next.
+    pub(super) fn doubt(&self, bytes: &Range<usize>) {
+        for block in self.blocks(bytes.start, bytes.len()) {
+            self.checked[block / 64].fetch_and(!(1 << (block % 64)), Ordering::Relaxed);
+        }
+    }
+
+    /// The blocks in which these bytes stand.
+    #[inline]
+    fn blocks(&self, start: usize, length: usize) -> Range<usize> {
+        let (start, end) = (start - self.start, start - self.start + length);
+        start / l::CHECK_BLOCK..if length == 0 { 0 } else { end.div_ceil(l::CHECK_BLOCK) }
+    }
+
     /// Has every block of these bytes checked that was not before.
     #[inline]
     fn check_first<E>(
@@ -216,12 +243,7 @@ impl Body {
         length: usize,
         mut check: impl FnMut(usize) -> Result<(), E>,
     ) -> Result<(), E> {
-        if length == 0 {
-            return Ok(());
-        }
-        let first = (start - self.start) / l::CHECK_BLOCK;
-        let last = (start + length - 1 - self.start) / l::CHECK_BLOCK;
-        for block in first..=last {
+        for block in self.blocks(start, length) {
             let bit = 1 << (block % 64);
             // Relaxed is enough: the bit guards nothing but repeated work.
             if self.checked[block / 64].load(Ordering::Relaxed) & bit == 0 {
@@ -303,13 +325,30 @@ fn overwritten() -> Error {
 }
 
 /// Makes the vector `more` bytes longer than `keep`, and keeps so many of those that it has.
+///
+/// # Errors
+/// There is no memory: the machine's fault.
 pub(super) fn make_room(bytes: &mut Vec<u8>, keep: usize, more: usize) -> Result<()> {
     bytes.truncate(keep);
     bytes.try_reserve(more).map_err(|_| {
         let text =
             format!("a sample of the sidecar takes {more} bytes, for which there is no memory");
-        Error::new(ErrorKind::Limit, text)
+        Error::new(ErrorKind::Io, text).with_cause(io::ErrorKind::OutOfMemory.into())
     })?;
     bytes.resize(keep + more, 0);
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lack_of_memory_is_the_machines() {
+        let mut bytes = vec![1, 2, 3];
+        let error = make_room(&mut bytes, 2, 1 << 62).unwrap_err();
+        assert!(error.blame().is_machine(), "{error}");
+        make_room(&mut bytes, 1, 2).unwrap();
+        assert_eq!(bytes, [1, 0, 0]);
+    }
 }

@@ -83,9 +83,9 @@ impl Index {
     /// As [`Index::sample`] and [`super::Sample::parts`].
     pub fn look_up(&self, row: u64, found: &mut Found) -> Result<bool> {
         let body = &self.body;
-        let there = self.gather(row, found, &mut |at, into: &mut [u8]| body.copy(at, into))?;
-        body.intact()?;
-        Ok(there)
+        body.intact_after(|| {
+            self.gather(row, found, &mut |at, into: &mut [u8]| body.copy(at, into))
+        })
     }
 
     /// As [`Index::look_up`], by `read`, which fills its second argument with the bytes of the
@@ -109,9 +109,7 @@ impl Index {
     /// As [`Index::sample`].
     pub fn dimensions(&self, row: u64) -> Result<Option<(u32, u32)>> {
         let body = &self.body;
-        let found = self.sides(row, &mut |at, into: &mut [u8]| body.copy(at, into))?;
-        body.intact()?;
-        Ok(found)
+        body.intact_after(|| self.sides(row, &mut |at, into: &mut [u8]| body.copy(at, into)))
     }
 
     /// As [`Index::dimensions`], by `read`: see [`Index::look_up_by`].
@@ -206,6 +204,8 @@ impl Index {
         let section = &self.body.sections.exts;
         let mut exts = Vec::new();
         make_room(&mut exts, 0, section.len())?;
+        // What is kept is not asked about again.
+        self.body.doubt(section);
         get(section.start, &mut exts)?;
         Ok(self.body.exts.get_or_init(|| exts.into()))
     }

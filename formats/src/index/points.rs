@@ -23,21 +23,23 @@ impl Index {
     /// [`ErrorKind::Damaged`] if a block that is needed fails its checksum or they lie outside their
     /// section; [`ErrorKind::Truncated`] if the file was cut while it was mapped.
     pub fn entry_points(&self, part: u64) -> Result<Option<&[u8]>> {
-        let place = self.place(part, &mut |at, into| self.body.copy(at, into))?;
-        let points = place.map(|place| self.body.read(place.start, place.len())).transpose()?;
-        self.body.intact()?;
-        Ok(points)
+        self.body.intact_after(|| {
+            let place = self.place(part, &mut |at, into| self.body.copy(at, into))?;
+            place.map(|place| self.body.read(place.start, place.len())).transpose()
+        })
     }
 
     /// Puts the entry points of a part behind what `into` holds; false, and nothing is put, if it has
     /// none or more than `most` bytes.
     ///
     /// # Errors
-    /// As [`Index::entry_points`]; [`ErrorKind::Limit`]: there is no memory for them.
+    /// As [`Index::entry_points`]; [`ErrorKind::Io`]: there is no memory for them.
     pub fn copy_entry_points(&self, part: u64, most: u64, into: &mut Vec<u8>) -> Result<bool> {
-        let copied = self.gather_points(part, most, into, &mut |at, to| self.body.copy(at, to))?;
-        self.body.intact()?;
-        Ok(copied)
+        let before = into.len();
+        self.body.intact_after(|| {
+            into.truncate(before);
+            self.gather_points(part, most, into, &mut |at, to| self.body.copy(at, to))
+        })
     }
 
     /// As [`Index::copy_entry_points`], by `read`, as in [`Index::look_up_by`]: two reads.

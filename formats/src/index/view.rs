@@ -175,13 +175,14 @@ impl Index {
         if row >= self.samples {
             return Ok(None);
         }
-        let here = self.body.row(row)?;
-        let (key, parts) = self.check_row(row, here, self.body.row(row + 1)?)?;
-        let key = self.body.read(key.start, key.len())?;
-        let dimensions = self.body.dimensions(row)?;
-        self.body.intact()?;
-        let (first, first_part, end_part) = (here.0, parts.start, parts.end);
-        Ok(Some(Sample { body: &self.body, row, key, first, dimensions, first_part, end_part }))
+        self.body.intact_after(|| {
+            let here = self.body.row(row)?;
+            let (key, parts) = self.check_row(row, here, self.body.row(row + 1)?)?;
+            let key = self.body.read(key.start, key.len())?;
+            let dimensions = self.body.dimensions(row)?;
+            let (first, first_part, end_part) = (here.0, parts.start, parts.end);
+            Ok(Some(Sample { body: &self.body, row, key, first, dimensions, first_part, end_part }))
+        })
     }
 
     /// From the records of a row and of the next one: where its key stands in the file, and its parts.
@@ -247,12 +248,13 @@ impl Index {
     /// As [`Index::sample`].
     pub fn by_key(&self, n: u64) -> Result<u64> {
         let Some(order) = &self.body.sections.order else { return Ok(n) };
-        let row = u64::from(u32::from_le_bytes(self.body.number(order, n)?));
-        if row >= self.samples {
-            return Err(self.body.lie(n, "the order of keys names a row past the end"));
-        }
-        self.body.intact()?;
-        Ok(row)
+        self.body.intact_after(|| {
+            let row = u64::from(u32::from_le_bytes(self.body.number(order, n)?));
+            if row >= self.samples {
+                return Err(self.body.lie(n, "the order of keys names a row past the end"));
+            }
+            Ok(row)
+        })
     }
 
     /// The key at `row`.

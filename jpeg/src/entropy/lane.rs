@@ -90,9 +90,7 @@ impl Lane {
     }
 
     pub(crate) fn drop_large(&mut self, bytes: usize) {
-        if self.data.bytes.capacity() > bytes {
-            self.data = Unstuffed::default();
-        }
+        self.data.drop_large(bytes);
         if self.coefficients.capacity() * 128 > bytes {
             (self.coefficients, self.last) = (Vec::new(), Vec::new());
         }

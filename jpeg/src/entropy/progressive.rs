@@ -61,7 +61,7 @@ impl<'a> Bits<'a> {
     fn dc(&mut self, table: &Table, predictor: &mut i32, low: u8) -> Taken<i16> {
         let (difference, bits) = difference(table, self.window()?).ok_or(Fault::NoCode)?;
         self.at += bits;
-        *predictor += difference;
+        *predictor = predictor.wrapping_add(difference);
         // A brightness that no picture has is found by whoever looks at predictors: here it wraps.
         Ok((*predictor << low) as i16)
     }

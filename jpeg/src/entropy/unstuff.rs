@@ -25,6 +25,14 @@ impl Unstuffed {
     pub(crate) fn len(&self) -> usize {
         self.bytes.len().saturating_sub(PADDING)
     }
+
+    /// Lets go of its memory if that is more than `bytes`.
+    pub(crate) fn drop_large(&mut self, bytes: usize) {
+        let restarts = self.restarts.capacity() * size_of::<(usize, u8)>();
+        if self.bytes.capacity() + restarts > bytes {
+            *self = Unstuffed::default();
+        }
+    }
 }
 
 /// Takes the data of `range`, up to the first marker that is no restart marker, or one more of these
@@ -125,6 +133,18 @@ mod tests {
             assert_eq!((to.restarts.len() as u64, to.end as u64), (most, 2 * most));
         }
         assert!(to.restarts.capacity() <= 6);
+    }
+
+    #[test]
+    fn room_for_many_restart_markers_is_not_kept() {
+        let mut to = Unstuffed::default();
+        let input = [0; 4096];
+        // Room for 2,048 markers, of 16 bytes each.
+        unstuff(&input, 0..4096, u64::MAX, &mut to).unwrap();
+        to.drop_large(64 << 10);
+        assert_eq!(to.len(), 4096);
+        to.drop_large(16 << 10);
+        assert_eq!((to.bytes.capacity(), to.restarts.capacity()), (0, 0));
     }
 
     #[test]

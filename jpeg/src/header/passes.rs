@@ -51,6 +51,12 @@ impl Pass {
     }
 }
 
+/// How often all scans together may visit each block: a visit of an empty one costs time and no byte. Encoders
+/// make about ten scans, of which each visits some of the components.
+const VISITS: u64 = 64;
+/// Visits that cost a fraction of a second, however large the picture is.
+const FEW: u64 = 1 << 24;
+
 /// A walk over the scans.
 #[derive(Debug)]
 pub(crate) struct Passes<'a> {
@@ -63,6 +69,9 @@ pub(crate) struct Passes<'a> {
     quant: [Option<[u16; 64]>; MOST],
     progress: Progress,
     scans: usize,
+    /// Blocks of all components, and how many more the scans may visit.
+    blocks: u64,
+    visits: u64,
     /// Where the walk goes on.
     at: usize,
 }
@@ -72,7 +81,7 @@ impl<'a> Passes<'a> {
     /// MCUs between restart markers.
     pub(super) fn new(
         bytes: &'a [u8],
-        (components, progressive): (Components, bool),
+        (components, progressive, blocks): (Components, bool, u64),
         (tables, restart): (Tables, u32),
         at: usize,
     ) -> Passes<'a> {
@@ -85,6 +94,8 @@ impl<'a> Passes<'a> {
             quant: [None; MOST],
             progress: Progress::default(),
             scans: 0,
+            blocks,
+            visits: blocks.saturating_mul(VISITS) + FEW,
             at,
         }
     }
@@ -185,10 +196,26 @@ impl<'a> Passes<'a> {
         let blocks = |c: &Component| (c.h * c.v) as usize;
         let all = self.components.iter().enumerate();
         let all = all.filter(|(c, _)| pass.parts().contains(c)).map(|(_, c)| blocks(c));
-        if scan.count > 1 && all.sum::<usize>() > MCU_BLOCKS {
+        let each = all.sum::<usize>();
+        if scan.count > 1 && each > MCU_BLOCKS {
             return Err(told("a scan has more than ten blocks to an MCU".into()));
         }
+        self.visit(each as u64, at)?;
         Ok(pass)
+    }
+
+    /// Takes note of a scan of `each` blocks of an MCU.
+    ///
+    /// # Errors
+    /// The scans so far visit more blocks than those of any encoder.
+    fn visit(&mut self, each: u64, at: usize) -> Result<()> {
+        let mcu = self.components.iter().map(|c| u64::from(c.h * c.v)).sum::<u64>();
+        let visited = self.blocks.saturating_mul(each) / mcu.max(1);
+        self.visits = self.visits.checked_sub(visited).ok_or_else(|| {
+            let text = format!("the scans visit each block more than {VISITS} times");
+            Error::damaged(at, text)
+        })?;
+        Ok(())
     }
 
     /// Keeps the divisors of a component when its first scan begins.
@@ -208,5 +235,51 @@ impl<'a> Passes<'a> {
             "the image ends before coefficient {k} of component {c} is whole: its last scans are missing"
         );
         Err(Error::damaged(at, text))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::header::Header;
+
+    /// A grey progressive JPEG of 128 scans: the first coefficient and each other one, but for one bit, and
+    /// this bit.
+    fn many_scans(width: u16, height: u16) -> Vec<u8> {
+        let mut jpeg = vec![0xff, 0xd8, 0xff, 0xdb, 0, 67, 0];
+        jpeg.extend([1; 64]);
+        let [width, height] = [width, height].map(u16::to_be_bytes);
+        jpeg.extend([
+            0xff, 0xc2, 0, 11, 8, height[0], height[1], width[0], width[1], 1, 1, 0x11, 0,
+        ]);
+        for kind in [0, 0x10] {
+            jpeg.extend([0xff, 0xc4, 0, 20, kind, 1]);
+            jpeg.extend([0; 16]);
+        }
+        for bits in [0x01, 0x10] {
+            for k in 0..64 {
+                jpeg.extend([0xff, 0xda, 0, 8, 1, 1, 0, k, k, bits, 0]);
+            }
+        }
+        jpeg.extend([0xff, 0xd9]);
+        jpeg
+    }
+
+    #[test]
+    fn scans_may_visit_the_blocks_of_a_large_picture_a_bounded_number_of_times() {
+        let scans = |width, height| {
+            let jpeg = many_scans(width, height);
+            let header = Header::parse(&jpeg).unwrap();
+            let (mut passes, mut count) = (header.passes(&jpeg), 0);
+            while let Some(pass) = passes.next().map_err(|e| (count, e))? {
+                passes.skip(&pass).map_err(|e| (count, e))?;
+                count += 1;
+            }
+            Ok(count)
+        };
+        assert_eq!(scans(1000, 1000).map_err(|(_, e): (u32, crate::Error)| e).unwrap(), 128);
+        // Four million blocks: 64 visits of each, and four more.
+        let (count, error) = scans(0xffff, 0x1000).unwrap_err();
+        assert_eq!(count, 68);
+        assert!(error.to_string().contains("more than 64 times"), "{error}");
     }
 }

@@ -46,6 +46,7 @@ pub fn read_tar(tar: &Path, options: &Options, on_bytes: &(dyn Fn(u64) + Sync)) 
         rows: Rows::new(),
         entry_points: options.entry_points,
         tray: Tray::default(),
+        has_image: false,
         waiting: Vec::new(),
         damaged: Problems::default(),
     };
@@ -92,6 +93,8 @@ struct Making<'a> {
     rows: Rows,
     entry_points: bool,
     tray: Tray,
+    /// Whether the open sample has an image: dimensions are those of the first one, or of none.
+    has_image: bool,
     /// The JPEGs on the tray.
     waiting: Vec<Waiting>,
     damaged: Problems,
@@ -116,7 +119,10 @@ impl Making<'_> {
             return self.rows.part(member, key, &ext, None);
         }
         let content = Content::of(&ext);
-        let looked_at = if self.rows.wants_dimensions(key) { content } else { Content::Other };
+        let has_image = self.has_image && self.rows.open_key() == Some(key);
+        let wanted = !has_image && self.rows.wants_dimensions(key);
+        let looked_at = if wanted { content } else { Content::Other };
+        self.has_image = has_image || content.is_image();
         let (checksum, dimensions) = self.look(member, looked_at)?;
         self.rows.part(member, key, &ext, Some(checksum))?;
         if let Some(dimensions) = dimensions {
@@ -196,4 +202,47 @@ fn told(tar: &Path, jpeg: &Waiting, fault: Fault) -> Problem {
 
 fn at(error: Error, tar: &Path, member: &Member) -> Error {
     error.with_path(tar).with_byte(member.first).with_key(name::shown(&member.name))
+}
+
+#[cfg(test)]
+mod tests {
+    use tarflume_fixtures::{Photo, PhotoKind};
+    use tarflume_formats::Index;
+    use tarflume_formats::shard::{Durability, ShardWriter};
+
+    use super::*;
+    use crate::interrupt::Stop;
+
+    #[test]
+    fn dimensions_are_those_of_the_first_image_or_of_none() {
+        let folder = tempfile::tempdir().unwrap();
+        let photo = Photo::tiny(PhotoKind::Yuv444).encode(1).unwrap();
+        let mut shard = ShardWriter::create(folder.path(), "a.tar").unwrap();
+        let samples: [&[(&str, &[u8])]; 4] = [
+            &[("tif", b"II no header"), ("thumb.jpg", &photo)],
+            &[("json", b"{}"), ("jpg", &photo), ("thumb.jpg", b"no JPEG")],
+            &[("json", b"{}")],
+            &[("jpg", &photo)],
+        ];
+        for (n, parts) in samples.into_iter().enumerate() {
+            shard.begin(format!("{n}").as_bytes());
+            for (ext, bytes) in parts {
+                shard.part(ext.as_bytes(), bytes.len() as u64).unwrap().copy_from_slice(bytes);
+            }
+            shard.commit(None).unwrap();
+        }
+        shard.finish().unwrap().publish(folder.path(), "a.tar", Durability::Cached).unwrap();
+        let options = Options {
+            reading: Reading::Everything,
+            entry_points: false,
+            force: false,
+            allow_missing_end: false,
+            jobs: 1,
+            stop: Stop::BY_SIGNAL,
+        };
+        let read = read_tar(&folder.path().join("a.tar"), &options, &|_| {}).unwrap();
+        let index = Index::from_bytes(read.bytes).unwrap();
+        let known = index.iter().map(|sample| sample.unwrap().dimensions.is_some());
+        assert_eq!(known.collect::<Vec<_>>(), [false, true, false, true]);
+    }
 }

@@ -125,7 +125,13 @@ fn read(source: &Arc<dyn Source>, parts: &[index::Part<'_>]) -> Result<Vec<Bytes
     let total = lengths.iter().try_fold(0usize, |sum, &length| sum.checked_add(length));
     let total = total.ok_or_else(too_long)?;
     let mut buffer = Vec::new();
-    buffer.try_reserve_exact(total).map_err(|_| too_long())?;
+    if total > isize::MAX as usize {
+        return Err(too_long());
+    }
+    buffer.try_reserve_exact(total).map_err(|e| {
+        let text = format!("there is no memory for {total} bytes of parts; ask for fewer");
+        Error::new(ErrorKind::Machine, text).with_source(e)
+    })?;
     buffer.resize(total, 0);
     let (mut rest, mut ranges, mut at) = (&mut buffer[..], Vec::with_capacity(parts.len()), 0);
     for (part, &length) in parts.iter().zip(&lengths) {

@@ -16,6 +16,7 @@ use tarflume_formats::{Index, files};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::source::Source;
+use crate::source::believed::Believed;
 use crate::source::identity::Identity;
 use crate::source::shelf::Shelf;
 
@@ -37,6 +38,8 @@ pub(crate) struct Facts {
     /// The manifest's folder and line, if there is one.
     listed: Option<(Arc<Path>, ShardEntry)>,
     index: OnceLock<Index>,
+    /// Whether the sidecar still is the file that was opened, where it is read and not mapped.
+    unchanged: Believed,
 }
 
 impl Facts {
@@ -47,6 +50,7 @@ impl Facts {
             samples: entry.samples,
             listed: Some((folder.clone(), entry)),
             index: OnceLock::new(),
+            unchanged: Believed::new(),
         }
     }
 
@@ -56,7 +60,8 @@ impl Facts {
     /// There is no sidecar; it is damaged, or of another tar.
     pub(crate) fn alone(path: PathBuf) -> Result<Facts> {
         let index = open_alone(&path)?;
-        Ok(Facts { path, samples: index.samples(), listed: None, index: OnceLock::from(index) })
+        let (samples, unchanged) = (index.samples(), Believed::new());
+        Ok(Facts { path, samples, listed: None, index: OnceLock::from(index), unchanged })
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -164,8 +169,7 @@ impl Shard {
                 let opened = index.metadata().map(Identity::from);
                 let file = sidecars.get_known(self.number, opened)?;
                 let there = index.look_up_by(row, |at, into| file.read_at(at, into), found)?;
-                // Blocks are checked once: what was written over since shows in the file's times.
-                file.check()?;
+                self.still(&*file)?;
                 there
             }
         };
@@ -187,7 +191,9 @@ impl Shard {
             Some(sidecars) => {
                 let opened = index.metadata().map(Identity::from);
                 let file = sidecars.get_known(self.number, opened)?;
-                index.dimensions_by(row, |at, into| file.read_at(at, into))?
+                let sides = index.dimensions_by(row, |at, into| file.read_at(at, into))?;
+                self.still(&*file)?;
+                sides
             }
         };
         Ok(sides.map(|(width, height)| u64::from(width) * u64::from(height)))
@@ -206,8 +212,14 @@ impl Shard {
         let opened = index.metadata().map(Identity::from);
         let file = sidecars.get_known(self.number, opened)?;
         let there = index.copy_entry_points_by(part, most, |at, to| file.read_at(at, to), into)?;
-        file.check()?;
+        self.still(&*file)?;
         Ok(there)
+    }
+
+    /// Asks whether an open sidecar still is the file that was opened. Blocks are checked once: what was
+    /// written over since shows in the file's times.
+    fn still(&self, sidecar: &dyn Source) -> Result<()> {
+        self.facts.unchanged.or_ask(|| sidecar.check())
     }
 
     /// Lets go of what was mapped of its sidecar, where sidecars are not to stay in memory: after all
@@ -272,4 +284,38 @@ fn no_tar(path: &Path) -> Result<Option<String>> {
     let what =
         || FileContent::of(&start).map_or(String::new(), |found| format!(", but {}", found.name));
     Ok((!is_tar).then(what))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use tarflume_formats::ShardWriter;
+    use tarflume_formats::shard::Durability;
+
+    use crate::dataset::Dataset;
+    use crate::error::ErrorKind;
+
+    use super::index_path;
+
+    #[test]
+    fn a_sidecar_that_was_written_to_is_noticed_by_all_that_read_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut shard = ShardWriter::create(folder.path(), "a.tar").unwrap();
+        shard.begin(b"a");
+        shard.part(b"jpg", 1).unwrap();
+        shard.commit(Some((8, 4))).unwrap();
+        shard.finish().unwrap().publish(folder.path(), "a.tar", Durability::Cached).unwrap();
+        let dataset = Dataset::open(folder.path()).unwrap().with_mapped_sidecars(0);
+        let shard = dataset.shard(0);
+        assert_eq!(shard.pixels(0).unwrap(), Some(32));
+        let file = std::fs::File::options().write(true).open(index_path(shard.path())).unwrap();
+        file.set_modified(std::time::SystemTime::UNIX_EPOCH).unwrap();
+        // An answer is believed for less than this.
+        std::thread::sleep(Duration::from_millis(20));
+        let mut found = super::Found::new();
+        for error in [shard.pixels(0).unwrap_err(), shard.look_up(0, &mut found).unwrap_err()] {
+            assert_eq!(error.kind(), ErrorKind::Stale, "{error}");
+        }
+    }
 }

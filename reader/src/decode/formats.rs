@@ -5,10 +5,12 @@
 //! the channels that are wanted.
 
 mod bytes;
+mod codes;
 mod gif;
 mod pieces;
 mod png;
 mod tiff;
+mod tiff_jpeg;
 mod webp;
 
 use std::fmt;
@@ -66,12 +68,9 @@ impl<'a> Other<'a> {
                 Ok(other.beside(gif::beside(bytes)))
             }
             Some(ImageFormat::WebP) => {
-                let chunks = webp::Chunks::of(bytes);
-                if !chunks.fit() {
-                    return Err(damaged("a frame of the WebP is larger than the picture".into()));
-                }
                 let other = Other::new(WebPDecoder::new(Cursor::new(bytes)))?;
-                let beside = chunks.beside(other.size);
+                let chunks = webp::Chunks::of(bytes, other.size);
+                let beside = chunks.beside().map_err(damaged)?;
                 Ok(other.turned(chunks.exif).beside(beside))
             }
             Some(ImageFormat::Tiff) => {

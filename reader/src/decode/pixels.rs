@@ -58,10 +58,10 @@ impl Pixels {
 /// `pixels * each` as a length in memory.
 ///
 /// # Errors
-/// It does not fit.
+/// [`ErrorKind::Limit`]: no machine has so much.
 pub(super) fn buffer_bytes(size: Size, each: u64) -> Result<usize> {
-    let bytes = size.pixels().checked_mul(each).and_then(|bytes| usize::try_from(bytes).ok());
-    bytes.ok_or_else(|| {
+    let bytes = size.pixels().checked_mul(each).and_then(|bytes| isize::try_from(bytes).ok());
+    bytes.map(isize::cast_unsigned).ok_or_else(|| {
         Error::new(ErrorKind::Limit, format!("a picture of {size} does not fit in memory"))
     })
 }
@@ -69,7 +69,7 @@ pub(super) fn buffer_bytes(size: Size, each: u64) -> Result<usize> {
 /// Makes `buffer` exactly `bytes` long, by growing it only if it must.
 ///
 /// # Errors
-/// There is no more memory.
+/// [`ErrorKind::Machine`]: there is no more memory.
 pub(super) fn make_room(buffer: &mut Vec<u8>, bytes: usize) -> Result<()> {
     if let Some(more) = bytes.checked_sub(buffer.len()) {
         if buffer.capacity() < bytes {
@@ -78,7 +78,7 @@ pub(super) fn make_room(buffer: &mut Vec<u8>, bytes: usize) -> Result<()> {
         }
         buffer.try_reserve_exact(bytes.saturating_sub(buffer.len())).map_err(|e| {
             let text = format!("{more} bytes more for a picture: {e}");
-            Error::new(ErrorKind::Limit, text).with_source(e)
+            Error::new(ErrorKind::Machine, text).with_source(e)
         })?;
     }
     buffer.resize(bytes, 0);
@@ -107,6 +107,10 @@ mod tests {
         let size = Size::new(u32::MAX, u32::MAX);
         assert_eq!(pixels.set(size, 4).unwrap_err().kind(), ErrorKind::Limit);
         assert_eq!(pixels.set(size, 1).unwrap_err().kind(), ErrorKind::Limit);
+        // A machine could have so much, but this one does not.
+        let size = Size::new(1 << 31, 1 << 31);
+        let error = pixels.set(size, 1).unwrap_err();
+        assert!(error.is_machine(), "{error}");
         pixels.set(Size::new(3, 2), 4).unwrap();
         assert_eq!((pixels.bytes.len(), pixels.width, pixels.height), (24, 3, 2));
     }

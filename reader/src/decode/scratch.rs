@@ -28,6 +28,8 @@ pub struct Scratch {
     reserved: u64,
     /// What the next reservation of this sample takes in addition.
     beside: u64,
+    /// Whether what is reserved may be handed in for more.
+    outer: bool,
     refused: bool,
     /// What was spared of JPEGs since it was asked.
     pub(crate) blocks: Blocks,
@@ -52,11 +54,36 @@ impl Scratch {
     /// [`crate::ErrorKind::Limit`]: the bound is too small for this sample.
     pub fn reserve(&mut self, bytes: u64) -> Result<()> {
         let bytes = bytes.saturating_add(std::mem::take(&mut self.beside));
+        if std::mem::take(&mut self.outer) {
+            return self.exchange(bytes);
+        }
         if let Some(memory) = &self.memory {
             memory.take(self.reserved, bytes).inspect_err(|_| self.refused = true)?;
             self.reserved += bytes;
         }
         Ok(())
+    }
+
+    /// [`Scratch::reserve`] for a decoder that stands around another one and needs `bytes` before that one
+    /// decodes. The inner one may reserve once more.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Limit`]: the bound is too small for this sample.
+    pub fn reserve_around(&mut self, bytes: u64) -> Result<()> {
+        self.reserve(bytes)?;
+        self.outer = true;
+        Ok(())
+    }
+
+    /// Reserves `bytes` more. Whoever holds some and waits for more could wait for somebody who does the same:
+    /// so what is held is given back, and all is asked for together. While this waits, the buffer that was
+    /// reserved before is not counted.
+    fn exchange(&mut self, bytes: u64) -> Result<()> {
+        let held = std::mem::take(&mut self.reserved);
+        if let Some(memory) = &self.memory {
+            memory.give(held);
+        }
+        self.reserve(held.saturating_add(bytes))
     }
 
     /// For a decoder that stands around another one, before it has that one decode: `bytes` more are
@@ -82,7 +109,7 @@ impl Scratch {
 
     /// The sample is done: gives back what was reserved.
     pub fn release(&mut self) {
-        self.beside = 0;
+        (self.beside, self.outer) = (0, false);
         if let Some(memory) = &self.memory {
             memory.give(std::mem::take(&mut self.reserved));
         }
@@ -131,6 +158,35 @@ mod tests {
             Ok(())
         }
         fn give(&self, _: u64) {}
+    }
+
+    /// Notes what was taken and what was given back.
+    #[derive(Default)]
+    struct Told(Mutex<Vec<String>>);
+
+    impl Memory for Told {
+        fn take(&self, held: u64, bytes: u64) -> Result<()> {
+            self.0.lock().unwrap().push(format!("take {bytes} with {held}"));
+            Ok(())
+        }
+        fn give(&self, bytes: u64) {
+            self.0.lock().unwrap().push(format!("give {bytes}"));
+        }
+    }
+
+    #[test]
+    fn what_was_reserved_around_is_handed_in_for_more_once() {
+        let told = Arc::new(Told::default());
+        let mut scratch = Scratch::with_memory(told.clone());
+        scratch.reserve_around(10).unwrap();
+        scratch.reserve(5).unwrap();
+        scratch.release();
+        scratch.reserve_around(7).unwrap();
+        scratch.release();
+        scratch.reserve(1).unwrap();
+        let found = told.0.lock().unwrap().join(", ");
+        let first = "take 10 with 0, give 10, take 15 with 0, give 15";
+        assert_eq!(found, format!("{first}, take 7 with 0, give 7, take 1 with 0"));
     }
 
     #[test]

@@ -94,15 +94,10 @@ impl Sequence {
             1 => self.inner.room(&[length(0)]),
             count => self.inner.room(&(0..count).map(length).collect::<Vec<_>>()),
         };
-        scratch.reserve(room)?;
-        let words = usize::try_from(room.div_ceil(8)).ok();
-        let more = words.map(|words| words.saturating_sub(kept.len()));
-        let text = || format!("a sequence of up to {room} bytes does not fit in memory");
-        let limit = || Error::new(ErrorKind::Limit, text());
-        kept.try_reserve_exact(more.ok_or_else(limit)?).map_err(|_| limit())?;
-        if kept.len() < words.unwrap_or(0) {
-            kept.resize(words.unwrap_or(0), 0);
-        }
+        // The inner column may reserve, too: a long JSON text does, and what a function of the user's is
+        // around.
+        scratch.reserve_around(room)?;
+        make_room(kept, room)?;
         let mut used = 0;
         let row = Row::variable(&mut bytemuck::cast_slice_mut(kept)[..room as usize], &mut used);
         self.inner.decode(sample, row, scratch)?;
@@ -117,6 +112,20 @@ impl Sequence {
         }
         Ok(used.min(self.length * size))
     }
+}
+
+/// Makes `kept` at least `room` bytes long.
+fn make_room(kept: &mut Vec<u64>, room: u64) -> Result<()> {
+    let text = || format!("a sequence of up to {room} bytes does not fit in memory");
+    let fits =
+        usize::try_from(room.div_ceil(8)).ok().filter(|&words| words <= isize::MAX as usize / 8);
+    let words = fits.ok_or_else(|| Error::new(ErrorKind::Limit, text()))?;
+    if kept.len() < words {
+        let lacking = |e| Error::new(ErrorKind::Machine, text()).with_source(e);
+        kept.try_reserve_exact(words - kept.len()).map_err(lacking)?;
+        kept.resize(words, 0);
+    }
+    Ok(())
 }
 
 impl Decode for Sequence {
@@ -227,6 +236,15 @@ mod tests {
         let length = |text: &[u8]| decode(&cut.lengths(), text).unwrap();
         assert_eq!(length(b"[1,2]"), 2i64.to_ne_bytes());
         assert_eq!(length(b"[1,2,3,4,5]"), 4i64.to_ne_bytes());
+    }
+
+    #[test]
+    fn a_lack_of_memory_is_the_machines_and_no_samples() {
+        let mut kept = Vec::new();
+        assert_eq!(make_room(&mut kept, 1 << 62).unwrap_err().kind(), ErrorKind::Machine);
+        assert_eq!(make_room(&mut kept, u64::MAX).unwrap_err().kind(), ErrorKind::Limit);
+        make_room(&mut kept, 9).unwrap();
+        assert_eq!(kept.len(), 2);
     }
 
     #[test]

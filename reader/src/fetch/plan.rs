@@ -93,7 +93,7 @@ pub struct PartRef {
     pub at: u64,
     /// Bytes.
     pub length: u64,
-    /// How many pixels it has, if that is wanted and the sidecar says it.
+    /// How many pixels it has, if that is wanted and the sidecar says it: of the only image of a sample.
     pub pixels: Option<u64>,
     /// crc32c of its data, if the sidecar has it.
     pub checksum: Option<u32>,
@@ -246,7 +246,7 @@ impl Plan {
                 let copied = shard.entry_points(part.number, most, points);
                 copied.map_err(|e| e.with_key(sample.shown_key()))?;
             }
-            let pixels = match wanted.wants_pixels(need) && is_first_image(sample, part.number) {
+            let pixels = match wanted.wants_pixels(need) && is_only_image(sample, part.number) {
                 true => shard.pixels(row).map_err(of_sample)?,
                 false => None,
             };
@@ -314,13 +314,15 @@ impl Plan {
 /// Extensions of images, whose sizes a sidecar may have.
 const IMAGES: [&[u8]; 8] = [b"jpg", b"jpeg", b"png", b"webp", b"gif", b"bmp", b"tif", b"tiff"];
 
-/// True if part `number` is the first image of its sample: the one whose size a sidecar has.
-fn is_first_image(sample: &Found, number: u64) -> bool {
+/// True if part `number` is the only image of its sample. A sidecar has the size of the first image whose
+/// header could be read: of several, nobody knows which one that was.
+fn is_only_image(sample: &Found, number: u64) -> bool {
     let is_image = |ext: &[u8]| {
         let last = ext.rsplit(|&byte| byte == b'.').next().unwrap_or(ext);
         IMAGES.iter().any(|image| last.eq_ignore_ascii_case(image))
     };
-    sample.parts().find(|part| is_image(part.ext)).is_some_and(|part| part.number == number)
+    let mut images = sample.parts().filter(|part| is_image(part.ext));
+    images.next().is_some_and(|part| part.number == number) && images.next().is_none()
 }
 
 /// Finds room for a part in the reads of a run: in one that has it, at the end of the last one, or in

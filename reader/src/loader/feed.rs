@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::bad::OnBad;
 use super::bound::Shares;
 use super::flow::{Feed, Fill};
+use super::fresh::Fresh;
 use super::job::{Dealt, Desk, Enough, Job};
 use super::labour::IndexedLabour;
 use super::scout::Scout;
@@ -37,9 +38,7 @@ pub(crate) struct IndexedFeed {
     batch_bytes: u64,
     /// Shards that were asked in this epoch whether they still are what was opened.
     checked: Vec<bool>,
-    /// Shards that a sample of this epoch was dealt from, and how many were not.
-    seen: Vec<bool>,
-    unseen: usize,
+    fresh: Fresh,
 }
 
 impl IndexedFeed {
@@ -49,8 +48,8 @@ impl IndexedFeed {
         shares: Shares,
         epoch: u64,
     ) -> IndexedFeed {
-        let unseen = labour.with.dataset.shards().len();
-        let (checked, seen) = (vec![false; unseen], vec![false; unseen]);
+        let shards = labour.with.dataset.shards().len();
+        let (checked, fresh) = (vec![false; shards], Fresh::new(shards));
         IndexedFeed {
             labour,
             steps,
@@ -61,8 +60,7 @@ impl IndexedFeed {
             step: 0,
             batch_bytes: 0,
             checked,
-            seen,
-            unseen,
+            fresh,
         }
     }
 
@@ -109,22 +107,6 @@ impl IndexedFeed {
         Enough { bytes: SHORT, samples: samples.min(self.most()) }
     }
 
-    /// Opens the shards that this epoch meets for the first time, many at once.
-    fn open_ahead(&mut self, draws: &[Draw]) {
-        if self.unseen == 0 {
-            return;
-        }
-        let dataset = &self.labour.with.dataset;
-        let mut fresh = Vec::new();
-        for (shard, _) in draws.iter().filter_map(|draw| dataset.place(draw.ordinal)) {
-            if !std::mem::replace(&mut self.seen[shard], true) {
-                fresh.push(shard);
-            }
-        }
-        self.unseen -= fresh.len();
-        dataset.open_ahead(&fresh);
-    }
-
     /// Asks each shard that is read from once an epoch whether it still is what was opened.
     fn check(&mut self, job: &Job) -> Result<()> {
         let mut fresh = Vec::new();
@@ -155,14 +137,14 @@ impl Feed for IndexedFeed {
         }
         if let Some(scout) = &mut self.scout {
             let with = &self.labour.with;
-            scout.before(self.step, &with.dataset, &with.recipe.wanted);
+            scout.before(self.step, &with.dataset, &with.recipe.wanted, &mut self.fresh);
         }
         let desk = &mut *job.desk;
         self.deal(desk)?;
         desk.reset_outcomes();
-        self.open_ahead(&desk.draws);
         let limits = self.limits();
         let with = &self.labour.with;
+        self.fresh.open_ahead(&with.dataset, &desk.draws);
         desk.plan.fill(&with.dataset, &desk.draws, &with.recipe.wanted, limits)?;
         let bad = desk.bad.get_mut().unwrap_or_else(PoisonError::into_inner);
         bad.clear();

@@ -5,6 +5,7 @@
 //! looked up together, and the kernel is asked for long runs before the first of its batches is
 //! planned. Hints alone: nothing is read here, and what is wrong shows when it is.
 
+use super::fresh::Fresh;
 use crate::dataset::Dataset;
 use crate::fetch::fetched::Fetched;
 use crate::fetch::plan::{Draw, Limits, Plan};
@@ -46,8 +47,15 @@ impl Scout {
         (stride > 1).then_some(Scout { steps, cursor, stride, next: 0, draws, plan })
     }
 
-    /// To be called before step `step` is planned: looks ahead, if it is time.
-    pub(crate) fn before(&mut self, step: u64, dataset: &Dataset, wanted: &Wanted) {
+    /// To be called before step `step` is planned: looks ahead, if it is time. Looking samples up opens their
+    /// sidecars one after the other, so what is fresh is opened before.
+    pub(crate) fn before(
+        &mut self,
+        step: u64,
+        dataset: &Dataset,
+        wanted: &Wanted,
+        fresh: &mut Fresh,
+    ) {
         // A quarter of a stretch before it begins, so that reading it has a start.
         while self.next < self.steps.count() && step + self.stride / 4 >= self.next {
             let end = self.steps.count().min(self.next + self.stride);
@@ -63,6 +71,7 @@ impl Scout {
                 }
             }
             self.next = end;
+            fresh.open_ahead(dataset, &self.draws);
             if self.plan.fill(dataset, &self.draws, wanted, LIMITS).is_ok() {
                 for run in 0..self.plan.runs().len() {
                     Fetched::advise(dataset, &self.plan, run);
@@ -75,7 +84,8 @@ impl Scout {
 #[cfg(test)]
 mod tests {
     use std::path::Path;
-    use std::sync::{Arc, Mutex};
+    use std::sync::{Arc, Condvar, Mutex};
+    use std::time::Duration;
 
     use tarflume_formats::ShardWriter;
     use tarflume_formats::shard::Durability;
@@ -117,36 +127,87 @@ mod tests {
         }
     }
 
+    /// A folder of `shards` shards of so many samples each.
+    fn shards(shards: usize, samples: usize) -> tempfile::TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        for number in 0..shards {
+            let name = format!("{number:02}.tar");
+            let mut shard = ShardWriter::create(folder.path(), &name).unwrap();
+            for n in 0..samples {
+                shard.begin(format!("{number:02}{n:06}").as_bytes());
+                shard.part(b"bin", 3000).unwrap();
+                shard.commit(None).unwrap();
+            }
+            shard.finish().unwrap().publish(folder.path(), &name, Durability::Cached).unwrap();
+        }
+        folder
+    }
+
+    /// A scout for batches of 16 samples.
+    fn scout(dataset: &Dataset, shuffle: Shuffle) -> Scout {
+        let counts = dataset.counts().to_vec();
+        let contents = Contents::new(dataset.fingerprint().unwrap(), counts).unwrap();
+        let selection = Selection::all(dataset.len());
+        let order = Order::new(Arc::new(contents), selection, shuffle).unwrap();
+        let share = Share::new(&order, Split::alone()).unwrap();
+        let steps = share.steps(0, 16, Remainder::Drop).unwrap();
+        Scout::new(reach(&shuffle), 16, steps, order.cursor(0, 0).unwrap()).unwrap()
+    }
+
+    fn wanted() -> Wanted {
+        let mut wanted = Wanted::new();
+        wanted.require("bin").unwrap();
+        wanted
+    }
+
+    /// Holds each opening up until another one is under way, for ten seconds at most.
+    #[derive(Debug, Default)]
+    struct Slow {
+        /// Openings under way; the most there were.
+        state: Mutex<(usize, usize)>,
+        changed: Condvar,
+    }
+
+    impl Open for Slow {
+        fn open(&self, path: &Path) -> Result<(Arc<dyn Source>, Identity)> {
+            let mut state = self.state.lock().unwrap();
+            state.0 += 1;
+            state.1 = state.1.max(state.0);
+            self.changed.notify_all();
+            let ten = Duration::from_secs(10);
+            drop(self.changed.wait_timeout_while(state, ten, |state| state.1 < 2).unwrap());
+            let opened = SourceKind::File.open(path);
+            self.state.lock().unwrap().0 -= 1;
+            opened
+        }
+    }
+
+    #[test]
+    fn shards_of_a_window_are_opened_at_the_same_time() {
+        let folder = shards(16, 32);
+        let slow = Arc::new(Slow::default());
+        let dataset = Dataset::open(folder.path()).unwrap().with_opener(slow.clone());
+        let mut scout = scout(&dataset, Shuffle::Blocks { block: 4, window: 100, seed: 1 });
+        scout.before(0, &dataset, &wanted(), &mut Fresh::new(16));
+        assert!(slow.state.lock().unwrap().1 >= 2, "one shard was opened after the other");
+    }
+
     #[test]
     fn runs_are_asked_for_whole_before_their_samples_are_dealt() {
-        let folder = tempfile::tempdir().unwrap();
-        let mut shard = ShardWriter::create(folder.path(), "a.tar").unwrap();
-        for n in 0..2048 {
-            shard.begin(format!("{n:06}").as_bytes());
-            shard.part(b"bin", 3000).unwrap();
-            shard.commit(None).unwrap();
-        }
-        shard.finish().unwrap().publish(folder.path(), "a.tar", Durability::Cached).unwrap();
+        let folder = shards(1, 2048);
         let advice = Advice::default();
         let dataset = Dataset::open(folder.path()).unwrap();
         let dataset = dataset.with_opener(Arc::new(Told(advice.clone())));
-        let contents = Contents::new(dataset.fingerprint().unwrap(), [2048]).unwrap();
-        let shuffle = Shuffle::Blocks { block: 64, window: 8, seed: 1 };
-        let order = Order::new(Arc::new(contents), Selection::all(2048), shuffle).unwrap();
-        let share = Share::new(&order, Split::alone()).unwrap();
-        let steps = share.steps(0, 16, Remainder::Drop).unwrap();
-        let mut wanted = Wanted::new();
-        wanted.require("bin").unwrap();
-        let mut scout =
-            Scout::new(reach(&shuffle), 16, steps, order.cursor(0, 0).unwrap()).unwrap();
-        scout.before(0, &dataset, &wanted);
+        let (wanted, mut fresh) = (wanted(), Fresh::new(1));
+        let mut scout = scout(&dataset, Shuffle::Blocks { block: 64, window: 8, seed: 1 });
+        scout.before(0, &dataset, &wanted, &mut fresh);
         let first = std::mem::take(&mut *advice.lock().unwrap());
         assert!(first.len() <= 8, "{} reads for 512 samples", first.len());
         let asked: u64 = first.iter().map(|(_, length)| length).sum();
         assert!(asked >= 512 * 3000, "{asked} bytes of a whole window");
-        scout.before(1, &dataset, &wanted);
+        scout.before(1, &dataset, &wanted, &mut fresh);
         assert!(advice.lock().unwrap().is_empty(), "the window is known");
-        scout.before(30, &dataset, &wanted);
+        scout.before(30, &dataset, &wanted, &mut fresh);
         assert!(!advice.lock().unwrap().is_empty(), "the next one is asked for in time");
     }
 

@@ -21,6 +21,25 @@ use crate::harness::{Shards, bin, key};
 
 const SAMPLES: u64 = 21;
 
+/// A text with escapes is put together in a buffer, for which the text's column reserves memory.
+#[test]
+fn a_sequence_of_a_long_text_with_escapes_is_read() {
+    let shards = Shards { dir: tempfile::tempdir().unwrap() };
+    let text = format!("\"{}\"", "\\n".repeat(50_000));
+    shards.write(0, (0..8).map(|n| (key(n), vec![("json", text.clone().into_bytes())])));
+    let text = Sequence::new(Json::new("json", "").text()).pad_to(60_000, b' ');
+    for threads in [1, 4] {
+        let loader = Loader::builder(shards.path()).column("text", text.clone()).batch(2);
+        let loader = loader.threads(threads).memory("128MiB").build().unwrap();
+        for batch in loader.epoch(0) {
+            let batch = batch.unwrap();
+            let rows = batch.column("text").unwrap();
+            let (text, padding) = rows.row(1).split_at(50_000);
+            assert!(text.iter().all(|&c| c == b'\n') && padding.iter().all(|&c| c == b' '));
+        }
+    }
+}
+
 fn array(shape: &[u64], values: impl Iterator<Item = u16>) -> Vec<u8> {
     let mut bytes = Vec::new();
     write_header(&mut bytes, Dtype { kind: 'u', size: 2, little: true }, false, shape).unwrap();

@@ -83,7 +83,7 @@ fn every_row_has_the_shape_of_its_picture() {
 fn check_padded(column: &tarflume::batch::Column<'_>, layout: Layout) {
     let padded = column.padded_pictures::<u8>(7).unwrap();
     let [rows, a, b, c] = padded.shape;
-    let (mask, mut own) = (padded.mask(), vec![Vec::new(); rows]);
+    let (mask, mut own) = (padded.mask().unwrap(), vec![Vec::new(); rows]);
     for (at, &value) in padded.values.iter().enumerate() {
         let (row, i, j, k) = (at / (a * b * c), at / (b * c) % a, at / c % b, at % c);
         let pixel = match layout {
@@ -99,6 +99,27 @@ fn check_padded(column: &tarflume::batch::Column<'_>, layout: Layout) {
     for (row, own) in own.iter().enumerate() {
         assert_eq!(own, column.row(row));
     }
+}
+
+/// A sidecar may have the size of another image than the first: of one whose header could be read.
+#[test]
+fn the_size_of_one_of_several_images_is_not_believed() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut shard = ShardWriter::create(folder.path(), "0.tar").unwrap();
+    for ordinal in 0..8 {
+        shard.begin(format!("{ordinal:03}").as_bytes());
+        let thumb = Photo::new(8, 4, PhotoKind::Yuv444).encode(ordinal).unwrap();
+        for (ext, bytes) in [("jpg", &jpeg(0)), ("thumb.jpg", &thumb)] {
+            shard.part(ext.as_bytes(), bytes.len() as u64).unwrap().copy_from_slice(bytes);
+        }
+        shard.commit(Some((8, 4))).unwrap();
+    }
+    shard.finish().unwrap().publish(folder.path(), "0.tar", Durability::Cached).unwrap();
+    let loader = loader(&folder, Image::new("jpg", Whole::up_to(1 << 16))).build().unwrap();
+    let batches: Vec<_> = loader.epoch(0).map(Result::unwrap).collect();
+    assert_eq!(batches.iter().map(|batch| batch.len()).sum::<usize>(), 8);
+    let bad = loader.bad_samples();
+    assert!(bad.is_empty(), "{bad:?}");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Formats beside JPEG: every colour kind, wrong and damaged files.
 
 use image::{DynamicImage, ImageFormat};
-use tarflume_fixtures::SplitMix64;
+use tarflume_fixtures::{SplitMix64, bombs};
 
 use super::*;
 
@@ -152,4 +152,114 @@ fn every_cut_is_an_error_and_random_damage_never_panics() {
             }
         }
     }
+}
+
+#[test]
+fn codes_of_a_lossless_webp_are_counted() {
+    // The first pixel of each of these has codes of its own, or nearly.
+    for color in [ColorType::Rgb8, ColorType::Rgba8] {
+        let bytes = encode(&picture(color), ImageFormat::WebP);
+        let codes = codes::memory(&bytes[20..], None).unwrap();
+        assert!((1024..64 << 10).contains(&codes), "{codes} bytes of codes");
+        for cut in 0..bytes.len() - 40 {
+            codes::memory(&bytes[20..20 + cut], None).map(drop).unwrap_or_default();
+        }
+    }
+    let bomb = bombs().into_iter().find(|bomb| bomb.name.contains("codes of 4,096")).unwrap();
+    let other = Other::open(&bomb.bytes).unwrap();
+    let tables = 4096 * 5 * 4096;
+    assert!(other.memory() >= tables && other.memory() < tables / 4 * 5, "{}", other.memory());
+    other.decode(Channels::Rgb, &mut Pixels::default()).unwrap();
+    // Opacity is stored in the same way, but for the sides.
+    let codes = &bomb.bytes[25..];
+    let size = Size::new(4, 4);
+    let file =
+        [&[0; 12][..], b"ALPH", &(codes.len() as u32 + 1).to_le_bytes(), &[1], codes].concat();
+    assert!(webp::Chunks::of(&file, size).beside().unwrap() >= tables);
+    let cut = &bomb.bytes[..bomb.bytes.len() / 2];
+    let error = Other::open(cut).map(drop).unwrap_err();
+    assert!(error.text().contains("codes"), "{error}");
+}
+
+/// A BigTIFF of these tags: number, type, count, and the value or where it is.
+fn big_tiff(tags: &[(u16, u16, u64, u64)]) -> Vec<u8> {
+    let mut tiff = b"II\x2b\0\x08\0\0\0".to_vec();
+    tiff.extend(16u64.to_le_bytes());
+    tiff.extend((tags.len() as u64).to_le_bytes());
+    for (tag, kind, count, value) in tags {
+        tiff.extend([tag.to_le_bytes(), kind.to_le_bytes()].concat());
+        tiff.extend([count.to_le_bytes(), value.to_le_bytes()].concat());
+    }
+    tiff.extend([0; 8]);
+    tiff
+}
+
+#[test]
+fn a_tiff_with_tags_that_decoders_read_otherwise_is_refused() {
+    let picture = [(256, 4, 1, 8), (257, 4, 1, 8), (258, 3, 1, 8), (259, 3, 1, 7), (262, 3, 1, 1)];
+    let refused = |more: &[(u16, u16, u64, u64)], why: &str| {
+        let error = tiff::beside(&big_tiff(&[&picture[..], more].concat())).unwrap_err();
+        assert!(error.contains(why), "{error}");
+    };
+    refused(&[(256, 4, 1, 9)], "tag 256 of the TIFF stands twice");
+    refused(&[(273, 3, 1, 8), (273, 3, 1, 9)], "tag 273 of the TIFF stands twice");
+    refused(&[(40_000, 99, 1, 1)], "tag 40000 of the TIFF is of type 99");
+    refused(&[(277, 14, 1, 1)], "tag 277 of the TIFF is of type 14");
+    refused(&[(322, 11, 1, 1)], "tag 322 of the TIFF is of type 11");
+    refused(&[(273, 4, 1 << 18, 8)], "tag 273 of the TIFF claims 262144 values");
+    // What nobody reads may stand twice.
+    assert!(tiff::beside(&big_tiff(&[(40_000, 1, 1, 1), (40_000, 1, 1, 2)])).is_ok());
+    // Sides beyond all bounds.
+    let (far, tiles) = (u64::MAX, [(324, 4, 1, 8), (325, 4, 1, 8)]);
+    refused(&[&[(322, 16, 1, far), (323, 16, 1, far)], &tiles[..]].concat(), "no readable header");
+}
+
+#[test]
+fn the_jpeg_of_a_tiff_is_the_one_that_its_decoder_finds() {
+    for (bomb, why) in [
+        ("larger than its strip", "16000x16000 pixels stands in a strip or tile of 8x8"),
+        ("tables that end within", "16000x16000 pixels stands in a strip or tile of 8x8"),
+        ("an APP0 of six bytes", "16000x16000 pixels stands in a strip or tile of 8x8"),
+        ("stands twice", "tag 259 of the TIFF stands twice"),
+        ("an unknown type", "tag 259 of the TIFF is of type 99"),
+    ] {
+        let found = bombs().into_iter().find(|found| found.name.contains(bomb)).unwrap();
+        let error = Other::open(&found.bytes).map(drop).unwrap_err();
+        assert!(error.text().contains(why), "{bomb}: {error}");
+    }
+}
+
+#[test]
+fn strips_that_lie_upon_each_other_are_refused() {
+    let mut jpeg =
+        tarflume_fixtures::Photo::new(8, 8, tarflume_fixtures::PhotoKind::Grey).encode(1).unwrap();
+    jpeg.resize(64 << 10, 0);
+    let strips = |count: u32| {
+        let places = 8 + jpeg.len() as u32;
+        let tags = [
+            (256, 4, 1, 8),
+            (257, 4, 1, count),
+            (258, 3, 1, 8),
+            (259, 3, 1, 7),
+            (262, 3, 1, 1),
+            (273, 4, count, places),
+            (277, 3, 1, 1),
+            (278, 3, 1, 1),
+            (279, 4, count, places + 4 * count),
+        ];
+        let mut tiff = [&b"II\x2a\0"[..], &(places + 8 * count).to_le_bytes(), &jpeg].concat();
+        // Every second one is a byte shorter, so that none is known from before.
+        (0..count).for_each(|_| tiff.extend(8u32.to_le_bytes()));
+        (0..count).for_each(|n| tiff.extend((jpeg.len() as u32 - n % 2).to_le_bytes()));
+        tiff.extend((tags.len() as u16).to_le_bytes());
+        for (tag, kind, count, value) in tags {
+            tiff.extend([u16::to_le_bytes(tag), u16::to_le_bytes(kind)].concat());
+            tiff.extend([u32::to_le_bytes(count), value.to_le_bytes()].concat());
+        }
+        tiff.extend([0; 4]);
+        tiff
+    };
+    assert!(tiff::beside(&strips(64)).is_ok(), "some may be the same");
+    let error = tiff::beside(&strips(1 << 17)).unwrap_err();
+    assert!(error.contains("upon each other"), "{error}");
 }

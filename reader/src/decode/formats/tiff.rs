@@ -1,9 +1,11 @@
 //! TIFF: whether its tags and JPEGs are no longer than the file and no larger than the picture.
 //!
 //! The decoder makes room for as many values as a tag claims, for a row as wide as a tile claims, and for a
-//! JPEG as large as that says of itself.
+//! JPEG as large as that says of itself. What it would read in another way than this file does is refused: a tag
+//! that stands twice, of which it takes the last, and one of a type that it passes over.
 
 use super::bytes::{array, part};
+use super::tiff_jpeg::Jpegs;
 
 /// Most tags of a picture, and most values of a tag of a few.
 const TAGS: u64 = 4096;
@@ -11,6 +13,8 @@ const TAGS: u64 = 4096;
 const CHUNKS: u64 = 1 << 17;
 /// Most bytes of tables that JPEGs share.
 const TABLES: u64 = 1 << 16;
+/// Sides are counted up to this: the decoder knows none that is longer.
+const SIDE: u64 = 1 << 32;
 /// The decoder's buffers, whatever the picture.
 const BUFFERS: u64 = 1 << 20;
 /// Bytes that a value of a tag takes when it is read.
@@ -57,10 +61,18 @@ const JPEG: u64 = 7;
 pub(super) fn beside(bytes: &[u8]) -> Result<u64, String> {
     // What is not understood here is told by the decoder, before it makes room for anything.
     let Some(file) = File::open(bytes) else { return Ok(BUFFERS) };
-    let mut beside = BUFFERS;
+    if file.tags.1 > TAGS {
+        return Err(format!("the TIFF claims {} tags", file.tags.1));
+    }
+    let (mut beside, mut seen) = (BUFFERS, Vec::new());
     for entry in file.entries() {
         file.allow(&entry)?;
         beside = beside.saturating_add(entry.count.min(CHUNKS) * VALUE);
+        seen.extend(most(entry.tag).map(|_| entry.tag));
+    }
+    seen.sort_unstable();
+    if let Some(twice) = seen.windows(2).find(|pair| pair[0] == pair[1]) {
+        return Err(format!("tag {} of the TIFF stands twice", twice[0]));
     }
     let chunk = file.chunk();
     let row = chunk.0.saturating_mul(file.pixel_bits()).div_ceil(8);
@@ -123,7 +135,7 @@ impl<'a> File<'a> {
     fn entries(&self) -> impl Iterator<Item = Entry> {
         let (first, count) = self.tags;
         let each = 4 + 2 * self.word();
-        (0..count.min(TAGS + 1) as usize).map_while(move |n| {
+        (0..count.min(TAGS) as usize).map_while(move |n| {
             let at = first.checked_add(n * each)?;
             Some(Entry {
                 tag: self.number(at, 2)? as u16,
@@ -134,18 +146,27 @@ impl<'a> File<'a> {
         })
     }
 
-    /// Refuses a tag with more values than the file has, or than a picture needs.
+    /// Refuses a tag with more values than the file has or a picture needs, and a type that the decoder passes
+    /// over or nothing that is read here has.
     fn allow(&self, entry: &Entry) -> Result<(), String> {
         let Entry { tag, kind, count, .. } = *entry;
-        let most = match tag {
-            STRIP_OFFSETS | STRIP_BYTES | TILE_OFFSETS | TILE_BYTES => CHUNKS,
-            JPEG_TABLES => TABLES,
-            tag if READ.contains(&tag) => TAGS,
-            // Of the others nothing is read.
-            _ => return Ok(()),
+        let known = matches!(kind, 1..=13 | 16..=18);
+        let Some(most) = most(tag) else {
+            // The decoder passes over too few bytes of a BigTIFF, and takes others for the next tag.
+            return match known || !self.big {
+                true => Ok(()),
+                false => Err(format!("tag {tag} of the TIFF is of type {kind}, which none is")),
+            };
         };
+        let fits = match tag {
+            JPEG_TABLES => matches!(kind, 1 | 7),
+            _ => matches!(kind, 1 | 3 | 4 | 16),
+        };
+        if !fits {
+            return Err(format!("tag {tag} of the TIFF is of type {kind}, which it can't be"));
+        }
         let there = count.saturating_mul(width_of(kind) as u64) <= self.bytes.len() as u64;
-        if self.tags.1 > TAGS || count > most || !there {
+        if count > most || !there {
             return Err(format!("tag {tag} of the TIFF claims {count} values"));
         }
         Ok(())
@@ -185,10 +206,10 @@ impl<'a> File<'a> {
     fn chunk(&self) -> (u64, u64) {
         let height = self.first(HEIGHT).unwrap_or(0);
         match (self.first(TILE_WIDTH), self.first(TILE_HEIGHT)) {
-            (Some(across), Some(down)) => (across, down),
+            (Some(across), Some(down)) => (across.min(SIDE), down.min(SIDE)),
             _ => (
-                self.first(WIDTH).unwrap_or(0),
-                self.first(ROWS_A_STRIP).unwrap_or(height).min(height),
+                self.first(WIDTH).unwrap_or(0).min(SIDE),
+                self.first(ROWS_A_STRIP).unwrap_or(height).min(height).min(SIDE),
             ),
         }
     }
@@ -196,40 +217,31 @@ impl<'a> File<'a> {
     /// Bytes that the largest JPEG takes to be decoded.
     ///
     /// # Errors
-    /// One is larger than its strip or tile.
-    fn jpegs(&self, (width, height): (u64, u64)) -> Result<u64, String> {
+    /// One is larger than its strip or tile, or damaged; all are longer than a file like this can need.
+    fn jpegs(&self, chunk: (u64, u64)) -> Result<u64, String> {
         let tags = [(STRIP_OFFSETS, STRIP_BYTES), (TILE_OFFSETS, TILE_BYTES)];
         let found = tags.map(|(at, length)| self.entry(at).zip(self.entry(length)));
         let Some((places, lengths)) = found.into_iter().flatten().next() else { return Ok(0) };
-        let tables = self.entry(JPEG_TABLES).filter(|tables| width_of(tables.kind) == 1);
-        if let Some(tables) = tables {
-            let place = self.value_at(&tables).unwrap_or(0);
-            let tables = part(self.bytes, place, tables.count as usize).unwrap_or_default();
-            if frame(tables) != Some((0, 0)) {
-                return Err("the tables of the TIFF's JPEGs hold more than tables".into());
-            }
-        }
-        let mut longest = 0;
+        let tables = self.entry(JPEG_TABLES).map(|tables| {
+            let place = self.value_at(&tables).unwrap_or(usize::MAX);
+            part(self.bytes, place, tables.count as usize).unwrap_or_default()
+        });
+        let mut jpegs = Jpegs::new(self.bytes, tables, chunk)?;
         for n in 0..places.count {
             let place = self.value(&places, n).and_then(|at| usize::try_from(at).ok());
             let length = self.value(&lengths, n).unwrap_or(0);
-            longest = longest.max(length.min(self.bytes.len() as u64));
-            let jpeg = place.and_then(|at| self.bytes.get(at..)).unwrap_or_default();
-            let Some((across, down)) = frame(jpeg) else {
-                return Err("a JPEG in the TIFF has no readable header".into());
-            };
-            if across > width.next_multiple_of(16) || down > height.next_multiple_of(16) {
-                return Err(format!(
-                    "a JPEG of {across}x{down} pixels stands in a strip or tile of {width}x{height}"
-                ));
-            }
+            jpegs.take(place.unwrap_or(usize::MAX), length)?;
         }
-        // The most that a decoder takes: pixels, all coefficients, some lines, and the data, copied.
-        let pixels = (width + 31).saturating_mul(height + 31);
-        Ok(pixels
-            .saturating_mul(20)
-            .saturating_add(2048 * (width + 31))
-            .saturating_add(4 * longest))
+        Ok(jpegs.memory())
+    }
+}
+
+/// The most values of a tag that the decoder reads.
+fn most(tag: u16) -> Option<u64> {
+    match tag {
+        STRIP_OFFSETS | STRIP_BYTES | TILE_OFFSETS | TILE_BYTES => Some(CHUNKS),
+        JPEG_TABLES => Some(TABLES),
+        tag => READ.contains(&tag).then_some(TAGS),
     }
 }
 
@@ -241,29 +253,4 @@ fn width_of(kind: u16) -> usize {
         5 | 10 | 12 | 16 | 17 | 18 => 8,
         _ => 4,
     }
-}
-
-/// The largest width and height that frames before the first scan of a JPEG claim, or of tables (of which
-/// none is expected to). `None`: it can't be told.
-fn frame(jpeg: &[u8]) -> Option<(u64, u64)> {
-    let (mut at, mut size) = (2, (0, 0));
-    while at + 4 <= jpeg.len() {
-        let [mark, kind] = array(jpeg, at)?;
-        // Decoders go on behind bytes that are no marker of a segment, each in its own way.
-        let segment = matches!(kind, 0xc0..=0xcf | 0xda..=0xfe);
-        if mark != 0xff || !segment {
-            return None;
-        }
-        match kind {
-            0xda => return Some(size),
-            0xc0..=0xcf if !matches!(kind, 0xc4 | 0xc8 | 0xcc) => {
-                let side = |at| array(jpeg, at).map(|side| u64::from(u16::from_be_bytes(side)));
-                size = (size.0.max(side(at + 7)?), size.1.max(side(at + 5)?));
-            }
-            _ => {}
-        }
-        let length = usize::from(u16::from_be_bytes(array(jpeg, at + 2)?));
-        at += 2 + Some(length).filter(|&length| length >= 2)?;
-    }
-    Some(size)
 }

@@ -1,10 +1,12 @@
 //! WebP: whether what is decoded is as large as the file says, and its EXIF.
 //!
-//! The decoder makes room for a bitstream's own size before it compares it with the picture's.
+//! The decoder makes room for a bitstream's own size before it compares it with the picture's, and for all codes
+//! that a lossless bitstream describes.
 
 use std::ops::Range;
 
 use super::bytes::{array, le16, le24, le32, part};
+use super::codes;
 use crate::decode::geometry::Size;
 
 /// Bytes before the first chunk.
@@ -15,25 +17,38 @@ const FRAME: usize = 16;
 const BUFFERS: u64 = 512 << 10;
 
 /// What a file's chunks say.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Chunks<'a> {
     pub(super) exif: Option<&'a [u8]>,
-    /// The size of the picture, if a chunk says it.
-    canvas: Option<Size>,
+    /// The size of the picture, or of the frame whose chunks are looked at.
+    size: Size,
+    /// What the head of an extended file says besides, if there is one.
+    flags: Option<u8>,
     /// The largest sides of a bitstream.
     width: u32,
     height: u32,
     /// Bytes of the longest bitstream.
     longest: u64,
+    /// Bytes that the decoder takes for codes; none if these are damaged.
+    codes: Option<u64>,
     opacity: bool,
     animated: bool,
 }
 
+/// Flag of an animation.
+const MOVES: u8 = 2;
+
 impl<'a> Chunks<'a> {
-    /// Those of a file, and of its first frame if it is an animation.
-    pub(super) fn of(bytes: &'a [u8]) -> Chunks<'a> {
-        let mut chunks = Chunks::default();
+    /// Those of a file, and of its first frame if it is an animation; the decoder says that the picture is of
+    /// `size`.
+    pub(super) fn of(bytes: &'a [u8], size: Size) -> Chunks<'a> {
+        let (exif, flags, codes) = (None, None, Some(0));
+        let (width, height, longest) = (0, 0, 0);
+        let (opacity, animated) = (false, false);
+        let mut chunks =
+            Chunks { exif, size, flags, width, height, longest, codes, opacity, animated };
         chunks.walk(bytes, RIFF..bytes.len());
+        chunks.size = size;
         chunks
     }
 
@@ -48,14 +63,31 @@ impl<'a> Chunks<'a> {
     fn take(&mut self, bytes: &'a [u8], kind: [u8; 4], data: Range<usize>) {
         let content = &bytes[data.clone()];
         match &kind {
-            b"VP8X" => self.canvas = canvas(content),
+            // The decoder believes the first head, and the first chunk of a kind.
+            b"VP8X" => self.flags = self.flags.or(content.first().copied()),
             b"EXIF" => self.exif = self.exif.or(Some(content)),
             b"VP8 " => self.bitstream(lossy(content), content.len()),
-            b"VP8L" => self.bitstream(lossless(content), content.len()),
-            b"ALPH" => self.opacity = true,
+            b"VP8L" => {
+                self.bitstream(lossless(content), content.len());
+                self.count(codes::memory(content, None));
+            }
+            b"ALPH" => {
+                self.opacity = true;
+                if let Some((info, content)) = content.split_first()
+                    && info & 3 == 1
+                {
+                    let Size { width, height } = self.size;
+                    self.count(codes::memory(content, Some((width, height))));
+                }
+            }
             b"ANMF" if !self.animated => {
                 self.animated = true;
+                let whole = self.size;
+                if self.flags.is_some_and(|flags| flags & MOVES != 0) {
+                    self.size = frame(content).unwrap_or(whole);
+                }
                 self.walk(bytes, data.start.saturating_add(FRAME)..data.end);
+                self.size = whole;
             }
             _ => {}
         }
@@ -68,21 +100,28 @@ impl<'a> Chunks<'a> {
         self.longest = self.longest.max(length as u64);
     }
 
-    /// True if no bitstream is larger than the picture.
-    pub(super) fn fit(&self) -> bool {
-        let Some(Size { width, height }) = self.canvas else { return true };
-        self.width <= width && self.height <= height
+    /// Bitstreams are decoded one after the other.
+    fn count(&mut self, codes: Option<u64>) {
+        self.codes = self.codes.zip(codes).map(|(one, other)| one.max(other));
     }
 
-    /// Bytes that the decoder takes beside the pixels of a picture of `size`.
-    pub(super) fn beside(&self, size: Size) -> u64 {
+    /// Bytes that the decoder takes beside the pixels.
+    ///
+    /// # Errors
+    /// A bitstream is larger than the picture, or its codes are damaged.
+    pub(super) fn beside(&self) -> Result<u64, String> {
+        let size = self.size;
+        if self.width > size.width || self.height > size.height {
+            return Err("a frame of the WebP is larger than the picture".into());
+        }
+        let codes = self.codes.ok_or("the codes of the lossless WebP are damaged or cut")?;
         let padded = (u64::from(size.width) + 15) * (u64::from(size.height) + 15);
         let planes = padded + padded / 2;
         // Four bytes a pixel of a lossless one; of the opacity, and what it is decoded from; of an
         // animation its canvas and a frame.
         let pixels = 6 + if self.opacity { 7 } else { 0 } + if self.animated { 8 } else { 0 };
         let beside = size.pixels().saturating_mul(pixels).saturating_add(planes);
-        beside.saturating_add(4 * self.longest).saturating_add(BUFFERS)
+        Ok(beside.saturating_add(4 * self.longest).saturating_add(BUFFERS).saturating_add(codes))
     }
 }
 
@@ -94,9 +133,9 @@ fn chunk(bytes: &[u8], at: usize) -> Option<([u8; 4], Range<usize>)> {
     Some((kind, start..start.saturating_add(length).min(bytes.len())))
 }
 
-/// The size that the head of an extended file says.
-fn canvas(content: &[u8]) -> Option<Size> {
-    Some(Size::new(le24(content, 4)? + 1, le24(content, 7)? + 1))
+/// The size that a frame of an animation says.
+fn frame(content: &[u8]) -> Option<Size> {
+    Some(Size::new(le24(content, 6)? + 1, le24(content, 9)? + 1))
 }
 
 /// The size of a lossy bitstream.
