@@ -262,3 +262,38 @@ fn a_file_with_a_long_name_is_set_aside_with_its_reason() {
         kept.contains(&format!("{name}.jpg")) && kept.iter().any(|n| n.ends_with(".reason.json"))
     );
 }
+
+#[test]
+fn a_data_set_without_samples_is_not_published() {
+    for policy in ["skip", "quarantine"] {
+        let place = Place::new();
+        place.folder("photos", 4);
+        for name in place.names("photos").iter().filter(|name| name.ends_with(".json")) {
+            place.file(format!("photos/{name}"), "{");
+        }
+        let words = format!("build photos -o out --on-problem {policy}");
+        for _ in 0..2 {
+            place.pack(&words).exits(65).says("all 4 samples have problems").says("--fresh");
+            assert!(!place.at("out/dataset.json").exists());
+            assert_eq!(place.problems("out").len(), 4);
+        }
+        place.pack("finalize out").exits(65).says("nothing was published");
+        place.folder("photos", 4);
+        place.pack(&format!("{words} --fresh")).succeeds().says("published 4 samples");
+    }
+}
+
+#[test]
+fn problems_that_a_newer_version_wrote_are_not_passed_over() {
+    let place = Place::new();
+    place.folder("photos", 4).file("photos/c0000/s000000.json", "{");
+    place.pack("plan photos -o out --shards 2").succeeds();
+    place.pack("run out --on-problem skip").succeeds();
+    let path = "out/.pack/shards/shard-000000.tar.record";
+    let record = fs::read_to_string(place.at(path)).unwrap();
+    assert!(record.contains("bad-json"), "{record}");
+    place.file(path, record.replace("bad-json", "a-kind-of-tomorrow"));
+    place.pack("run out").exits(65).says("refused 1");
+    place.pack("build photos -o out --shards 2").exits(1).says("nothing was published");
+    assert!(!place.at("out/dataset.json").exists());
+}

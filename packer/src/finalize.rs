@@ -93,8 +93,8 @@ pub fn lacks_entry_points(staging: &Staging, manifest: &Manifest) -> Result<bool
 /// With [`Durability::Synced`], shards that an attempt did not sync are read and synced first.
 ///
 /// # Errors
-/// Shards are missing (try again); a sidecar is not what its record says; a file of a shard's name
-/// stands in the way, or another data set; the operating system's refusal.
+/// Shards are missing (try again); all samples were left out; a sidecar is not what its record says; a
+/// file of a shard's name stands in the way, or another data set; the operating system's refusal.
 pub fn finalize(
     staging: &Staging,
     foot: &PlanFoot,
@@ -116,8 +116,14 @@ pub fn finalize(
     }
     let mut problems = foot.problems.clone();
     problems.extend(found.records.iter().flat_map(|record| record.problems.iter().cloned()));
+    if found.records.iter().all(|record| record.entry.samples == 0) {
+        write_problems(&staging.problems_path(), &problems)?;
+        return Err(no_samples(staging, foot.samples));
+    }
+    // Before anything is moved, so that what is refused here leaves nothing half published. Once the manifest
+    // stands, only the working folder is swept.
+    staging.sweep()?;
     let manifest = move_all(staging, found.records, Some(foot.content.clone()))?;
-    staging.sweep()?; // before the manifest: once that stands, only the working folder is swept
     write_problems(&staging.problems_path(), &problems)?;
     write_whole(&staging.manifest_path(), &manifest.to_json())?;
     staging.remove()?;
@@ -172,6 +178,14 @@ fn other_data_set(staging: &Staging) -> Failure {
     Failure::usage(format!(
         "{} holds another data set than the one that was planned; move that one away and finalize again",
         staging.out().shown()
+    ))
+}
+
+fn no_samples(staging: &Staging, samples: u64) -> Failure {
+    Failure::bad_data(format!(
+        "all {samples} samples have problems, which {} lists; nothing was published; mend the files and \
+         begin again with --fresh",
+        staging.problems_path().shown()
     ))
 }
 
