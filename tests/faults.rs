@@ -12,6 +12,8 @@ mod disk;
 mod guarded;
 mod power;
 mod ptrace;
+mod races;
+mod servers;
 mod sweep;
 mod tracer;
 

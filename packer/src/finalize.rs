@@ -13,7 +13,7 @@ use tarflume_formats::plan::PlanFoot;
 use tarflume_formats::publish::{Durability, remove_if_there, sync_folder, write_whole};
 use tarflume_formats::record::ShardRecord;
 use tarflume_formats::shard::index_path;
-use tarflume_formats::{Index, Manifest};
+use tarflume_formats::{Index, Manifest, Plan};
 
 use crate::check::Content;
 use crate::failure::Failure;
@@ -69,6 +69,33 @@ pub fn settled(staging: &Staging) -> Result<Option<Manifest>, Failure> {
     let plan = staging.plan_if_there()?;
     let other = plan.is_some_and(|plan| manifest.plan.as_ref() != Some(&plan.foot().content));
     Ok((!other).then_some(manifest))
+}
+
+/// What stands in an output folder.
+#[derive(Debug)]
+pub enum Standing {
+    /// A data set, whose working folder may be left.
+    Published(Manifest),
+    /// A plan that is not published.
+    Planned(Plan),
+}
+
+/// Says what stands in an output folder while other commands may publish it.
+///
+/// # Errors
+/// There is neither a plan nor a data set; as [`settled`].
+pub fn standing(staging: &Staging) -> Result<Standing, Failure> {
+    if let Some(manifest) = settled(staging)? {
+        return Ok(Standing::Published(manifest));
+    }
+    if let Some(plan) = staging.plan_if_there()? {
+        return Ok(Standing::Planned(plan));
+    }
+    // The plan goes after the manifest came: it may have been published since it was asked for.
+    match settled(staging)? {
+        Some(manifest) => Ok(Standing::Published(manifest)),
+        None => Ok(Standing::Planned(staging.plan()?)),
+    }
 }
 
 /// True if JPEGs of this data set have no entry points, none of them: those of some kinds never have.

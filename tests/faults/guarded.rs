@@ -9,7 +9,11 @@ use super::tracer::{self, Call, Deed, Ran};
 use crate::harness::Place;
 
 /// Runs `pack` with these words; `judge` says what becomes of each call.
-fn judged(place: &Place, words: &str, mut judge: impl FnMut(&Call) -> Deed) -> Option<Ran> {
+pub(super) fn judged(
+    place: &Place,
+    words: &str,
+    mut judge: impl FnMut(&Call) -> Deed,
+) -> Option<Ran> {
     let root = place.at("").canonicalize().unwrap();
     traced(|| tracer::run(place.command(words), &root, &mut |call: &Call| judge(call)))
 }

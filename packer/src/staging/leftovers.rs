@@ -1,7 +1,8 @@
 //! What attempts that were killed leave under temporary names.
 
 use std::fs::{self, DirEntry};
-use std::io;
+use std::io::{self, ErrorKind::PermissionDenied};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -68,4 +69,27 @@ pub(super) fn settle(folder: &Path) -> Result<(), Failure> {
         }
     }
     Ok(sync_folder(folder)?)
+}
+
+/// Folders above the output folder whose names are synced, at most.
+const ABOVE: usize = 16;
+
+/// Makes the names of the folders above `path` survive a power cut, as far as they are of its file system and
+/// may be read.
+pub(super) fn sync_above(path: &Path) -> Result<(), Failure> {
+    let refused = |e| Failure::io(e, "find", path);
+    let path = patiently(|| fs::canonicalize(path)).map_err(refused)?;
+    let device = |path: &Path| patiently(|| fs::metadata(path)).map(|found| found.dev());
+    let own = device(&path).map_err(refused)?;
+    // The folder right above was synced already.
+    for above in path.ancestors().skip(2).take(ABOVE) {
+        if !device(above).is_ok_and(|device| device == own) {
+            break;
+        }
+        match sync_folder(above) {
+            Err(error) if error.io_error().is_some_and(|e| e.kind() == PermissionDenied) => {}
+            synced => synced?,
+        }
+    }
+    Ok(())
 }
