@@ -138,7 +138,7 @@ fn one(
         }
     }
     if let Some(error) = unpacking.cursor.as_mut().and_then(Cursor::difference) {
-        unpacking.done.problems.push(kinds::in_tar(&error.with_path(&shard.tar)));
+        unpacking.done.problems.push(kinds::in_tar(&kinds::of_data(error)?.with_path(&shard.tar)));
     }
     Ok(unpacking.done)
 }

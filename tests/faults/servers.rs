@@ -181,3 +181,51 @@ fn a_verification_that_is_refused_for_good_says_so() {
     let Some(ran) = ran else { return };
     assert_eq!(ran.exit, 73, "{}", ran.stderr);
 }
+
+/// Runs `words` while the map of the file at `path` can't be read: nothing of the file is there when it is
+/// touched, and the file is as it was when it is asked about. None where nobody may trace.
+fn unreadable(place: &Place, words: &str, path: &str) -> Option<(i32, String)> {
+    let at = place.at(path);
+    let (bytes, modified) =
+        (fs::read(&at).unwrap(), fs::metadata(&at).unwrap().modified().unwrap());
+    let open = || fs::File::options().write(true).open(&at).unwrap();
+    let (mut cut, mut put_back) = (false, false);
+    let ran = judged(place, words, |call| {
+        if call.path == path && !cut && call.name == "mmap" {
+            cut = true;
+            open().set_len(0).unwrap();
+        } else if call.path == path && cut && !put_back && call.class == Class::Ask {
+            put_back = true;
+            fs::write(&at, &bytes).unwrap();
+            open().set_modified(modified).unwrap();
+        }
+        Deed::Go
+    })?;
+    assert!(cut && put_back, "{words}: {cut} {put_back}: {}", ran.stderr);
+    assert_eq!(fs::read(&at).unwrap(), bytes);
+    Some((ran.exit, ran.stderr))
+}
+
+#[test]
+fn a_mapped_file_that_the_machine_can_not_read_is_no_bad_data() {
+    let place = place();
+    place.pack("plan photos -o out --shards 2").succeeds();
+    place.pack("run out").succeeds();
+    let sidecar = "whole/shard-000001.index";
+    for (words, path) in [
+        ("verify --jobs 1 whole", sidecar),
+        ("verify --jobs 1 --level quick whole", sidecar),
+        ("ls whole", sidecar),
+        ("status out", "out/.pack/plan"),
+        ("run out", "out/.pack/plan"),
+        ("finalize out", "out/.pack/plan"),
+        (BUILD, "out/.pack/plan"),
+    ] {
+        let Some((exit, stderr)) = unreadable(&place, words, path) else { return };
+        assert_eq!(exit, 75, "{words}: {stderr}");
+        assert!(stderr.contains(path) && stderr.contains("Input/output error"), "{stderr}");
+    }
+    assert_eq!(place.names("out/.pack/shards").len(), 6, "what is finished is kept");
+    place.pack("finalize out").succeeds();
+    place.same("out", "whole");
+}
