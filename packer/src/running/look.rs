@@ -145,8 +145,40 @@ fn shard(
 
 #[cfg(test)]
 mod tests {
+    use std::process::Command;
+
+    use tarflume_formats::plan::PlanWriter;
+
     use super::*;
+    use crate::exit::Exit;
     use crate::problem::{Problem, ProblemKind};
+    use crate::quarantine::Policy;
+
+    /// Runs in a process of its own, in which no address space has room for a thread's stack.
+    #[test]
+    fn a_thread_that_can_not_start_ends_the_look_without_a_panic() {
+        const NAME: &str =
+            "running::look::tests::a_thread_that_can_not_start_ends_the_look_without_a_panic";
+        const STACK: &str = "281474976710656";
+        if std::env::var("RUST_MIN_STACK").as_deref() != Ok(STACK) {
+            let mut command = Command::new(std::env::current_exe().unwrap());
+            command.args(["--exact", NAME, "--test-threads=1"]).env("RUST_MIN_STACK", STACK);
+            let out = command.output().unwrap();
+            let said = String::from_utf8_lossy(&out.stdout);
+            assert!(out.status.success() && said.contains("1 passed"), "{out:?}");
+            return;
+        }
+        let mut writer = PlanWriter::new(Vec::new(), Vec::new()).unwrap();
+        writer.begin_shard("s.tar");
+        writer.end_shard(1024).unwrap();
+        let options = serde_json::json!({"check": "structure"});
+        let (bytes, _) = writer.finish(String::new(), Vec::new(), options, Vec::new()).unwrap();
+        let plan = Plan::from_bytes(bytes).unwrap();
+        let options = RunOptions::of_plan(plan.foot(), Policy::Fail, 2, Vec::new()).unwrap();
+        let failure = look(&plan, &options, &RunCounter::default()).unwrap_err();
+        assert_eq!(failure.exit, Exit::TryAgain);
+        assert!(failure.text.contains("cannot start a thread"), "{failure}");
+    }
 
     fn problems(path: &str, listed: usize) -> Problems {
         let problem = Problem::new(ProblemKind::BadJson, path, "it is damaged");
