@@ -131,7 +131,7 @@ pub fn finalize(
         if manifest.plan.as_ref() != Some(&foot.content) {
             return Err(other_data_set(staging));
         }
-        staging.remove()?;
+        staging.remove_synced()?;
         return Ok(manifest);
     }
     let mut found = progress(staging, foot)?;
@@ -147,8 +147,7 @@ pub fn finalize(
         write_problems(&staging.problems_path(), &problems)?;
         return Err(no_samples(staging, foot.samples));
     }
-    // Before anything is moved, so that what is refused here leaves nothing half published. Once the manifest
-    // stands, only the working folder is swept.
+    // Before anything is moved: what is refused here leaves nothing half published.
     staging.sweep()?;
     let manifest = move_all(staging, found.records, Some(foot.content.clone()))?;
     write_problems(&staging.problems_path(), &problems)?;

@@ -103,6 +103,7 @@ impl Staging {
             match Lock::take(&self.lock_path())? {
                 Taken::Held(lock) => {
                     self.create()?;
+                    self.secure_names()?;
                     return Ok(lock);
                 }
                 Taken::Gone => {}
@@ -121,6 +122,15 @@ impl Staging {
             Err(error) if is_gone(&error) => Ok(false),
             created => Ok(created.map(|()| true)?),
         }
+    }
+
+    /// Makes the names of the working folder and of all folders above it survive a power cut: an attempt
+    /// that was killed may have created them and not have synced them.
+    fn secure_names(&self) -> Result<(), Failure> {
+        for folder in [&self.shards(), &self.root, &self.out] {
+            sync_name(folder)?;
+        }
+        leftovers::sync_above(&self.out)
     }
 
     fn lock_path(&self) -> PathBuf {
@@ -280,18 +290,15 @@ impl Staging {
     }
 
     /// Removes what attempts that were killed left under temporary names outside the working folder:
-    /// of the manifest, of the list of problems, of quarantined files and their reasons. Makes the
-    /// output folder's name, those of the folders above it (an attempt that was killed may have created
-    /// them), and all names in the quarantine survive a power cut.
+    /// of the manifest, of the list of problems, of quarantined files and their reasons. Makes all names in
+    /// the quarantine survive a power cut.
     ///
     /// # Errors
     /// The operating system's refusal.
     pub fn sweep(&self) -> Result<(), Failure> {
         let lists = [manifest::FILE_NAME, "problems.jsonl"].map(|name| format!(".{name}."));
         leftovers::sweep(&self.out, &|name| lists.iter().any(|list| name.starts_with(list)))?;
-        leftovers::settle(&self.quarantine())?;
-        sync_name(&self.out)?;
-        leftovers::sync_above(&self.out)
+        leftovers::settle(&self.quarantine())
     }
 
     /// True if something was packed here and is not published: a plan, or a shard.

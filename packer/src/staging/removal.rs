@@ -6,7 +6,7 @@ use std::path::Path;
 
 use tarflume_formats::files::{self, patiently};
 use tarflume_formats::manifest::hex_digest;
-use tarflume_formats::publish::remove_if_there;
+use tarflume_formats::publish::{remove_if_there, sync_folder};
 use tarflume_formats::record::ShardRecord;
 use tarflume_formats::shard::{has_bytes, index_path};
 use tarflume_formats::{ErrorKind, Manifest};
@@ -86,6 +86,16 @@ impl Staging {
         unless_in_use(patiently(|| fs::remove_dir(&self.root)), &self.root)
     }
 
+    /// Removes the working folder of a data set whose manifest another attempt gave its name, perhaps without
+    /// syncing it.
+    ///
+    /// # Errors
+    /// The operating system's refusal.
+    pub fn remove_synced(&self) -> Result<(), Failure> {
+        sync_folder(self.out())?;
+        self.remove()
+    }
+
     /// Removes the working folder that an attempt left which was ended after it had published
     /// `manifest`. One that holds the plan of another data set stays. The caller holds the lock.
     ///
@@ -95,7 +105,7 @@ impl Staging {
         match self.plan_if_there() {
             Ok(Some(plan)) if manifest.plan.as_ref() != Some(&plan.foot().content) => Ok(()),
             Err(error) if error.kind() == ErrorKind::Io => Err(error.into()),
-            _ => self.remove(),
+            _ => self.remove_synced(),
         }
     }
 
