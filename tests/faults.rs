@@ -161,9 +161,10 @@ fn a_quarantine_survives_power_cuts() {
 }
 
 /// A first attempt, which is killed, and the command that goes on.
-const LATER: [(Scenario, &str); 5] = [
+const LATER: [(Scenario, &str); 6] = [
     (PLAN, PLAN.command),
     (BUILD, BUILD.command),
+    (FINALIZE, FINALIZE.command),
     (QUARANTINE, QUARANTINE.command),
     (RUN, "run out --jobs 1 --no-fsync"),
     (RESUME, "run out --jobs 1 --no-fsync"),
@@ -174,7 +175,7 @@ fn cut_later(name: &str) {
     let (scenario, first) = LATER.into_iter().find(|(scenario, _)| scenario.name == name).unwrap();
     // Everything is lost that was not synced, is zeros, or is all but the newest name.
     let chosen = |_, left, way| left == 0 && [0, 3, NEWEST].contains(&way);
-    let Some(cuts) = traced(|| cut_power_later(scenario, first, &|_| true, &chosen)) else {
+    let Some(cuts) = traced(|| cut_power_later(scenario, first, &chosen)) else {
         return;
     };
     survived(scenario, &cuts);
@@ -188,6 +189,11 @@ fn a_plan_that_goes_on_survives_power_cuts() {
 #[test]
 fn a_build_that_goes_on_survives_power_cuts() {
     cut_later("build");
+}
+
+#[test]
+fn a_finalize_that_goes_on_survives_power_cuts() {
+    cut_later("finalize");
 }
 
 #[test]
@@ -213,7 +219,7 @@ fn every_power_cut() {
     }
     for (scenario, first) in LATER {
         let chosen = |kill, left, way| left == 0 || (kill + left) % (NEWEST + 1) == way;
-        let Some(cuts) = traced(|| cut_power_later(scenario, first, &|_| true, &chosen)) else {
+        let Some(cuts) = traced(|| cut_power_later(scenario, first, &chosen)) else {
             return;
         };
         survived(scenario, &cuts);

@@ -171,25 +171,21 @@ pub(super) fn cut_power(scenario: Scenario, chosen: Chosen<'_>) -> io::Result<Cu
     Ok(all)
 }
 
-/// Runs `first` and kills it before each of its calls that sync or name something that `killed` picks, or lets
-/// it end well where it comes to that; then the command, and cuts the power as [`cut_power`] does, behind ops of
-/// the command alone.
+/// Runs `first` and kills it before each of its calls that sync or name something, the last time before none;
+/// then the command, and cuts the power as [`cut_power`] does, behind ops of the command alone. `chosen` gets the
+/// number of the call, how many ops come after the cut, and the way.
 ///
 /// # Errors
 /// The machine lets nobody trace.
 pub(super) fn cut_power_later(
     scenario: Scenario,
     first: &str,
-    killed: &dyn Fn(usize) -> bool,
     chosen: &dyn Fn(usize, usize, usize) -> bool,
 ) -> io::Result<Cuts> {
     let bench = Bench::new(scenario)?;
     let begun = bench.begun()?;
     let mut all = Cuts::default();
     for kill in 0.. {
-        if !killed(kill) {
-            continue;
-        }
         let mut recorder = Recorder::new(&begun, Some(kill));
         bench.stage.reset();
         let ended = bench.stage.traced_as(first, &mut recorder)?.exit;

@@ -1,11 +1,12 @@
 //! What attempts that were killed leave under temporary names.
 
 use std::fs::{self, DirEntry};
-use std::io::{self, ErrorKind::PermissionDenied};
+use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use tarflume_formats::Blame;
 use tarflume_formats::files::patiently;
 use tarflume_formats::publish::{is_temporary, remove_if_there, sync_folder};
 
@@ -74,8 +75,8 @@ pub(super) fn settle(folder: &Path) -> Result<(), Failure> {
 /// Folders above the output folder whose names are synced, at most.
 const ABOVE: usize = 16;
 
-/// Makes the names of the folders above `path` survive a power cut, as far as they are of its file system and
-/// may be read.
+/// Makes the names of the folders above `path` survive a power cut, as far as they are of its file system and can
+/// be synced: most were there long before.
 pub(super) fn sync_above(path: &Path) -> Result<(), Failure> {
     let refused = |e| Failure::io(e, "find", path);
     let path = patiently(|| fs::canonicalize(path)).map_err(refused)?;
@@ -87,7 +88,7 @@ pub(super) fn sync_above(path: &Path) -> Result<(), Failure> {
             break;
         }
         match sync_folder(above) {
-            Err(error) if error.io_error().is_some_and(|e| e.kind() == PermissionDenied) => {}
+            Err(error) if matches!(error.blame(), Blame::Data | Blame::Lasting) => {}
             synced => synced?,
         }
     }
