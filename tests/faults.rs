@@ -162,12 +162,12 @@ fn a_quarantine_survives_power_cuts() {
 
 /// A first attempt, which is killed, and the command that goes on.
 const LATER: [(Scenario, &str); 6] = [
-    (PLAN, PLAN.command),
-    (BUILD, BUILD.command),
-    (FINALIZE, FINALIZE.command),
-    (QUARANTINE, QUARANTINE.command),
     (RUN, "run out --jobs 1 --no-fsync"),
     (RESUME, "run out --jobs 1 --no-fsync"),
+    (PLAN, PLAN.command),
+    (FINALIZE, FINALIZE.command),
+    (BUILD, BUILD.command),
+    (QUARANTINE, QUARANTINE.command),
 ];
 
 /// Cuts the power behind the end of a command that went on with what a killed attempt had left.
@@ -217,6 +217,11 @@ fn every_power_cut() {
     for scenario in [PLAN, FINALIZE, QUARANTINE, RUN, BUILD, RESUME] {
         cut(scenario, &|_, _| true);
     }
+}
+
+#[test]
+#[ignore = "every call of a first attempt, killed, and the cuts behind it: make faults"]
+fn every_power_cut_behind_another_attempt() {
     for (scenario, first) in LATER {
         let chosen = |kill, left, way| left == 0 || (kill + left) % (NEWEST + 1) == way;
         let Some(cuts) = traced(|| cut_power_later(scenario, first, &chosen)) else {

@@ -223,7 +223,13 @@ impl Stage {
 
     /// What bears a final name in the output folder must be whole.
     pub(super) fn whole(&self) -> Result<(), String> {
-        let found = self.place.tree("out");
+        self.whole_of(&|_| true)
+    }
+
+    /// As [`Stage::whole`], of the names alone that `asked` picks.
+    pub(super) fn whole_of(&self, asked: &dyn Fn(&str) -> bool) -> Result<(), String> {
+        let mut found = self.place.tree("out");
+        found.retain(|name, _| asked(name));
         for (name, digest) in &found {
             let base = name.rsplit('/').next().unwrap_or(name);
             let temporary = base.starts_with('.') && base.ends_with(".tmp");
