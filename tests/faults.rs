@@ -12,6 +12,8 @@ mod disk;
 mod guarded;
 mod power;
 mod ptrace;
+mod races;
+mod servers;
 mod sweep;
 mod tracer;
 
@@ -19,7 +21,7 @@ use std::io;
 
 use tarflume_fixtures::Fault;
 
-use self::power::{Cuts, cut_power};
+use self::power::{Chosen, Cuts, NEWEST, cut_power, cut_power_later};
 use self::sweep::{Counts, KINDS, Scenario, sweep};
 use self::tracer::Call;
 
@@ -31,6 +33,8 @@ const BUILD: Scenario = Scenario {
     after: &[],
     plan: "plan photos -o out --shards 2 --jobs 1",
 };
+const PLAN: Scenario =
+    Scenario { name: "plan", command: BUILD.plan, after: &["run out", "finalize out"], ..BUILD };
 const RUN: Scenario = Scenario {
     name: "run",
     before: &[BUILD.plan],
@@ -114,44 +118,116 @@ fn a_quarantine_survives_faults() {
     sampled(QUARANTINE);
 }
 
-fn cut(scenario: Scenario, chosen: &dyn Fn(usize, usize) -> bool) {
+fn cut(scenario: Scenario, chosen: Chosen<'_>) {
     let Some(cuts) = traced(|| cut_power(scenario, chosen)) else { return };
+    survived(scenario, &cuts);
+}
+
+fn survived(scenario: Scenario, cuts: &Cuts) {
     let Cuts { ops, cuts, published, broken } = cuts;
     eprintln!("{}: {ops} ops, {cuts} power cuts, {published} published", scenario.name);
     assert!(broken.is_empty(), "{} broken:\n{}", broken.len(), broken.join("\n"));
-    assert!(ops > 15 && cuts > 15, "the recorder sees too little");
+    assert!(*ops > 15 && *cuts > 15, "the recorder sees too little");
 }
 
-/// Each cut in one way, which changes from cut to cut.
-fn one_way(cut: usize, way: usize) -> bool {
-    cut % 7 == way
+/// Each cut in the way that keeps the newest name alone, and in another, which changes from cut to cut.
+fn two_ways(cut: usize, way: usize) -> bool {
+    way == NEWEST || cut % NEWEST == way
 }
 
 #[test]
 fn a_build_survives_power_cuts() {
-    cut(BUILD, &one_way);
+    cut(BUILD, &two_ways);
+}
+
+#[test]
+fn a_plan_survives_power_cuts() {
+    cut(PLAN, &two_ways);
 }
 
 #[test]
 fn a_run_survives_power_cuts() {
-    cut(RUN, &one_way);
+    cut(RUN, &two_ways);
 }
 
 #[test]
 fn a_finalize_survives_power_cuts() {
-    cut(FINALIZE, &one_way);
+    cut(FINALIZE, &two_ways);
 }
 
 #[test]
 fn a_quarantine_survives_power_cuts() {
-    cut(QUARANTINE, &one_way);
+    cut(QUARANTINE, &two_ways);
+}
+
+/// A first attempt, which is killed, and the command that goes on.
+const LATER: [(Scenario, &str); 6] = [
+    (RUN, "run out --jobs 1 --no-fsync"),
+    (RESUME, "run out --jobs 1 --no-fsync"),
+    (PLAN, PLAN.command),
+    (FINALIZE, FINALIZE.command),
+    (BUILD, BUILD.command),
+    (QUARANTINE, QUARANTINE.command),
+];
+
+/// Cuts the power behind the end of a command that went on with what a killed attempt had left.
+fn cut_later(name: &str) {
+    let (scenario, first) = LATER.into_iter().find(|(scenario, _)| scenario.name == name).unwrap();
+    // Everything is lost that was not synced, is zeros, or is all but the newest name.
+    let chosen = |_, left, way| left == 0 && [0, 3, NEWEST].contains(&way);
+    let Some(cuts) = traced(|| cut_power_later(scenario, first, &chosen)) else {
+        return;
+    };
+    survived(scenario, &cuts);
+}
+
+#[test]
+fn a_plan_that_goes_on_survives_power_cuts() {
+    cut_later("plan");
+}
+
+#[test]
+fn a_build_that_goes_on_survives_power_cuts() {
+    cut_later("build");
+}
+
+#[test]
+fn a_finalize_that_goes_on_survives_power_cuts() {
+    cut_later("finalize");
+}
+
+#[test]
+fn a_quarantine_that_goes_on_survives_power_cuts() {
+    cut_later("quarantine");
+}
+
+#[test]
+fn a_run_over_what_was_not_synced_survives_power_cuts() {
+    cut_later("run");
+}
+
+#[test]
+fn a_build_over_what_was_not_synced_survives_power_cuts() {
+    cut_later("resume");
 }
 
 #[test]
 #[ignore = "every cut in every way: make faults"]
 fn every_power_cut() {
-    for scenario in [FINALIZE, QUARANTINE, RUN, BUILD, RESUME] {
+    for scenario in [PLAN, FINALIZE, QUARANTINE, RUN, BUILD, RESUME] {
         cut(scenario, &|_, _| true);
+    }
+}
+
+#[test]
+#[ignore = "every call of a first attempt, killed, and the cuts behind it: make faults"]
+fn every_power_cut_behind_another_attempt() {
+    for (scenario, first) in LATER {
+        let chosen = |kill, left, way| left == 0 || (kill + left) % (NEWEST + 1) == way;
+        let Some(cuts) = traced(|| cut_power_later(scenario, first, &chosen)) else {
+            return;
+        };
+        survived(scenario, &cuts);
     }
 }
 

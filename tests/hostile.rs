@@ -163,3 +163,15 @@ fn a_hostile_manifest_is_told_without_harm() {
         }
     }
 }
+
+#[test]
+fn a_newline_in_the_name_of_a_source_forges_no_line() {
+    let place = Place::new();
+    let source = "empty\nerror: forged";
+    fs::create_dir(place.at(source)).unwrap();
+    let mut command = place.command("build -o out");
+    let output = command.arg(source).output().unwrap();
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{stderr}");
+    assert!(stderr.contains("forged") && !stderr.contains("\nerror: forged"), "{stderr}");
+}

@@ -225,7 +225,7 @@ fn sources_may_stand_elsewhere_on_another_machine() {
     let place = planned();
     place.folder("elsewhere", 20); // the same files at another time
     fs::rename(place.at("photos"), place.at("gone")).unwrap();
-    place.pack("run out").exits(65).says("changed");
+    place.pack("run out").exits(75).says("the source folder is not there");
     place.pack("run out --source elsewhere").exits(65).says("modified after it was planned");
     place.pack("run out --source elsewhere --ignore-times").succeeds();
     place

@@ -15,6 +15,7 @@
 //! - `inspect`: `index`, `info`, `ls`, `cat`, `unpack`; `verify`: data sets damaged in every way;
 //!   `lies`: tars that were never what they say;
 //! - `entry_points`: where decoding of JPEGs can start, in sidecars;
+//! - `absent`: sources that are not there; `streams`: output that is lost;
 //! - `bench`: what is measured of a data set; `exclude`: samples that a list of keys leaves out;
 //! - `machine_trouble`: too few open files, no threads, pipes in the place of shards: the machine's trouble is no sample's fault;
 //! - `doctor`: what is told of a machine and its GPUs, which are played.
@@ -23,6 +24,7 @@
 //! test of `exclude` is such a user of the reader.)
 #![allow(clippy::unwrap_used, clippy::print_stderr, clippy::disallowed_methods)]
 
+mod absent;
 mod at_once;
 mod bench;
 mod build;
@@ -43,5 +45,6 @@ mod names;
 mod numbers;
 mod problems;
 mod restart;
+mod streams;
 mod terminal;
 mod verify;

@@ -210,15 +210,26 @@ fn orphaned(name: &str) -> Place {
 fn a_copy_in_the_quarantine_replaces_nothing_and_follows_no_link() {
     let place = orphaned("c0000/bad");
     place.file("precious", "bytes").file("out/quarantine/c0000/bad.jpg", "another run's");
-    symlink(place.at("precious"), place.at("out/quarantine/c0000/bad.jpg.2")).unwrap();
-    for _ in 0..2 {
+    for round in 0..3 {
         place.pack("build photos -o out --on-problem quarantine").succeeds();
-        let copy = |name: &str| fs::read(place.at("out/quarantine/c0000").join(name)).unwrap();
-        assert_eq!(copy("bad.jpg"), b"another run's");
-        assert_eq!(copy("bad.jpg.3"), flat_jpeg(b"orphan"));
-        assert!(copy("bad.jpg.3.reason.json").starts_with(b"{"));
+        let copy = |name: &str| fs::read(place.at("out/quarantine/").join(name)).unwrap();
+        assert_eq!(copy("c0000/bad.jpg"), b"another run's");
         assert_eq!(fs::read(place.at("precious")).unwrap(), b"bytes");
-        assert_eq!(place.names("out/quarantine").len(), 4, "the second time finds its copy");
+        let names = place.names("out/quarantine");
+        let hashed: Vec<_> = names.iter().filter(|name| name.ends_with(".jpg")).collect();
+        let [_, first, ..] = hashed[..] else { panic!("{names:?}") };
+        if round == 0 {
+            // The second time finds another's link where its copy stood.
+            assert!(copy(first) == flat_jpeg(b"orphan") && names.len() == 3, "{names:?}");
+            fs::remove_file(place.at("out/quarantine").join(first)).unwrap();
+            symlink(place.at("precious"), place.at("out/quarantine").join(first)).unwrap();
+        } else {
+            let copies = hashed.iter().filter(|name| copy(name) == flat_jpeg(b"orphan"));
+            assert_eq!((copies.count(), names.len()), (1, 5), "the third time finds its copy");
+        }
+        for name in &hashed[1..] {
+            assert!(copy(&format!("{name}.reason.json")).starts_with(b"{"));
+        }
         fs::remove_file(place.at("out/dataset.json")).unwrap();
         for name in ["shard-000000.tar", "shard-000000.index"] {
             fs::remove_file(place.at("out").join(name)).unwrap();
@@ -246,8 +257,10 @@ fn files_of_two_sources_with_one_name_are_both_set_aside() {
     let place = orphaned("bad");
     place.file("more/bad.jpg", flat_jpeg(b"another")).pair("more/good");
     place.pack("build photos more -o out --on-problem quarantine").succeeds();
-    let copies =
-        ["bad.jpg", "bad.jpg.2"].map(|n| fs::read(place.at("out/quarantine").join(n)).unwrap());
+    let names = place.names("out/quarantine");
+    let names = names.iter().filter(|name| name.ends_with(".jpg"));
+    let copies: Vec<_> =
+        names.map(|n| fs::read(place.at("out/quarantine").join(n)).unwrap()).collect();
     assert_eq!(copies, [flat_jpeg(b"orphan"), flat_jpeg(b"another")]);
 }
 
@@ -261,4 +274,53 @@ fn a_file_with_a_long_name_is_set_aside_with_its_reason() {
     assert!(
         kept.contains(&format!("{name}.jpg")) && kept.iter().any(|n| n.ends_with(".reason.json"))
     );
+}
+
+#[test]
+fn a_data_set_without_samples_is_not_published() {
+    for policy in ["skip", "quarantine"] {
+        let place = Place::new();
+        place.folder("photos", 4);
+        for name in place.names("photos").iter().filter(|name| name.ends_with(".json")) {
+            place.file(format!("photos/{name}"), "{");
+        }
+        let words = format!("build photos -o out --on-problem {policy}");
+        for _ in 0..2 {
+            place.pack(&words).exits(65).says("all 4 samples have problems").says("--fresh");
+            assert!(!place.at("out/dataset.json").exists());
+            assert_eq!(place.problems("out").len(), 4);
+        }
+        place.pack("finalize out").exits(65).says("nothing was published");
+        place.folder("photos", 4);
+        place.pack(&format!("{words} --fresh")).succeeds().says("published 4 samples");
+    }
+}
+
+#[test]
+fn problems_that_a_newer_version_wrote_are_not_passed_over() {
+    let place = Place::new();
+    place.folder("photos", 4).file("photos/c0000/s000000.json", "{");
+    place.pack("plan photos -o out --shards 2").succeeds();
+    place.pack("run out --on-problem skip").succeeds();
+    let path = "out/.pack/shards/shard-000000.tar.record";
+    let record = fs::read_to_string(place.at(path)).unwrap();
+    assert!(record.contains("bad-json"), "{record}");
+    place.file(path, record.replace("bad-json", "a-kind-of-tomorrow"));
+    place.pack("run out").exits(65).says("refused 1");
+    place.pack("build photos -o out --shards 2").exits(1).says("nothing was published");
+    assert!(!place.at("out/dataset.json").exists());
+}
+
+#[test]
+fn a_long_name_that_another_file_has_is_set_aside_under_a_hash() {
+    let name = format!("{}.jpg", "n".repeat(251));
+    let place = orphaned(&name[..251]);
+    place.file(format!("out/quarantine/{name}"), "another run's");
+    place.pack("build photos -o out --on-problem quarantine").succeeds();
+    let mut copies = place.names("out/quarantine");
+    copies.retain(|name| name.ends_with(".jpg"));
+    assert_eq!(copies.len(), 2, "{copies:?}");
+    let hashed = copies.iter().find(|copy| **copy != name).unwrap();
+    let copy = fs::read(place.at("out/quarantine").join(hashed)).unwrap();
+    assert_eq!((copy, hashed.len()), (flat_jpeg(b"orphan"), 255));
 }

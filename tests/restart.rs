@@ -2,7 +2,7 @@
 //! refused, and nothing is ever mixed. (Builds killed at random stand in `kills`.)
 
 use std::fs;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -263,4 +263,39 @@ fn a_fresh_start_takes_back_what_was_half_published() {
     place.pack(&format!("{AGAIN} --fresh")).succeeds();
     place.pack("build photos -o anew --shard-samples 4").succeeds();
     place.same("out", "anew");
+}
+
+#[test]
+fn a_fresh_start_passes_over_records_of_which_digests_can_not_be_read() {
+    for field in ["index_blake3", "blake3"] {
+        let place = Place::new();
+        place.folder("photos", 6).pack("build photos -o whole --shards 2").succeeds();
+        place.pack("plan photos -o out --shards 2").succeeds();
+        place.pack("run out").succeeds();
+        let path = "out/.pack/shards/shard-000000.tar.record";
+        let mut record: serde_json::Value =
+            serde_json::from_slice(&fs::read(place.at(path)).unwrap()).unwrap();
+        assert!(record["entry"][field].is_string(), "{record}");
+        record["entry"][field] = "no hexadecimal number".into();
+        place.file(path, record.to_string());
+        place.pack("build photos -o out --shards 2 --fresh").succeeds();
+        place.same("out", "whole");
+    }
+}
+
+#[test]
+fn whatever_bears_the_name_of_a_shard_or_sidecar_is_told_before_anything_is_packed() {
+    for name in ["shard-000001.tar", "shard-000001.index"] {
+        for link in [false, true] {
+            let place = Place::new();
+            place.folder("photos", 6).file("out/other", "");
+            match link {
+                true => symlink("nowhere", place.at("out").join(name)).unwrap(),
+                false => fs::write(place.at("out").join(name), "another's").unwrap(),
+            }
+            let run = place.pack("build photos -o out --shards 2").exits(2);
+            run.says(name).says("is there already");
+            assert!(place.names("out/.pack/shards").is_empty());
+        }
+    }
 }

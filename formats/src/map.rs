@@ -17,6 +17,7 @@ compile_error!("the guard of mapped files knows Linux alone");
 
 mod atomics;
 mod guard;
+mod loss;
 mod ranges;
 mod slot;
 
@@ -27,9 +28,10 @@ use std::path::Path;
 use std::ptr::read_volatile;
 use std::sync::atomic::{Ordering, fence};
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::files;
 use guard::Watch;
+use loss::Origin;
 
 /// The bytes of a file, mapped or owned.
 #[derive(Debug)]
@@ -57,6 +59,7 @@ pub enum Access {
 pub struct FileMap {
     watch: Watch,
     map: memmap2::Mmap,
+    origin: Origin,
 }
 
 impl Mapped {
@@ -76,6 +79,7 @@ impl Mapped {
     /// The operating system's refusal to map it.
     pub fn of(file: &File, length: u64, path: &Path) -> Result<Mapped> {
         let refused = |e| Error::io(e, "map into memory", path);
+        let origin = Origin::of(file, path)?;
         let length =
             usize::try_from(length).map_err(|_| refused(io::ErrorKind::OutOfMemory.into()))?;
         if length == 0 {
@@ -86,7 +90,7 @@ impl Mapped {
         let map = unsafe { memmap2::MmapOptions::new().len(length).map(file) }.map_err(refused)?;
         // SAFETY: the map begins here, belongs to `FileMap` and is dropped after its watch.
         let watch = unsafe { Watch::over(map.as_ptr(), map.len()) }.map_err(refused)?;
-        Ok(Mapped::Map(FileMap { watch, map }))
+        Ok(Mapped::Map(FileMap { watch, map, origin }))
     }
 
     /// Says in which order bytes will be wanted. A hint: it changes speed alone, and a system that
@@ -120,13 +124,13 @@ impl Mapped {
         let _ = unsafe { map.unchecked_advise(memmap2::UncheckedAdvice::DontNeed) };
     }
 
-    /// False once the file was found cut (or its storage failed) while it was mapped: then bytes
+    /// False once the file was found cut, or its storage failed, while it was mapped: then bytes
     /// read before may have been zeros that the file never had. To be asked after reading; costs
     /// a nanosecond or two. It touches the last page, so it notices every cut but one inside that.
     #[inline]
     #[must_use]
     pub fn is_intact(&self) -> bool {
-        let Mapped::Map(FileMap { watch, map }) = self else { return true };
+        let Mapped::Map(FileMap { watch, map, .. }) = self else { return true };
         // What was read before the call was read before the page is touched.
         fence(Ordering::Acquire);
         // SAFETY: the last byte of a map that has at least one; if it is lost, zeros stand there.
@@ -150,18 +154,15 @@ impl Mapped {
     /// [`Mapped::is_intact`] as an error.
     ///
     /// # Errors
-    /// [`ErrorKind::Truncated`], without the path.
+    /// The file was cut: [`ErrorKind::Truncated`](crate::ErrorKind::Truncated), without the path. It could not be
+    /// read: an error of the machine, see [`Blame`](crate::Blame).
     #[inline]
     pub fn intact(&self) -> Result<()> {
-        if self.is_intact() { Ok(()) } else { Err(torn()) }
+        match self {
+            Mapped::Map(file) if !self.is_intact() => Err(file.origin.loss()),
+            _ => Ok(()),
+        }
     }
-}
-
-#[cold]
-fn torn() -> Error {
-    let text = "the file was cut while it was in use, or its storage failed; open it again when it \
-                is whole, and replace files by rename instead of writing over them";
-    Error::new(ErrorKind::Truncated, text)
 }
 
 impl Deref for Mapped {

@@ -3,8 +3,9 @@
 //! Two attempts at the same file never share a temporary name, and the second to finish finds the
 //! first one's file and changes nothing: so a task that an engine delivers twice does no harm.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -94,9 +95,35 @@ impl TempFile {
     /// # Errors
     /// The operating system's refusal.
     pub fn publish_new(mut self, target: &Path) -> Result<Published> {
-        let found = rename_new(&self.path, target)?;
+        let found = self.rename_new(target)?;
         self.armed = found == Published::AlreadyThere;
         Ok(found)
+    }
+
+    /// As [`rename_new`], but a file server's answer to a second request for the same rename counts for
+    /// what it is: the first request was done.
+    ///
+    /// # Errors
+    /// The operating system's refusal.
+    pub fn rename_new(&self, target: &Path) -> Result<Published> {
+        match rename_new(&self.path, target) {
+            Ok(Published::AlreadyThere) if self.is_at(target) => {
+                remove_if_there(&self.path)?; // the other name of a link
+                Ok(Published::New)
+            }
+            Err(error) if is_missing(&error) && self.is_at(target) => Ok(Published::New),
+            found => found,
+        }
+    }
+
+    /// True if this file has the name `target`.
+    fn is_at(&self, target: &Path) -> bool {
+        let same = |(file, there): (Metadata, Metadata)| {
+            file.dev() == there.dev() && file.ino() == there.ino()
+        };
+        let file = patiently(|| self.file.metadata());
+        file.and_then(|file| Ok((file, patiently(|| fs::symlink_metadata(target))?)))
+            .is_ok_and(same)
     }
 
     /// As [`TempFile::publish_new`], but takes the place of a file that is there.
@@ -104,8 +131,11 @@ impl TempFile {
     /// # Errors
     /// The operating system's refusal.
     pub fn publish_over(mut self, target: &Path) -> Result<()> {
-        uninterrupted(|| fs::rename(&self.path, target))
-            .map_err(|e| Error::io(e, "rename to", target))?;
+        match uninterrupted(|| fs::rename(&self.path, target)) {
+            // The answer to a second request, as in `rename_new`.
+            Err(e) if e.kind() == io::ErrorKind::NotFound && self.is_at(target) => {}
+            done => done.map_err(|e| Error::io(e, "rename to", target))?,
+        }
         self.armed = false;
         Ok(())
     }
@@ -131,7 +161,14 @@ fn uninterrupted(mut call: impl FnMut() -> io::Result<()>) -> io::Result<()> {
     }
 }
 
-/// Renames without replacing; file systems that can't do so in one step get a hard link.
+/// True if the error says that there is no such file.
+fn is_missing(error: &Error) -> bool {
+    error.io_error().is_some_and(|e| e.kind() == io::ErrorKind::NotFound)
+}
+
+/// Renames without replacing; file systems that can't do so in one step get a hard link. Where there are
+/// none either (object stores that are mounted), the name is asked about first: two attempts that ask at
+/// the same instant both rename, and what the second one renames stays.
 ///
 /// # Errors
 /// The operating system's refusal.
@@ -150,10 +187,24 @@ pub fn rename_new(from: &Path, to: &Path) -> Result<Published> {
     match uninterrupted(|| fs::hard_link(from, to)) {
         Ok(()) => {}
         Err(e) if e.kind() == io::ErrorKind::AlreadyExists => return Ok(Published::AlreadyThere),
-        Err(e) => return Err(Error::io(e, "link to", to)),
+        Err(e) => match Errno::from_io_error(&e) {
+            Some(Errno::PERM | Errno::NOSYS | Errno::NOTSUP) => return rename_if_free(from, to),
+            _ => return Err(Error::io(e, "link to", to)),
+        },
     }
     remove_if_there(from)?;
     Ok(Published::New)
+}
+
+/// Renames if nothing has the name `to`.
+fn rename_if_free(from: &Path, to: &Path) -> Result<Published> {
+    match patiently(|| fs::symlink_metadata(to)) {
+        Ok(_) => return Ok(Published::AlreadyThere),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => {}
+        Err(e) => return Err(Error::io(e, "look at", to)),
+    }
+    let renamed = uninterrupted(|| fs::rename(from, to));
+    renamed.map(|()| Published::New).map_err(|e| Error::io(e, "rename to", to))
 }
 
 /// Removes the file at `path`; that there is none is no error.
@@ -187,7 +238,29 @@ pub fn create_folders(path: &Path) -> Result<()> {
         Err(e) => return Err(refused(e)),
         Ok(()) => {}
     }
-    sync_folder(above)
+    sync_name(path)
+}
+
+/// Makes the name of the folder `path`, which is there, survive a power cut.
+///
+/// # Errors
+/// The operating system's refusal.
+pub fn sync_name(path: &Path) -> Result<()> {
+    match sync_folder(folder_of(path)) {
+        // A folder that may be entered, but not read, can't be opened: all of its file system is synced. Where
+        // that is refused, too, nobody can ask for more.
+        Err(error) if is_denied(&error) => match patiently(|| File::open(path)) {
+            Ok(folder) => Ok(rustix::io::retry_on_intr(|| rustix::fs::syncfs(&folder))
+                .map_err(|e| Error::io(e.into(), "sync to disk", path))?),
+            Err(_) => Ok(()),
+        },
+        synced => synced,
+    }
+}
+
+/// True if the error says that the operating system does not permit it.
+fn is_denied(error: &Error) -> bool {
+    error.io_error().is_some_and(|e| e.kind() == io::ErrorKind::PermissionDenied)
 }
 
 /// True for a name that [`TempFile::create`] gives.

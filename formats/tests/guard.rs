@@ -79,6 +79,30 @@ fn a_cut_file_reads_as_zeros_and_says_so() {
     assert!(again.is_intact() && zeros(&again) == 0);
 }
 
+/// A failing disk sends the same signal, and leaves the file as it was.
+#[test]
+fn a_page_that_is_lost_of_a_file_that_did_not_change_is_the_machines_fault() {
+    if !in_child("a_page_that_is_lost_of_a_file_that_did_not_change_is_the_machines_fault") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    for (changed, kind) in [(false, ErrorKind::Io), (true, ErrorKind::Truncated)] {
+        let path = sevens(folder.path(), "a", 100);
+        let modified = fs::metadata(&path).unwrap().modified().unwrap();
+        let map = Mapped::open(&path).unwrap();
+        cut(&path, 10 * PAGE);
+        assert!(zeros(&map) > 0 && !map.is_intact());
+        cut(&path, 100 * PAGE);
+        if !changed {
+            File::options().write(true).open(&path).unwrap().set_modified(modified).unwrap();
+        }
+        let error = map.intact().unwrap_err();
+        assert_eq!(error.kind(), kind, "{error:?}");
+        assert_eq!(error.blame().is_machine(), !changed, "{error:?}");
+        assert_eq!(error.place().path.is_some(), !changed);
+    }
+}
+
 /// The bytes read stand on the page in which the file now ends: no signal comes for them.
 #[test]
 fn a_cut_in_the_page_that_was_read_is_noticed() {

@@ -2,16 +2,15 @@
 //!
 //! Arguments are recorded and checked here; the work is done by the library below, which prints
 //! nothing.
-#![allow(clippy::print_stdout, clippy::print_stderr)]
 
-/// Prints a line of results, as [`tarflume_formats::shown::message`] shows it.
+/// Prints a line of results: see [`out::say`].
 macro_rules! say {
-    ($($said:tt)*) => { println!("{}", tarflume_formats::shown::message(format_args!($($said)*))) };
+    ($($said:tt)*) => { $crate::cli::out::say(format_args!($($said)*)) };
 }
 
-/// Prints a line on stderr, as [`tarflume_formats::shown::message`] shows it.
+/// Prints a line on stderr: see [`out::tell`].
 macro_rules! tell {
-    ($($said:tt)*) => { eprintln!("{}", tarflume_formats::shown::message(format_args!($($said)*))) };
+    ($($said:tt)*) => { $crate::cli::out::tell(format_args!($($said)*)) };
 }
 
 mod bench;
@@ -35,11 +34,11 @@ mod verify;
 mod words;
 
 use std::ffi::OsString;
-use std::io::{self, Write};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+use crate::exit::Exit;
 use crate::failure::Outcome;
 
 /// Turns folders of images and JSON into WebDataset shards with a sidecar index, and proves them whole.
@@ -93,14 +92,32 @@ pub fn main() -> ExitCode {
 
 /// Runs the command that these words are, its own name first; gives the exit code.
 pub fn run(words: impl IntoIterator<Item = OsString>) -> u8 {
-    let cli = match Cli::try_parse_from(words) {
-        Ok(cli) => cli,
-        Err(told) => {
-            let _ = told.print(); // help, or what is wrong; nobody may be reading it
+    out::begin();
+    let outcome = match Cli::try_parse_from(words) {
+        Ok(cli) => command(&cli.command),
+        Err(told) if told.use_stderr() => {
+            let _ = told.print(); // nobody may be reading it
             return told.exit_code() as u8;
         }
+        Err(help) => {
+            out::keep(help.print());
+            Ok(Exit::Done)
+        }
     };
-    let outcome: Outcome = match &cli.command {
+    // A command that has done its work and could not say so has not done all of it.
+    let outcome = outcome.and_then(|exit| match (exit, out::printed(out::end())) {
+        (Exit::Done, Err(lost)) => Err(lost),
+        _ => Ok(exit),
+    });
+    let exit = outcome.unwrap_or_else(|failure| {
+        out::told(format!("error: {failure}"));
+        failure.exit
+    });
+    exit as u8
+}
+
+fn command(command: &Command) -> Outcome {
+    match command {
         Command::Build(args) => build::run(args),
         Command::Plan(args) => plan::run(args),
         Command::Run(args) => run::run(args),
@@ -114,11 +131,5 @@ pub fn run(words: impl IntoIterator<Item = OsString>) -> u8 {
         Command::Unpack(args) => unpack::run(args),
         Command::Bench(args) => bench::run(args),
         Command::Doctor(args) => doctor::run(args),
-    };
-    let exit = outcome.unwrap_or_else(|failure| {
-        out::told(format!("error: {failure}"));
-        failure.exit
-    });
-    let _ = io::stdout().flush(); // a host program may not do so at its end
-    exit as u8
+    }
 }

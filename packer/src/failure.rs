@@ -58,6 +58,17 @@ impl Failure {
     pub fn io(error: io::Error, doing: &str, path: impl AsRef<std::path::Path>) -> Failure {
         Error::io(error, doing, path).into()
     }
+
+    /// The same failure of a command that can't be run again as it was: `remedy` takes the place of that advice.
+    #[must_use]
+    pub fn with_remedy(mut self, remedy: &str) -> Failure {
+        if let Some((advice, kept)) = AGAIN.iter().find(|(advice, _)| self.text.ends_with(advice)) {
+            self.text.truncate(self.text.len() - advice.len());
+            self.text += kept;
+        }
+        self.text += &format!("; {remedy}");
+        self
+    }
 }
 
 impl From<Error> for Failure {
@@ -119,13 +130,28 @@ impl From<tarflume::Error> for Failure {
     }
 }
 
+const MAKE_ROOM: &str = "; make room and run the same command again: what is finished is kept";
+const RAISE_LIMIT: &str =
+    "; raise the limit of open files (`ulimit -n`) and run the same command again";
+const TRIED: &str = "; it was tried several times: see the system's log (`dmesg`) for the disk, network or \
+                     server, then run the same command again";
+const TROUBLE: &str = "; this is the machine's trouble: run the same command again";
+/// Every advice to run the same command again, and what of it holds for a command that can't.
+const AGAIN: [(&str, &str); 4] = [
+    (MAKE_ROOM, "; make room"),
+    (RAISE_LIMIT, "; raise the limit of open files (`ulimit -n`)"),
+    (
+        TRIED,
+        "; it was tried several times: see the system's log (`dmesg`) for the disk, network or server",
+    ),
+    (TROUBLE, "; this is the machine's trouble"),
+];
+
 /// What to do about it.
 fn advice(error: &io::Error) -> &'static str {
     use io::ErrorKind as K;
     match error.kind() {
-        K::StorageFull | K::QuotaExceeded => {
-            return "; make room and run the same command again: what is finished is kept";
-        }
+        K::StorageFull | K::QuotaExceeded => return MAKE_ROOM,
         K::ReadOnlyFilesystem => return "; mount it for writing, or name another folder",
         K::PermissionDenied => return "; change its permissions or owner, or run as another user",
         K::AlreadyExists | K::NotADirectory => {
@@ -135,14 +161,11 @@ fn advice(error: &io::Error) -> &'static str {
         _ => {}
     }
     if matches!(error.raw_os_error(), Some(EMFILE | ENFILE)) {
-        return "; raise the limit of open files (`ulimit -n`) and run the same command again";
+        return RAISE_LIMIT;
     }
     match Blame::of(error) {
-        Blame::Passing => {
-            "; it was tried several times: see the system's log (`dmesg`) for the disk, network or server, \
-             then run the same command again"
-        }
-        Blame::Machine => "; this is the machine's trouble: run the same command again",
+        Blame::Passing => TRIED,
+        Blame::Machine => TROUBLE,
         Blame::Lasting => "; it stays so until the machine is changed",
         Blame::Signal | Blame::Data => "",
     }
@@ -195,6 +218,12 @@ mod tests {
             let read = Error::io(refused(), "write", "a/b");
             let failure = Failure::from(tarflume::Error::from(read));
             assert_eq!(failure.exit, exit, "{code}: {failure}");
+        }
+        for code in [5, 11, 24, 28, 122, 4000] {
+            let refused = io::Error::from_raw_os_error(code);
+            let failure = Failure::io(refused, "write", "a/b").with_remedy("remove a");
+            assert!(failure.text.ends_with("; remove a"), "{failure}");
+            assert!(!failure.text.contains("same command"), "{failure}");
         }
         let eof = Failure::io(io::ErrorKind::UnexpectedEof.into(), "read", "a.tar");
         assert_eq!(eof.exit, Exit::BadData);

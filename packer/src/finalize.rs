@@ -13,7 +13,7 @@ use tarflume_formats::plan::PlanFoot;
 use tarflume_formats::publish::{Durability, remove_if_there, sync_folder, write_whole};
 use tarflume_formats::record::ShardRecord;
 use tarflume_formats::shard::index_path;
-use tarflume_formats::{Index, Manifest};
+use tarflume_formats::{Index, Manifest, Plan};
 
 use crate::check::Content;
 use crate::failure::Failure;
@@ -71,6 +71,33 @@ pub fn settled(staging: &Staging) -> Result<Option<Manifest>, Failure> {
     Ok((!other).then_some(manifest))
 }
 
+/// What stands in an output folder.
+#[derive(Debug)]
+pub enum Standing {
+    /// A data set, whose working folder may be left.
+    Published(Manifest),
+    /// A plan that is not published.
+    Planned(Plan),
+}
+
+/// Says what stands in an output folder while other commands may publish it.
+///
+/// # Errors
+/// There is neither a plan nor a data set; as [`settled`].
+pub fn standing(staging: &Staging) -> Result<Standing, Failure> {
+    if let Some(manifest) = settled(staging)? {
+        return Ok(Standing::Published(manifest));
+    }
+    if let Some(plan) = staging.plan_if_there()? {
+        return Ok(Standing::Planned(plan));
+    }
+    // The plan goes after the manifest came: it may have been published since it was asked for.
+    match settled(staging)? {
+        Some(manifest) => Ok(Standing::Published(manifest)),
+        None => Ok(Standing::Planned(staging.plan()?)),
+    }
+}
+
 /// True if JPEGs of this data set have no entry points, none of them: those of some kinds never have.
 ///
 /// # Errors
@@ -93,8 +120,8 @@ pub fn lacks_entry_points(staging: &Staging, manifest: &Manifest) -> Result<bool
 /// With [`Durability::Synced`], shards that an attempt did not sync are read and synced first.
 ///
 /// # Errors
-/// Shards are missing (try again); a sidecar is not what its record says; a file of a shard's name
-/// stands in the way, or another data set; the operating system's refusal.
+/// Shards are missing (try again); all samples were left out; a sidecar is not what its record says; a
+/// file of a shard's name stands in the way, or another data set; the operating system's refusal.
 pub fn finalize(
     staging: &Staging,
     foot: &PlanFoot,
@@ -104,7 +131,7 @@ pub fn finalize(
         if manifest.plan.as_ref() != Some(&foot.content) {
             return Err(other_data_set(staging));
         }
-        staging.remove()?;
+        staging.remove_synced()?;
         return Ok(manifest);
     }
     let mut found = progress(staging, foot)?;
@@ -116,8 +143,13 @@ pub fn finalize(
     }
     let mut problems = foot.problems.clone();
     problems.extend(found.records.iter().flat_map(|record| record.problems.iter().cloned()));
+    if found.records.iter().all(|record| record.entry.samples == 0) {
+        write_problems(&staging.problems_path(), &problems)?;
+        return Err(no_samples(staging, foot.samples));
+    }
+    // Before anything is moved: what is refused here leaves nothing half published.
+    staging.sweep()?;
     let manifest = move_all(staging, found.records, Some(foot.content.clone()))?;
-    staging.sweep()?; // before the manifest: once that stands, only the working folder is swept
     write_problems(&staging.problems_path(), &problems)?;
     write_whole(&staging.manifest_path(), &manifest.to_json())?;
     staging.remove()?;
@@ -172,6 +204,14 @@ fn other_data_set(staging: &Staging) -> Failure {
     Failure::usage(format!(
         "{} holds another data set than the one that was planned; move that one away and finalize again",
         staging.out().shown()
+    ))
+}
+
+fn no_samples(staging: &Staging, samples: u64) -> Failure {
+    Failure::bad_data(format!(
+        "all {samples} samples have problems, which {} lists; nothing was published; mend the files and \
+         begin again with --fresh",
+        staging.problems_path().shown()
     ))
 }
 

@@ -18,7 +18,8 @@ use crate::scan::listed::Absent;
 use crate::scan::options::{ScanOptions, ScanProblem};
 use crate::scan::{Scan, ScanCounter, scan};
 use crate::staging::{Lock, Staging};
-use tarflume_formats::shown::ShowPath;
+use tarflume_formats::shard::index_path;
+use tarflume_formats::shown::{self, ShowPath};
 
 /// What is to be packed, from where to where, and how.
 #[derive(Debug)]
@@ -233,7 +234,7 @@ fn in_memory(
 }
 
 fn no_samples(request: &Request, scanned: &Scanned) -> Failure {
-    let roots: Vec<_> = request.roots.iter().map(|r| r.display().to_string()).collect();
+    let roots: Vec<_> = request.roots.iter().map(|r| r.shown().to_string()).collect();
     let why = if scanned.problems.is_empty() {
         "no files were found that could be part of one".to_string()
     } else {
@@ -354,7 +355,8 @@ fn difference(old: &Plan, new: &Plan) -> Result<Option<String>, Failure> {
         return Ok(Some(format!("--no-entry-points was {} and is {}", given(a), given(b))));
     }
     if a.tool != b.tool {
-        return Ok(Some(format!("it was planned by {}, this is {}", a.tool, b.tool)));
+        let (a, b) = (shown::text(&a.tool), shown::text(&b.tool));
+        return Ok(Some(format!("it was planned by {a}, this is {b}")));
     }
     let shards = a.shards.len().max(b.shards.len());
     for shard in 0..shards {
@@ -373,7 +375,7 @@ fn difference(old: &Plan, new: &Plan) -> Result<Option<String>, Failure> {
 fn said(value: &serde_json::Value) -> String {
     match value {
         serde_json::Value::Null => "not given".into(),
-        serde_json::Value::String(text) => format!("'{text}'"),
+        serde_json::Value::String(text) => format!("'{}'", shown::text(text)),
         serde_json::Value::Object(fields) => {
             let given = fields.iter().filter(|(_, v)| !v.is_null());
             given.map(|(k, v)| format!("{k} {}", said(v))).collect::<Vec<_>>().join(" ")
@@ -409,13 +411,25 @@ fn check_in_the_way(request: &Request, foot: &PlanFoot, resumed: bool) -> Result
         return Ok(()); // it may be half published; `finalize` compares what stands there
     }
     for shard in &foot.shards {
-        let path = request.out.join(&shard.name);
-        if files::is_there(&path)? {
-            return Err(Failure::usage(format!(
-                "{} is there already and belongs to no data set of pack; choose another folder or --prefix",
-                path.shown()
-            )));
+        let tar = request.out.join(&shard.name);
+        for path in [index_path(&tar), tar] {
+            if bears_a_name(&path)? {
+                return Err(Failure::usage(format!(
+                    "{} is there already and belongs to no data set of pack; choose another folder or --prefix",
+                    path.shown()
+                )));
+            }
         }
     }
     Ok(())
+}
+
+/// True if anything has the name `path`, a link that leads nowhere, too.
+fn bears_a_name(path: &Path) -> Result<bool, Failure> {
+    use std::io::ErrorKind as K;
+    match patiently(|| path.symlink_metadata()) {
+        Ok(_) => Ok(true),
+        Err(e) if matches!(e.kind(), K::NotFound | K::NotADirectory) => Ok(false),
+        Err(e) => Err(Failure::io(e, "ask what stands here", path)),
+    }
 }

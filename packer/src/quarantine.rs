@@ -1,6 +1,6 @@
 //! What is done about problems, and copies of the files that they spoil.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, Permissions};
 use std::io::{ErrorKind, Read, Write};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -9,9 +9,7 @@ use std::path::{Path, PathBuf};
 
 use tarflume_formats::Digest;
 use tarflume_formats::files::{self, Patient, patiently};
-use tarflume_formats::publish::{
-    Published, TempFile, create_folders, folder_of, rename_new, write_whole,
-};
+use tarflume_formats::publish::{Published, TempFile, create_folders, folder_of, write_whole};
 use tarflume_formats::shard::has_bytes;
 use tarflume_formats::shown::ShowPath;
 
@@ -24,6 +22,8 @@ const PIECE: usize = 256 * 1024;
 const REASON: &str = ".reason.json";
 /// Bytes of a name that a file system holds.
 const NAME_MAX: usize = 255;
+/// Bytes of an extension with its dot, at most: a longer one is part of the name.
+const EXTENSION: usize = 16;
 
 /// What is done about a problem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -56,7 +56,7 @@ impl Policy {
 /// `.reason.json` beside it. Files that are gone, or that nobody may read, have their reason alone.
 ///
 /// A copy has its name once it is whole and synced, and replaces nothing: where another file has the
-/// name, a number is added to it. Folders on the way are not entered through links.
+/// name, a hash is added to it. Folders on the way are not entered through links.
 ///
 /// # Errors
 /// A file could not be copied; a link stands where a folder of the quarantine should.
@@ -98,7 +98,7 @@ fn make_folders(folder: &Path, below: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Copies `file` to `wanted` or, where other files have that name, to one with a number: where to.
+/// Copies `file` to `wanted` or, where another file has that name, to one with a hash: where to.
 /// `None` if there is no file that could be read.
 fn copy(file: &Path, wanted: &Path) -> Result<Option<PathBuf>, Failure> {
     // A pipe that took the file's place is not read: nobody may ever write to it.
@@ -112,18 +112,28 @@ fn copy(file: &Path, wanted: &Path) -> Result<Option<PathBuf>, Failure> {
     let (length, digest) = copy_bytes(&source, file, &mut temp)?;
     temp.sync()?;
     let mut target = wanted.to_path_buf();
-    for number in 2_u64.. {
+    for attempt in 0_u64.. {
         // A temporary file that was renamed away is not missed when it is dropped.
-        if rename_new(temp.path(), &target)? == Published::New
-            || has_bytes(&target, length, &digest)?
-        {
+        if temp.rename_new(&target)? == Published::New || has_bytes(&target, length, &digest)? {
             break;
         }
-        let mut numbered = name.to_os_string();
-        numbered.push(format!(".{number}"));
-        target.set_file_name(numbered);
+        target = folder_of(wanted).join(hashed_name(name, file, &digest, attempt));
     }
     Ok(Some(target))
+}
+
+/// The name of a copy whose own name another file has: with a hash of its source and its bytes, before the
+/// extension. So a later attempt finds the copy at once, however many files have that name.
+fn hashed_name(name: &OsStr, source: &Path, digest: &Digest, attempt: u64) -> OsString {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(source.as_os_str().as_bytes()).update(digest.as_bytes());
+    hasher.update(&attempt.to_le_bytes());
+    let hash = format!("~{}", &hasher.finalize().to_hex()[..16]);
+    let name = name.as_bytes();
+    let dot = name.iter().rposition(|&b| b == b'.').filter(|&dot| name.len() - dot <= EXTENSION);
+    let (stem, extension) = name.split_at(dot.unwrap_or(name.len()));
+    let stem = &stem[..stem.len().min(NAME_MAX - hash.len() - extension.len())];
+    OsString::from_vec([stem, hash.as_bytes(), extension].concat())
 }
 
 /// Copies all bytes and the permissions of `source`, which stands at `file`: how many, and their digest.
@@ -150,8 +160,11 @@ fn copy_bytes(source: &File, file: &Path, temp: &mut TempFile) -> Result<(u64, D
         )));
     }
     let mode = Permissions::from_mode(found.permissions().mode() & 0o777);
-    let set = patiently(|| temp.file.set_permissions(mode.clone()));
-    set.map_err(|e| Failure::io(e, "set the permissions of", temp.path()))?;
+    match patiently(|| temp.file.set_permissions(mode.clone())) {
+        // File systems of Windows, and some that are mounted by a program, have no permissions.
+        Err(e) if matches!(e.kind(), ErrorKind::PermissionDenied | ErrorKind::Unsupported) => {}
+        set => set.map_err(|e| Failure::io(e, "set the permissions of", temp.path()))?,
+    }
     Ok((length, hasher.finalize()))
 }
 
@@ -166,4 +179,30 @@ fn reason_path(copied: &Path) -> PathBuf {
     }
     reason.push(REASON);
     copied.with_file_name(reason)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hashed_name_keeps_its_extension_and_is_never_too_long() {
+        let digest = blake3::hash(b"bytes");
+        let hashed = |name: &str, source: &str, attempt| {
+            let name = hashed_name(OsStr::new(name), Path::new(source), &digest, attempt);
+            name.into_string().unwrap()
+        };
+        let name = hashed("bad.jpg", "/a/bad.jpg", 0);
+        assert!(name.starts_with("bad~") && name.ends_with(".jpg") && name.len() == 24, "{name}");
+        assert_eq!(name, hashed("bad.jpg", "/a/bad.jpg", 0));
+        assert_ne!(name, hashed("bad.jpg", "/b/bad.jpg", 0));
+        assert_ne!(name, hashed("bad.jpg", "/a/bad.jpg", 1));
+        for long in
+            ["n".repeat(255), format!("{}.jpg", "n".repeat(251)), format!("n.{}", "x".repeat(253))]
+        {
+            let name = hashed(&long, "/a", 0);
+            assert!(name.len() <= NAME_MAX && name.contains('~'), "{name}");
+        }
+        assert!(hashed(&format!("{}.jpg", "n".repeat(251)), "/a", 0).ends_with(".jpg"));
+    }
 }

@@ -10,6 +10,7 @@ pub mod look;
 pub mod options;
 mod part;
 mod sample;
+mod sources;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -26,6 +27,7 @@ use self::ahead::Ahead;
 use self::options::RunOptions;
 use self::part::Parts;
 use self::sample::{Packing, Wrong};
+use self::sources::Toll;
 use crate::failure::Failure;
 use crate::problem::Problem;
 use crate::quarantine::{Policy, set_aside};
@@ -76,8 +78,8 @@ struct Finished {
 /// Packs the `shards` of the plan that are not finished yet.
 ///
 /// # Errors
-/// The first failure of the machine, threads that can't be started among them; shards finished before it stay
-/// finished. An interruption.
+/// The first failure of the machine, threads that can't be started and a source that is not there among them;
+/// shards finished before it stay finished. An interruption.
 pub fn run(
     plan: &Plan,
     staging: &Staging,
@@ -173,51 +175,16 @@ impl Job<'_> {
     }
 
     fn pack(&self, number: usize, send: &SyncSender<Finished>) -> Result<(), Failure> {
-        let foot = self.plan.foot();
-        let shard = &foot.shards[number];
         if let Some(record) = self.finished(number)? {
-            self.counter.bytes.fetch_add(shard.source_bytes, Ordering::Relaxed);
-            self.counter.samples.fetch_add(record.entry.samples, Ordering::Relaxed);
-            let problems = record.problems.into_iter();
-            let problems: Vec<_> =
-                problems.filter_map(|p| serde_json::from_value(p).ok()).collect();
-            // It may have been packed while the policy was to leave problems out.
-            let refused = self.options.policy == Policy::Fail && !problems.is_empty();
-            let outcome = if refused { Outcome::Refused } else { Outcome::Skipped };
-            self.done(number, outcome, problems);
+            self.skip(number, record);
             return Ok(());
         }
-        let mut writer = ShardWriter::create(&self.staging.shards(), &shard.name)?;
-        let mut samples = self.plan.samples(number);
-        let mut parts = Parts::new(foot, &self.options.roots, &self.options.checks);
-        let mut ahead = Ahead::default();
+        sources::check(&self.options.roots)?;
+        let name = &self.plan.foot().shards[number].name;
+        let mut writer = ShardWriter::create(&self.staging.shards(), name)?;
         let mut problems = Vec::new();
-        loop {
-            let taken = ahead.take(&mut samples, &mut parts)?;
-            if taken == 0 {
-                break;
-            }
-            for n in 0..taken {
-                if self.stopped() {
-                    return Ok(()); // the temporary file goes with the writer
-                }
-                let planned = ahead.sample(n);
-                let (writer, parts, ahead_of) = (&mut writer, &mut parts, &mut ahead);
-                let packing = Packing { writer, parts, ahead: ahead_of };
-                match sample::pack(packing, n, &planned) {
-                    Ok(bytes) => self.count(bytes),
-                    Err(Wrong::Failure(failure)) => return Err(failure),
-                    Err(Wrong::Problems(of_sample)) => {
-                        let count = of_sample.len() as u64;
-                        self.counter.problems.fetch_add(count, Ordering::Relaxed);
-                        if let Some(first) = of_sample.first() {
-                            self.quarantine(&planned, first)?;
-                        }
-                        problems.extend(of_sample);
-                    }
-                }
-                ahead.give_back(n, planned);
-            }
+        if !self.fill(number, &mut writer, &mut problems)? {
+            return Ok(()); // the temporary file goes with the writer
         }
         if self.options.policy == Policy::Fail && !problems.is_empty() {
             self.done(number, Outcome::Refused, problems);
@@ -227,6 +194,63 @@ impl Job<'_> {
         // The publishers end only after all packers, so somebody listens unless one has failed.
         let _ = send.send(finished);
         Ok(())
+    }
+
+    /// Notes a shard that needs not be packed again.
+    fn skip(&self, number: usize, record: ShardRecord) {
+        let bytes = self.plan.foot().shards[number].source_bytes;
+        self.counter.bytes.fetch_add(bytes, Ordering::Relaxed);
+        self.counter.samples.fetch_add(record.entry.samples, Ordering::Relaxed);
+        // It may have been packed while the policy was to leave problems out. A newer version may have
+        // written a kind that is not known here: it can't be told, but it counts.
+        let refused = self.options.policy == Policy::Fail && !record.problems.is_empty();
+        let outcome = if refused { Outcome::Refused } else { Outcome::Skipped };
+        let problems = record.problems.into_iter();
+        let problems = problems.filter_map(|p| serde_json::from_value(p).ok()).collect();
+        self.done(number, outcome, problems);
+    }
+
+    /// Writes all samples of a shard, and gathers the problems of those that are left out; false if it was
+    /// stopped before the end.
+    fn fill(
+        &self,
+        number: usize,
+        writer: &mut ShardWriter,
+        problems: &mut Vec<Problem>,
+    ) -> Result<bool, Failure> {
+        let foot = self.plan.foot();
+        let roots = &self.options.roots;
+        let mut samples = self.plan.samples(number);
+        let mut parts = Parts::new(foot, roots, &self.options.checks);
+        let (mut ahead, mut toll) = (Ahead::default(), Toll::default());
+        loop {
+            let taken = ahead.take(&mut samples, &mut parts)?;
+            if taken == 0 {
+                break;
+            }
+            for n in 0..taken {
+                if self.stopped() {
+                    return Ok(false);
+                }
+                let planned = ahead.sample(n);
+                let packing = Packing { writer, parts: &mut parts, ahead: &mut ahead };
+                match sample::pack(packing, n, &planned) {
+                    Ok(bytes) => {
+                        toll.read();
+                        self.count(bytes);
+                    }
+                    Err(Wrong::Failure(failure)) => return Err(failure),
+                    Err(Wrong::Problems(of_sample)) => {
+                        toll.refused(&roots[planned.root as usize], &of_sample)?;
+                        self.leave_out(&planned, &of_sample)?;
+                        problems.extend(of_sample);
+                    }
+                }
+                ahead.give_back(n, planned);
+            }
+        }
+        toll.check(&foot.shards[number].name, roots)?;
+        Ok(true)
     }
 
     /// The record of a shard that needs not be packed again.
@@ -246,13 +270,16 @@ impl Job<'_> {
         self.counter.samples.fetch_add(1, Ordering::Relaxed);
     }
 
-    fn quarantine(&self, sample: &PlannedSample, problem: &Problem) -> Result<(), Failure> {
+    /// Counts the problems of a sample, and sets its files aside if that is the policy.
+    fn leave_out(&self, sample: &PlannedSample, problems: &[Problem]) -> Result<(), Failure> {
+        self.counter.problems.fetch_add(problems.len() as u64, Ordering::Relaxed);
+        let Some(first) = problems.first() else { return Ok(()) };
         if self.options.policy != Policy::Quarantine {
             return Ok(());
         }
         let roots = &self.options.roots;
         let files = part::files(self.plan.foot(), roots, sample);
-        set_aside(&self.staging.quarantine(), &roots[sample.root as usize], &files, problem)
+        set_aside(&self.staging.quarantine(), &roots[sample.root as usize], &files, first)
     }
 
     /// Publishes shards as they come, until no packer is left.

@@ -14,26 +14,30 @@
 
 mod leftovers;
 mod lock;
+mod removal;
 
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use tarflume_formats::files::{self, patiently};
+use tarflume_formats::files;
 use tarflume_formats::manifest::{self, hex_digest};
 use tarflume_formats::plan::PlanFoot;
 use tarflume_formats::publish::{
-    create_folders, folder_of, remove_if_there, sync_file, sync_folder, write_whole,
+    create_folders, folder_of, sync_file, sync_folder, sync_name, write_whole,
 };
 use tarflume_formats::record::ShardRecord;
 use tarflume_formats::shard::{has_bytes, index_path};
-use tarflume_formats::{Error, ErrorKind, Index, Manifest, Plan, Result};
+use tarflume_formats::{Error, ErrorKind, Index, Plan, Result};
 
 use crate::failure::Failure;
 use tarflume_formats::shown::ShowPath;
 
 pub use lock::Lock;
+use lock::Taken;
+
+/// The lock's name in the working folder.
+const LOCK: &str = "lock";
 
 /// The working folder of one output folder.
 #[derive(Debug, Clone)]
@@ -91,13 +95,46 @@ impl Staging {
     /// # Errors
     /// Another one does.
     pub fn lock(&self) -> Result<Lock, Failure> {
-        self.create()?;
-        Lock::take(&self.root.join("lock"))?.ok_or_else(|| {
-            Failure::try_again(format!(
-                "another pack is at work in {}; wait for it, or choose another folder",
-                self.out.shown()
-            ))
-        })
+        // A command that has published removes the working folder, perhaps between any two of these steps.
+        for _ in 0..3 {
+            if !self.created()? {
+                continue;
+            }
+            match Lock::take(&self.lock_path())? {
+                Taken::Held(lock) => {
+                    self.create()?;
+                    self.secure_names()?;
+                    return Ok(lock);
+                }
+                Taken::Gone => {}
+                Taken::Busy => break,
+            }
+        }
+        Err(Failure::try_again(format!(
+            "another pack is at work in {}; wait for it, or choose another folder",
+            self.out.shown()
+        )))
+    }
+
+    /// Creates the folders; false if one was removed meanwhile.
+    fn created(&self) -> Result<bool, Failure> {
+        match create_folders(&self.shards()) {
+            Err(error) if is_gone(&error) => Ok(false),
+            created => Ok(created.map(|()| true)?),
+        }
+    }
+
+    /// Makes the names of the working folder and of all folders above it survive a power cut: an attempt
+    /// that was killed may have created them and not have synced them.
+    fn secure_names(&self) -> Result<(), Failure> {
+        for folder in [&self.shards(), &self.root, &self.out] {
+            sync_name(folder)?;
+        }
+        leftovers::sync_above(&self.out)
+    }
+
+    fn lock_path(&self) -> PathBuf {
+        self.root.join(LOCK)
     }
 
     /// True if there is a plan.
@@ -253,49 +290,15 @@ impl Staging {
     }
 
     /// Removes what attempts that were killed left under temporary names outside the working folder:
-    /// of the manifest, of the list of problems, of quarantined files and their reasons. Makes the
-    /// output folder's name, and all names in the quarantine, survive a power cut.
+    /// of the manifest, of the list of problems, of quarantined files and their reasons. Makes all names in
+    /// the quarantine survive a power cut.
     ///
     /// # Errors
     /// The operating system's refusal.
     pub fn sweep(&self) -> Result<(), Failure> {
         let lists = [manifest::FILE_NAME, "problems.jsonl"].map(|name| format!(".{name}."));
         leftovers::sweep(&self.out, &|name| lists.iter().any(|list| name.starts_with(list)))?;
-        leftovers::settle(&self.quarantine())?;
-        Ok(sync_folder(folder_of(&self.out))?)
-    }
-
-    /// Removes what an earlier attempt left, but not the plan that is being written, nor the lock.
-    ///
-    /// It may have been ended while it published: a file in the output folder is its own if a record in
-    /// the working folder says so, byte for byte, as long as no manifest names it.
-    ///
-    /// # Errors
-    /// The operating system's refusal.
-    pub fn clear(&self) -> Result<(), Failure> {
-        let shards = self.shards();
-        for entry in leftovers::entries(&shards)? {
-            let name = entry.file_name();
-            let Some(tar) = name.to_str().and_then(|name| name.strip_suffix(".record")) else {
-                continue;
-            };
-            if let Some(ShardRecord { entry, .. }) = self.record(tar)?
-                && entry.name == tar
-            {
-                let moved = self.out.join(tar);
-                let index = hex_digest(&entry.index_blake3)?;
-                if has_bytes(&index_path(&moved), entry.index_bytes, &index)? {
-                    remove_if_there(&index_path(&moved))?;
-                }
-                if let Some(digest) = entry.digest()?
-                    && has_bytes(&moved, entry.bytes, &digest)?
-                {
-                    remove_if_there(&moved)?;
-                }
-            }
-        }
-        remove_all(&shards)?;
-        self.create()
+        leftovers::settle(&self.quarantine())
     }
 
     /// True if something was packed here and is not published: a plan, or a shard.
@@ -305,57 +308,11 @@ impl Staging {
     pub fn is_begun(&self) -> Result<bool, Failure> {
         Ok(self.has_plan()? || !leftovers::entries(&self.shards())?.is_empty())
     }
-
-    /// Removes the plan, if there is one.
-    ///
-    /// # Errors
-    /// The operating system's refusal.
-    pub fn forget_plan(&self) -> Result<(), Failure> {
-        Ok(remove_if_there(&self.plan_path())?)
-    }
-
-    /// Removes the working folder and all in it.
-    ///
-    /// # Errors
-    /// The operating system's refusal.
-    pub fn remove(&self) -> Result<(), Failure> {
-        remove_all(&self.root)
-    }
-
-    /// Removes the working folder that an attempt left which was ended after it had published
-    /// `manifest`. One that holds the plan of another data set stays. The caller holds the lock.
-    ///
-    /// # Errors
-    /// The operating system's refusal.
-    pub fn remove_published(&self, manifest: &Manifest) -> Result<(), Failure> {
-        match self.plan_if_there() {
-            Ok(Some(plan)) if manifest.plan.as_ref() != Some(&plan.foot().content) => Ok(()),
-            Err(error) if error.kind() == ErrorKind::Io => Err(error.into()),
-            _ => self.remove(),
-        }
-    }
-
-    /// As [`Staging::remove_published`], if no other command is at work here.
-    ///
-    /// # Errors
-    /// The operating system's refusal.
-    pub fn sweep_published(&self, manifest: &Manifest) -> Result<(), Failure> {
-        if !files::is_there(&self.root)? {
-            return Ok(());
-        }
-        let Some(_lock) = Lock::take(&self.root.join("lock"))? else { return Ok(()) };
-        self.remove_published(manifest)
-    }
 }
 
-/// Removes a folder and all in it, if it is there.
-fn remove_all(folder: &Path) -> Result<(), Failure> {
-    match patiently(|| fs::remove_dir_all(folder)) {
-        Err(e) if e.kind() != io::ErrorKind::NotFound => {
-            Err(Failure::io(e, "remove the working folder", folder))
-        }
-        _ => Ok(()),
-    }
+/// True if the error says that a folder on the way is not there.
+fn is_gone(error: &Error) -> bool {
+    error.io_error().is_some_and(|e| e.kind() == io::ErrorKind::NotFound)
 }
 
 /// True if the error says that there is no such file.

@@ -3,8 +3,9 @@
 //! The tars themselves are walked, so that names come back as they were stored, upper-case extensions
 //! and files without key included; sidecars only lend their checksums. A member that is no regular
 //! file or whose name leaves the folder is refused and reported, and the others go on. [`tree`]
-//! creates the files.
+//! creates the files, `settle` asks whether they were written.
 
+mod settle;
 pub mod tree;
 
 use std::fs::{self, File};
@@ -15,6 +16,7 @@ use tarflume_formats::reading::{Reading, TarReader};
 use tarflume_formats::tar::{Member, MemberKind};
 use tarflume_formats::{files, name};
 
+use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::indexing::in_parallel;
 use crate::indexing::rows::part_of;
@@ -22,6 +24,7 @@ use crate::listing::{Listing, Shard, copy_bytes};
 use crate::problem::{Problem, ProblemKind};
 use crate::verify::cursor::Cursor;
 use crate::verify::kinds;
+use settle::Settled;
 use tarflume_formats::shown::ShowPath;
 use tree::{Created, Tree};
 
@@ -40,6 +43,8 @@ pub struct Unpacked {
 
 /// Unpacks all shards of `listing` under the folder `out`, with `jobs` threads.
 ///
+/// What was written stands on the disk, or on the server, when this returns.
+///
 /// # Errors
 /// `out` is neither new nor empty; the operating system's refusal to write.
 pub fn unpack(
@@ -49,8 +54,24 @@ pub fn unpack(
     on_bytes: &(dyn Fn(u64) + Sync),
 ) -> Result<Unpacked, Failure> {
     new_or_empty(out)?;
+    // The folder is not empty any more, so the same command would be refused.
+    all(listing, out, jobs, on_bytes).map_err(|failure| match failure.exit {
+        Exit::TryAgain | Exit::Barred => {
+            failure.with_remedy(&format!("remove {} and unpack again", out.shown()))
+        }
+        _ => failure,
+    })
+}
+
+fn all(
+    listing: &Listing,
+    out: &Path,
+    jobs: usize,
+    on_bytes: &(dyn Fn(u64) + Sync),
+) -> Result<Unpacked, Failure> {
+    let settled = Settled::of(out)?;
     let shards: Vec<&Shard> = listing.shards.iter().collect();
-    let done = in_parallel(jobs, shards, |shard| one(shard, out, on_bytes))?;
+    let done = in_parallel(jobs, shards, |shard| one(shard, out, &settled, on_bytes))?;
     let mut all = Unpacked::default();
     for one in done {
         let one = one?;
@@ -59,6 +80,7 @@ pub fn unpack(
         all.unproved += one.unproved;
         all.problems.extend(one.problems);
     }
+    settled.all(out)?;
     Ok(all)
 }
 
@@ -78,18 +100,27 @@ fn new_or_empty(out: &Path) -> Result<(), Failure> {
 struct Unpacking<'a> {
     shard: &'a Shard,
     data: File,
+    out: &'a Path,
     tree: Tree,
+    settled: &'a Settled,
     /// Lends checksums while the sidecar fits the tar.
     cursor: Option<Cursor<'a>>,
     done: Unpacked,
 }
 
-fn one(shard: &Shard, out: &Path, on_bytes: &(dyn Fn(u64) + Sync)) -> Result<Unpacked, Failure> {
+fn one(
+    shard: &Shard,
+    out: &Path,
+    settled: &Settled,
+    on_bytes: &(dyn Fn(u64) + Sync),
+) -> Result<Unpacked, Failure> {
     let mut reader = TarReader::open(&shard.tar, Reading::Headers)?;
     let mut unpacking = Unpacking {
         shard,
         data: files::open(&shard.tar)?.0,
+        out,
         tree: Tree::open(out)?,
+        settled,
         cursor: shard.index.has_checksums().then(|| Cursor::new(&shard.index)).transpose()?,
         done: Unpacked { unproved: u64::from(!shard.index.has_checksums()), ..Unpacked::default() },
     };
@@ -107,7 +138,7 @@ fn one(shard: &Shard, out: &Path, on_bytes: &(dyn Fn(u64) + Sync)) -> Result<Unp
         }
     }
     if let Some(error) = unpacking.cursor.as_mut().and_then(Cursor::difference) {
-        unpacking.done.problems.push(kinds::in_tar(&error.with_path(&shard.tar)));
+        unpacking.done.problems.push(kinds::in_tar(&kinds::of_data(error)?.with_path(&shard.tar)));
     }
     Ok(unpacking.done)
 }
@@ -155,19 +186,22 @@ impl Unpacking<'_> {
         }
     }
 
+    /// Fills a new file, which is removed again if it does not get all bytes of the member.
     fn fill(
         &mut self,
-        mut file: File,
+        file: File,
         member: &Member,
         path: &[u8],
         checksum: Option<u32>,
     ) -> Result<(), Failure> {
-        use std::io::Write;
-        let range = (member.data, member.size);
-        let shown = name::shown(path);
-        let crc = copy_bytes(&self.shard.tar, &self.data, range, |piece| {
-            file.write_all(piece).map_err(|e| Failure::io(e, "write", &shown))
-        })?;
+        let crc = match self.copy(file, member, path) {
+            Ok(crc) => crc,
+            Err(failure) => {
+                // The failure is told; where even this fails, it says what to remove.
+                let _ = self.tree.remove(path);
+                return Err(failure);
+            }
+        };
         if let Some(expected) = checksum.filter(|&expected| expected != crc) {
             self.tree.remove(path)?;
             let text = format!(
@@ -179,6 +213,18 @@ impl Unpacking<'_> {
         self.done.files += 1;
         self.done.bytes += member.size;
         Ok(())
+    }
+
+    /// Copies a member's bytes: their crc32c.
+    fn copy(&self, mut file: File, member: &Member, path: &[u8]) -> Result<u32, Failure> {
+        use std::io::Write;
+        let range = (member.data, member.size);
+        let refused = |e| Failure::io(e, "write", self.out.join(name::shown(path)));
+        let crc = copy_bytes(&self.shard.tar, &self.data, range, |piece| {
+            file.write_all(piece).map_err(refused)
+        })?;
+        self.settled.one(&file).map_err(refused)?;
+        Ok(crc)
     }
 
     fn taken(&mut self, member: &Member, path: &[u8], by: &[u8]) {

@@ -101,7 +101,7 @@ fn verify_set(
         }
     }
     let set = across::Shards::new(shards);
-    let found = across::prove(&set, options);
+    let found = across::prove(&set, options)?;
     for (ext, count) in found.extensions {
         *report.extensions.entry(ext).or_default() += count;
     }

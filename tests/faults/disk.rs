@@ -36,6 +36,14 @@ pub(super) enum Fate {
 }
 
 impl Op {
+    /// True if it gives or takes a name.
+    pub(super) fn is_of_names(&self) -> bool {
+        !matches!(
+            self,
+            Op::Write { .. } | Op::Cut { .. } | Op::SyncFile { .. } | Op::SyncFolder { .. }
+        )
+    }
+
     /// True if `self`, done before, is certain once `later` is done.
     fn is_certain_after(&self, later: &Op) -> bool {
         match (self, later) {

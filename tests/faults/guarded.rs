@@ -9,7 +9,11 @@ use super::tracer::{self, Call, Deed, Ran};
 use crate::harness::Place;
 
 /// Runs `pack` with these words; `judge` says what becomes of each call.
-fn judged(place: &Place, words: &str, mut judge: impl FnMut(&Call) -> Deed) -> Option<Ran> {
+pub(super) fn judged(
+    place: &Place,
+    words: &str,
+    mut judge: impl FnMut(&Call) -> Deed,
+) -> Option<Ran> {
     let root = place.at("").canonicalize().unwrap();
     traced(|| tracer::run(place.command(words), &root, &mut |call: &Call| judge(call)))
 }
@@ -169,4 +173,44 @@ fn finalize_compares_what_an_earlier_attempt_moved() {
     fs::rename(place.at("aside"), &from).unwrap();
     place.pack("finalize out").succeeds();
     place.same("out", "whole");
+}
+
+#[test]
+fn unpacking_ends_well_only_if_the_file_system_says_that_all_was_written() {
+    let place = Place::new();
+    place.folder("photos", 6).pack("build photos -o out --shards 2").succeeds();
+    for error in [libc::EIO, libc::ENOSPC, libc::EDQUOT] {
+        let mut synced = false;
+        let ran = judged(&place, "unpack out -o back", |call| {
+            let last = call.path == "back" && call.name == "syncfs";
+            synced |= last;
+            if last { Deed::Fail(error) } else { Deed::Go }
+        });
+        let Some(ran) = ran else { return };
+        assert!(synced, "nobody asked");
+        assert_eq!(ran.exit, 75, "{}", ran.stderr);
+        assert!(ran.stderr.contains("remove back and unpack again"), "{}", ran.stderr);
+        assert!(!ran.stderr.contains("same command"), "{}", ran.stderr);
+        fs::remove_dir_all(place.at("back")).unwrap();
+    }
+    place.pack("unpack out -o back").succeeds();
+    place.same("photos", "back");
+}
+
+#[test]
+fn a_file_that_is_not_unpacked_whole_does_not_keep_its_name() {
+    let place = Place::new();
+    place.photos("photos", 3).pack("build photos -o out").succeeds();
+    let mut writes = 0;
+    let ran = judged(&place, "unpack out -o back --jobs 1", |call| {
+        let write = call.class == Class::Write && call.path.starts_with("back/");
+        writes += usize::from(write);
+        if write && writes == 4 { Deed::Fail(libc::ENOSPC) } else { Deed::Go }
+    });
+    let Some(ran) = ran else { return };
+    assert_eq!(ran.exit, 75, "{}", ran.stderr);
+    assert!(ran.stderr.contains("remove back and unpack again"), "{}", ran.stderr);
+    let (whole, left) = (place.tree("photos"), place.tree("back"));
+    assert_eq!(left.len(), 3, "{left:?}");
+    assert!(left.iter().all(|(name, digest)| whole.get(name) == Some(digest)), "{left:?}");
 }

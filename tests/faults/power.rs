@@ -1,10 +1,14 @@
 //! The power is cut behind each thing that a command does to the disk, and what was not synced is lost
 //! in several ways: what is left must be the published data set, whole, or none, and the same command
-//! must bring it to the same end.
+//! must bring it to the same end. What a command has done that ended well is there, whatever is lost.
+//!
+//! A command may find what another attempt left that was killed, or did not sync: that is not on the disk
+//! either, as long as nobody syncs it.
 
 use std::fs::{self, File as Opened};
 use std::io;
 use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
 
 use super::calls::Class;
 use super::disk::{Disk, Fate, Op};
@@ -12,7 +16,9 @@ use super::sweep::{Scenario, Stage};
 use super::tracer::{Call, Deed, Judge, Made};
 
 /// Ways to lose what was not synced.
-const WAYS: usize = 7;
+const WAYS: usize = 8;
+/// The way in which the newest name is kept, and all older ones are lost that were not synced.
+pub(super) const NEWEST: usize = 7;
 
 /// What cutting the power came to.
 #[derive(Debug, Default)]
@@ -30,11 +36,23 @@ struct Recorder {
     ops: Vec<Op>,
     /// The tree as it is now, whatever was synced.
     now: Disk,
+    /// So many calls that sync or name something are made before the process is killed.
+    kill: Option<usize>,
 }
 
 impl Judge for Recorder {
-    fn before(&mut self, _: &Call) -> Deed {
-        Deed::Go
+    fn before(&mut self, call: &Call) -> Deed {
+        if !matches!(call.class, Class::Sync | Class::Name) {
+            return Deed::Go;
+        }
+        match &mut self.kill {
+            Some(0) => Deed::Kill,
+            Some(left) => {
+                *left -= 1;
+                Deed::Go
+            }
+            None => Deed::Go,
+        }
     }
 
     fn watches(&self, class: Class) -> bool {
@@ -54,6 +72,10 @@ impl Judge for Recorder {
 }
 
 impl Recorder {
+    fn new(disk: &Disk, kill: Option<usize>) -> Recorder {
+        Recorder { now: disk.clone(), disk: disk.clone(), ops: Vec::new(), kill }
+    }
+
     fn op(&self, made: &Made<'_>, path: String) -> Option<Op> {
         let arguments = &made.arguments;
         let from = made.from.map(|from| from.to_string_lossy().into_owned());
@@ -108,18 +130,21 @@ fn position(made: &Made<'_>) -> usize {
     line.trim().parse().unwrap()
 }
 
-/// What becomes of an op that was not synced, in one of the [`WAYS`].
-fn fate(way: usize, cut: usize, op: &Op, n: usize) -> Fate {
-    let data = matches!(op, Op::Write { .. } | Op::Cut { .. });
+/// What becomes of op `n` that was not synced, when the power is cut behind the last of `ops`, in one of the
+/// [`WAYS`].
+fn fate(way: usize, ops: &[Op], n: usize) -> Fate {
+    let data = !ops[n].is_of_names();
     match way {
         0 => Fate::Lost,
         1 => Fate::Kept,
         2 if data => Fate::Lost,
         3 if data => Fate::Zeros,
         2 | 3 => Fate::Kept,
+        NEWEST if data || ops[n + 1..].iter().all(|op| !op.is_of_names()) => Fate::Kept,
+        NEWEST => Fate::Lost,
         _ => {
             // The finaliser of splitmix64: always the same choice for the same case.
-            let mut z = ((way * 1_000_003 + cut) * 1_000_003 + n) as u64;
+            let mut z = ((way * 1_000_003 + ops.len()) * 1_000_003 + n) as u64;
             z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
             z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
             [Fate::Kept, Fate::Lost, Fate::Zeros, Fate::Kept][(z >> 33) as usize % 4]
@@ -127,50 +152,120 @@ fn fate(way: usize, cut: usize, op: &Op, n: usize) -> Fate {
     }
 }
 
-/// Cuts the power behind every op, in every way, that `chosen` picks by their numbers.
+/// Which cuts are made: by the number of the op, and the way.
+pub(super) type Chosen<'a> = &'a dyn Fn(usize, usize) -> bool;
+
+/// Cuts the power behind every op, in every way, that `chosen` picks by their numbers; behind the last in
+/// every way.
 ///
 /// # Errors
 /// The machine lets nobody trace.
-pub(super) fn cut_power(
+pub(super) fn cut_power(scenario: Scenario, chosen: Chosen<'_>) -> io::Result<Cuts> {
+    let bench = Bench::new(scenario)?;
+    let mut recorder = Recorder::new(&bench.begun()?, None);
+    bench.stage.reset();
+    bench.command(&mut recorder)?;
+    let mut all = Cuts { ops: recorder.ops.len(), ..Cuts::default() };
+    let last = recorder.ops.len();
+    bench.cuts(&recorder, "", &|cut, way| cut == last || chosen(cut, way), &mut all);
+    Ok(all)
+}
+
+/// Runs `first` and kills it before each of its calls that sync or name something, the last time before none;
+/// then the command, and cuts the power as [`cut_power`] does, behind ops of the command alone. `chosen` gets the
+/// number of the call, how many ops come after the cut, and the way.
+///
+/// # Errors
+/// The machine lets nobody trace.
+pub(super) fn cut_power_later(
     scenario: Scenario,
-    chosen: &dyn Fn(usize, usize) -> bool,
+    first: &str,
+    chosen: &dyn Fn(usize, usize, usize) -> bool,
 ) -> io::Result<Cuts> {
-    let stage = Stage::new(scenario)?;
-    let root = stage.place.at("").canonicalize()?;
-    stage.reset();
-    let disk = match scenario.before {
-        [] => Disk::none(),
-        _ => Disk::read(&root, "out"),
-    };
-    let mut recorder = Recorder { now: disk.clone(), disk, ops: Vec::new() };
-    let ran = stage.traced(&mut recorder)?;
-    assert_eq!(ran.exit, 0, "{}", ran.stderr);
-    let Recorder { disk, ops, .. } = recorder;
-    let mut all = Cuts { ops: ops.len(), ..Cuts::default() };
-    for cut in 0..=ops.len() {
-        for way in (0..WAYS).filter(|&way| cut == ops.len() || chosen(cut, way)) {
-            let left = disk.cut(&ops[..cut], |n| fate(way, cut, &ops[n], n));
-            stage.clear();
-            left.write(&root);
-            all.cuts += 1;
-            let published = stage.place.at("out/dataset.json").exists();
-            all.published += usize::from(published);
-            let whole = stage.whole().and_then(|()| match scenario.after {
-                [] if cut == ops.len() && !published => {
-                    Err("exit 0, and nothing is published".into())
-                }
-                _ => Ok(()),
-            });
-            if let Err(text) = whole.and_then(|()| stage.restarted()) {
-                let last = cut.checked_sub(1).map(|n| brief(&ops[n])).unwrap_or_default();
-                all.broken.push(format!(
-                    "{}: cut {cut}, way {way}, behind {last}: {text}",
-                    scenario.name
-                ));
-            }
+    let unsynced = first.contains("--no-fsync");
+    let bench = Bench { unsynced, ..Bench::new(scenario)? };
+    let begun = bench.begun()?;
+    let mut all = Cuts::default();
+    for kill in 0.. {
+        let mut recorder = Recorder::new(&begun, Some(kill));
+        bench.stage.reset();
+        let ended = bench.stage.traced_as(first, &mut recorder)?.exit;
+        assert!(ended == 0 || ended == 137, "{first}: {ended}");
+        recorder.kill = None;
+        let from = recorder.ops.len();
+        bench.command(&mut recorder)?;
+        let last = recorder.ops.len();
+        all.ops += last - from;
+        let text = format!("`{first}` was killed before call {kill}, ");
+        let chosen = |cut, way| cut >= from && chosen(kill, last - cut, way);
+        bench.cuts(&recorder, &text, &chosen, &mut all);
+        if ended == 0 {
+            break;
         }
     }
     Ok(all)
+}
+
+/// A stage where the power is cut.
+struct Bench {
+    stage: Stage,
+    root: PathBuf,
+    /// Shards of an attempt that did not sync may stand in the working folder and not be whole.
+    unsynced: bool,
+}
+
+impl Bench {
+    fn new(scenario: Scenario) -> io::Result<Bench> {
+        let stage = Stage::new(scenario)?;
+        let root = stage.place.at("").canonicalize()?;
+        Ok(Bench { stage, root, unsynced: false })
+    }
+
+    /// What stands on the disk before the command.
+    fn begun(&self) -> io::Result<Disk> {
+        self.stage.reset();
+        Ok(match self.stage.scenario.before {
+            [] => Disk::none(),
+            _ => Disk::read(&self.root, "out"),
+        })
+    }
+
+    /// Runs the command, which ends well.
+    fn command(&self, recorder: &mut Recorder) -> io::Result<()> {
+        let ran = self.stage.traced(recorder)?;
+        assert_eq!(ran.exit, 0, "{}", ran.stderr);
+        Ok(())
+    }
+
+    fn cuts(&self, recorder: &Recorder, before: &str, chosen: Chosen<'_>, all: &mut Cuts) {
+        let name = self.stage.scenario.name;
+        for cut in 0..=recorder.ops.len() {
+            for way in (0..WAYS).filter(|&way| chosen(cut, way)) {
+                let ops = &recorder.ops[..cut];
+                self.stage.clear();
+                recorder.disk.cut(ops, |n| fate(way, ops, n)).write(&self.root);
+                all.cuts += 1;
+                let published = self.stage.place.at("out/dataset.json").exists();
+                all.published += usize::from(published);
+                if let Err(text) = self.survived(cut == recorder.ops.len()) {
+                    let last = ops.last().map(brief).unwrap_or_default();
+                    let text =
+                        format!("{name}: {before}cut {cut}, way {way}, behind {last}: {text}");
+                    all.broken.push(text);
+                }
+            }
+        }
+    }
+
+    /// What must hold after a cut; `ended`: the command had ended well before it.
+    fn survived(&self, ended: bool) -> Result<(), String> {
+        let trusted = |name: &str| ended || !self.unsynced || !name.starts_with(".pack/");
+        self.stage.whole_of(&trusted)?;
+        if ended {
+            self.stage.kept()?;
+        }
+        self.stage.restarted()
+    }
 }
 
 fn brief(op: &Op) -> String {

@@ -182,7 +182,12 @@ impl Stage {
 
     /// Runs the command under the eyes of `judge`.
     pub(super) fn traced(&self, judge: &mut dyn Judge) -> io::Result<tracer::Ran> {
-        let mut command = self.place.command(self.scenario.command);
+        self.traced_as(self.scenario.command, judge)
+    }
+
+    /// Runs another command under the eyes of `judge`.
+    pub(super) fn traced_as(&self, words: &str, judge: &mut dyn Judge) -> io::Result<tracer::Ran> {
+        let mut command = self.place.command(words);
         command.env("RAYON_NUM_THREADS", "1");
         tracer::run(command, &self.place.at("").canonicalize()?, judge)
     }
@@ -207,9 +212,24 @@ impl Stage {
         same(&self.place.tree("out"), &self.end).map_err(|e| format!("started again: {e}"))
     }
 
+    /// What the command has done must be there; more may be left in the working folder.
+    pub(super) fn kept(&self) -> Result<(), String> {
+        let found = self.place.tree("out");
+        match self.done.iter().find(|(name, digest)| found.get(*name) != Some(digest)) {
+            Some((name, _)) => Err(format!("it ended well, and {name} is lost")),
+            None => Ok(()),
+        }
+    }
+
     /// What bears a final name in the output folder must be whole.
     pub(super) fn whole(&self) -> Result<(), String> {
-        let found = self.place.tree("out");
+        self.whole_of(&|_| true)
+    }
+
+    /// As [`Stage::whole`], of the names alone that `asked` picks.
+    pub(super) fn whole_of(&self, asked: &dyn Fn(&str) -> bool) -> Result<(), String> {
+        let mut found = self.place.tree("out");
+        found.retain(|name, _| asked(name));
         for (name, digest) in &found {
             let base = name.rsplit('/').next().unwrap_or(name);
             let temporary = base.starts_with('.') && base.ends_with(".tmp");

@@ -39,6 +39,12 @@ impl Plan {
     }
 
     fn new(bytes: Mapped) -> Result<Plan> {
+        let foot = Plan::read_foot(&bytes);
+        bytes.intact()?; // what could not be read looks like damage
+        Ok(Plan { foot: foot?, bytes, path: None })
+    }
+
+    fn read_foot(bytes: &[u8]) -> Result<PlanFoot> {
         if !bytes.starts_with(&MAGIC) {
             let text = "this is no tarflume plan: its first eight bytes are others";
             return Err(Error::new(ErrorKind::WrongFormat, text).with_byte(0));
@@ -48,12 +54,12 @@ impl Plan {
             let text = "the plan is cut: its trailer is missing; plan again";
             return Err(Error::new(ErrorKind::Truncated, text).with_byte(bytes.len() as u64));
         };
-        let (at, length) = (u64_at(&bytes, tail), u64_at(&bytes, tail + 8));
+        let (at, length) = (u64_at(bytes, tail), u64_at(bytes, tail + 8));
         if at.checked_add(length) != Some(tail as u64) {
             return Err(damaged("its footer does not end at its trailer").with_byte(tail as u64));
         }
         let json = &bytes[at as usize..tail];
-        if crc32c(json) != u32_at(&bytes, tail + 16) || u32_at(&bytes, tail + 20) != 0 {
+        if crc32c(json) != u32_at(bytes, tail + 16) || u32_at(bytes, tail + 20) != 0 {
             return Err(damaged("the checksum of its footer is wrong").with_byte(at));
         }
         let foot: PlanFoot = serde_json::from_slice(json)
@@ -66,7 +72,7 @@ impl Plan {
         if !foot.shards.iter().all(fits) {
             return Err(damaged("a shard's chunks lie outside the file").with_byte(at));
         }
-        Ok(Plan { bytes, path: None, foot })
+        Ok(foot)
     }
 
     /// Everything but the samples.

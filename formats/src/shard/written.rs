@@ -13,7 +13,7 @@ use crate::files::{self, patiently};
 use crate::index::TarFacts;
 use crate::manifest::ShardEntry;
 use crate::publish::{
-    Durability, Published, TempFile, folder_of, remove_if_there, rename_new, sync_file, sync_folder,
+    Durability, Published, TempFile, folder_of, remove_if_there, sync_file, sync_folder,
 };
 
 /// Extension of a sidecar's file name.
@@ -68,7 +68,7 @@ impl WrittenShard {
         } else {
             // An index that exists means a whole shard: never that of another tar.
             remove_if_there(&index_target)?;
-            if rename_new(self.temp.path(), &target)? == Published::AlreadyThere {
+            if self.temp.rename_new(&target)? == Published::AlreadyThere {
                 self.temp.publish_over(&target)?;
             }
         }

@@ -8,7 +8,7 @@ use super::source_args::ShowArgs;
 use super::summary;
 use crate::exit::Exit;
 use crate::failure::Outcome;
-use crate::finalize::{finalize, settled};
+use crate::finalize::{Standing, finalize, standing};
 use crate::interrupt;
 use crate::staging::Staging;
 
@@ -27,12 +27,15 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args) -> Outcome {
     let _ = interrupt::listen();
     let staging = Staging::of(&args.out);
-    if let Some(manifest) = settled(&staging)? {
-        staging.sweep_published(&manifest)?; // an attempt may have been ended after it had published
-        summary::already_published(&args.out, &manifest, args.show);
-        return Ok(Exit::Done);
-    }
-    let plan = staging.plan()?; // before the lock, which would create the folder
+    // Before the lock, which would create the folder.
+    let plan = match standing(&staging)? {
+        Standing::Planned(plan) => plan,
+        Standing::Published(manifest) => {
+            staging.sweep_published(&manifest)?; // an attempt may have been ended after it had published
+            summary::already_published(&args.out, &manifest, args.show);
+            return Ok(Exit::Done);
+        }
+    };
     let _lock = staging.lock()?;
     let manifest = finalize(&staging, plan.foot(), Durability::Synced)?;
     summary::finalized(&args.out, &manifest, args.show);

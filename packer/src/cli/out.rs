@@ -1,7 +1,12 @@
-//! What the looking commands share: standard output that survives a closed pipe, the number of
+//! What commands share: both output streams, which survive a closed pipe and a full disk, the number of
 //! threads, a bar for bytes.
+//!
+//! `println!` and `eprintln!` panic where they can't write, in the midst of work. What can't be written to
+//! stdout changes the exit code at the end; what can't be written to stderr changes nothing.
 
-use std::io::{self, BufWriter, IsTerminal, StdoutLock};
+use std::fmt;
+use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
+use std::sync::{Mutex, PoisonError};
 
 use console::Term;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -19,6 +24,44 @@ pub(super) fn stdout() -> BufWriter<StdoutLock<'static>> {
 /// Standard output for people: what others wrote can't steer their terminal.
 pub(super) fn screen() -> Screen<BufWriter<StdoutLock<'static>>> {
     Screen(stdout())
+}
+
+/// Why something that was said did not reach standard output, the first time; a closed pipe is no reason.
+static LOST: Mutex<Option<io::Error>> = Mutex::new(None);
+
+/// Forgets what an earlier command in this process could not say.
+pub(super) fn begin() {
+    LOST.lock().unwrap_or_else(PoisonError::into_inner).take();
+}
+
+/// Prints a line of results on standard output, as [`message`] shows it.
+pub(super) fn say(text: fmt::Arguments<'_>) {
+    keep(io::stdout().write_all(format!("{}\n", message(text)).as_bytes()));
+}
+
+/// Prints a line on stderr, as [`message`] shows it.
+pub(super) fn tell(text: fmt::Arguments<'_>) {
+    // Where it can't be written there is no other place to say so.
+    let _ = io::stderr().write_all(format!("{}\n", message(text)).as_bytes());
+}
+
+/// Keeps the error of a write to standard output for the end of the command.
+pub(super) fn keep(result: io::Result<()>) {
+    match result {
+        Err(e) if e.kind() != io::ErrorKind::BrokenPipe => {
+            LOST.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(e);
+        }
+        _ => {}
+    }
+}
+
+/// Writes out what is still to be written: a host program may not do so at its end.
+///
+/// # Errors
+/// Something that was said did not reach standard output.
+pub(super) fn end() -> io::Result<()> {
+    keep(io::stdout().flush());
+    LOST.lock().unwrap_or_else(PoisonError::into_inner).take().map_or(Ok(()), Err)
 }
 
 /// A reader who has seen enough (`pack ls | head`) is no failure.
@@ -50,8 +93,9 @@ pub(super) fn jobs(text: &str) -> Result<usize, String> {
 }
 
 /// Prints `text` on stderr, as [`message`] shows it; on a terminal its lines are broken between words.
-pub(super) fn told(text: impl std::fmt::Display) {
-    eprintln!("{}", fitted(&message(text).to_string(), &Term::stderr()));
+pub(super) fn told(text: impl fmt::Display) {
+    let text = fitted(&message(text).to_string(), &Term::stderr());
+    let _ = io::stderr().write_all(format!("{text}\n").as_bytes()); // as in `tell`
 }
 
 /// The text as it fits the terminal; as it is, where there is none.

@@ -9,10 +9,11 @@ use super::source_args::ShowArgs;
 use super::summary;
 use crate::exit::Exit;
 use crate::failure::{Failure, Outcome};
+use crate::finalize::{self, Standing};
+use crate::interrupt;
 use crate::quarantine::Policy;
 use crate::request::jobs;
 use crate::staging::Staging;
-use crate::{finalize, interrupt};
 
 /// Packs shards of a plan: all of them, some by number, or this machine's share.
 ///
@@ -72,11 +73,13 @@ fn parse_range(text: &str) -> Result<(usize, usize), String> {
 pub(super) fn run(args: &Args) -> Outcome {
     let _ = interrupt::listen();
     let staging = Staging::of(&args.out);
-    if let Some(manifest) = finalize::settled(&staging)? {
-        summary::already_published(&args.out, &manifest, args.show);
-        return Ok(Exit::Done);
-    }
-    let plan = staging.plan()?;
+    let plan = match finalize::standing(&staging)? {
+        Standing::Planned(plan) => plan,
+        Standing::Published(manifest) => {
+            summary::already_published(&args.out, &manifest, args.show);
+            return Ok(Exit::Done);
+        }
+    };
     let foot = plan.foot();
     let shards = args.chosen(foot.shards.len())?;
     let noted = staging.policy()?.and_then(|word| Policy::parse(word.trim()));
@@ -88,10 +91,8 @@ pub(super) fn run(args: &Args) -> Outcome {
     let options = args.run.options(policy, jobs(args.jobs), roots, foot)?;
     let ran = packing::run_shown(&plan, &staging, &shards, &options, args.show);
     let ran = match ran {
-        // Somebody else finished every shard and published while this attempt was at work.
-        Err(failure)
-            if matches!(failure.exit, Exit::TryAgain | Exit::Barred) && !staging.has_plan()? =>
-        {
+        // Somebody else may have finished every shard and published while this attempt was at work.
+        Err(failure) if matches!(failure.exit, Exit::TryAgain | Exit::Barred) => {
             match finalize::published(&staging)? {
                 Some(manifest) if manifest.plan.as_deref() == Some(&foot.content) => {
                     summary::already_published(&args.out, &manifest, args.show);

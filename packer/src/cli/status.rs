@@ -5,9 +5,10 @@ use std::path::PathBuf;
 use super::words::Format;
 use crate::exit::Exit;
 use crate::failure::Outcome;
-use crate::finalize;
+use crate::finalize::{self, Standing};
 use crate::staging::Staging;
 use crate::units;
+use tarflume_formats::Manifest;
 use tarflume_formats::shown::ShowPath;
 
 /// Tells how many shards of a plan are finished; exits 0 if all are, 75 if not.
@@ -23,22 +24,13 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args) -> Outcome {
     let staging = Staging::of(&args.out);
-    if let Some(manifest) = finalize::settled(&staging)? {
-        match args.format {
-            Format::Text => say!(
-                "published: {}, {}",
-                units::counted(manifest.shards.len() as u64, "shard", "shards"),
-                units::counted(manifest.samples, "sample", "samples")
-            ),
-            Format::Json => say!(
-                "{}",
-                serde_json::json!({"published": true, "plan": manifest.plan,
-                    "shards": manifest.shards.len(), "finished": manifest.shards.len(), "missing": []})
-            ),
+    let plan = match finalize::standing(&staging)? {
+        Standing::Planned(plan) => plan,
+        Standing::Published(manifest) => {
+            published(&manifest, args.format);
+            return Ok(Exit::Done);
         }
-        return Ok(Exit::Done);
-    }
-    let plan = staging.plan()?;
+    };
     let foot = plan.foot();
     let found = finalize::progress(&staging, foot)?;
     let problems: usize = found.records.iter().map(|r| r.problems.len()).sum();
@@ -66,6 +58,21 @@ pub(super) fn run(args: &Args) -> Outcome {
         ),
     }
     Ok(if found.missing.is_empty() { Exit::Done } else { Exit::TryAgain })
+}
+
+fn published(manifest: &Manifest, format: Format) {
+    match format {
+        Format::Text => say!(
+            "published: {}, {}",
+            units::counted(manifest.shards.len() as u64, "shard", "shards"),
+            units::counted(manifest.samples, "sample", "samples")
+        ),
+        Format::Json => say!(
+            "{}",
+            serde_json::json!({"published": true, "plan": manifest.plan,
+                "shards": manifest.shards.len(), "finished": manifest.shards.len(), "missing": []})
+        ),
+    }
 }
 
 /// `0..3, 7, 9..12`: as `--shards` takes them, the end left out.

@@ -30,7 +30,8 @@ Examples:
   pack verify --format json --require jpg,json shards/ | jq .counts
   pack verify some.tar                                 one tar; that it has no sidecar is told
 
-Exit codes: 0 whole   1 problems found   2 could not run   75 the machine failed: try again";
+Exit codes: 0 whole   1 problems found   2 could not run   73 refused for good
+            75 the machine failed: try again   130 interrupted";
 
 /// Proves data sets and shards whole, or lists what is wrong with them
 #[derive(Debug, clap::Args)]
@@ -70,7 +71,7 @@ pub(super) fn run(args: &Args) -> Outcome {
     // Whatever keeps it from running, CI must be able to tell it from problems.
     let report = verify::verify(&args.paths, &options, &|bytes| bar.advance(bytes));
     let report = report.map_err(|failure| match failure.exit {
-        Exit::TryAgain => failure,
+        Exit::TryAgain | Exit::Barred | Exit::Interrupted | Exit::Terminated => failure,
         _ => failure.with_exit(Exit::Usage),
     })?;
     bar.end();

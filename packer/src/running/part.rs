@@ -14,6 +14,9 @@ use crate::failure::Failure;
 use crate::problem::{Problem, ProblemKind};
 use crate::source::{PlannedFile, ReadFault, part_path, shown_path};
 
+/// The reason of a problem: the file was there when it was planned.
+pub(super) const GONE: &str = "it is gone since it was planned";
+
 /// Why a sample is not in its shard.
 pub(super) enum Refused {
     /// Something is wrong with its files.
@@ -163,9 +166,7 @@ impl<'a> Parts<'a> {
                 Refused::Failure(Failure::io(e, "read", self.path(sample, part)))
             }
             ReadFault::Refused(e) => match e.kind() {
-                K::NotFound | K::NotADirectory => {
-                    told(ProblemKind::Changed, "it is gone since it was planned".into())
-                }
+                K::NotFound | K::NotADirectory => told(ProblemKind::Changed, GONE.into()),
                 _ => told(ProblemKind::Unreadable, e.to_string()),
             },
         }

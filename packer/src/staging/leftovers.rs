@@ -2,9 +2,11 @@
 
 use std::fs::{self, DirEntry};
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use tarflume_formats::Blame;
 use tarflume_formats::files::patiently;
 use tarflume_formats::publish::{is_temporary, remove_if_there, sync_folder};
 
@@ -68,4 +70,27 @@ pub(super) fn settle(folder: &Path) -> Result<(), Failure> {
         }
     }
     Ok(sync_folder(folder)?)
+}
+
+/// Folders above the output folder whose names are synced, at most.
+const ABOVE: usize = 16;
+
+/// Makes the names of the folders above `path` survive a power cut, as far as they are of its file system and can
+/// be synced: most were there long before.
+pub(super) fn sync_above(path: &Path) -> Result<(), Failure> {
+    let refused = |e| Failure::io(e, "find", path);
+    let path = patiently(|| fs::canonicalize(path)).map_err(refused)?;
+    let device = |path: &Path| patiently(|| fs::metadata(path)).map(|found| found.dev());
+    let own = device(&path).map_err(refused)?;
+    // The folder right above was synced already.
+    for above in path.ancestors().skip(2).take(ABOVE) {
+        if !device(above).is_ok_and(|device| device == own) {
+            break;
+        }
+        match sync_folder(above) {
+            Err(error) if matches!(error.blame(), Blame::Data | Blame::Lasting) => {}
+            synced => synced?,
+        }
+    }
+    Ok(())
 }

@@ -37,7 +37,10 @@ pub struct Found {
 }
 
 /// Looks at all keys and parts of a set, as closely as `options` ask for.
-pub fn prove(shards: &Shards, options: &Options) -> Found {
+///
+/// # Errors
+/// The machine could not read a sidecar.
+pub fn prove(shards: &Shards, options: &Options) -> Result<Found> {
     let mut found = Found::default();
     let proved = shards.extensions().and_then(|extensions| {
         found.extensions = extensions;
@@ -50,9 +53,9 @@ pub fn prove(shards: &Shards, options: &Options) -> Found {
         Ok(())
     });
     if let Err(error) = proved {
-        found.problems.push(kinds::in_index(&error));
+        found.problems.push(kinds::in_index(&kinds::of_data(error)?));
     }
-    found
+    Ok(found)
 }
 
 impl Shards {

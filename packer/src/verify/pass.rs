@@ -317,7 +317,7 @@ impl<'a> Pass<'a> {
                 && let Some(error) = cursor.difference()
             {
                 let sidecar = tarflume_formats::shard::index_path(self.tar);
-                self.problems.push(kinds::in_index(&error.with_path(sidecar)));
+                self.problems.push(kinds::in_index(&kinds::of_data(error)?.with_path(sidecar)));
             }
         }
         self.tell(u64::MAX);

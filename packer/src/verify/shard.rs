@@ -107,7 +107,7 @@ fn quick(
     } else if index.tar().length > proved.bytes && !ends_in_zeros(&mut reader)? {
         proved.problems.push(cut(tar, &index, proved.bytes));
     } else {
-        push_stale_length(&index, proved.bytes, &mut proved.problems);
+        push_stale_length(&index, proved.bytes, &mut proved.problems)?;
     }
     // A sidecar that describes another tar says nothing about the manifest, nor of its parts.
     if proved.problems.listed[told..].iter().all(|p| p.kind != ProblemKind::StaleIndex) {
@@ -133,13 +133,11 @@ fn full(
     }
     proved.problems.unlisted += problems.unlisted;
     let Some(facts) = facts else { return Ok(()) };
-    let usable = sidecar.and_then(|index| {
-        let same_length = index.tar().length == facts.length;
-        if !same_length && ended {
-            push_stale_length(&index, facts.length, &mut proved.problems);
-        }
-        (same_length && !other_tar).then_some(index)
-    });
+    let same_length = |index: &Index| index.tar().length == facts.length;
+    if let Some(index) = sidecar.as_ref().filter(|index| ended && !same_length(index)) {
+        push_stale_length(index, facts.length, &mut proved.problems)?;
+    }
+    let usable = sidecar.filter(|index| same_length(index) && !other_tar);
     if let Some(index) = usable {
         digest(tar, "sidecar states", index.tar().digest, facts.digest, &mut proved.problems);
         listed(tar, entry, &index, proved);
@@ -214,10 +212,11 @@ fn stale_manifest(tar: &Path, what: &str) -> Problem {
     Problem::new(ProblemKind::StaleManifest, tar.display().to_string(), text)
 }
 
-fn push_stale_length(index: &Index, length: u64, problems: &mut Problems) {
+fn push_stale_length(index: &Index, length: u64, problems: &mut Problems) -> Result<()> {
     if let Err(error) = index.check_tar_length(length) {
-        problems.push(kinds::in_index(&error));
+        problems.push(kinds::in_index(&kinds::of_data(error)?));
     }
+    Ok(())
 }
 
 fn cut(tar: &Path, index: &Index, length: u64) -> Problem {

@@ -1,0 +1,108 @@
+//! Why a page of a mapped file was lost: the file was cut, or its storage could not be read.
+//!
+//! Both send SIGBUS, and only the file can tell them apart: one that was cut is shorter, or was written to. Whoever
+//! has not changed since it was mapped could not be read, which is the machine's fault and none of the data.
+
+use std::fs::{self, File, Metadata};
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use crate::blame::Blame;
+use crate::error::{Error, ErrorKind, Result};
+use crate::files::patiently;
+
+/// A file as it was when it was mapped.
+#[derive(Debug)]
+pub(super) struct Origin {
+    path: PathBuf,
+    state: State,
+}
+
+/// What changes with a file's length and bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct State {
+    file: (u64, u64),
+    length: u64,
+    modified: (i64, i64),
+}
+
+impl State {
+    fn of(found: &Metadata) -> State {
+        State {
+            file: (found.dev(), found.ino()),
+            length: found.len(),
+            modified: (found.mtime(), found.mtime_nsec()),
+        }
+    }
+}
+
+impl Origin {
+    /// The open file, which has the name `path`.
+    ///
+    /// # Errors
+    /// The operating system's refusal to say.
+    pub(super) fn of(file: &File, path: &Path) -> Result<Origin> {
+        let found = patiently(|| file.metadata()).map_err(|e| Error::io(e, "look at", path))?;
+        Ok(Origin { path: path.to_path_buf(), state: State::of(&found) })
+    }
+
+    /// The error of a map of this file that has lost a page.
+    #[cold]
+    pub(super) fn loss(&self) -> Error {
+        let found = patiently(|| fs::metadata(&self.path)).map(|found| State::of(&found));
+        match failed(self.state, found) {
+            Some(error) => Error::io(error, "read", &self.path),
+            None => cut(),
+        }
+    }
+}
+
+/// The machine's error, if the file that was lost is found as it was, or can't be asked about.
+fn failed(mapped: State, found: io::Result<State>) -> Option<io::Error> {
+    match found {
+        Ok(found) if found == mapped => Some(io::Error::from_raw_os_error(libc::EIO)),
+        Ok(_) => None,
+        Err(error) => Blame::of(&error).is_machine().then_some(error),
+    }
+}
+
+fn cut() -> Error {
+    let text = "the file was cut while it was in use; open it again when it is whole, and replace files by \
+                rename instead of writing over them";
+    Error::new(ErrorKind::Truncated, text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MAPPED: State = State { file: (1, 2), length: 8192, modified: (1000, 5) };
+
+    #[test]
+    fn a_file_that_did_not_change_could_not_be_read() {
+        let error = failed(MAPPED, Ok(MAPPED)).unwrap();
+        assert_eq!(Blame::of(&error), Blame::Passing);
+    }
+
+    #[test]
+    fn a_file_that_was_cut_written_to_or_replaced_is_at_fault() {
+        for found in [
+            State { length: 8191, ..MAPPED },
+            State { length: 0, modified: (1000, 6), ..MAPPED },
+            State { modified: (1000, 6), ..MAPPED },
+            State { file: (1, 3), ..MAPPED },
+        ] {
+            assert!(failed(MAPPED, Ok(found)).is_none(), "{found:?}");
+        }
+        assert!(failed(MAPPED, Err(io::Error::from_raw_os_error(libc::ENOENT))).is_none());
+    }
+
+    #[test]
+    fn a_machine_that_does_not_say_has_failed() {
+        for code in [libc::EIO, libc::ESTALE, libc::ETIMEDOUT, libc::ENOMEM] {
+            let error = failed(MAPPED, Err(io::Error::from_raw_os_error(code))).unwrap();
+            assert_eq!(error.raw_os_error(), Some(code));
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! Were the files written that were unpacked? A server that is full, or a disk that fails, says so after the
+//! write, when the system writes its cache back.
+//!
+//! One call at the end settles the whole file system: a sync of each file would take milliseconds, and
+//! there may be millions. Before Linux 5.8 that call reports no such error, so there each file is synced.
+
+use std::fs::File;
+use std::io;
+use std::path::Path;
+
+use crate::failure::Failure;
+
+/// Settles what is written below one folder.
+#[derive(Debug)]
+pub(super) struct Settled {
+    /// Opened before the first write: errors since then are reported.
+    root: File,
+    /// Each file is synced.
+    each: bool,
+}
+
+impl Settled {
+    /// Begins to watch the file system of the folder `out`.
+    ///
+    /// # Errors
+    /// The operating system's refusal.
+    pub(super) fn of(out: &Path) -> Result<Settled, Failure> {
+        let root = File::open(out).map_err(|e| Failure::io(e, "open the folder", out))?;
+        let release = rustix::system::uname().release().to_string_lossy().into_owned();
+        Ok(Settled { root, each: !syncfs_reports(&release) })
+    }
+
+    /// Settles one file, where the call at the end would say nothing of it.
+    ///
+    /// # Errors
+    /// It was not written.
+    pub(super) fn one(&self, file: &File) -> io::Result<()> {
+        if self.each { file.sync_data() } else { Ok(()) }
+    }
+
+    /// Settles all that was written.
+    ///
+    /// # Errors
+    /// Something was not written.
+    pub(super) fn all(&self, out: &Path) -> Result<(), Failure> {
+        let synced = rustix::io::retry_on_intr(|| rustix::fs::syncfs(&self.root));
+        synced.map_err(|e| Failure::io(e.into(), "sync to disk", out))
+    }
+}
+
+/// True from Linux 5.8 on.
+fn syncfs_reports(release: &str) -> bool {
+    let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map(|n| n.parse().unwrap_or(0));
+    let version: (u32, u32) = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
+    version >= (5, 8)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_release_says_whether_errors_are_reported() {
+        for new in ["5.8.0", "5.15.0-91-generic", "6.1", "10.0.1"] {
+            assert!(syncfs_reports(new), "{new}");
+        }
+        for old in ["4.18.0-553.el8_10.x86_64", "5.7.19", "3.10", ""] {
+            assert!(!syncfs_reports(old), "{old}");
+        }
+    }
+}
