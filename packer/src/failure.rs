@@ -4,7 +4,7 @@ use std::fmt;
 use std::io;
 
 use tarflume_formats::shown::message;
-use tarflume_formats::{Blame, Error, ErrorKind};
+use tarflume_formats::{Blame, Error, ErrorKind, manifest};
 
 use crate::exit::Exit;
 use crate::interrupt;
@@ -79,9 +79,12 @@ impl From<Error> for Failure {
 
 impl From<&Error> for Failure {
     fn from(error: &Error) -> Failure {
+        if is_no_data_set(error) {
+            return Failure::usage(error.to_string());
+        }
         let Some(source) = error.io_error() else {
             let exit = match error.kind() {
-                ErrorKind::Io => Exit::Usage, // nothing was refused: there is no data set here
+                ErrorKind::Io => Exit::Usage, // nothing was refused
                 ErrorKind::Exists => Exit::Barred,
                 _ => Exit::BadData,
             };
@@ -93,6 +96,13 @@ impl From<&Error> for Failure {
         };
         Failure { exit, text: format!("{error}: {source}{}", advice(source)) }
     }
+}
+
+/// True if the error says that a folder has no manifest: the command was given another folder than one of shards.
+fn is_no_data_set(error: &Error) -> bool {
+    let missing = error.io_error().is_some_and(|e| e.kind() == io::ErrorKind::NotFound);
+    let name = error.place().path.as_deref().and_then(|path| path.file_name());
+    missing && error.kind() == ErrorKind::Io && name.is_some_and(|name| name == manifest::FILE_NAME)
 }
 
 /// How a command ends that the operating system refused something.
