@@ -99,10 +99,13 @@ impl Body {
         Err(self.error(ErrorKind::Damaged, text))
     }
 
-    /// The extension with this number. Of their section only what is needed is looked at: a lookup
+    /// The extension with this number. Of a large section only what is needed is looked at: a lookup
     /// costs the same however many extensions there are.
     pub(super) fn ext(&self, id: u16) -> Result<&[u8]> {
         let exts = &self.sections.exts;
+        if exts.len() <= l::CHECK_BLOCK {
+            return self.ext_of(self.read(exts.start, exts.len())?, id);
+        }
         let count = u32_at(self.read(exts.start, 4)?, 0) as usize;
         let table = 4 + (count + 1) * 4;
         let id = usize::from(id);

@@ -15,11 +15,23 @@ pub(super) fn until_zero(field: &[u8]) -> &[u8] {
     field.iter().position(|&b| b == 0).map_or(field, |end| &field[..end])
 }
 
+/// True for octal digits up to a zero byte at the end of the field: what writers of tars write.
+#[inline]
+pub(super) fn is_plain(field: &[u8]) -> bool {
+    let Some((0, digits)) = field.split_last() else { return false };
+    // No early end, so that all digits are compared at once.
+    digits.iter().fold(0, |odd, &b| odd | (b & !7 ^ b'0')) == 0
+}
+
 /// An octal number: spaces, digits, then nothing but spaces and zero bytes. `None` for all else.
 /// 12 digits at most, so it can't overflow.
 ///
 /// Zero bytes may not stand before the digits: GNU tar passes over one of them, the others over none.
 pub(super) fn octal(field: &[u8]) -> Option<u64> {
+    if is_plain(field) {
+        let digits = &field[..field.len() - 1];
+        return Some(digits.iter().fold(0, |n, &b| n << 3 | u64::from(b & 7)));
+    }
     let start = field.iter().position(|&b| b != b' ')?;
     let field = &field[start..];
     let digits = field.iter().position(|b| matches!(b, b' ' | 0)).unwrap_or(field.len());
@@ -99,6 +111,23 @@ fn bad(what: &str, field: &[u8], why: &str) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_plain_field_has_octal_digits_and_one_zero_byte() {
+        for (field, plain) in [
+            (&b"0001750\0"[..], true),
+            (b"00000001000\0", true),
+            (b"0001750 ", false),
+            (b"000175\0 ", false),
+            (b"000175\0\0", false),
+            (b"0001780\0", false),
+            (b"/001750\0", false),
+            (b"0001750", false),
+            (b"\x80\0\0\0\0\0\0\0", false),
+        ] {
+            assert_eq!(is_plain(field), plain, "{}", field.escape_ascii());
+        }
+    }
 
     #[test]
     fn an_octal_number_has_spaces_before_it_and_zeros_or_spaces_behind() {

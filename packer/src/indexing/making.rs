@@ -29,6 +29,8 @@ pub struct Read {
     pub extensions: BTreeMap<String, u64>,
     /// Members that belong to no sample.
     pub skipped: Skipped,
+    /// Some key does not follow the one before it in byte order.
+    pub unsorted: bool,
     /// What a reader should know, one line each.
     pub warnings: Vec<String>,
     /// JPEGs that have no entry points because they are damaged.
@@ -180,6 +182,7 @@ impl Making<'_> {
     }
 
     fn finish(mut self, warnings: Vec<String>) -> Result<Read> {
+        let unsorted = self.rows.are_unsorted();
         let tar = self.tar;
         if self.rows.samples() == 0 {
             let text = "there is no sample in this tar: no file of it has a name like key.ext";
@@ -190,7 +193,7 @@ impl Making<'_> {
         let bytes = self.rows.encode(&facts).map_err(|e| e.with_path(tar))?;
         // What waited on the tray was told later than what no tray could take.
         self.damaged.listed.sort_by_key(|problem| problem.byte);
-        Ok(Read { bytes, extensions, skipped, warnings, damaged: self.damaged })
+        Ok(Read { bytes, extensions, skipped, unsorted, warnings, damaged: self.damaged })
     }
 }
 

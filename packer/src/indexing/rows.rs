@@ -52,6 +52,8 @@ pub struct Rows {
     /// The key of the sample that is open, if one is.
     open: Option<Vec<u8>>,
     has_dimensions: bool,
+    /// A key came that does not follow the one before it in byte order.
+    unsorted: bool,
     skipped: Skipped,
 }
 
@@ -74,6 +76,7 @@ impl Rows {
     ) -> Result<()> {
         if self.open.as_deref() != Some(key) {
             self.builder.sample(key, member.first);
+            self.unsorted |= self.open.as_deref().is_some_and(|before| before > key);
             let open = self.open.get_or_insert_default();
             open.clear();
             open.extend_from_slice(key);
@@ -101,6 +104,11 @@ impl Rows {
     pub fn dimensions(&mut self, (width, height): (u32, u32)) {
         self.builder.dimensions(width, height);
         self.has_dimensions = true;
+    }
+
+    /// True if some key does not follow the one before it in byte order: another may come back.
+    pub fn are_unsorted(&self) -> bool {
+        self.unsorted
     }
 
     /// Parts so far: the number of the next one.

@@ -85,7 +85,9 @@ pub fn index_tar(
     }
     write_whole(&sidecar, &read.bytes)?;
     let index = Index::open(&sidecar)?;
-    warnings.extend(unsorted::told(&index)?);
+    if read.unsorted {
+        warnings.extend(unsorted::told(&index)?);
+    }
     Ok(Made {
         entry: entry(tar, &index),
         extensions: read.extensions,

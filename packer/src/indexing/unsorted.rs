@@ -43,35 +43,50 @@ pub(super) fn told(index: &Index) -> Result<Option<String>> {
     )))
 }
 
-/// A key, the first member of its first piece, and the extensions that were met under it.
-type Run<'a> = (&'a [u8], u64, HashSet<&'a [u8]>);
-
 /// Goes over the keys in their order: where equal ones stand side by side, one came back.
 fn find(index: &Index) -> Result<Returned> {
     let mut found = Returned::default();
-    let mut run: Option<Run<'_>> = None;
+    let (mut run, mut before): (Vec<u64>, &[u8]) = (Vec::new(), &[]);
     for n in 0..index.samples() {
-        let Some(sample) = index.sample(index.by_key(n)?)? else { continue };
-        let exts =
-            || sample.parts().map(|part| part.map(|part| part.ext)).collect::<Result<Vec<_>>>();
-        match &mut run {
-            Some((key, before, have)) if *key == sample.key => {
-                let exts = exts()?;
-                if exts.iter().any(|ext| have.contains(ext)) {
-                    found.repeated += 1;
-                } else {
-                    found.halves += 1;
-                }
-                have.extend(exts);
-                if found.first.as_ref().is_none_or(|(_, _, again)| sample.first < *again) {
-                    found.first = Some((key.to_vec(), *before, sample.first));
-                }
-            }
-            _ => run = Some((sample.key, sample.first, exts()?.into_iter().collect())),
+        let row = index.by_key(n)?;
+        let key = index.key(row)?;
+        if key != before {
+            found.add(index, &run)?;
+            run.clear();
         }
+        run.push(row);
+        before = key;
     }
+    found.add(index, &run)?;
     index.intact()?;
     Ok(found)
+}
+
+impl Returned {
+    /// Adds the samples of one key, in the order of the tar.
+    fn add(&mut self, index: &Index, run: &[u64]) -> Result<()> {
+        if run.len() < 2 {
+            return Ok(());
+        }
+        let (mut have, mut before) = (HashSet::new(), None);
+        for &row in run {
+            let Some(sample) = index.sample(row)? else { continue };
+            let exts = sample.parts().map(|part| part.map(|part| part.ext));
+            let exts = exts.collect::<Result<Vec<_>>>()?;
+            let before = *before.get_or_insert(sample.first);
+            if before != sample.first {
+                match exts.iter().any(|ext| have.contains(ext)) {
+                    true => self.repeated += 1,
+                    false => self.halves += 1,
+                }
+                if self.first.as_ref().is_none_or(|(_, _, again)| sample.first < *again) {
+                    self.first = Some((sample.key.to_vec(), before, sample.first));
+                }
+            }
+            have.extend(exts);
+        }
+        Ok(())
+    }
 }
 
 #[cfg(test)]
