@@ -172,7 +172,8 @@ class Bench:
         epochs = 1 if self.x.instructions else 4
 
         def row(name, *flags, kind="pairs", mode="raw", **setting):
-            return Row(f"read {kind}, {name}", lambda which: self.read(which, kind, "--mode", mode, *flags, epochs=epochs, **setting))
+            times = epochs if mode == "raw" else 1
+            return Row(f"read {kind}, {name}", lambda which: self.read(which, kind, "--mode", mode, *flags, epochs=times, **setting))
         for kind in ("pairs", "tiny"):
             yield row("in order, 1 thread", kind=kind, threads=1)
             yield row("in order, 2 threads", kind=kind)

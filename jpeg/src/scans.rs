@@ -14,7 +14,8 @@ use crate::strand::{SPARE, Stop, Walked};
 #[derive(Debug, Default)]
 pub(crate) struct Scans {
     pub(crate) coefficients: Coefficients,
-    tables: Box<Tables>,
+    /// Made for the first picture of several scans: others need none, and 140 KiB cost more than a small picture.
+    tables: Option<Box<Tables>>,
     data: Unstuffed,
 }
 
@@ -65,6 +66,7 @@ impl Scans {
     /// Reads a scan, and gives the byte behind its data.
     fn pass(&mut self, bytes: &[u8], pass: &Pass) -> Result<usize> {
         let Scans { coefficients, tables, data } = self;
+        let tables = tables.get_or_insert_default();
         tables.build_pass(pass, bytes)?;
         let units = coefficients.grid().units(pass.parts());
         let restarts = units.saturating_sub(1).checked_div(pass.restart.into()).unwrap_or(0);
