@@ -2,7 +2,6 @@
 //!
 //! The trait; implementations stand in the files below. A source knows nothing of samples.
 
-pub(crate) mod believed;
 pub mod file;
 pub mod identity;
 mod limit;

@@ -166,14 +166,16 @@ impl Body {
         }
     }
 
-    /// What `read` reads, and whether it is what stands in the file. A block that is damaged since may be one
-    /// that `read` did not use: so it reads once more, when no block is believed.
+    /// Runs `read`, then asks whether the file changed. If a check then fails, all blocks are marked as unchecked and
+    /// `read` runs once more: the damage may be in a block that it does not use.
     #[inline]
     pub(super) fn intact_after<T>(&self, mut read: impl FnMut() -> Result<T>) -> Result<T> {
         let found = read()?;
-        if self.intact().is_ok() {
-            return Ok(found);
-        }
+        if self.intact().is_ok() { Ok(found) } else { self.read_again(&mut read) }
+    }
+
+    #[cold]
+    fn read_again<T>(&self, read: &mut dyn FnMut() -> Result<T>) -> Result<T> {
         let found = read()?;
         if self.is_held() { Ok(found) } else { Err(self.error(ErrorKind::Truncated, "")) }
     }
@@ -202,8 +204,25 @@ impl Body {
     /// Bytes of the body, after their blocks were checked.
     #[inline]
     pub(super) fn read(&self, start: usize, length: usize) -> Result<&[u8]> {
-        self.check_first(start, length, |block| self.check_block(block))?;
+        if !self.is_checked(start, length) {
+            self.check(start, length)?;
+        }
         Ok(&self.bytes[start..start + length])
+    }
+
+    /// True if these bytes lie in one block, and its checksum was found right.
+    #[inline]
+    fn is_checked(&self, start: usize, length: usize) -> bool {
+        let start = start - self.start;
+        let (first, last) =
+            (start / l::CHECK_BLOCK, (start + length).wrapping_sub(1) / l::CHECK_BLOCK);
+        let word = self.checked.get(first / 64).filter(|_| first == last);
+        word.is_some_and(|word| word.load(Ordering::Relaxed) >> (first % 64) & 1 == 1)
+    }
+
+    #[cold]
+    fn check(&self, start: usize, length: usize) -> Result<()> {
+        self.check_first(start, length, |block| self.check_block(block))
     }
 
     /// Copies bytes of the body out of the map, after their blocks were checked.
@@ -321,9 +340,9 @@ impl Body {
 }
 
 fn overwritten() -> Error {
-    let text = "the sidecar was written over or zeroed while it was in use; open the data set again \
-                when it is whole (`pack index --force` makes a sidecar anew), and replace files by \
-                rename instead of writing over them";
+    let text = "the sidecar was overwritten or zeroed while it was in use; open the data set again when the file is \
+                right (`pack index --force` writes a new one). To replace a file in use, rename another to its \
+                name";
     Error::new(ErrorKind::Damaged, text)
 }
 

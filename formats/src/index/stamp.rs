@@ -9,11 +9,11 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// How long an answer is believed. The system's clock for files moves every 1 to 10 ms.
-const BELIEVED: Duration = Duration::from_millis(5);
+use crate::files::FileState;
+use crate::recheck::RecheckTimer;
+
 /// A file that was changed so shortly before it was asked about can change again without another time.
 const YOUNG: Duration = Duration::from_millis(50);
 
@@ -22,9 +22,7 @@ const YOUNG: Duration = Duration::from_millis(50);
 pub(super) struct Stamp {
     /// Absolute: the process may move to another folder.
     path: PathBuf,
-    opened: Instant,
-    /// Microseconds since `opened`.
-    next: AtomicU64,
+    timer: RecheckTimer,
     seen: Mutex<Seen>,
 }
 
@@ -34,24 +32,16 @@ struct Seen {
     asked: SystemTime,
 }
 
-/// What tells one state of one file from another.
+/// A state of the file, and seconds and nanoseconds of its last change of any kind.
 #[derive(Debug, PartialEq, Eq)]
 struct State {
-    file: (u64, u64),
-    length: u64,
-    /// Seconds and nanoseconds of the last write, and of the last change of any kind.
-    modified: (i64, i64),
+    file: FileState,
     changed: (i64, i64),
 }
 
 impl State {
     fn of(found: &Metadata) -> State {
-        State {
-            file: (found.dev(), found.ino()),
-            length: found.len(),
-            modified: (found.mtime(), found.mtime_nsec()),
-            changed: (found.ctime(), found.ctime_nsec()),
-        }
+        State { file: FileState::of(found), changed: (found.ctime(), found.ctime_nsec()) }
     }
 
     /// The time of the last change; none before 1970.
@@ -77,16 +67,15 @@ impl Stamp {
     pub(super) fn of(path: &Path, found: &Metadata) -> Stamp {
         Stamp {
             path: std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf()),
-            opened: Instant::now(),
-            next: AtomicU64::new(BELIEVED.as_micros() as u64),
+            timer: RecheckTimer::started(),
             seen: Mutex::new(Seen { state: State::of(found), asked: SystemTime::now() }),
         }
     }
 
-    /// True if the last answer is too old to be believed: some 25 ns.
+    /// True if the last answer is too old to be believed.
     #[inline]
     pub(super) fn is_due(&self) -> bool {
-        self.opened.elapsed().as_micros() as u64 >= self.next.load(Ordering::Relaxed)
+        self.timer.is_due()
     }
 
     /// Asks about the file and, if it may have changed, has `again` check what was found right before.
@@ -102,7 +91,7 @@ impl Stamp {
         let asked = SystemTime::now();
         match fs::metadata(&self.path).map(|found| State::of(&found)) {
             // Replaced by rename or removed: what is mapped bears no name, so nobody writes to it.
-            Ok(now) if now.file != seen.state.file => {}
+            Ok(now) if now.file.file != seen.state.file.file => {}
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Ok(now) if now == seen.state && !seen.is_young() => {}
             Ok(now) => {
@@ -111,8 +100,7 @@ impl Stamp {
             }
             Err(_) => again()?,
         }
-        let now = self.opened.elapsed() + BELIEVED;
-        self.next.store(now.as_micros() as u64, Ordering::Relaxed);
+        self.timer.restart();
         Ok(())
     }
 }

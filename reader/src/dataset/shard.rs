@@ -10,13 +10,13 @@ use tarflume_formats::content::Content as FileContent;
 use tarflume_formats::dataset::open_index;
 use tarflume_formats::index::Found;
 use tarflume_formats::manifest::{ShardEntry, hex_digest};
+use tarflume_formats::recheck::RecheckTimer;
 use tarflume_formats::shard::index_path;
 use tarflume_formats::tar::{Header, is_zero_block};
 use tarflume_formats::{Index, files};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::source::Source;
-use crate::source::believed::Believed;
 use crate::source::identity::Identity;
 use crate::source::shelf::Shelf;
 
@@ -38,8 +38,8 @@ pub(crate) struct Facts {
     /// The manifest's folder and line, if there is one.
     listed: Option<(Arc<Path>, ShardEntry)>,
     index: OnceLock<Index>,
-    /// Whether the sidecar still is the file that was opened, where it is read and not mapped.
-    unchanged: Believed,
+    /// When it is asked whether the sidecar still is the file that was opened, where it is read and not mapped.
+    recheck: RecheckTimer,
 }
 
 impl Facts {
@@ -50,7 +50,7 @@ impl Facts {
             samples: entry.samples,
             listed: Some((folder.clone(), entry)),
             index: OnceLock::new(),
-            unchanged: Believed::new(),
+            recheck: RecheckTimer::due(),
         }
     }
 
@@ -60,8 +60,8 @@ impl Facts {
     /// There is no sidecar; it is damaged, or of another tar.
     pub(crate) fn alone(path: PathBuf) -> Result<Facts> {
         let index = open_alone(&path)?;
-        let (samples, unchanged) = (index.samples(), Believed::new());
-        Ok(Facts { path, samples, listed: None, index: OnceLock::from(index), unchanged })
+        let (samples, recheck) = (index.samples(), RecheckTimer::due());
+        Ok(Facts { path, samples, listed: None, index: OnceLock::from(index), recheck })
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -219,7 +219,11 @@ impl Shard {
     /// Asks whether an open sidecar still is the file that was opened. Blocks are checked once: what was
     /// written over since shows in the file's times.
     fn still(&self, sidecar: &dyn Source) -> Result<()> {
-        self.facts.unchanged.or_ask(|| sidecar.check())
+        if self.facts.recheck.is_due() {
+            sidecar.check()?;
+            self.facts.recheck.restart();
+        }
+        Ok(())
     }
 
     /// Lets go of what was mapped of its sidecar, where sidecars are not to stay in memory: after all
