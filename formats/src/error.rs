@@ -128,6 +128,11 @@ impl Error {
         }
     }
 
+    /// True if the operating system says that there is no such file or folder.
+    pub fn is_missing(&self) -> bool {
+        self.io_error().is_some_and(|error| error.kind() == io::ErrorKind::NotFound)
+    }
+
     /// The operating system's own error, where there is one.
     pub fn io_error(&self) -> Option<&io::Error> {
         self.0.source.as_ref()

@@ -7,7 +7,7 @@
 
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Read};
-use std::os::unix::fs::{FileExt, FileTypeExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::thread;
 use std::time::Duration;
@@ -57,6 +57,25 @@ fn patiently_with<T>(
                 },
                 _ => return Err(error),
             },
+        }
+    }
+}
+
+/// What tells one state of one file from another: device and inode, length, seconds and nanoseconds of the last
+/// write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct FileState {
+    pub(crate) file: (u64, u64),
+    pub(crate) length: u64,
+    pub(crate) modified: (i64, i64),
+}
+
+impl FileState {
+    pub(crate) fn of(found: &Metadata) -> FileState {
+        FileState {
+            file: (found.dev(), found.ino()),
+            length: found.len(),
+            modified: (found.mtime(), found.mtime_nsec()),
         }
     }
 }

@@ -3,7 +3,7 @@
 //! Two attempts at the same file never share a temporary name, and the second to finish finds the
 //! first one's file and changes nothing: so a task that an engine delivers twice does no harm.
 
-use std::fs::{self, File, Metadata, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -107,23 +107,27 @@ impl TempFile {
     /// The operating system's refusal.
     pub fn rename_new(&self, target: &Path) -> Result<Published> {
         match rename_new(&self.path, target) {
-            Ok(Published::AlreadyThere) if self.is_at(target) => {
+            Ok(Published::AlreadyThere) if self.is_at(target)? => {
                 remove_if_there(&self.path)?; // the other name of a link
                 Ok(Published::New)
             }
-            Err(error) if is_missing(&error) && self.is_at(target) => Ok(Published::New),
+            Err(error) if error.is_missing() && self.is_at(target)? => Ok(Published::New),
             found => found,
         }
     }
 
     /// True if this file has the name `target`.
-    fn is_at(&self, target: &Path) -> bool {
-        let same = |(file, there): (Metadata, Metadata)| {
-            file.dev() == there.dev() && file.ino() == there.ino()
-        };
-        let file = patiently(|| self.file.metadata());
-        file.and_then(|file| Ok((file, patiently(|| fs::symlink_metadata(target))?)))
-            .is_ok_and(same)
+    ///
+    /// # Errors
+    /// The operating system does not say.
+    fn is_at(&self, target: &Path) -> Result<bool> {
+        let refused = |e| Error::io(e, "look at", target);
+        let own = patiently(|| self.file.metadata()).map_err(refused)?;
+        match patiently(|| fs::symlink_metadata(target)) {
+            Ok(there) => Ok((own.dev(), own.ino()) == (there.dev(), there.ino())),
+            Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(false),
+            Err(e) => Err(refused(e)),
+        }
     }
 
     /// As [`TempFile::publish_new`], but takes the place of a file that is there.
@@ -133,7 +137,7 @@ impl TempFile {
     pub fn publish_over(mut self, target: &Path) -> Result<()> {
         match uninterrupted(|| fs::rename(&self.path, target)) {
             // The answer to a second request, as in `rename_new`.
-            Err(e) if e.kind() == io::ErrorKind::NotFound && self.is_at(target) => {}
+            Err(e) if e.kind() == io::ErrorKind::NotFound && self.is_at(target)? => {}
             done => done.map_err(|e| Error::io(e, "rename to", target))?,
         }
         self.armed = false;
@@ -159,11 +163,6 @@ fn uninterrupted(mut call: impl FnMut() -> io::Result<()>) -> io::Result<()> {
             done => return done,
         }
     }
-}
-
-/// True if the error says that there is no such file.
-fn is_missing(error: &Error) -> bool {
-    error.io_error().is_some_and(|e| e.kind() == io::ErrorKind::NotFound)
 }
 
 /// Renames without replacing; file systems that can't do so in one step get a hard link. Where there are
@@ -247,8 +246,8 @@ pub fn create_folders(path: &Path) -> Result<()> {
 /// The operating system's refusal.
 pub fn sync_name(path: &Path) -> Result<()> {
     match sync_folder(folder_of(path)) {
-        // A folder that may be entered, but not read, can't be opened: all of its file system is synced. Where
-        // that is refused, too, nobody can ask for more.
+        // A folder that may be entered, but not read, can't be opened: then the whole file system is synced. If
+        // that is refused, too, no other call makes the name durable.
         Err(error) if is_denied(&error) => match patiently(|| File::open(path)) {
             Ok(folder) => Ok(rustix::io::retry_on_intr(|| rustix::fs::syncfs(&folder))
                 .map_err(|e| Error::io(e.into(), "sync to disk", path))?),

@@ -96,7 +96,7 @@ pub fn run(words: impl IntoIterator<Item = OsString>) -> u8 {
     let outcome = match Cli::try_parse_from(words) {
         Ok(cli) => command(&cli.command),
         Err(told) if told.use_stderr() => {
-            let _ = told.print(); // nobody may be reading it
+            let _ = told.print(); // stderr may be closed
             return told.exit_code() as u8;
         }
         Err(help) => {

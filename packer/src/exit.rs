@@ -14,7 +14,7 @@ pub enum Exit {
     Usage = 2,
     /// Bad data: trying again gives the same. (`EX_DATAERR`)
     BadData = 65,
-    /// The operating system refuses until somebody changes something: a read-only file system, no
+    /// The operating system refuses, and would refuse a second attempt: a read-only file system, no
     /// permission, a file where a folder should be. (`EX_CANTCREAT`)
     Barred = 73,
     /// The machine failed, or others are not done yet: try again. (`EX_TEMPFAIL`)

@@ -100,9 +100,10 @@ impl From<&Error> for Failure {
 
 /// True if the error says that a folder has no manifest: the command was given another folder than one of shards.
 fn is_no_data_set(error: &Error) -> bool {
-    let missing = error.io_error().is_some_and(|e| e.kind() == io::ErrorKind::NotFound);
     let name = error.place().path.as_deref().and_then(|path| path.file_name());
-    missing && error.kind() == ErrorKind::Io && name.is_some_and(|name| name == manifest::FILE_NAME)
+    error.is_missing()
+        && error.kind() == ErrorKind::Io
+        && name.is_some_and(|name| name == manifest::FILE_NAME)
 }
 
 /// How a command ends that the operating system refused something.

@@ -27,7 +27,7 @@ use self::ahead::Ahead;
 use self::options::RunOptions;
 use self::part::Parts;
 use self::sample::{Packing, Wrong};
-use self::sources::Toll;
+use self::sources::Absences;
 use crate::failure::Failure;
 use crate::problem::Problem;
 use crate::quarantine::{Policy, set_aside};
@@ -222,7 +222,7 @@ impl Job<'_> {
         let roots = &self.options.roots;
         let mut samples = self.plan.samples(number);
         let mut parts = Parts::new(foot, roots, &self.options.checks);
-        let (mut ahead, mut toll) = (Ahead::default(), Toll::default());
+        let (mut ahead, mut absences) = (Ahead::default(), Absences::default());
         loop {
             let taken = ahead.take(&mut samples, &mut parts)?;
             if taken == 0 {
@@ -236,12 +236,12 @@ impl Job<'_> {
                 let packing = Packing { writer, parts: &mut parts, ahead: &mut ahead };
                 match sample::pack(packing, n, &planned) {
                     Ok(bytes) => {
-                        toll.read();
+                        absences.read();
                         self.count(bytes);
                     }
                     Err(Wrong::Failure(failure)) => return Err(failure),
                     Err(Wrong::Problems(of_sample)) => {
-                        toll.refused(&roots[planned.root as usize], &of_sample)?;
+                        absences.refused(&roots[planned.root as usize], &of_sample)?;
                         self.leave_out(&planned, &of_sample)?;
                         problems.extend(of_sample);
                     }
@@ -249,7 +249,7 @@ impl Job<'_> {
                 ahead.give_back(n, planned);
             }
         }
-        toll.check(&foot.shards[number].name, roots)?;
+        absences.check(&foot.shards[number].name, roots)?;
         Ok(true)
     }
 

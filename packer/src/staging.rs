@@ -119,7 +119,7 @@ impl Staging {
     /// Creates the folders; false if one was removed meanwhile.
     fn created(&self) -> Result<bool, Failure> {
         match create_folders(&self.shards()) {
-            Err(error) if is_gone(&error) => Ok(false),
+            Err(error) if error.is_missing() => Ok(false),
             created => Ok(created.map(|()| true)?),
         }
     }
@@ -151,7 +151,7 @@ impl Staging {
     /// It can't be read, or is damaged.
     pub fn plan_if_there(&self) -> Result<Option<Plan>> {
         match Plan::open(&self.plan_path()) {
-            Err(error) if is_missing(&error) => Ok(None),
+            Err(error) if is_nowhere(&error) => Ok(None),
             plan => plan.map(Some),
         }
     }
@@ -186,7 +186,7 @@ impl Staging {
         let path = self.root.join("policy");
         match files::read_whole(&path, "read") {
             Ok(word) => Ok(Some(String::from_utf8_lossy(&word).into_owned())),
-            Err(error) if is_missing(&error) => Ok(None),
+            Err(error) if is_nowhere(&error) => Ok(None),
             Err(error) => Err(error),
         }
     }
@@ -310,22 +310,17 @@ impl Staging {
     }
 }
 
-/// True if the error says that a folder on the way is not there.
-fn is_gone(error: &Error) -> bool {
-    error.io_error().is_some_and(|e| e.kind() == io::ErrorKind::NotFound)
-}
-
-/// True if the error says that there is no such file.
-fn is_missing(error: &Error) -> bool {
-    use io::ErrorKind as K;
-    error.io_error().is_some_and(|e| matches!(e.kind(), K::NotFound | K::NotADirectory))
+/// True if the error says that there is no such file, or that a file is in the place of a folder above it.
+fn is_nowhere(error: &Error) -> bool {
+    let file_above = |e: &io::Error| e.kind() == io::ErrorKind::NotADirectory;
+    error.is_missing() || error.io_error().is_some_and(file_above)
 }
 
 /// `None` for what is not there, or is damaged; what the operating system does not say is an error.
 fn unless_refused<T>(result: Result<T>) -> Result<Option<T>> {
     match result {
         Ok(found) => Ok(Some(found)),
-        Err(error) if error.kind() == ErrorKind::Io && !is_missing(&error) => Err(error),
+        Err(error) if error.kind() == ErrorKind::Io && !is_nowhere(&error) => Err(error),
         Err(_) => Ok(None),
     }
 }

@@ -75,7 +75,6 @@ const BOTH: &[Known] = &[
     call(libc::SYS_fdatasync, "fdatasync", C::Sync, N::Open(0)),
     call(libc::SYS_syncfs, "syncfs", C::Sync, N::Open(0)),
     call(libc::SYS_flock, "flock", C::Other, N::Open(0)),
-    call(libc::SYS_fchmod, "fchmod", C::Other, N::Open(0)),
     call(libc::SYS_mmap, "mmap", C::Map, N::Map),
     call(libc::SYS_unlinkat, "unlinkat", C::Name, N::At(0, 1)),
     call(libc::SYS_mkdirat, "mkdirat", C::Name, N::At(0, 1)),

@@ -88,7 +88,7 @@ fn what_is_in_use_in_the_working_folder_of_a_published_data_set_is_left() {
         });
         let Some(failed) = failed else { return };
         assert!(failed > 0, "{name} of {path}");
-        assert!(place.at("out/.pack").exists());
+        assert!(place.at("out/.pack").try_exists().unwrap());
         for command in ["run out", "status out", BUILD, "finalize out"] {
             place.pack(command).succeeds().says("published");
         }

@@ -1,40 +1,21 @@
 //! Why a page of a mapped file was lost: the file was cut, or its storage could not be read.
 //!
-//! Both send SIGBUS, and only the file can tell them apart: one that was cut is shorter, or was written to. Whoever
-//! has not changed since it was mapped could not be read, which is the machine's fault and none of the data.
+//! Both send SIGBUS. A file that was cut is shorter, or was written to. A file that has not changed since it was mapped
+//! could not be read: that is an error of the machine.
 
-use std::fs::{self, File, Metadata};
+use std::fs::{self, File};
 use std::io;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use crate::blame::Blame;
 use crate::error::{Error, ErrorKind, Result};
-use crate::files::patiently;
+use crate::files::{FileState, patiently};
 
 /// A file as it was when it was mapped.
 #[derive(Debug)]
 pub(super) struct Origin {
     path: PathBuf,
-    state: State,
-}
-
-/// What changes with a file's length and bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct State {
-    file: (u64, u64),
-    length: u64,
-    modified: (i64, i64),
-}
-
-impl State {
-    fn of(found: &Metadata) -> State {
-        State {
-            file: (found.dev(), found.ino()),
-            length: found.len(),
-            modified: (found.mtime(), found.mtime_nsec()),
-        }
-    }
+    state: FileState,
 }
 
 impl Origin {
@@ -44,13 +25,13 @@ impl Origin {
     /// The operating system's refusal to say.
     pub(super) fn of(file: &File, path: &Path) -> Result<Origin> {
         let found = patiently(|| file.metadata()).map_err(|e| Error::io(e, "look at", path))?;
-        Ok(Origin { path: path.to_path_buf(), state: State::of(&found) })
+        Ok(Origin { path: path.to_path_buf(), state: FileState::of(&found) })
     }
 
     /// The error of a map of this file that has lost a page.
     #[cold]
     pub(super) fn loss(&self) -> Error {
-        let found = patiently(|| fs::metadata(&self.path)).map(|found| State::of(&found));
+        let found = patiently(|| fs::metadata(&self.path)).map(|found| FileState::of(&found));
         match failed(self.state, found) {
             Some(error) => Error::io(error, "read", &self.path),
             None => cut(),
@@ -59,7 +40,7 @@ impl Origin {
 }
 
 /// The machine's error, if the file that was lost is found as it was, or can't be asked about.
-fn failed(mapped: State, found: io::Result<State>) -> Option<io::Error> {
+fn failed(mapped: FileState, found: io::Result<FileState>) -> Option<io::Error> {
     match found {
         Ok(found) if found == mapped => Some(io::Error::from_raw_os_error(libc::EIO)),
         Ok(_) => None,
@@ -77,7 +58,7 @@ fn cut() -> Error {
 mod tests {
     use super::*;
 
-    const MAPPED: State = State { file: (1, 2), length: 8192, modified: (1000, 5) };
+    const MAPPED: FileState = FileState { file: (1, 2), length: 8192, modified: (1000, 5) };
 
     #[test]
     fn a_file_that_did_not_change_could_not_be_read() {
@@ -88,10 +69,10 @@ mod tests {
     #[test]
     fn a_file_that_was_cut_written_to_or_replaced_is_at_fault() {
         for found in [
-            State { length: 8191, ..MAPPED },
-            State { length: 0, modified: (1000, 6), ..MAPPED },
-            State { modified: (1000, 6), ..MAPPED },
-            State { file: (1, 3), ..MAPPED },
+            FileState { length: 8191, ..MAPPED },
+            FileState { length: 0, modified: (1000, 6), ..MAPPED },
+            FileState { modified: (1000, 6), ..MAPPED },
+            FileState { file: (1, 3), ..MAPPED },
         ] {
             assert!(failed(MAPPED, Ok(found)).is_none(), "{found:?}");
         }

@@ -91,7 +91,7 @@ pub(super) fn run(args: &Args) -> Outcome {
     let options = args.run.options(policy, jobs(args.jobs), roots, foot)?;
     let ran = packing::run_shown(&plan, &staging, &shards, &options, args.show);
     let ran = match ran {
-        // Somebody else may have finished every shard and published while this attempt was at work.
+        // Another attempt may have finished every shard and published meanwhile.
         Err(failure) if matches!(failure.exit, Exit::TryAgain | Exit::Barred) => {
             match finalize::published(&staging)? {
                 Some(manifest) if manifest.plan.as_deref() == Some(&foot.content) => {

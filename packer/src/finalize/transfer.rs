@@ -3,7 +3,6 @@
 //! It may be ended at any instant and begun again. A rename that finds nothing to move is no proof that
 //! an earlier attempt moved it: the file that stands at the other end is read and compared.
 
-use std::io;
 use std::path::Path;
 
 use tarflume_formats::dataset::open_index;
@@ -11,7 +10,7 @@ use tarflume_formats::manifest::{ShardEntry, hex_digest};
 use tarflume_formats::publish::{Published, remove_if_there, rename_new};
 use tarflume_formats::shard::{has_bytes, index_path};
 use tarflume_formats::shown::ShowPath;
-use tarflume_formats::{Digest, Error, Index};
+use tarflume_formats::{Digest, Index};
 
 use crate::failure::Failure;
 use crate::staging::Staging;
@@ -45,15 +44,11 @@ fn no_digest(name: &str) -> Failure {
     Failure::bad_data(format!("{name}: its record has no digest; pack it again"))
 }
 
-fn is_missing(error: &Error) -> bool {
-    error.io_error().is_some_and(|e| e.kind() == io::ErrorKind::NotFound)
-}
-
 /// The sidecar, wherever it stands now, is read whole before anything is moved.
 fn check_sidecar(staging: &Staging, entry: &ShardEntry, digest: &Digest) -> Result<(), Failure> {
     let path = index_path(&staging.shards().join(&entry.name));
     let index = match Index::open(&path) {
-        Err(error) if is_missing(&error) => return Ok(()), // compared where it was moved to
+        Err(error) if error.is_missing() => return Ok(()), // compared where it was moved to
         index => index?,
     };
     if index.digest() == *digest {
@@ -76,7 +71,7 @@ fn move_file(
     let moved = match rename_new(from, to) {
         Ok(Published::New) => return Ok(()),
         Ok(Published::AlreadyThere) => true,
-        Err(error) if is_missing(&error) => false,
+        Err(error) if error.is_missing() => false,
         Err(error) => return Err(error.into()),
     };
     if has_bytes(to, length, digest)? {

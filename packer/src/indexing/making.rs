@@ -122,8 +122,7 @@ impl Making<'_> {
         }
         let content = Content::of(&ext);
         let has_image = self.has_image && self.rows.open_key() == Some(key);
-        let wanted = !has_image && self.rows.wants_dimensions(key);
-        let looked_at = if wanted { content } else { Content::Other };
+        let looked_at = if has_image { Content::Other } else { content };
         self.has_image = has_image || content.is_image();
         let (checksum, dimensions) = self.look(member, looked_at)?;
         self.rows.part(member, key, &ext, Some(checksum))?;

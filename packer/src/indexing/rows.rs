@@ -51,7 +51,6 @@ pub struct Rows {
     builder: IndexBuilder,
     /// The key of the sample that is open, if one is.
     open: Option<Vec<u8>>,
-    has_dimensions: bool,
     /// A key came that does not follow the one before it in byte order.
     unsorted: bool,
     skipped: Skipped,
@@ -80,7 +79,6 @@ impl Rows {
             let open = self.open.get_or_insert_default();
             open.clear();
             open.extend_from_slice(key);
-            self.has_dimensions = false;
         }
         self.builder.part(ext, member.data, member.size, checksum)
     }
@@ -94,16 +92,9 @@ impl Rows {
         }
     }
 
-    /// True while no image has given the open sample its dimensions; of a sample that the next part
-    /// begins, nothing is known yet.
-    pub fn wants_dimensions(&self, key: &[u8]) -> bool {
-        self.open.as_deref() != Some(key) || !self.has_dimensions
-    }
-
     /// Sets the dimensions of the open sample.
     pub fn dimensions(&mut self, (width, height): (u32, u32)) {
         self.builder.dimensions(width, height);
-        self.has_dimensions = true;
     }
 
     /// True if some key does not follow the one before it in byte order: another may come back.

@@ -12,7 +12,7 @@ use super::ahead::Ahead;
 use super::options::RunOptions;
 use super::part::{Parts, Refused};
 use super::sample::{Seen, look_at};
-use super::sources::{self, Toll};
+use super::sources::{self, Absences};
 use crate::failure::Failure;
 use crate::problem::{LISTED_MAX, Problems};
 
@@ -104,7 +104,7 @@ fn shard(
     sources::check(&options.roots)?;
     let mut samples = plan.samples(number);
     let mut parts = Parts::new(plan.foot(), &options.roots, &options.checks);
-    let (mut ahead, mut space, mut toll) = (Ahead::default(), Vec::new(), Toll::default());
+    let (mut ahead, mut space, mut absences) = (Ahead::default(), Vec::new(), Absences::default());
     let mut problems = Problems::default();
     loop {
         let taken = ahead.take(&mut samples, &mut parts)?;
@@ -126,9 +126,9 @@ fn shard(
                 }
             }
             if of_sample.is_empty() {
-                toll.read();
+                absences.read();
             } else {
-                toll.refused(&options.roots[planned.root as usize], &of_sample)?;
+                absences.refused(&options.roots[planned.root as usize], &of_sample)?;
             }
             counter.problems.fetch_add(of_sample.len() as u64, Ordering::Relaxed);
             of_sample.into_iter().for_each(|problem| problems.push(problem));
@@ -138,7 +138,7 @@ fn shard(
             ahead.give_back(n, planned);
         }
     }
-    toll.check(&plan.foot().shards[number].name, &options.roots)?;
+    absences.check(&plan.foot().shards[number].name, &options.roots)?;
     counter.shards.fetch_add(1, Ordering::Relaxed);
     Ok(problems)
 }

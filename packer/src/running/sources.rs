@@ -30,12 +30,12 @@ pub(super) fn check(roots: &[PathBuf]) -> Result<(), Failure> {
 
 /// What became of the samples of one shard, as far as it says whether their source is there.
 #[derive(Debug, Default)]
-pub(super) struct Toll {
+pub(super) struct Absences {
     gone: u64,
     others: u64,
 }
 
-impl Toll {
+impl Absences {
     /// A sample was read.
     pub(super) fn read(&mut self) {
         self.others += 1;

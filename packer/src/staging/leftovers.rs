@@ -84,8 +84,12 @@ pub(super) fn sync_above(path: &Path) -> Result<(), Failure> {
     let own = device(&path).map_err(refused)?;
     // The folder right above was synced already.
     for above in path.ancestors().skip(2).take(ABOVE) {
-        if !device(above).is_ok_and(|device| device == own) {
-            break;
+        match device(above) {
+            Ok(device) if device == own => {}
+            Ok(_) => break,
+            // A folder that this user may not even look at was not made by this build.
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => break,
+            Err(error) => return Err(refused(error)),
         }
         match sync_folder(above) {
             Err(error) if matches!(error.blame(), Blame::Data | Blame::Lasting) => {}

@@ -72,13 +72,10 @@ impl Staging {
                 continue;
             }
             let path = entry.path();
-            let folder = patiently(|| entry.file_type()).is_ok_and(|kind| kind.is_dir());
-            let removed =
-                patiently(
-                    || {
-                        if folder { fs::remove_dir_all(&path) } else { fs::remove_file(&path) }
-                    },
-                );
+            let removed = patiently(|| match entry.file_type()?.is_dir() {
+                true => fs::remove_dir_all(&path),
+                false => fs::remove_file(&path),
+            });
             unless_in_use(removed, &path)?;
         }
         let lock = self.lock_path();

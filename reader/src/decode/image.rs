@@ -273,18 +273,18 @@ impl Decode for Image {
     }
 
     fn prepare(&self, samples: &[Sample<'_>], scratch: &mut Scratch) {
-        let mut kept = mem::take(scratch.get::<Kept>());
+        let mut kept = scratch.take::<Kept>();
         self.run_ahead(samples, scratch, &mut kept);
         scratch.blocks += mem::take(&mut kept.drawing.blocks);
-        *scratch.get() = kept;
+        scratch.put(kept);
     }
 
     fn decode(&self, sample: &Sample<'_>, row: Row<'_>, scratch: &mut Scratch) -> Result<()> {
-        let mut kept = mem::take(scratch.get::<Kept>());
+        let mut kept = scratch.take::<Kept>();
         let result = self.run(sample, row, scratch, &mut kept);
         scratch.blocks += mem::take(&mut kept.drawing.blocks);
         kept.drop_large();
-        *scratch.get() = kept;
+        scratch.put(kept);
         result
     }
 }

@@ -136,6 +136,20 @@ impl Scratch {
     }
 }
 
+impl Scratch {
+    /// Takes the value of type `T` out, for use beside this one; [`Scratch::put`] gives it back. Neither makes another
+    /// value: a default one for each sample costs more than a small picture.
+    pub(crate) fn take<T: Any + Send + Default>(&mut self) -> Box<T> {
+        let at = self.kept.iter().position(|value| value.is::<T>());
+        at.and_then(|at| self.kept.swap_remove(at).downcast().ok()).unwrap_or_default()
+    }
+
+    /// Keeps a value that was taken out.
+    pub(crate) fn put<T: Any + Send>(&mut self, value: Box<T>) {
+        self.kept.push(value);
+    }
+}
+
 impl fmt::Debug for Scratch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Scratch({} values)", self.kept.len())
@@ -187,6 +201,19 @@ mod tests {
         let found = told.0.lock().unwrap().join(", ");
         let first = "take 10 with 0, give 10, take 15 with 0, give 15";
         assert_eq!(found, format!("{first}, take 7 with 0, give 7, take 1 with 0"));
+    }
+
+    #[test]
+    fn a_value_that_was_taken_out_is_the_same_when_it_is_taken_again() {
+        let mut scratch = Scratch::with_memory(Arc::new(Noted::default()));
+        *scratch.get::<u8>() = 3;
+        let mut taken = scratch.take::<Vec<u32>>();
+        taken.push(7);
+        let at = taken.as_ptr();
+        scratch.put(taken);
+        let again = scratch.take::<Vec<u32>>();
+        assert_eq!((again.as_ptr(), again.as_slice()), (at, &[7][..]));
+        assert_eq!((scratch.take::<Vec<u32>>().len(), *scratch.get::<u8>()), (0, 3));
     }
 
     #[test]

@@ -1,9 +1,8 @@
 //! `Nvjpeg`: JPEGs decoded by the GPU, by a libnvjpeg that is found when it is asked for.
 //!
 //! Floors: `status` (its words and numbers) < `symbols` (its functions) < `library`, `offer` (what it does right);
-//! `context` < `handle` (its things) < `wishes` (what may be asked of it) < `hands` (what one batch at a time uses) < this file, which decides what
-//! becomes of each picture of a batch: no picture has an effect on
-//! another.
+//! `context` < `handle` (its things) < `wishes` (what may be asked of it) < `hands` (what one batch at a time uses) <
+//! this file, which decides what becomes of each picture of a batch: no picture has an effect on another.
 //!
 //! A room with unsafe code: it hands on promises of the caller's, and gives none of its own but that
 //! an image is as large as what is written there.

@@ -48,7 +48,6 @@ impl<'a> Chunks<'a> {
         let mut chunks =
             Chunks { exif, size, flags, width, height, longest, codes, opacity, animated };
         chunks.walk(bytes, RIFF..bytes.len());
-        chunks.size = size;
         chunks
     }
 
