@@ -30,6 +30,14 @@ const fn natural() -> [u8; 64] {
     order
 }
 
+fn in_natural_order(divisors: impl Iterator<Item = u16>) -> [u16; 64] {
+    let mut table = [0; 64];
+    for (&place, divisor) in NATURAL.iter().zip(divisors) {
+        table[usize::from(place & 63)] = divisor;
+    }
+    table
+}
+
 /// Where a Huffman table is to be found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum HuffmanSpec {
@@ -77,15 +85,14 @@ impl Tables {
             if wide > 1 || number > 3 || rest.len() < length {
                 return Err(Error::damaged(at, "a quantisation table is cut or has no number"));
             }
-            let mut table = [0u16; 64];
-            for (i, &place) in NATURAL.iter().enumerate() {
-                table[usize::from(place)] = match wide {
-                    0 => u16::from(rest[i]),
-                    _ => u16::from_be_bytes([rest[2 * i], rest[2 * i + 1]]),
-                };
-            }
-            self.quant[number] = Some(table);
-            segment = &rest[length..];
+            let (divisors, rest) = rest.split_at(length);
+            self.quant[number] = Some(match wide {
+                0 => in_natural_order(divisors.iter().map(|&byte| byte.into())),
+                _ => in_natural_order(
+                    divisors.as_chunks().0.iter().map(|&pair| u16::from_be_bytes(pair)),
+                ),
+            });
+            segment = rest;
         }
         Ok(())
     }
