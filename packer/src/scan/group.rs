@@ -1,6 +1,5 @@
 //! Groups a folder's files into samples, and tells what is wrong with those that are none.
 
-use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -59,21 +58,36 @@ type Grouping = (Option<Vec<u8>>, Vec<FoundPart>);
 struct Asked {
     /// The latest change, in nanoseconds since 1970.
     newest: i64,
-    /// Extensions met here, by that of the file, so that the table that all threads share is asked
-    /// once for each.
-    exts: HashMap<Vec<u8>, (Vec<u8>, u16)>,
+    exts: RecentExts,
 }
 
-impl Asked {
+/// The pairs of extensions met last, of the file and of the part: a folder has few of them, and the table is shared by
+/// all threads.
+#[derive(Default)]
+struct RecentExts {
+    pairs: Vec<(Vec<u8>, Vec<u8>, u16)>,
+    next: usize,
+}
+
+impl RecentExts {
+    /// Most pairs kept: a search of them takes less time than a hash.
+    const MOST: usize = 8;
+
     fn number(&mut self, table: &ExtTable, part: &Candidate<'_>) -> Option<u16> {
-        // One extension of files becomes one of parts, unless a name has dots that are replaced.
-        if let Some((shard, number)) = self.exts.get(part.source_ext)
-            && *shard == part.shard_ext
-        {
+        let is_same = |(file, shard, _): &&(Vec<u8>, Vec<u8>, u16)| {
+            *file == part.source_ext && *shard == part.shard_ext
+        };
+        if let Some((.., number)) = self.pairs.iter().find(is_same) {
             return Some(*number);
         }
         let number = table.number(part.source_ext, &part.shard_ext)?;
-        self.exts.insert(part.source_ext.to_vec(), (part.shard_ext.clone(), number));
+        let pair = (part.source_ext.to_vec(), part.shard_ext.clone(), number);
+        if self.pairs.len() < RecentExts::MOST {
+            self.pairs.push(pair);
+        } else {
+            self.pairs[self.next] = pair;
+            self.next = (self.next + 1) % RecentExts::MOST;
+        }
         Some(number)
     }
 }
@@ -133,7 +147,7 @@ impl Grouper<'_> {
         };
         let run = || Run::new(folder.root, folder.source.clone(), folder.key.clone());
         let mut current = run();
-        let mut asked = Asked { newest: i64::MIN, exts: HashMap::new() };
+        let mut asked = Asked { newest: i64::MIN, exts: RecentExts::default() };
         for files in entries.chunk_by(|a, b| listing.stem(a) == listing.stem(b)) {
             let files = self.set_aside(folder, listing, files, &mut out);
             let Some(first) = files.first() else { continue };
@@ -341,7 +355,7 @@ impl Grouper<'_> {
         if stat.st_size <= 0 {
             return Err(Refusal::new(ProblemKind::Empty, part.name, "the file is empty").into());
         }
-        let ext = asked.number(self.exts, part).ok_or_else(|| {
+        let ext = asked.exts.number(self.exts, part).ok_or_else(|| {
             let reason = "more than 65,536 different extensions";
             Refusal::new(ProblemKind::BadName, part.name, reason)
         })?;
