@@ -7,8 +7,9 @@
 #   make clients readers of others (Ray, DALI, Energon, wids, open_clip) over what we pack; after `make python`
 #   make faults  every fault at every system call of build, run, finalize and quarantine, and every power cut
 #   make explore the line of batches, and the table of maps, under many schedules of their threads
-#   make check   everything that is a rule: lint + test + explore + python + a smoke of the fuzzers
+#   make check   everything that is a rule: lint + site + test + explore + python + a smoke of the fuzzers
 #   make lint    rustfmt, clippy, docs, dependencies, the arrows of the house
+#   make site    the docs site, and a check of every link: target/site/index.html
 #   make bench   our programs beside their rivals; writes to bench/RESULTS.md (see bench/README.md)
 #   make gpu     what only a GPU can show, in eight minutes; builds nothing (see bench/gpu/README.md)
 #   make gpu-kit what that needs, as one folder to copy to such a machine: target/gpu-kit
@@ -27,8 +28,9 @@ export TARFLUME_PYTHON ?= $(abspath $(PYTHON))
 PYVENV := .venv-python
 CLIENTSVENV := .venv-clients
 TORCHVENV := .venv-libtorch
+DOCSVENV := .venv-docs
 
-.PHONY: demo test faults explore python wheel clients check lint fmt clippy doc deny house smoke fuzz bench gpu gpu-kit adapters audit venv tools clean
+.PHONY: demo test faults explore python wheel clients check lint fmt clippy doc deny house site smoke fuzz bench gpu gpu-kit adapters audit venv tools clean
 
 demo:
 	$(CARGO) build --release --locked -p tarflume-packer -p tarflume-fixtures
@@ -90,7 +92,7 @@ $(PYVENV)/ready: python/tests/requirements.txt python/tests/requirements-torch.t
 	    -r python/tests/requirements.txt -r python/tests/requirements-torch.txt
 	touch $@
 
-check: lint test explore python smoke
+check: lint site test explore python smoke
 
 lint: fmt clippy doc deny house
 
@@ -110,6 +112,16 @@ deny:
 
 house:
 	$(CARGO) test --workspace --locked --test house -- --quiet # the whole workspace: what is built serves the tests, too
+
+# No page of it loads anything from the network. A warning, such as a link to nothing, is an error.
+site: $(DOCSVENV)/ready
+	NO_MKDOCS_2_WARNING=1 $(DOCSVENV)/bin/mkdocs build --quiet --strict --clean
+	@echo target/site/index.html
+
+$(DOCSVENV)/ready: docs/requirements.txt
+	python3 -m venv --clear $(DOCSVENV)
+	$(DOCSVENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-cache-dir -r docs/requirements.txt
+	touch $@
 
 audit:
 	$(CARGO) deny check advisories
@@ -179,5 +191,5 @@ tools:
 
 clean:
 	$(CARGO) clean
-	rm -rf $(VENV) $(PYVENV) $(CLIENTSVENV) $(TORCHVENV) adapters/target adapters/tch/target fuzz/target \
+	rm -rf $(VENV) $(PYVENV) $(CLIENTSVENV) $(TORCHVENV) $(DOCSVENV) adapters/target adapters/tch/target fuzz/target \
 	    tests/models/target

@@ -1,7 +1,7 @@
 //! The rules of the house that no compiler checks: which way the arrows point, where unsafe code may
 //! stand, that each file says at its head what it is for.
 //!
-//! Reads sources as text, nothing else. DESIGN.md has the reasons.
+//! Reads sources as text, nothing else. docs/decisions has the reasons.
 #![allow(clippy::disallowed_methods, reason = "a test that asks wrongly fails")]
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
