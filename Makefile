@@ -115,7 +115,7 @@ house:
 
 # No page of it loads anything from the network. A warning, such as a link to nothing, is an error.
 site: $(DOCSVENV)/ready
-	NO_MKDOCS_2_WARNING=1 $(DOCSVENV)/bin/mkdocs build --quiet --strict --clean
+	$(DOCSVENV)/bin/mkdocs build --strict --clean
 	@echo target/site/index.html
 
 $(DOCSVENV)/ready: docs/requirements.txt

@@ -17,7 +17,6 @@ from pathlib import Path
 
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
-from mkdocs.structure.nav import Navigation, Section
 from mkdocs.structure.pages import Page
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -64,6 +63,14 @@ def links(text: str) -> Iterator[str]:
                 yield target
 
 
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """Each decision is a page below their index, in the order of their numbers."""
+    decisions = sorted(path.name for path in (ROOT / "docs/decisions").glob("[0-9]*.md"))
+    assert config.nav is not None
+    config.nav.append({"Decisions": ["decisions/README.md", *(f"decisions/{name}" for name in decisions)]})
+    return config
+
+
 def on_pre_build(config: MkDocsConfig) -> None:
     listed = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "*.md"],
@@ -83,23 +90,6 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     for path, page in OUTSIDE.items():
         files.append(File.generated(config, page, abs_src_path=str(ROOT / path)))
     return files
-
-
-def on_nav(nav: Navigation, config: MkDocsConfig, files: Files) -> Navigation:
-    """Each decision is a page below their index, in the order of their numbers."""
-    index = files.get_file_from_path("decisions/README.md")
-    assert index is not None and index.page is not None
-    section = index.page.parent
-    assert isinstance(section, Section)
-    for file in sorted(files.documentation_pages(), key=lambda f: f.src_uri):
-        if re.match(r"decisions/\d", file.src_uri):
-            page = file.page or Page(None, file, config)
-            page.parent = section
-            section.children.append(page)
-            nav.pages.append(page)
-    for before, after in zip(nav.pages, nav.pages[1:]):
-        before.next_page, after.previous_page = after, before
-    return nav
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
