@@ -11,7 +11,7 @@
 #   make lint    rustfmt, clippy, docs, dependencies, the arrows of the house
 #   make site    the docs site, and a check of every link: target/site/index.html
 #   make bench   our programs beside their rivals; writes to bench/RESULTS.md (see bench/README.md)
-#   make gpu     what only a GPU can show, in eight minutes; builds nothing (see bench/gpu/README.md)
+#   make gpu     what only a GPU can show, in eight minutes at most; builds nothing (see bench/gpu/README.md)
 #   make gpu-kit what that needs, as one folder to copy to such a machine: target/gpu-kit
 #   make fuzz    ten minutes of each fuzz target
 #   make adapters  tensors of candle, burn and tch: builds and tests adapters/, by hand, for it takes long
