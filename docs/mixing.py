@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Draws docs/mixing.svg from docs/mixing.json: sixteen batches of each shuffle, slot against position.
+"""Draws docs/mixing.svg from docs/mixing.json: sixteen batches of each shuffle, index against position.
 
 bench/order/run.py --figures measures the JSON anew.
 """
@@ -48,9 +48,9 @@ def main():
         x, y = LEFT + i % COLUMNS * (PANEL_W + GAP), TOP + i // COLUMNS * (PANEL_H + FOOT + GAP)
         parts += panel(data, name, x, y)
         if i % COLUMNS == 0:
-            parts.append(f'<text transform="translate({x - 12} {y + PANEL_H}) rotate(-90)" class="l">slot in the data set →</text>')
+            parts.append(f'<text transform="translate({x - 12} {y + PANEL_H}) rotate(-90)" class="l">index in the data set →</text>')
     words = "; ".join(f"{n}: {data['scores'][n]['effective']:.0f}" for n in names)
-    svg = f'''<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" role="img" aria-label="Slot against position of eight shuffles. Independent samples that a batch of {data["batch"]} is worth: {words}">
+    svg = f'''<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" role="img" aria-label="Index against position of eight shuffles. Independent samples that a batch of {data["batch"]} is worth: {words}">
 <style>
 text{{font-family:ui-sans-serif,Helvetica,Arial,sans-serif;fill:#1f2933}}
 .h{{font-size:17px;font-weight:600}} .t{{font-size:15px;font-weight:600}} .l{{font-size:13px}} .b{{font-weight:700}}
