@@ -1,4 +1,4 @@
-"""Every snippet of the cheat sheet, of the Python pages and of the page on webdataset runs as it stands."""
+"""Every snippet of the cheat sheet and of the Python pages runs as it is."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_the_settings_of_the_cheat_sheet_are_settings(folder):
         tarflume.Loader(folder / "shards", batch_size=4, **settings).close()
 
 
-@pytest.mark.parametrize("page", ["python/README.md", "docs/WEBDATASET.md"])
+@pytest.mark.parametrize("page", ["README.md", "python/README.md", "docs/LOADING.md", "docs/PYTORCH.md", "docs/WEBDATASET.md"])
 def test_the_snippets_of_other_pages_run(folder, page):
     """With one epoch instead of 90, and the shards that there are."""
     found = blocks(ROOT / page, "python")
