@@ -71,12 +71,18 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
     return config
 
 
+def pages() -> list[str]:
+    """Every page of the repository; without git, those of the site."""
+    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "*.md"]
+    try:
+        listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    except (OSError, subprocess.CalledProcessError):
+        return [*OUTSIDE, *(str(path.relative_to(ROOT)) for path in (ROOT / "docs").rglob("*.md"))]
+    return [page for page in listed.split("\0") if page]
+
+
 def on_pre_build(config: MkDocsConfig) -> None:
-    listed = subprocess.run(
-        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "*.md"],
-        cwd=ROOT, capture_output=True, text=True, check=True,
-    ).stdout
-    for page in filter(None, listed.split("\0")):
+    for page in pages():
         file = ROOT / page
         if not file.exists():
             continue
