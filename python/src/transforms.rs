@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use pyo3::prelude::*;
-use tarflume::decode::geometry::{Size, Transform};
+use tarflume::picture::geometry::{Size, Transform};
 use tarflume::decode::{fixed_crop, random_crop};
 
 use crate::again::{Again, NewArgs, again};

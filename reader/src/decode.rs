@@ -3,48 +3,40 @@
 //! The trait and what it is handed. Implementations stand in the files below; a user's own takes ten
 //! lines. Nothing here reads files, starts threads or knows of batches.
 
-pub(crate) mod asked;
 pub mod blocks;
 pub mod calls;
 pub mod class;
-pub(crate) mod compressed;
 mod drawing;
 pub mod fixed_crop;
 pub mod formats;
-pub mod geometry;
+pub mod hybrid;
 pub mod image;
 mod jpeg;
 pub mod json;
 mod json_scan;
 mod json_value;
-pub(crate) mod kept;
 pub mod npy;
 pub mod number;
 mod opened;
-pub mod output;
-pub mod pixels;
-pub mod random;
 pub mod random_crop;
 pub mod raw;
-pub mod resize;
+pub(crate) mod resident;
 mod scratch;
 pub mod sequence;
-pub(crate) mod stored;
 pub mod text;
-mod turn;
 
 use std::fmt;
 use std::sync::Arc;
 
 use tarflume_jpeg::Scale;
 
-use self::asked::Asked;
-use self::geometry::{Size, Transform};
 use crate::column::{Row, RowShape};
-use crate::device::finish::Finish;
-use crate::device::head::Format;
-use crate::device::share::Share;
+use crate::decode::hybrid::balance::Share;
+use crate::decode::hybrid::request::Asked;
 use crate::error::Result;
+use crate::picture::convert::Finish;
+use crate::picture::geometry::{Size, Transform};
+use crate::picture::row_header::Format;
 
 pub use self::scratch::{Memory, Scratch};
 

@@ -52,6 +52,7 @@ pub mod fetch;
 pub mod libraries;
 pub mod loader;
 pub mod order;
+pub mod picture;
 mod pool;
 mod range;
 pub mod rank;

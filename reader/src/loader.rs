@@ -6,66 +6,37 @@
 //! `decoding epoch device_epoch` < `filling` < `builder` < `building` < `stream_loader` < `stream_builder`, and this
 //! file above them.
 
-mod account;
-mod advice;
-mod bad;
-mod bound;
-mod builder;
-mod building;
-mod caught;
-mod chosen;
-mod decoding;
-mod device_epoch;
-mod division;
+pub(crate) mod bad_samples;
+mod config;
 mod epoch;
-mod feed;
-mod filling;
-mod flow;
-mod fresh;
-mod gathered;
-mod idle;
-mod inner;
-mod job;
-mod labour;
-mod machine;
-mod meter;
-mod moment;
-mod recalled;
-mod recalling;
-mod recipe;
-mod residency;
-mod resident;
-mod scout;
-mod staging;
-mod stats;
-mod stream_builder;
-mod stream_feed;
-mod stream_labour;
-mod stream_loader;
-mod substitute;
-mod taking;
-mod verdict;
+mod gpu;
+mod indexed;
+mod metrics;
+mod pipeline;
+pub(crate) mod progress;
+pub(crate) mod shared;
+mod streaming;
 
 use std::fmt;
 use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 
-pub use bad::{BadSample, OnBad};
-pub use builder::LoaderBuilder;
-pub use device_epoch::{DeviceEpoch, end_device_epochs};
+pub use crate::loader::bad_samples::{BadSample, OnBad};
+pub use crate::loader::config::builder::LoaderBuilder;
+pub use crate::loader::gpu::epoch::{DeviceEpoch, end_device_epochs};
+pub use crate::loader::gpu::resident_config::{Fit, Residency};
+pub use crate::loader::metrics::bottleneck::Bottleneck;
+pub use crate::loader::metrics::idle::{IdleStats, SampledTime};
+pub use crate::loader::metrics::stats::{DecoderStats, RingStats, StageStats, Stats};
+pub use crate::loader::streaming::builder::StreamLoaderBuilder;
+pub use crate::loader::streaming::loader::{StreamEpoch, StreamLoader};
 pub use epoch::Epoch;
-pub use idle::{IdleStats, SampledTime};
-pub use residency::{Fit, Residency};
-pub use stats::{DecoderStats, RingStats, StageStats, Stats};
-pub use stream_builder::StreamLoaderBuilder;
-pub use stream_loader::{StreamEpoch, StreamLoader};
-pub use verdict::Bottleneck;
 
-use self::inner::Inner;
 use crate::dataset::Dataset;
 use crate::dataset::pattern::Shards;
 use crate::error::{Error, ErrorKind, Result};
+use crate::loader::shared::Inner;
 use crate::order::{Ledger, LoaderState, Order};
 use crate::stream::Stream;
 

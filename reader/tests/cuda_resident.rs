@@ -9,9 +9,9 @@ use std::path::Path;
 use tarflume::column::DType;
 use tarflume::decode::image::Image;
 use tarflume::decode::json::Json;
-use tarflume::decode::output::{Layout, Normalise};
-use tarflume::decode::pixels::Channels;
 use tarflume::decode::random_crop::RandomResizedCrop;
+use tarflume::picture::output::{Layout, Normalise};
+use tarflume::picture::pixels::Channels;
 use tarflume::{
     Batch, Device, DeviceBatch, ErrorKind, Loader, LoaderBuilder, OnBad, Remainder, Residency,
     Shuffle, Split,

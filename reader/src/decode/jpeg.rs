@@ -4,11 +4,11 @@
 
 use tarflume_jpeg::{Colour, Header, Job, Region, Scale};
 
-use super::asked::Asked;
-use super::geometry::{Area, Cut, Placement, Size};
-use super::pixels::{Channels, Pixels};
-use super::turn::Turn;
+use crate::decode::hybrid::request::Asked;
 use crate::error::{Error, ErrorKind, Result};
+use crate::picture::geometry::{Area, Cut, Placement, Size};
+use crate::picture::orientation::Turn;
+use crate::picture::pixels::{Channels, Pixels};
 
 /// A JPEG whose header was read.
 #[derive(Debug)]

@@ -5,11 +5,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, ThreadId};
 
 use super::driver::Stream;
-use super::line::{self, Shared};
-use super::ring;
-use super::slot::{DeviceSlot, Slots};
 use crate::batch::Batch;
 use crate::column::DType;
+use crate::device::upload::queue;
+use crate::device::upload::queue::Shared;
+use crate::device::upload::ring;
+use crate::device::upload::slot::{DeviceSlot, Slots};
 use crate::error::{Error, Result};
 
 /// A batch whose fixed columns are in device memory, or on their way.
@@ -169,7 +170,7 @@ impl DeviceBatch {
         }
         let streams: Vec<Stream> =
             self.streams().drain(..).map(|(user, _)| user.marked_in()).collect();
-        line::give_back(&self.shared, slot, &streams)
+        queue::give_back(&self.shared, slot, &streams)
     }
 }
 

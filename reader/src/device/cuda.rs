@@ -17,9 +17,15 @@ mod context;
 mod flights;
 mod jpegs;
 mod kernels;
+#[cfg(feature = "cuda")]
+pub(crate) mod numa;
 mod nvrtc;
 mod pinned;
+#[cfg(feature = "cuda")]
+pub(crate) mod presence;
 mod streams;
+#[cfg(feature = "cuda")]
+pub(crate) mod visit;
 
 use std::collections::HashSet;
 use std::fmt;
@@ -36,13 +42,12 @@ use self::jpegs::Jpegs;
 use self::kernels::Kernels;
 use self::pinned::{Pinned, not_pinned};
 use self::streams::{Streams, is_captured};
-use super::decoder::{Abilities, Compressed, Stored, Verdict, Wanted};
 use super::driver::{Driver, Mark, Memory, On, Told};
-use super::kernel;
-use super::launch::Launch;
-use super::numa;
-use super::presence::is_driver_there;
 use crate::batch::Batch;
+use crate::decode::hybrid::verdict::{Abilities, Compressed, Stored, Verdict, Wanted};
+use crate::device::cuda::presence::is_driver_there;
+use crate::device::kernels::args;
+use crate::device::kernels::launch::Launch;
 use crate::error::{Error, ErrorKind, Result};
 use crate::libraries::Libraries;
 use crate::slab::{Foreign, HostMemory};
@@ -282,7 +287,7 @@ impl Driver for Cuda {
         }
         // Code is brought to the device by the first launch, which may wait for all that runs there.
         self.call("trying kernels", || {
-            kernel::nothing()
+            args::nothing()
                 .iter()
                 .try_for_each(|launch| made.launch(launch, self.stream(On::Copying)))
         })?;

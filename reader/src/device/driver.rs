@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use tarflume_jpeg::Header;
 
-use super::decoder::{Abilities, Compressed, Stored, Verdict, Wanted};
-use super::launch::Launch;
 use crate::batch::Batch;
+use crate::decode::hybrid::verdict::{Abilities, Compressed, Stored, Verdict, Wanted};
+use crate::device::kernels::launch::Launch;
 use crate::error::Result;
 use crate::slab::HostMemory;
 

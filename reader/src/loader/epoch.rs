@@ -4,11 +4,11 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::account::Account;
-use super::inner::Inner;
-use super::taking::Taking;
 use crate::batch::{Batch, Content};
 use crate::error::{Error, Result};
+use crate::loader::pipeline::receiver::Taking;
+use crate::loader::progress::Account;
+use crate::loader::shared::Inner;
 
 /// The batches of one epoch, in order. Dropping it ends the work for it.
 pub struct Epoch {

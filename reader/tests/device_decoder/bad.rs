@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use tarflume::device::share::Share;
+use tarflume::decode::hybrid::balance::Share;
 use tarflume::{Image, Loader, OnBad, RandomResizedCrop};
 
 use crate::bench::{Consumer, SAMPLES, builder, child, damaged, jpeg, shards};

@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use cudarc::driver::{CudaContext, CudaStream, result};
 use tarflume::decode::fixed_crop::{Resize, ResizeCentreCrop};
+use tarflume::decode::hybrid::balance::Share;
 use tarflume::decode::image::Image;
 use tarflume::decode::json::Json;
-use tarflume::decode::output::{Layout, Normalise};
-use tarflume::decode::pixels::Channels;
 use tarflume::decode::random_crop::RandomResizedCrop;
 use tarflume::device::Stream;
-use tarflume::device::share::Share;
+use tarflume::picture::output::{Layout, Normalise};
+use tarflume::picture::pixels::Channels;
 use tarflume::{Device, DeviceBatch, Loader, LoaderBuilder, Remainder, Shuffle};
 use tarflume_fixtures::{Photo, PhotoKind};
 use tarflume_formats::ShardWriter;

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use tarflume::decode::image::Image;
 use tarflume::decode::json::Json;
-use tarflume::decode::output::{Layout, Normalise};
-use tarflume::decode::pixels::Channels;
+use tarflume::picture::output::{Layout, Normalise};
+use tarflume::picture::pixels::Channels;
 use tarflume::{
     Loader, LoaderBuilder, OnBad, RandomResizedCrop, Remainder, Residency, Result, Shuffle,
 };

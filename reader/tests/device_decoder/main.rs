@@ -14,7 +14,7 @@ mod trial;
 
 use std::time::Duration;
 
-use tarflume::device::share::Share;
+use tarflume::decode::hybrid::balance::Share;
 use tarflume::{Loader, LoaderBuilder};
 
 use crate::bench::{Consumer, builder, child, number, shards};

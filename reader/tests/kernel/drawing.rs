@@ -1,13 +1,13 @@
 //! Batches whose pictures differ, drawn by the kernel and on the host: from rows, from a store, from
 //! nowhere, in both formats, in every element and layout.
 
-use tarflume::decode::geometry::Size;
-use tarflume::decode::output::Layout;
-use tarflume::device::crop::CropBox;
-use tarflume::device::draw::Strides;
-use tarflume::device::finish::{Element, Finish, Pictures};
-use tarflume::device::head::{Described, Format, Head};
-use tarflume::device::kernel;
+use tarflume::device::kernels::args;
+use tarflume::picture::convert::{Element, Finish, Pictures};
+use tarflume::picture::crop::CropBox;
+use tarflume::picture::geometry::Size;
+use tarflume::picture::output::Layout;
+use tarflume::picture::resample::Strides;
+use tarflume::picture::row_header::{Described, Format, Head};
 
 use crate::runner::{Dice, Run, any_box, each, finish, rows_of, same, whole};
 
@@ -62,7 +62,7 @@ fn any_batch_is_drawn_as_on_the_host() {
             let mut expected = vec![0; finish.output_bytes(&drawn)];
             finish.draw_on_host(heads, store, &drawn, &mut expected).unwrap();
             let run = Run::of("draw").drawn(heads, Some(store), &drawn, &finish);
-            let out = run.grid(kernel::grid(9, 100), 64).output(expected.len());
+            let out = run.grid(args::grid(9, 100), 64).output(expected.len());
             same(element, &out, &expected, &format!("{element:?} {layout:?} {drawn:?}"));
         }
     });

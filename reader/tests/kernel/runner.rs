@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-use tarflume::decode::geometry::{Cut, Size};
-use tarflume::decode::output::{Layout, Normalise};
-use tarflume::device::crop::CropBox;
-use tarflume::device::draw::Strides;
-use tarflume::device::finish::{Element, Finish, Pictures};
-use tarflume::device::head::{Described, Format, Head};
-use tarflume::device::kernel;
+use tarflume::device::kernels::args;
+use tarflume::picture::convert::{Element, Finish, Pictures};
+use tarflume::picture::crop::CropBox;
+use tarflume::picture::geometry::{Cut, Size};
+use tarflume::picture::output::{Layout, Normalise};
+use tarflume::picture::resample::Strides;
+use tarflume::picture::row_header::{Described, Format, Head};
 
 /// The program, newer than its sources. g++ is needed for the tests, so that nothing is skipped.
 fn program() -> &'static Path {
@@ -87,8 +87,8 @@ impl Run {
             .with("height", pictures.size().height)
             .with("width", pictures.size().width)
             .with("channels", pictures.channels())
-            .with("layout", kernel::layout_number(finish.layout_of()))
-            .with("element", kernel::element_number(finish.element()))
+            .with("layout", args::layout_number(finish.layout_of()))
+            .with("element", args::element_number(finish.element()))
             .with("scale", hex(scale))
             .with("shift", hex(shift))
     }

@@ -2,10 +2,10 @@
 //! is.
 
 use super::super::drawing::Drawn;
-use super::super::geometry::{Cut, Size};
-use super::super::pixels::Pixels;
-use crate::device::head::{Described, Format, Head};
 use crate::error::Result;
+use crate::picture::geometry::{Cut, Size};
+use crate::picture::pixels::Pixels;
+use crate::picture::row_header::{Described, Format, Head};
 
 /// Rows are multiples of so many bytes.
 const ALIGNED: usize = 64;

@@ -6,9 +6,9 @@
 
 use std::sync::OnceLock;
 
-use crate::device::decoder::Abilities;
+use crate::decode::hybrid::verdict::Abilities;
+use crate::device::nvjpeg::trial::trial;
 use crate::device::nvjpeg::{Library, Nvjpeg};
-use crate::device::trial::trial;
 use crate::error::{Error, ErrorKind, Result};
 use crate::libraries::Libraries;
 

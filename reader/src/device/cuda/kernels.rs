@@ -16,8 +16,8 @@ use cudarc::driver::{DriverError, result, sys};
 use super::cache::Cache;
 use super::context::{Primary, Words};
 use super::nvrtc::{Nvrtc, Target};
-use crate::device::kernel::{BLOCK, ENTRIES, SOURCE};
-use crate::device::launch::{Argument, Launch};
+use crate::device::kernels::args::{BLOCK, ENTRIES, SOURCE};
+use crate::device::kernels::launch::{Argument, Launch};
 use crate::error::{Error, ErrorKind, Result};
 use crate::libraries::Libraries;
 

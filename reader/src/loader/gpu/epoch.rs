@@ -1,0 +1,244 @@
+//! `DeviceEpoch`: the iterator over the batches of one epoch, in device memory.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError, TryLockError, Weak};
+use std::time::Duration;
+
+use crate::batch::Batch;
+use crate::device::batch::DeviceBatch;
+use crate::device::driver::Told;
+use crate::device::upload::queue::Fed;
+use crate::device::upload::thread::{Feeder, Feeding, Found, Source};
+use crate::error::{Error, Result};
+use crate::loader::gpu::hybrid_decode::Decoding;
+use crate::loader::gpu::resident_decode::Recalling;
+use crate::loader::pipeline::queue::Flow;
+use crate::loader::pipeline::receiver::Taking;
+use crate::loader::progress::Account;
+use crate::loader::shared::Inner;
+use crate::pool::Process;
+
+/// How long a wait takes that is begun anew until there is something.
+const LONG: Duration = Duration::from_secs(3600);
+
+/// How long the end of a program waits for a step that is under way.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// The batches of one epoch, in order, in device memory. Dropping it ends the work for it; batches that
+/// were handed out stay.
+pub struct DeviceEpoch {
+    line: Taking,
+    account: Account,
+    feeding: Option<Feeding>,
+    /// What others end it by.
+    _live: Option<Arc<Live>>,
+    /// What was found by `ready`.
+    found: Option<Found>,
+    /// Whether the batch that is waited for was asked for.
+    asked: bool,
+    over: bool,
+}
+
+impl DeviceEpoch {
+    pub(crate) fn begin(inner: Arc<Inner>, epoch: u64) -> DeviceEpoch {
+        let here = inner.pool.process().expect();
+        let begun = here.and_then(|()| inner.fill(&mut |_| true)).and_then(|_| inner.begin(epoch));
+        let begun = begun.and_then(|begun| inner.stock(&begun.0, begun.1).map(|()| begun));
+        let (flow, steps, all_bad) = match begun {
+            Ok((flow, steps, whole)) => (Ok(flow), steps, whole),
+            Err(error) => (Err(error), 0, false),
+        };
+        let mut line = Taking::begin(inner.pool.clone(), inner.meter.clone(), flow);
+        let (feeding, live, found) = match feed(&mut line, &inner) {
+            Ok(Some((feeding, flow))) => {
+                let live = Live::begin(flow, feeding.feeder());
+                (Some(feeding), Some(live), None)
+            }
+            Ok(None) => (None, None, None),
+            Err(error) => (None, None, Some(Found::Failed(error))),
+        };
+        let account = Account::new(inner, epoch, steps, all_bad);
+        DeviceEpoch { line, account, feeding, _live: live, found, asked: false, over: false }
+    }
+
+    /// Its number.
+    pub fn number(&self) -> u64 {
+        self.account.epoch
+    }
+
+    /// Batches still to come.
+    pub fn remaining(&self) -> u64 {
+        self.account.remaining()
+    }
+
+    /// Slots in which a batch stands ready, of how many: empty ones are waited for, full ones wait.
+    pub fn occupied(&self) -> (usize, usize) {
+        self.feeding.as_ref().map_or((0, 0), Feeding::occupied)
+    }
+
+    /// Whether the next batch, the end or an error is there, so that `next` would not wait; waits for
+    /// that, but no longer than `most`.
+    pub fn ready(&mut self, most: Duration) -> bool {
+        if self.over || self.found.is_some() || self.line.is_elsewhere() {
+            return true;
+        }
+        self.line.asks();
+        self.ask();
+        self.found = self.feeding.as_ref().map_or(Some(Found::End), |feeding| feeding.take(most));
+        self.found.is_some()
+    }
+
+    /// Counts what the caller spent to make something else of the last batch.
+    pub fn charge(&self, busy: Duration) {
+        self.line.charge(busy);
+    }
+
+    /// Counts how full the slots are when a batch is asked for.
+    fn ask(&mut self) {
+        if let (false, Some(feeding)) = (self.asked, &self.feeding) {
+            self.asked = true;
+            let occupied = feeding.occupied();
+            // The end is no batch.
+            if self.account.remaining() > 0 {
+                self.line.meter().asked(occupied);
+            }
+        }
+    }
+
+    /// What comes next, waited for.
+    fn found(&mut self) -> Option<Result<(DeviceBatch, Fed)>> {
+        let (found, feeding) = (&mut self.found, &self.feeding);
+        self.line.timed(|_| {
+            let found = loop {
+                match found.take() {
+                    Some(found) => break found,
+                    None => *found = feeding.as_ref().map_or(Some(Found::End), |f| f.take(LONG)),
+                }
+            };
+            Some(match found {
+                Found::Batch(batch) => Some(Ok(*batch)),
+                Found::Failed(error) => Some(Err(error)),
+                Found::End => None,
+            })
+        })
+    }
+
+    fn end(&mut self) {
+        self.over = true;
+        self.found = None;
+        let elsewhere = self.line.is_elsewhere();
+        self.line.end();
+        match self.feeding.take() {
+            Some(feeding) if elsewhere => feeding.abandon(),
+            Some(feeding) => feeding.end(),
+            None => {}
+        }
+    }
+}
+
+/// What an epoch is ended by from elsewhere.
+struct Live {
+    process: Process,
+    flow: Arc<Flow>,
+    feeder: Arc<Feeder>,
+}
+
+/// Those of this process, and of its parent where it was forked.
+static LIVE: Mutex<Vec<Weak<Live>>> = Mutex::new(Vec::new());
+
+impl Live {
+    fn begin(flow: Arc<Flow>, feeder: Arc<Feeder>) -> Arc<Live> {
+        let live = Arc::new(Live { process: Process::this(), flow, feeder });
+        let mut all = LIVE.lock().unwrap_or_else(PoisonError::into_inner);
+        all.retain(|other| other.strong_count() > 0);
+        all.push(Arc::downgrade(&live));
+        live
+    }
+}
+
+/// Ends the work of all epochs whose batches go to a device, and waits for the threads that call its driver: for the end of
+/// a program, where the driver takes itself down and threads that still call it may crash. Loaders and batches stay;
+/// epochs are over.
+pub fn end_device_epochs() {
+    // Where a process was forked, whoever held the lock may be gone for ever.
+    let all = (0..1000).find_map(|_| match LIVE.try_lock() {
+        Ok(mut all) => Some(std::mem::take(&mut *all)),
+        Err(TryLockError::Poisoned(all)) => Some(std::mem::take(&mut *all.into_inner())),
+        Err(TryLockError::WouldBlock) => {
+            std::thread::sleep(Duration::from_millis(1));
+            None
+        }
+    });
+    let all = all.into_iter().flatten().filter_map(|live| live.upgrade());
+    let here: Vec<_> = all.filter(|live| live.process.expect().is_ok()).collect();
+    here.iter().for_each(|live| live.flow.cancel());
+    for live in here {
+        live.feeder.end();
+        live.flow.is_still(PATIENCE);
+    }
+}
+
+/// Has the batches of a line copied.
+fn feed(line: &mut Taking, inner: &Arc<Inner>) -> Result<Option<(Feeding, Arc<Flow>)>> {
+    let slots = inner.slots.clone().ok_or_else(|| {
+        Error::usage("this loader has no device: build it with .device(Device::cuda(0)?, 3)")
+    })?;
+    let Some(flow) = line.flow()? else { return Ok(None) };
+    let (names, shelf, meter) = (inner.names(), inner.shelf.clone(), inner.meter.clone());
+    let of_line = flow.clone();
+    let (mut decoding, mut recalling) = (Decoding::begin(inner), Recalling::begin(inner));
+    let source: Source = Box::new(move || {
+        let next = match (&mut decoding, &mut recalling) {
+            (Some(decoding), _) => decoding.next(&flow),
+            (None, Some(recalling)) => recalling.next(&flow),
+            (None, None) => flow.next(),
+        };
+        Some(next?.map(|mut content| {
+            let (bad, position) = (content.drain_bad(), content.position);
+            let batch = Arc::new(Batch::new(content, names.clone(), shelf.clone()));
+            if let Some(decoding) = &mut decoding {
+                decoding.keep(&batch);
+            }
+            Fed { batch, bad, position }
+        }))
+    });
+    let told: Told = Arc::new(move |copied| meter.upload.add(copied.time, 1, copied.bytes));
+    Feeding::begin(slots, source, told).map(|feeding| Some((feeding, of_line)))
+}
+
+impl Iterator for DeviceEpoch {
+    type Item = Result<DeviceBatch>;
+
+    /// Waits for the next batch to be on its way to the device; whoever uses it waits for the copy, see
+    /// [`DeviceBatch::ready_on`]. After an error the epoch is over.
+    fn next(&mut self) -> Option<Result<DeviceBatch>> {
+        if self.over {
+            return None;
+        }
+        self.ask();
+        self.asked = false;
+        let next = self.found().map(|found| {
+            let (batch, fed) = found?;
+            self.account.took(batch.host(), fed.bad, fed.position).map(|()| batch)
+        });
+        if !matches!(next, Some(Ok(_))) {
+            self.end();
+        }
+        next
+    }
+}
+
+impl Drop for DeviceEpoch {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+impl fmt::Debug for DeviceEpoch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "DeviceEpoch({}, {})", self.account.epoch, self.account)
+    }
+}
+
+#[cfg(test)]
+mod tests;
