@@ -3,10 +3,10 @@
 
 use pyo3::prelude::*;
 use tarflume::column::DType;
+use tarflume::decode::hybrid::balance::Share;
 use tarflume::picture::output::Layout;
 use tarflume::picture::pixels::Channels;
 use tarflume::picture::resize::Filter;
-use tarflume::decode::hybrid::balance::Share;
 use tarflume::{OnBad, SourceKind, Verify};
 
 use crate::errors::usage;

@@ -10,7 +10,8 @@
 //! `visit` (the thread's context) < `nvjpeg` < `trial` (what it does right); [`share`] (how many) < `staged` (rows in which either decoder may go on), and `region` (where the device's pixels
 //! stand, and who waits for whom).
 
-pub mod batch;
+#[cfg(feature = "cuda")]
+pub(crate) mod call_scope;
 #[cfg(feature = "cuda")]
 mod cuda;
 pub(crate) mod driver;
@@ -22,6 +23,8 @@ pub(crate) mod memory;
 #[doc(hidden)] // for this crate and its Python package, until their shape is settled
 pub mod nvjpeg;
 mod ordinal;
+#[cfg(feature = "cuda")]
+pub(crate) mod presence;
 pub(crate) mod upload;
 
 use std::fmt;

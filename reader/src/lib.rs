@@ -62,6 +62,7 @@ pub mod source;
 pub mod stream;
 mod sync;
 
+pub use crate::device::upload::batch::{DeviceBatch, DeviceColumn};
 pub use array::ArrayDataset;
 pub use batch::{Batch, Column};
 pub use dataset::Dataset;
@@ -71,7 +72,6 @@ pub use decode::image::Image;
 pub use decode::json::Json;
 pub use decode::random_crop::RandomResizedCrop;
 pub use device::Device;
-pub use device::batch::{DeviceBatch, DeviceColumn};
 pub use error::{Error, ErrorKind, Result};
 pub use fetch::fetched::Verify;
 pub use loader::{

@@ -21,11 +21,7 @@ mod kernels;
 pub(crate) mod numa;
 mod nvrtc;
 mod pinned;
-#[cfg(feature = "cuda")]
-pub(crate) mod presence;
 mod streams;
-#[cfg(feature = "cuda")]
-pub(crate) mod visit;
 
 use std::collections::HashSet;
 use std::fmt;
@@ -45,9 +41,9 @@ use self::streams::{Streams, is_captured};
 use super::driver::{Driver, Mark, Memory, On, Told};
 use crate::batch::Batch;
 use crate::decode::hybrid::verdict::{Abilities, Compressed, Stored, Verdict, Wanted};
-use crate::device::cuda::presence::is_driver_there;
 use crate::device::kernels::args;
 use crate::device::kernels::launch::Launch;
+use crate::device::presence::is_driver_there;
 use crate::error::{Error, ErrorKind, Result};
 use crate::libraries::Libraries;
 use crate::slab::{Foreign, HostMemory};

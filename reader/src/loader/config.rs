@@ -2,5 +2,4 @@
 
 pub(crate) mod build;
 pub(crate) mod builder;
-pub(crate) mod machine;
 pub(crate) mod sampler;

@@ -1,6 +1,7 @@
 //! loader::pipeline
 
 pub(crate) mod columns;
+pub(crate) mod machine;
 pub(crate) mod memory_budget;
 pub(crate) mod panics;
 pub(crate) mod pending_batch;

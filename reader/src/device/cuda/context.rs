@@ -10,7 +10,7 @@ use std::fmt;
 
 use cudarc::driver::{DriverError, result, sys};
 
-use crate::device::cuda::visit::{Relaxed, Visit};
+use crate::device::call_scope::{Relaxed, Visit};
 
 /// A device's primary context: what PyTorch and others use, too. Neither taking it nor giving it back changes which
 /// context the calling thread has.

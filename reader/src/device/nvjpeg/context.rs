@@ -7,8 +7,8 @@
 
 use cudarc::driver::{result, sys};
 
-use crate::device::cuda::presence::is_driver_there;
-use crate::device::cuda::visit::Visit;
+use crate::device::call_scope::Visit;
+use crate::device::presence::is_driver_there;
 use crate::error::{Error, ErrorKind, Result};
 
 /// A context, as a number.

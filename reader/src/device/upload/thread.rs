@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use crate::device::batch::DeviceBatch;
 use crate::device::driver::Told;
+use crate::device::upload::batch::DeviceBatch;
 use crate::device::upload::queue::{Fed, Shared};
 use crate::device::upload::ring::Take;
 use crate::device::upload::slot::Slots;

@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError, TryLockError, Weak};
 use std::time::Duration;
 
 use crate::batch::Batch;
-use crate::device::batch::DeviceBatch;
 use crate::device::driver::Told;
+use crate::device::upload::batch::DeviceBatch;
 use crate::device::upload::queue::Fed;
 use crate::device::upload::thread::{Feeder, Feeding, Found, Source};
 use crate::error::{Error, Result};

@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use crate::decode::{Memory, Scratch};
 use crate::error::{Error, ErrorKind, Result};
-use crate::loader::config::machine::memory as machine_memory;
+use crate::loader::pipeline::machine::memory as machine_memory;
 use crate::size::Size;
 
 /// Slabs beside those in preparation: one with the consumer, one on its way back.

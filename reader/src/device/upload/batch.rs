@@ -4,9 +4,9 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, ThreadId};
 
-use super::driver::Stream;
 use crate::batch::Batch;
 use crate::column::DType;
+use crate::device::driver::Stream;
 use crate::device::upload::queue;
 use crate::device::upload::queue::Shared;
 use crate::device::upload::ring;
