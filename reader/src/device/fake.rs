@@ -11,8 +11,12 @@ use std::time::Duration;
 use tarflume_jpeg::Header;
 
 use crate::batch::Batch;
-use crate::decode::hybrid::verdict::{Abilities, Compressed, Stored, Verdict, Wanted};
-use crate::device::driver::{Copied, Driver, Mark, Memory, On, Stream, Told};
+use crate::decode::hybrid::jpeg_decoder::JpegDecoder;
+use crate::decode::hybrid::jpeg_decoder::{Abilities, Compressed, Stored, Verdict, Wanted};
+use crate::device::driver::{
+    Copied, DeviceMemory, DevicePtr, Driver, Event, Events, KernelLauncher, OnCopied, Stream,
+    Uploads, WorkStream,
+};
 use crate::device::kernels::launch::Launch;
 use crate::error::{Error, ErrorKind, Result};
 use crate::slab::{Foreign, HostMemory};
@@ -27,23 +31,23 @@ struct Marks {
 }
 
 impl Marks {
-    fn set(&self, mark: Mark) -> u64 {
+    fn set(&self, mark: Event) -> u64 {
         let mut counts = self.counts.lock().unwrap();
         let entry = counts.entry(mark.0).or_default();
         entry.0 += 1;
         entry.0
     }
 
-    fn reach(&self, mark: Mark, count: u64) {
+    fn reach(&self, mark: Event, count: u64) {
         self.counts.lock().unwrap().entry(mark.0).or_default().1 = count;
         self.reached.notify_all();
     }
 
-    fn count(&self, mark: Mark) -> u64 {
+    fn count(&self, mark: Event) -> u64 {
         self.counts.lock().unwrap().get(&mark.0).map_or(0, |(set, _)| *set)
     }
 
-    fn wait(&self, mark: Mark, count: u64) {
+    fn wait(&self, mark: Event, count: u64) {
         let counts = self.counts.lock().unwrap();
         let below = |counts: &mut HashMap<u64, (u64, u64)>| {
             counts.get(&mark.0).map_or(0, |(_, reached)| *reached) < count
@@ -55,12 +59,12 @@ impl Marks {
 /// The device.
 #[derive(Debug)]
 pub(crate) struct Played {
-    streams: Mutex<HashMap<On, Sender<Task>>>,
+    streams: Mutex<HashMap<WorkStream, Sender<Task>>>,
     marks: Arc<Marks>,
     memory: Arc<Mutex<HashMap<u64, Vec<u8>>>>,
     next: AtomicU64,
     /// Marks that were set, by where.
-    set: Mutex<HashMap<On, u64>>,
+    set: Mutex<HashMap<WorkStream, u64>>,
     /// Of each copy.
     delay: Duration,
     /// Calls of these names are refused, after so many that are not.
@@ -109,7 +113,7 @@ impl Played {
         Ok(())
     }
 
-    fn put(&self, on: On, task: Task) {
+    fn put(&self, on: WorkStream, task: Task) {
         let mut streams = self.streams.lock().unwrap();
         let stream = streams.entry(on).or_insert_with(|| {
             let (sender, tasks) = channel::<Task>();
@@ -128,7 +132,7 @@ impl Played {
     ) {
         let (all, delay) = (self.memory.clone(), self.delay);
         self.put(
-            On::Of(stream),
+            WorkStream::Consumer(stream),
             Box::new(move || {
                 let before = all.lock().unwrap()[&memory].clone();
                 thread::sleep(delay / 2);
@@ -141,7 +145,7 @@ impl Played {
 
     /// How many marks were set in a stream.
     pub(crate) fn marked(&self, stream: Stream) -> u64 {
-        self.set.lock().unwrap().get(&On::Of(stream)).copied().unwrap_or(0)
+        self.set.lock().unwrap().get(&WorkStream::Consumer(stream)).copied().unwrap_or(0)
     }
 
     /// Bytes of its memory that are in use.
@@ -151,8 +155,8 @@ impl Played {
 
     /// Waits until a stream is done with all that was put into it.
     pub(crate) fn drain(&self, stream: Stream) {
-        let mark = Mark(self.next.fetch_add(1, Ordering::Relaxed));
-        self.set(mark, On::Of(stream)).unwrap();
+        let mark = Event(self.next.fetch_add(1, Ordering::Relaxed));
+        self.record(mark, WorkStream::Consumer(stream)).unwrap();
         self.marks.wait(mark, 1);
     }
 }
@@ -163,42 +167,57 @@ impl HostMemory for Played {
     }
 }
 
-impl Driver for Played {
-    fn name(&self) -> String {
-        "played:0".into()
-    }
-
-    fn place(&self) -> (i32, i32) {
-        (2, 0)
-    }
-
-    fn allocate(&self, bytes: usize) -> Result<Memory> {
+impl DeviceMemory for Played {
+    fn allocate(&self, bytes: usize) -> Result<DevicePtr> {
         self.called("allocate")?;
         if self.used() + bytes as u64 > self.room {
             return Err(Error::new(ErrorKind::Device, "out of memory"));
         }
         let at = self.next.fetch_add(1, Ordering::Relaxed) << 32;
         self.memory.lock().unwrap().insert(at, vec![0; bytes]);
-        Ok(Memory(at))
+        Ok(DevicePtr(at))
     }
 
-    fn free(&self, memory: Memory) {
+    fn free(&self, memory: DevicePtr) {
         assert!(self.memory.lock().unwrap().remove(&memory.0).is_some());
     }
 
-    fn mark(&self) -> Result<Mark> {
-        Ok(Mark(self.next.fetch_add(1, Ordering::Relaxed)))
+    fn copy_within(&self, from: DevicePtr, to: DevicePtr, bytes: usize) -> Result<()> {
+        self.called("copy_within")?;
+        let all = self.memory.clone();
+        let at = |memory: DevicePtr| (memory.0 >> 32 << 32, (memory.0 & 0xffff_ffff) as usize);
+        let ((from, at_from), (to, at_to)) = (at(from), at(to));
+        self.put(
+            WorkStream::Copy,
+            Box::new(move || {
+                let mut all = all.lock().unwrap();
+                let moved = all[&from][at_from..][..bytes].to_vec();
+                all.get_mut(&to).unwrap()[at_to..][..bytes].copy_from_slice(&moved);
+            }),
+        );
+        Ok(())
     }
 
-    fn forget(&self, mark: Mark) {
+    fn free_bytes(&self) -> Result<u64> {
+        self.called("free_bytes")?;
+        Ok(self.room - self.used())
+    }
+}
+
+impl Events for Played {
+    fn create_event(&self) -> Result<Event> {
+        Ok(Event(self.next.fetch_add(1, Ordering::Relaxed)))
+    }
+
+    fn destroy_event(&self, mark: Event) {
         self.marks.counts.lock().unwrap().remove(&mark.0);
     }
 
-    fn handle(&self, mark: Mark) -> u64 {
+    fn event_handle(&self, mark: Event) -> u64 {
         mark.0
     }
 
-    fn set(&self, mark: Mark, on: On) -> Result<()> {
+    fn record(&self, mark: Event, on: WorkStream) -> Result<()> {
         self.called("set")?;
         *self.set.lock().unwrap().entry(on).or_default() += 1;
         let (marks, count) = (self.marks.clone(), self.marks.set(mark));
@@ -206,24 +225,39 @@ impl Driver for Played {
         Ok(())
     }
 
-    fn wait(&self, mark: Mark, on: On) -> Result<()> {
+    fn wait_event(&self, mark: Event, on: WorkStream) -> Result<()> {
         self.called("wait")?;
         let (marks, count) = (self.marks.clone(), self.marks.count(mark));
         self.put(on, Box::new(move || marks.wait(mark, count)));
         Ok(())
     }
 
-    fn finish(&self, mark: Mark) -> Result<()> {
+    fn synchronize(&self, mark: Event) -> Result<()> {
         self.marks.wait(mark, self.marks.count(mark));
         Ok(())
     }
+}
 
-    fn copy(&self, batch: &Arc<Batch>, to: Memory, told: &Told) -> Result<()> {
+impl KernelLauncher for Played {
+    fn prepare_kernels(&self) -> Result<()> {
+        self.called("prepare")
+    }
+
+    fn launch(&self, launch: &Launch) -> Result<()> {
+        self.called("launch")?;
+        let (launched, launch) = (self.launched.clone(), launch.clone());
+        self.put(WorkStream::Copy, Box::new(move || launched.lock().unwrap().push(launch)));
+        Ok(())
+    }
+}
+
+impl Uploads for Played {
+    fn upload(&self, batch: &Arc<Batch>, to: DevicePtr, told: &OnCopied) -> Result<()> {
         self.called("copy")?;
         let (batch, all, told, delay) =
             (batch.clone(), self.memory.clone(), told.clone(), self.delay);
         self.put(
-            On::Copying,
+            WorkStream::Copy,
             Box::new(move || {
                 // In two halves: whoever looks in between sees neither batch.
                 let half = batch.fixed().len() / 2;
@@ -239,54 +273,6 @@ impl Driver for Played {
         Ok(())
     }
 
-    fn prepare(&self) -> Result<()> {
-        self.called("prepare")
-    }
-
-    fn launch(&self, launch: &Launch) -> Result<()> {
-        self.called("launch")?;
-        let (launched, launch) = (self.launched.clone(), launch.clone());
-        self.put(On::Copying, Box::new(move || launched.lock().unwrap().push(launch)));
-        Ok(())
-    }
-
-    fn prepare_decoder(&self, _: bool) -> Result<Abilities> {
-        Err(Error::new(ErrorKind::Device, "nothing is played that decodes"))
-    }
-
-    fn decode(&self, _: &[Compressed<'_>]) -> Result<Vec<Verdict>> {
-        self.prepare_decoder(false).map(|_| Vec::new())
-    }
-
-    fn admit(&self, _: (&[u8], &Header), _: Wanted) -> Result<std::result::Result<(), String>> {
-        Ok(Ok(()))
-    }
-
-    fn decode_stored(&self, _: &[Stored]) -> Result<Vec<Verdict>> {
-        self.prepare_decoder(true).map(|_| Vec::new())
-    }
-
-    fn copy_within(&self, from: Memory, to: Memory, bytes: usize) -> Result<()> {
-        self.called("copy_within")?;
-        let all = self.memory.clone();
-        let at = |memory: Memory| (memory.0 >> 32 << 32, (memory.0 & 0xffff_ffff) as usize);
-        let ((from, at_from), (to, at_to)) = (at(from), at(to));
-        self.put(
-            On::Copying,
-            Box::new(move || {
-                let mut all = all.lock().unwrap();
-                let moved = all[&from][at_from..][..bytes].to_vec();
-                all.get_mut(&to).unwrap()[at_to..][..bytes].copy_from_slice(&moved);
-            }),
-        );
-        Ok(())
-    }
-
-    fn free_bytes(&self) -> Result<u64> {
-        self.called("free_bytes")?;
-        Ok(self.room - self.used())
-    }
-
     fn reap(&self) -> Result<usize> {
         Ok(0)
     }
@@ -294,8 +280,36 @@ impl Driver for Played {
     fn await_copy(&self) -> Result<()> {
         Ok(())
     }
+}
 
-    fn is_elsewhere(&self) -> bool {
+impl JpegDecoder for Played {
+    fn prepare_decoder(&self, _: bool) -> Result<Abilities> {
+        Err(Error::new(ErrorKind::Device, "nothing is played that decodes"))
+    }
+
+    fn admit(&self, _: (&[u8], &Header), _: Wanted) -> Result<std::result::Result<(), String>> {
+        Ok(Ok(()))
+    }
+
+    fn decode(&self, _: &[Compressed<'_>]) -> Result<Vec<Verdict>> {
+        self.prepare_decoder(false).map(|_| Vec::new())
+    }
+
+    fn decode_stored(&self, _: &[Stored]) -> Result<Vec<Verdict>> {
+        self.prepare_decoder(true).map(|_| Vec::new())
+    }
+}
+
+impl Driver for Played {
+    fn name(&self) -> String {
+        "played:0".into()
+    }
+
+    fn dlpack_device(&self) -> (i32, i32) {
+        (2, 0)
+    }
+
+    fn is_forked_child(&self) -> bool {
         false
     }
 

@@ -28,8 +28,8 @@ pub use tarflume_jpeg::Scale;
 pub use self::library::{Found, Library};
 pub use self::offer::Offer;
 pub use self::status::Backend;
+pub use crate::decode::hybrid::jpeg_decoder::{Compressed, Stored, Verdict};
 pub use crate::decode::hybrid::support::{Fit, checked, takes};
-pub use crate::decode::hybrid::verdict::{Compressed, Stored, Verdict};
 
 use self::context::Context;
 use self::handle::{Handle, Parser, Wish};

@@ -1,6 +1,6 @@
 //! device::upload
 
-pub mod batch;
+pub(crate) mod batch;
 pub(crate) mod post_copy;
 pub(crate) mod queue;
 pub(crate) mod ring;

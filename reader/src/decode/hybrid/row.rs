@@ -9,11 +9,10 @@ use tarflume_jpeg::{Header, Scale, Scanner};
 
 use crate::column::{DType, Row, RowShape};
 use crate::decode::hybrid::balance::{Share, Waited};
+use crate::decode::hybrid::jpeg_decoder::{JpegDecoder, Wanted};
 use crate::decode::hybrid::request::Asked;
 use crate::decode::hybrid::support::checked;
-use crate::decode::hybrid::verdict::Wanted;
 use crate::decode::{Asks, Decode, Sample, Scratch, Shared};
-use crate::device::driver::Driver;
 use crate::error::{Error, Result};
 use crate::picture::crop::CropBox;
 use crate::picture::geometry::{Cut, Size};
@@ -61,8 +60,8 @@ pub(crate) struct Staged {
     size: Size,
     channels: usize,
     pub(crate) sharing: Sharing,
-    /// Who says which JPEGs the device takes.
-    driver: Arc<dyn Driver>,
+    /// Decides which JPEGs the device decodes.
+    decoder: Arc<dyn JpegDecoder>,
     /// The smallest scale at which it decodes.
     least: Scale,
     /// Whether codes are gone through before a JPEG is handed on, so that damage is found here.
@@ -80,14 +79,14 @@ impl Staged {
     pub(crate) fn new(
         host: Arc<dyn Decode>,
         shared: Shared,
-        (driver, least): (Arc<dyn Driver>, Scale),
+        (decoder, least): (Arc<dyn JpegDecoder>, Scale),
         verifies: bool,
     ) -> Result<Staged> {
         let Shared { share, size, channels, asks } = shared;
         let pixels = Format::Pixels.bytes(size, channels)?;
         let head = Head::row(described(size, Cut::whole(size).into(), false), channels, pixels)?;
         let sharing = Sharing::new(share);
-        Ok(Staged { host, asks, size, channels, sharing, driver, least, verifies, head, pixels })
+        Ok(Staged { host, asks, size, channels, sharing, decoder, least, verifies, head, pixels })
     }
 
     /// Of what comes out: its size and channels.
@@ -124,8 +123,8 @@ impl Staged {
         let jpeg = sample.part(0);
         let header = checked(jpeg).ok()?;
         let wanted = Wanted { scale, channels: self.channels as u8, stored: false };
-        // What the driver itself can't say, the call that decodes will.
-        if matches!(self.driver.admit((jpeg, &header), wanted), Ok(Err(_))) {
+        // An error of the device is reported by the call that decodes.
+        if matches!(self.decoder.admit((jpeg, &header), wanted), Ok(Err(_))) {
             return None;
         }
         if self.verifies && !scratch.get::<Verifier>().is_whole(jpeg, &header) {

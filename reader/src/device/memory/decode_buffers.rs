@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::batch::Batch;
-use crate::device::driver::{Driver, Mark, On};
+use crate::device::driver::{Driver, Event, WorkStream};
 use crate::error::Result;
 
 /// Batches that use it at once.
@@ -20,9 +20,9 @@ pub(crate) const HALVES: u64 = 2;
 struct Half {
     number: u64,
     /// Before its decoding, behind it, and behind what read its pixels, which is put into the stream that copies.
-    before: Mark,
-    decoded: Mark,
-    read: Mark,
+    before: Event,
+    decoded: Event,
+    read: Event,
     /// What was decoded there: the device reads the JPEGs out of its memory.
     batch: Option<Arc<Batch>>,
 }
@@ -47,8 +47,11 @@ impl Region {
     pub(crate) fn new(driver: Arc<dyn Driver>) -> Result<Region> {
         let region = Region { driver, free: Mutex::default() };
         for number in 0..HALVES {
-            let [before, decoded, read] =
-                [region.driver.mark()?, region.driver.mark()?, region.driver.mark()?];
+            let [before, decoded, read] = [
+                region.driver.create_event()?,
+                region.driver.create_event()?,
+                region.driver.create_event()?,
+            ];
             region.free().push_back(Half { number, before, decoded, read, batch: None });
         }
         Ok(region)
@@ -81,11 +84,11 @@ impl Lease {
         let Some(half) = &mut self.half else { return Ok(()) };
         let driver = &self.region.driver;
         // What stood before it in the stream is not the decoder's time.
-        driver.finish(half.before)?;
+        driver.synchronize(half.before)?;
         let watch = Instant::now();
-        driver.finish(half.decoded)?;
+        driver.synchronize(half.decoded)?;
         self.waited += watch.elapsed();
-        driver.finish(half.read)?;
+        driver.synchronize(half.read)?;
         half.batch = None;
         Ok(())
     }
@@ -100,7 +103,9 @@ impl Lease {
     /// # Errors
     /// The device's.
     pub(crate) fn begins(&self) -> Result<()> {
-        self.half.as_ref().map_or(Ok(()), |h| self.region.driver.set(h.before, On::Decoding))
+        self.half
+            .as_ref()
+            .map_or(Ok(()), |h| self.region.driver.record(h.before, WorkStream::Decode))
     }
 
     /// See [`Lease::begins`]. What is copied and drawn from now on comes behind it.
@@ -109,8 +114,8 @@ impl Lease {
     /// The device's.
     pub(crate) fn is_put(&self) -> Result<()> {
         let Some(half) = &self.half else { return Ok(()) };
-        self.region.driver.set(half.decoded, On::Decoding)?;
-        self.region.driver.wait(half.decoded, On::Copying)
+        self.region.driver.record(half.decoded, WorkStream::Decode)?;
+        self.region.driver.wait_event(half.decoded, WorkStream::Copy)
     }
 
     /// Waits until the decoder reads no JPEG of the batch any more.
@@ -118,7 +123,7 @@ impl Lease {
     /// # Errors
     /// The device's: it may read them for ever.
     pub(crate) fn settle(&self) -> Result<()> {
-        self.half.as_ref().map_or(Ok(()), |half| self.region.driver.finish(half.decoded))
+        self.half.as_ref().map_or(Ok(()), |half| self.region.driver.synchronize(half.decoded))
     }
 
     /// Keeps the batch whose JPEGs are read until they no longer are.
@@ -133,7 +138,7 @@ impl Drop for Lease {
     fn drop(&mut self) {
         let Some(half) = self.half.take() else { return };
         let driver = &self.region.driver;
-        if !driver.is_elsewhere() && driver.set(half.read, On::Copying).is_ok() {
+        if !driver.is_forked_child() && driver.record(half.read, WorkStream::Copy).is_ok() {
             self.region.free().push_back(half);
         } else {
             self.region.lose(half);
@@ -147,11 +152,13 @@ impl Drop for Region {
         let halves = mem::take(free);
         for half in halves {
             let marks = [half.before, half.decoded, half.read];
-            if self.driver.is_elsewhere() || marks.iter().any(|&m| self.driver.finish(m).is_err()) {
+            if self.driver.is_forked_child()
+                || marks.iter().any(|&m| self.driver.synchronize(m).is_err())
+            {
                 self.lose(half);
                 continue;
             }
-            marks.into_iter().for_each(|mark| self.driver.forget(mark));
+            marks.into_iter().for_each(|mark| self.driver.destroy_event(mark));
         }
     }
 }

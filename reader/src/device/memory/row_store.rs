@@ -4,14 +4,14 @@
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-use crate::device::driver::{Driver, Memory, On};
+use crate::device::driver::{DevicePtr, Driver, WorkStream};
 use crate::device::kernels::args::Store;
 use crate::error::{Error, ErrorKind, Result};
 
 /// Memory of a device, given back when nothing in our stream uses it any more.
 struct Held {
     driver: Arc<dyn Driver>,
-    memory: Memory,
+    memory: DevicePtr,
 }
 
 /// Rows that stay. There is no memory for them until they are asked for.
@@ -70,23 +70,24 @@ impl Kept {
                 format!("no room for rows {first} to {}: {self:?}", first.saturating_add(rows));
             Error::new(ErrorKind::Device, text)
         })?;
-        let to = Memory(held.memory.0 + first * self.stride);
-        held.driver.copy_within(Memory(from), to, (rows * self.stride) as usize)
+        let to = DevicePtr(held.memory.0 + first * self.stride);
+        held.driver.copy_within(DevicePtr(from), to, (rows * self.stride) as usize)
     }
 }
 
 impl Drop for Held {
     fn drop(&mut self) {
-        if self.driver.is_elsewhere() {
+        if self.driver.is_forked_child() {
             return;
         }
-        let Ok(mark) = self.driver.mark() else { return };
-        let done = self.driver.set(mark, On::Copying).and_then(|()| self.driver.finish(mark));
+        let Ok(mark) = self.driver.create_event() else { return };
+        let done =
+            self.driver.record(mark, WorkStream::Copy).and_then(|()| self.driver.synchronize(mark));
         // What a broken device may still be at is not given back.
         if done.is_ok() {
             self.driver.free(self.memory);
         }
-        self.driver.forget(mark);
+        self.driver.destroy_event(mark);
     }
 }
 

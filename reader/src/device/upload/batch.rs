@@ -144,8 +144,8 @@ impl DeviceBatch {
             pointer: slot.memory.0 + place as u64,
             dtype,
             shape,
-            device: driver.place(),
-            ready: driver.handle(slot.ready),
+            device: driver.dlpack_device(),
+            ready: driver.event_handle(slot.ready),
         })
     }
 
@@ -163,7 +163,7 @@ impl DeviceBatch {
 
     fn give_back(&mut self) -> Result<()> {
         let Some(slot) = self.slot.take() else { return Ok(()) };
-        if self.shared.slots().driver.is_elsewhere() {
+        if self.shared.slots().driver.is_forked_child() {
             // Neither the device nor whoever holds the line's lock is here.
             std::mem::forget((slot, self.shared.clone()));
             return Ok(());

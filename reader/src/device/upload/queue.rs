@@ -7,7 +7,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use crate::batch::{Batch, RowFacts};
-use crate::device::driver::{Stream, Told};
+use crate::device::driver::{OnCopied, Stream};
 use crate::device::upload::ring;
 use crate::device::upload::ring::{Next, Ring};
 use crate::device::upload::slot::{DeviceSlot, Slots};
@@ -121,7 +121,7 @@ impl Shared {
     }
 
     /// Copies one batch into a slot; false if nobody wants it.
-    pub(crate) fn upload(&self, fed: Fed, told: &Told) -> Result<bool> {
+    pub(crate) fn upload(&self, fed: Fed, told: &OnCopied) -> Result<bool> {
         self.land(FLYING)?;
         let Some((number, marks, slot)) = self.slot()? else { return Ok(false) };
         let _range = Range::begin(range::UPLOAD);

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::batch::Batch;
-use crate::device::driver::{Driver, Mark, Memory, On, Stream, Told};
+use crate::device::driver::{DevicePtr, Driver, Event, OnCopied, Stream, WorkStream};
 use crate::device::upload::post_copy::Work;
 use crate::device::upload::ring::Queue;
 use crate::error::{Error, Result};
@@ -13,34 +13,34 @@ use crate::slab::{Foreign, HostMemory};
 /// A slab on the device. Dropped, it waits for whoever was told of it last, and gives its memory back.
 pub(crate) struct DeviceSlot {
     driver: Arc<dyn Driver>,
-    pub(crate) memory: Memory,
+    pub(crate) memory: DevicePtr,
     /// Set behind each copy.
-    pub(crate) ready: Mark,
+    pub(crate) ready: Event,
     /// Set where the consumer's streams are done with it.
-    uses: Mutex<Vec<Mark>>,
+    uses: Mutex<Vec<Event>>,
 }
 
 impl DeviceSlot {
     fn new(driver: Arc<dyn Driver>, bytes: usize) -> Result<DeviceSlot> {
-        let ready = driver.mark()?;
+        let ready = driver.create_event()?;
         match driver.allocate(bytes) {
             Ok(memory) => Ok(DeviceSlot { memory, ready, uses: Mutex::default(), driver }),
             Err(error) => {
-                driver.forget(ready);
+                driver.destroy_event(ready);
                 Err(error)
             }
         }
     }
 
-    fn uses(&self) -> MutexGuard<'_, Vec<Mark>> {
+    fn uses(&self) -> MutexGuard<'_, Vec<Event>> {
         self.uses.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The mark of the consumer's `n`th stream.
-    fn nth_use(&self, n: usize) -> Result<Mark> {
+    fn nth_use(&self, n: usize) -> Result<Event> {
         let mut uses = self.uses();
         while uses.len() <= n {
-            uses.push(self.driver.mark()?);
+            uses.push(self.driver.create_event()?);
         }
         Ok(uses[n])
     }
@@ -48,16 +48,16 @@ impl DeviceSlot {
 
 impl Drop for DeviceSlot {
     fn drop(&mut self) {
-        if self.driver.is_elsewhere() {
+        if self.driver.is_forked_child() {
             return;
         }
         let uses = std::mem::take(&mut *self.uses());
         let marks = || uses.iter().chain([&self.ready]);
         // What a broken device may still be at is not given back.
-        if marks().all(|mark| self.driver.finish(*mark).is_ok()) {
+        if marks().all(|mark| self.driver.synchronize(*mark).is_ok()) {
             self.driver.free(self.memory);
         }
-        marks().for_each(|mark| self.driver.forget(*mark));
+        marks().for_each(|mark| self.driver.destroy_event(*mark));
     }
 }
 
@@ -73,7 +73,7 @@ pub(crate) struct Calls<'a> {
     slot: &'a DeviceSlot,
     work: &'a Work,
     /// What is to be copied, and who is told when it was.
-    batch: Option<(&'a Arc<Batch>, &'a Told)>,
+    batch: Option<(&'a Arc<Batch>, &'a OnCopied)>,
 }
 
 impl Queue for Calls<'_> {
@@ -81,26 +81,26 @@ impl Queue for Calls<'_> {
     type Error = Error;
 
     fn await_use(&self, _: usize, n: usize) -> Result<()> {
-        self.driver.wait(self.slot.nth_use(n)?, On::Copying)
+        self.driver.wait_event(self.slot.nth_use(n)?, WorkStream::Copy)
     }
 
     fn copy(&self, _: usize) -> Result<()> {
         let Some((batch, told)) = self.batch else { return Ok(()) };
-        self.driver.copy(batch, self.slot.memory, told)?;
+        self.driver.upload(batch, self.slot.memory, told)?;
         let mut launches = self.work.launches(self.slot.memory.0, batch.len());
         launches.try_for_each(|launch| self.driver.launch(&launch?))
     }
 
     fn mark_ready(&self, _: usize) -> Result<()> {
-        self.driver.set(self.slot.ready, On::Copying)
+        self.driver.record(self.slot.ready, WorkStream::Copy)
     }
 
     fn await_ready(&self, _: usize, stream: Stream) -> Result<()> {
-        self.driver.wait(self.slot.ready, On::Of(stream))
+        self.driver.wait_event(self.slot.ready, WorkStream::Consumer(stream))
     }
 
     fn mark_use(&self, _: usize, n: usize, stream: Stream) -> Result<()> {
-        self.driver.set(self.slot.nth_use(n)?, On::Of(stream))
+        self.driver.record(self.slot.nth_use(n)?, WorkStream::Consumer(stream))
     }
 }
 
@@ -146,7 +146,7 @@ impl Slots {
     pub(crate) fn calls<'a>(
         &'a self,
         slot: &'a DeviceSlot,
-        batch: Option<(&'a Arc<Batch>, &'a Told)>,
+        batch: Option<(&'a Arc<Batch>, &'a OnCopied)>,
     ) -> Calls<'a> {
         Calls { driver: &*self.driver, slot, work: &self.work, batch }
     }

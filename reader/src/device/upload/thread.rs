@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use crate::device::driver::Told;
+use crate::device::driver::OnCopied;
 use crate::device::upload::batch::DeviceBatch;
 use crate::device::upload::queue::{Fed, Shared};
 use crate::device::upload::ring::Take;
@@ -15,7 +15,7 @@ use crate::error::{Error, ErrorKind, Result};
 pub(crate) type Source = Box<dyn FnMut() -> Option<Result<Fed>> + Send>;
 
 /// Copies until there is nothing more, or nobody who wants it.
-fn run(shared: &Shared, mut source: Source, told: &Told) {
+fn run(shared: &Shared, mut source: Source, told: &OnCopied) {
     let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| -> Result<()> {
         while let Some(fed) = source() {
             if !shared.upload(fed?, told)? {
@@ -74,7 +74,7 @@ impl Feeding {
     ///
     /// # Errors
     /// The device has no memory for a ring; the system gives no thread.
-    pub(crate) fn begin(slots: Arc<Slots>, source: Source, told: Told) -> Result<Feeding> {
+    pub(crate) fn begin(slots: Arc<Slots>, source: Source, told: OnCopied) -> Result<Feeding> {
         let shared = Arc::new(Shared::new(slots)?);
         let of_thread = shared.clone();
         let thread = thread::Builder::new()

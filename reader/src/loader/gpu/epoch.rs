@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError, TryLockError, Weak};
 use std::time::Duration;
 
 use crate::batch::Batch;
-use crate::device::driver::Told;
+use crate::device::driver::OnCopied;
 use crate::device::upload::batch::DeviceBatch;
 use crate::device::upload::queue::Fed;
 use crate::device::upload::thread::{Feeder, Feeding, Found, Source};
@@ -202,7 +202,7 @@ fn feed(line: &mut Taking, inner: &Arc<Inner>) -> Result<Option<(Feeding, Arc<Fl
             Fed { batch, bad, position }
         }))
     });
-    let told: Told = Arc::new(move |copied| meter.upload.add(copied.time, 1, copied.bytes));
+    let told: OnCopied = Arc::new(move |copied| meter.upload.add(copied.time, 1, copied.bytes));
     Feeding::begin(slots, source, told).map(|feeding| Some((feeding, of_line)))
 }
 

@@ -13,8 +13,8 @@ use tarflume_jpeg::Scale;
 
 use crate::batch::{Batch, Content, RowState};
 use crate::decode::hybrid::balance::Waited;
+use crate::decode::hybrid::jpeg_decoder::{Compressed, Verdict};
 use crate::decode::hybrid::row::{head_of, jpeg_of};
-use crate::decode::hybrid::verdict::{Compressed, Verdict};
 use crate::decode::{Sample, Scratch};
 use crate::device::driver::Driver;
 use crate::device::memory::decode_buffers::Lease;

@@ -50,7 +50,7 @@ impl Division {
         if parts.iter().all(Option::is_none) {
             return division;
         }
-        if let Err(error) = device.0.prepare() {
+        if let Err(error) = device.0.prepare_kernels() {
             division.warning = Some(format!(
                 "pictures are finished on the host, and more bytes cross to {}: {error}",
                 device.name()
@@ -98,7 +98,7 @@ impl Division {
             let text = "a data set stays on a device: name it with .device(Device::cuda(0)?, 3)";
             return Err(Error::usage(text));
         };
-        device.0.prepare()?;
+        device.0.prepare_kernels()?;
         let mut staging = Staging::default();
         if columns.iter().any(|(_, decode)| decode.for_device().is_some_and(|p| p.shared.is_some()))
         {

@@ -9,9 +9,9 @@ use std::time::Instant;
 use tarflume_jpeg::Scale;
 
 use crate::batch::Content;
+use crate::decode::hybrid::jpeg_decoder::{Stored, Verdict};
 use crate::decode::hybrid::row::head_of;
-use crate::decode::hybrid::verdict::{Stored, Verdict};
-use crate::device::driver::Memory;
+use crate::device::driver::DevicePtr;
 use crate::device::memory::decode_buffers::Lease;
 use crate::error::{Error, ErrorKind, Result};
 use crate::loader::bad_samples::OnBad;
@@ -144,7 +144,7 @@ fn list(
 /// Has the device do it.
 fn run(recalled: &Recalled, tasks: &Tasks) -> Result<Vec<Verdict>> {
     for &(from, to, bytes) in &tasks.copies {
-        recalled.driver.copy_within(Memory(from), Memory(to), bytes)?;
+        recalled.driver.copy_within(DevicePtr(from), DevicePtr(to), bytes)?;
     }
     let jpegs: Vec<Stored> = tasks.jpegs.iter().map(|(stored, _, _)| *stored).collect();
     if jpegs.is_empty() { Ok(Vec::new()) } else { recalled.driver.decode_stored(&jpegs) }

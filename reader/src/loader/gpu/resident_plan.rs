@@ -10,8 +10,8 @@ use std::sync::{Arc, OnceLock};
 use tarflume_jpeg::Scale;
 
 use crate::column::{DType, RowShape};
+use crate::decode::hybrid::jpeg_decoder::Wanted;
 use crate::decode::hybrid::row::PICTURE_ROOM;
-use crate::decode::hybrid::verdict::Wanted;
 use crate::decode::resident::jpeg::{Admits, Entries, KeptJpeg, StoredJpeg};
 use crate::decode::resident::row::{Numbered, Rows, StoredPicture};
 use crate::decode::{AsJpeg, Decode, ForResident};

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::decode::hybrid::row::head_of;
 use crate::decode::resident::jpeg::Entry;
 use crate::decode::resident::row::Rows;
-use crate::device::driver::{Driver, On};
+use crate::device::driver::{Driver, WorkStream};
 use crate::device::upload::batch::DeviceBatch;
 use crate::error::{Error, ErrorKind, Result};
 use crate::loader::gpu::epoch::DeviceEpoch;
@@ -82,9 +82,10 @@ impl Filling {
 
     /// Waits until all is there: JPEG engines read at once, whatever stands in the stream.
     fn arrived(&self) -> Result<()> {
-        let mark = self.driver.mark()?;
-        let done = self.driver.set(mark, On::Copying).and_then(|()| self.driver.finish(mark));
-        self.driver.forget(mark);
+        let mark = self.driver.create_event()?;
+        let done =
+            self.driver.record(mark, WorkStream::Copy).and_then(|()| self.driver.synchronize(mark));
+        self.driver.destroy_event(mark);
         done
     }
 

@@ -12,7 +12,7 @@ mod simulated;
 use std::cell::RefCell;
 use std::collections::{HashSet, VecDeque};
 
-use self::simulated::{Device, GONE, HALF, Mark, Op, STREAMS, Simulated, Without};
+use self::simulated::{Device, Event, GONE, HALF, Op, STREAMS, Simulated, Without};
 use crate::device::upload::ring::{Next, Ring, Take, give_back, hand_over, upload};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -189,7 +189,7 @@ impl World {
     /// Gives the host memory of the oldest copy back, if it is done.
     fn reap(&mut self) -> bool {
         let Some(&(slot, batch)) = self.flying.front() else { return false };
-        if !self.device.is_reached(Mark::Ready(slot)) || self.failed {
+        if !self.device.is_reached(Event::Ready(slot)) || self.failed {
             return false;
         }
         self.flying.pop_front();

@@ -83,7 +83,7 @@ fn every_batch_arrives_whole_with_slow_and_fast_consumers() {
                 for (number, batch) in loader.device_epoch(epoch).enumerate() {
                     let batch = batch.unwrap();
                     // Two streams in turn, and sometimes both.
-                    look(&played, &batch, Stream::played(10 + number as u64 % 2), &seen);
+                    look(&played, &batch, Stream::fake(10 + number as u64 % 2), &seen);
                     if number % 3 == 0 {
                         look(&played, &batch, Stream::LEGACY, &seen);
                     }
@@ -92,7 +92,7 @@ fn every_batch_arrives_whole_with_slow_and_fast_consumers() {
                 }
                 assert_eq!(device, host);
             }
-            for stream in [Stream::played(10), Stream::played(11), Stream::LEGACY] {
+            for stream in [Stream::fake(10), Stream::fake(11), Stream::LEGACY] {
                 played.drain(stream);
             }
             assert_eq!(seen.load(Ordering::SeqCst), 2 * (10 + 4));

@@ -16,8 +16,8 @@ pub(super) const GONE: u8 = 254;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Op {
     /// Waits until the mark was reached as often.
-    Await(Mark, u8),
-    Reach(Mark, u8),
+    Await(Event, u8),
+    Reach(Event, u8),
     Copy {
         slot: usize,
         batch: u8,
@@ -29,7 +29,7 @@ pub(super) enum Op {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) enum Mark {
+pub(super) enum Event {
     Ready(usize),
     Use(usize, usize),
 }
@@ -42,7 +42,7 @@ pub(super) struct Device {
     /// Whether the first operation of each is half done.
     pub(super) half: [bool; 1 + STREAMS],
     /// How often each mark was set, and reached.
-    pub(super) marks: Vec<(Mark, u8, u8)>,
+    pub(super) marks: Vec<(Event, u8, u8)>,
     pub(super) slabs: Vec<u8>,
     /// For each batch, what its host memory holds.
     pub(super) host: Vec<u8>,
@@ -69,7 +69,7 @@ pub(super) struct Simulated {
 }
 
 impl Device {
-    pub(super) fn mark(&mut self, mark: Mark) -> &mut (Mark, u8, u8) {
+    pub(super) fn mark(&mut self, mark: Event) -> &mut (Event, u8, u8) {
         let at = self.marks.iter().position(|(known, ..)| *known == mark);
         let at = at.unwrap_or_else(|| {
             self.marks.push((mark, 0, 0));
@@ -83,19 +83,19 @@ impl Device {
         self.streams[stream].push_back(op);
     }
 
-    fn set(&mut self, stream: usize, mark: Mark) {
+    fn set(&mut self, stream: usize, mark: Event) {
         let entry = self.mark(mark);
         entry.1 += 1;
         let count = entry.1;
         self.put(stream, Op::Reach(mark, count));
     }
 
-    fn wait_for(&mut self, stream: usize, mark: Mark) {
+    fn wait_for(&mut self, stream: usize, mark: Event) {
         let count = self.mark(mark).1;
         self.put(stream, Op::Await(mark, count));
     }
 
-    pub(super) fn is_reached(&self, mark: Mark) -> bool {
+    pub(super) fn is_reached(&self, mark: Event) -> bool {
         self.marks.iter().all(|(known, set, reached)| *known != mark || set == reached)
     }
 
@@ -158,7 +158,7 @@ impl Queue for Simulated {
     fn await_use(&self, slot: usize, n: usize) -> Result<(), ()> {
         self.called()?;
         if self.without != Without::AwaitUse {
-            self.device.borrow_mut().wait_for(0, Mark::Use(slot, n));
+            self.device.borrow_mut().wait_for(0, Event::Use(slot, n));
         }
         Ok(())
     }
@@ -173,20 +173,20 @@ impl Queue for Simulated {
 
     fn mark_ready(&self, slot: usize) -> Result<(), ()> {
         self.called()?;
-        self.device.borrow_mut().set(0, Mark::Ready(slot));
+        self.device.borrow_mut().set(0, Event::Ready(slot));
         Ok(())
     }
 
     fn await_ready(&self, slot: usize, stream: usize) -> Result<(), ()> {
         if self.without != Without::AwaitReady {
-            self.device.borrow_mut().wait_for(stream, Mark::Ready(slot));
+            self.device.borrow_mut().wait_for(stream, Event::Ready(slot));
         }
         Ok(())
     }
 
     fn mark_use(&self, slot: usize, n: usize, stream: usize) -> Result<(), ()> {
         if self.without != Without::MarkUse {
-            self.device.borrow_mut().set(stream, Mark::Use(slot, n));
+            self.device.borrow_mut().set(stream, Event::Use(slot, n));
         }
         Ok(())
     }

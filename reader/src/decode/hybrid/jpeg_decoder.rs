@@ -1,6 +1,45 @@
-//! Words of a device that decodes JPEGs: what it is asked for, and what it says. Nothing is called here.
+//! `JpegDecoder`: the interface to a device that decodes JPEGs, with its request and result types.
+//!
+//! The traits of the device are in `device::driver`; this one is below it, because decoding decides with it which
+//! pictures go to the device.
 
-use tarflume_jpeg::Scale;
+use tarflume_jpeg::{Header, Scale};
+
+use crate::error::Result;
+
+/// Decodes JPEGs on a device, asynchronously, in the decode stream.
+pub(crate) trait JpegDecoder: Send + Sync {
+    /// Loads and tests the decoder of JPEGs in host memory, or of JPEGs in device memory (`stored`); call it once,
+    /// before the first JPEG. Returns what it can do.
+    ///
+    /// # Errors
+    /// There is no library, or it decodes the test pictures wrongly.
+    fn prepare_decoder(&self, stored: bool) -> Result<Abilities>;
+    /// Whether the device decodes this complete JPEG with this header into what is wanted; if not, the inner error says
+    /// why. Any thread may call it.
+    ///
+    /// # Errors
+    /// The decoder was not prepared.
+    fn admit(
+        &self,
+        jpeg: (&[u8], &Header),
+        wanted: Wanted,
+    ) -> Result<std::result::Result<(), String>>;
+    /// Decodes admitted JPEGs out of host memory, and returns a verdict for each.
+    ///
+    /// Hardware decoders write during the call, before earlier work of the stream is done. So when this is called, no
+    /// work in any stream uses the memory that pixels go to: the host has synchronized with it. The JPEGs stay
+    /// unchanged, and no other work writes to that memory, until an event behind the call is reached.
+    ///
+    /// # Errors
+    /// The device's.
+    fn decode(&self, jpegs: &[Compressed<'_>]) -> Result<Vec<Verdict>>;
+    /// As [`JpegDecoder::decode`], out of device memory.
+    ///
+    /// # Errors
+    /// The device's.
+    fn decode_stored(&self, jpegs: &[Stored]) -> Result<Vec<Verdict>>;
+}
 
 /// A JPEG that is to be decoded, and the memory of the device that its pixels go to: row after row
 /// without gaps, `width * height * channels` bytes.
