@@ -32,7 +32,7 @@ use tarflume_jpeg::Scale;
 
 use crate::column::{Row, RowShape};
 use crate::decode::hybrid::balance::Share;
-use crate::decode::hybrid::request::Asked;
+use crate::decode::hybrid::request::DecodeRequest;
 use crate::error::Result;
 use crate::picture::convert::Finish;
 use crate::picture::geometry::{Size, Transform};
@@ -159,7 +159,7 @@ pub struct ForDevice {
     pub decode: Arc<dyn Decode>,
     /// The device's.
     pub finish: Finish,
-    /// If rows of u8 begin with a `Head` each, the size and the channels of the pictures that come out.
+    /// If rows of u8 begin with a `RowHeader` each, the size and the channels of the pictures that come out.
     pub drawn: Option<(Size, usize)>,
     /// What a device may decode of it, too.
     pub shared: Option<Shared>,
@@ -179,7 +179,7 @@ pub struct Shared {
 pub(crate) trait Asks: Send + Sync {
     /// What is wanted of it if the device's decoder makes pictures no smaller than `least`. `None`: it is no
     /// JPEG, or something is wanted that only the host does; what is wrong with it, the host says.
-    fn ask(&self, sample: &Sample<'_>, least: Scale) -> Option<Asked>;
+    fn ask(&self, sample: &Sample<'_>, least: Scale) -> Option<DecodeRequest>;
 }
 
 /// How pictures stay in a device's memory.
@@ -193,7 +193,7 @@ pub struct Residing {
 
 /// A column of pictures that stay on a device; see [`Decode::for_resident`].
 pub struct ForResident {
-    /// Writes what stays: rows of u8 that begin with a `Head`, which says how large the picture is.
+    /// Writes what stays: rows of u8 that begin with a `RowHeader`, which says how large the picture is.
     pub keep: Arc<dyn Decode>,
     /// How a kept picture's bytes lie.
     pub format: Format,

@@ -25,7 +25,7 @@ use std::sync::Arc;
 pub use crate::loader::bad_samples::{BadSample, OnBad};
 pub use crate::loader::config::builder::LoaderBuilder;
 pub use crate::loader::gpu::epoch::{DeviceEpoch, end_device_epochs};
-pub use crate::loader::gpu::resident_config::{Fit, Residency};
+pub use crate::loader::gpu::resident_config::{Residency, ResidentSize};
 pub use crate::loader::metrics::bottleneck::Bottleneck;
 pub use crate::loader::metrics::idle::{IdleStats, SampledTime};
 pub use crate::loader::metrics::stats::{DecoderStats, RingStats, StageStats, Stats};
@@ -36,7 +36,7 @@ pub use epoch::Epoch;
 use crate::dataset::Dataset;
 use crate::dataset::pattern::Shards;
 use crate::error::{Error, ErrorKind, Result};
-use crate::loader::shared::Inner;
+use crate::loader::shared::LoaderShared;
 use crate::order::{Ledger, LoaderState, Order};
 use crate::stream::Stream;
 
@@ -73,7 +73,7 @@ use crate::stream::Stream;
 /// Cheap to share: an epoch keeps what it needs alive. Dropping loader, epochs and batches ends all
 /// threads.
 pub struct Loader {
-    inner: Arc<Inner>,
+    inner: Arc<LoaderShared>,
 }
 
 impl Loader {
@@ -149,7 +149,7 @@ impl Loader {
     }
 
     /// What the data set takes of the device's memory, if it stays there.
-    pub fn resident(&self) -> Option<&Fit> {
+    pub fn resident(&self) -> Option<&ResidentSize> {
         self.inner.resident.as_ref().map(|(fit, _)| fit)
     }
 

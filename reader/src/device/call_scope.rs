@@ -1,4 +1,4 @@
-//! `Visit`: what the calling thread is for the time of a call of the driver's, and then what it was before.
+//! `CallScope`: what the calling thread is for the time of a call of the driver's, and then what it was before.
 //!
 //! `torch.cuda.graph` captures a stream so that calls of *any* thread that may wait or allocate are refused meanwhile,
 //! and spoil the capture. That guards against a thread whose call changes what is captured. None of our calls does,
@@ -42,23 +42,23 @@ fn exchange(mut mode: sys::CUstreamCaptureMode) -> Option<sys::CUstreamCaptureMo
 }
 
 /// A device's context is the calling thread's while this lives, and captures don't mind its calls.
-pub(crate) struct Visit(#[allow(dead_code)] Relaxed); // kept for its drop
+pub(crate) struct CallScope(#[allow(dead_code)] Relaxed); // kept for its drop
 
-impl Visit {
+impl CallScope {
     /// # Errors
     /// The driver's.
     ///
     /// # Safety
     /// The context is kept by its owner as long as the visit.
-    pub(crate) unsafe fn begin(context: sys::CUcontext) -> Result<Visit, DriverError> {
+    pub(crate) unsafe fn begin(context: sys::CUcontext) -> Result<CallScope, DriverError> {
         let relaxed = Relaxed::begin();
         // SAFETY: by this function's promise; taken off again by `drop`.
         unsafe { sys::cuCtxPushCurrent_v2(context) }.result()?;
-        Ok(Visit(relaxed))
+        Ok(CallScope(relaxed))
     }
 }
 
-impl Drop for Visit {
+impl Drop for CallScope {
     fn drop(&mut self) {
         let mut before = std::ptr::null_mut();
         // SAFETY: takes off what `begin` put there; the pointer is to a variable here.

@@ -58,7 +58,7 @@ impl Marks {
 
 /// The device.
 #[derive(Debug)]
-pub(crate) struct Played {
+pub(crate) struct FakeDevice {
     streams: Mutex<HashMap<WorkStream, Sender<Task>>>,
     marks: Arc<Marks>,
     memory: Arc<Mutex<HashMap<u64, Vec<u8>>>>,
@@ -75,9 +75,9 @@ pub(crate) struct Played {
     pub(crate) launched: Arc<Mutex<Vec<Launch>>>,
 }
 
-impl Played {
-    pub(crate) fn new(delay: Duration) -> Played {
-        Played {
+impl FakeDevice {
+    pub(crate) fn new(delay: Duration) -> FakeDevice {
+        FakeDevice {
             streams: Mutex::default(),
             marks: Arc::default(),
             memory: Arc::default(),
@@ -91,14 +91,14 @@ impl Played {
     }
 
     /// Refuses call number `after` (from 0) of this name.
-    pub(crate) fn refusing(self, name: &'static str, after: u64) -> Played {
+    pub(crate) fn refusing(self, name: &'static str, after: u64) -> FakeDevice {
         self.refusals.lock().unwrap().push_back((name, after));
         self
     }
 
     /// With so many bytes of memory.
-    pub(crate) fn with_room(self, room: u64) -> Played {
-        Played { room, ..self }
+    pub(crate) fn with_room(self, room: u64) -> FakeDevice {
+        FakeDevice { room, ..self }
     }
 
     fn called(&self, name: &'static str) -> Result<()> {
@@ -161,13 +161,13 @@ impl Played {
     }
 }
 
-impl HostMemory for Played {
+impl HostMemory for FakeDevice {
     fn block(&self, _: usize) -> Option<Box<dyn Foreign>> {
         None
     }
 }
 
-impl DeviceMemory for Played {
+impl DeviceMemory for FakeDevice {
     fn allocate(&self, bytes: usize) -> Result<DevicePtr> {
         self.called("allocate")?;
         if self.used() + bytes as u64 > self.room {
@@ -204,7 +204,7 @@ impl DeviceMemory for Played {
     }
 }
 
-impl Events for Played {
+impl Events for FakeDevice {
     fn create_event(&self) -> Result<Event> {
         Ok(Event(self.next.fetch_add(1, Ordering::Relaxed)))
     }
@@ -238,7 +238,7 @@ impl Events for Played {
     }
 }
 
-impl KernelLauncher for Played {
+impl KernelLauncher for FakeDevice {
     fn prepare_kernels(&self) -> Result<()> {
         self.called("prepare")
     }
@@ -251,7 +251,7 @@ impl KernelLauncher for Played {
     }
 }
 
-impl Uploads for Played {
+impl Uploads for FakeDevice {
     fn upload(&self, batch: &Arc<Batch>, to: DevicePtr, told: &OnCopied) -> Result<()> {
         self.called("copy")?;
         let (batch, all, told, delay) =
@@ -282,7 +282,7 @@ impl Uploads for Played {
     }
 }
 
-impl JpegDecoder for Played {
+impl JpegDecoder for FakeDevice {
     fn prepare_decoder(&self, _: bool) -> Result<Abilities> {
         Err(Error::new(ErrorKind::Device, "nothing is played that decodes"))
     }
@@ -300,7 +300,7 @@ impl JpegDecoder for Played {
     }
 }
 
-impl Driver for Played {
+impl Driver for FakeDevice {
     fn name(&self) -> String {
         "played:0".into()
     }

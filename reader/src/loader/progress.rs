@@ -1,4 +1,4 @@
-//! `Account`: what an epoch has handed out, counted where the consumer takes it.
+//! `EpochProgress`: what an epoch has handed out, counted where the consumer takes it.
 //!
 //! Bad samples are counted here and not where they are found, so that what is prepared ahead and by
 //! whom does not change which one is too many.
@@ -9,11 +9,11 @@ use std::sync::Arc;
 use crate::batch::{Batch, RowFacts, RowState};
 use crate::error::{Error, Result};
 use crate::loader::bad_samples::BadSample;
-use crate::loader::shared::Inner;
+use crate::loader::shared::LoaderShared;
 
 /// How far an epoch is.
-pub(crate) struct Account {
-    inner: Arc<Inner>,
+pub(crate) struct EpochProgress {
+    inner: Arc<LoaderShared>,
     pub(crate) epoch: u64,
     steps: u64,
     taken: u64,
@@ -21,9 +21,14 @@ pub(crate) struct Account {
     all_bad: bool,
 }
 
-impl Account {
-    pub(crate) fn new(inner: Arc<Inner>, epoch: u64, steps: u64, all_bad: bool) -> Account {
-        Account { inner, epoch, steps, taken: 0, all_bad }
+impl EpochProgress {
+    pub(crate) fn new(
+        inner: Arc<LoaderShared>,
+        epoch: u64,
+        steps: u64,
+        all_bad: bool,
+    ) -> EpochProgress {
+        EpochProgress { inner, epoch, steps, taken: 0, all_bad }
     }
 
     /// Batches still to come.
@@ -64,7 +69,7 @@ impl Account {
     }
 }
 
-impl fmt::Display for Account {
+impl fmt::Display for EpochProgress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} of {} steps taken", self.taken, self.steps)
     }

@@ -3,37 +3,37 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::batch::{Names, Shelf};
+use crate::batch::{BatchPool, Names};
 use crate::device::upload::slot::Slots;
 use crate::error::Result;
 use crate::loader::bad_samples::BadList;
-use crate::loader::gpu::hybrid_columns::Staging;
-use crate::loader::gpu::resident_config::Fit;
-use crate::loader::gpu::resident_jpegs::Recalled;
-use crate::loader::indexed::planner::IndexedFeed;
-use crate::loader::indexed::readahead::Scout;
-use crate::loader::indexed::worker::IndexedLabour;
-use crate::loader::metrics::counters::Meter;
-use crate::loader::pipeline::memory_budget::{SPARE_SLABS, Shares};
-use crate::loader::pipeline::queue::{Flow, Room};
+use crate::loader::gpu::hybrid_columns::HybridColumns;
+use crate::loader::gpu::resident_config::ResidentSize;
+use crate::loader::gpu::resident_jpegs::ResidentJpegs;
+use crate::loader::indexed::planner::IndexedPlanner;
+use crate::loader::indexed::readahead::Readahead;
+use crate::loader::indexed::worker::IndexedWorker;
+use crate::loader::metrics::counters::Counters;
+use crate::loader::pipeline::memory_budget::{MemoryBudget, SPARE_SLABS};
+use crate::loader::pipeline::queue::{BatchQueue, QueueLimits};
 use crate::order::{By, Ledger, LoaderState, Order, Remainder, Share, Steps};
 use crate::pool::Pool;
 use crate::slab::HostMemory;
 
 /// How far the whole job is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Progress {
+pub(crate) struct JobPosition {
     pub(crate) epoch: u64,
     /// Samples of that epoch that were delivered, on all ranks together.
     pub(crate) position: u64,
 }
 
 /// Fills what stays on the device, unless that was done; false if what it asks between batches said no.
-pub(crate) type Fill = Box<dyn Fn(&mut dyn FnMut(u64) -> bool) -> Result<bool> + Send + Sync>;
+pub(crate) type PreloadFn = Box<dyn Fn(&mut dyn FnMut(u64) -> bool) -> Result<bool> + Send + Sync>;
 
 /// What a loader and its epochs share.
-pub(crate) struct Inner {
-    pub(crate) labour: Arc<IndexedLabour>,
+pub(crate) struct LoaderShared {
+    pub(crate) labour: Arc<IndexedWorker>,
     /// The order of the whole job.
     pub(crate) order: Order,
     /// What this rank has of it.
@@ -42,30 +42,30 @@ pub(crate) struct Inner {
     pub(crate) batch: u64,
     /// Samples that the shuffle deals together; see `scout`.
     pub(crate) reach: u64,
-    pub(crate) shares: Shares,
+    pub(crate) shares: MemoryBudget,
     /// What the memory bound costs.
     pub(crate) warning: Option<String>,
     pub(crate) pool: Arc<Pool>,
-    pub(crate) meter: Arc<Meter>,
-    pub(crate) shelf: Arc<Shelf>,
+    pub(crate) meter: Arc<Counters>,
+    pub(crate) shelf: Arc<BatchPool>,
     /// Whether slabs were made before the first batch that goes to a device.
     pub(crate) stocked: AtomicBool,
     /// Slabs on the device, if batches go to one.
     pub(crate) slots: Option<Arc<Slots>>,
     /// What a device decodes.
-    pub(crate) staging: Staging,
+    pub(crate) staging: HybridColumns,
     /// What a device decodes out of its own memory.
-    pub(crate) recalled: Option<Recalled>,
+    pub(crate) recalled: Option<ResidentJpegs>,
     /// What stays on the device, and what fills it.
-    pub(crate) resident: Option<(Fit, Fill)>,
+    pub(crate) resident: Option<(ResidentSize, PreloadFn)>,
     pub(crate) bad: Arc<BadList>,
-    pub(crate) progress: Mutex<Progress>,
+    pub(crate) progress: Mutex<JobPosition>,
     /// Where the first epoch begins, if a state was given.
-    pub(crate) resumed: Mutex<Option<Progress>>,
+    pub(crate) resumed: Mutex<Option<JobPosition>>,
     pub(crate) ledger: Mutex<Ledger>,
 }
 
-impl Inner {
+impl LoaderShared {
     pub(crate) fn names(&self) -> Names {
         self.labour.with.recipe.names.clone()
     }
@@ -74,7 +74,7 @@ impl Inner {
         self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn progress(&self) -> MutexGuard<'_, Progress> {
+    pub(crate) fn progress(&self) -> MutexGuard<'_, JobPosition> {
         self.progress.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -88,10 +88,10 @@ impl Inner {
     }
 
     /// The line of batches of an epoch, how many there will be, and whether that is all of it.
-    pub(crate) fn begin(&self, epoch: u64) -> Result<(Flow, u64, bool)> {
+    pub(crate) fn begin(&self, epoch: u64) -> Result<(BatchQueue, u64, bool)> {
         let resumed = self.resumed.lock().unwrap_or_else(PoisonError::into_inner).take();
         let position = resumed.filter(|at| at.epoch == epoch).map_or(0, |at| at.position);
-        *self.progress() = Progress { epoch, position };
+        *self.progress() = JobPosition { epoch, position };
         let steps = self.steps(position)?;
         let cursor = self.share.order().cursor(epoch, steps.covered().start)?;
         let count = steps.count();
@@ -99,15 +99,15 @@ impl Inner {
         let ranks = if split.by() == By::Position { split.world() } else { 1 };
         let ahead = self.share.order().cursor(epoch, steps.covered().start)?;
         let samples = self.batch.saturating_mul(ranks);
-        let scout = Scout::new(self.reach, samples, steps.clone(), ahead);
+        let scout = Readahead::new(self.reach, samples, steps.clone(), ahead);
         let dealt = (steps, cursor, scout);
-        let feed = IndexedFeed::new(self.labour.clone(), dealt, self.shares, epoch);
+        let feed = IndexedPlanner::new(self.labour.clone(), dealt, self.shares, epoch);
         let layout = self.labour.with.recipe.layout.clone();
-        let Shares { depth, variable, .. } = self.shares;
+        let MemoryBudget { depth, variable, .. } = self.shares;
         let memory = self.slots.clone().map(|slots| slots as Arc<dyn HostMemory>);
-        let room = Room { layout, memory, depth, variable };
+        let room = QueueLimits { layout, memory, depth, variable };
         let with = (self.meter.clone(), self.pool.bell(), self.shelf.clone());
-        Ok((Flow::new(Box::new(feed), self.labour.clone(), with, room), count, position == 0))
+        Ok((BatchQueue::new(Box::new(feed), self.labour.clone(), with, room), count, position == 0))
     }
 
     /// Has the host memory made that batches on their way to a device need, before the first of `steps`: to pin it
@@ -115,7 +115,7 @@ impl Inner {
     ///
     /// # Errors
     /// There is no memory.
-    pub(crate) fn stock(&self, flow: &Flow, steps: u64) -> Result<()> {
+    pub(crate) fn stock(&self, flow: &BatchQueue, steps: u64) -> Result<()> {
         if self.slots.is_none() || steps == 0 || self.stocked.swap(true, Ordering::Relaxed) {
             return Ok(());
         }
@@ -130,15 +130,15 @@ impl Inner {
     }
 
     pub(crate) fn state(&self) -> LoaderState {
-        let Progress { epoch, position } = *self.progress();
+        let JobPosition { epoch, position } = *self.progress();
         LoaderState::new(&self.order, self.share.split(), epoch, position)
     }
 
     /// A batch was handed out that ends at `position`; after the last one, the next epoch begins.
     pub(crate) fn delivered(&self, epoch: u64, position: u64, last: bool) {
         *self.progress() = match last {
-            true => Progress { epoch: epoch + 1, position: 0 },
-            false => Progress { epoch, position },
+            true => JobPosition { epoch: epoch + 1, position: 0 },
+            false => JobPosition { epoch, position },
         };
     }
 }

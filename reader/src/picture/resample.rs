@@ -1,12 +1,12 @@
 //! A batch whose pictures differ in size and in where they are, drawn as one of pictures of one size:
-//! what stands in each row's [`Head`] is done.
+//! what stands in each row's [`RowHeader`] is done.
 //!
 //! Pure: the same as the kernel does, on the host in double precision, which is what it is tested
 //! against.
 
 use crate::error::{Error, Result};
 use crate::picture::convert::{Finish, Pictures};
-use crate::picture::row_header::{Format, From, Head};
+use crate::picture::row_header::{Format, PixelSource, RowHeader};
 use crate::picture::yuv420::from_planes;
 
 /// Rows of equal length, one behind the other.
@@ -31,11 +31,11 @@ impl<'a> Strides<'a> {
 /// # Errors
 /// It is less than a head has, or none of 16 bytes.
 pub(crate) fn check_stride(stride: u64) -> Result<()> {
-    if stride >= Head::BYTES as u64 && stride.is_multiple_of(16) {
+    if stride >= RowHeader::BYTES as u64 && stride.is_multiple_of(16) {
         return Ok(());
     }
     let text =
-        format!("heads {stride} bytes apart: take a multiple of 16, {} at least", Head::BYTES);
+        format!("heads {stride} bytes apart: take a multiple of 16, {} at least", RowHeader::BYTES);
     Err(Error::usage(text))
 }
 
@@ -70,12 +70,12 @@ impl Finish {
         }
         let outs = out.chunks_exact_mut(drawn.row_bytes() * self.element().bytes());
         for (row, out) in heads.bytes.chunks_exact(heads.stride).zip(outs) {
-            let (head, behind) = row.split_at(Head::BYTES);
-            let head: Head = bytemuck::pod_read_unaligned(head);
+            let (head, behind) = row.split_at(RowHeader::BYTES);
+            let head: RowHeader = bytemuck::pod_read_unaligned(head);
             let room = match head.from() {
-                From::Row => Some(behind),
-                From::Store => store.row(head.number()),
-                From::Nothing => None,
+                PixelSource::Row => Some(behind),
+                PixelSource::Store => store.row(head.number()),
+                PixelSource::Nothing => None,
             };
             self.draw_head(&head, room, drawn, out)?;
         }
@@ -84,7 +84,7 @@ impl Finish {
 
     fn draw_head(
         &self,
-        head: &Head,
+        head: &RowHeader,
         room: Option<&[u8]>,
         drawn: &Pictures,
         out: &mut [u8],
@@ -127,10 +127,10 @@ mod tests {
     fn each_row_comes_from_where_its_head_says() {
         let (tall, wide) = (Size::new(1, 2), Size::new(2, 1));
         let heads = [
-            Head::row(whole(wide, true), 1, 16).unwrap(),
-            Head::store(whole(tall, false), 1, 1, 3).unwrap(),
-            Head::store(whole(wide, false), 1, 2, 3).unwrap(), // the store has two rows
-            Head::nothing(),
+            RowHeader::row(whole(wide, true), 1, 16).unwrap(),
+            RowHeader::store(whole(tall, false), 1, 1, 3).unwrap(),
+            RowHeader::store(whole(wide, false), 1, 2, 3).unwrap(), // the store has two rows
+            RowHeader::nothing(),
         ];
         let behind = [9, 5, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7];
         let rows: Vec<u8> =
@@ -145,7 +145,7 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_is_refused() {
-        let rows = bytemuck::bytes_of(&Head::nothing()).repeat(2);
+        let rows = bytemuck::bytes_of(&RowHeader::nothing()).repeat(2);
         let none = Strides { bytes: &[], stride: 0 };
         let drawn = Pictures::new(2, Size::new(1, 1), 3).unwrap();
         let draw = |bytes: &[u8], stride, out: &mut [u8]| {

@@ -1,4 +1,4 @@
-//! `Head`: what stands before a row's pixels and tells the kernel where they are, how they lie, which
+//! `RowHeader`: what stands before a row's pixels and tells the kernel where they are, how they lie, which
 //! box of them is wanted, and whether it is mirrored.
 //!
 //! Pure. The checks are for the row's owner: the kernel reads nothing outside whatever a head says.
@@ -11,7 +11,7 @@ use crate::picture::yuv420::yuv420_bytes;
 /// Where a row's pixels are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u32)]
-pub enum From {
+pub enum PixelSource {
     /// Behind the head, in the same row.
     Row = 0,
     /// In the store, in the row of the head's number.
@@ -52,7 +52,7 @@ impl Format {
 /// 64 bytes before a row's pixels, in the machine's order of bytes; the kernel has the same structure.
 #[derive(Debug, Clone, Copy, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
-pub struct Head {
+pub struct RowHeader {
     from: u32,
     format: u32,
     height: u32,
@@ -78,32 +78,43 @@ pub struct Described {
     pub flip: bool,
 }
 
-impl Head {
+impl RowHeader {
     /// Bytes of a head.
-    pub const BYTES: usize = size_of::<Head>();
+    pub const BYTES: usize = size_of::<RowHeader>();
 
     /// A picture behind the head, in a row with `room` bytes for it.
     ///
     /// # Errors
     /// The box is no part of the picture, the picture does not fit, or see [`Format::bytes`].
-    pub fn row(picture: Described, channels: usize, room: usize) -> Result<Head> {
-        Head::of(picture, channels, room, From::Row)
+    pub fn row(picture: Described, channels: usize, room: usize) -> Result<RowHeader> {
+        RowHeader::of(picture, channels, room, PixelSource::Row)
     }
 
     /// A picture in row `number` of a store whose rows have `stride` bytes.
     ///
     /// # Errors
-    /// As [`Head::row`].
-    pub fn store(picture: Described, channels: usize, number: u64, stride: usize) -> Result<Head> {
-        Head::of(picture, channels, stride, From::Store).map(|head| Head { number, ..head })
+    /// As [`RowHeader::row`].
+    pub fn store(
+        picture: Described,
+        channels: usize,
+        number: u64,
+        stride: usize,
+    ) -> Result<RowHeader> {
+        RowHeader::of(picture, channels, stride, PixelSource::Store)
+            .map(|head| RowHeader { number, ..head })
     }
 
     /// No picture: zeros.
-    pub fn nothing() -> Head {
-        Head { from: From::Nothing as u32, ..bytemuck::Zeroable::zeroed() }
+    pub fn nothing() -> RowHeader {
+        RowHeader { from: PixelSource::Nothing as u32, ..bytemuck::Zeroable::zeroed() }
     }
 
-    fn of(picture: Described, channels: usize, room: usize, from: From) -> Result<Head> {
+    fn of(
+        picture: Described,
+        channels: usize,
+        room: usize,
+        from: PixelSource,
+    ) -> Result<RowHeader> {
         let Described { format, size, area, flip } = picture;
         let needed = format.bytes(size, channels)?;
         if needed > room {
@@ -111,22 +122,22 @@ impl Head {
             return Err(Error::usage(text));
         }
         area.check(size)?;
-        Ok(Head {
+        Ok(RowHeader {
             from: from as u32,
             format: format as u32,
             height: size.height,
             width: size.width,
             area: area.numbers(),
             flip: flip.into(),
-            ..Head::nothing()
+            ..RowHeader::nothing()
         })
     }
 
     /// The same with the length of a compressed picture behind the head, in bytes, which the kernel
     /// does not read.
     #[must_use]
-    pub fn with_bytes(self, bytes: u64) -> Head {
-        Head { bytes, ..self }
+    pub fn with_bytes(self, bytes: u64) -> RowHeader {
+        RowHeader { bytes, ..self }
     }
 
     /// The length of a compressed picture behind the head, in bytes.
@@ -138,8 +149,8 @@ impl Head {
     /// read: at which scale it is decoded (the power of two that it is made smaller by), and the seed of
     /// its sample's random numbers.
     #[must_use]
-    pub fn with_origin(self, scale: u32, seed: u64) -> Head {
-        Head { scale, seed, ..self }
+    pub fn with_origin(self, scale: u32, seed: u64) -> RowHeader {
+        RowHeader { scale, seed, ..self }
     }
 
     /// The power of two that a compressed picture is made smaller by.
@@ -154,8 +165,8 @@ impl Head {
 
     /// The same in another row of the store.
     #[must_use]
-    pub fn with_number(self, number: u64) -> Head {
-        Head { number, ..self }
+    pub fn with_number(self, number: u64) -> RowHeader {
+        RowHeader { number, ..self }
     }
 
     /// The number of the store's row.
@@ -164,11 +175,11 @@ impl Head {
     }
 
     /// Where the pixels are; nowhere, if the word is none that is known.
-    pub fn from(&self) -> From {
+    pub fn from(&self) -> PixelSource {
         match self.from {
-            0 => From::Row,
-            1 => From::Store,
-            _ => From::Nothing,
+            0 => PixelSource::Row,
+            1 => PixelSource::Store,
+            _ => PixelSource::Nothing,
         }
     }
 
@@ -201,7 +212,8 @@ mod tests {
             area: CropBox { left: 1.0, top: 0.5, width: 4.0, height: 2.0 },
             ..whole(Format::Yuv420, Size::new(7, 3))
         };
-        let head = Head::store(picture, 3, 1 << 40, 37).unwrap().with_bytes(9).with_origin(2, 77);
+        let head =
+            RowHeader::store(picture, 3, 1 << 40, 37).unwrap().with_bytes(9).with_origin(2, 77);
         let bytes = bytemuck::bytes_of(&head);
         assert_eq!(bytes.len(), 64);
         let word = |at: usize| u32::from_ne_bytes(bytes[at..][..4].try_into().unwrap());
@@ -212,23 +224,23 @@ mod tests {
         assert_eq!(area, [1.0, 0.5, 4.0, 2.0]);
         assert_eq!([word(48), word(52), word(56), word(60)], [1, 2, 77, 0]);
         assert_eq!(head.picture(), Some(picture));
-        assert_eq!((head.from(), head.number(), head.bytes()), (From::Store, 1 << 40, 9));
-        assert_eq!(Head::nothing().from(), From::Nothing);
+        assert_eq!((head.from(), head.number(), head.bytes()), (PixelSource::Store, 1 << 40, 9));
+        assert_eq!(RowHeader::nothing().from(), PixelSource::Nothing);
     }
 
     #[test]
     fn pictures_that_do_not_fit_are_refused() {
         let size = Size::new(5, 4);
-        assert!(Head::row(whole(Format::Pixels, size), 3, 60).is_ok());
-        assert!(Head::row(whole(Format::Pixels, size), 3, 59).is_err());
-        assert!(Head::row(whole(Format::Yuv420, size), 3, 32).is_ok());
-        assert!(Head::store(whole(Format::Yuv420, size), 3, 0, 31).is_err());
-        assert!(Head::row(whole(Format::Yuv420, size), 4, 1000).is_err());
-        assert!(Head::row(whole(Format::Pixels, size), 2, 1000).is_err());
-        assert!(Head::row(whole(Format::Pixels, Size::new(0, 4)), 3, 1000).is_err());
+        assert!(RowHeader::row(whole(Format::Pixels, size), 3, 60).is_ok());
+        assert!(RowHeader::row(whole(Format::Pixels, size), 3, 59).is_err());
+        assert!(RowHeader::row(whole(Format::Yuv420, size), 3, 32).is_ok());
+        assert!(RowHeader::store(whole(Format::Yuv420, size), 3, 0, 31).is_err());
+        assert!(RowHeader::row(whole(Format::Yuv420, size), 4, 1000).is_err());
+        assert!(RowHeader::row(whole(Format::Pixels, size), 2, 1000).is_err());
+        assert!(RowHeader::row(whole(Format::Pixels, Size::new(0, 4)), 3, 1000).is_err());
         let large = Size::new(1 << 16, 1 << 15);
-        assert!(Head::row(whole(Format::Pixels, large), 1, usize::MAX).is_err());
+        assert!(RowHeader::row(whole(Format::Pixels, large), 1, usize::MAX).is_err());
         let outside = Described { size: Size::new(5, 3), ..whole(Format::Pixels, size) };
-        assert!(Head::row(outside, 3, 1000).is_err());
+        assert!(RowHeader::row(outside, 3, 1000).is_err());
     }
 }

@@ -1,4 +1,4 @@
-//! `Asked`: what a column wants of a JPEG if a device decodes it. Words; nothing is decoded here.
+//! `DecodeRequest`: what a column wants of a JPEG if a device decodes it. Words; nothing is decoded here.
 
 use tarflume_jpeg::Scale;
 
@@ -6,7 +6,7 @@ use crate::picture::geometry::{Area, Size};
 
 /// What is wanted of a JPEG.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Asked {
+pub(crate) struct DecodeRequest {
     /// How much smaller it is decoded than it is stored.
     pub(crate) scale: Scale,
     /// Width and height at that scale, in pixels.

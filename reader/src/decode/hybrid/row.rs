@@ -1,4 +1,4 @@
-//! `Staged`: rows in which either decoder may go on: a head, and behind it the pixels that the host made, or a
+//! `HybridRows`: rows in which either decoder may go on: a head, and behind it the pixels that the host made, or a
 //! JPEG that the device is to decode. Which of them, each sample decides for itself.
 
 use std::fmt;
@@ -10,13 +10,13 @@ use tarflume_jpeg::{Header, Scale, Scanner};
 use crate::column::{DType, Row, RowShape};
 use crate::decode::hybrid::balance::{Share, Waited};
 use crate::decode::hybrid::jpeg_decoder::{JpegDecoder, Wanted};
-use crate::decode::hybrid::request::Asked;
+use crate::decode::hybrid::request::DecodeRequest;
 use crate::decode::hybrid::support::checked;
 use crate::decode::{Asks, Decode, Sample, Scratch, Shared};
 use crate::error::{Error, Result};
 use crate::picture::crop::CropBox;
 use crate::picture::geometry::{Cut, Size};
-use crate::picture::row_header::{Described, Format, Head};
+use crate::picture::row_header::{Described, Format, RowHeader};
 
 /// Bytes that a row has for a JPEG: photographs of 500 x 375 have 110 kB, and rarely more than this.
 const JPEG_ROOM: usize = 160 << 10;
@@ -53,7 +53,7 @@ impl Sharing {
 }
 
 /// A column of such rows.
-pub(crate) struct Staged {
+pub(crate) struct HybridRows {
     /// Rows of u8 `[height, width, channels]`.
     host: Arc<dyn Decode>,
     asks: Arc<dyn Asks>,
@@ -67,11 +67,11 @@ pub(crate) struct Staged {
     /// Whether codes are gone through before a JPEG is handed on, so that damage is found here.
     verifies: bool,
     /// Of a row whose pixels the host made.
-    head: Head,
+    head: RowHeader,
     pixels: usize,
 }
 
-impl Staged {
+impl HybridRows {
     /// What `host` makes, shared with a device.
     ///
     /// # Errors
@@ -81,12 +81,24 @@ impl Staged {
         shared: Shared,
         (decoder, least): (Arc<dyn JpegDecoder>, Scale),
         verifies: bool,
-    ) -> Result<Staged> {
+    ) -> Result<HybridRows> {
         let Shared { share, size, channels, asks } = shared;
         let pixels = Format::Pixels.bytes(size, channels)?;
-        let head = Head::row(described(size, Cut::whole(size).into(), false), channels, pixels)?;
+        let head =
+            RowHeader::row(described(size, Cut::whole(size).into(), false), channels, pixels)?;
         let sharing = Sharing::new(share);
-        Ok(Staged { host, asks, size, channels, sharing, decoder, least, verifies, head, pixels })
+        Ok(HybridRows {
+            host,
+            asks,
+            size,
+            channels,
+            sharing,
+            decoder,
+            least,
+            verifies,
+            head,
+            pixels,
+        })
     }
 
     /// Of what comes out: its size and channels.
@@ -96,7 +108,7 @@ impl Staged {
 
     /// Bytes of a row.
     fn stride(&self) -> usize {
-        (Head::BYTES + self.pixels.max(JPEG_ROOM)).next_multiple_of(64)
+        (RowHeader::BYTES + self.pixels.max(JPEG_ROOM)).next_multiple_of(64)
     }
 
     /// Bytes of a row on the device in which a picture is decoded.
@@ -105,11 +117,11 @@ impl Staged {
     }
 
     /// What the device is to do with a sample; none if it is the host's by what is seen of it at once.
-    fn asked(&self, sample: &Sample<'_>) -> Option<Asked> {
+    fn asked(&self, sample: &Sample<'_>) -> Option<DecodeRequest> {
         let picked = Share::fixed(self.sharing.per_mille()).picks(sample.seed);
         let jpeg = sample.part(0);
         let begins = picked && jpeg.starts_with(&[0xff, 0xd8]);
-        if !begins || jpeg.len() > self.stride() - Head::BYTES {
+        if !begins || jpeg.len() > self.stride() - RowHeader::BYTES {
             return None;
         }
         let asked = self.asks.ask(sample, self.least)?;
@@ -118,8 +130,8 @@ impl Staged {
     }
 
     /// The head of a JPEG that the device is to decode; none if it is the host's.
-    fn device_head(&self, sample: &Sample<'_>, scratch: &mut Scratch) -> Option<Head> {
-        let Asked { scale, size, area, flip } = self.asked(sample)?;
+    fn device_head(&self, sample: &Sample<'_>, scratch: &mut Scratch) -> Option<RowHeader> {
+        let DecodeRequest { scale, size, area, flip } = self.asked(sample)?;
         let jpeg = sample.part(0);
         let header = checked(jpeg).ok()?;
         let wanted = Wanted { scale, channels: self.channels as u8, stored: false };
@@ -131,7 +143,7 @@ impl Staged {
             return None;
         }
         let picture = described(size, area.into(), flip);
-        let head = Head::store(picture, self.channels, 0, self.picture_stride()).ok()?;
+        let head = RowHeader::store(picture, self.channels, 0, self.picture_stride()).ok()?;
         Some(head.with_bytes(jpeg.len() as u64).with_origin(scale as u32, sample.seed))
     }
 
@@ -165,17 +177,17 @@ fn too_short(room: usize) -> Error {
 
 fn split(row: &mut [u8]) -> Result<(&mut [u8], &mut [u8])> {
     let room = row.len();
-    row.split_at_mut_checked(Head::BYTES).ok_or_else(|| too_short(room))
+    row.split_at_mut_checked(RowHeader::BYTES).ok_or_else(|| too_short(room))
 }
 
 /// The head of such a row.
-pub(crate) fn head_of(row: &[u8]) -> Option<Head> {
-    row.get(..Head::BYTES).map(bytemuck::pod_read_unaligned)
+pub(crate) fn head_of(row: &[u8]) -> Option<RowHeader> {
+    row.get(..RowHeader::BYTES).map(bytemuck::pod_read_unaligned)
 }
 
 /// The JPEG behind a head.
-pub(crate) fn jpeg_of<'a>(head: &Head, row: &'a [u8]) -> Option<&'a [u8]> {
-    row.get(Head::BYTES..)?.get(..usize::try_from(head.bytes()).ok()?)
+pub(crate) fn jpeg_of<'a>(head: &RowHeader, row: &'a [u8]) -> Option<&'a [u8]> {
+    row.get(RowHeader::BYTES..)?.get(..usize::try_from(head.bytes()).ok()?)
 }
 
 /// Goes through codes without making pixels.
@@ -192,7 +204,7 @@ impl Verifier {
     }
 }
 
-impl Decode for Staged {
+impl Decode for HybridRows {
     fn parts(&self) -> Vec<String> {
         self.host.parts()
     }
@@ -238,10 +250,10 @@ impl Decode for Staged {
     }
 }
 
-impl fmt::Debug for Staged {
+impl fmt::Debug for HybridRows {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let share = self.sharing.per_mille();
-        write!(f, "Staged({} x {}, {share} of 1000)", self.size, self.channels)
+        write!(f, "HybridRows({} x {}, {share} of 1000)", self.size, self.channels)
     }
 }
 

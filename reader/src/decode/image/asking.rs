@@ -6,7 +6,7 @@ use tarflume_jpeg::Scale;
 
 use super::settings::Image;
 use crate::decode::hybrid::balance::Share;
-use crate::decode::hybrid::request::Asked;
+use crate::decode::hybrid::request::DecodeRequest;
 use crate::decode::opened::Source;
 use crate::decode::{Asks, Sample, Shared};
 use crate::error::{Error, Result};
@@ -71,7 +71,7 @@ impl Image {
 }
 
 impl Asks for Image {
-    fn ask(&self, sample: &Sample<'_>, least: Scale) -> Option<Asked> {
+    fn ask(&self, sample: &Sample<'_>, least: Scale) -> Option<DecodeRequest> {
         let source = self.source(sample).ok()?;
         let (turn, upright, placement) = self.placed(sample, &source).ok()?;
         placement.check(upright).and_then(|()| self.check_size(placement.size)).ok()?;

@@ -6,7 +6,7 @@ use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 use crate::column::{DType, Row, RowShape};
-use crate::decode::hybrid::request::Asked;
+use crate::decode::hybrid::request::DecodeRequest;
 use crate::decode::hybrid::row::Verifier;
 use crate::decode::hybrid::support::checked;
 use crate::decode::jpeg::asked;
@@ -15,7 +15,7 @@ use crate::decode::{Asks, Decode, Sample, Scratch};
 use crate::error::{Error, Result};
 use crate::picture::geometry::{Cut, Size, Transform};
 use crate::picture::random::Random;
-use crate::picture::row_header::{Described, Format, Head};
+use crate::picture::row_header::{Described, Format, RowHeader};
 use tarflume_jpeg::{Header, Scale};
 
 /// Bytes that a row has for a JPEG on its way to the device; longer ones stay decoded.
@@ -41,15 +41,15 @@ impl KeptJpeg {
     }
 
     /// The head of a JPEG that the device decodes; none if it does not.
-    fn head(&self, sample: &Sample<'_>, scratch: &mut Scratch) -> Option<Head> {
+    fn head(&self, sample: &Sample<'_>, scratch: &mut Scratch) -> Option<RowHeader> {
         let jpeg = sample.part(0);
         if !jpeg.starts_with(&[0xff, 0xd8]) || jpeg.len() > JPEG_ROOM {
             return None;
         }
-        let Asked { size, .. } = self.asks.ask(sample, Scale::Full)?;
+        let DecodeRequest { size, .. } = self.asks.ask(sample, Scale::Full)?;
         let whole = Cut::whole(size).into();
         let picture = Described { format: Format::Pixels, size, area: whole, flip: false };
-        let head = Head::store(picture, self.channels, 0, self.room).ok()?;
+        let head = RowHeader::store(picture, self.channels, 0, self.room).ok()?;
         let header = checked(jpeg).ok()?;
         // Nobody sees the bytes again: what is damaged among them is found now.
         let taken =
@@ -64,7 +64,7 @@ impl Decode for KeptJpeg {
     }
 
     fn shape(&self) -> RowShape {
-        let row = self.pixels_stride().max((Head::BYTES + JPEG_ROOM).next_multiple_of(64));
+        let row = self.pixels_stride().max((RowHeader::BYTES + JPEG_ROOM).next_multiple_of(64));
         RowShape::Fixed(DType::U8, vec![row])
     }
 
@@ -84,8 +84,8 @@ impl Decode for KeptJpeg {
             return self.pixels.decode(sample, Row::fixed(&mut bytes[..room]), scratch);
         };
         let jpeg = sample.part(0);
-        bytes[..Head::BYTES].copy_from_slice(bytemuck::bytes_of(&head));
-        let to = bytes.get_mut(Head::BYTES..).and_then(|behind| behind.get_mut(..jpeg.len()));
+        bytes[..RowHeader::BYTES].copy_from_slice(bytemuck::bytes_of(&head));
+        let to = bytes.get_mut(RowHeader::BYTES..).and_then(|behind| behind.get_mut(..jpeg.len()));
         to.ok_or_else(|| Error::usage("a row is too short for its JPEG"))?.copy_from_slice(jpeg);
         Ok(())
     }
@@ -104,7 +104,7 @@ pub(crate) struct Entry {
 /// Those of a column, by row.
 pub(crate) type Entries = Arc<OnceLock<Vec<Entry>>>;
 
-/// A [`Head`]: which part of such a picture becomes the row's, as a transform decides it, and at which scale it
+/// A [`RowHeader`]: which part of such a picture becomes the row's, as a transform decides it, and at which scale it
 /// is decoded. Its number is the picture's row.
 pub(crate) struct StoredJpeg {
     pub(crate) rows: Arc<Rows>,
@@ -124,7 +124,7 @@ impl Decode for StoredJpeg {
     }
 
     fn shape(&self) -> RowShape {
-        RowShape::Fixed(DType::U8, vec![Head::BYTES])
+        RowShape::Fixed(DType::U8, vec![RowHeader::BYTES])
     }
 
     fn decode(&self, sample: &Sample<'_>, mut row: Row<'_>, _: &mut Scratch) -> Result<()> {
@@ -136,12 +136,17 @@ impl Decode for StoredJpeg {
         let placement = self.transform.place(size, &mut random)?;
         placement.check(size)?;
         let gap = self.gap.filter(|_| entry.length > 0);
-        let Asked { scale, size, area, flip } = match gap {
+        let DecodeRequest { scale, size, area, flip } = match gap {
             Some(_) => asked(size, &placement, gap, self.least),
-            None => Asked { scale: Scale::Full, size, area: placement.area, flip: placement.flip },
+            None => DecodeRequest {
+                scale: Scale::Full,
+                size,
+                area: placement.area,
+                flip: placement.flip,
+            },
         };
         let picture = Described { format: Format::Pixels, size, area: area.into(), flip };
-        let head = Head::store(picture, self.channels, number, self.room)?;
+        let head = RowHeader::store(picture, self.channels, number, self.room)?;
         let head = head.with_bytes(entry.length.into()).with_origin(scale as u32, sample.seed);
         row.put(bytemuck::bytes_of(&head))
     }

@@ -1,4 +1,4 @@
-//! `KeptImage`: a whole picture at a moderate size, as it stays in a device's memory, behind a `Head` that
+//! `KeptImage`: a whole picture at a moderate size, as it stays in a device's memory, behind a `RowHeader` that
 //! says how large it is.
 
 use std::mem;
@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::picture::convert::Pictures;
 use crate::picture::geometry::{Cut, Extent, Placement, Size, Transform};
 use crate::picture::random::Random;
-use crate::picture::row_header::{Described, Format, Head};
+use crate::picture::row_header::{Described, Format, RowHeader};
 use crate::picture::yuv420::{planes_on_host, yuv420_bytes};
 
 /// Rows of a store begin at multiples of so many bytes.
@@ -80,13 +80,13 @@ impl KeptImage {
             Format::Pixels => format.bytes(square, channels)?,
             Format::Yuv420 => format.bytes(square, channels)? + 4 * within.side as usize,
         };
-        let room = (Head::BYTES + bytes).next_multiple_of(ALIGNED) - Head::BYTES;
+        let room = (RowHeader::BYTES + bytes).next_multiple_of(ALIGNED) - RowHeader::BYTES;
         Ok(KeptImage { pixels, sizes, channels, format, room })
     }
 
     /// Bytes of a row.
     pub(crate) fn stride(&self) -> usize {
-        Head::BYTES + self.room
+        RowHeader::BYTES + self.room
     }
 
     /// Writes a picture's pixels.
@@ -138,9 +138,9 @@ impl Decode for KeptImage {
         let size = Size::new(sides[1], sides[0]);
         let area = Cut::whole(size).into();
         let picture = Described { format: self.format, size, area, flip: false };
-        let head = Head::row(picture, self.channels, self.room)?;
+        let head = RowHeader::row(picture, self.channels, self.room)?;
         let bytes = row.bytes();
-        let (to, rest) = bytes.split_at_mut(Head::BYTES);
+        let (to, rest) = bytes.split_at_mut(RowHeader::BYTES);
         to.copy_from_slice(bytemuck::bytes_of(&head));
         match self.format {
             Format::Pixels => self.draw(sample, rest, scratch),

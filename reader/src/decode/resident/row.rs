@@ -9,7 +9,7 @@ use crate::decode::{Decode, Sample, Scratch};
 use crate::error::{Error, ErrorKind, Result};
 use crate::picture::geometry::{Size, Transform};
 use crate::picture::random::Random;
-use crate::picture::row_header::{Described, Format, Head};
+use crate::picture::row_header::{Described, Format, RowHeader};
 
 /// No row.
 const ABSENT: u32 = u32::MAX;
@@ -59,7 +59,7 @@ impl Decode for Numbered {
     }
 }
 
-/// A [`Head`]: which part of a stored picture becomes the row's, as a transform decides it.
+/// A [`RowHeader`]: which part of a stored picture becomes the row's, as a transform decides it.
 pub(crate) struct StoredPicture {
     pub(crate) rows: Arc<Rows>,
     /// Width and height of the picture in each row of the store.
@@ -79,7 +79,7 @@ impl Decode for StoredPicture {
     }
 
     fn shape(&self) -> RowShape {
-        RowShape::Fixed(DType::U8, vec![Head::BYTES])
+        RowShape::Fixed(DType::U8, vec![RowHeader::BYTES])
     }
 
     fn decode(&self, sample: &Sample<'_>, mut row: Row<'_>, _: &mut Scratch) -> Result<()> {
@@ -92,7 +92,7 @@ impl Decode for StoredPicture {
         placement.check(size)?;
         let (area, flip) = (placement.area.into(), placement.flip);
         let picture = Described { format: self.format, size, area, flip };
-        let head = Head::store(picture, self.channels, number, self.room)?;
+        let head = RowHeader::store(picture, self.channels, number, self.room)?;
         row.put(bytemuck::bytes_of(&head))
     }
 }

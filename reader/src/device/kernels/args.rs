@@ -157,7 +157,7 @@ fn output_arguments(finish: &Finish, channels: usize) -> impl Iterator<Item = Ar
 mod tests {
     use super::*;
     use crate::picture::geometry::Size;
-    use crate::picture::row_header::{Format, From};
+    use crate::picture::row_header::{Format, PixelSource};
 
     #[test]
     fn arguments_stand_in_the_order_of_the_parameters() {
@@ -219,9 +219,9 @@ mod tests {
             ("ELEMENT_F16", element_number(Element::F16)),
             ("ELEMENT_BF16", element_number(Element::Bf16)),
             ("ELEMENT_F32", element_number(Element::F32)),
-            ("FROM_ROW", From::Row as u32),
-            ("FROM_STORE", From::Store as u32),
-            ("FROM_NOTHING", From::Nothing as u32),
+            ("FROM_ROW", PixelSource::Row as u32),
+            ("FROM_STORE", PixelSource::Store as u32),
+            ("FROM_NOTHING", PixelSource::Nothing as u32),
             ("FORMAT_PIXELS", Format::Pixels as u32),
             ("FORMAT_YUV420", Format::Yuv420 as u32),
         ] {

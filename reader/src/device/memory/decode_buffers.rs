@@ -1,4 +1,4 @@
-//! `Region`: memory that a device's decoder writes to, in two halves that batches use by turns, and what must
+//! `DecodeBuffers`: memory that a device's decoder writes to, in two halves that batches use by turns, and what must
 //! be waited for before one of them is written again.
 //!
 //! JPEG engines write when they are called, whatever stands in the stream: the *host* waits, for a mark behind
@@ -28,24 +28,24 @@ struct Half {
 }
 
 /// The halves that no batch has.
-pub(crate) struct Region {
+pub(crate) struct DecodeBuffers {
     driver: Arc<dyn Driver>,
     free: Mutex<VecDeque<Half>>,
 }
 
 /// A half, for one batch. Dropped behind the launch that reads it.
 pub(crate) struct Lease {
-    region: Arc<Region>,
+    region: Arc<DecodeBuffers>,
     half: Option<Half>,
     /// How long the decoder was waited for that wrote there before.
     pub(crate) waited: Duration,
 }
 
-impl Region {
+impl DecodeBuffers {
     /// # Errors
     /// The device refuses a mark.
-    pub(crate) fn new(driver: Arc<dyn Driver>) -> Result<Region> {
-        let region = Region { driver, free: Mutex::default() };
+    pub(crate) fn new(driver: Arc<dyn Driver>) -> Result<DecodeBuffers> {
+        let region = DecodeBuffers { driver, free: Mutex::default() };
         for number in 0..HALVES {
             let [before, decoded, read] = [
                 region.driver.create_event()?,
@@ -65,7 +65,7 @@ impl Region {
     ///
     /// # Errors
     /// The device's.
-    pub(crate) fn take(self: &Arc<Region>) -> Result<Option<Lease>> {
+    pub(crate) fn take(self: &Arc<DecodeBuffers>) -> Result<Option<Lease>> {
         let Some(half) = self.free().pop_front() else { return Ok(None) };
         let mut lease = Lease { region: self.clone(), half: Some(half), waited: Duration::ZERO };
         lease.wait()?;
@@ -146,7 +146,7 @@ impl Drop for Lease {
     }
 }
 
-impl Drop for Region {
+impl Drop for DecodeBuffers {
     fn drop(&mut self) {
         let free = self.free.get_mut().unwrap_or_else(PoisonError::into_inner);
         let halves = mem::take(free);

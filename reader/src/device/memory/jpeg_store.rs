@@ -1,10 +1,10 @@
-//! `Heap`: rows of different lengths that stay in device memory, one behind the other, in few large blocks.
+//! `JpegStore`: rows of different lengths that stay in device memory, one behind the other, in few large blocks.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::device::driver::Driver;
-use crate::device::memory::row_store::Kept;
+use crate::device::memory::row_store::RowStore;
 use crate::error::{Error, ErrorKind, Result};
 
 /// Rows begin at multiples of so many bytes.
@@ -14,24 +14,24 @@ pub(crate) const ALIGNED: u64 = 64;
 const MORE: u64 = 64 << 20;
 
 /// What is kept, and how much more may be.
-pub(crate) struct Heap {
+pub(crate) struct JpegStore {
     driver: Arc<dyn Driver>,
     /// Bytes of the first block.
     first: u64,
     /// Bytes that may be taken beside, by all heaps of a data set.
     spare: Arc<AtomicU64>,
     /// Each with the bytes that are taken of it.
-    blocks: Mutex<Vec<(Kept, u64)>>,
+    blocks: Mutex<Vec<(RowStore, u64)>>,
 }
 
-impl Heap {
+impl JpegStore {
     /// With room for `first` bytes, and `spare` ones if there turn out to be more. There is no memory for them
     /// until there are rows.
-    pub(crate) fn new(driver: Arc<dyn Driver>, first: u64, spare: Arc<AtomicU64>) -> Heap {
-        Heap { driver, first, spare, blocks: Mutex::default() }
+    pub(crate) fn new(driver: Arc<dyn Driver>, first: u64, spare: Arc<AtomicU64>) -> JpegStore {
+        JpegStore { driver, first, spare, blocks: Mutex::default() }
     }
 
-    fn blocks(&self) -> MutexGuard<'_, Vec<(Kept, u64)>> {
+    fn blocks(&self) -> MutexGuard<'_, Vec<(RowStore, u64)>> {
         self.blocks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -63,10 +63,10 @@ impl Heap {
     }
 
     /// One more, for `bytes` bytes at least.
-    fn block(&self, blocks: &[(Kept, u64)], bytes: u64) -> Result<Kept> {
+    fn block(&self, blocks: &[(RowStore, u64)], bytes: u64) -> Result<RowStore> {
         let first = blocks.is_empty();
         let length = if first { self.first.max(bytes) } else { self.more(bytes)? };
-        let block = Kept::new(1, length, 0);
+        let block = RowStore::new(1, length, 0);
         block.allocate(&self.driver)?;
         Ok(block)
     }

@@ -1,4 +1,4 @@
-//! `Kept`: rows of one length that stay in device memory from batch to batch: a resident data set, or what
+//! `RowStore`: rows of one length that stay in device memory from batch to batch: a resident data set, or what
 //! another decoder wrote there.
 
 use std::fmt;
@@ -15,7 +15,7 @@ struct Held {
 }
 
 /// Rows that stay. There is no memory for them until they are asked for.
-pub(crate) struct Kept {
+pub(crate) struct RowStore {
     stride: u64,
     rows: u64,
     /// Bytes at the beginning of each row that are not a picture's.
@@ -23,11 +23,11 @@ pub(crate) struct Kept {
     held: OnceLock<Held>,
 }
 
-impl Kept {
+impl RowStore {
     /// `rows` rows that begin `stride` bytes apart; a kernel sees what stands behind the first `head`
     /// bytes of each.
-    pub(crate) fn new(stride: u64, rows: u64, head: u64) -> Kept {
-        Kept { stride, rows, head, held: OnceLock::new() }
+    pub(crate) fn new(stride: u64, rows: u64, head: u64) -> RowStore {
+        RowStore { stride, rows, head, held: OnceLock::new() }
     }
 
     /// Bytes of all rows.
@@ -91,9 +91,9 @@ impl Drop for Held {
     }
 }
 
-impl fmt::Debug for Kept {
+impl fmt::Debug for RowStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let there = if self.held.get().is_some() { "" } else { ", without memory" };
-        write!(f, "Kept({} rows of {} bytes{there})", self.rows, self.stride)
+        write!(f, "RowStore({} rows of {} bytes{there})", self.rows, self.stride)
     }
 }

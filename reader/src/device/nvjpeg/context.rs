@@ -7,7 +7,7 @@
 
 use cudarc::driver::{result, sys};
 
-use crate::device::call_scope::Visit;
+use crate::device::call_scope::CallScope;
 use crate::device::presence::is_driver_there;
 use crate::error::{Error, ErrorKind, Result};
 
@@ -36,9 +36,9 @@ impl Context {
     }
 
     /// It becomes that of the calling thread, for a while; none if the driver refuses.
-    pub(super) fn enter(self) -> Option<Visit> {
+    pub(super) fn enter(self) -> Option<CallScope> {
         // SAFETY: a context that its owner keeps.
-        unsafe { Visit::begin(self.0 as sys::CUcontext) }.ok()
+        unsafe { CallScope::begin(self.0 as sys::CUcontext) }.ok()
     }
 
     /// Waits until the stream is done with all that was put into it.

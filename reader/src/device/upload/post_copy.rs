@@ -1,4 +1,4 @@
-//! `Work`: what the device makes of a batch in its slot before anybody sees it. Which columns, where what
+//! `PostCopy`: what the device makes of a batch in its slot before anybody sees it. Which columns, where what
 //! becomes of them stands, and by which kernels.
 //!
 //! Arithmetic alone: addresses are numbers here, and a driver launches what is listed.
@@ -8,11 +8,11 @@ use std::sync::Arc;
 use crate::column::{DType, RowShape};
 use crate::device::kernels::args;
 use crate::device::kernels::launch::Launch;
-use crate::device::memory::row_store::Kept;
+use crate::device::memory::row_store::RowStore;
 use crate::error::{Error, Result};
 use crate::picture::convert::{Element, Finish, Pictures};
 use crate::picture::geometry::Size;
-use crate::picture::row_header::Head;
+use crate::picture::row_header::RowHeader;
 use crate::slab::Layout;
 
 /// What stands in a slot begins at multiples of so many bytes, as what a device gives out does.
@@ -23,10 +23,10 @@ const ALIGNED: usize = 256;
 pub(crate) enum Make {
     /// Of rows of u8 `[height, width, channels]`.
     Finished(Finish),
-    /// Of rows that begin with a [`Head`], and of the store that it may speak of: pictures of this size.
-    Drawn { finish: Finish, size: Size, channels: usize, store: Option<Arc<Kept>> },
+    /// Of rows that begin with a [`RowHeader`], and of the store that it may speak of: pictures of this size.
+    Drawn { finish: Finish, size: Size, channels: usize, store: Option<Arc<RowStore>> },
     /// Of rows of one u64: the store's row of this number.
-    Gathered { store: Arc<Kept>, dtype: DType, shape: Vec<usize> },
+    Gathered { store: Arc<RowStore>, dtype: DType, shape: Vec<usize> },
 }
 
 /// A column as it is on the device.
@@ -53,13 +53,13 @@ struct Piece {
 
 /// What the device makes of every batch.
 #[derive(Debug, Clone)]
-pub(crate) struct Work {
+pub(crate) struct PostCopy {
     pieces: Vec<Piece>,
     /// Of a slot: the batch, and behind it what is made of it.
     bytes: usize,
 }
 
-impl Work {
+impl PostCopy {
     /// Makes this of these columns, by their numbers in the slab.
     ///
     /// # Errors
@@ -67,8 +67,8 @@ impl Work {
     pub(crate) fn new(
         layout: &Layout,
         columns: impl IntoIterator<Item = (usize, String, Make)>,
-    ) -> Result<Work> {
-        let mut work = Work { pieces: Vec::new(), bytes: layout.fixed_bytes() };
+    ) -> Result<PostCopy> {
+        let mut work = PostCopy { pieces: Vec::new(), bytes: layout.fixed_bytes() };
         for (number, name, make) in columns {
             let place = work.bytes.next_multiple_of(ALIGNED);
             let piece = piece(layout, number, name.clone(), make, place);
@@ -118,7 +118,9 @@ fn piece(
             let &[height, width, channels] = &row[..] else { return Err(no_rows()) };
             Some(Pictures::new(layout.rows(), Size::new(side(width), side(height)), channels)?)
         }
-        (Make::Drawn { size, channels, .. }, _) if from.1 >= Head::BYTES && from.1 % 16 == 0 => {
+        (Make::Drawn { size, channels, .. }, _)
+            if from.1 >= RowHeader::BYTES && from.1 % 16 == 0 =>
+        {
             Some(Pictures::new(layout.rows(), *size, *channels)?)
         }
         (Make::Gathered { .. }, RowShape::Fixed(DType::U64, row)) if row.is_empty() => None,

@@ -22,25 +22,25 @@ const FLYING: usize = 2;
 const LOOK: Duration = Duration::from_millis(2);
 
 /// A batch on its way, and what is counted when the consumer takes it.
-pub(crate) struct Fed {
+pub(crate) struct HostBatch {
     pub(crate) batch: Arc<Batch>,
     /// Why rows were bad: of each its facts.
     pub(crate) bad: Vec<(RowFacts, Error)>,
     pub(crate) position: u64,
 }
 
-pub(crate) struct Line {
+pub(crate) struct UploadQueue {
     pub(crate) ring: Ring,
     pub(crate) slots: Vec<Option<Arc<DeviceSlot>>>,
     /// What stands in the slots of the ring's line.
-    pub(crate) fed: VecDeque<Fed>,
+    pub(crate) fed: VecDeque<HostBatch>,
     pub(crate) failed: Option<Error>,
 }
 
 /// What the thread, the consumer and its batches share.
 pub(crate) struct Shared {
     pub(crate) slots: Arc<Slots>,
-    line: Mutex<Line>,
+    line: Mutex<UploadQueue>,
     pub(crate) changed: Condvar,
 }
 
@@ -53,11 +53,11 @@ impl Shared {
         let taken = (0..slots.count).map(|_| slots.take()).collect::<Result<Vec<_>>>()?;
         let ring = Ring::new(taken.iter().map(|(_, marks)| *marks));
         let held = taken.into_iter().map(|(slot, _)| Some(Arc::new(slot))).collect();
-        let line = Line { ring, slots: held, fed: VecDeque::new(), failed: None };
+        let line = UploadQueue { ring, slots: held, fed: VecDeque::new(), failed: None };
         Ok(Shared { slots, line: Mutex::new(line), changed: Condvar::new() })
     }
 
-    pub(crate) fn line(&self) -> MutexGuard<'_, Line> {
+    pub(crate) fn line(&self) -> MutexGuard<'_, UploadQueue> {
         self.line.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -121,7 +121,7 @@ impl Shared {
     }
 
     /// Copies one batch into a slot; false if nobody wants it.
-    pub(crate) fn upload(&self, fed: Fed, told: &OnCopied) -> Result<bool> {
+    pub(crate) fn upload(&self, fed: HostBatch, told: &OnCopied) -> Result<bool> {
         self.land(FLYING)?;
         let Some((number, marks, slot)) = self.slot()? else { return Ok(false) };
         let _range = Range::begin(range::UPLOAD);
@@ -161,7 +161,7 @@ impl Shared {
     }
 
     /// After the end of the consumer, what nobody has goes to the next epoch.
-    pub(crate) fn retire(&self, mut line: MutexGuard<'_, Line>) {
+    pub(crate) fn retire(&self, mut line: MutexGuard<'_, UploadQueue>) {
         if !line.ring.is_closed() {
             return;
         }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::batch::Batch;
 use crate::device::driver::{DevicePtr, Driver, Event, OnCopied, Stream, WorkStream};
-use crate::device::upload::post_copy::Work;
+use crate::device::upload::post_copy::PostCopy;
 use crate::device::upload::ring::Queue;
 use crate::error::{Error, Result};
 use crate::slab::{Foreign, HostMemory};
@@ -71,7 +71,7 @@ impl fmt::Debug for DeviceSlot {
 pub(crate) struct Calls<'a> {
     driver: &'a dyn Driver,
     slot: &'a DeviceSlot,
-    work: &'a Work,
+    work: &'a PostCopy,
     /// What is to be copied, and who is told when it was.
     batch: Option<(&'a Arc<Batch>, &'a OnCopied)>,
 }
@@ -109,7 +109,7 @@ impl Queue for Calls<'_> {
 pub(crate) struct Slots {
     pub(crate) driver: Arc<dyn Driver>,
     /// What is made of each batch there.
-    pub(crate) work: Work,
+    pub(crate) work: PostCopy,
     /// How many a ring begins with.
     pub(crate) count: usize,
     /// Which device, and why that.
@@ -123,7 +123,7 @@ pub(crate) struct Slots {
 impl Slots {
     pub(crate) fn new(
         driver: Arc<dyn Driver>,
-        work: Work,
+        work: PostCopy,
         count: usize,
         warning: Option<String>,
     ) -> Slots {

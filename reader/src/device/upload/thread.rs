@@ -1,4 +1,4 @@
-//! `Feeding`: the thread that copies batches, and what the consumer finds.
+//! `UploadThread`: the thread that copies batches, and what the consumer finds.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use crate::device::driver::OnCopied;
 use crate::device::upload::batch::DeviceBatch;
-use crate::device::upload::queue::{Fed, Shared};
+use crate::device::upload::queue::{HostBatch, Shared};
 use crate::device::upload::ring::Take;
 use crate::device::upload::slot::Slots;
 use crate::error::{Error, ErrorKind, Result};
 
 /// What the thread is fed with: the next batch, waited for; `None` after the last.
-pub(crate) type Source = Box<dyn FnMut() -> Option<Result<Fed>> + Send>;
+pub(crate) type Source = Box<dyn FnMut() -> Option<Result<HostBatch>> + Send>;
 
 /// Copies until there is nothing more, or nobody who wants it.
 fn run(shared: &Shared, mut source: Source, told: &OnCopied) {
@@ -57,24 +57,24 @@ impl Feeder {
 }
 
 /// The consumer's end.
-pub(crate) struct Feeding {
+pub(crate) struct UploadThread {
     shared: Arc<Shared>,
     feeder: Arc<Feeder>,
 }
 
 /// What the consumer finds.
 pub(crate) enum Found {
-    Batch(Box<(DeviceBatch, Fed)>),
+    Batch(Box<(DeviceBatch, HostBatch)>),
     Failed(Error),
     End,
 }
 
-impl Feeding {
+impl UploadThread {
     /// Begins to copy what `source` gives.
     ///
     /// # Errors
     /// The device has no memory for a ring; the system gives no thread.
-    pub(crate) fn begin(slots: Arc<Slots>, source: Source, told: OnCopied) -> Result<Feeding> {
+    pub(crate) fn begin(slots: Arc<Slots>, source: Source, told: OnCopied) -> Result<UploadThread> {
         let shared = Arc::new(Shared::new(slots)?);
         let of_thread = shared.clone();
         let thread = thread::Builder::new()
@@ -83,7 +83,7 @@ impl Feeding {
             .map_err(|e| Error::new(ErrorKind::Io, "no thread to copy batches").with_source(e))?;
         let thread = Mutex::new(Some(thread));
         let feeder = Arc::new(Feeder { shared: shared.clone(), thread });
-        Ok(Feeding { shared, feeder })
+        Ok(UploadThread { shared, feeder })
     }
 
     /// The thread, for whoever ends it before the consumer does.

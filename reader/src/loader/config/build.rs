@@ -4,7 +4,7 @@
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
-use crate::batch::Shelf;
+use crate::batch::BatchPool;
 use crate::dataset::Dataset;
 use crate::decode::Decode;
 use crate::decode::raw::Raw;
@@ -13,28 +13,28 @@ use crate::device::memory::jpeg_store::ALIGNED;
 use crate::error::{Error, Result};
 use crate::loader::bad_samples::{BadList, OnBad};
 use crate::loader::config::builder::{BatchSize, LoaderBuilder};
-use crate::loader::config::sampler::Chosen;
-use crate::loader::gpu::placement::Division;
-use crate::loader::gpu::resident_config::Fit;
-use crate::loader::gpu::resident_jpegs::Recalled;
+use crate::loader::config::sampler::Sampler;
+use crate::loader::gpu::placement::ColumnPlacement;
+use crate::loader::gpu::resident_config::ResidentSize;
+use crate::loader::gpu::resident_jpegs::ResidentJpegs;
 use crate::loader::gpu::resident_plan::Extent;
-use crate::loader::gpu::resident_preload::Filling;
+use crate::loader::gpu::resident_preload::Preload;
 use crate::loader::indexed::readahead::reach;
-use crate::loader::indexed::worker::{IndexedLabour, Materials, Policy};
-use crate::loader::metrics::counters::Meter;
+use crate::loader::indexed::worker::{IndexedWorker, Materials, Policy};
+use crate::loader::metrics::counters::Counters;
 use crate::loader::metrics::stats::Setting;
-use crate::loader::pipeline::columns::{Columns, Recipe};
+use crate::loader::pipeline::columns::{ColumnSet, Columns};
 use crate::loader::pipeline::memory_budget::{
-    MemoryShare, SPARE_SLABS, Shares, default_memory, fewer_batches,
+    MemoryBudget, MemoryShare, SPARE_SLABS, default_memory, fewer_batches,
 };
-use crate::loader::shared::{Fill, Inner, Progress};
+use crate::loader::shared::{JobPosition, LoaderShared, PreloadFn};
 use crate::order::{By, Ledger, Order, Remainder, Share, Split};
 use crate::pool::Pool;
 use crate::source::open::SourceKind;
 
 impl LoaderBuilder {
     /// What [`crate::loader::Loader`] stands before; see `build` there.
-    pub(crate) fn inner(mut self) -> Result<Arc<Inner>> {
+    pub(crate) fn inner(mut self) -> Result<Arc<LoaderShared>> {
         let taken = Err(Error::usage("a builder builds once"));
         let dataset = std::mem::replace(&mut self.dataset, taken)?;
         let dataset = match &self.opener {
@@ -51,13 +51,13 @@ impl LoaderBuilder {
         let (mut division, stays) = self.divide(&dataset, batch)?;
         let (resident, recalled) =
             stays.map_or((None, None), |(fit, fill, r)| (Some((fit, fill)), r));
-        let recipe = Arc::new(Recipe::new(std::mem::take(&mut self.columns), rows)?);
+        let recipe = Arc::new(ColumnSet::new(std::mem::take(&mut self.columns), rows)?);
         known_parts(&dataset, &recipe)?;
         let mut order = self.order(&dataset)?;
-        let mut progress = Progress { epoch: 0, position: 0 };
+        let mut progress = JobPosition { epoch: 0, position: 0 };
         if let Some(state) = &self.resume {
             order = state.resume(&order, self.split)?;
-            progress = Progress { epoch: state.epoch(), position: state.position() };
+            progress = JobPosition { epoch: state.epoch(), position: state.position() };
         }
         let share = Share::new(&order, self.split)?;
         let threads = threads(self.threads)?;
@@ -65,7 +65,7 @@ impl LoaderBuilder {
         let fixed = recipe.batch_bytes();
         let default = default_memory(fixed, self.prefetch, slabs, threads);
         let memory = self.memory.unwrap_or(Ok(default))?;
-        let shares = Shares::beside_slots((memory, slabs), fixed, self.prefetch, threads)?;
+        let shares = MemoryBudget::beside_slots((memory, slabs), fixed, self.prefetch, threads)?;
         // Those of a device's slots come back at their own time, and are dear to make: all are kept.
         let spare = SPARE_SLABS + if slabs == 0 { 0 } else { slabs + shares.depth as u64 };
         let setting = Setting {
@@ -75,9 +75,9 @@ impl LoaderBuilder {
             asked: self.prefetch.max(1),
             depth: shares.depth,
         };
-        let meter = Arc::new(Meter::of(threads, setting));
+        let meter = Arc::new(Counters::of(threads, setting));
         let bad = Arc::new(BadList::new(self.bad_budget));
-        let labour = IndexedLabour::new(Materials {
+        let labour = IndexedWorker::new(Materials {
             dataset,
             recipe,
             order: share.order().clone(),
@@ -87,7 +87,7 @@ impl LoaderBuilder {
             decode: Arc::new(MemoryShare::new("decoding", shares.decode, meter.waits[0].clone())),
             reads: Arc::new(MemoryShare::new("reading", shares.reads, meter.waits[1].clone())),
         });
-        let inner = Inner {
+        let inner = LoaderShared {
             staging: division.take_staging(),
             slots: division.slots(&labour.with.recipe)?,
             resident,
@@ -103,7 +103,7 @@ impl LoaderBuilder {
             warning: fewer_batches(self.prefetch, &shares, fixed),
             pool: Pool::of_process(threads)?,
             meter,
-            shelf: Arc::new(Shelf::new(spare as usize)),
+            shelf: Arc::new(BatchPool::new(spare as usize)),
             stocked: AtomicBool::new(false),
             bad,
             progress: Mutex::new(progress),
@@ -114,7 +114,7 @@ impl LoaderBuilder {
     }
 
     fn order(&mut self, dataset: &Dataset) -> Result<Order> {
-        let chosen = Chosen {
+        let chosen = Sampler {
             dataset,
             mixed: &self.mixed,
             reweighed: std::mem::take(&mut self.reweighed),
@@ -127,12 +127,16 @@ impl LoaderBuilder {
     }
 
     /// Divides the columns' work between host and device.
-    fn divide(&mut self, dataset: &Dataset, batch: u64) -> Result<(Division, Option<Stays>)> {
+    fn divide(
+        &mut self,
+        dataset: &Dataset,
+        batch: u64,
+    ) -> Result<(ColumnPlacement, Option<Stays>)> {
         let device = self.device.take();
         let Some(residency) = self.resident.take() else {
             let rows = usize::try_from(batch).unwrap_or(usize::MAX);
             let on_bad = self.policy.on_bad;
-            return Ok((Division::of(device, &mut self.columns, (rows, on_bad)), None));
+            return Ok((ColumnPlacement::of(device, &mut self.columns, (rows, on_bad)), None));
         };
         let mut once = self.once(dataset, device.clone(), batch);
         let share = Share::new(&once.order(dataset)?, once.split)?;
@@ -145,12 +149,12 @@ impl LoaderBuilder {
         once.left_out = self.left_out_again();
         let driver = device.as_ref().map(|(device, _)| device.0.clone());
         let (division, mut plan) =
-            Division::resident(device, &mut self.columns, &residency, &extent)?;
+            ColumnPlacement::resident(device, &mut self.columns, &residency, &extent)?;
         let (fit, recalled) = (plan.fit, plan.recalled.take());
         once.columns = std::mem::take(&mut plan.keep);
         let inner = once.inner()?;
         let Some(driver) = driver else { return Ok((division, None)) };
-        let filling = Filling::new(plan, driver, dataset.len(), inner);
+        let filling = Preload::new(plan, driver, dataset.len(), inner);
         Ok((division, Some((fit, Box::new(move |goes_on| filling.fill(goes_on)), recalled))))
     }
 
@@ -188,7 +192,7 @@ impl LoaderBuilder {
 }
 
 /// What stays on the device, what fills it, and what is decoded there for each batch.
-type Stays = (Fit, Fill, Option<Recalled>);
+type Stays = (ResidentSize, PreloadFn, Option<ResidentJpegs>);
 
 /// Bytes of the first part of each sample of `order` that has one of these extensions, as they are kept.
 fn lengths(dataset: &Dataset, order: &Order, parts: &[String]) -> Result<u64> {
@@ -215,10 +219,12 @@ fn again(error: &Error) -> Error {
 
 fn rows(batch: BatchSize, world: u64) -> Result<u64> {
     match batch {
-        BatchSize::Rank(0) | BatchSize::Job(0) => Err(Error::usage("a batch has at least one row")),
+        BatchSize::Rank(0) | BatchSize::PendingBatch(0) => {
+            Err(Error::usage("a batch has at least one row"))
+        }
         BatchSize::Rank(rows) => Ok(rows),
-        BatchSize::Job(rows) if rows % world == 0 => Ok(rows / world),
-        BatchSize::Job(rows) => Err(Error::usage(format!(
+        BatchSize::PendingBatch(rows) if rows % world == 0 => Ok(rows / world),
+        BatchSize::PendingBatch(rows) => Err(Error::usage(format!(
             "a global batch of {rows} rows can't be dealt to {world} ranks evenly: take a multiple of {world}"
         ))),
     }
@@ -242,7 +248,7 @@ fn all_parts(dataset: &Dataset) -> Result<Columns> {
 }
 
 /// Refuses parts that no sample of the data set has.
-fn known_parts(dataset: &Dataset, recipe: &Recipe) -> Result<()> {
+fn known_parts(dataset: &Dataset, recipe: &ColumnSet) -> Result<()> {
     let known = dataset.extensions()?;
     for n in 0..recipe.wanted.len() {
         let alternatives = recipe.wanted.alternatives(n);

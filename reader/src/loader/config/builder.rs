@@ -36,7 +36,7 @@ pub(crate) enum BatchSize {
     /// On each rank.
     Rank(u64),
     /// On all ranks together.
-    Job(u64),
+    PendingBatch(u64),
 }
 
 /// What a loader is to do; see [`crate::loader::Loader::builder`].
@@ -132,7 +132,7 @@ impl LoaderBuilder {
 
     /// Rows of a batch on all ranks together, which must divide it.
     pub fn global_batch(mut self, rows: u64) -> Self {
-        self.batch = BatchSize::Job(rows);
+        self.batch = BatchSize::PendingBatch(rows);
         self
     }
 

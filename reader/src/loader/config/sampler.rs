@@ -14,7 +14,7 @@ pub(crate) enum EpochLength {
 }
 
 /// Which samples take part, and how.
-pub(crate) struct Chosen<'a> {
+pub(crate) struct Sampler<'a> {
     pub(crate) dataset: &'a Dataset,
     pub(crate) mixed: &'a [(Dataset, u64)],
     pub(crate) reweighed: Vec<(u64, u64, Vec<u64>)>,
@@ -24,7 +24,7 @@ pub(crate) struct Chosen<'a> {
     pub(crate) epoch: EpochLength,
 }
 
-impl Chosen<'_> {
+impl Sampler<'_> {
     /// The order that is meant.
     ///
     /// # Errors

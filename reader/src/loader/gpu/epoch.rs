@@ -7,15 +7,15 @@ use std::time::Duration;
 use crate::batch::Batch;
 use crate::device::driver::OnCopied;
 use crate::device::upload::batch::DeviceBatch;
-use crate::device::upload::queue::Fed;
-use crate::device::upload::thread::{Feeder, Feeding, Found, Source};
+use crate::device::upload::queue::HostBatch;
+use crate::device::upload::thread::{Feeder, Found, Source, UploadThread};
 use crate::error::{Error, Result};
-use crate::loader::gpu::hybrid_decode::Decoding;
-use crate::loader::gpu::resident_decode::Recalling;
-use crate::loader::pipeline::queue::Flow;
-use crate::loader::pipeline::receiver::Taking;
-use crate::loader::progress::Account;
-use crate::loader::shared::Inner;
+use crate::loader::gpu::hybrid_decode::HybridDecoder;
+use crate::loader::gpu::resident_decode::ResidentDecoder;
+use crate::loader::pipeline::queue::BatchQueue;
+use crate::loader::pipeline::receiver::BatchReceiver;
+use crate::loader::progress::EpochProgress;
+use crate::loader::shared::LoaderShared;
 use crate::pool::Process;
 
 /// How long a wait takes that is begun anew until there is something.
@@ -27,9 +27,9 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// The batches of one epoch, in order, in device memory. Dropping it ends the work for it; batches that
 /// were handed out stay.
 pub struct DeviceEpoch {
-    line: Taking,
-    account: Account,
-    feeding: Option<Feeding>,
+    line: BatchReceiver,
+    account: EpochProgress,
+    feeding: Option<UploadThread>,
     /// What others end it by.
     _live: Option<Arc<Live>>,
     /// What was found by `ready`.
@@ -40,7 +40,7 @@ pub struct DeviceEpoch {
 }
 
 impl DeviceEpoch {
-    pub(crate) fn begin(inner: Arc<Inner>, epoch: u64) -> DeviceEpoch {
+    pub(crate) fn begin(inner: Arc<LoaderShared>, epoch: u64) -> DeviceEpoch {
         let here = inner.pool.process().expect();
         let begun = here.and_then(|()| inner.fill(&mut |_| true)).and_then(|_| inner.begin(epoch));
         let begun = begun.and_then(|begun| inner.stock(&begun.0, begun.1).map(|()| begun));
@@ -48,7 +48,7 @@ impl DeviceEpoch {
             Ok((flow, steps, whole)) => (Ok(flow), steps, whole),
             Err(error) => (Err(error), 0, false),
         };
-        let mut line = Taking::begin(inner.pool.clone(), inner.meter.clone(), flow);
+        let mut line = BatchReceiver::begin(inner.pool.clone(), inner.meter.clone(), flow);
         let (feeding, live, found) = match feed(&mut line, &inner) {
             Ok(Some((feeding, flow))) => {
                 let live = Live::begin(flow, feeding.feeder());
@@ -57,7 +57,7 @@ impl DeviceEpoch {
             Ok(None) => (None, None, None),
             Err(error) => (None, None, Some(Found::Failed(error))),
         };
-        let account = Account::new(inner, epoch, steps, all_bad);
+        let account = EpochProgress::new(inner, epoch, steps, all_bad);
         DeviceEpoch { line, account, feeding, _live: live, found, asked: false, over: false }
     }
 
@@ -73,7 +73,7 @@ impl DeviceEpoch {
 
     /// Slots in which a batch stands ready, of how many: empty ones are waited for, full ones wait.
     pub fn occupied(&self) -> (usize, usize) {
-        self.feeding.as_ref().map_or((0, 0), Feeding::occupied)
+        self.feeding.as_ref().map_or((0, 0), UploadThread::occupied)
     }
 
     /// Whether the next batch, the end or an error is there, so that `next` would not wait; waits for
@@ -106,7 +106,7 @@ impl DeviceEpoch {
     }
 
     /// What comes next, waited for.
-    fn found(&mut self) -> Option<Result<(DeviceBatch, Fed)>> {
+    fn found(&mut self) -> Option<Result<(DeviceBatch, HostBatch)>> {
         let (found, feeding) = (&mut self.found, &self.feeding);
         self.line.timed(|_| {
             let found = loop {
@@ -139,7 +139,7 @@ impl DeviceEpoch {
 /// What an epoch is ended by from elsewhere.
 struct Live {
     process: Process,
-    flow: Arc<Flow>,
+    flow: Arc<BatchQueue>,
     feeder: Arc<Feeder>,
 }
 
@@ -147,7 +147,7 @@ struct Live {
 static LIVE: Mutex<Vec<Weak<Live>>> = Mutex::new(Vec::new());
 
 impl Live {
-    fn begin(flow: Arc<Flow>, feeder: Arc<Feeder>) -> Arc<Live> {
+    fn begin(flow: Arc<BatchQueue>, feeder: Arc<Feeder>) -> Arc<Live> {
         let live = Arc::new(Live { process: Process::this(), flow, feeder });
         let mut all = LIVE.lock().unwrap_or_else(PoisonError::into_inner);
         all.retain(|other| other.strong_count() > 0);
@@ -179,14 +179,18 @@ pub fn end_device_epochs() {
 }
 
 /// Has the batches of a line copied.
-fn feed(line: &mut Taking, inner: &Arc<Inner>) -> Result<Option<(Feeding, Arc<Flow>)>> {
+fn feed(
+    line: &mut BatchReceiver,
+    inner: &Arc<LoaderShared>,
+) -> Result<Option<(UploadThread, Arc<BatchQueue>)>> {
     let slots = inner.slots.clone().ok_or_else(|| {
         Error::usage("this loader has no device: build it with .device(Device::cuda(0)?, 3)")
     })?;
     let Some(flow) = line.flow()? else { return Ok(None) };
     let (names, shelf, meter) = (inner.names(), inner.shelf.clone(), inner.meter.clone());
     let of_line = flow.clone();
-    let (mut decoding, mut recalling) = (Decoding::begin(inner), Recalling::begin(inner));
+    let (mut decoding, mut recalling) =
+        (HybridDecoder::begin(inner), ResidentDecoder::begin(inner));
     let source: Source = Box::new(move || {
         let next = match (&mut decoding, &mut recalling) {
             (Some(decoding), _) => decoding.next(&flow),
@@ -199,11 +203,11 @@ fn feed(line: &mut Taking, inner: &Arc<Inner>) -> Result<Option<(Feeding, Arc<Fl
             if let Some(decoding) = &mut decoding {
                 decoding.keep(&batch);
             }
-            Fed { batch, bad, position }
+            HostBatch { batch, bad, position }
         }))
     });
     let told: OnCopied = Arc::new(move |copied| meter.upload.add(copied.time, 1, copied.bytes));
-    Feeding::begin(slots, source, told).map(|feeding| Some((feeding, of_line)))
+    UploadThread::begin(slots, source, told).map(|feeding| Some((feeding, of_line)))
 }
 
 impl Iterator for DeviceEpoch {

@@ -1,4 +1,4 @@
-//! `Staging`: the columns of a loader some of whose JPEGs its device decodes, and what was counted of them.
+//! `HybridColumns`: the columns of a loader some of whose JPEGs its device decodes, and what was counted of them.
 //!
 //! Decided when the loader is built. Where a device can't, the host does all, and statistics say why.
 
@@ -6,38 +6,38 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use crate::decode::hybrid::balance::Waited;
-use crate::decode::hybrid::row::Staged;
+use crate::decode::hybrid::row::HybridRows;
 use crate::decode::{Decode, Shared};
 use crate::device::Device;
 use crate::device::driver::Driver;
-use crate::device::memory::decode_buffers::{HALVES, Region};
-use crate::device::memory::row_store::Kept;
+use crate::device::memory::decode_buffers::{DecodeBuffers, HALVES};
+use crate::device::memory::row_store::RowStore;
 use crate::device::upload::post_copy::Make;
 use crate::error::{Error, Result};
 use crate::loader::metrics::stats::DecoderStats;
 use crate::picture::convert::Finish;
 
 /// One of these columns.
-pub(crate) struct StagedColumn {
+pub(crate) struct HybridColumn {
     /// Its number in the slab.
     pub(crate) number: usize,
     pub(crate) name: String,
-    pub(crate) staged: Arc<Staged>,
+    pub(crate) staged: Arc<HybridRows>,
     /// Where the device decodes to: a half for each of two batches.
-    pub(crate) store: Arc<Kept>,
+    pub(crate) store: Arc<RowStore>,
 }
 
 /// What a loader's device decodes.
 #[derive(Default)]
-pub(crate) struct Staging {
-    pub(crate) columns: Vec<StagedColumn>,
-    pub(crate) device: Option<(Arc<dyn Driver>, Arc<Region>)>,
+pub(crate) struct HybridColumns {
+    pub(crate) columns: Vec<HybridColumn>,
+    pub(crate) device: Option<(Arc<dyn Driver>, Arc<DecodeBuffers>)>,
     /// Why the host does it all.
     warning: Option<String>,
     counted: Mutex<DecoderStats>,
 }
 
-impl Staging {
+impl HybridColumns {
     /// The host decodes JPEGs that the device might, and this is why.
     pub(crate) fn refused(&mut self, why: &str) {
         let text = || format!("JPEGs are decoded by the CPU: {why}");
@@ -55,18 +55,26 @@ impl Staging {
     ) -> Option<(Arc<dyn Decode>, Make)> {
         let begin = || -> Result<(Arc<dyn Decode>, Make)> {
             let abilities = device.0.prepare_decoder(false)?;
-            let staged =
-                Arc::new(Staged::new(host, shared, (device.0.clone(), abilities.least), verifies)?);
-            let store =
-                Kept::new(staged.picture_stride() as u64, HALVES.saturating_mul(rows as u64), 0);
+            let staged = Arc::new(HybridRows::new(
+                host,
+                shared,
+                (device.0.clone(), abilities.least),
+                verifies,
+            )?);
+            let store = RowStore::new(
+                staged.picture_stride() as u64,
+                HALVES.saturating_mul(rows as u64),
+                0,
+            );
             store.allocate(&device.0)?;
             if self.device.is_none() {
-                self.device = Some((device.0.clone(), Arc::new(Region::new(device.0.clone())?)));
+                self.device =
+                    Some((device.0.clone(), Arc::new(DecodeBuffers::new(device.0.clone())?)));
             }
             let (store, (size, channels)) = (Arc::new(store), staged.output());
             let make = Make::Drawn { finish, size, channels, store: Some(store.clone()) };
             self.counted().about = abilities.about;
-            self.columns.push(StagedColumn {
+            self.columns.push(HybridColumn {
                 number: number + 1, // in the slab the keys come first
                 name: name.to_string(),
                 staged: staged.clone(),
@@ -90,7 +98,7 @@ impl Staging {
     /// What was counted, if a device decodes anything.
     pub(crate) fn stats(&self) -> Option<DecoderStats> {
         let counted = self.counted().clone();
-        let per_mille = |column: &StagedColumn| column.staged.sharing.per_mille();
+        let per_mille = |column: &HybridColumn| column.staged.sharing.per_mille();
         let share = self.columns.first().map_or(1000, per_mille);
         (!counted.about.is_empty()).then_some(DecoderStats { share, ..counted })
     }

@@ -1,4 +1,4 @@
-//! `Decoding`: the stage between the line of batches and the copy: the device decodes its part of a batch's
+//! `HybridDecoder`: the stage between the line of batches and the copy: the device decodes its part of a batch's
 //! JPEGs, the CPU those that it refused, and a bad one meets what is done about bad samples.
 //!
 //! Runs in the thread that copies, one for each epoch. A batch whose JPEGs the device may still read is
@@ -20,11 +20,11 @@ use crate::device::driver::Driver;
 use crate::device::memory::decode_buffers::Lease;
 use crate::error::{Error, ErrorKind, Result};
 use crate::loader::bad_samples::OnBad;
-use crate::loader::gpu::hybrid_columns::{StagedColumn, Staging};
+use crate::loader::gpu::hybrid_columns::{HybridColumn, HybridColumns};
 use crate::loader::pipeline::panics::caught;
-use crate::loader::pipeline::queue::Flow;
-use crate::loader::shared::Inner;
-use crate::picture::row_header::{From, Head};
+use crate::loader::pipeline::queue::BatchQueue;
+use crate::loader::shared::LoaderShared;
+use crate::picture::row_header::{PixelSource, RowHeader};
 use crate::slab::Slab;
 
 /// A picture that the device is to decode: the number of its column among the staged ones, its row.
@@ -32,23 +32,23 @@ use crate::slab::Slab;
 struct Pick {
     column: usize,
     row: usize,
-    head: Head,
+    head: RowHeader,
 }
 
 /// Decodes the device's part of the batches of one epoch.
-pub(crate) struct Decoding {
-    inner: Arc<Inner>,
+pub(crate) struct HybridDecoder {
+    inner: Arc<LoaderShared>,
     lease: Option<Lease>,
     scratch: Scratch,
     /// When the last batch was handed on.
     since: Instant,
 }
 
-impl Decoding {
+impl HybridDecoder {
     /// None if this loader's device decodes nothing.
-    pub(crate) fn begin(inner: &Arc<Inner>) -> Option<Decoding> {
+    pub(crate) fn begin(inner: &Arc<LoaderShared>) -> Option<HybridDecoder> {
         let memory = inner.labour.with.decode.clone();
-        (!inner.staging.columns.is_empty()).then(|| Decoding {
+        (!inner.staging.columns.is_empty()).then(|| HybridDecoder {
             inner: inner.clone(),
             lease: None,
             scratch: Scratch::with_memory(memory),
@@ -57,7 +57,7 @@ impl Decoding {
     }
 
     /// The next batch of the line, with the device's part on its way.
-    pub(crate) fn next(&mut self, flow: &Flow) -> Option<Result<Box<Content>>> {
+    pub(crate) fn next(&mut self, flow: &BatchQueue) -> Option<Result<Box<Content>>> {
         let (idle, watch) = (self.since.elapsed(), Instant::now());
         // Behind the launch that reads it.
         self.lease = None;
@@ -97,7 +97,7 @@ impl Decoding {
         for Pick { column, row, head } in &mut picks {
             *head = head.with_number(lease.number() * rows + *row as u64);
             let to = content.slab.row_mut(staging.columns[*column].number, *row);
-            to[..Head::BYTES].copy_from_slice(bytemuck::bytes_of(head));
+            to[..RowHeader::BYTES].copy_from_slice(bytemuck::bytes_of(head));
         }
         let watch = Instant::now();
         let put = lease.begins().and_then(|()| call(&**driver, staging, &content.slab, &picks));
@@ -159,7 +159,7 @@ impl Decoding {
 
     fn redo_one(&mut self, content: &mut Content, pick: Pick) -> Result<()> {
         let inner = self.inner.clone();
-        let StagedColumn { number, staged, .. } = &inner.staging.columns[pick.column];
+        let HybridColumn { number, staged, .. } = &inner.staging.columns[pick.column];
         let ordinal = fact(content, pick.row).map_or(0, |at| content.facts[at].ordinal);
         let key = key(&content.slab, pick.row).to_vec();
         let row = content.slab.row_mut(*number, pick.row);
@@ -194,14 +194,14 @@ impl Decoding {
 }
 
 /// The pictures of a batch that the device is to decode.
-fn picks(staging: &Staging, slab: &Slab) -> Vec<Pick> {
+fn picks(staging: &HybridColumns, slab: &Slab) -> Vec<Pick> {
     let mut found = Vec::new();
     for (number, column) in staging.columns.iter().enumerate() {
         let bytes = slab.column(column.number);
         let stride = bytes.len() / slab.rows().max(1);
         let heads = bytes.chunks_exact(stride.max(1)).map(head_of).enumerate();
         found.extend(heads.filter_map(|(row, head)| {
-            let head = head.filter(|head| head.from() == From::Store)?;
+            let head = head.filter(|head| head.from() == PixelSource::Store)?;
             Some(Pick { column: number, row, head })
         }));
     }
@@ -211,7 +211,7 @@ fn picks(staging: &Staging, slab: &Slab) -> Vec<Pick> {
 /// Has the device decode them.
 fn call(
     driver: &dyn Driver,
-    staging: &Staging,
+    staging: &HybridColumns,
     slab: &Slab,
     picks: &[Pick],
 ) -> Result<Vec<Verdict>> {
@@ -263,7 +263,7 @@ fn key(slab: &Slab, row: usize) -> &[u8] {
 }
 
 /// Says of an error which sample it is about.
-pub(crate) fn placed(inner: &Inner, content: &Content, row: usize, error: Error) -> Error {
+pub(crate) fn placed(inner: &LoaderShared, content: &Content, row: usize, error: Error) -> Error {
     let error = error.with_key(name::shown(key(&content.slab, row)));
     let ordinal = fact(content, row).map(|at| content.facts[at].ordinal);
     let dataset = &inner.labour.with.dataset;

@@ -1,4 +1,4 @@
-//! `Division`: which part of the columns' work the device does, and the slots for it; all but decoding, once,
+//! `ColumnPlacement`: which part of the columns' work the device does, and the slots for it; all but decoding, once,
 //! where the data set stays there.
 //!
 //! Asked once, when a loader is built. Batches are the same to the bit however the work is divided, but for
@@ -8,35 +8,35 @@ use std::sync::Arc;
 
 use crate::decode::ForDevice;
 use crate::device::Device;
-use crate::device::upload::post_copy::{Make, Work};
+use crate::device::upload::post_copy::{Make, PostCopy};
 use crate::device::upload::slot::Slots;
 use crate::error::{Error, Result};
 use crate::loader::bad_samples::OnBad;
-use crate::loader::gpu::hybrid_columns::Staging;
+use crate::loader::gpu::hybrid_columns::HybridColumns;
 use crate::loader::gpu::resident_config::Residency;
 use crate::loader::gpu::resident_plan::{Extent, Plan};
-use crate::loader::pipeline::columns::{Columns, Recipe};
+use crate::loader::pipeline::columns::{ColumnSet, Columns};
 use crate::picture::convert::Finish;
 
 /// Where batches go, and what is left to do there.
-pub(crate) struct Division {
+pub(crate) struct ColumnPlacement {
     device: Option<(Device, usize)>,
     /// What the device makes, by the columns' numbers.
     makes: Vec<(usize, Make)>,
     warning: Option<String>,
-    staging: Staging,
+    staging: HybridColumns,
 }
 
-impl Division {
+impl ColumnPlacement {
     /// Takes out of `columns` what the device does. If its kernels can't be had, the host does all, and
     /// statistics say so.
     pub(crate) fn of(
         device: Option<(Device, usize)>,
         columns: &mut Columns,
         (rows, on_bad): (usize, OnBad),
-    ) -> Division {
-        let (staging, makes) = (Staging::default(), Vec::new());
-        let mut division = Division { device, makes, warning: None, staging };
+    ) -> ColumnPlacement {
+        let (staging, makes) = (HybridColumns::default(), Vec::new());
+        let mut division = ColumnPlacement { device, makes, warning: None, staging };
         let parts = columns.iter().map(|(_, decode)| decode.for_device());
         let parts: Vec<Option<ForDevice>> = parts.collect();
         let shares = parts.iter().flatten().any(|part| part.shared.is_some());
@@ -93,13 +93,13 @@ impl Division {
         columns: &mut Columns,
         residency: &Residency,
         extent: &Extent<'_>,
-    ) -> Result<(Division, Plan)> {
+    ) -> Result<(ColumnPlacement, Plan)> {
         let Some((device, slots)) = device else {
             let text = "a data set stays on a device: name it with .device(Device::cuda(0)?, 3)";
             return Err(Error::usage(text));
         };
         device.0.prepare_kernels()?;
-        let mut staging = Staging::default();
+        let mut staging = HybridColumns::default();
         if columns.iter().any(|(_, decode)| decode.for_device().is_some_and(|p| p.shared.is_some()))
         {
             staging.refused("the data set stays on the device, and is decoded once");
@@ -109,7 +109,7 @@ impl Division {
             staging.counted().about = recalled.about.clone();
         }
         let makes = std::mem::take(&mut plan.makes);
-        Ok((Division { device: Some((device, slots)), makes, warning: None, staging }, plan))
+        Ok((ColumnPlacement { device: Some((device, slots)), makes, warning: None, staging }, plan))
     }
 
     /// Batches that stand on the device or are on their way.
@@ -118,7 +118,7 @@ impl Division {
     }
 
     /// Which JPEGs the device decodes.
-    pub(crate) fn take_staging(&mut self) -> Staging {
+    pub(crate) fn take_staging(&mut self) -> HybridColumns {
         std::mem::take(&mut self.staging)
     }
 
@@ -126,13 +126,13 @@ impl Division {
     ///
     /// # Errors
     /// A batch is too large for a device.
-    pub(crate) fn slots(self, recipe: &Recipe) -> Result<Option<Arc<Slots>>> {
+    pub(crate) fn slots(self, recipe: &ColumnSet) -> Result<Option<Arc<Slots>>> {
         let Some((device, count)) = self.device else { return Ok(None) };
         // In the slab the keys come first.
         let name = |number: usize| recipe.names[number + 1].clone();
         let makes = self.makes.into_iter();
         let columns = makes.map(|(number, make)| (number + 1, name(number), make));
-        let work = Work::new(&recipe.layout, columns)?;
+        let work = PostCopy::new(&recipe.layout, columns)?;
         let slots = Slots::new(device.0.clone(), work, count.max(1), self.warning);
         Ok(Some(Arc::new(slots.because(device.why()))))
     }

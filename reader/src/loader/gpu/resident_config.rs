@@ -57,7 +57,7 @@ impl Residency {
 
 /// What a resident data set takes of a device's memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Fit {
+pub struct ResidentSize {
     /// Samples that stay.
     pub samples: u64,
     /// Bytes of each, without those that stay compressed.
@@ -70,14 +70,14 @@ pub struct Fit {
     pub free: u64,
 }
 
-impl Fit {
+impl ResidentSize {
     /// Bytes of all samples.
     pub fn bytes(&self) -> u64 {
         self.samples.saturating_mul(self.sample_bytes).saturating_add(self.jpeg_bytes)
     }
 }
 
-impl fmt::Display for Fit {
+impl fmt::Display for ResidentSize {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,

@@ -1,4 +1,4 @@
-//! `Recalling`: the stage between the line of batches and the copy, where pictures stay on the device as JPEGs: it
+//! `ResidentDecoder`: the stage between the line of batches and the copy, where pictures stay on the device as JPEGs: it
 //! decodes those of a batch, and copies those that stay decoded to where they are drawn from.
 //!
 //! Runs in the thread that copies, one for each epoch.
@@ -16,14 +16,14 @@ use crate::device::memory::decode_buffers::Lease;
 use crate::error::{Error, ErrorKind, Result};
 use crate::loader::bad_samples::OnBad;
 use crate::loader::gpu::hybrid_decode::{leave_out, placed};
-use crate::loader::gpu::resident_jpegs::{Recalled, RecalledColumn};
-use crate::loader::pipeline::queue::Flow;
-use crate::loader::shared::Inner;
-use crate::picture::row_header::{From, Head};
+use crate::loader::gpu::resident_jpegs::{ResidentJpegColumn, ResidentJpegs};
+use crate::loader::pipeline::queue::BatchQueue;
+use crate::loader::shared::LoaderShared;
+use crate::picture::row_header::{PixelSource, RowHeader};
 
 /// Decodes the pictures of the batches of one epoch.
-pub(crate) struct Recalling {
-    inner: Arc<Inner>,
+pub(crate) struct ResidentDecoder {
+    inner: Arc<LoaderShared>,
     lease: Option<Lease>,
 }
 
@@ -32,19 +32,19 @@ pub(crate) struct Recalling {
 struct Tasks {
     /// With the column and the row of each.
     jpegs: Vec<(Stored, usize, usize)>,
-    /// From where, to where, how many bytes.
+    /// PixelSource where, to where, how many bytes.
     copies: Vec<(u64, u64, usize)>,
 }
 
-impl Recalling {
+impl ResidentDecoder {
     /// None if no picture stays as a JPEG.
-    pub(crate) fn begin(inner: &Arc<Inner>) -> Option<Recalling> {
+    pub(crate) fn begin(inner: &Arc<LoaderShared>) -> Option<ResidentDecoder> {
         let any = inner.recalled.as_ref().is_some_and(|recalled| !recalled.columns.is_empty());
-        any.then(|| Recalling { inner: inner.clone(), lease: None })
+        any.then(|| ResidentDecoder { inner: inner.clone(), lease: None })
     }
 
     /// The next batch of the line, with its pictures on their way.
-    pub(crate) fn next(&mut self, flow: &Flow) -> Option<Result<Box<Content>>> {
+    pub(crate) fn next(&mut self, flow: &BatchQueue) -> Option<Result<Box<Content>>> {
         // Behind the launch that reads it.
         self.lease = None;
         Some(flow.next()?.and_then(|content| self.recall(content)))
@@ -101,7 +101,7 @@ impl Recalling {
 
 /// Lists what a batch needs of a column, and says in its heads where it will be.
 fn list(
-    column: &RecalledColumn,
+    column: &ResidentJpegColumn,
     content: &mut Content,
     half: u64,
     tasks: &mut Tasks,
@@ -109,11 +109,11 @@ fn list(
     let lost = || Error::new(ErrorKind::Device, "a row's head was lost on its way");
     let entries = column.entries.get().ok_or_else(lost)?;
     let (store, most) = (column.store.store(), content.slab.layout().rows() as u64);
-    let rows = content.slab.column(column.number).chunks_exact(Head::BYTES);
-    let heads: Vec<Option<Head>> = rows.map(head_of).collect();
+    let rows = content.slab.column(column.number).chunks_exact(RowHeader::BYTES);
+    let heads: Vec<Option<RowHeader>> = rows.map(head_of).collect();
     for (row, head) in heads.into_iter().enumerate() {
         let head = head.ok_or_else(lost)?;
-        if head.from() != From::Store {
+        if head.from() != PixelSource::Store {
             continue;
         }
         let entry = entries.get(head.number() as usize).ok_or_else(lost)?;
@@ -136,13 +136,13 @@ fn list(
         }
         let head = head.with_number(number);
         let to = content.slab.row_mut(column.number, row);
-        to[..Head::BYTES].copy_from_slice(bytemuck::bytes_of(&head));
+        to[..RowHeader::BYTES].copy_from_slice(bytemuck::bytes_of(&head));
     }
     Ok(())
 }
 
 /// Has the device do it.
-fn run(recalled: &Recalled, tasks: &Tasks) -> Result<Vec<Verdict>> {
+fn run(recalled: &ResidentJpegs, tasks: &Tasks) -> Result<Vec<Verdict>> {
     for &(from, to, bytes) in &tasks.copies {
         recalled.driver.copy_within(DevicePtr(from), DevicePtr(to), bytes)?;
     }

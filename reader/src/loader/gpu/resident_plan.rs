@@ -16,25 +16,25 @@ use crate::decode::resident::jpeg::{Admits, Entries, KeptJpeg, StoredJpeg};
 use crate::decode::resident::row::{Numbered, Rows, StoredPicture};
 use crate::decode::{AsJpeg, Decode, ForResident};
 use crate::device::driver::Driver;
-use crate::device::memory::jpeg_store::Heap;
-use crate::device::memory::row_store::Kept;
+use crate::device::memory::jpeg_store::JpegStore;
+use crate::device::memory::row_store::RowStore;
 use crate::device::upload::post_copy::Make;
 use crate::error::{Error, ErrorKind, Result};
-use crate::loader::gpu::resident_config::{Fit, Residency};
-use crate::loader::gpu::resident_jpegs::Recalled;
+use crate::loader::gpu::resident_config::{Residency, ResidentSize};
+use crate::loader::gpu::resident_jpegs::ResidentJpegs;
 use crate::loader::pipeline::columns::Columns;
-use crate::picture::row_header::{Format, Head};
+use crate::picture::row_header::{Format, RowHeader};
 
 /// A column that stays: what fills it, and what an epoch makes of it.
 pub(crate) struct Resident {
     pub(crate) name: String,
     /// Bytes of a row.
     pub(crate) stride: usize,
-    pub(crate) store: Arc<Kept>,
+    pub(crate) store: Arc<RowStore>,
     /// Sizes of pictures by row, if it holds any.
     pub(crate) sizes: Option<Arc<OnceLock<Vec<[u32; 2]>>>>,
     /// Where its rows stay instead of in the store, if their lengths differ.
-    pub(crate) heap: Option<(Arc<Heap>, Entries)>,
+    pub(crate) heap: Option<(Arc<JpegStore>, Entries)>,
     /// Of its pictures, if their lengths differ.
     pub(crate) channels: usize,
 }
@@ -56,9 +56,9 @@ pub(crate) struct Plan {
     pub(crate) keep: Columns,
     /// What the device makes of every batch, by the columns' numbers.
     pub(crate) makes: Vec<(usize, Make)>,
-    pub(crate) fit: Fit,
+    pub(crate) fit: ResidentSize,
     /// Columns whose JPEGs the device decodes for each batch.
-    pub(crate) recalled: Option<Recalled>,
+    pub(crate) recalled: Option<ResidentJpegs>,
 }
 
 impl Plan {
@@ -74,7 +74,7 @@ impl Plan {
     ) -> Result<Plan> {
         let samples = extent.samples;
         let rows = Arc::new(Rows::default());
-        let fit = Fit {
+        let fit = ResidentSize {
             samples,
             sample_bytes: 0,
             jpeg_bytes: 0,
@@ -97,7 +97,7 @@ impl Plan {
             return Err(Error::usage(text));
         }
         if residency.compressed {
-            plan.recalled = Some(Recalled::begin(driver)?);
+            plan.recalled = Some(ResidentJpegs::begin(driver)?);
         }
         for (number, (name, decode)) in columns.iter_mut().enumerate() {
             let pictures =
@@ -120,8 +120,8 @@ impl Plan {
         Ok(plan)
     }
 
-    fn store(&mut self, name: &str, stride: usize, head: usize) -> Arc<Kept> {
-        let store = Arc::new(Kept::new(stride as u64, self.fit.samples, head as u64));
+    fn store(&mut self, name: &str, stride: usize, head: usize) -> Arc<RowStore> {
+        let store = Arc::new(RowStore::new(stride as u64, self.fit.samples, head as u64));
         self.fit.sample_bytes = self.fit.sample_bytes.saturating_add(stride as u64);
         let sizes = (head > 0).then(Arc::default);
         let (name, kept) = (name.to_string(), store.clone());
@@ -131,12 +131,12 @@ impl Plan {
 
     fn pictures(&mut self, number: usize, name: &str, pictures: ForResident) -> Arc<dyn Decode> {
         let stride = pictures.keep.shape().bytes().unwrap_or(0);
-        let store = self.store(name, stride, Head::BYTES);
+        let store = self.store(name, stride, RowHeader::BYTES);
         let ForResident { keep, format, transform, stream, size, channels, finish, .. } = pictures;
         self.keep.push((name.to_string(), keep));
         self.makes.push((number, Make::Drawn { finish, size, channels, store: Some(store) }));
         let sizes = self.columns.last().and_then(|column| column.sizes.clone()).unwrap_or_default();
-        let room = stride - Head::BYTES;
+        let room = stride - RowHeader::BYTES;
         let rows = self.rows.clone();
         Arc::new(StoredPicture { rows, sizes, transform, stream, format, channels, room })
     }
@@ -154,9 +154,9 @@ impl Plan {
         let lengths = (extent.lengths)(&pixels.parts())?;
         self.fit.jpeg_bytes = self.fit.jpeg_bytes.saturating_add(lengths);
         let stride = pixels.shape().bytes().unwrap_or(0);
-        let room = stride.saturating_sub(Head::BYTES).max(PICTURE_ROOM).next_multiple_of(256);
+        let room = stride.saturating_sub(RowHeader::BYTES).max(PICTURE_ROOM).next_multiple_of(256);
         let driver = recalled.driver.clone();
-        let heap = Arc::new(Heap::new(driver.clone(), lengths, recalled.spare.clone()));
+        let heap = Arc::new(JpegStore::new(driver.clone(), lengths, recalled.spare.clone()));
         let entries = Entries::default();
         let store =
             recalled.column((number, name), (room, extent.rows), entries.clone(), channels)?;

@@ -1,4 +1,4 @@
-//! `Filling`: how the stores of a resident data set are filled, once, through the ring, by an epoch in order.
+//! `Preload`: how the stores of a resident data set are filled, once, through the ring, by an epoch in order.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,32 +11,32 @@ use crate::device::upload::batch::DeviceBatch;
 use crate::error::{Error, ErrorKind, Result};
 use crate::loader::gpu::epoch::DeviceEpoch;
 use crate::loader::gpu::resident_plan::{Plan, Resident};
-use crate::loader::shared::Inner;
-use crate::picture::row_header::Head;
+use crate::loader::shared::LoaderShared;
+use crate::picture::row_header::RowHeader;
 
 /// Stores that are to be filled before the first epoch.
-pub(crate) struct Filling {
+pub(crate) struct Preload {
     columns: Vec<Resident>,
     rows: Arc<Rows>,
     driver: Arc<dyn Driver>,
     /// Of the whole data set.
     samples: u64,
     /// The loader of what stays; none when all is there.
-    inner: Mutex<Option<Arc<Inner>>>,
+    inner: Mutex<Option<Arc<LoaderShared>>>,
 }
 
-impl Filling {
+impl Preload {
     /// What fills the stores of `plan` from an epoch of the loader of [`Plan::keep`], of a data set of
     /// so many samples.
     pub(crate) fn new(
         plan: Plan,
         driver: Arc<dyn Driver>,
         samples: u64,
-        inner: Arc<Inner>,
-    ) -> Filling {
+        inner: Arc<LoaderShared>,
+    ) -> Preload {
         let Plan { columns, rows, .. } = plan;
         let inner = Mutex::new(Some(inner));
-        Filling { columns, rows, driver, samples, inner }
+        Preload { columns, rows, driver, samples, inner }
     }
 
     /// Fills the stores, unless that was done; false if `goes_on`, which is asked between batches and told
@@ -100,9 +100,10 @@ impl Filling {
         for (column, sizes) in self.columns.iter().zip(sizes) {
             if column.sizes.is_some() {
                 let kept = batch.host().column(&column.name)?;
-                let heads = kept.bytes().chunks_exact(column.stride).map(|row| &row[..Head::BYTES]);
-                let head = heads.map(bytemuck::pod_read_unaligned::<Head>);
-                let size = |head: Head| head.picture().map(|picture| picture.size);
+                let heads =
+                    kept.bytes().chunks_exact(column.stride).map(|row| &row[..RowHeader::BYTES]);
+                let head = heads.map(bytemuck::pod_read_unaligned::<RowHeader>);
+                let size = |head: RowHeader| head.picture().map(|picture| picture.size);
                 sizes.extend(head.filter_map(size).map(|size| [size.width, size.height]));
             }
             if column.heap.is_some() {
@@ -128,16 +129,16 @@ fn keep_jpegs(column: &Resident, batch: &DeviceBatch, entries: &mut Vec<Entry>) 
             0 => picture.format.bytes(picture.size, column.channels)? as u64,
             length => length,
         };
-        let at = heap.keep(from + row * column.stride as u64 + Head::BYTES as u64, all)?;
+        let at = heap.keep(from + row * column.stride as u64 + RowHeader::BYTES as u64, all)?;
         let size = [picture.size.width, picture.size.height];
         entries.push(Entry { at, length: length as u32, size });
     }
     Ok(())
 }
 
-impl fmt::Debug for Filling {
+impl fmt::Debug for Preload {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<_> = self.columns.iter().map(|column| &column.name).collect();
-        write!(f, "Filling({names:?} on {})", self.driver.name())
+        write!(f, "Preload({names:?} on {})", self.driver.name())
     }
 }

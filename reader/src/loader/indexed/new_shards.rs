@@ -1,18 +1,18 @@
-//! `Fresh`: the shards that an epoch meets for the first time. They are opened many at once.
+//! `NewShards`: the shards that an epoch meets for the first time. They are opened many at once.
 
 use crate::dataset::Dataset;
 use crate::fetch::plan::Draw;
 
 /// Which shards of a data set no sample was dealt from yet.
-pub(crate) struct Fresh {
+pub(crate) struct NewShards {
     seen: Vec<bool>,
     unseen: usize,
 }
 
-impl Fresh {
+impl NewShards {
     /// All `shards` shards.
-    pub(crate) fn new(shards: usize) -> Fresh {
-        Fresh { seen: vec![false; shards], unseen: shards }
+    pub(crate) fn new(shards: usize) -> NewShards {
+        NewShards { seen: vec![false; shards], unseen: shards }
     }
 
     /// Opens those among the shards of `draws` that were not met before.

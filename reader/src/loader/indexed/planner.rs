@@ -7,12 +7,12 @@ use crate::error::{Error, Result};
 use crate::fetch::fetched::Fetched;
 use crate::fetch::plan::{Draw, Limits};
 use crate::loader::bad_samples::OnBad;
-use crate::loader::indexed::new_shards::Fresh;
-use crate::loader::indexed::readahead::Scout;
-use crate::loader::indexed::worker::IndexedLabour;
-use crate::loader::pipeline::memory_budget::Shares;
-use crate::loader::pipeline::pending_batch::{Dealt, Desk, Enough, Job};
-use crate::loader::pipeline::queue::{Feed, Fill};
+use crate::loader::indexed::new_shards::NewShards;
+use crate::loader::indexed::readahead::Readahead;
+use crate::loader::indexed::worker::IndexedWorker;
+use crate::loader::pipeline::memory_budget::MemoryBudget;
+use crate::loader::pipeline::pending_batch::{Dealt, Enough, PendingBatch, Workspace};
+use crate::loader::pipeline::queue::{BatchPlanner, Planned};
 use crate::order::{Cursor, Steps};
 
 /// Parts that lie no more than this many bytes apart are read at once: a read costs as much as copying
@@ -25,12 +25,12 @@ const SHORT: u64 = 64 << 10;
 const TASK: Duration = Duration::from_micros(50);
 
 /// Deals the batches of one epoch to one rank.
-pub(crate) struct IndexedFeed {
-    labour: Arc<IndexedLabour>,
+pub(crate) struct IndexedPlanner {
+    labour: Arc<IndexedWorker>,
     steps: Steps,
     cursor: Cursor,
-    scout: Option<Scout>,
-    shares: Shares,
+    scout: Option<Readahead>,
+    shares: MemoryBudget,
     epoch: u64,
     /// The next step.
     step: u64,
@@ -38,19 +38,19 @@ pub(crate) struct IndexedFeed {
     batch_bytes: u64,
     /// Shards that were asked in this epoch whether they still are what was opened.
     checked: Vec<bool>,
-    fresh: Fresh,
+    fresh: NewShards,
 }
 
-impl IndexedFeed {
+impl IndexedPlanner {
     pub(crate) fn new(
-        labour: Arc<IndexedLabour>,
-        (steps, cursor, scout): (Steps, Cursor, Option<Scout>),
-        shares: Shares,
+        labour: Arc<IndexedWorker>,
+        (steps, cursor, scout): (Steps, Cursor, Option<Readahead>),
+        shares: MemoryBudget,
         epoch: u64,
-    ) -> IndexedFeed {
+    ) -> IndexedPlanner {
         let shards = labour.with.dataset.shards().len();
-        let (checked, fresh) = (vec![false; shards], Fresh::new(shards));
-        IndexedFeed {
+        let (checked, fresh) = (vec![false; shards], NewShards::new(shards));
+        IndexedPlanner {
             labour,
             steps,
             cursor,
@@ -65,7 +65,7 @@ impl IndexedFeed {
     }
 
     /// Deals the rows of the next step.
-    fn deal(&mut self, desk: &mut Desk) -> Result<()> {
+    fn deal(&mut self, desk: &mut Workspace) -> Result<()> {
         desk.dealt.clear();
         desk.draws.clear();
         for (position, padding) in self.steps.rows(self.step) {
@@ -108,7 +108,7 @@ impl IndexedFeed {
     }
 
     /// Asks each shard that is read from once an epoch whether it still is what was opened.
-    fn check(&mut self, job: &Job) -> Result<()> {
+    fn check(&mut self, job: &PendingBatch) -> Result<()> {
         let mut fresh = Vec::new();
         for run in job.desk.plan.runs().iter().filter(|run| !run.reads.is_empty()) {
             if !std::mem::replace(&mut self.checked[run.shard], true) {
@@ -119,7 +119,7 @@ impl IndexedFeed {
     }
 
     /// How much memory the job's variable columns take.
-    fn measure(&self, job: &mut Job) -> Result<u64> {
+    fn measure(&self, job: &mut PendingBatch) -> Result<u64> {
         let with = &self.labour.with;
         let least = match with.policy.on_bad {
             OnBad::Substitute => self.labour.middling()?,
@@ -130,10 +130,10 @@ impl IndexedFeed {
     }
 }
 
-impl Feed for IndexedFeed {
-    fn fill(&mut self, job: &mut Job) -> Result<Fill> {
+impl BatchPlanner for IndexedPlanner {
+    fn plan(&mut self, job: &mut PendingBatch) -> Result<Planned> {
         if self.step == self.steps.count() {
-            return Ok(Fill::End);
+            return Ok(Planned::End);
         }
         if let Some(scout) = &mut self.scout {
             let with = &self.labour.with;
@@ -162,7 +162,7 @@ impl Feed for IndexedFeed {
         job.content.step = self.step;
         job.content.position = self.steps.position_after(self.step);
         self.step += 1;
-        Ok(Fill::Tasks(job.desk.tasks.len() + bad))
+        Ok(Planned::Tasks(job.desk.tasks.len() + bad))
     }
 }
 

@@ -9,7 +9,7 @@ use crate::dataset::Dataset;
 use crate::fetch::fetched::Fetched;
 use crate::fetch::plan::{Draw, Limits, Plan};
 use crate::fetch::wanted::Wanted;
-use crate::loader::indexed::new_shards::Fresh;
+use crate::loader::indexed::new_shards::NewShards;
 use crate::order::{Cursor, Shuffle, Steps};
 
 /// No more samples than this are looked up together.
@@ -27,7 +27,7 @@ pub(crate) fn reach(shuffle: &Shuffle) -> u64 {
 }
 
 /// Goes ahead of the batches of one epoch.
-pub(crate) struct Scout {
+pub(crate) struct Readahead {
     steps: Steps,
     cursor: Cursor,
     /// Steps that are looked up together.
@@ -38,13 +38,13 @@ pub(crate) struct Scout {
     plan: Plan,
 }
 
-impl Scout {
+impl Readahead {
     /// A scout that looks up `reach` samples together, `samples` of them a step; `None` if a batch sees
     /// as much by itself.
-    pub(crate) fn new(reach: u64, samples: u64, steps: Steps, cursor: Cursor) -> Option<Scout> {
+    pub(crate) fn new(reach: u64, samples: u64, steps: Steps, cursor: Cursor) -> Option<Readahead> {
         let stride = reach.div_ceil(samples.max(1));
         let (draws, plan) = (Vec::new(), Plan::default());
-        (stride > 1).then_some(Scout { steps, cursor, stride, next: 0, draws, plan })
+        (stride > 1).then_some(Readahead { steps, cursor, stride, next: 0, draws, plan })
     }
 
     /// To be called before step `step` is planned: looks ahead, if it is time. Looking samples up opens their
@@ -54,7 +54,7 @@ impl Scout {
         step: u64,
         dataset: &Dataset,
         wanted: &Wanted,
-        fresh: &mut Fresh,
+        fresh: &mut NewShards,
     ) {
         // A quarter of a stretch before it begins, so that reading it has a start.
         while self.next < self.steps.count() && step + self.stride / 4 >= self.next {
@@ -144,14 +144,14 @@ mod tests {
     }
 
     /// A scout for batches of 16 samples.
-    fn scout(dataset: &Dataset, shuffle: Shuffle) -> Scout {
+    fn scout(dataset: &Dataset, shuffle: Shuffle) -> Readahead {
         let counts = dataset.counts().to_vec();
         let contents = Contents::new(dataset.fingerprint().unwrap(), counts).unwrap();
         let selection = Selection::all(dataset.len());
         let order = Order::new(Arc::new(contents), selection, shuffle).unwrap();
         let share = Share::new(&order, Split::alone()).unwrap();
         let steps = share.steps(0, 16, Remainder::Drop).unwrap();
-        Scout::new(reach(&shuffle), 16, steps, order.cursor(0, 0).unwrap()).unwrap()
+        Readahead::new(reach(&shuffle), 16, steps, order.cursor(0, 0).unwrap()).unwrap()
     }
 
     fn wanted() -> Wanted {
@@ -188,7 +188,7 @@ mod tests {
         let slow = Arc::new(Slow::default());
         let dataset = Dataset::open(folder.path()).unwrap().with_opener(slow.clone());
         let mut scout = scout(&dataset, Shuffle::Blocks { block: 4, window: 100, seed: 1 });
-        scout.before(0, &dataset, &wanted(), &mut Fresh::new(16));
+        scout.before(0, &dataset, &wanted(), &mut NewShards::new(16));
         assert!(slow.state.lock().unwrap().1 >= 2, "one shard was opened after the other");
     }
 
@@ -198,7 +198,7 @@ mod tests {
         let advice = Advice::default();
         let dataset = Dataset::open(folder.path()).unwrap();
         let dataset = dataset.with_opener(Arc::new(Told(advice.clone())));
-        let (wanted, mut fresh) = (wanted(), Fresh::new(1));
+        let (wanted, mut fresh) = (wanted(), NewShards::new(1));
         let mut scout = scout(&dataset, Shuffle::Blocks { block: 64, window: 8, seed: 1 });
         scout.before(0, &dataset, &wanted, &mut fresh);
         let first = std::mem::take(&mut *advice.lock().unwrap());

@@ -4,8 +4,8 @@
 
 use crate::error::{Error, Result};
 use crate::fetch::plan::{Bad, Draw, Item, Limits, Plan};
-use crate::loader::indexed::worker::{Hand, IndexedLabour, Materials, whole};
-use crate::loader::pipeline::pending_batch::{Dealt, Job};
+use crate::loader::indexed::worker::{IndexedWorker, Materials, WorkerState, whole};
+use crate::loader::pipeline::pending_batch::{Dealt, PendingBatch};
 use crate::order::mix::{Key, below};
 
 /// Substitutes that are tried before the sample is an error after all.
@@ -28,7 +28,7 @@ fn machine_of(bad: impl Iterator<Item = Bad>) -> Result<()> {
     bad.map(|bad| bad.error).find(Error::is_machine).map_or(Ok(()), Err)
 }
 
-impl IndexedLabour {
+impl IndexedWorker {
     /// For each slab column the most bytes that a substitute may take there: what samples from all over
     /// the data set take on average. Every row of every batch has as much room, so that which sample
     /// stands in for another does not depend on the batch they are in.
@@ -80,10 +80,10 @@ impl IndexedLabour {
     /// What has nothing to do with the samples: the memory bound, a shard that was cut, the machine.
     pub(crate) fn substitute(
         &self,
-        job: &Job,
+        job: &PendingBatch,
         slot: usize,
         ordinal: u64,
-        hand: &mut Hand,
+        hand: &mut WorkerState,
     ) -> Result<Option<u64>> {
         let Dealt { pass, .. } = job.desk.dealt[slot];
         let key = Key::new(self.seed, pass, b"instead ").sub(ordinal);
@@ -107,9 +107,9 @@ impl IndexedLabour {
     /// Reads and writes the one sample of `spare`; false if it is too large or bad, too.
     fn instead(
         &self,
-        job: &Job,
+        job: &PendingBatch,
         (spare, slot, pass): (&Plan, usize, u64),
-        hand: &mut Hand,
+        hand: &mut WorkerState,
     ) -> Result<bool> {
         let Some(item) = spare.items().first() else { return Ok(false) };
         let key = spare.key(item).len();
@@ -118,7 +118,7 @@ impl IndexedLabour {
         if rooms.any(|(room, most)| room > most) {
             return Ok(false);
         }
-        let Hand { fetched, scratch, .. } = hand;
+        let WorkerState { fetched, scratch, .. } = hand;
         let fetched = &mut fetched[0];
         let mut bad = Vec::new();
         let granted = self.fetch((spare, 0), fetched, &mut bad)?;

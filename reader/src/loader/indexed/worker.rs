@@ -11,11 +11,11 @@ use crate::error::{Error, Result};
 use crate::fetch::fetched::{Fetched, Verify};
 use crate::fetch::plan::{Bad, Item, PartRef, Plan};
 use crate::loader::bad_samples::OnBad;
-use crate::loader::metrics::clocks::{Moment, slept};
-use crate::loader::metrics::counters::{Meter, Watch};
-use crate::loader::pipeline::columns::{Facts, Given, MAX_GROUP, Recipe};
-use crate::loader::pipeline::pending_batch::Job;
-use crate::loader::pipeline::queue::Labour;
+use crate::loader::metrics::clocks::{Clocks, slept};
+use crate::loader::metrics::counters::{Counters, Watch};
+use crate::loader::pipeline::columns::{ColumnSet, Facts, Given, MAX_GROUP};
+use crate::loader::pipeline::pending_batch::PendingBatch;
+use crate::loader::pipeline::queue::BatchWorker;
 use crate::order::Order;
 use crate::order::mix::Key;
 use crate::range;
@@ -28,7 +28,7 @@ pub(crate) struct Policy {
 }
 
 /// What a thread works with; kept from task to task.
-pub(crate) struct Hand {
+pub(crate) struct WorkerState {
     /// One for each run of a task; there is always one.
     pub(crate) fetched: Vec<Fetched>,
     pub(crate) scratch: Scratch,
@@ -41,10 +41,10 @@ pub(crate) struct Hand {
 /// What samples are made from, and how.
 pub(crate) struct Materials {
     pub(crate) dataset: Dataset,
-    pub(crate) recipe: Arc<Recipe>,
+    pub(crate) recipe: Arc<ColumnSet>,
     pub(crate) order: Order,
     pub(crate) policy: Policy,
-    pub(crate) meter: Arc<Meter>,
+    pub(crate) meter: Arc<Counters>,
     pub(crate) threads: usize,
     /// What decoders take from.
     pub(crate) decode: Arc<dyn Memory>,
@@ -54,10 +54,10 @@ pub(crate) struct Materials {
 }
 
 /// Does the tasks of batches that are read from indexed shards.
-pub(crate) struct IndexedLabour {
+pub(crate) struct IndexedWorker {
     pub(crate) with: Materials,
     pub(crate) seed: u64,
-    hands: Mutex<Vec<Hand>>,
+    hands: Mutex<Vec<WorkerState>>,
     /// For each slab column, the most bytes that a substitute may take.
     pub(crate) middling: OnceLock<Vec<u64>>,
 }
@@ -71,15 +71,15 @@ impl Drop for Granted<'_> {
     }
 }
 
-impl IndexedLabour {
-    pub(crate) fn new(with: Materials) -> IndexedLabour {
+impl IndexedWorker {
+    pub(crate) fn new(with: Materials) -> IndexedWorker {
         let (hands, middling) = (Mutex::default(), OnceLock::new());
-        IndexedLabour { seed: with.order.seed(), with, hands, middling }
+        IndexedWorker { seed: with.order.seed(), with, hands, middling }
     }
 
-    fn hand(&self) -> Hand {
+    fn hand(&self) -> WorkerState {
         let hand = self.hands.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        hand.unwrap_or_else(|| Hand {
+        hand.unwrap_or_else(|| WorkerState {
             fetched: vec![Fetched::new()],
             scratch: Scratch::with_memory(self.with.decode.clone()),
             failed: Vec::new(),
@@ -87,13 +87,13 @@ impl IndexedLabour {
         })
     }
 
-    fn put_back(&self, mut hand: Hand) {
+    fn put_back(&self, mut hand: WorkerState) {
         hand.fetched.iter_mut().for_each(Fetched::clear);
         self.hands.lock().unwrap_or_else(PoisonError::into_inner).push(hand);
     }
 
     /// Reads runs and writes their samples.
-    fn run(&self, job: &Job, runs: Range<usize>, hand: &mut Hand) {
+    fn run(&self, job: &PendingBatch, runs: Range<usize>, hand: &mut WorkerState) {
         let plan = &job.desk.plan;
         let mut failed = std::mem::take(&mut hand.failed);
         if hand.fetched.len() < runs.len() {
@@ -107,8 +107,8 @@ impl IndexedLabour {
                 Err(error) => return job.fail(first_row(plan, run), error),
             }
         }
-        let measured = Moment::seldom();
-        let Hand { fetched, scratch, .. } = hand;
+        let measured = Clocks::seldom();
+        let WorkerState { fetched, scratch, .. } = hand;
         self.write_runs(job, runs.clone(), fetched, scratch, &mut failed);
         if let Some((since, before)) = measured {
             self.with.meter.sampled(since.spent(), before);
@@ -131,7 +131,7 @@ impl IndexedLabour {
     /// Writes the samples of runs that were read, a few at a time.
     fn write_runs(
         &self,
-        job: &Job,
+        job: &PendingBatch,
         runs: Range<usize>,
         fetched: &[Fetched],
         scratch: &mut Scratch,
@@ -164,7 +164,7 @@ impl IndexedLabour {
     /// Writes a few samples, which decoders see together beforehand.
     fn write_group(
         &self,
-        job: &Job,
+        job: &PendingBatch,
         group: &[Option<(&Item, &Fetched)>; MAX_GROUP],
         scratch: &mut Scratch,
         failed: &mut Vec<Bad>,
@@ -236,11 +236,11 @@ impl IndexedLabour {
     pub(crate) fn write(
         &self,
         (plan, item): (&Plan, &Item),
-        (job, row, pass): (&Job, usize, u64),
+        (job, row, pass): (&PendingBatch, usize, u64),
         fetched: &Fetched,
         scratch: &mut Scratch,
     ) -> Result<()> {
-        let Recipe { wanted, .. } = &*self.with.recipe;
+        let ColumnSet { wanted, .. } = &*self.with.recipe;
         _ = scratch.take_refusal(); // forgotten, whatever an earlier sample made of it
         let dataset = &self.with.dataset;
         fetched.verify(dataset, plan, item, wanted, (self.with.policy.verify, pass))?;
@@ -267,7 +267,7 @@ impl IndexedLabour {
     }
 
     /// Does with a bad sample what the policy says.
-    fn bad(&self, job: &Job, bad: Bad, hand: &mut Hand) {
+    fn bad(&self, job: &PendingBatch, bad: Bad, hand: &mut WorkerState) {
         let Bad { slot, ordinal, error } = bad;
         match self.with.policy.on_bad {
             // Nothing is known of the sample: no policy helps here.
@@ -298,8 +298,8 @@ pub(crate) fn whole(fetched: &mut Fetched, granted: bool) -> Result<()> {
     whole
 }
 
-impl Labour for IndexedLabour {
-    fn task(&self, job: &Job, task: usize) {
+impl BatchWorker for IndexedWorker {
+    fn task(&self, job: &PendingBatch, task: usize) {
         let mut hand = self.hand();
         match job.desk.tasks.get(task) {
             Some(chunks) => {

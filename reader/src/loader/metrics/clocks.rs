@@ -1,6 +1,6 @@
-//! `Moment`: a thread's clocks, read together: how long it ran, slept and waited for a core in between.
+//! `Clocks`: a thread's clocks, read together: how long it ran, slept and waited for a core in between.
 //!
-//! A read of the clocks costs some microseconds, so [`Moment::seldom`] reads them once in 10 ms a thread.
+//! A read of the clocks costs some microseconds, so [`Clocks::seldom`] reads them once in 10 ms a thread.
 
 use std::cell::Cell;
 use std::fs::File;
@@ -20,12 +20,12 @@ const COPY: (Duration, Duration) = (Duration::from_nanos(1), Duration::from_micr
 const TURN: Duration = Duration::from_millis(1);
 
 thread_local! {
-    static LAST: Cell<Option<Moment>> = const { Cell::new(None) };
+    static LAST: Cell<Option<Clocks>> = const { Cell::new(None) };
 }
 
 /// What the clocks of a thread show.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Moment {
+pub(crate) struct Clocks {
     wall: Instant,
     /// Time that the thread computed.
     cpu: Duration,
@@ -33,19 +33,19 @@ pub(crate) struct Moment {
     queued: Duration,
 }
 
-impl Moment {
+impl Clocks {
     /// What they show now.
-    pub(crate) fn now() -> Moment {
+    pub(crate) fn now() -> Clocks {
         let cpu = clock_gettime(ClockId::ThreadCPUTime);
         let cpu = Duration::new(cpu.tv_sec.max(0) as u64, cpu.tv_nsec.max(0) as u32);
-        Moment { wall: Instant::now(), cpu, queued: queued().unwrap_or_default() }
+        Clocks { wall: Instant::now(), cpu, queued: queued().unwrap_or_default() }
     }
 
     /// What they show now, if this thread has not asked for 10 ms; and what it did since it asked last.
-    pub(crate) fn seldom() -> Option<(Moment, SampledTime)> {
+    pub(crate) fn seldom() -> Option<(Clocks, SampledTime)> {
         let last = LAST.get();
         let due = last.is_none_or(|last| last.wall.elapsed() >= SELDOM);
-        due.then(Moment::now).map(|now| {
+        due.then(Clocks::now).map(|now| {
             LAST.set(Some(now));
             (now, last.map_or_else(SampledTime::default, |last| last.until(now)))
         })
@@ -53,10 +53,10 @@ impl Moment {
 
     /// Where the time since then went.
     pub(crate) fn spent(self) -> SampledTime {
-        self.until(Moment::now())
+        self.until(Clocks::now())
     }
 
-    fn until(self, now: Moment) -> SampledTime {
+    fn until(self, now: Clocks) -> SampledTime {
         let wall = now.wall - self.wall;
         let queued = now.queued.saturating_sub(self.queued).min(wall);
         let ran = now.cpu.saturating_sub(self.cpu);
@@ -98,12 +98,12 @@ mod tests {
 
     #[test]
     fn sleep_is_told_from_work() {
-        let begun = Moment::now();
+        let begun = Clocks::now();
         std::thread::sleep(Duration::from_millis(60));
         let slept = begun.spent();
         assert!(slept.wall >= Duration::from_millis(60));
         assert!(slept.slept().unwrap() > 0.5, "{slept:?}");
-        let (now, mut random) = (Moment::now(), 1u64);
+        let (now, mut random) = (Clocks::now(), 1u64);
         while now.wall.elapsed() < Duration::from_millis(60) {
             random = std::hint::black_box(random.wrapping_mul(6_364_136_223_846_793_005));
         }
@@ -115,7 +115,7 @@ mod tests {
     fn a_thread_is_measured_seldom() {
         let asked = std::thread::spawn(|| {
             let begun = Instant::now();
-            let measured = (0..1000).filter(|_| Moment::seldom().is_some()).count() as u128;
+            let measured = (0..1000).filter(|_| Clocks::seldom().is_some()).count() as u128;
             (measured, begun.elapsed().as_millis())
         });
         let (measured, took) = asked.join().unwrap();

@@ -1,4 +1,4 @@
-//! `Meter`: the counters of a loader, one for each stage.
+//! `Counters`: the counters of a loader, one for each stage.
 //!
 //! Counting costs a few nanoseconds a batch and is always on. What the numbers mean stands in `stats`.
 
@@ -40,7 +40,7 @@ impl Counter {
 
 /// All counters of a loader.
 #[derive(Debug)]
-pub(crate) struct Meter {
+pub(crate) struct Counters {
     threads: u64,
     setting: Setting,
     pub(crate) plan: Counter,
@@ -73,10 +73,10 @@ pub(crate) struct Meter {
     decoders: Mutex<(Blocks, Calls)>,
 }
 
-impl Meter {
-    pub(crate) fn new(threads: usize) -> Meter {
+impl Counters {
+    pub(crate) fn new(threads: usize) -> Counters {
         let counter = Counter::default;
-        Meter {
+        Counters {
             threads: threads as u64,
             setting: Setting::default(),
             plan: counter(),
@@ -126,8 +126,8 @@ impl Meter {
     }
 
     /// The counters of a loader that was set up like this.
-    pub(crate) fn of(threads: usize, setting: Setting) -> Meter {
-        Meter { setting, ..Meter::new(threads) }
+    pub(crate) fn of(threads: usize, setting: Setting) -> Counters {
+        Counters { setting, ..Counters::new(threads) }
     }
 
     /// Threads were idle, `time` together.

@@ -54,7 +54,7 @@ struct Parts<'a> {
 }
 
 /// What is made of every sample of a loader.
-pub(crate) struct Recipe {
+pub(crate) struct ColumnSet {
     recipes: Vec<ColumnRecipe>,
     /// Samples that decoders see together.
     group: usize,
@@ -65,12 +65,12 @@ pub(crate) struct Recipe {
     pub(crate) names: Arc<[String]>,
 }
 
-impl Recipe {
+impl ColumnSet {
     /// The recipe for batches of `rows` rows.
     ///
     /// # Errors
     /// Two columns of one name, or of none; a column of too many parts; a batch too large to address.
-    pub(crate) fn new(columns: Columns, rows: usize) -> Result<Recipe> {
+    pub(crate) fn new(columns: Columns, rows: usize) -> Result<ColumnSet> {
         let mut recipes = Vec::new();
         let mut exts: Vec<(String, bool)> = Vec::new();
         let mut names = vec!["key".to_string()];
@@ -123,7 +123,7 @@ impl Recipe {
         }
         let group = recipes.iter().map(|column: &ColumnRecipe| column.decode.group()).max();
         let group = group.unwrap_or(1).clamp(1, MAX_GROUP);
-        Ok(Recipe { recipes, group, wanted, layout, names: names.into() })
+        Ok(ColumnSet { recipes, group, wanted, layout, names: names.into() })
     }
 
     /// Bytes of a batch without its variable columns: the rows, and the lists about them.

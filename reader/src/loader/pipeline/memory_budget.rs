@@ -24,7 +24,7 @@ const STREAM_LEAST: u64 = 16 << 20;
 
 /// The smallest default of the memory bound.
 const DEFAULT_LEAST: u64 = 2 << 30;
-/// What the default gives to each thread: twice what [`Shares::of`] sets aside for its buffers, and room
+/// What the default gives to each thread: twice what [`MemoryBudget::of`] sets aside for its buffers, and room
 /// to decode in.
 const DEFAULT_PER_THREAD: u64 = 48 << 20;
 
@@ -62,7 +62,7 @@ fn comfortable(fixed: u64, depth: usize, slabs: u64, threads: usize) -> u64 {
 }
 
 /// A warning for a memory bound that leaves room for fewer batches than were asked for.
-pub(crate) fn fewer_batches(asked: usize, shares: &Shares, fixed: u64) -> Option<String> {
+pub(crate) fn fewer_batches(asked: usize, shares: &MemoryBudget, fixed: u64) -> Option<String> {
     (shares.depth < asked.max(1)).then(|| {
         let missing = (asked - shares.depth) as u64;
         format!(
@@ -76,7 +76,7 @@ pub(crate) fn fewer_batches(asked: usize, shares: &Shares, fixed: u64) -> Option
 
 /// How a bound in bytes is shared out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Shares {
+pub(crate) struct MemoryBudget {
     /// Batches in preparation at once.
     pub(crate) depth: usize,
     /// Bytes of the longest read that holds more than one sample.
@@ -91,20 +91,25 @@ pub(crate) struct Shares {
     pub(crate) reads: u64,
 }
 
-impl Shares {
+impl MemoryBudget {
     /// Shares out `memory` bytes for batches of `fixed` bytes, `depth` of them in preparation if they
     /// have room, and `threads` threads.
     ///
     /// # Errors
     /// [`ErrorKind::Limit`]: not even one batch has room; says how much is needed.
-    pub(crate) fn of(memory: u64, fixed: u64, depth: usize, threads: usize) -> Result<Shares> {
+    pub(crate) fn of(
+        memory: u64,
+        fixed: u64,
+        depth: usize,
+        threads: usize,
+    ) -> Result<MemoryBudget> {
         let threads = threads as u64;
         let run = (memory / 16 / threads).clamp(64 << 10, RUN);
         let kept = threads * (run + 2 * Scratch::KEEP as u64);
         let slabs = memory.saturating_sub(kept) / 2;
         let held = slabs.checked_div(fixed).unwrap_or(u64::MAX);
         if held < 1 + SPARE_SLABS || memory <= kept {
-            let least = Shares::least(kept, fixed);
+            let least = MemoryBudget::least(kept, fixed);
             let text = format!(
                 "{} are too little for {threads} threads and batches of {}: give .memory() at least {}, \
                  or take smaller batches",
@@ -120,7 +125,7 @@ impl Shares {
         let variable = rest / 2 * depth / shares;
         // Their memory grows by doubling, and one batch more is planned than are in preparation.
         let points = rest / 32;
-        Ok(Shares {
+        Ok(MemoryBudget {
             depth: depth as usize,
             run,
             variable,
@@ -157,19 +162,19 @@ impl Shares {
     /// Shares out `memory` bytes beside `slabs` batches more that are on their way to a device or there.
     ///
     /// # Errors
-    /// As [`Shares::of`].
+    /// As [`MemoryBudget::of`].
     pub(crate) fn beside_slots(
         (memory, slabs): (u64, u64),
         fixed: u64,
         depth: usize,
         threads: usize,
-    ) -> Result<Shares> {
+    ) -> Result<MemoryBudget> {
         let taken = slabs.saturating_mul(fixed);
-        let shares = Shares::of(memory.saturating_sub(taken), fixed, depth, threads);
+        let shares = MemoryBudget::of(memory.saturating_sub(taken), fixed, depth, threads);
         if taken == 0 || shares.is_ok() {
             return shares;
         }
-        let least = Shares::least(threads as u64 * (RUN + 2 * Scratch::KEEP as u64), fixed);
+        let least = MemoryBudget::least(threads as u64 * (RUN + 2 * Scratch::KEEP as u64), fixed);
         let text = format!(
             "{} are too little for {threads} threads and batches of {}, {slabs} of them for a device: give \
              .memory() at least {}, or take smaller batches",
@@ -181,7 +186,7 @@ impl Shares {
     }
 
     /// Shares out `memory` bytes between a stream and the batches made of it: to the stream what it
-    /// was told to take, or else half. What is left is for [`Shares::of`].
+    /// was told to take, or else half. What is left is for [`MemoryBudget::of`].
     ///
     /// # Errors
     /// [`ErrorKind::Limit`]: the batches have no room beside the stream; says how much is needed.
@@ -190,13 +195,13 @@ impl Shares {
         fixed: u64,
         depth: usize,
         threads: usize,
-    ) -> Result<(u64, Shares)> {
+    ) -> Result<(u64, MemoryBudget)> {
         let stream = said.unwrap_or(memory / 2);
-        let shares = Shares::of(memory.saturating_sub(stream), fixed, depth, threads);
+        let shares = MemoryBudget::of(memory.saturating_sub(stream), fixed, depth, threads);
         if shares.is_ok() && stream >= STREAM_LEAST {
             return shares.map(|shares| (stream, shares));
         }
-        let least = Shares::least(threads as u64 * (RUN + 2 * Scratch::KEEP as u64), fixed);
+        let least = MemoryBudget::least(threads as u64 * (RUN + 2 * Scratch::KEEP as u64), fixed);
         let least = match said {
             Some(stream) => least.saturating_add(stream.max(STREAM_LEAST)),
             None => least.max(STREAM_LEAST).saturating_mul(2),
@@ -283,7 +288,7 @@ mod tests {
         for memory in [64 << 20, 256 << 20, 2 << 30, 100 << 30] {
             for fixed in [0, 1000, 1 << 20, 38 << 20] {
                 for threads in [1, 2, 16] {
-                    let Ok(s) = Shares::of(memory, fixed, 4, threads) else { continue };
+                    let Ok(s) = MemoryBudget::of(memory, fixed, 4, threads) else { continue };
                     let kept = threads as u64 * (s.run + 2 * Scratch::KEEP as u64);
                     let slabs = (s.depth as u64 + SPARE_SLABS) * fixed;
                     let tails = s.variable * (s.depth as u64 + SPARE_SLABS) / s.depth as u64;
@@ -306,7 +311,7 @@ mod tests {
                 for slabs in [0, 4] {
                     let memory = comfortable(fixed, 4, slabs, threads);
                     let memory = default_within(2 << 40, memory);
-                    let shares = Shares::beside_slots((memory, slabs), fixed, 4, threads);
+                    let shares = MemoryBudget::beside_slots((memory, slabs), fixed, 4, threads);
                     let shares = shares.unwrap_or_else(|e| panic!("{threads} {fixed}: {e}"));
                     assert_eq!(shares.depth, 4, "{threads} threads, batches of {fixed}");
                     assert_eq!(fewer_batches(4, &shares, fixed), None);
@@ -324,22 +329,22 @@ mod tests {
     #[test]
     fn a_bound_that_lowers_prefetch_is_a_warning_that_names_enough() {
         let fixed = 38 << 20;
-        let shares = Shares::of(300 << 20, fixed, 4, 2).unwrap();
+        let shares = MemoryBudget::of(300 << 20, fixed, 4, 2).unwrap();
         assert!(shares.depth < 4);
         let warning = fewer_batches(4, &shares, fixed).unwrap();
         let more = warning.split("about ").nth(1).and_then(|rest| rest.split(" more").next());
         let more: Size = more.unwrap().parse().unwrap();
-        assert_eq!(Shares::of((300 << 20) + more.bytes(), fixed, 4, 2).unwrap().depth, 4);
+        assert_eq!(MemoryBudget::of((300 << 20) + more.bytes(), fixed, 4, 2).unwrap().depth, 4);
     }
 
     #[test]
     fn a_bound_below_one_batch_is_refused_with_what_is_needed() {
         let fixed = 38 << 20;
-        let error = Shares::of(64 << 20, fixed, 4, 2).unwrap_err();
+        let error = MemoryBudget::of(64 << 20, fixed, 4, 2).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Limit);
         let kept = 2 * (RUN + 2 * Scratch::KEEP as u64);
         assert!(
-            Shares::of(kept + 6 * fixed, fixed, 4, 2).is_ok(),
+            MemoryBudget::of(kept + 6 * fixed, fixed, 4, 2).is_ok(),
             "what the error asks for is enough"
         );
     }
@@ -348,7 +353,7 @@ mod tests {
     fn stream_and_batches_stay_within_one_bound() {
         let fixed = 38 << 20;
         for said in [None, Some(STREAM_LEAST), Some(300 << 20)] {
-            let shares = |memory| Shares::beside_stream((memory, said), fixed, 4, 2);
+            let shares = |memory| MemoryBudget::beside_stream((memory, said), fixed, 4, 2);
             let (stream, _) = shares(2 << 30).unwrap();
             assert_eq!(stream, said.unwrap_or(1 << 30));
             let error = shares(100 << 20).unwrap_err();
@@ -362,11 +367,11 @@ mod tests {
     #[test]
     fn what_is_said_to_suffice_beside_a_device_does() {
         let fixed = 38 << 20;
-        assert!(Shares::beside_slots((512 << 20, 0), fixed, 4, 2).is_ok());
-        let error = Shares::beside_slots((400 << 20, 4), fixed, 4, 2).unwrap_err();
+        assert!(MemoryBudget::beside_slots((512 << 20, 0), fixed, 4, 2).is_ok());
+        let error = MemoryBudget::beside_slots((400 << 20, 4), fixed, 4, 2).unwrap_err();
         let said = error.text().split("at least ").nth(1).and_then(|rest| rest.split(',').next());
         let least: Size = said.unwrap().parse().unwrap();
-        assert!(Shares::beside_slots((least.bytes(), 4), fixed, 4, 2).is_ok(), "{error}");
+        assert!(MemoryBudget::beside_slots((least.bytes(), 4), fixed, 4, 2).is_ok(), "{error}");
     }
 
     #[test]

@@ -8,9 +8,9 @@ use crate::batch::{Content, RowFacts, RowState};
 use crate::decode::image::pixels_of;
 use crate::error::{Error, Result};
 use crate::fetch::plan::{Bad, Draw, Plan};
-use crate::loader::pipeline::columns::Recipe;
+use crate::loader::pipeline::columns::ColumnSet;
 use crate::loader::pipeline::panics::caught;
-use crate::loader::pipeline::stream_samples::Gathered;
+use crate::loader::pipeline::stream_samples::StreamSamples;
 
 /// A sample that the order dealt to a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,7 +23,7 @@ pub(crate) struct Dealt {
 
 /// Lists that a batch is prepared with; used again for later batches.
 #[derive(Debug, Default)]
-pub(crate) struct Desk {
+pub(crate) struct Workspace {
     pub(crate) dealt: Vec<Dealt>,
     pub(crate) draws: Vec<Draw>,
     pub(crate) plan: Plan,
@@ -32,10 +32,10 @@ pub(crate) struct Desk {
     /// The chunks of each task, one after the other.
     pub(crate) tasks: Vec<Range<usize>>,
     /// Samples of a stream; none where there is a plan.
-    pub(crate) gathered: Gathered,
+    pub(crate) gathered: StreamSamples,
     /// Samples that can't be read, as planning found.
     pub(crate) bad: Mutex<Vec<Bad>>,
-    /// What became of each row: see [`Job::bad`].
+    /// What became of each row: see [`PendingBatch::bad`].
     outcomes: Vec<AtomicU64>,
     /// For each slab column, the bytes that each row may take; zeros for fixed columns.
     rooms: Vec<usize>,
@@ -59,7 +59,7 @@ const WHOLE: u64 = u64::MAX;
 /// Outcome of a row that is left out; all other outcomes are the substitute's ordinal.
 const SKIPPED: u64 = u64::MAX - 1;
 
-impl Desk {
+impl Workspace {
     /// Empties the lists for a batch of the rows in `dealt`.
     pub(crate) fn reset_outcomes(&mut self) {
         self.outcomes.clear();
@@ -85,7 +85,7 @@ impl Desk {
 
     /// Decides what every row may take; the sum. `least` is what rows have at least in each slab
     /// column: room for those that stand in for bad samples.
-    pub(crate) fn measure(&mut self, recipe: &Recipe, least: &[u64]) -> u64 {
+    pub(crate) fn measure(&mut self, recipe: &ColumnSet, least: &[u64]) -> u64 {
         let plan = &self.plan;
         measure(&mut self.rooms, (recipe, self.dealt.len()), least, |column, rooms| {
             for item in plan.items() {
@@ -98,7 +98,7 @@ impl Desk {
     }
 
     /// The same for samples of a stream.
-    pub(crate) fn measure_gathered(&mut self, recipe: &Recipe) -> u64 {
+    pub(crate) fn measure_gathered(&mut self, recipe: &ColumnSet) -> u64 {
         let gathered = &self.gathered;
         measure(&mut self.rooms, (recipe, self.dealt.len()), &[], |column, rooms| {
             for (row, room) in rooms.iter_mut().enumerate() {
@@ -131,7 +131,7 @@ impl Desk {
     }
 }
 
-/// Deals runs, each so many samples and bytes, to chunks and tasks: see [`Desk::deal_tasks`].
+/// Deals runs, each so many samples and bytes, to chunks and tasks: see [`Workspace::deal_tasks`].
 fn deal(
     (chunks, tasks): (&mut Vec<Range<usize>>, &mut Vec<Range<usize>>),
     runs: impl Iterator<Item = (usize, u64)>,
@@ -167,7 +167,7 @@ fn deal(
 /// `least` at least.
 fn measure(
     rooms: &mut Vec<usize>,
-    (recipe, rows): (&Recipe, usize),
+    (recipe, rows): (&ColumnSet, usize),
     least: &[u64],
     write: impl Fn(usize, &mut [usize]),
 ) -> u64 {
@@ -187,11 +187,11 @@ fn measure(
 
 /// A batch that threads are working on.
 #[derive(Debug)]
-pub(crate) struct Job {
+pub(crate) struct PendingBatch {
     /// Its number in the line of batches.
     pub(crate) number: u64,
     pub(crate) content: Box<Content>,
-    pub(crate) desk: Box<Desk>,
+    pub(crate) desk: Box<Workspace>,
     /// Bytes of its variable columns.
     pub(crate) variable: u64,
     /// The error of the lowest row, so that it doesn't depend on which thread was first.
@@ -200,10 +200,10 @@ pub(crate) struct Job {
     bad: Mutex<Vec<(usize, Error)>>,
 }
 
-impl Job {
-    pub(crate) fn new(number: u64, content: Box<Content>, desk: Box<Desk>) -> Job {
+impl PendingBatch {
+    pub(crate) fn new(number: u64, content: Box<Content>, desk: Box<Workspace>) -> PendingBatch {
         let (failure, bad) = (Mutex::default(), Mutex::default());
-        Job { number, content, desk, variable: 0, failure, bad }
+        PendingBatch { number, content, desk, variable: 0, failure, bad }
     }
 
     /// Row `row` makes the whole batch an error.
@@ -225,12 +225,12 @@ impl Job {
     /// # Errors
     /// There is no memory for them.
     pub(crate) fn make_room(&mut self) -> Result<()> {
-        let Job { content, desk, .. } = self;
+        let PendingBatch { content, desk, .. } = self;
         content.slab.make_room(desk.dealt.len(), |column, row| desk.room(column, row))
     }
 
     /// All rows are written: closes the batch, and hands the lists back.
-    pub(crate) fn close(mut self) -> (Box<Desk>, Result<Box<Content>>) {
+    pub(crate) fn close(mut self) -> (Box<Workspace>, Result<Box<Content>>) {
         self.desk.gathered.clear();
         let failure = self.failure.into_inner().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, error)) = failure {

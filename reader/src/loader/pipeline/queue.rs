@@ -1,27 +1,27 @@
 //! The line of batches of one epoch: planned in order, worked on by all threads, taken in order.
 //!
 //! Bounded by the number of batches in the line and by the bytes of their variable columns. Holds no
-//! lock while it plans, reads or decodes. What happens in a step is said elsewhere: [`Feed`] fills a
-//! job, [`Labour`] does its tasks.
+//! lock while it plans, reads or decodes. What happens in a step is said elsewhere: [`BatchPlanner`] fills a
+//! job, [`BatchWorker`] does its tasks.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::batch::{Content, Shelf};
+use crate::batch::{BatchPool, Content};
 use crate::error::Result;
-use crate::loader::metrics::counters::{Meter, Watch};
+use crate::loader::metrics::counters::{Counters, Watch};
 use crate::loader::metrics::idle::Lack;
 use crate::loader::pipeline::panics::caught;
-use crate::loader::pipeline::pending_batch::{Desk, Job};
+use crate::loader::pipeline::pending_batch::{PendingBatch, Workspace};
 use crate::pool::{Bell, Work};
 use crate::range;
 use crate::slab::{HostMemory, Layout, Slab};
 use crate::sync::{AtomicBool, Condvar, Mutex, MutexGuard};
 
 /// What a feed has to say.
-pub(crate) enum Fill {
+pub(crate) enum Planned {
     /// The job is full, and consists of this many tasks.
     Tasks(usize),
     /// Nothing is there yet; the feed rings the bell when there is.
@@ -31,26 +31,26 @@ pub(crate) enum Fill {
 }
 
 /// Where batches come from.
-pub(crate) trait Feed: Send {
+pub(crate) trait BatchPlanner: Send {
     /// Decides what the next batch holds, and sets the job's `variable`.
     ///
     /// # Errors
     /// The epoch can't go on.
-    fn fill(&mut self, job: &mut Job) -> Result<Fill>;
+    fn plan(&mut self, job: &mut PendingBatch) -> Result<Planned>;
 }
 
 /// How a job is done.
-pub(crate) trait Labour: Send + Sync {
+pub(crate) trait BatchWorker: Send + Sync {
     /// Does task `task`. What goes wrong is told to the job.
-    fn task(&self, job: &Job, task: usize);
+    fn task(&self, job: &PendingBatch, task: usize);
 
-    /// Threads that may be in [`Labour::task`] at once.
+    /// Threads that may be in [`BatchWorker::task`] at once.
     fn threads(&self) -> usize;
 }
 
 /// How many batches stand in the line, and how large they may be.
 #[derive(Debug, Clone)]
-pub(crate) struct Room {
+pub(crate) struct QueueLimits {
     /// Where the columns of each stand.
     pub(crate) layout: Arc<Layout>,
     /// What their slabs are made of, if not of any memory.
@@ -60,26 +60,26 @@ pub(crate) struct Room {
 }
 
 /// The line of batches of one epoch.
-pub(crate) struct Flow {
-    labour: Arc<dyn Labour>,
-    meter: Arc<Meter>,
+pub(crate) struct BatchQueue {
+    labour: Arc<dyn BatchWorker>,
+    meter: Arc<Counters>,
     bell: Arc<Bell>,
-    shelf: Arc<Shelf>,
-    room: Room,
+    shelf: Arc<BatchPool>,
+    room: QueueLimits,
     cancelled: AtomicBool,
     /// Threads that are in a step.
     busy: AtomicUsize,
-    line: Mutex<Line>,
+    line: Mutex<QueueState>,
     ready: Condvar,
 }
 
-struct Line {
+struct QueueState {
     /// Away while somebody plans.
-    feed: Option<Box<dyn Feed>>,
+    feed: Option<Box<dyn BatchPlanner>>,
     ended: bool,
     /// A planned job that has no room yet, and its tasks.
-    pending: Option<(Job, usize)>,
-    tasks: VecDeque<(Arc<Job>, usize)>,
+    pending: Option<(PendingBatch, usize)>,
+    tasks: VecDeque<(Arc<PendingBatch>, usize)>,
     /// The batches not yet taken, in order; `None` is one that is being worked on.
     batches: VecDeque<Option<Result<Box<Content>>>>,
     /// Number of the first of them.
@@ -94,22 +94,22 @@ struct Line {
     /// The feed had nothing when it was asked last.
     hungry: bool,
     #[allow(clippy::vec_box)] // moved from thread to thread by pointer
-    desks: Vec<Box<Desk>>,
+    desks: Vec<Box<Workspace>>,
     /// Until when idle threads were counted.
     counted: Instant,
-    /// How often it was locked by [`Flow::line`].
+    /// How often it was locked by [`BatchQueue::line`].
     #[cfg(test)]
     locked: u64,
 }
 
-impl Flow {
+impl BatchQueue {
     pub(crate) fn new(
-        feed: Box<dyn Feed>,
-        labour: Arc<dyn Labour>,
-        (meter, bell, shelf): (Arc<Meter>, Arc<Bell>, Arc<Shelf>),
-        room: Room,
-    ) -> Flow {
-        let line = Line {
+        feed: Box<dyn BatchPlanner>,
+        labour: Arc<dyn BatchWorker>,
+        (meter, bell, shelf): (Arc<Counters>, Arc<Bell>, Arc<BatchPool>),
+        room: QueueLimits,
+    ) -> BatchQueue {
+        let line = QueueState {
             feed: Some(feed),
             ended: false,
             pending: None,
@@ -129,11 +129,11 @@ impl Flow {
         };
         let (cancelled, line, ready) = (AtomicBool::new(false), Mutex::new(line), Condvar::new());
         let busy = AtomicUsize::new(0);
-        Flow { labour, meter, bell, shelf, room, cancelled, busy, line, ready }
+        BatchQueue { labour, meter, bell, shelf, room, cancelled, busy, line, ready }
     }
 
     /// The line, locked. It is as it was left: what idle threads lacked since then is counted.
-    fn line(&self) -> MutexGuard<'_, Line> {
+    fn line(&self) -> MutexGuard<'_, QueueState> {
         let mut line = self.line.lock().unwrap_or_else(PoisonError::into_inner);
         #[cfg(test)]
         (line.locked += 1);
@@ -166,9 +166,9 @@ impl Flow {
         }
     }
 
-    /// Whether [`Flow::next`] would not wait; waits for that, but no longer than `most`.
+    /// Whether [`BatchQueue::next`] would not wait; waits for that, but no longer than `most`.
     pub(crate) fn ready(&self, most: Duration) -> bool {
-        let waits = |line: &mut Line| {
+        let waits = |line: &mut QueueState| {
             let here = matches!(line.batches.front(), Some(Some(_)));
             !here && !line.is_over() && !self.cancelled.load(Ordering::Acquire)
         };
@@ -197,7 +197,7 @@ impl Flow {
         self.ready.notify_all();
     }
 
-    /// After [`Flow::cancel`]: whether no thread is in a step any more; waits for that, but no longer than `most`.
+    /// After [`BatchQueue::cancel`]: whether no thread is in a step any more; waits for that, but no longer than `most`.
     pub(crate) fn is_still(&self, most: Duration) -> bool {
         let begun = Instant::now();
         while self.busy.load(Ordering::SeqCst) > 0 {
@@ -220,40 +220,40 @@ impl Flow {
     }
 
     fn content(&self) -> Result<Box<Content>> {
-        let Room { layout, memory, .. } = &self.room;
+        let QueueLimits { layout, memory, .. } = &self.room;
         Ok(Box::new(Content::new(Slab::in_memory(layout.clone(), memory.as_deref())?)))
     }
 
     /// Plans one batch with the feed that the line gave away.
-    fn plan(&self, mut feed: Box<dyn Feed>, number: u64, desk: Box<Desk>) -> bool {
+    fn plan(&self, mut feed: Box<dyn BatchPlanner>, number: u64, desk: Box<Workspace>) -> bool {
         let watch = Watch::start(range::PLAN);
         let filled = caught("planning", || {
             let content = self.shelf.take().map_or_else(|| self.content(), Ok)?;
-            let mut job = Job::new(number, content, desk);
-            feed.fill(&mut job).map(|fill| (job, fill))
+            let mut job = PendingBatch::new(number, content, desk);
+            feed.plan(&mut job).map(|fill| (job, fill))
         });
-        let planned = !matches!(filled, Ok((_, Fill::NotYet | Fill::End)));
+        let planned = !matches!(filled, Ok((_, Planned::NotYet | Planned::End)));
         self.meter.plan.add(watch.stop(), u64::from(planned), 0);
         let mut line = self.line();
         match filled {
-            Ok((job, Fill::Tasks(_))) if self.cancelled.load(Ordering::SeqCst) => {
+            Ok((job, Planned::Tasks(_))) if self.cancelled.load(Ordering::SeqCst) => {
                 drop(line);
                 self.shelf.put(job.content);
                 return true;
             }
-            Ok((job, Fill::Tasks(tasks))) => {
+            Ok((job, Planned::Tasks(tasks))) => {
                 line.feed = Some(feed);
                 line.hungry = false;
                 line.pending = Some((job, tasks));
             }
-            Ok((job, Fill::NotYet)) => {
+            Ok((job, Planned::NotYet)) => {
                 line.feed = Some(feed);
                 line.hungry = true;
                 self.shelf.put(job.content);
                 line.desks.push(job.desk);
                 return false;
             }
-            Ok((job, Fill::End)) => {
+            Ok((job, Planned::End)) => {
                 line.ended = true;
                 self.shelf.put(job.content);
             }
@@ -269,7 +269,7 @@ impl Flow {
     }
 
     /// Puts a job into the line; there is room for it.
-    fn admit(&self, mut job: Job, tasks: usize) {
+    fn admit(&self, mut job: PendingBatch, tasks: usize) {
         let made = caught("making room", || job.make_room());
         let mut line = self.line();
         line.admitting -= 1;
@@ -300,7 +300,7 @@ impl Flow {
     }
 
     /// Lets go of a job; whoever is the last closes the batch.
-    fn finish(&self, job: Arc<Job>) {
+    fn finish(&self, job: Arc<PendingBatch>) {
         let Some(job) = Arc::into_inner(job) else { return };
         self.line().closing += 1;
         let watch = Watch::start(range::BATCH);
@@ -327,7 +327,7 @@ impl Flow {
         }
     }
 
-    fn work(&self, job: Arc<Job>, task: usize) {
+    fn work(&self, job: Arc<PendingBatch>, task: usize) {
         if let Err(error) = caught("a thread", || {
             self.labour.task(&job, task);
             Ok(())
@@ -339,7 +339,7 @@ impl Flow {
     }
 }
 
-impl Line {
+impl QueueState {
     /// No batch is in it, and none will come.
     fn is_over(&self) -> bool {
         self.batches.is_empty() && self.ended && self.pending.is_none()
@@ -359,7 +359,7 @@ impl Line {
     }
 
     /// What a thread that has nothing to do lacks.
-    fn lack(&self, room: &Room) -> Lack {
+    fn lack(&self, room: &QueueLimits) -> Lack {
         let ready = matches!(self.batches.front(), Some(Some(_)));
         if !self.tasks.is_empty() {
             return Lack::Wake;
@@ -384,7 +384,7 @@ impl Line {
     }
 
     /// Takes the pending job out, if it has room now among `variable` bytes.
-    fn with_room(&mut self, variable: u64) -> Option<(Job, usize)> {
+    fn with_room(&mut self, variable: u64) -> Option<(PendingBatch, usize)> {
         let size = self.pending.as_ref()?.0.variable;
         if !self.has_room(size, variable) {
             return None;
@@ -397,7 +397,7 @@ impl Line {
     }
 }
 
-impl Work for Flow {
+impl Work for BatchQueue {
     fn step(&self) -> bool {
         self.busy.fetch_add(1, Ordering::SeqCst);
         let done = !self.cancelled.load(Ordering::SeqCst) && self.do_step();
@@ -406,7 +406,7 @@ impl Work for Flow {
     }
 }
 
-impl Flow {
+impl BatchQueue {
     fn do_step(&self) -> bool {
         let mut line = self.line();
         if let Some((job, tasks)) = line.with_room(self.room.variable) {

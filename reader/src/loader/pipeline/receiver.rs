@@ -1,4 +1,4 @@
-//! `Taking`: the consumer's end of a line of batches, for as long as an epoch runs.
+//! `BatchReceiver`: the consumer's end of a line of batches, for as long as an epoch runs.
 //!
 //! Knows of the pool, of forks and of who waits for whom; nothing of what stands in a batch.
 
@@ -7,16 +7,16 @@ use std::time::{Duration, Instant};
 
 use crate::batch::Content;
 use crate::error::{Error, Result};
-use crate::loader::metrics::counters::Meter;
-use crate::loader::pipeline::queue::Flow;
+use crate::loader::metrics::counters::Counters;
+use crate::loader::pipeline::queue::BatchQueue;
 use crate::pool::{Pool, Work, expect_outside};
 use crate::range::{self, Range};
 
 /// Takes the batches of a line. Dropping it ends the work for it.
-pub(crate) struct Taking {
+pub(crate) struct BatchReceiver {
     pool: Arc<Pool>,
-    meter: Arc<Meter>,
-    line: Option<(Arc<Flow>, Arc<dyn Work>)>,
+    meter: Arc<Counters>,
+    line: Option<(Arc<BatchQueue>, Arc<dyn Work>)>,
     /// Why there is no line.
     failed: Option<Error>,
     /// When the last batch was handed out.
@@ -27,9 +27,13 @@ pub(crate) struct Taking {
     begun: bool,
 }
 
-impl Taking {
+impl BatchReceiver {
     /// Has the pool work for this line; or there is none, and the first batch is why.
-    pub(crate) fn begin(pool: Arc<Pool>, meter: Arc<Meter>, flow: Result<Flow>) -> Taking {
+    pub(crate) fn begin(
+        pool: Arc<Pool>,
+        meter: Arc<Counters>,
+        flow: Result<BatchQueue>,
+    ) -> BatchReceiver {
         let (line, failed) = match flow {
             Ok(flow) => {
                 let flow = Arc::new(flow);
@@ -39,10 +43,18 @@ impl Taking {
             }
             Err(error) => (None, Some(error)),
         };
-        Taking { pool, meter, line, failed, since: Instant::now(), asked: None, begun: false }
+        BatchReceiver {
+            pool,
+            meter,
+            line,
+            failed,
+            since: Instant::now(),
+            asked: None,
+            begun: false,
+        }
     }
 
-    /// Whether [`Taking::next`] would not wait; waits for that, but no longer than `most`. The time
+    /// Whether [`BatchReceiver::next`] would not wait; waits for that, but no longer than `most`. The time
     /// counts as that of a consumer who waits.
     pub(crate) fn ready(&mut self, most: Duration) -> bool {
         self.asks();
@@ -52,12 +64,12 @@ impl Taking {
         }
     }
 
-    pub(crate) fn meter(&self) -> &Meter {
+    pub(crate) fn meter(&self) -> &Counters {
         &self.meter
     }
 
     /// The line, for somebody else to take from; none if it was not begun, and why not.
-    pub(crate) fn flow(&mut self) -> Result<Option<Arc<Flow>>> {
+    pub(crate) fn flow(&mut self) -> Result<Option<Arc<BatchQueue>>> {
         match self.failed.take() {
             Some(failed) => Err(failed),
             None => Ok(self.line.as_ref().map(|(flow, _)| flow.clone())),
@@ -66,14 +78,14 @@ impl Taking {
 
     /// The next batch; waits for it. `None` after the last.
     pub(crate) fn next(&mut self) -> Option<Result<Box<Content>>> {
-        self.timed(|line| line.map(Flow::next))
+        self.timed(|line| line.map(BatchQueue::next))
     }
 
     /// What `next` gives of the line, waited for; the time counts as that of a consumer who waits.
     /// In another process, in a thread of the pool, or where there is no line, the reason comes instead.
     pub(crate) fn timed<T>(
         &mut self,
-        next: impl FnOnce(Option<&Flow>) -> Option<Option<Result<T>>>,
+        next: impl FnOnce(Option<&BatchQueue>) -> Option<Option<Result<T>>>,
     ) -> Option<Result<T>> {
         let asked = self.asked.take().unwrap_or_else(Instant::now);
         let own = asked - self.since;
@@ -131,7 +143,7 @@ impl Taking {
     }
 }
 
-impl Drop for Taking {
+impl Drop for BatchReceiver {
     fn drop(&mut self) {
         self.end();
     }

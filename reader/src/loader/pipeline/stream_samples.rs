@@ -1,4 +1,4 @@
-//! `Gathered`: samples of a stream that a batch is made of, and which of their parts it needs.
+//! `StreamSamples`: samples of a stream that a batch is made of, and which of their parts it needs.
 //!
 //! Holds the samples, and with them the stream's memory, until it is cleared. Decodes nothing.
 
@@ -13,7 +13,7 @@ const SHORT: u64 = 64 << 10;
 
 /// Samples by row; `None` where one was bad.
 #[derive(Debug, Default)]
-pub(crate) struct Gathered {
+pub(crate) struct StreamSamples {
     samples: Vec<Option<StreamSample>>,
     /// For each need of each row, the extension's number and which of the sample's parts it is.
     chosen: Vec<Option<(u32, usize)>>,
@@ -30,7 +30,7 @@ pub(crate) struct Chosen<'a> {
     pub(crate) at: Option<u64>,
 }
 
-impl Gathered {
+impl StreamSamples {
     /// Forgets everything; the samples go back to their stream.
     pub(crate) fn clear(&mut self) {
         self.samples.clear();

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use crate::batch::Shelf;
+use crate::batch::BatchPool;
 use crate::decode::Decode;
 use crate::decode::image::Image;
 use crate::decode::json::Json;
@@ -12,14 +12,14 @@ use crate::error::{Error, Result};
 use crate::loader::bad_samples::{BadList, OnBad};
 use crate::loader::config::build::threads;
 use crate::loader::config::builder::{BAD_BUDGET, PREFETCH};
-use crate::loader::metrics::counters::Meter;
+use crate::loader::metrics::counters::Counters;
 use crate::loader::metrics::stats::Setting;
-use crate::loader::pipeline::columns::Recipe;
+use crate::loader::pipeline::columns::ColumnSet;
 use crate::loader::pipeline::memory_budget::{
-    MemoryShare, SPARE_SLABS, Shares, default_beside_stream, fewer_batches,
+    MemoryBudget, MemoryShare, SPARE_SLABS, default_beside_stream, fewer_batches,
 };
 use crate::loader::streaming::loader::{StreamInner, StreamLoader};
-use crate::loader::streaming::worker::StreamLabour;
+use crate::loader::streaming::worker::StreamWorker;
 use crate::order::{LoaderState, Remainder, Split};
 use crate::picture::geometry::Transform;
 use crate::pool::Pool;
@@ -167,13 +167,14 @@ impl StreamLoaderBuilder {
             return Err(Error::usage(text));
         }
         let rows = usize::try_from(self.batch).unwrap_or(usize::MAX);
-        let recipe = Arc::new(Recipe::new(self.columns, rows)?);
+        let recipe = Arc::new(ColumnSet::new(self.columns, rows)?);
         let threads = threads(self.threads)?;
         let fixed = recipe.batch_bytes();
         let said = self.stream.memory_said();
         let default = default_beside_stream(fixed, self.prefetch, threads, said);
         let memory = self.memory.unwrap_or(Ok(default))?;
-        let (bytes, shares) = Shares::beside_stream((memory, said), fixed, self.prefetch, threads)?;
+        let (bytes, shares) =
+            MemoryBudget::beside_stream((memory, said), fixed, self.prefetch, threads)?;
         let warning = fewer_batches(self.prefetch, &shares, fixed);
         let stream = self.stream.memory(bytes);
         stream.check()?;
@@ -184,9 +185,9 @@ impl StreamLoaderBuilder {
             asked: self.prefetch.max(1),
             depth: shares.depth,
         };
-        let meter = Arc::new(Meter::of(threads, setting));
+        let meter = Arc::new(Counters::of(threads, setting));
         let decode_waits = meter.waits[0].clone();
-        let labour = StreamLabour {
+        let labour = StreamWorker {
             recipe,
             on_bad: self.on_bad,
             seed: stream.seed(),
@@ -202,7 +203,7 @@ impl StreamLoaderBuilder {
             warning,
             pool: Pool::of_process(threads)?,
             meter,
-            shelf: Arc::new(Shelf::new(SPARE_SLABS as usize)),
+            shelf: Arc::new(BatchPool::new(SPARE_SLABS as usize)),
             bad: BadList::new(self.bad_budget),
             notes: Arc::default(),
         };

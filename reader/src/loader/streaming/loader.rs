@@ -4,16 +4,16 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::batch::{Batch, Content, Shelf};
+use crate::batch::{Batch, BatchPool, Content};
 use crate::error::Result;
 use crate::loader::bad_samples::{BadList, BadSample};
-use crate::loader::metrics::counters::Meter;
+use crate::loader::metrics::counters::Counters;
 use crate::loader::metrics::stats::Stats;
-use crate::loader::pipeline::memory_budget::Shares;
-use crate::loader::pipeline::queue::{Flow, Room};
-use crate::loader::pipeline::receiver::Taking;
-use crate::loader::streaming::planner::{Notes, StreamFeed};
-use crate::loader::streaming::worker::StreamLabour;
+use crate::loader::pipeline::memory_budget::MemoryBudget;
+use crate::loader::pipeline::queue::{BatchQueue, QueueLimits};
+use crate::loader::pipeline::receiver::BatchReceiver;
+use crate::loader::streaming::planner::{Notes, StreamPlanner};
+use crate::loader::streaming::worker::StreamWorker;
 use crate::order::{Ledger, LoaderState, Order};
 use crate::pool::Pool;
 use crate::stream::{Refusal, Stream};
@@ -21,27 +21,28 @@ use crate::stream::{Refusal, Stream};
 /// What a loader and its epochs share.
 pub(crate) struct StreamInner {
     pub(crate) stream: Stream,
-    pub(crate) labour: Arc<StreamLabour>,
-    pub(crate) shares: Shares,
+    pub(crate) labour: Arc<StreamWorker>,
+    pub(crate) shares: MemoryBudget,
     /// What the memory bound costs.
     pub(crate) warning: Option<String>,
     pub(crate) pool: Arc<Pool>,
-    pub(crate) meter: Arc<Meter>,
-    pub(crate) shelf: Arc<Shelf>,
+    pub(crate) meter: Arc<Counters>,
+    pub(crate) shelf: Arc<BatchPool>,
     pub(crate) bad: BadList,
     pub(crate) notes: Arc<Notes>,
 }
 
 impl StreamInner {
-    fn begin(&self, epoch: u64) -> Result<Flow> {
+    fn begin(&self, epoch: u64) -> Result<BatchQueue> {
         self.pool.process().expect()?;
         let with = (self.pool.bell(), self.notes.clone());
-        let feed = StreamFeed::new((&self.stream, epoch), self.labour.clone(), with, self.shares)?;
+        let feed =
+            StreamPlanner::new((&self.stream, epoch), self.labour.clone(), with, self.shares)?;
         let layout = self.labour.recipe.layout.clone();
-        let Shares { depth, variable, .. } = self.shares;
-        let room = Room { layout, memory: None, depth, variable };
+        let MemoryBudget { depth, variable, .. } = self.shares;
+        let room = QueueLimits { layout, memory: None, depth, variable };
         let with = (self.meter.clone(), self.pool.bell(), self.shelf.clone());
-        Ok(Flow::new(Box::new(feed), self.labour.clone(), with, room))
+        Ok(BatchQueue::new(Box::new(feed), self.labour.clone(), with, room))
     }
 }
 
@@ -86,7 +87,8 @@ impl StreamLoader {
     /// as its only batch.
     pub fn epoch(&self, epoch: u64) -> StreamEpoch {
         let inner = self.inner.clone();
-        let line = Taking::begin(inner.pool.clone(), inner.meter.clone(), inner.begin(epoch));
+        let line =
+            BatchReceiver::begin(inner.pool.clone(), inner.meter.clone(), inner.begin(epoch));
         StreamEpoch { inner, line, epoch, taken: 0, all_bad: true, over: false }
     }
 
@@ -161,7 +163,7 @@ impl fmt::Debug for StreamLoader {
 /// The batches of one epoch of a stream. Dropping it ends the work for it, and the reading.
 pub struct StreamEpoch {
     inner: Arc<StreamInner>,
-    line: Taking,
+    line: BatchReceiver,
     epoch: u64,
     taken: u64,
     /// True if no row was good yet.

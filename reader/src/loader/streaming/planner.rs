@@ -7,11 +7,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::loader::pipeline::memory_budget::Shares;
-use crate::loader::pipeline::pending_batch::{Dealt, Job};
-use crate::loader::pipeline::queue::{Feed, Fill};
-use crate::loader::pipeline::stream_samples::Gathered;
-use crate::loader::streaming::worker::{StreamLabour, number};
+use crate::loader::pipeline::memory_budget::MemoryBudget;
+use crate::loader::pipeline::pending_batch::{Dealt, PendingBatch};
+use crate::loader::pipeline::queue::{BatchPlanner, Planned};
+use crate::loader::pipeline::stream_samples::StreamSamples;
+use crate::loader::streaming::worker::{StreamWorker, number};
 use crate::pool::Bell;
 use crate::size::Size;
 use crate::stream::{Item, Next, Samples, Stream};
@@ -45,12 +45,12 @@ struct Counted {
 }
 
 /// Gathers the batches of one epoch.
-pub(crate) struct StreamFeed {
-    labour: Arc<StreamLabour>,
+pub(crate) struct StreamPlanner {
+    labour: Arc<StreamWorker>,
     samples: Samples,
     /// Set if the stream is to ring.
     waiting: Arc<AtomicBool>,
-    shares: Shares,
+    shares: MemoryBudget,
     notes: Arc<Notes>,
     rows: usize,
     epoch: u64,
@@ -59,7 +59,7 @@ pub(crate) struct StreamFeed {
     /// Samples of all batches so far.
     position: u64,
     /// The rows of the batch that is not full yet.
-    taken: Gathered,
+    taken: StreamSamples,
     dealt: Vec<Dealt>,
     /// Why rows are bad.
     bad: Vec<(usize, Error)>,
@@ -69,17 +69,17 @@ pub(crate) struct StreamFeed {
     counted: Counted,
 }
 
-impl StreamFeed {
+impl StreamPlanner {
     /// Begins to read `stream`; `bell` wakes the pool.
     ///
     /// # Errors
     /// Those of [`Stream::samples`].
     pub(crate) fn new(
         (stream, epoch): (&Stream, u64),
-        labour: Arc<StreamLabour>,
+        labour: Arc<StreamWorker>,
         (bell, notes): (Arc<Bell>, Arc<Notes>),
-        shares: Shares,
-    ) -> Result<StreamFeed> {
+        shares: MemoryBudget,
+    ) -> Result<StreamPlanner> {
         let waiting = Arc::new(AtomicBool::new(false));
         let asked = waiting.clone();
         let ring = move || {
@@ -92,7 +92,7 @@ impl StreamFeed {
         let (taken, dealt, bad) = Default::default();
         let (step, position, charged, ended) = (0, 0, 0, false);
         let counted = Counted::default();
-        Ok(StreamFeed {
+        Ok(StreamPlanner {
             labour,
             samples,
             waiting,
@@ -182,24 +182,24 @@ impl StreamFeed {
     }
 
     /// How much memory the job's variable columns take.
-    fn measure(&self, job: &mut Job) -> Result<u64> {
+    fn measure(&self, job: &mut PendingBatch) -> Result<u64> {
         let bytes = job.desk.measure_gathered(&self.labour.recipe);
         self.shares.allow(bytes, (self.epoch, self.step), 8)
     }
 }
 
-impl Feed for StreamFeed {
-    fn fill(&mut self, job: &mut Job) -> Result<Fill> {
+impl BatchPlanner for StreamPlanner {
+    fn plan(&mut self, job: &mut PendingBatch) -> Result<Planned> {
         let gathered = self.gather();
         if !matches!(gathered, Ok(false)) {
             self.count();
         }
         if !gathered? {
-            return Ok(Fill::NotYet);
+            return Ok(Planned::NotYet);
         }
         let rows = self.taken.rows();
         if rows == 0 {
-            return Ok(Fill::End);
+            return Ok(Planned::End);
         }
         let desk = &mut *job.desk;
         desk.gathered.clear();
@@ -226,6 +226,6 @@ impl Feed for StreamFeed {
         job.content.step = self.step;
         job.content.position = self.position;
         self.step += 1;
-        Ok(Fill::Tasks(job.desk.gathered.cut(self.labour.threads)))
+        Ok(Planned::Tasks(job.desk.gathered.cut(self.labour.threads)))
     }
 }

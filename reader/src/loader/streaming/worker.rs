@@ -6,11 +6,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::decode::{Memory, Scratch};
 use crate::error::{Error, Result};
 use crate::loader::bad_samples::OnBad;
-use crate::loader::metrics::clocks::Moment;
-use crate::loader::metrics::counters::{Meter, Watch};
-use crate::loader::pipeline::columns::{Facts, Given, MAX_GROUP, Recipe};
-use crate::loader::pipeline::pending_batch::Job;
-use crate::loader::pipeline::queue::Labour;
+use crate::loader::metrics::clocks::Clocks;
+use crate::loader::metrics::counters::{Counters, Watch};
+use crate::loader::pipeline::columns::{ColumnSet, Facts, Given, MAX_GROUP};
+use crate::loader::pipeline::pending_batch::PendingBatch;
+use crate::loader::pipeline::queue::BatchWorker;
 use crate::loader::pipeline::stream_samples::of;
 use crate::order::mix::Key;
 use crate::range;
@@ -25,11 +25,11 @@ pub(crate) fn number(shard: u64, row: u64) -> u64 {
 }
 
 /// Does the tasks of batches that are made of streamed samples.
-pub(crate) struct StreamLabour {
-    pub(crate) recipe: Arc<Recipe>,
+pub(crate) struct StreamWorker {
+    pub(crate) recipe: Arc<ColumnSet>,
     pub(crate) on_bad: OnBad,
     pub(crate) seed: u64,
-    pub(crate) meter: Arc<Meter>,
+    pub(crate) meter: Arc<Counters>,
     pub(crate) threads: usize,
     /// What decoders take from.
     pub(crate) decode: Arc<dyn Memory>,
@@ -37,9 +37,9 @@ pub(crate) struct StreamLabour {
     pub(crate) hands: Mutex<Vec<Scratch>>,
 }
 
-impl StreamLabour {
+impl StreamWorker {
     /// What the sample of row `row` is known by; none if it was bad.
-    fn facts<'a>(&self, job: &'a Job, row: usize) -> Option<Facts<'a>> {
+    fn facts<'a>(&self, job: &'a PendingBatch, row: usize) -> Option<Facts<'a>> {
         let sample = job.desk.gathered.sample(row)?;
         let random = Key::new(self.seed, job.content.epoch, b"sample  ");
         let seed = random.sub(sample.shard_number()).draw(sample.row());
@@ -47,13 +47,13 @@ impl StreamLabour {
     }
 
     /// What meets need number `n` of row `row`.
-    fn part<'a>(&'a self, job: &'a Job, row: usize, n: usize) -> Given<'a> {
+    fn part<'a>(&'a self, job: &'a PendingBatch, row: usize, n: usize) -> Given<'a> {
         let part = job.desk.gathered.part(&self.recipe.wanted, row, n);
         Given { ext: part.ext, bytes: part.bytes, entry_points: None }
     }
 
     /// Lets decoders see the samples of some rows together.
-    fn prepare(&self, job: &Job, rows: Range<usize>, scratch: &mut Scratch) {
+    fn prepare(&self, job: &PendingBatch, rows: Range<usize>, scratch: &mut Scratch) {
         let (mut facts, mut places) = ([None; MAX_GROUP], [0; MAX_GROUP]);
         let there = rows.filter_map(|row| Some((row, self.facts(job, row)?)));
         for ((to, place), (row, found)) in facts.iter_mut().zip(&mut places).zip(there) {
@@ -65,7 +65,7 @@ impl StreamLabour {
     }
 
     /// Writes the sample of row `row`.
-    fn write(&self, job: &Job, row: usize, scratch: &mut Scratch) -> Result<()> {
+    fn write(&self, job: &PendingBatch, row: usize, scratch: &mut Scratch) -> Result<()> {
         let gathered = &job.desk.gathered;
         let (Some(sample), Some(facts)) = (gathered.sample(row), self.facts(job, row)) else {
             return Ok(());
@@ -80,7 +80,7 @@ impl StreamLabour {
     }
 
     /// Does with a bad sample what the policy says.
-    pub(crate) fn bad(&self, job: &Job, row: usize, error: Error) {
+    pub(crate) fn bad(&self, job: &PendingBatch, row: usize, error: Error) {
         match self.on_bad {
             _ if error.is_machine() => job.fail(row, error),
             OnBad::Skip => job.bad(row, error, None),
@@ -90,11 +90,11 @@ impl StreamLabour {
     }
 }
 
-impl Labour for StreamLabour {
-    fn task(&self, job: &Job, task: usize) {
+impl BatchWorker for StreamWorker {
+    fn task(&self, job: &PendingBatch, task: usize) {
         let hand = self.hands.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let mut scratch = hand.unwrap_or_else(|| Scratch::with_memory(self.decode.clone()));
-        let measured = Moment::seldom();
+        let measured = Clocks::seldom();
         let watch = Watch::start(range::DECODE);
         let rows = job.desk.gathered.piece(task);
         let mut samples = 0;

@@ -10,7 +10,7 @@ use tarflume_formats::shard::Durability;
 use crate::column::DType;
 use crate::decode::raw::Raw;
 use crate::device::driver::Stream;
-use crate::device::fake::Played;
+use crate::device::fake::FakeDevice;
 use crate::error::ErrorKind;
 use crate::{Device, DeviceBatch, Loader, LoaderBuilder, Shuffle};
 
@@ -38,7 +38,7 @@ fn row(ordinal: u64) -> Vec<u8> {
     (0..64).flat_map(|n| (ordinal * 1000 + n).to_le_bytes()).collect()
 }
 
-fn builder(dir: &tempfile::TempDir, played: &Arc<Played>, slots: usize) -> LoaderBuilder {
+fn builder(dir: &tempfile::TempDir, played: &Arc<FakeDevice>, slots: usize) -> LoaderBuilder {
     Loader::builder(dir.path())
         .column("row", Raw::new("row").dtype(DType::U64).shape([64]))
         .text("txt")
@@ -49,7 +49,7 @@ fn builder(dir: &tempfile::TempDir, played: &Arc<Played>, slots: usize) -> Loade
 }
 
 /// Has a stream of the consumer's look at the batch, and compares it with the host's.
-fn look(played: &Played, batch: &DeviceBatch, stream: Stream, seen: &Arc<AtomicU64>) {
+fn look(played: &FakeDevice, batch: &DeviceBatch, stream: Stream, seen: &Arc<AtomicU64>) {
     batch.ready_on(stream).unwrap();
     let column = batch.column("row").unwrap();
     assert_eq!((column.shape.as_slice(), column.dtype), (&[4, 64][..], DType::U64));
@@ -69,7 +69,7 @@ fn every_batch_arrives_whole_with_slow_and_fast_consumers() {
     let dir = shards();
     for (delay, own) in [(SLOW, Duration::ZERO), (FAST, SLOW), (FAST, Duration::ZERO)] {
         for slots in [1, 2, 3] {
-            let played = Arc::new(Played::new(delay));
+            let played = Arc::new(FakeDevice::new(delay));
             let loader = builder(&dir, &played, slots).build().unwrap();
             let seen = Arc::new(AtomicU64::new(0));
             for epoch in 0..2 {
@@ -112,7 +112,7 @@ fn every_batch_arrives_whole_with_slow_and_fast_consumers() {
 #[test]
 fn a_stream_that_was_named_before_waits_all_the_same() {
     let dir = shards();
-    let played = Arc::new(Played::new(SLOW));
+    let played = Arc::new(FakeDevice::new(SLOW));
     let seen = Arc::new(AtomicU64::new(0));
     let loader = builder(&dir, &played, 3).build().unwrap();
     for batch in loader.device_epoch(0) {
@@ -127,7 +127,7 @@ fn a_stream_that_was_named_before_waits_all_the_same() {
 #[test]
 fn the_default_stream_of_another_thread_is_waited_for_through_the_legacy_stream() {
     let dir = shards();
-    let played = Arc::new(Played::new(FAST));
+    let played = Arc::new(FakeDevice::new(FAST));
     let loader = builder(&dir, &played, 3).build().unwrap();
     for (elsewhere, marked) in [(false, Stream::PER_THREAD), (true, Stream::LEGACY)] {
         let batch = loader.device_epoch(0).next().unwrap().unwrap();
@@ -148,7 +148,7 @@ fn the_default_stream_of_another_thread_is_waited_for_through_the_legacy_stream(
 #[test]
 fn a_state_counts_what_the_consumer_took_and_not_what_was_copied() {
     let dir = shards();
-    let played = Arc::new(Played::new(FAST));
+    let played = Arc::new(FakeDevice::new(FAST));
     let loader = builder(&dir, &played, 3).build().unwrap();
     let mut epoch = loader.device_epoch(0);
     let first: Vec<_> = epoch.by_ref().take(2).map(Result::unwrap).collect();
@@ -169,7 +169,7 @@ fn a_state_counts_what_the_consumer_took_and_not_what_was_copied() {
 #[test]
 fn after_the_last_batch_there_is_none_however_often_it_is_asked() {
     let dir = shards();
-    let played = Arc::new(Played::new(FAST));
+    let played = Arc::new(FakeDevice::new(FAST));
     let loader = builder(&dir, &played, 3).build().unwrap();
     let mut epoch = loader.device_epoch(0);
     assert_eq!(epoch.by_ref().map(Result::unwrap).count(), 10);
@@ -180,7 +180,7 @@ fn after_the_last_batch_there_is_none_however_often_it_is_asked() {
 #[test]
 fn an_epoch_that_is_left_leaves_nothing_and_its_batches_stay() {
     let dir = shards();
-    let played = Arc::new(Played::new(SLOW));
+    let played = Arc::new(FakeDevice::new(SLOW));
     let seen = Arc::new(AtomicU64::new(0));
     let loader = builder(&dir, &played, 3).build().unwrap();
     for taken in [0, 1, 2, 5] {
@@ -202,7 +202,7 @@ fn an_epoch_that_is_left_leaves_nothing_and_its_batches_stay() {
 #[test]
 fn who_holds_all_slots_gets_more_as_long_as_there_is_memory() {
     let dir = shards();
-    let played = Arc::new(Played::new(FAST));
+    let played = Arc::new(FakeDevice::new(FAST));
     let loader = builder(&dir, &played, 2).build().unwrap();
     let held: Vec<_> = loader.device_epoch(0).map(Result::unwrap).collect();
     assert_eq!(held.len(), 10);
@@ -210,7 +210,7 @@ fn who_holds_all_slots_gets_more_as_long_as_there_is_memory() {
         held.iter().map(|batch| batch.column("row").unwrap().pointer).collect();
     assert_eq!(pointers.len(), 10, "two batches share memory");
 
-    let played = Arc::new(Played::new(FAST).with_room(5 * 2048));
+    let played = Arc::new(FakeDevice::new(FAST).with_room(5 * 2048));
     let loader = builder(&dir, &played, 2).build().unwrap();
     let mut held = Vec::new();
     let error = loader.device_epoch(0).find_map(|batch| batch.map(|batch| held.push(batch)).err());
@@ -223,7 +223,7 @@ fn who_holds_all_slots_gets_more_as_long_as_there_is_memory() {
 fn a_device_that_refuses_ends_the_epoch_with_its_words_after_what_came_before() {
     let dir = shards();
     for (call, after) in [("copy", 0), ("copy", 4), ("set", 5), ("wait", 3), ("allocate", 1)] {
-        let played = Arc::new(Played::new(FAST).refusing(call, after));
+        let played = Arc::new(FakeDevice::new(FAST).refusing(call, after));
         let loader = builder(&dir, &played, 2).build().unwrap();
         let mut epoch = loader.device_epoch(0);
         let mut good = 0;
@@ -248,7 +248,7 @@ fn a_device_that_refuses_ends_the_epoch_with_its_words_after_what_came_before() 
 #[test]
 fn a_bad_sample_is_an_error_in_its_place() {
     let dir = shards();
-    let played = Arc::new(Played::new(FAST));
+    let played = Arc::new(FakeDevice::new(FAST));
     let loader = builder(&dir, &played, 3)
         .column("n", crate::decode::class::Class::new("row"))
         .build()
@@ -264,7 +264,7 @@ fn without_a_device_there_is_a_sentence_and_columns_of_any_length_stay_on_the_ho
     let error = loader.device_epoch(0).next().unwrap().unwrap_err();
     assert!(error.text().contains(".device(Device::cuda(0)?, 3)"), "{error}");
 
-    let played = Arc::new(Played::new(FAST));
+    let played = Arc::new(FakeDevice::new(FAST));
     let loader = builder(&dir, &played, 3).build().unwrap();
     let batch = loader.device_epoch(0).next().unwrap().unwrap();
     assert_eq!(batch.columns().map(|column| column.name).collect::<Vec<_>>(), ["row"]);

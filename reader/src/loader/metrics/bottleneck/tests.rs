@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::decode::Scratch;
 use crate::loader::metrics::bottleneck::*;
-use crate::loader::metrics::counters::Meter;
+use crate::loader::metrics::counters::Counters;
 use crate::loader::metrics::idle::{Lack, SampledTime};
 use crate::loader::metrics::stats::{DecoderStats, Setting};
 
@@ -83,11 +83,11 @@ fn ms(time: u64) -> Duration {
 }
 
 /// Counters of two threads after a second and ten batches.
-fn meter(read: u64, decode: u64, consumer: u64, starved: u64) -> Meter {
-    counted(Meter::new(2), [read, decode, consumer, starved])
+fn meter(read: u64, decode: u64, consumer: u64, starved: u64) -> Counters {
+    counted(Counters::new(2), [read, decode, consumer, starved])
 }
 
-fn counted(meter: Meter, [read, decode, consumer, starved]: [u64; 4]) -> Meter {
+fn counted(meter: Counters, [read, decode, consumer, starved]: [u64; 4]) -> Counters {
     meter.read.add(ms(read), 10, 1 << 20);
     meter.decode.add(ms(decode), 100, 1 << 20);
     meter.consumer.add(ms(consumer), 10, 0);
@@ -101,7 +101,7 @@ fn counted(meter: Meter, [read, decode, consumer, starved]: [u64; 4]) -> Meter {
 fn counters_become_facts() {
     let stats = meter(100, 1800, 10, 990).stats();
     assert_eq!(stats.bottleneck(), Bottleneck::Decode);
-    assert!(stats.verdict().starts_with("Decoding is the limit: it took 90 % of"), "{stats}");
+    assert!(stats.verdict().starts_with("HybridDecoder is the limit: it took 90 % of"), "{stats}");
     assert!(stats.verdict().contains("taken as fast as they came"), "{stats}");
 
     let slow = meter(1800, 100, 300, 700);
@@ -119,7 +119,7 @@ fn counters_become_facts() {
     assert!(cached.stats().verdict().contains("waited for a core in 60 % of"));
 
     assert_eq!(meter(100, 300, 990, 10).stats().bottleneck(), Bottleneck::Consumer);
-    assert_eq!(Meter::new(2).stats().bottleneck(), Bottleneck::Unknown);
+    assert_eq!(Counters::new(2).stats().bottleneck(), Bottleneck::Unknown);
 }
 
 #[test]
@@ -160,7 +160,7 @@ fn waiting_for_memory_is_not_decoding() {
 #[test]
 fn bytes_that_are_copied_are_not_decoded() {
     let setting = Setting { copies: true, ..Setting::default() };
-    let meter = counted(Meter::of(2, setting), [0, 1900, 10, 990]);
+    let meter = counted(Counters::of(2, setting), [0, 1900, 10, 990]);
     assert_eq!(meter.stats().bottleneck(), Bottleneck::Loader);
 }
 
@@ -218,5 +218,5 @@ fn a_decoder_that_holds_batches_up_is_blamed_and_no_idle_thread() {
 fn the_table_ends_in_the_verdict() {
     let text = meter(100, 1800, 10, 990).stats().to_string();
     assert_eq!(text.lines().count(), 7);
-    assert!(text.lines().last().unwrap().starts_with("Decoding is"), "{text}");
+    assert!(text.lines().last().unwrap().starts_with("HybridDecoder is"), "{text}");
 }

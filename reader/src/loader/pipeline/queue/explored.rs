@@ -24,10 +24,10 @@ struct Numbers {
     late: Option<(Arc<Shared>, u64)>,
 }
 
-impl Feed for Numbers {
-    fn fill(&mut self, job: &mut Job) -> Result<Fill> {
+impl BatchPlanner for Numbers {
+    fn plan(&mut self, job: &mut PendingBatch) -> Result<Planned> {
         if self.next == BATCHES {
-            return Ok(Fill::End);
+            return Ok(Planned::End);
         }
         if self.fails == Some(self.next) {
             return Err(Error::usage("planned to fail"));
@@ -38,14 +38,14 @@ impl Feed for Numbers {
             *told += 1;
             let shared = shared.clone();
             thread::spawn(move || shared.bell().ring());
-            return Ok(Fill::NotYet);
+            return Ok(Planned::NotYet);
         }
         job.desk.dealt.clear();
         job.desk.dealt.push(Dealt { ordinal: self.next, pass: 0, padding: false });
         job.desk.reset_outcomes();
         job.variable = self.next % 3;
         self.next += 1;
-        Ok(Fill::Tasks((self.next % 4) as usize))
+        Ok(Planned::Tasks((self.next % 4) as usize))
     }
 }
 
@@ -55,8 +55,8 @@ struct Counted {
     now: AtomicUsize,
 }
 
-impl Labour for Counted {
-    fn task(&self, _: &Job, _: usize) {
+impl BatchWorker for Counted {
+    fn task(&self, _: &PendingBatch, _: usize) {
         assert!(self.now.fetch_add(1, Ordering::SeqCst) < THREADS);
         thread::yield_now();
         self.now.fetch_sub(1, Ordering::SeqCst);
@@ -69,15 +69,15 @@ impl Labour for Counted {
 }
 
 /// An epoch with its threads: `consume` gets the line.
-fn epoch(fails: Option<u64>, late: bool, consume: impl FnOnce(&Arc<Flow>, &Counted)) {
+fn epoch(fails: Option<u64>, late: bool, consume: impl FnOnce(&Arc<BatchQueue>, &Counted)) {
     let shared = Arc::new(Shared::new());
     let layout = Layout::new(vec![RowShape::Fixed(DType::U8, vec![])], 1).unwrap();
     let labour = Arc::new(Counted { done: AtomicU64::new(0), now: AtomicUsize::new(0) });
     let late = late.then(|| (shared.clone(), 0));
     let feed = Box::new(Numbers { next: 0, fails, late });
-    let with = (Arc::new(Meter::new(THREADS)), shared.bell(), Arc::new(Shelf::new(2)));
-    let room = Room { layout: Arc::new(layout), memory: None, depth: 2, variable: 3 };
-    let flow = Arc::new(Flow::new(feed, labour.clone(), with, room));
+    let with = (Arc::new(Counters::new(THREADS)), shared.bell(), Arc::new(BatchPool::new(2)));
+    let room = QueueLimits { layout: Arc::new(layout), memory: None, depth: 2, variable: 3 };
+    let flow = Arc::new(BatchQueue::new(feed, labour.clone(), with, room));
     shared.add(flow.clone());
     let run = |_| {
         let shared = shared.clone();
@@ -91,7 +91,7 @@ fn epoch(fails: Option<u64>, late: bool, consume: impl FnOnce(&Arc<Flow>, &Count
 }
 
 /// The batches until the end, and the error there.
-fn all(flow: &Flow) -> (Vec<u64>, Option<Error>) {
+fn all(flow: &BatchQueue) -> (Vec<u64>, Option<Error>) {
     let mut came = Vec::new();
     while let Some(batch) = flow.next() {
         match batch {

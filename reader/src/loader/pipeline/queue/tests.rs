@@ -27,13 +27,13 @@ struct Numbers {
     released: Arc<AtomicU64>,
 }
 
-impl Feed for Numbers {
-    fn fill(&mut self, job: &mut Job) -> Result<Fill> {
+impl BatchPlanner for Numbers {
+    fn plan(&mut self, job: &mut PendingBatch) -> Result<Planned> {
         if self.next == self.count {
-            return Ok(Fill::End);
+            return Ok(Planned::End);
         }
         if self.next >= self.released.load(Ordering::SeqCst) {
-            return Ok(Fill::NotYet);
+            return Ok(Planned::NotYet);
         }
         assert_ne!(self.faults.fill, Some(self.next), "no fill");
         job.desk.dealt.clear();
@@ -44,14 +44,14 @@ impl Feed for Numbers {
         job.desk.reset_outcomes();
         job.variable = self.next % 5;
         self.next += 1;
-        Ok(Fill::Tasks(self.tasks.unwrap_or((self.next % 4) as usize)))
+        Ok(Planned::Tasks(self.tasks.unwrap_or((self.next % 4) as usize)))
     }
 }
 
 struct Pretend(Faults, usize);
 
-impl Labour for Pretend {
-    fn task(&self, job: &Job, task: usize) {
+impl BatchWorker for Pretend {
+    fn task(&self, job: &PendingBatch, task: usize) {
         assert_ne!(self.0.task, Some(job.number), "no task");
         std::thread::sleep(Duration::from_micros((job.number * 7 + task as u64) % 5 * 50));
     }
@@ -61,7 +61,7 @@ impl Labour for Pretend {
     }
 }
 
-struct Running(Arc<Pool>, Arc<Flow>, Arc<dyn Work>, Arc<AtomicU64>);
+struct Running(Arc<Pool>, Arc<BatchQueue>, Arc<dyn Work>, Arc<AtomicU64>);
 
 impl Running {
     fn start(count: u64, released: u64, faults: Faults) -> Running {
@@ -80,9 +80,9 @@ impl Running {
         let released = Arc::new(AtomicU64::new(released));
         let labour = Arc::new(Pretend(faults.clone(), threads));
         let feed = Numbers { next: 0, count, faults, tasks, released: released.clone() };
-        let with = (Arc::new(Meter::new(threads)), pool.bell(), Arc::new(Shelf::new(2)));
-        let room = Room { layout: Arc::new(layout), memory: None, depth: 4, variable: 6 };
-        let flow = Flow::new(Box::new(feed), labour, with, room);
+        let with = (Arc::new(Counters::new(threads)), pool.bell(), Arc::new(BatchPool::new(2)));
+        let room = QueueLimits { layout: Arc::new(layout), memory: None, depth: 4, variable: 6 };
+        let flow = BatchQueue::new(Box::new(feed), labour, with, room);
         let flow = Arc::new(flow);
         let work: Arc<dyn Work> = flow.clone();
         pool.add(work.clone());
