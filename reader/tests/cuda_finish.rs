@@ -19,7 +19,7 @@ use tarflume::libraries::Libraries;
 use tarflume::picture::geometry::Size;
 use tarflume::picture::output::{Layout, Normalise};
 use tarflume::picture::pixels::Channels;
-use tarflume::picture::row_header::Head;
+use tarflume::picture::row_header::RowHeader;
 use tarflume::{Device, Loader, LoaderBuilder, Remainder, Shuffle};
 use tarflume_fixtures::{Photo, PhotoKind};
 use tarflume_formats::ShardWriter;
@@ -194,7 +194,7 @@ fn child_resized() {
         }
         let rows = batch.host().column("image").unwrap();
         for head in (0..right.len()).map(|row| &rows.row(row)[..64]) {
-            let head: Head = bytemuck::pod_read_unaligned(head);
+            let head: RowHeader = bytemuck::pod_read_unaligned(head);
             let whole = head.picture().unwrap().size == Size::new(24, 24);
             *(if whole { &mut ready } else { &mut decoded }) += 1;
         }
