@@ -75,8 +75,8 @@ pub use device::Device;
 pub use error::{Error, ErrorKind, Result};
 pub use fetch::fetched::Verify;
 pub use loader::{
-    DeviceEpoch, Epoch, Loader, LoaderBuilder, OnBad, Residency, ResidentSize, StreamEpoch,
-    StreamLoader, StreamLoaderBuilder, end_device_epochs,
+    DeviceEpoch, DeviceLoader, DeviceLoaderBuilder, Epoch, Loader, LoaderBuilder, OnBad, Residency,
+    ResidentSize, StreamEpoch, StreamLoader, StreamLoaderBuilder, end_device_epochs,
 };
 pub use order::{LoaderState, Remainder, Shuffle, Split};
 pub use range::tell_profilers_by;

@@ -1,7 +1,7 @@
 //! What is done about samples that can't be read or decoded, and the list of them.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use serde::Serialize;
@@ -75,6 +75,15 @@ pub(crate) struct BadList {
 }
 
 impl BadList {
+    /// Writes the list to `path`, one JSON object a line. The file appears complete or not at all.
+    ///
+    /// # Errors
+    /// The operating system's refusal.
+    pub(crate) fn write(&self, path: &Path) -> Result<()> {
+        let text: String = self.all().iter().map(|bad| format!("{bad}\n")).collect();
+        Ok(tarflume_formats::publish::write_whole(path, text.as_bytes())?)
+    }
+
     pub(crate) fn new(budget: u64) -> BadList {
         BadList { budget, found: Mutex::default() }
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::batch::{Batch, Content};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::loader::pipeline::receiver::BatchReceiver;
 use crate::loader::progress::EpochProgress;
 use crate::loader::shared::LoaderShared;
@@ -20,14 +20,8 @@ pub struct Epoch {
 
 impl Epoch {
     pub(crate) fn begin(inner: Arc<LoaderShared>, epoch: u64) -> Epoch {
-        let here = inner.pool.process().expect().and_then(|()| inner.staging.expect_host_rows());
-        let begun = here.and_then(|()| match inner.resident {
-            None => inner.begin(epoch),
-            Some(_) => {
-                let text = "this data set stays on a device: its epochs are device_epoch's";
-                Err(Error::usage(text))
-            }
-        });
+        let here = inner.pool.process().expect();
+        let begun = here.and_then(|()| inner.begin(epoch, None));
         let (flow, steps, all_bad) = match begun {
             Ok((flow, steps, whole)) => (Ok(flow), steps, whole),
             Err(error) => (Err(error), 0, false),

@@ -1,40 +1,53 @@
 //! From a builder's words to a loader: all that can't be met is said here, before anything of a shard is
 //! read.
 
-use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
 use crate::batch::BatchPool;
 use crate::dataset::Dataset;
 use crate::decode::Decode;
 use crate::decode::raw::Raw;
-use crate::device::Device;
-use crate::device::memory::jpeg_store::ALIGNED;
 use crate::error::{Error, Result};
-use crate::loader::bad_samples::{BadList, OnBad};
+use crate::loader::bad_samples::BadList;
 use crate::loader::config::builder::{BatchSize, LoaderBuilder};
 use crate::loader::config::sampler::Sampler;
-use crate::loader::gpu::placement::ColumnPlacement;
-use crate::loader::gpu::resident_config::ResidentSize;
-use crate::loader::gpu::resident_jpegs::ResidentJpegs;
-use crate::loader::gpu::resident_plan::Extent;
-use crate::loader::gpu::resident_preload::Preload;
+use crate::loader::gpu::placement::without_device;
 use crate::loader::indexed::readahead::reach;
-use crate::loader::indexed::worker::{IndexedWorker, Materials, Policy};
+use crate::loader::indexed::worker::{IndexedWorker, Materials};
 use crate::loader::metrics::counters::Counters;
 use crate::loader::metrics::stats::Setting;
 use crate::loader::pipeline::columns::{ColumnSet, Columns};
 use crate::loader::pipeline::memory_budget::{
     MemoryBudget, MemoryShare, SPARE_SLABS, default_memory, fewer_batches,
 };
-use crate::loader::shared::{JobPosition, LoaderShared, PreloadFn};
-use crate::order::{By, Ledger, Order, Remainder, Share, Split};
+use crate::loader::shared::{JobPosition, LoaderShared};
+use crate::order::{Ledger, Order, Share};
 use crate::pool::Pool;
 use crate::source::open::SourceKind;
 
+/// A builder's data set, and the rows of its batches.
+pub(crate) struct Opened {
+    pub(crate) dataset: Dataset,
+    /// Rows of a batch on each rank.
+    pub(crate) batch: u64,
+}
+
+impl Opened {
+    pub(crate) fn rows(&self) -> usize {
+        usize::try_from(self.batch).unwrap_or(usize::MAX)
+    }
+}
+
 impl LoaderBuilder {
-    /// What [`crate::loader::Loader`] stands before; see `build` there.
-    pub(crate) fn inner(mut self) -> Result<Arc<LoaderShared>> {
+    /// The state of a [`crate::loader::Loader`]; see `build` there.
+    pub(crate) fn shared(mut self) -> Result<Arc<LoaderShared>> {
+        let opened = self.open()?;
+        let warning = without_device(&self.columns);
+        Ok(Arc::new(self.assemble(opened, 0, warning)?))
+    }
+
+    /// Opens the data set, and gives the loader columns if it has none.
+    pub(crate) fn open(&mut self) -> Result<Opened> {
         let taken = Err(Error::usage("a builder builds once"));
         let dataset = std::mem::replace(&mut self.dataset, taken)?;
         let dataset = match &self.opener {
@@ -42,31 +55,32 @@ impl LoaderBuilder {
             None => dataset.with_source(self.source),
         };
         self.shuffle.check()?;
-        let world = self.split.world();
-        let batch = rows(self.batch, world)?;
+        let batch = rows(self.batch, self.split.world())?;
         if self.columns.is_empty() {
             self.columns = all_parts(&dataset)?;
         }
-        let rows = usize::try_from(batch).unwrap_or(usize::MAX);
-        let (mut division, stays) = self.divide(&dataset, batch)?;
-        let (resident, recalled) =
-            stays.map_or((None, None), |(fit, fill, r)| (Some((fit, fill)), r));
+        Ok(Opened { dataset, batch })
+    }
+
+    /// The state of a loader, `slabs` of whose slabs a device holds.
+    pub(crate) fn assemble(
+        mut self,
+        opened: Opened,
+        slabs: u64,
+        warning: Option<String>,
+    ) -> Result<LoaderShared> {
+        let rows = opened.rows();
+        let Opened { dataset, batch } = opened;
         let recipe = Arc::new(ColumnSet::new(std::mem::take(&mut self.columns), rows)?);
         known_parts(&dataset, &recipe)?;
-        let mut order = self.order(&dataset)?;
-        let mut progress = JobPosition { epoch: 0, position: 0 };
-        if let Some(state) = &self.resume {
-            order = state.resume(&order, self.split)?;
-            progress = JobPosition { epoch: state.epoch(), position: state.position() };
-        }
+        let (order, progress) = self.resumed(&dataset)?;
         let share = Share::new(&order, self.split)?;
         let threads = threads(self.threads)?;
-        let slabs = division.slabs();
         let fixed = recipe.batch_bytes();
         let default = default_memory(fixed, self.prefetch, slabs, threads);
         let memory = self.memory.unwrap_or(Ok(default))?;
         let shares = MemoryBudget::beside_slots((memory, slabs), fixed, self.prefetch, threads)?;
-        // Those of a device's slots come back at their own time, and are dear to make: all are kept.
+        // Slabs that a device holds come back in its own time and are expensive to make: all are kept.
         let spare = SPARE_SLABS + if slabs == 0 { 0 } else { slabs + shares.depth as u64 };
         let setting = Setting {
             stream: false,
@@ -76,7 +90,7 @@ impl LoaderBuilder {
             depth: shares.depth,
         };
         let meter = Arc::new(Counters::of(threads, setting));
-        let bad = Arc::new(BadList::new(self.bad_budget));
+        let fewer = fewer_batches(self.prefetch, &shares, fixed);
         let labour = IndexedWorker::new(Materials {
             dataset,
             recipe,
@@ -87,11 +101,7 @@ impl LoaderBuilder {
             decode: Arc::new(MemoryShare::new("decoding", shares.decode, meter.waits[0].clone())),
             reads: Arc::new(MemoryShare::new("reading", shares.reads, meter.waits[1].clone())),
         });
-        let inner = LoaderShared {
-            staging: division.take_staging(),
-            slots: division.slots(&labour.with.recipe)?,
-            resident,
-            recalled,
+        let shared = LoaderShared {
             labour: Arc::new(labour),
             ledger: Mutex::new(Ledger::new(order.data())),
             order,
@@ -100,20 +110,31 @@ impl LoaderBuilder {
             batch,
             reach: reach(&self.shuffle),
             shares,
-            warning: fewer_batches(self.prefetch, &shares, fixed),
+            warning: [fewer, warning].into_iter().flatten().reduce(|a, b| format!("{a}; {b}")),
             pool: Pool::of_process(threads)?,
             meter,
             shelf: Arc::new(BatchPool::new(spare as usize)),
-            stocked: AtomicBool::new(false),
-            bad,
+            bad: Arc::new(BadList::new(self.bad_budget)),
             progress: Mutex::new(progress),
             resumed: Mutex::new(self.resume.is_some().then_some(progress)),
         };
-        inner.steps(progress.position)?;
-        Ok(Arc::new(inner))
+        shared.steps(progress.position)?;
+        Ok(shared)
     }
 
-    fn order(&mut self, dataset: &Dataset) -> Result<Order> {
+    /// The order of the samples, and where it begins.
+    fn resumed(&mut self, dataset: &Dataset) -> Result<(Order, JobPosition)> {
+        let order = self.order(dataset)?;
+        Ok(match &self.resume {
+            Some(state) => {
+                let at = JobPosition { epoch: state.epoch(), position: state.position() };
+                (state.resume(&order, self.split)?, at)
+            }
+            None => (order, JobPosition { epoch: 0, position: 0 }),
+        })
+    }
+
+    pub(crate) fn order(&mut self, dataset: &Dataset) -> Result<Order> {
         let chosen = Sampler {
             dataset,
             mixed: &self.mixed,
@@ -126,92 +147,14 @@ impl LoaderBuilder {
         chosen.order()
     }
 
-    /// Divides the columns' work between host and device.
-    fn divide(
-        &mut self,
-        dataset: &Dataset,
-        batch: u64,
-    ) -> Result<(ColumnPlacement, Option<Stays>)> {
-        let device = self.device.take();
-        let Some(residency) = self.resident.take() else {
-            let rows = usize::try_from(batch).unwrap_or(usize::MAX);
-            let on_bad = self.policy.on_bad;
-            return Ok((ColumnPlacement::of(device, &mut self.columns, (rows, on_bad)), None));
-        };
-        let mut once = self.once(dataset, device.clone(), batch);
-        let share = Share::new(&once.order(dataset)?, once.split)?;
-        let order = share.order();
-        let extent = Extent {
-            samples: order.samples(),
-            rows: usize::try_from(batch).unwrap_or(usize::MAX),
-            lengths: &|parts| lengths(dataset, order, parts),
-        };
-        once.left_out = self.left_out_again();
-        let driver = device.as_ref().map(|(device, _)| device.0.clone());
-        let (division, mut plan) =
-            ColumnPlacement::resident(device, &mut self.columns, &residency, &extent)?;
-        let (fit, recalled) = (plan.fit, plan.recalled.take());
-        once.columns = std::mem::take(&mut plan.keep);
-        let inner = once.inner()?;
-        let Some(driver) = driver else { return Ok((division, None)) };
-        let filling = Preload::new(plan, driver, dataset.len(), inner);
-        Ok((division, Some((fit, Box::new(move |goes_on| filling.fill(goes_on)), recalled))))
+    pub(crate) fn memory_again(&self) -> Option<Result<u64>> {
+        self.memory.as_ref().map(|bound| bound.as_ref().map_err(again).copied())
     }
 
-    /// A loader of every sample that may come, once, in order. It has no columns yet.
-    fn once(
-        &self,
-        dataset: &Dataset,
-        device: Option<(Device, usize)>,
-        batch: u64,
-    ) -> LoaderBuilder {
-        // A sample that is bad now is met again in every epoch, and dealt with as the user said.
-        let on_bad = if self.policy.on_bad == OnBad::Error { OnBad::Error } else { OnBad::Skip };
-        let split = if self.split.by() == By::Shard { self.split } else { Split::alone() };
-        LoaderBuilder {
-            left_out: self.left_out_again(),
-            range: self.range,
-            split,
-            remainder: Remainder::Uneven,
-            batch: BatchSize::Rank(batch.min(ONCE)),
-            policy: Policy { on_bad, ..self.policy },
-            bad_budget: self.bad_budget,
-            source: self.source,
-            opener: self.opener.clone(),
-            memory: self.memory.as_ref().map(|bound| bound.as_ref().map_err(again).copied()),
-            threads: self.threads,
-            prefetch: self.prefetch,
-            device: device.map(|(device, _)| (device, 2)),
-            ..LoaderBuilder::new(Ok(dataset.clone()))
-        }
-    }
-
-    fn left_out_again(&self) -> Result<Vec<u64>> {
+    pub(crate) fn left_out_again(&self) -> Result<Vec<u64>> {
         self.left_out.as_ref().map_err(again).cloned()
     }
 }
-
-/// What stays on the device, what fills it, and what is decoded there for each batch.
-type Stays = (ResidentSize, PreloadFn, Option<ResidentJpegs>);
-
-/// Bytes of the first part of each sample of `order` that has one of these extensions, as they are kept.
-fn lengths(dataset: &Dataset, order: &Order, parts: &[String]) -> Result<u64> {
-    let mut stays = vec![false; usize::try_from(dataset.len()).unwrap_or(0)];
-    order.cursor(0, 0)?.for_each(|draw| stays[draw.ordinal as usize] = true);
-    let mut all = 0u64;
-    dataset.filter(|facts| {
-        let mut exts = parts.iter().flat_map(|part| part.split(';'));
-        let length = exts.find_map(|ext| facts.length(ext)).unwrap_or(0);
-        if stays[facts.ordinal() as usize] {
-            all = all.saturating_add(length.next_multiple_of(ALIGNED));
-        }
-        true
-    })?;
-    Ok(all)
-}
-
-/// The most rows of a batch that fills a store.
-const ONCE: u64 = 64;
 
 fn again(error: &Error) -> Error {
     Error::new(error.kind(), error.text())

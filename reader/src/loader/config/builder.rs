@@ -15,8 +15,8 @@ use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::fetch::fetched::Verify;
 use crate::loader::bad_samples::OnBad;
+use crate::loader::config::device_builder::DeviceLoaderBuilder;
 use crate::loader::config::sampler::EpochLength;
-use crate::loader::gpu::resident_config::Residency;
 use crate::loader::indexed::worker::Policy;
 use crate::loader::pipeline::columns::Columns;
 use crate::loader::pipeline::panics::caught;
@@ -64,8 +64,6 @@ pub struct LoaderBuilder {
     pub(crate) threads: Option<usize>,
     pub(crate) prefetch: usize,
     pub(crate) resume: Option<LoaderState>,
-    pub(crate) device: Option<(Device, usize)>,
-    pub(crate) resident: Option<Residency>,
 }
 
 impl LoaderBuilder {
@@ -90,8 +88,6 @@ impl LoaderBuilder {
             threads: None,
             prefetch: PREFETCH,
             resume: None,
-            device: None,
-            resident: None,
         }
     }
 
@@ -273,20 +269,29 @@ impl LoaderBuilder {
         self
     }
 
-    /// Batches go to this device, by [`crate::loader::Loader::device_epoch`]: they are decoded into memory that it
-    /// copies from, and `slots` of them (3 are usual) stand in its memory or are on their way. Pictures
-    /// cross as bytes, and become what was asked for there.
-    pub fn device(mut self, device: Device, slots: usize) -> Self {
-        self.device = Some((device, slots));
-        self
-    }
-
-    /// Keeps the data set, or what this rank has of it if shards are dealt, in the device's memory: the first
-    /// epoch there is begun by filling it, and no later one reads or decodes. Columns of texts and
-    /// others whose rows differ in length are read as ever.
-    pub fn resident(mut self, residency: Residency) -> Self {
-        self.resident = Some(residency);
-        self
+    /// Batches go to this device. The other options come before this one: it gives the builder of a
+    /// [`DeviceLoader`](crate::loader::DeviceLoader).
+    ///
+    /// Pictures are uploaded as bytes, and converted on the device to what their column asks for.
+    ///
+    /// ```no_run
+    /// use tarflume::{Device, Loader, RandomResizedCrop};
+    ///
+    /// # fn main() -> tarflume::Result<()> {
+    /// let loader = Loader::builder("shards/")
+    ///     .image("jpg", RandomResizedCrop::new(224))
+    ///     .batch(256)
+    ///     .device(Device::cuda(0)?)
+    ///     .build()?;
+    /// for batch in loader.epoch(0) {
+    ///     let batch = batch?;
+    ///     println!("{:#x}", batch.column("image")?.pointer);
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn device(self, device: Device) -> DeviceLoaderBuilder {
+        DeviceLoaderBuilder::new(self, device)
     }
 
     /// Goes on where `state` was taken, with any world, batch, threads and prefetch.

@@ -4,18 +4,18 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError, TryLockError, Weak};
 use std::time::Duration;
 
-use crate::batch::Batch;
+use crate::batch::{Batch, Content};
 use crate::device::driver::OnCopied;
 use crate::device::upload::batch::DeviceBatch;
 use crate::device::upload::queue::HostBatch;
 use crate::device::upload::thread::{Feeder, Found, Source, UploadThread};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::loader::gpu::hybrid_decode::HybridDecoder;
 use crate::loader::gpu::resident_decode::ResidentDecoder;
+use crate::loader::gpu::state::{DeviceDecode, DeviceShared};
 use crate::loader::pipeline::queue::BatchQueue;
 use crate::loader::pipeline::receiver::BatchReceiver;
 use crate::loader::progress::EpochProgress;
-use crate::loader::shared::LoaderShared;
 use crate::pool::Process;
 
 /// How long a wait takes that is begun anew until there is something.
@@ -40,16 +40,17 @@ pub struct DeviceEpoch {
 }
 
 impl DeviceEpoch {
-    pub(crate) fn begin(inner: Arc<LoaderShared>, epoch: u64) -> DeviceEpoch {
+    pub(crate) fn begin(device: &Arc<DeviceShared>, epoch: u64) -> DeviceEpoch {
+        let inner = device.host.clone();
         let here = inner.pool.process().expect();
-        let begun = here.and_then(|()| inner.fill(&mut |_| true)).and_then(|_| inner.begin(epoch));
-        let begun = begun.and_then(|begun| inner.stock(&begun.0, begun.1).map(|()| begun));
+        let begun = here.and_then(|()| device.preload(&mut |_| true));
+        let begun = begun.and_then(|_| device.begin(epoch));
         let (flow, steps, all_bad) = match begun {
             Ok((flow, steps, whole)) => (Ok(flow), steps, whole),
             Err(error) => (Err(error), 0, false),
         };
         let mut line = BatchReceiver::begin(inner.pool.clone(), inner.meter.clone(), flow);
-        let (feeding, live, found) = match feed(&mut line, &inner) {
+        let (feeding, live, found) = match feed(&mut line, device) {
             Ok(Some((feeding, flow))) => {
                 let live = Live::begin(flow, feeding.feeder());
                 (Some(feeding), Some(live), None)
@@ -178,36 +179,63 @@ pub fn end_device_epochs() {
     }
 }
 
-/// Has the batches of a line copied.
+/// The stage of an epoch in which the device decodes.
+enum DeviceDecoder {
+    Hybrid(HybridDecoder),
+    Resident(ResidentDecoder),
+    Nothing,
+}
+
+impl DeviceDecoder {
+    fn begin(device: &Arc<DeviceShared>) -> DeviceDecoder {
+        match &device.decode {
+            DeviceDecode::Hybrid(columns) if columns.columns.is_empty() => DeviceDecoder::Nothing,
+            DeviceDecode::Hybrid(columns) => {
+                DeviceDecoder::Hybrid(HybridDecoder::begin(device, columns.clone()))
+            }
+            DeviceDecode::Resident(jpegs) => {
+                DeviceDecoder::Resident(ResidentDecoder::begin(device, jpegs.clone()))
+            }
+        }
+    }
+
+    /// The next batch, with the device's work on it begun.
+    fn next(&mut self, queue: &BatchQueue) -> Option<Result<Box<Content>>> {
+        match self {
+            DeviceDecoder::Hybrid(decoder) => decoder.next(queue),
+            DeviceDecoder::Resident(decoder) => decoder.next(queue),
+            DeviceDecoder::Nothing => queue.next(),
+        }
+    }
+
+    /// Keeps a batch until the device has read its JPEGs.
+    fn keep(&mut self, batch: &Arc<Batch>) {
+        if let DeviceDecoder::Hybrid(decoder) = self {
+            decoder.keep(batch);
+        }
+    }
+}
+
+/// Starts the upload of an epoch's batches.
 fn feed(
     line: &mut BatchReceiver,
-    inner: &Arc<LoaderShared>,
+    device: &Arc<DeviceShared>,
 ) -> Result<Option<(UploadThread, Arc<BatchQueue>)>> {
-    let slots = inner.slots.clone().ok_or_else(|| {
-        Error::usage("this loader has no device: build it with .device(Device::cuda(0)?, 3)")
-    })?;
     let Some(flow) = line.flow()? else { return Ok(None) };
-    let (names, shelf, meter) = (inner.names(), inner.shelf.clone(), inner.meter.clone());
+    let host = &device.host;
+    let (names, shelf, meter) = (host.names(), host.shelf.clone(), host.meter.clone());
     let of_line = flow.clone();
-    let (mut decoding, mut recalling) =
-        (HybridDecoder::begin(inner), ResidentDecoder::begin(inner));
+    let mut decoder = DeviceDecoder::begin(device);
     let source: Source = Box::new(move || {
-        let next = match (&mut decoding, &mut recalling) {
-            (Some(decoding), _) => decoding.next(&flow),
-            (None, Some(recalling)) => recalling.next(&flow),
-            (None, None) => flow.next(),
-        };
-        Some(next?.map(|mut content| {
+        Some(decoder.next(&flow)?.map(|mut content| {
             let (bad, position) = (content.drain_bad(), content.position);
             let batch = Arc::new(Batch::new(content, names.clone(), shelf.clone()));
-            if let Some(decoding) = &mut decoding {
-                decoding.keep(&batch);
-            }
+            decoder.keep(&batch);
             HostBatch { batch, bad, position }
         }))
     });
     let told: OnCopied = Arc::new(move |copied| meter.upload.add(copied.time, 1, copied.bytes));
-    UploadThread::begin(slots, source, told).map(|feeding| Some((feeding, of_line)))
+    UploadThread::begin(device.slots.clone(), source, told).map(|feeding| Some((feeding, of_line)))
 }
 
 impl Iterator for DeviceEpoch {

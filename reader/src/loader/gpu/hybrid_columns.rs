@@ -1,11 +1,12 @@
-//! `HybridColumns`: the columns of a loader some of whose JPEGs its device decodes, and what was counted of them.
+//! `HybridColumns`: the columns of a loader whose JPEGs host and device share.
 //!
-//! Decided when the loader is built. Where a device can't, the host does all, and statistics say why.
+//! Chosen when the loader is built.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::decode::hybrid::balance::Waited;
+use crate::decode::hybrid::jpeg_decoder::JpegDecoder;
 use crate::decode::hybrid::row::HybridRows;
 use crate::decode::{Decode, Shared};
 use crate::device::Device;
@@ -13,8 +14,7 @@ use crate::device::driver::Driver;
 use crate::device::memory::decode_buffers::{DecodeBuffers, HALVES};
 use crate::device::memory::row_store::RowStore;
 use crate::device::upload::post_copy::Make;
-use crate::error::{Error, Result};
-use crate::loader::metrics::stats::DecoderStats;
+use crate::error::Result;
 use crate::picture::convert::Finish;
 
 /// One of these columns.
@@ -27,96 +27,52 @@ pub(crate) struct HybridColumn {
     pub(crate) store: Arc<RowStore>,
 }
 
-/// What a loader's device decodes.
+/// The columns of a loader whose JPEGs host and device share.
 #[derive(Default)]
 pub(crate) struct HybridColumns {
     pub(crate) columns: Vec<HybridColumn>,
     pub(crate) device: Option<(Arc<dyn Driver>, Arc<DecodeBuffers>)>,
-    /// Why the host does it all.
-    warning: Option<String>,
-    counted: Mutex<DecoderStats>,
+    /// The device's decoder, in one line.
+    pub(crate) about: String,
 }
 
 impl HybridColumns {
-    /// The host decodes JPEGs that the device might, and this is why.
-    pub(crate) fn refused(&mut self, why: &str) {
-        let text = || format!("JPEGs are decoded by the CPU: {why}");
-        self.warning.get_or_insert_with(text);
-    }
-
-    /// Has a column's JPEGs shared with the device, in batches of `rows` rows; the device makes `finish` of
-    /// its pictures. None if it can't be.
+    /// Shares a column's JPEGs with the device, in batches of `rows` rows; the device applies `finish` to its pictures.
+    ///
+    /// # Errors
+    /// The device has no decoder, or no memory for the pictures.
     pub(crate) fn share(
         &mut self,
         device: &Device,
         (number, name): (usize, &str),
         (host, shared, finish): (Arc<dyn Decode>, Shared, Finish),
         (rows, verifies): (usize, bool),
-    ) -> Option<(Arc<dyn Decode>, Make)> {
-        let begin = || -> Result<(Arc<dyn Decode>, Make)> {
-            let abilities = device.0.prepare_decoder(false)?;
-            let staged = Arc::new(HybridRows::new(
-                host,
-                shared,
-                (device.0.clone(), abilities.least),
-                verifies,
-            )?);
-            let store = RowStore::new(
-                staged.picture_stride() as u64,
-                HALVES.saturating_mul(rows as u64),
-                0,
-            );
-            store.allocate(&device.0)?;
-            if self.device.is_none() {
-                self.device =
-                    Some((device.0.clone(), Arc::new(DecodeBuffers::new(device.0.clone())?)));
-            }
-            let (store, (size, channels)) = (Arc::new(store), staged.output());
-            let make = Make::Drawn { finish, size, channels, store: Some(store.clone()) };
-            self.counted().about = abilities.about;
-            self.columns.push(HybridColumn {
-                number: number + 1, // in the slab the keys come first
-                name: name.to_string(),
-                staged: staged.clone(),
-                store,
-            });
-            Ok((staged, make))
-        };
-        match begin() {
-            Ok(made) => Some(made),
-            Err(error) => {
-                self.refused(&error.of_column(name).to_string());
-                None
-            }
+    ) -> Result<(Arc<dyn Decode>, Make)> {
+        let abilities = device.0.prepare_decoder(false)?;
+        let decoder = (device.0.clone() as Arc<dyn JpegDecoder>, abilities.least);
+        let staged = Arc::new(HybridRows::new(host, shared, decoder, verifies)?);
+        let rows = HALVES.saturating_mul(rows as u64);
+        let store = Arc::new(RowStore::new(staged.picture_stride() as u64, rows, 0));
+        store.allocate(&device.0)?;
+        if self.device.is_none() {
+            let buffers = Arc::new(DecodeBuffers::new(device.0.clone())?);
+            self.device = Some((device.0.clone(), buffers));
         }
+        let (size, channels) = staged.output();
+        let make = Make::Drawn { finish, size, channels, store: Some(store.clone()) };
+        self.about = abilities.about;
+        self.columns.push(HybridColumn {
+            number: number + 1, // in the slab the keys come first
+            name: name.to_string(),
+            staged: staged.clone(),
+            store,
+        });
+        Ok((staged, make))
     }
 
-    pub(crate) fn counted(&self) -> MutexGuard<'_, DecoderStats> {
-        self.counted.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// What was counted, if a device decodes anything.
-    pub(crate) fn stats(&self) -> Option<DecoderStats> {
-        let counted = self.counted().clone();
-        let per_mille = |column: &HybridColumn| column.staged.sharing.per_mille();
-        let share = self.columns.first().map_or(1000, per_mille);
-        (!counted.about.is_empty()).then_some(DecoderStats { share, ..counted })
-    }
-
-    /// # Errors
-    /// Rows are not as anybody but the device can use them.
-    pub(crate) fn expect_host_rows(&self) -> Result<()> {
-        if self.columns.is_empty() {
-            return Ok(());
-        }
-        Err(Error::usage(
-            "this loader's device decodes some of its JPEGs: take device_epoch, or build one without \
-             device_decoder for batches on the host",
-        ))
-    }
-
-    pub(crate) fn warning(&self) -> Option<String> {
-        self.warning.clone()
+    /// Of a thousand pictures, those that go to the device.
+    pub(crate) fn per_mille(&self) -> u16 {
+        self.columns.first().map_or(1000, |column| column.staged.sharing.per_mille())
     }
 
     /// Slabs that are kept because the device may read JPEGs out of them.

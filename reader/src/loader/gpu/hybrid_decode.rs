@@ -21,6 +21,7 @@ use crate::device::memory::decode_buffers::Lease;
 use crate::error::{Error, ErrorKind, Result};
 use crate::loader::bad_samples::OnBad;
 use crate::loader::gpu::hybrid_columns::{HybridColumn, HybridColumns};
+use crate::loader::gpu::state::DeviceShared;
 use crate::loader::pipeline::panics::caught;
 use crate::loader::pipeline::queue::BatchQueue;
 use crate::loader::shared::LoaderShared;
@@ -37,7 +38,8 @@ struct Pick {
 
 /// Decodes the device's part of the batches of one epoch.
 pub(crate) struct HybridDecoder {
-    inner: Arc<LoaderShared>,
+    device: Arc<DeviceShared>,
+    columns: Arc<HybridColumns>,
     lease: Option<Lease>,
     scratch: Scratch,
     /// When the last batch was handed on.
@@ -45,15 +47,12 @@ pub(crate) struct HybridDecoder {
 }
 
 impl HybridDecoder {
-    /// None if this loader's device decodes nothing.
-    pub(crate) fn begin(inner: &Arc<LoaderShared>) -> Option<HybridDecoder> {
-        let memory = inner.labour.with.decode.clone();
-        (!inner.staging.columns.is_empty()).then(|| HybridDecoder {
-            inner: inner.clone(),
-            lease: None,
-            scratch: Scratch::with_memory(memory),
-            since: Instant::now(),
-        })
+    /// Begins an epoch of a loader with hybrid columns.
+    pub(crate) fn begin(device: &Arc<DeviceShared>, columns: Arc<HybridColumns>) -> HybridDecoder {
+        let memory = device.host.labour.with.decode.clone();
+        let scratch = Scratch::with_memory(memory);
+        let device = device.clone();
+        HybridDecoder { device, columns, lease: None, scratch, since: Instant::now() }
     }
 
     /// The next batch of the line, with the device's part on its way.
@@ -65,7 +64,7 @@ impl HybridDecoder {
         let cpu = watch.elapsed();
         let done = content.and_then(|content| {
             let (content, device) = self.decode(content)?;
-            self.inner.staging.told(Waited { device, cpu }, idle);
+            self.columns.told(Waited { device, cpu }, idle);
             Ok(content)
         });
         self.since = Instant::now();
@@ -81,8 +80,8 @@ impl HybridDecoder {
 
     /// Also how long the device's decoder was waited for.
     fn decode(&mut self, mut content: Box<Content>) -> Result<(Box<Content>, Duration)> {
-        let inner = self.inner.clone();
-        let staging = &inner.staging;
+        let columns = self.columns.clone();
+        let staging = &*columns;
         let mut picks = picks(staging, &content.slab);
         let Some((driver, region)) = staging.device.as_ref().filter(|_| !picks.is_empty()) else {
             return Ok((content, Duration::ZERO));
@@ -117,7 +116,7 @@ impl HybridDecoder {
             Verdict::Refused(why) => Some((*pick, why)),
         });
         let refused: Vec<(Pick, String)> = refused.collect();
-        let mut counted = staging.counted();
+        let mut counted = self.device.counters.lock();
         counted.decoded += (picks.len() - refused.len()) as u64;
         counted.waited += waited;
         drop(counted);
@@ -134,18 +133,19 @@ impl HybridDecoder {
     /// # Errors
     /// A sample is bad and that is to be an error; the memory bound; the device's.
     fn redo(&mut self, content: &mut Content, refused: Vec<(Pick, String)>) -> Result<()> {
-        let (inner, watch) = (self.inner.clone(), Instant::now());
+        let (device, watch) = (self.device.clone(), Instant::now());
+        let inner = &device.host;
         let mut bad: Vec<(usize, Error)> = Vec::new();
         if !refused.is_empty() {
-            let mut counted = inner.staging.counted();
+            let mut counted = device.counters.lock();
             counted.refused += refused.len() as u64;
             counted.why.get_or_insert_with(|| refused[0].1.clone());
         }
         let any = !refused.is_empty();
         for (pick, _) in refused {
             let Err(error) = self.redo_one(content, pick) else { continue };
-            let column = &inner.staging.columns[pick.column];
-            let error = placed(&inner, content, pick.row, error).of_column(&column.name);
+            let column = &self.columns.columns[pick.column];
+            let error = placed(inner, content, pick.row, error).of_column(&column.name);
             if self.scratch.take_refusal() || inner.labour.with.policy.on_bad == OnBad::Error {
                 return Err(error);
             }
@@ -153,13 +153,13 @@ impl HybridDecoder {
                 bad.push((pick.row, error));
             }
         }
-        inner.staging.counted().redone += if any { watch.elapsed() } else { Duration::ZERO };
+        device.counters.lock().redone += if any { watch.elapsed() } else { Duration::ZERO };
         self.leave_out(content, bad)
     }
 
     fn redo_one(&mut self, content: &mut Content, pick: Pick) -> Result<()> {
-        let inner = self.inner.clone();
-        let HybridColumn { number, staged, .. } = &inner.staging.columns[pick.column];
+        let columns = self.columns.clone();
+        let HybridColumn { number, staged, .. } = &columns.columns[pick.column];
         let ordinal = fact(content, pick.row).map_or(0, |at| content.facts[at].ordinal);
         let key = key(&content.slab, pick.row).to_vec();
         let row = content.slab.row_mut(*number, pick.row);
@@ -171,7 +171,7 @@ impl HybridDecoder {
         _ = scratch.take_refusal();
         let done = caught("the decoder", || staged.write_on_host(&sample, row, scratch));
         scratch.release();
-        inner.labour.with.meter.count(scratch);
+        self.device.host.labour.with.meter.count(scratch);
         done
     }
 

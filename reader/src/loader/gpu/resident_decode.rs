@@ -17,13 +17,14 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::loader::bad_samples::OnBad;
 use crate::loader::gpu::hybrid_decode::{leave_out, placed};
 use crate::loader::gpu::resident_jpegs::{ResidentJpegColumn, ResidentJpegs};
+use crate::loader::gpu::state::DeviceShared;
 use crate::loader::pipeline::queue::BatchQueue;
-use crate::loader::shared::LoaderShared;
 use crate::picture::row_header::{PixelSource, RowHeader};
 
 /// Decodes the pictures of the batches of one epoch.
 pub(crate) struct ResidentDecoder {
-    inner: Arc<LoaderShared>,
+    device: Arc<DeviceShared>,
+    jpegs: Arc<ResidentJpegs>,
     lease: Option<Lease>,
 }
 
@@ -37,10 +38,9 @@ struct Tasks {
 }
 
 impl ResidentDecoder {
-    /// None if no picture stays as a JPEG.
-    pub(crate) fn begin(inner: &Arc<LoaderShared>) -> Option<ResidentDecoder> {
-        let any = inner.recalled.as_ref().is_some_and(|recalled| !recalled.columns.is_empty());
-        any.then(|| ResidentDecoder { inner: inner.clone(), lease: None })
+    /// Begins an epoch of a loader with resident JPEGs.
+    pub(crate) fn begin(device: &Arc<DeviceShared>, jpegs: Arc<ResidentJpegs>) -> ResidentDecoder {
+        ResidentDecoder { device: device.clone(), jpegs, lease: None }
     }
 
     /// The next batch of the line, with its pictures on their way.
@@ -51,8 +51,10 @@ impl ResidentDecoder {
     }
 
     fn recall(&mut self, mut content: Box<Content>) -> Result<Box<Content>> {
-        let inner = self.inner.clone();
-        let Some(recalled) = &inner.recalled else { return Ok(content) };
+        let device = self.device.clone();
+        let inner = &device.host;
+        let jpegs = self.jpegs.clone();
+        let recalled = &*jpegs;
         let lease = recalled.region.take()?.ok_or_else(|| {
             let text = "two epochs of this loader have the device's memory for decoded pictures: finish or drop one";
             Error::usage(text)
@@ -70,7 +72,7 @@ impl ResidentDecoder {
         self.lease = Some(lease);
         let (mut bad, verdicts) = (Vec::new(), verdicts?);
         for ((_, column, row), verdict) in tasks.jpegs.iter().zip(verdicts) {
-            let mut counted = inner.staging.counted();
+            let mut counted = device.counters.lock();
             let Verdict::Refused(why) = verdict else {
                 counted.decoded += 1;
                 continue;
@@ -78,7 +80,7 @@ impl ResidentDecoder {
             counted.refused += 1;
             counted.why.get_or_insert_with(|| why.clone());
             let text = format!("the device does not decode this JPEG, which it was to: {why}");
-            let error = placed(&inner, &content, *row, Error::new(ErrorKind::Decode, text));
+            let error = placed(inner, &content, *row, Error::new(ErrorKind::Decode, text));
             let name = recalled.columns.iter().find(|c| c.number == *column).map(|c| &c.name);
             let error = match name {
                 Some(name) => error.of_column(name),
@@ -91,7 +93,7 @@ impl ResidentDecoder {
                 bad.push((*row, error));
             }
         }
-        inner.staging.counted().waited += waited;
+        device.counters.lock().waited += waited;
         if !bad.is_empty() {
             leave_out(&mut content, bad);
         }

@@ -11,7 +11,7 @@ use crate::device::upload::batch::DeviceBatch;
 use crate::error::{Error, ErrorKind, Result};
 use crate::loader::gpu::epoch::DeviceEpoch;
 use crate::loader::gpu::resident_plan::{Plan, Resident};
-use crate::loader::shared::LoaderShared;
+use crate::loader::gpu::state::DeviceShared;
 use crate::picture::row_header::RowHeader;
 
 /// Stores that are to be filled before the first epoch.
@@ -22,7 +22,7 @@ pub(crate) struct Preload {
     /// Of the whole data set.
     samples: u64,
     /// The loader of what stays; none when all is there.
-    inner: Mutex<Option<Arc<LoaderShared>>>,
+    inner: Mutex<Option<Arc<DeviceShared>>>,
 }
 
 impl Preload {
@@ -32,7 +32,7 @@ impl Preload {
         plan: Plan,
         driver: Arc<dyn Driver>,
         samples: u64,
-        inner: Arc<LoaderShared>,
+        inner: Arc<DeviceShared>,
     ) -> Preload {
         let Plan { columns, rows, .. } = plan;
         let inner = Mutex::new(Some(inner));
@@ -56,7 +56,7 @@ impl Preload {
         }
         let (mut ordinals, mut sizes) = (Vec::new(), vec![Vec::new(); self.columns.len()]);
         let mut entries = vec![Vec::new(); self.columns.len()];
-        for batch in DeviceEpoch::begin(from.clone(), 0) {
+        for batch in DeviceEpoch::begin(from, 0) {
             if !goes_on(ordinals.len() as u64) {
                 return Ok(false);
             }
