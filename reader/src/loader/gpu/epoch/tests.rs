@@ -12,7 +12,7 @@ use crate::decode::raw::Raw;
 use crate::device::driver::Stream;
 use crate::device::fake::FakeDevice;
 use crate::error::ErrorKind;
-use crate::{Device, DeviceBatch, Loader, LoaderBuilder, Shuffle};
+use crate::{Device, DeviceBatch, DeviceLoaderBuilder, Loader, LoaderBuilder, Shuffle};
 
 const SAMPLES: u64 = 40;
 const BATCH: u64 = 4;
@@ -38,14 +38,21 @@ fn row(ordinal: u64) -> Vec<u8> {
     (0..64).flat_map(|n| (ordinal * 1000 + n).to_le_bytes()).collect()
 }
 
-fn builder(dir: &tempfile::TempDir, played: &Arc<FakeDevice>, slots: usize) -> LoaderBuilder {
+fn columns(dir: &tempfile::TempDir) -> LoaderBuilder {
     Loader::builder(dir.path())
         .column("row", Raw::new("row").dtype(DType::U64).shape([64]))
         .text("txt")
         .shuffle(Shuffle::Full { seed: 9 })
         .batch(BATCH)
         .threads(2)
-        .device(Device::by(played.clone()), slots)
+}
+
+fn builder(dir: &tempfile::TempDir, played: &Arc<FakeDevice>, slots: usize) -> DeviceLoaderBuilder {
+    on(played, columns(dir), slots)
+}
+
+fn on(played: &Arc<FakeDevice>, columns: LoaderBuilder, slots: usize) -> DeviceLoaderBuilder {
+    columns.device(Device::by(played.clone())).device_slots(slots)
 }
 
 /// Has a stream of the consumer's look at the batch, and compares it with the host's.
@@ -73,14 +80,14 @@ fn every_batch_arrives_whole_with_slow_and_fast_consumers() {
             let loader = builder(&dir, &played, slots).build().unwrap();
             let seen = Arc::new(AtomicU64::new(0));
             for epoch in 0..2 {
-                let host: Vec<Vec<u64>> = builder(&dir, &played, slots)
+                let host: Vec<Vec<u64>> = columns(&dir)
                     .build()
                     .unwrap()
                     .epoch(epoch)
                     .map(|batch| batch.unwrap().ordinals().collect())
                     .collect();
                 let mut device = Vec::new();
-                for (number, batch) in loader.device_epoch(epoch).enumerate() {
+                for (number, batch) in loader.epoch(epoch).enumerate() {
                     let batch = batch.unwrap();
                     // Two streams in turn, and sometimes both.
                     look(&played, &batch, Stream::fake(10 + number as u64 % 2), &seen);
@@ -115,7 +122,7 @@ fn a_stream_that_was_named_before_waits_all_the_same() {
     let played = Arc::new(FakeDevice::new(SLOW));
     let seen = Arc::new(AtomicU64::new(0));
     let loader = builder(&dir, &played, 3).build().unwrap();
-    for batch in loader.device_epoch(0) {
+    for batch in loader.epoch(0) {
         let batch = batch.unwrap();
         batch.used_on(Stream::LEGACY);
         look(&played, &batch, Stream::LEGACY, &seen);
@@ -130,7 +137,7 @@ fn the_default_stream_of_another_thread_is_waited_for_through_the_legacy_stream(
     let played = Arc::new(FakeDevice::new(FAST));
     let loader = builder(&dir, &played, 3).build().unwrap();
     for (elsewhere, marked) in [(false, Stream::PER_THREAD), (true, Stream::LEGACY)] {
-        let batch = loader.device_epoch(0).next().unwrap().unwrap();
+        let batch = loader.epoch(0).next().unwrap().unwrap();
         std::thread::scope(|scope| {
             let tell = || batch.ready_on(Stream::PER_THREAD).unwrap();
             if elsewhere { scope.spawn(tell).join().unwrap() } else { tell() }
@@ -150,7 +157,7 @@ fn a_state_counts_what_the_consumer_took_and_not_what_was_copied() {
     let dir = shards();
     let played = Arc::new(FakeDevice::new(FAST));
     let loader = builder(&dir, &played, 3).build().unwrap();
-    let mut epoch = loader.device_epoch(0);
+    let mut epoch = loader.epoch(0);
     let first: Vec<_> = epoch.by_ref().take(2).map(Result::unwrap).collect();
     while epoch.occupied().0 < 1 {
         std::thread::yield_now();
@@ -158,8 +165,8 @@ fn a_state_counts_what_the_consumer_took_and_not_what_was_copied() {
     let state = loader.state();
     assert_eq!((state.epoch(), state.position()), (0, 2 * BATCH));
     drop((first, epoch));
-    let again = builder(&dir, &played, 2).resume(state).build().unwrap();
-    let rest = again.device_epoch(0).map(Result::unwrap).count();
+    let again = on(&played, columns(&dir).resume(state), 2).build().unwrap();
+    let rest = again.epoch(0).map(Result::unwrap).count();
     assert_eq!(rest, 8);
     let mut both = loader.ledger();
     both.merge(&again.ledger()).unwrap();
@@ -171,7 +178,7 @@ fn after_the_last_batch_there_is_none_however_often_it_is_asked() {
     let dir = shards();
     let played = Arc::new(FakeDevice::new(FAST));
     let loader = builder(&dir, &played, 3).build().unwrap();
-    let mut epoch = loader.device_epoch(0);
+    let mut epoch = loader.epoch(0);
     assert_eq!(epoch.by_ref().map(Result::unwrap).count(), 10);
     assert!((0..3).all(|_| epoch.next().is_none() && epoch.ready(Duration::ZERO)));
     assert_eq!((epoch.remaining(), loader.current_epoch()), (0, 1));
@@ -184,14 +191,14 @@ fn an_epoch_that_is_left_leaves_nothing_and_its_batches_stay() {
     let seen = Arc::new(AtomicU64::new(0));
     let loader = builder(&dir, &played, 3).build().unwrap();
     for taken in [0, 1, 2, 5] {
-        let mut epoch = loader.device_epoch(0);
+        let mut epoch = loader.epoch(0);
         let kept: Vec<_> = epoch.by_ref().take(taken).map(Result::unwrap).collect();
         drop(epoch);
         for batch in &kept {
             look(&played, batch, Stream::LEGACY, &seen);
         }
     }
-    let batch = loader.device_epoch(3).next().unwrap().unwrap();
+    let batch = loader.epoch(3).next().unwrap().unwrap();
     drop(loader);
     look(&played, &batch, Stream::LEGACY, &seen);
     batch.release(&[Stream::PER_THREAD]).unwrap();
@@ -204,7 +211,7 @@ fn who_holds_all_slots_gets_more_as_long_as_there_is_memory() {
     let dir = shards();
     let played = Arc::new(FakeDevice::new(FAST));
     let loader = builder(&dir, &played, 2).build().unwrap();
-    let held: Vec<_> = loader.device_epoch(0).map(Result::unwrap).collect();
+    let held: Vec<_> = loader.epoch(0).map(Result::unwrap).collect();
     assert_eq!(held.len(), 10);
     let pointers: std::collections::BTreeSet<_> =
         held.iter().map(|batch| batch.column("row").unwrap().pointer).collect();
@@ -213,7 +220,7 @@ fn who_holds_all_slots_gets_more_as_long_as_there_is_memory() {
     let played = Arc::new(FakeDevice::new(FAST).with_room(5 * 2048));
     let loader = builder(&dir, &played, 2).build().unwrap();
     let mut held = Vec::new();
-    let error = loader.device_epoch(0).find_map(|batch| batch.map(|batch| held.push(batch)).err());
+    let error = loader.epoch(0).find_map(|batch| batch.map(|batch| held.push(batch)).err());
     let error = error.expect("there is no memory for ten");
     assert_eq!((error.kind(), held.len()), (ErrorKind::Limit, 5));
     assert!(error.text().starts_with("5 batches are held by the program"), "{error}");
@@ -225,7 +232,7 @@ fn a_device_that_refuses_ends_the_epoch_with_its_words_after_what_came_before() 
     for (call, after) in [("copy", 0), ("copy", 4), ("set", 5), ("wait", 3), ("allocate", 1)] {
         let played = Arc::new(FakeDevice::new(FAST).refusing(call, after));
         let loader = builder(&dir, &played, 2).build().unwrap();
-        let mut epoch = loader.device_epoch(0);
+        let mut epoch = loader.epoch(0);
         let mut good = 0;
         let error = loop {
             match epoch.next() {
@@ -249,24 +256,18 @@ fn a_device_that_refuses_ends_the_epoch_with_its_words_after_what_came_before() 
 fn a_bad_sample_is_an_error_in_its_place() {
     let dir = shards();
     let played = Arc::new(FakeDevice::new(FAST));
-    let loader = builder(&dir, &played, 3)
-        .column("n", crate::decode::class::Class::new("row"))
-        .build()
-        .unwrap();
-    let error = loader.device_epoch(0).next().unwrap().unwrap_err();
+    let columns = columns(&dir).column("n", crate::decode::class::Class::new("row"));
+    let loader = on(&played, columns, 3).build().unwrap();
+    let error = loader.epoch(0).next().unwrap().unwrap_err();
     assert!(error.place().key.is_some() && error.kind() == ErrorKind::Decode, "{error}");
 }
 
 #[test]
-fn without_a_device_there_is_a_sentence_and_columns_of_any_length_stay_on_the_host() {
+fn columns_of_any_length_stay_on_the_host() {
     let dir = shards();
-    let loader = Loader::builder(dir.path()).bytes("txt").batch(4).build().unwrap();
-    let error = loader.device_epoch(0).next().unwrap().unwrap_err();
-    assert!(error.text().contains(".device(Device::cuda(0)?, 3)"), "{error}");
-
     let played = Arc::new(FakeDevice::new(FAST));
     let loader = builder(&dir, &played, 3).build().unwrap();
-    let batch = loader.device_epoch(0).next().unwrap().unwrap();
+    let batch = loader.epoch(0).next().unwrap().unwrap();
     assert_eq!(batch.columns().map(|column| column.name).collect::<Vec<_>>(), ["row"]);
     assert!(batch.column("txt").unwrap_err().text().contains("on the host"));
     assert!(batch.host().column("txt").is_ok());
