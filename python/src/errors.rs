@@ -51,7 +51,7 @@ fn told(error: &Error) -> String {
 /// Calls of the builder as the keywords of the same names: `.memory()` as `memory=`.
 fn keywords(text: &str) -> String {
     let text = text.replace("Split::new(rank, world)", "rank= and world=");
-    let text = text.replace(".device(Device::cuda(0)?, 3)", "device=\"cuda\"");
+    let text = text.replace(".device(..)", "device=\"cuda\"");
     let (mut out, mut rest) = (String::with_capacity(text.len()), &text[..]);
     while let Some(at) = rest.find('.') {
         let behind = &rest[at + 1..];

@@ -21,6 +21,7 @@
 #![allow(missing_docs, unreachable_pub)]
 
 mod again;
+mod any_loader;
 mod apply;
 mod batch;
 mod column;

@@ -8,7 +8,8 @@ use pyo3::types::{PyDict, PyTuple};
 use tarflume::LoaderState;
 use tarflume::loader::{IdleStats, Stats};
 
-use crate::epoch::{Epoch, Running};
+use crate::any_loader::AnyLoader;
+use crate::epoch::Epoch;
 use crate::errors::{OrRaise, usage};
 use crate::json::{from_json, to_json};
 use crate::ledger::Ledger;
@@ -56,30 +57,24 @@ use crate::settings::{Given, Settings};
 #[pyclass(frozen, module = "tarflume")]
 pub struct Loader {
     settings: Settings,
-    inner: Mutex<Option<Arc<tarflume::Loader>>>,
+    inner: Mutex<Option<Arc<AnyLoader>>>,
     /// What it was made with, for other processes.
     shards: Py<PyAny>,
     words: Py<PyDict>,
 }
 
 impl Loader {
-    fn held(&self) -> MutexGuard<'_, Option<Arc<tarflume::Loader>>> {
+    fn held(&self) -> MutexGuard<'_, Option<Arc<AnyLoader>>> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn inner(&self, py: Python<'_>) -> PyResult<Arc<tarflume::Loader>> {
+    fn inner(&self, py: Python<'_>) -> PyResult<Arc<AnyLoader>> {
         let found = py.detach(|| self.held().clone());
         found.ok_or_else(|| usage(py, "this loader is closed"))
     }
 
     fn begin(&self, py: Python<'_>, state: Option<LoaderState>) -> PyResult<()> {
-        let build = |state: Option<LoaderState>| {
-            let builder = self.settings.builder();
-            match state {
-                Some(state) => builder.resume(state).build(),
-                None => builder.build(),
-            }
-        };
+        let build = |state: Option<LoaderState>| self.settings.build(state);
         let made = py.detach(|| {
             // There is no room for two data sets that stay on a device.
             let before = self.settings.resident.as_ref().and_then(|_| self.held().take());
@@ -99,10 +94,7 @@ impl Loader {
     fn begun(&self, py: Python<'_>, epoch: u64) -> PyResult<Epoch> {
         let inner = self.inner(py)?;
         fill(py, &inner, None)?;
-        let running = py.detach(|| match self.settings.device {
-            Some(_) => Running::Device(inner.device_epoch(epoch)),
-            None => Running::Host(inner.epoch(epoch)),
-        });
+        let running = py.detach(|| inner.epoch(epoch));
         Ok(Epoch::new(running, self.settings.texts.clone()))
     }
 }
@@ -276,7 +268,7 @@ fn numbered(epoch: &Bound<'_, PyAny>) -> PyResult<u64> {
 }
 
 /// Brings what stays on a GPU there, unless that was done; Ctrl-C ends it.
-fn fill(py: Python<'_>, loader: &tarflume::Loader, progress: Option<&Py<PyAny>>) -> PyResult<()> {
+fn fill(py: Python<'_>, loader: &AnyLoader, progress: Option<&Py<PyAny>>) -> PyResult<()> {
     let all = loader.resident().map_or(0, |fit| fit.samples);
     let mut raised = None;
     let told = |there: u64| {
@@ -286,7 +278,7 @@ fn fill(py: Python<'_>, loader: &tarflume::Loader, progress: Option<&Py<PyAny>>)
         })
     };
     let filled = py.detach(|| {
-        loader.fill(|there| {
+        loader.preload(|there| {
             raised = told(there).err();
             raised.is_none()
         })

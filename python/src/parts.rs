@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::types::PyString;
-use tarflume::decode::output::Normalise;
 use tarflume::decode::{Decode, class, image, json, npy, raw, text};
+use tarflume::picture::output::Normalise;
 
 use crate::again::{Again, NewArgs, again};
 use crate::apply::{Applied, Wanted};

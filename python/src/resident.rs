@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use tarflume::{Fit, Residency};
+use tarflume::{Residency, ResidentSize};
 
 use crate::again::{Again, NewArgs, again};
 use crate::errors::{OrRaise, usage};
@@ -65,7 +65,7 @@ pub(crate) fn residency(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<R
 }
 
 /// What a data set takes, by name, in bytes.
-pub(crate) fn fit<'py>(py: Python<'py>, fit: &Fit) -> PyResult<Bound<'py, PyDict>> {
+pub(crate) fn fit<'py>(py: Python<'py>, fit: &ResidentSize) -> PyResult<Bound<'py, PyDict>> {
     let said = PyDict::new(py);
     for (name, number) in [
         ("samples", fit.samples),

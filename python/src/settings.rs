@@ -10,10 +10,11 @@ use pyo3::types::{PyDict, PyList, PyTuple};
 use tarflume::decode::Decode;
 use tarflume::device::libraries::Libraries;
 use tarflume::{
-    Dataset, Device, Loader, LoaderBuilder, OnBad, Remainder, Residency, Shuffle, SourceKind,
-    Split, Verify,
+    Dataset, Device, Error, Loader, LoaderBuilder, LoaderState, OnBad, Remainder, Residency,
+    Shuffle, SourceKind, Split, Verify,
 };
 
+use crate::any_loader::AnyLoader;
 use crate::batch::KEY;
 use crate::errors::{OrRaise, usage};
 use crate::resident::residency;
@@ -141,8 +142,31 @@ impl Settings {
         Ok(settings)
     }
 
-    /// The builder of a loader that does so.
-    pub(crate) fn builder(&self) -> LoaderBuilder {
+    /// The loader, from `state` on if one is given.
+    ///
+    /// # Errors
+    /// The library's.
+    pub(crate) fn build(&self, state: Option<LoaderState>) -> Result<AnyLoader, Error> {
+        let mut builder = self.builder();
+        if let Some(state) = state {
+            builder = builder.resume(state);
+        }
+        let Some((device, slots)) = &self.device else {
+            if self.resident.is_some() {
+                let text = "resident= needs a device: device=\"cuda\"";
+                return Err(Error::usage(text));
+            }
+            return builder.build().map(AnyLoader::Host);
+        };
+        let mut builder = builder.device(device.clone()).device_slots(*slots);
+        if let Some(residency) = &self.resident {
+            builder = builder.resident(residency.clone());
+        }
+        builder.build().map(AnyLoader::Device)
+    }
+
+    /// The builder of a loader in host memory.
+    fn builder(&self) -> LoaderBuilder {
         let mixed: Option<Vec<_>> =
             self.datasets.iter().map(|(data, weight)| Some((data.clone(), (*weight)?))).collect();
         let mut builder = match (mixed, &self.datasets[..]) {
@@ -172,12 +196,6 @@ impl Settings {
             };
         }
         given!(threads, prefetch, bad_budget, take, skip, repeat, epoch_length);
-        if let Some((device, slots)) = &self.device {
-            builder = builder.device(device.clone(), *slots);
-        }
-        if let Some(residency) = &self.resident {
-            builder = builder.resident(residency.clone());
-        }
         if let Some(memory) = &self.memory {
             builder = builder.memory(memory);
         }

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use pyo3::prelude::*;
-use tarflume::decode::geometry::{Size, Transform};
 use tarflume::decode::{fixed_crop, random_crop};
+use tarflume::picture::geometry::{Size, Transform};
 
 use crate::again::{Again, NewArgs, again};
 use crate::errors::{OrRaise, usage};

@@ -3,10 +3,10 @@
 
 use pyo3::prelude::*;
 use tarflume::column::DType;
-use tarflume::decode::output::Layout;
-use tarflume::decode::pixels::Channels;
-use tarflume::decode::resize::Filter;
-use tarflume::device::share::Share;
+use tarflume::decode::hybrid::balance::Share;
+use tarflume::picture::output::Layout;
+use tarflume::picture::pixels::Channels;
+use tarflume::picture::resize::Filter;
 use tarflume::{OnBad, SourceKind, Verify};
 
 use crate::errors::usage;

@@ -13,10 +13,10 @@ use std::time::Instant;
 use tarflume::column::Row;
 use tarflume::decode::fixed_crop::{ResizeCentreCrop, Whole};
 use tarflume::decode::image::Image;
-use tarflume::decode::output::{Layout, Normalise};
 use tarflume::decode::random_crop::RandomResizedCrop;
-use tarflume::decode::resize::Filter;
 use tarflume::decode::{Decode, Sample, Scratch};
+use tarflume::picture::output::{Layout, Normalise};
+use tarflume::picture::resize::Filter;
 
 fn main() {
     let mut arguments = std::env::args().skip(1);

@@ -13,8 +13,8 @@ use std::time::Instant;
 
 use tarflume::RandomResizedCrop;
 use tarflume::decode::image::Image;
-use tarflume::decode::resize::Filter;
 use tarflume::fetch::fetched::Verify;
+use tarflume::picture::resize::Filter;
 use tarflume::source::open::SourceKind;
 use tarflume::{Error, Loader, LoaderBuilder, Result, Shuffle};
 

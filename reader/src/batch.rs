@@ -67,15 +67,15 @@ impl Content {
 
 /// Where contents go when their batch is dropped: a shelf with room for a few.
 #[derive(Debug)]
-pub(crate) struct Shelf {
+pub(crate) struct BatchPool {
     room: usize,
     #[allow(clippy::vec_box)] // moved from thread to thread by pointer
     free: Mutex<Vec<Box<Content>>>,
 }
 
-impl Shelf {
-    pub(crate) fn new(room: usize) -> Shelf {
-        Shelf { room, free: Mutex::new(Vec::with_capacity(room)) }
+impl BatchPool {
+    pub(crate) fn new(room: usize) -> BatchPool {
+        BatchPool { room, free: Mutex::new(Vec::with_capacity(room)) }
     }
 
     /// For how many there is room.
@@ -118,11 +118,11 @@ pub(crate) type Names = Arc<[String]>;
 pub struct Batch {
     content: Option<Box<Content>>,
     names: Names,
-    shelf: Arc<Shelf>,
+    shelf: Arc<BatchPool>,
 }
 
 impl Batch {
-    pub(crate) fn new(content: Box<Content>, names: Names, shelf: Arc<Shelf>) -> Batch {
+    pub(crate) fn new(content: Box<Content>, names: Names, shelf: Arc<BatchPool>) -> Batch {
         Batch { content: Some(content), names, shelf }
     }
 

@@ -3,48 +3,40 @@
 //! The trait and what it is handed. Implementations stand in the files below; a user's own takes ten
 //! lines. Nothing here reads files, starts threads or knows of batches.
 
-pub(crate) mod asked;
 pub mod blocks;
 pub mod calls;
 pub mod class;
-pub(crate) mod compressed;
 mod drawing;
 pub mod fixed_crop;
 pub mod formats;
-pub mod geometry;
+pub mod hybrid;
 pub mod image;
 mod jpeg;
 pub mod json;
 mod json_scan;
 mod json_value;
-pub(crate) mod kept;
 pub mod npy;
 pub mod number;
 mod opened;
-pub mod output;
-pub mod pixels;
-pub mod random;
 pub mod random_crop;
 pub mod raw;
-pub mod resize;
+pub(crate) mod resident;
 mod scratch;
 pub mod sequence;
-pub(crate) mod stored;
 pub mod text;
-mod turn;
 
 use std::fmt;
 use std::sync::Arc;
 
 use tarflume_jpeg::Scale;
 
-use self::asked::Asked;
-use self::geometry::{Size, Transform};
 use crate::column::{Row, RowShape};
-use crate::device::finish::Finish;
-use crate::device::head::Format;
-use crate::device::share::Share;
+use crate::decode::hybrid::balance::Share;
+use crate::decode::hybrid::request::DecodeRequest;
 use crate::error::Result;
+use crate::picture::convert::Finish;
+use crate::picture::geometry::{Size, Transform};
+use crate::picture::row_header::Format;
 
 pub use self::scratch::{Memory, Scratch};
 
@@ -167,7 +159,7 @@ pub struct ForDevice {
     pub decode: Arc<dyn Decode>,
     /// The device's.
     pub finish: Finish,
-    /// If rows of u8 begin with a `Head` each, the size and the channels of the pictures that come out.
+    /// If rows of u8 begin with a `RowHeader` each, the size and the channels of the pictures that come out.
     pub drawn: Option<(Size, usize)>,
     /// What a device may decode of it, too.
     pub shared: Option<Shared>,
@@ -187,7 +179,7 @@ pub struct Shared {
 pub(crate) trait Asks: Send + Sync {
     /// What is wanted of it if the device's decoder makes pictures no smaller than `least`. `None`: it is no
     /// JPEG, or something is wanted that only the host does; what is wrong with it, the host says.
-    fn ask(&self, sample: &Sample<'_>, least: Scale) -> Option<Asked>;
+    fn ask(&self, sample: &Sample<'_>, least: Scale) -> Option<DecodeRequest>;
 }
 
 /// How pictures stay in a device's memory.
@@ -201,7 +193,7 @@ pub struct Residing {
 
 /// A column of pictures that stay on a device; see [`Decode::for_resident`].
 pub struct ForResident {
-    /// Writes what stays: rows of u8 that begin with a `Head`, which says how large the picture is.
+    /// Writes what stays: rows of u8 that begin with a `RowHeader`, which says how large the picture is.
     pub keep: Arc<dyn Decode>,
     /// How a kept picture's bytes lie.
     pub format: Format,

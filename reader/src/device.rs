@@ -10,45 +10,22 @@
 //! `visit` (the thread's context) < `nvjpeg` < `trial` (what it does right); [`share`] (how many) < `staged` (rows in which either decoder may go on), and `region` (where the device's pixels
 //! stand, and who waits for whom).
 
-pub mod batch;
-pub mod crop;
+#[cfg(feature = "cuda")]
+pub(crate) mod call_scope;
 #[cfg(feature = "cuda")]
 mod cuda;
-#[doc(hidden)]
-pub mod decoder;
-pub mod draw;
 pub(crate) mod driver;
-pub(crate) mod feeding;
-pub mod finish;
-#[doc(hidden)]
-pub mod fit;
-pub mod head;
-pub(crate) mod heap;
-pub mod kernel;
-pub mod launch;
-pub(crate) mod line;
-#[cfg(feature = "cuda")]
-mod numa;
+#[cfg(test)]
+pub(crate) mod fake;
+pub mod kernels;
+pub(crate) mod memory;
 #[cfg(feature = "cuda")]
 #[doc(hidden)] // for this crate and its Python package, until their shape is settled
 pub mod nvjpeg;
 mod ordinal;
-pub mod planes;
-#[cfg(test)]
-pub(crate) mod played;
 #[cfg(feature = "cuda")]
-mod presence;
-pub(crate) mod region;
-pub(crate) mod ring;
-pub mod share;
-pub(crate) mod slot;
-pub(crate) mod staged;
-pub(crate) mod store;
-#[cfg(feature = "cuda")]
-mod trial;
-#[cfg(feature = "cuda")]
-mod visit;
-pub(crate) mod work;
+pub(crate) mod presence;
+pub(crate) mod upload;
 
 use std::fmt;
 use std::str::FromStr;

@@ -52,6 +52,7 @@ pub mod fetch;
 pub mod libraries;
 pub mod loader;
 pub mod order;
+pub mod picture;
 mod pool;
 mod range;
 pub mod rank;
@@ -61,6 +62,7 @@ pub mod source;
 pub mod stream;
 mod sync;
 
+pub use crate::device::upload::batch::{DeviceBatch, DeviceColumn};
 pub use array::ArrayDataset;
 pub use batch::{Batch, Column};
 pub use dataset::Dataset;
@@ -70,12 +72,11 @@ pub use decode::image::Image;
 pub use decode::json::Json;
 pub use decode::random_crop::RandomResizedCrop;
 pub use device::Device;
-pub use device::batch::{DeviceBatch, DeviceColumn};
 pub use error::{Error, ErrorKind, Result};
 pub use fetch::fetched::Verify;
 pub use loader::{
-    DeviceEpoch, Epoch, Fit, Loader, LoaderBuilder, OnBad, Residency, StreamEpoch, StreamLoader,
-    StreamLoaderBuilder, end_device_epochs,
+    DeviceEpoch, DeviceLoader, DeviceLoaderBuilder, Epoch, Loader, LoaderBuilder, OnBad, Residency,
+    ResidentSize, StreamEpoch, StreamLoader, StreamLoaderBuilder, end_device_epochs,
 };
 pub use order::{LoaderState, Remainder, Shuffle, Split};
 pub use range::tell_profilers_by;

@@ -1,71 +1,40 @@
 //! `Loader`: batches of a data set, in an order that is pure arithmetic, made by all cores.
 //!
-//! Floors: `bound bad caught idle` (words) < `stats moment` < `verdict` < `meter advice` < `gathered` < `recipe` (columns) < `job` < `flow` (the line of
-//! batches) < `labour feed stream_labour stream_feed` (what is done in it) < `taking` (who takes them) <
-//! `residency` (words) < `resident staging` (what a device keeps, which JPEGs it decodes) < `division` < `inner` <
-//! `decoding epoch device_epoch` < `filling` < `builder` < `building` < `stream_loader` < `stream_builder`, and this
-//! file above them.
+//! The files here: what host loaders, device loaders and their epochs share. The rooms, lower ones first: `metrics`,
+//! `pipeline`, `indexed` and `streaming`, `gpu`, `config`.
 
-mod account;
-mod advice;
-mod bad;
-mod bound;
-mod builder;
-mod building;
-mod caught;
-mod chosen;
-mod decoding;
-mod device_epoch;
-mod division;
+mod bad_samples;
+mod config;
 mod epoch;
-mod feed;
-mod filling;
-mod flow;
-mod fresh;
-mod gathered;
-mod idle;
-mod inner;
-mod job;
-mod labour;
-mod machine;
-mod meter;
-mod moment;
-mod recalled;
-mod recalling;
-mod recipe;
-mod residency;
-mod resident;
-mod scout;
-mod staging;
-mod stats;
-mod stream_builder;
-mod stream_feed;
-mod stream_labour;
-mod stream_loader;
-mod substitute;
-mod taking;
-mod verdict;
+mod gpu;
+mod indexed;
+mod metrics;
+mod pipeline;
+mod progress;
+mod shared;
+mod streaming;
 
 use std::fmt;
-use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 
-pub use bad::{BadSample, OnBad};
-pub use builder::LoaderBuilder;
-pub use device_epoch::{DeviceEpoch, end_device_epochs};
+pub use crate::loader::bad_samples::{BadSample, OnBad};
+pub use crate::loader::config::builder::LoaderBuilder;
+pub use crate::loader::config::device_builder::DeviceLoaderBuilder;
+pub use crate::loader::gpu::epoch::{DeviceEpoch, end_device_epochs};
+pub use crate::loader::gpu::loader::DeviceLoader;
+pub use crate::loader::gpu::resident_config::{Residency, ResidentSize};
+pub use crate::loader::metrics::bottleneck::Bottleneck;
+pub use crate::loader::metrics::idle::{IdleStats, SampledTime};
+pub use crate::loader::metrics::stats::{DecoderStats, RingStats, StageStats, Stats};
+pub use crate::loader::streaming::builder::StreamLoaderBuilder;
+pub use crate::loader::streaming::loader::{StreamEpoch, StreamLoader};
 pub use epoch::Epoch;
-pub use idle::{IdleStats, SampledTime};
-pub use residency::{Fit, Residency};
-pub use stats::{DecoderStats, RingStats, StageStats, Stats};
-pub use stream_builder::StreamLoaderBuilder;
-pub use stream_loader::{StreamEpoch, StreamLoader};
-pub use verdict::Bottleneck;
 
-use self::inner::Inner;
 use crate::dataset::Dataset;
 use crate::dataset::pattern::Shards;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
+use crate::loader::shared::LoaderShared;
 use crate::order::{Ledger, LoaderState, Order};
 use crate::stream::Stream;
 
@@ -102,7 +71,7 @@ use crate::stream::Stream;
 /// Cheap to share: an epoch keeps what it needs alive. Dropping loader, epochs and batches ends all
 /// threads.
 pub struct Loader {
-    inner: Arc<Inner>,
+    inner: Arc<LoaderShared>,
 }
 
 impl Loader {
@@ -136,11 +105,6 @@ impl Loader {
     /// its only batch.
     pub fn epoch(&self, epoch: u64) -> Epoch {
         Epoch::begin(self.inner.clone(), epoch)
-    }
-
-    /// As [`Loader::epoch`], in the memory of the device that the loader was built with.
-    pub fn device_epoch(&self, epoch: u64) -> DeviceEpoch {
-        DeviceEpoch::begin(self.inner.clone(), epoch)
     }
 
     /// The epoch to go on with: 0, or that of the resumed state, or the one that is running.
@@ -177,21 +141,6 @@ impl Loader {
         self.inner.expected(epoch)
     }
 
-    /// What the data set takes of the device's memory, if it stays there.
-    pub fn resident(&self) -> Option<&Fit> {
-        self.inner.resident.as_ref().map(|(fit, _)| fit)
-    }
-
-    /// Brings a data set that stays on a device there, as the first [`Loader::device_epoch`] does. `goes_on` is
-    /// asked between batches, and told how many samples are there; if it says no, this ends with false, and
-    /// the next call begins anew.
-    ///
-    /// # Errors
-    /// A sample that can't be read, if that is an error; the device's.
-    pub fn fill(&self, mut goes_on: impl FnMut(u64) -> bool) -> Result<bool> {
-        self.inner.fill(&mut goes_on)
-    }
-
     /// The order of its samples.
     pub fn order(&self) -> &Order {
         &self.inner.order
@@ -204,16 +153,7 @@ impl Loader {
 
     /// Where the time goes, and what limits the rate of batches.
     pub fn stats(&self) -> Stats {
-        let warning = self.inner.slots.as_ref().and_then(|slots| {
-            let _ = slots.driver.reap();
-            slots.warning()
-        });
-        let staging = &self.inner.staging;
-        let warnings =
-            self.inner.warning.clone().into_iter().chain(warning).chain(staging.warning());
-        let warning = warnings.reduce(|one, other| format!("{one}; {other}"));
-        let device = self.inner.slots.as_ref().map(|slots| slots.device().to_string());
-        Stats { warning, device, decoder: staging.stats(), ..self.inner.meter.stats() }
+        self.inner.stats()
     }
 
     /// All samples that were bad so far, by ordinal.
@@ -227,13 +167,7 @@ impl Loader {
     /// # Errors
     /// The operating system's refusal.
     pub fn write_bad_samples(&self, path: &Path) -> Result<()> {
-        let mut text = Vec::new();
-        for bad in self.bad_samples() {
-            writeln!(text, "{bad}").map_err(|e| {
-                Error::new(ErrorKind::Io, "cannot write the list").with_path(path).with_source(e)
-            })?;
-        }
-        Ok(tarflume_formats::publish::write_whole(path, &text)?)
+        self.inner.bad.write(path)
     }
 }
 
@@ -245,15 +179,22 @@ impl LoaderBuilder {
     /// that no sample has, a batch larger than the data set or than memory, a state of another data
     /// set or shuffle.
     pub fn build(self) -> Result<Loader> {
-        Ok(Loader { inner: self.inner()? })
+        Ok(Loader { inner: self.shared()? })
+    }
+}
+
+impl DeviceLoaderBuilder {
+    /// The loader.
+    ///
+    /// # Errors
+    /// As [`LoaderBuilder::build`]; a batch, or the resident data set, is too large for the device.
+    pub fn build(self) -> Result<DeviceLoader> {
+        Ok(DeviceLoader::new(self.shared()?))
     }
 }
 
 impl fmt::Debug for Loader {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let inner = &self.inner;
-        let split = inner.share.split();
-        let (samples, rank, world) = (inner.order.epoch_samples(), split.rank(), split.world());
-        write!(f, "Loader({samples} samples an epoch, rank {rank} of {world})")
+        self.inner.fmt(f)
     }
 }

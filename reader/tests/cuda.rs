@@ -15,7 +15,9 @@ use cudarc::driver::{CudaContext, CudaStream, result};
 use tarflume::column::DType;
 use tarflume::decode::raw::Raw;
 use tarflume::device::Stream;
-use tarflume::{Device, DeviceBatch, ErrorKind, Loader, LoaderBuilder, Shuffle};
+use tarflume::{
+    Device, DeviceBatch, DeviceLoader, DeviceLoaderBuilder, ErrorKind, Loader, Shuffle,
+};
 use tarflume_formats::ShardWriter;
 use tarflume_formats::shard::Durability;
 
@@ -42,13 +44,14 @@ fn shards() -> tempfile::TempDir {
     dir
 }
 
-fn builder(dir: &tempfile::TempDir, device: &Device) -> LoaderBuilder {
+fn builder(dir: &tempfile::TempDir, device: &Device) -> DeviceLoaderBuilder {
     Loader::builder(dir.path())
         .column("row", Raw::new("row").dtype(DType::U64).shape([WORDS as usize]))
         .shuffle(Shuffle::Full { seed: 4 })
         .batch(BATCH)
         .threads(2)
-        .device(device.clone(), 3)
+        .device(device.clone())
+        .device_slots(3)
 }
 
 /// The consumer: a stream of its own, to which it copies what it gets.
@@ -107,7 +110,7 @@ fn child_epochs() {
     let consumer = Consumer::new();
     for epoch in 0..3 {
         let mut copied = Vec::new();
-        for batch in loader.device_epoch(epoch) {
+        for batch in loader.epoch(epoch) {
             std::thread::sleep(Duration::from_micros(number("CONSUMER_US")));
             copied.push(consumer.copies(batch.unwrap()));
         }
@@ -123,7 +126,7 @@ fn child_epochs() {
     }
 }
 
-fn expected(loader: &Loader, last: u64) -> tarflume::order::Ledger {
+fn expected(loader: &DeviceLoader, last: u64) -> tarflume::order::Ledger {
     let mut all = loader.expected(0).unwrap();
     (1..=last).for_each(|epoch| all.merge(&loader.expected(epoch).unwrap()).unwrap());
     all
@@ -202,7 +205,7 @@ fn child_refused() {
     let loader = builder(&dir, &device).build().unwrap();
     let mut good = 0;
     // What goes wrong while the device is at it shows in some later call, perhaps of a later epoch.
-    let mut ended = |epoch| loader.device_epoch(epoch).find_map(|b| b.map(|_| good += 1).err());
+    let mut ended = |epoch| loader.epoch(epoch).find_map(|b| b.map(|_| good += 1).err());
     let error = (0..100).find_map(&mut ended).unwrap();
     let mut text = error.to_string();
     let mut cause: &dyn std::error::Error = &error;

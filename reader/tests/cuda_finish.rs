@@ -11,15 +11,15 @@ use std::path::{Path, PathBuf};
 
 use tarflume::column::DType;
 use tarflume::decode::fixed_crop::Resize;
-use tarflume::decode::geometry::Size;
+use tarflume::decode::hybrid::balance::Share;
 use tarflume::decode::image::Image;
 use tarflume::decode::json::Json;
-use tarflume::decode::output::{Layout, Normalise};
-use tarflume::decode::pixels::Channels;
 use tarflume::decode::random_crop::RandomResizedCrop;
-use tarflume::device::head::Head;
-use tarflume::device::share::Share;
 use tarflume::libraries::Libraries;
+use tarflume::picture::geometry::Size;
+use tarflume::picture::output::{Layout, Normalise};
+use tarflume::picture::pixels::Channels;
+use tarflume::picture::row_header::RowHeader;
 use tarflume::{Device, Loader, LoaderBuilder, Remainder, Shuffle};
 use tarflume_fixtures::{Photo, PhotoKind};
 use tarflume_formats::ShardWriter;
@@ -75,11 +75,11 @@ fn child_equal() {
     let libraries = Libraries::beside(std::env::var_os("SITE").map(PathBuf::from));
     let device = Device::cuda_with(0, libraries).unwrap();
     let host = builder(&dir).build().unwrap();
-    let ours = builder(&dir).device(device, 3).build().unwrap();
+    let ours = builder(&dir).device(device).device_slots(3).build().unwrap();
     let consumer = Consumer::new();
     for epoch in 0..2 {
         let (right, mut rows) = (host.epoch(epoch), Vec::new());
-        for (right, batch) in right.zip(ours.device_epoch(epoch)) {
+        for (right, batch) in right.zip(ours.epoch(epoch)) {
             let (right, batch) = (right.unwrap(), batch.unwrap());
             batch.ready_on(consumer.stream()).unwrap();
             assert_eq!(batch.columns().count(), 8);
@@ -105,7 +105,7 @@ fn child_equal() {
         Err(_) => assert_eq!(stats.warning, None),
     }
     // Where the device finishes pictures, bytes cross: a quarter or half of what they become.
-    let crossed = ours.device_epoch(2).next().unwrap().unwrap();
+    let crossed = ours.epoch(2).next().unwrap().unwrap();
     let dtype = crossed.host().column("f32").unwrap().dtype();
     assert_eq!(dtype == DType::U8, std::env::var("WARNS").is_err());
 }
@@ -148,8 +148,8 @@ fn a_device_without_kernels_leaves_the_work_to_the_host() {
 #[ignore = "a child of the test below"]
 fn child_refused() {
     let dir = shards();
-    let ours = builder(&dir).device(Device::cuda(0).unwrap(), 2).build().unwrap();
-    let error = ours.device_epoch(0).find_map(Result::err).unwrap();
+    let ours = builder(&dir).device(Device::cuda(0).unwrap()).device_slots(2).build().unwrap();
+    let error = ours.epoch(0).find_map(Result::err).unwrap();
     assert_eq!(error.kind(), tarflume::ErrorKind::Device);
     assert!(error.text().contains("tarflume_finish failed"), "{error}");
 }
@@ -173,10 +173,10 @@ fn child_resized() {
     // Of some pictures more pixels are needed than 40 x 40: the host resizes them.
     let ours = crop().layout(Layout::Chw).resize_on_device(40);
     let grey = crop().channels(Channels::Grey).resize_on_device(64);
-    let ours = build(ours, grey).device(Device::cuda(0).unwrap(), 3).build().unwrap();
+    let ours = build(ours, grey).device(Device::cuda(0).unwrap()).device_slots(3).build().unwrap();
     let consumer = Consumer::new();
     let (mut decoded, mut ready) = (0, 0);
-    for (right, batch) in host.epoch(1).zip(ours.device_epoch(1)) {
+    for (right, batch) in host.epoch(1).zip(ours.epoch(1)) {
         let (right, batch) = (right.unwrap(), batch.unwrap());
         batch.ready_on(consumer.stream()).unwrap();
         for (name, planes) in [("image", 3), ("grey", 1)] {
@@ -194,7 +194,7 @@ fn child_resized() {
         }
         let rows = batch.host().column("image").unwrap();
         for head in (0..right.len()).map(|row| &rows.row(row)[..64]) {
-            let head: Head = bytemuck::pod_read_unaligned(head);
+            let head: RowHeader = bytemuck::pod_read_unaligned(head);
             let whole = head.picture().unwrap().size == Size::new(24, 24);
             *(if whole { &mut ready } else { &mut decoded }) += 1;
         }
@@ -243,8 +243,8 @@ fn a_cache_that_others_may_write_is_not_used_and_statistics_say_so() {
 #[ignore = "a child of the test above"]
 fn child_compiles() {
     let dir = shards();
-    let ours = builder(&dir).device(Device::cuda(0).unwrap(), 3).build().unwrap();
-    let batch = ours.device_epoch(0).next().unwrap().unwrap();
+    let ours = builder(&dir).device(Device::cuda(0).unwrap()).device_slots(3).build().unwrap();
+    let batch = ours.epoch(0).next().unwrap().unwrap();
     assert_eq!(batch.host().column("f32").unwrap().dtype(), DType::U8, "finished on the device");
     let warning = ours.stats().warning.unwrap();
     assert!(warning.contains(&std::env::var("WARNS").unwrap()), "{warning}");

@@ -13,12 +13,12 @@ use tarflume::decode::fixed_crop::{CentreCrop, Resize};
 use tarflume::decode::image::Image;
 use tarflume::decode::json::Json;
 use tarflume::decode::npy::Npy;
-use tarflume::decode::output::{Layout, Normalise};
 use tarflume::decode::random_crop::RandomResizedCrop;
 use tarflume::decode::raw::Raw;
 use tarflume::decode::sequence::Sequence;
 use tarflume::decode::text::Text;
 use tarflume::decode::{Decode, Sample, Scratch};
+use tarflume::picture::output::{Layout, Normalise};
 use tarflume_fixtures::{Photo, PhotoKind};
 
 struct Counting;

@@ -16,7 +16,7 @@ use tarflume::decode::fixed_crop::Resize;
 use tarflume::decode::formats;
 use tarflume::decode::image::Image;
 use tarflume::decode::json::Json;
-use tarflume::decode::pixels::Channels;
+use tarflume::picture::pixels::Channels;
 use tarflume::{ErrorKind, Loader, LoaderBuilder, OnBad};
 use tarflume_fixtures::{Bomb, SplitMix64, bombs};
 

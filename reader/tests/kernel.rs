@@ -11,9 +11,9 @@ mod runner;
 
 use half::{bf16, f16};
 use runner::{Dice, Run, each, finish};
-use tarflume::decode::geometry::Size;
-use tarflume::device::finish::Pictures;
-use tarflume::device::kernel;
+use tarflume::device::kernels::args;
+use tarflume::picture::convert::Pictures;
+use tarflume::picture::geometry::Size;
 
 #[test]
 fn finished_pictures_are_those_of_the_host_to_the_bit() {
@@ -23,7 +23,7 @@ fn finished_pictures_are_those_of_the_host_to_the_bit() {
             (1, Size::new(1, 1), (1, 1), 1),
             (3, Size::new(7, 5), (1, 1), 3), // each thread strides over pixels and rows
             (2, Size::new(33, 31), (2, 3), 256), // more rows of blocks than rows
-            (5, Size::new(16, 24), kernel::grid(5, 16 * 24), kernel::BLOCK),
+            (5, Size::new(16, 24), args::grid(5, 16 * 24), args::BLOCK),
         ] {
             let pictures = Pictures::new(rows, size, channels).unwrap();
             let (from, flips) = (dice.bytes(pictures.bytes()), dice.bytes(rows));

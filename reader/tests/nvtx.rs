@@ -136,8 +136,8 @@ fn each_batch_that_goes_to_a_device_is_shown() {
     if is_child(NAME) {
         let dir = shards();
         let device = tarflume::Device::cuda(0).unwrap();
-        let loader = builder(&dir).device(device, 3).build().unwrap();
-        assert_eq!(loader.device_epoch(0).map(Result::unwrap).count() as u64, SAMPLES / BATCH);
+        let loader = builder(&dir).device(device).device_slots(3).build().unwrap();
+        assert_eq!(loader.epoch(0).map(Result::unwrap).count() as u64, SAMPLES / BATCH);
         return;
     }
     let library = build("nvtx", &[]).join("libnvtx.so");

@@ -24,10 +24,10 @@ const NAMES: [&str; 4] = ["u8", "i64", "f16", "f32"];
 /// Epochs whose tensors are all kept to the end, so that every slot is used again while they live.
 fn epochs(samples: &Samples, slots: usize, device: &Device) {
     let ours = tarflume::Device::cuda(0).unwrap();
-    let loader = samples.loader(2).device(ours, slots).build().unwrap();
+    let loader = samples.loader(2).device(ours).device_slots(slots).build().unwrap();
     let mut kept = Vec::new();
     for epoch in 0..4 {
-        for batch in loader.device_epoch(epoch) {
+        for batch in loader.epoch(epoch) {
             let batch = batch.unwrap();
             let right = NAMES.map(|name| {
                 let column = COLUMNS.into_iter().find(|column| column.0 == name).unwrap();
@@ -70,8 +70,8 @@ fn each_thread_has_its_own_default_stream() {
 fn a_batch_on_the_device_becomes_tensors_on_the_cpu() {
     let samples = Samples::new();
     let ours = tarflume::Device::cuda(0).unwrap();
-    let loader = samples.loader(4).device(ours, 2).build().unwrap();
-    let batch = loader.device_epoch(0).next().unwrap().unwrap();
+    let loader = samples.loader(4).device(ours).device_slots(2).build().unwrap();
+    let batch = loader.epoch(0).next().unwrap().unwrap();
     let right = bytes(COLUMNS[0], batch.host().ordinals());
     let [tensor] = batch.tensors(["u8"], &Device::Cpu).unwrap();
     assert!(tensor.device().is_cpu());
@@ -82,8 +82,8 @@ fn a_batch_on_the_device_becomes_tensors_on_the_cpu() {
 fn a_batch_of_another_gpu_is_refused() {
     let samples = Samples::new();
     let ours = tarflume::Device::cuda(0).unwrap();
-    let loader = samples.loader(4).device(ours, 2).build().unwrap();
-    let batch = loader.device_epoch(0).next().unwrap().unwrap();
+    let loader = samples.loader(4).device(ours).device_slots(2).build().unwrap();
+    let batch = loader.epoch(0).next().unwrap().unwrap();
     let error = batch.tensors(["u8"], &Device::new_cuda(1).unwrap()).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Usage);
     assert!(error.text().starts_with("the batch is on cuda:0, and tensors are wanted on cuda:1"));
@@ -94,8 +94,8 @@ fn types_that_candle_lacks_are_told_and_the_batch_goes_back() {
     let samples = Samples::new();
     let ours = tarflume::Device::cuda(0).unwrap();
     let device = Device::new_cuda(0).unwrap();
-    let loader = samples.loader(1).device(ours, 1).build().unwrap();
-    for batch in loader.device_epoch(0) {
+    let loader = samples.loader(1).device(ours).device_slots(1).build().unwrap();
+    for batch in loader.epoch(0) {
         let error = batch.unwrap().tensors(["u8", "u16"], &device).unwrap_err();
         assert!(error.text().starts_with("column 'u16' holds U16"), "{error}");
     }

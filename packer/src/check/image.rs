@@ -1,7 +1,7 @@
 //! Images that are no JPEGs, by the reader: their headers, and their pixels.
 
 use tarflume::decode::formats;
-use tarflume::decode::geometry::Size;
+use tarflume::picture::geometry::Size;
 
 use super::fault::{Dimensions, Fault, MAX_PIXELS};
 use crate::problem::ProblemKind;

@@ -7,13 +7,13 @@
 use tarflume_jpeg::Decoder;
 
 use super::blocks::Blocks;
-use super::geometry::Placement;
 use super::jpeg::told;
 use super::opened::{Opened, What};
-use super::pixels::{Channels, Pixels};
-use super::turn::Turn;
 use crate::decode::Scratch;
 use crate::error::Result;
+use crate::picture::geometry::Placement;
+use crate::picture::orientation::Turn;
+use crate::picture::pixels::{Channels, Pixels};
 
 /// The most pictures that are decoded at once.
 pub(super) const GROUP: usize = 8;

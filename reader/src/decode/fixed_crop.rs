@@ -2,9 +2,9 @@
 //!
 //! Pure arithmetic on sizes, as torchvision rounds them.
 
-use super::geometry::{Area, Cut, Extent, Placement, Size, Transform};
-use super::random::Random;
 use crate::error::{Error, ErrorKind, Result};
+use crate::picture::geometry::{Area, Cut, Extent, Placement, Size, Transform};
+use crate::picture::random::Random;
 
 /// The whole picture, resized.
 #[derive(Debug, Clone)]

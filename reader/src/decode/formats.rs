@@ -24,10 +24,10 @@ use image::codecs::webp::WebPDecoder;
 use image::metadata::Orientation;
 use image::{ColorType, ImageDecoder, ImageError, ImageFormat, ImageResult, Limits};
 
-use super::geometry::Size;
-use super::pixels::{Channels, Pixels, buffer_bytes, luma, make_room};
-use super::turn::Turn;
 use crate::error::{Error, ErrorKind, Result};
+use crate::picture::geometry::Size;
+use crate::picture::orientation::Turn;
+use crate::picture::pixels::{Channels, Pixels, buffer_bytes, luma, make_room};
 
 /// Buffers of the decoder of BMP, whatever the picture.
 const BUFFERS: u64 = 64 << 10;

@@ -14,16 +14,16 @@ use std::mem;
 use fast_image_resize::Resizer;
 
 use super::drawing::{Drawing, Drawn, GROUP, Owner};
-use super::geometry::{Extent, Placement, Size};
 use super::opened::{Opened, Source, What};
-use super::output::{Elements, Layout, Picture};
-use super::pixels::{Pixels, make_room};
-use super::random::Random;
-use super::resize::{memory, resize};
-use super::turn::Turn;
 use super::{Decode, ForDevice, ForResident, Residing, Sample, Scratch};
 use crate::column::{DType, PictureShape, Row, RowShape};
 use crate::error::{Error, ErrorKind, Result};
+use crate::picture::geometry::{Extent, Placement, Size};
+use crate::picture::orientation::Turn;
+use crate::picture::output::{Elements, Layout, Picture};
+use crate::picture::pixels::{Pixels, make_room};
+use crate::picture::random::Random;
+use crate::picture::resize::{memory, resize};
 
 pub use self::settings::Image;
 

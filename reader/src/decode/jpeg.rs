@@ -4,11 +4,11 @@
 
 use tarflume_jpeg::{Colour, Header, Job, Region, Scale};
 
-use super::asked::Asked;
-use super::geometry::{Area, Cut, Placement, Size};
-use super::pixels::{Channels, Pixels};
-use super::turn::Turn;
+use crate::decode::hybrid::request::DecodeRequest;
 use crate::error::{Error, ErrorKind, Result};
+use crate::picture::geometry::{Area, Cut, Placement, Size};
+use crate::picture::orientation::Turn;
+use crate::picture::pixels::{Channels, Pixels};
 
 /// A JPEG whose header was read.
 #[derive(Debug)]
@@ -62,7 +62,12 @@ impl<'a> Jpeg<'a> {
     }
 
     /// The same of a decoder that makes the whole picture.
-    pub(super) fn asked(&self, placement: &Placement, gap: Option<f64>, least: Scale) -> Asked {
+    pub(super) fn asked(
+        &self,
+        placement: &Placement,
+        gap: Option<f64>,
+        least: Scale,
+    ) -> DecodeRequest {
         asked(self.stored(), placement, gap, least)
     }
 
@@ -126,12 +131,17 @@ fn view(stored: Size, placement: &Placement, gap: Option<f64>, smallest: Scale) 
 
 /// What is wanted of a JPEG of this size as it is stored, by a decoder that makes the whole picture, at no scale smaller
 /// than `least`.
-pub(super) fn asked(stored: Size, placement: &Placement, gap: Option<f64>, least: Scale) -> Asked {
+pub(super) fn asked(
+    stored: Size,
+    placement: &Placement,
+    gap: Option<f64>,
+    least: Scale,
+) -> DecodeRequest {
     let View { scale, .. } = view(stored, placement, gap, least);
     let (width, height) = scale.of(stored.width, stored.height);
     let whole = View { scale, region: Region { left: 0, top: 0, width, height } };
     let Placement { area, flip, .. } = whole.place(placement);
-    Asked { scale, size: Size::new(width, height), area, flip }
+    DecodeRequest { scale, size: Size::new(width, height), area, flip }
 }
 
 impl View {

@@ -3,10 +3,10 @@
 //! No pixel is made here: what is decoded, and with which decoder, follows.
 
 use super::formats::Other;
-use super::geometry::{Placement, Size};
 use super::jpeg::{Jpeg, View};
-use super::turn::Turn;
 use crate::error::Result;
+use crate::picture::geometry::{Placement, Size};
+use crate::picture::orientation::Turn;
 
 /// A picture whose header was read.
 #[allow(clippy::large_enum_variant)] // a box would be an allocation a sample

@@ -5,9 +5,9 @@
 
 use std::ops::RangeInclusive;
 
-use super::geometry::{Cut, Extent, Placement, Size, Transform};
-use super::random::Random;
 use crate::error::{Error, Result};
+use crate::picture::geometry::{Cut, Extent, Placement, Size, Transform};
+use crate::picture::random::Random;
 
 /// A crop of random area and shape at a random place, resized, perhaps mirrored.
 ///

@@ -14,9 +14,12 @@
 
 mod cache;
 mod context;
+mod events;
 mod flights;
 mod jpegs;
 mod kernels;
+#[cfg(feature = "cuda")]
+pub(crate) mod numa;
 mod nvrtc;
 mod pinned;
 mod streams;
@@ -28,21 +31,18 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use cudarc::driver::{DriverError, result, sys};
-use tarflume_jpeg::Header;
 
 use self::context::{Primary, Words, why_refused};
 use self::flights::{Flight, Flights};
 use self::jpegs::Jpegs;
 use self::kernels::Kernels;
 use self::pinned::{Pinned, not_pinned};
-use self::streams::{Streams, is_captured};
-use super::decoder::{Abilities, Compressed, Stored, Verdict, Wanted};
-use super::driver::{Driver, Mark, Memory, On, Told};
-use super::kernel;
-use super::launch::Launch;
-use super::numa;
-use super::presence::is_driver_there;
+use self::streams::Streams;
+use super::driver::{
+    DeviceMemory, DevicePtr, Driver, Event, Events, OnCopied, Uploads, WorkStream,
+};
 use crate::batch::Batch;
+use crate::device::presence::is_driver_there;
 use crate::error::{Error, ErrorKind, Result};
 use crate::libraries::Libraries;
 use crate::slab::{Foreign, HostMemory};
@@ -56,7 +56,7 @@ pub(super) struct Cuda {
     context: Arc<Primary>,
     streams: Streams,
     /// The handles of all events that are ours.
-    marks: Mutex<HashSet<u64>>,
+    events: Mutex<HashSet<u64>>,
     flights: Flights,
     near: Vec<usize>,
     libraries: Libraries,
@@ -68,10 +68,6 @@ pub(super) struct Cuda {
 
 fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-fn event(mark: u64) -> sys::CUevent {
-    mark as usize as sys::CUevent
 }
 
 impl Cuda {
@@ -95,7 +91,7 @@ impl Cuda {
             ordinal,
             context: Arc::new(context),
             streams,
-            marks: Mutex::default(),
+            events: Mutex::default(),
             flights: Flights::default(),
             near,
             libraries,
@@ -121,7 +117,7 @@ impl Cuda {
         what: &str,
         call: impl FnOnce() -> std::result::Result<T, DriverError>,
     ) -> Result<T> {
-        if self.is_elsewhere() {
+        if self.is_forked_child() {
             let text = format!(
                 "cuda:{} was opened before this process was forked, and CUDA does not work across a fork: \
                  open it here, or start processes with spawn",
@@ -137,41 +133,8 @@ impl Cuda {
         })
     }
 
-    fn stream(&self, on: On) -> sys::CUstream {
+    fn stream(&self, on: WorkStream) -> sys::CUstream {
         self.streams.of(on)
-    }
-
-    /// Refuses what would draw us into a capture of the consumer's stream, and spoil it.
-    fn expect_no_capture(&self, on: On) -> Result<()> {
-        let On::Of(_) = on else { return Ok(()) };
-        if !self.call("asking a stream", || is_captured(self.stream(on)))? {
-            return Ok(());
-        }
-        let text = format!(
-            "cuda:{}: the stream is being captured into a CUDA graph, where a batch can neither come nor go: take \
-             batches before the capture and let go of them behind it, and copy them into the graph's own tensors",
-            self.ordinal
-        );
-        Err(Error::new(ErrorKind::Device, text))
-    }
-
-    /// The event of a mark of ours.
-    fn known(&self, mark: u64) -> Result<sys::CUevent> {
-        let known = held(&self.marks).contains(&mark);
-        let text = "a mark of another device";
-        known.then(|| event(mark)).ok_or_else(|| Error::new(ErrorKind::Device, text))
-    }
-
-    fn make(&self, flags: sys::CUevent_flags) -> Result<u64> {
-        // A thread that waits for one sleeps.
-        let flags = flags as u32 | sys::CUevent_flags::CU_EVENT_BLOCKING_SYNC as u32;
-        let mut made = std::ptr::null_mut();
-        self.call("making an event", || {
-            // SAFETY: the pointer is to a variable here.
-            unsafe { sys::cuEventCreate(&mut made, flags) }.result()
-        })?;
-        held(&self.marks).insert(made as u64);
-        Ok(made as u64)
     }
 
     fn times(&self) -> Result<[u64; 2]> {
@@ -180,15 +143,6 @@ impl Cuda {
         }
         let timed = sys::CUevent_flags::CU_EVENT_DEFAULT;
         Ok([self.make(timed)?, self.make(timed)?])
-    }
-
-    fn record(&self, mark: u64, on: On) -> Result<()> {
-        self.expect_no_capture(on)?;
-        let (event, stream) = (self.known(mark)?, self.stream(on));
-        self.call("marking a stream", || {
-            // SAFETY: an event of ours that is alive; a stream of ours, or the consumer's, by his promise.
-            unsafe { result::event::record(event, stream) }
-        })
     }
 
     /// How long a copy took, if it is done.
@@ -207,151 +161,50 @@ impl Cuda {
     }
 }
 
-impl Driver for Cuda {
-    fn name(&self) -> String {
-        format!("cuda:{}", self.ordinal)
-    }
-
-    fn place(&self) -> (i32, i32) {
-        (DLPACK_CUDA, self.ordinal as i32)
-    }
-
-    fn allocate(&self, bytes: usize) -> Result<Memory> {
+impl DeviceMemory for Cuda {
+    fn allocate(&self, bytes: usize) -> Result<DevicePtr> {
         let what = format!("asking for {bytes} bytes of device memory");
         let made = self.call(&what, || {
             // SAFETY: gives a number.
             unsafe { result::malloc_sync(bytes) }
         });
-        made.map(Memory)
+        made.map(DevicePtr)
     }
 
-    fn free(&self, memory: Memory) {
+    fn free(&self, memory: DevicePtr) {
         let _ = self.call("freeing device memory", || {
             // SAFETY: allocated by `allocate`, freed by its one owner; the driver checks the number.
             unsafe { result::free_sync(memory.0) }
         });
     }
 
-    fn mark(&self) -> Result<Mark> {
-        self.make(sys::CUevent_flags::CU_EVENT_DISABLE_TIMING).map(Mark)
-    }
-
-    fn forget(&self, mark: Mark) {
-        if held(&self.marks).remove(&mark.0) {
-            let _ = self.call("freeing an event", || {
-                // SAFETY: an event of ours, taken out of the table just now: nobody finds it again.
-                unsafe { result::event::destroy(event(mark.0)) }
-            });
-        }
-    }
-
-    fn handle(&self, mark: Mark) -> u64 {
-        mark.0
-    }
-
-    fn set(&self, mark: Mark, on: On) -> Result<()> {
-        self.record(mark.0, on)
-    }
-
-    fn wait(&self, mark: Mark, on: On) -> Result<()> {
-        self.expect_no_capture(on)?;
-        let (event, stream) = (self.known(mark.0)?, self.stream(on));
-        let flags = sys::CUevent_wait_flags::CU_EVENT_WAIT_DEFAULT;
-        self.call("having a stream wait", || {
-            // SAFETY: as in `record`.
-            unsafe { result::stream::wait_event(stream, event, flags) }
+    fn copy_within(&self, from: DevicePtr, to: DevicePtr, bytes: usize) -> Result<()> {
+        self.call("copying on the device", || {
+            // SAFETY: numbers, which the driver checks; what is there is ours.
+            unsafe { result::memcpy_dtod_async(to.0, from.0, bytes, self.stream(WorkStream::Copy)) }
         })
     }
 
-    fn finish(&self, mark: Mark) -> Result<()> {
-        let event = self.known(mark.0)?;
-        self.call("waiting for the device", || {
-            // SAFETY: an event of ours that is alive.
-            unsafe { result::event::synchronize(event) }
-        })
+    fn free_bytes(&self) -> Result<u64> {
+        self.call("asking for free memory", || Ok(result::mem_get_info()?.0 as u64))
     }
+}
 
-    fn prepare(&self) -> Result<()> {
-        if self.kernels.get().is_some() {
-            return Ok(());
-        }
-        let make = || Ok(Kernels::new(&self.context, &self.libraries));
-        let (made, warning) = self.call("entering the device", make)??;
-        if let Some(warning) = warning {
-            held(&self.warning).get_or_insert(warning);
-        }
-        // Code is brought to the device by the first launch, which may wait for all that runs there.
-        self.call("trying kernels", || {
-            kernel::nothing()
-                .iter()
-                .try_for_each(|launch| made.launch(launch, self.stream(On::Copying)))
-        })?;
-        if let Err(second) = self.kernels.set(made) {
-            // Somebody else was as fast.
-            self.call("unloading kernels", || {
-                drop(second);
-                Ok(())
-            })?;
-        }
-        Ok(())
-    }
-
-    fn launch(&self, launch: &Launch) -> Result<()> {
-        let Some(kernels) = self.kernels.get() else {
-            return Err(Error::new(ErrorKind::Device, "kernels were not prepared"));
-        };
-        self.call(launch.entry, || kernels.launch(launch, self.stream(On::Copying)))
-    }
-
-    fn prepare_decoder(&self, stored: bool) -> Result<Abilities> {
-        self.call("entering the device", || {
-            // SAFETY: our own stream, which is alive.
-            Ok(unsafe {
-                self.jpegs.prepare(&self.libraries, stored, self.stream(On::Decoding) as u64)
-            })
-        })?
-    }
-
-    fn decode(&self, jpegs: &[Compressed<'_>]) -> Result<Vec<Verdict>> {
-        let nvjpeg = self.jpegs.decoder(false)?;
-        self.call("entering the device", || {
-            // SAFETY: our own stream, which is alive; all else is what callers of this trait promise.
-            Ok(unsafe { nvjpeg.decode(self.stream(On::Decoding) as u64, jpegs) })
-        })?
-    }
-
-    fn admit(
-        &self,
-        jpeg: (&[u8], &Header),
-        wanted: Wanted,
-    ) -> Result<std::result::Result<(), String>> {
-        let nvjpeg = self.jpegs.decoder(wanted.stored)?;
-        let admit = || Ok(nvjpeg.admit(jpeg, wanted.channels, wanted.scale));
-        self.call("entering the device", admit)?
-    }
-
-    fn decode_stored(&self, jpegs: &[Stored]) -> Result<Vec<Verdict>> {
-        let nvjpeg = self.jpegs.decoder(true)?;
-        self.call("entering the device", || {
-            // SAFETY: as above.
-            Ok(unsafe { nvjpeg.decode_stored(self.stream(On::Decoding) as u64, jpegs) })
-        })?
-    }
-
-    fn copy(&self, batch: &Arc<Batch>, to: Memory, told: &Told) -> Result<()> {
+impl Uploads for Cuda {
+    fn upload(&self, batch: &Arc<Batch>, to: DevicePtr, told: &OnCopied) -> Result<()> {
         let bytes = batch.fixed();
         if bytes.is_empty() {
             return Ok(());
         }
         let times = self.times()?;
         let put = || {
-            self.record(times[0], On::Copying)?;
+            self.record_handle(times[0], WorkStream::Copy)?;
             self.call("copying a batch", || {
                 // SAFETY: the bytes stay and nobody writes them (the batch is sealed and kept in
                 // `flights`); the driver checks the address on the device.
-                unsafe { result::memcpy_htod_async(to.0, bytes, self.stream(On::Copying)) }
+                unsafe { result::memcpy_htod_async(to.0, bytes, self.stream(WorkStream::Copy)) }
             })?;
-            self.record(times[1], On::Copying)
+            self.record_handle(times[1], WorkStream::Copy)
         };
         let done = put();
         if done.is_ok() {
@@ -364,27 +217,26 @@ impl Driver for Cuda {
         done
     }
 
-    fn copy_within(&self, from: Memory, to: Memory, bytes: usize) -> Result<()> {
-        self.call("copying on the device", || {
-            // SAFETY: numbers, which the driver checks; what is there is ours.
-            unsafe { result::memcpy_dtod_async(to.0, from.0, bytes, self.stream(On::Copying)) }
-        })
-    }
-
-    fn free_bytes(&self) -> Result<u64> {
-        self.call("asking for free memory", || Ok(result::mem_get_info()?.0 as u64))
-    }
-
     fn reap(&self) -> Result<usize> {
         self.flights.land(|flight| self.time(flight))
     }
 
     fn await_copy(&self) -> Result<()> {
         // Whoever reaps it meanwhile may record its events again: then this waits for a later copy.
-        self.flights.first().map_or(Ok(()), |[_, done]| self.finish(Mark(done)))
+        self.flights.first().map_or(Ok(()), |[_, done]| self.synchronize(Event(done)))
+    }
+}
+
+impl Driver for Cuda {
+    fn name(&self) -> String {
+        format!("cuda:{}", self.ordinal)
     }
 
-    fn is_elsewhere(&self) -> bool {
+    fn dlpack_device(&self) -> (i32, i32) {
+        (DLPACK_CUDA, self.ordinal as i32)
+    }
+
+    fn is_forked_child(&self) -> bool {
         self.process != std::process::id()
     }
 
@@ -395,7 +247,7 @@ impl Driver for Cuda {
 
 impl Drop for Cuda {
     fn drop(&mut self) {
-        if self.is_elsewhere() {
+        if self.is_forked_child() {
             // Locks may be held for ever, and what they guard is the other process's.
             self.flights.forget();
             std::mem::forget((self.kernels.take(), std::mem::take(&mut self.jpegs)));
@@ -412,8 +264,8 @@ impl Drop for Cuda {
             drop(made);
             Ok(())
         });
-        let marks: Vec<u64> = held(&self.marks).iter().copied().collect();
-        marks.into_iter().for_each(|mark| self.forget(Mark(mark)));
+        let events: Vec<u64> = held(&self.events).iter().copied().collect();
+        events.into_iter().for_each(|event| self.destroy_event(Event(event)));
         let _ = self.call("freeing streams", || {
             // SAFETY: this value is going.
             unsafe { self.streams.destroy() }

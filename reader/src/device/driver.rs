@@ -1,18 +1,19 @@
-//! `Driver`: what is asked of a device. Memory and marks are numbers here; who has them stands in `slot`.
+//! `Driver`: the interface to a GPU, one trait for each job, in CUDA's own verbs.
+//!
+//! Memory and events are plain handles here; `upload::slot` owns them. The trait of the JPEG decoder is
+//! [`JpegDecoder`], which `decode::hybrid` uses, too.
 
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tarflume_jpeg::Header;
-
-use super::decoder::{Abilities, Compressed, Stored, Verdict, Wanted};
-use super::launch::Launch;
 use crate::batch::Batch;
+use crate::decode::hybrid::jpeg_decoder::JpegDecoder;
+use crate::device::kernels::launch::Launch;
 use crate::error::Result;
 use crate::slab::HostMemory;
 
-/// One of the consumer's streams on a device: what is put into it is done in order.
+/// A stream of the consumer's on a device. Work in a stream runs in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Stream(u64);
 
@@ -22,125 +23,129 @@ impl Stream {
     /// CUDA's default stream of each thread.
     pub const PER_THREAD: Stream = Stream(2);
 
-    /// The stream of this handle (a `cudaStream_t` as a number). The null handle is the legacy default
-    /// stream, and so are 1 and 2 what CUDA's headers and DLPack say they are.
+    /// The stream with this handle (a `cudaStream_t` as a number). The null handle and 1 are the legacy default
+    /// stream, 2 is the default stream of each thread, as in CUDA's headers and in DLPack.
     ///
     /// # Safety
-    /// It is a stream of the device whose batches are told of it, and stays one until they are dropped:
-    /// the driver follows the handle.
+    /// The handle is a stream of the device that its batches are on, and stays valid until those batches are dropped:
+    /// the driver dereferences it.
     #[allow(unsafe_code)] // a promise of the caller's; nothing is done here
     pub unsafe fn raw(handle: u64) -> Stream {
         Stream(handle.max(1))
     }
 
-    /// For devices that are played.
+    /// A stream of the fake device.
     #[cfg(test)]
-    pub(crate) fn played(number: u64) -> Stream {
+    pub(crate) fn fake(number: u64) -> Stream {
         Stream(number)
     }
 
-    /// The handle.
+    /// The handle as a number.
     pub fn handle(self) -> u64 {
         self.0
     }
 }
 
-/// A mark that can be set in a stream: CUDA's events.
+/// A CUDA event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct Mark(pub(crate) u64);
+pub(crate) struct Event(pub(crate) u64);
 
-/// Memory of the device, by its address there.
+/// An address in device memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct Memory(pub(crate) u64);
+pub(crate) struct DevicePtr(pub(crate) u64);
 
-/// Where a mark is set, or waited for.
+/// The stream that an operation goes to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum On {
-    /// Our own stream, which copies and starts kernels.
-    Copying,
-    /// Our own stream, which decodes.
-    Decoding,
-    /// One of the consumer's.
-    Of(Stream),
+pub(crate) enum WorkStream {
+    /// Our own stream for copies and kernels.
+    Copy,
+    /// Our own stream for the JPEG decoder.
+    Decode,
+    /// A stream of the consumer's.
+    Consumer(Stream),
 }
 
-/// A copy that is done.
+/// A completed upload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Copied {
-    /// Time that the device needed for it.
+    /// Time on the device.
     pub(crate) time: Duration,
     pub(crate) bytes: u64,
 }
 
-/// Who is told of a copy that is done.
-pub(crate) type Told = Arc<dyn Fn(Copied) + Send + Sync>;
+/// Called for each completed upload.
+pub(crate) type OnCopied = Arc<dyn Fn(Copied) + Send + Sync>;
 
-/// A device. Everything is put into a stream and returns at once, but for `allocate`, `free`, `finish` and
-/// `await_copy`. Nothing of it
-/// spoils a capture of somebody's stream into a graph.
+/// Device memory. `allocate` and `free` may wait for the device; `copy_within` is asynchronous.
 ///
 /// # Errors
-/// All of them: [`crate::ErrorKind::Device`], with the driver's own words.
-pub(crate) trait Driver: Send + Sync + fmt::Debug + HostMemory {
+/// All methods of all traits here: [`crate::ErrorKind::Device`], with the driver's own text.
+pub(crate) trait DeviceMemory {
+    /// Allocates memory.
+    fn allocate(&self, bytes: usize) -> Result<DevicePtr>;
+    /// Frees memory that no work in any stream uses.
+    fn free(&self, memory: DevicePtr);
+    /// Copies from device to device memory, in [`WorkStream::Copy`].
+    fn copy_within(&self, from: DevicePtr, to: DevicePtr, bytes: usize) -> Result<()>;
+    /// Bytes of free device memory.
+    fn free_bytes(&self) -> Result<u64>;
+}
+
+/// Events: how streams, and this process, wait for work in a stream.
+pub(crate) trait Events {
+    /// Creates an event without timing. Until its first record it counts as reached.
+    fn create_event(&self) -> Result<Event>;
+    /// Destroys an event.
+    fn destroy_event(&self, event: Event);
+    /// The `cudaEvent_t` of an event, for code that waits for it through another library.
+    fn event_handle(&self, event: Event) -> u64;
+    /// Records an event behind all work that is in the stream.
+    fn record(&self, event: Event, stream: WorkStream) -> Result<()>;
+    /// Makes later work of the stream wait for the event's last record.
+    fn wait_event(&self, event: Event, stream: WorkStream) -> Result<()>;
+    /// Blocks this thread until the event's last record is reached.
+    fn synchronize(&self, event: Event) -> Result<()>;
+}
+
+/// The kernels of `kernels/*.cu`.
+pub(crate) trait KernelLauncher {
+    /// Compiles and loads the kernels; call it once, before the first launch.
+    fn prepare_kernels(&self) -> Result<()>;
+    /// Launches a kernel in [`WorkStream::Copy`]. Every address among its arguments is device memory that stays
+    /// allocated until an event behind the launch is reached.
+    fn launch(&self, launch: &Launch) -> Result<()>;
+}
+
+/// Copies of batches from host to device.
+pub(crate) trait Uploads {
+    /// Copies the fixed columns of a batch, in [`WorkStream::Copy`]. Keeps the batch until the copy is known to be
+    /// complete, then calls `on_copied`.
+    fn upload(&self, batch: &Arc<Batch>, to: DevicePtr, on_copied: &OnCopied) -> Result<()>;
+    /// Drops the batches of completed copies and returns the number of copies that are pending. An error is that of
+    /// a copy that will never complete.
+    fn reap(&self) -> Result<usize>;
+    /// Blocks until the oldest pending copy is complete.
+    fn await_copy(&self) -> Result<()>;
+}
+
+/// A device. Operations in streams return at once. No operation invalidates a CUDA graph capture of the consumer's.
+pub(crate) trait Driver:
+    DeviceMemory
+    + Events
+    + KernelLauncher
+    + Uploads
+    + JpegDecoder
+    + HostMemory
+    + fmt::Debug
+    + Send
+    + Sync
+{
     /// Its name: `cuda:0`.
     fn name(&self) -> String;
-    /// DLPack's words for it: type and number.
-    fn place(&self) -> (i32, i32);
-    /// So many bytes of its memory.
-    fn allocate(&self, bytes: usize) -> Result<Memory>;
-    /// Gives memory back that nothing in any stream uses any more.
-    fn free(&self, memory: Memory);
-    /// A mark that was never set.
-    fn mark(&self) -> Result<Mark>;
-    /// Gives a mark back.
-    fn forget(&self, mark: Mark);
-    /// The handle of a mark, for programs that wait for it by themselves.
-    fn handle(&self, mark: Mark) -> u64;
-    /// Sets a mark behind all that stands in a stream.
-    fn set(&self, mark: Mark, on: On) -> Result<()>;
-    /// What is put into the stream from now on is done when the mark is reached. A mark that was never
-    /// set counts as reached.
-    fn wait(&self, mark: Mark, on: On) -> Result<()>;
-    /// Waits here until the mark is reached.
-    fn finish(&self, mark: Mark) -> Result<()>;
-    /// Makes its kernels ready to be launched; once, before the first.
-    fn prepare(&self) -> Result<()>;
-    /// Starts a kernel on [`On::Copying`]. Every address in it is of this device's memory, and what it
-    /// reads and writes there is not given back before a mark behind it is reached.
-    fn launch(&self, launch: &Launch) -> Result<()>;
-    /// Makes its decoder of JPEGs ready, or that of JPEGs in its own memory (`stored`); once, before the
-    /// first. Says what it can do.
-    fn prepare_decoder(&self, stored: bool) -> Result<Abilities>;
-    /// Whether it decodes this JPEG, whose header this is and which was found whole, into what is wanted; within:
-    /// why not. Asked by many threads at once.
-    fn admit(
-        &self,
-        jpeg: (&[u8], &Header),
-        wanted: Wanted,
-    ) -> Result<std::result::Result<(), String>>;
-    /// As [`Driver::decode`], of JPEGs that were admitted and are in its memory: the host has waited for that,
-    /// too.
-    fn decode_stored(&self, jpegs: &[Stored]) -> Result<Vec<Verdict>>;
-    /// Decodes JPEGs that were admitted into its memory, on [`On::Decoding`], and says what became of each. The
-    /// bytes stay as
-    /// they are, and nothing else writes where the pixels go, until a mark behind it is reached; nothing
-    /// in any stream uses that memory any more *when this is called*, for engines write at once,
-    /// whatever stands in the stream: the host has waited for a mark.
-    fn decode(&self, jpegs: &[Compressed<'_>]) -> Result<Vec<Verdict>>;
-    /// Copies the fixed columns of a batch, on [`On::Copying`]. Keeps the batch until that is done and seen
-    /// to be done, and tells of it then.
-    fn copy(&self, batch: &Arc<Batch>, to: Memory, told: &Told) -> Result<()>;
-    /// Copies from one place of its memory to another, on [`On::Copying`].
-    fn copy_within(&self, from: Memory, to: Memory, bytes: usize) -> Result<()>;
-    /// Bytes of its memory that are free.
-    fn free_bytes(&self) -> Result<u64>;
-    /// Looks which copies are done, and lets go of their batches; how many are not. An error is that of a copy which
-    /// never will be.
-    fn reap(&self) -> Result<usize>;
-    /// Waits here for the copy that is done first, of those that `reap` did not see to be done.
-    fn await_copy(&self) -> Result<()>;
-    /// True in a process that was forked: the device is not here.
-    fn is_elsewhere(&self) -> bool;
-    /// Says what is wrong with how things are set up: memory that could not be pinned.
+    /// DLPack's device type and ordinal.
+    fn dlpack_device(&self) -> (i32, i32);
+    /// True in a forked child of the process that opened the device: every other operation fails there.
+    fn is_forked_child(&self) -> bool;
+    /// A problem of the set-up that costs speed: memory that could not be pinned, kernels that could not be compiled.
     fn warning(&self) -> Option<String>;
 }

@@ -15,6 +15,8 @@ mod library;
 mod offer;
 mod status;
 mod symbols;
+#[cfg(feature = "cuda")]
+pub(crate) mod trial;
 mod wishes;
 
 use std::fmt;
@@ -26,8 +28,8 @@ pub use tarflume_jpeg::Scale;
 pub use self::library::{Found, Library};
 pub use self::offer::Offer;
 pub use self::status::Backend;
-pub use super::decoder::{Compressed, Stored, Verdict};
-pub use super::fit::{Fit, checked, takes};
+pub use crate::decode::hybrid::jpeg_decoder::{Compressed, Stored, Verdict};
+pub use crate::decode::hybrid::support::{Fit, checked, takes};
 
 use self::context::Context;
 use self::handle::{Handle, Parser, Wish};

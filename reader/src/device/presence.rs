@@ -13,7 +13,7 @@ const NAMES: [&str; 2] = ["libcuda.so.1", "libcuda.so"];
 /// runs. Asked of the system, not of cudarc: that has an answer only where nothing else in the program (candle) has it
 /// linked with the driver instead of looking for it. Which file cudarc then loads is its own matter; a stub, which
 /// programs are linked with, is known by what `cuInit` says.
-pub(super) fn is_driver_there() -> bool {
+pub(crate) fn is_driver_there() -> bool {
     static THERE: OnceLock<bool> = OnceLock::new();
     *THERE.get_or_init(|| {
         NAMES.iter().any(|name| {

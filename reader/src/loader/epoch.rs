@@ -4,36 +4,30 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::account::Account;
-use super::inner::Inner;
-use super::taking::Taking;
 use crate::batch::{Batch, Content};
-use crate::error::{Error, Result};
+use crate::error::Result;
+use crate::loader::pipeline::receiver::BatchReceiver;
+use crate::loader::progress::EpochProgress;
+use crate::loader::shared::LoaderShared;
 
 /// The batches of one epoch, in order. Dropping it ends the work for it.
 pub struct Epoch {
-    inner: Arc<Inner>,
-    line: Taking,
-    account: Account,
+    inner: Arc<LoaderShared>,
+    line: BatchReceiver,
+    account: EpochProgress,
     over: bool,
 }
 
 impl Epoch {
-    pub(crate) fn begin(inner: Arc<Inner>, epoch: u64) -> Epoch {
-        let here = inner.pool.process().expect().and_then(|()| inner.staging.expect_host_rows());
-        let begun = here.and_then(|()| match inner.resident {
-            None => inner.begin(epoch),
-            Some(_) => {
-                let text = "this data set stays on a device: its epochs are device_epoch's";
-                Err(Error::usage(text))
-            }
-        });
+    pub(crate) fn begin(inner: Arc<LoaderShared>, epoch: u64) -> Epoch {
+        let here = inner.pool.process().expect();
+        let begun = here.and_then(|()| inner.begin(epoch, None));
         let (flow, steps, all_bad) = match begun {
             Ok((flow, steps, whole)) => (Ok(flow), steps, whole),
             Err(error) => (Err(error), 0, false),
         };
-        let line = Taking::begin(inner.pool.clone(), inner.meter.clone(), flow);
-        let account = Account::new(inner.clone(), epoch, steps, all_bad);
+        let line = BatchReceiver::begin(inner.pool.clone(), inner.meter.clone(), flow);
+        let account = EpochProgress::new(inner.clone(), epoch, steps, all_bad);
         Epoch { inner, line, account, over: false }
     }
 

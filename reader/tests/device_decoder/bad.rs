@@ -3,7 +3,8 @@
 
 use std::time::Duration;
 
-use tarflume::device::share::Share;
+use tarflume::decode::hybrid::balance::Share;
+use tarflume::loader::BadSample;
 use tarflume::{Image, Loader, OnBad, RandomResizedCrop};
 
 use crate::bench::{Consumer, SAMPLES, builder, child, damaged, jpeg, shards};
@@ -26,7 +27,7 @@ fn child_error() {
         Loader::builder(dir.path()).column("image", crop).batch(4)
     };
     let ours = on(&consumer, begin());
-    let mut batches = ours.device_epoch(0);
+    let mut batches = ours.epoch(0);
     for step in 0..3 {
         assert_eq!(batches.next().unwrap().unwrap().host().step(), step);
     }
@@ -40,7 +41,7 @@ fn child_error() {
     );
     assert!(batches.next().is_none());
     // The loader lives, and so does its decoder.
-    assert!(ours.device_epoch(1).next().unwrap().is_ok());
+    assert!(ours.epoch(1).next().unwrap().is_ok());
     assert_eq!(ours.stats().decoder.unwrap().refused, 1);
 }
 
@@ -60,12 +61,11 @@ fn child_goes_on() {
             on(&consumer, builder(&dir, &Share::fixed(1000)).on_bad(on_bad)),
         );
         consumer.compare_epochs((&host, &ours), 0..2, Duration::ZERO);
-        let ordinals = |loader: &Loader| {
-            let bad = loader.bad_samples();
+        let ordinals = |bad: Vec<BadSample>| {
             bad.into_iter().map(|bad| (bad.ordinal, bad.substitute)).collect::<Vec<_>>()
         };
-        assert_eq!(ordinals(&host), ordinals(&ours));
-        assert_eq!(ordinals(&ours).len(), 5);
+        assert_eq!(ordinals(host.bad_samples()), ordinals(ours.bad_samples()));
+        assert_eq!(ours.bad_samples().len(), 5);
     }
 }
 
@@ -90,7 +90,7 @@ fn child_found_late() {
     let share = |per_mille| Share::fixed(per_mille);
     let host = begin(share(0)).build().unwrap();
     let ours = on(&consumer, begin(share(1000)));
-    let (mut batches, mut rows) = (ours.device_epoch(0), 0);
+    let (mut batches, mut rows) = (ours.epoch(0), 0);
     for right in host.epoch(0) {
         let (right, batch) = (right.unwrap(), batches.next().unwrap().unwrap());
         consumer.compare(&right, &batch);
@@ -106,7 +106,7 @@ fn child_found_late() {
     assert!(ours.stats().decoder.unwrap().refused >= 3);
     // Whole batches of damaged ones, and more than are put up with.
     let few = on(&consumer, begin(share(1000)).bad_budget(2));
-    let error = few.device_epoch(0).find_map(Result::err).unwrap();
+    let error = few.epoch(0).find_map(Result::err).unwrap();
     assert_eq!(error.kind(), tarflume::ErrorKind::TooManyBad);
 }
 
@@ -124,7 +124,7 @@ fn child_all_bad() {
     let crop = Image::new("jpg", RandomResizedCrop::new(24)).device_decoder(Share::fixed(1000));
     let ours = Loader::builder(dir.path()).column("image", crop).batch(5).on_bad(OnBad::Skip);
     let ours = on(&consumer, ours);
-    let error = ours.device_epoch(0).find_map(Result::err).unwrap();
+    let error = ours.epoch(0).find_map(Result::err).unwrap();
     assert!(error.text().contains("every sample of the epoch was bad"), "{error}");
 }
 

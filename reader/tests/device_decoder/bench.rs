@@ -6,14 +6,14 @@ use std::time::Duration;
 
 use cudarc::driver::{CudaContext, CudaStream, result};
 use tarflume::decode::fixed_crop::{Resize, ResizeCentreCrop};
+use tarflume::decode::hybrid::balance::Share;
 use tarflume::decode::image::Image;
 use tarflume::decode::json::Json;
-use tarflume::decode::output::{Layout, Normalise};
-use tarflume::decode::pixels::Channels;
 use tarflume::decode::random_crop::RandomResizedCrop;
 use tarflume::device::Stream;
-use tarflume::device::share::Share;
-use tarflume::{Device, DeviceBatch, Loader, LoaderBuilder, Remainder, Shuffle};
+use tarflume::picture::output::{Layout, Normalise};
+use tarflume::picture::pixels::Channels;
+use tarflume::{Device, DeviceBatch, DeviceLoader, Loader, LoaderBuilder, Remainder, Shuffle};
 use tarflume_fixtures::{Photo, PhotoKind};
 use tarflume_formats::ShardWriter;
 use tarflume_formats::shard::Durability;
@@ -208,13 +208,13 @@ impl Consumer {
     /// Compares whole epochs; sleeps for so long with each batch. How far they are apart.
     pub(crate) fn compare_epochs(
         &self,
-        (host, ours): (&Loader, &Loader),
+        (host, ours): (&Loader, &DeviceLoader),
         epochs: std::ops::Range<u64>,
         sleep: Duration,
     ) -> Apart {
         let mut apart = Apart::default();
         for epoch in epochs {
-            let (mut batches, mut taken) = (ours.device_epoch(epoch), 0);
+            let (mut batches, mut taken) = (ours.epoch(epoch), 0);
             for right in host.epoch(epoch) {
                 let (right, batch) = (right.unwrap(), batches.next().unwrap().unwrap());
                 let of_batch = self.compare(&right, &batch);

@@ -6,10 +6,11 @@ use std::time::Duration;
 
 use tarflume::decode::image::Image;
 use tarflume::decode::json::Json;
-use tarflume::decode::output::{Layout, Normalise};
-use tarflume::decode::pixels::Channels;
+use tarflume::picture::output::{Layout, Normalise};
+use tarflume::picture::pixels::Channels;
 use tarflume::{
-    Loader, LoaderBuilder, OnBad, RandomResizedCrop, Remainder, Residency, Result, Shuffle,
+    DeviceLoader, Loader, LoaderBuilder, OnBad, RandomResizedCrop, Remainder, Residency, Result,
+    Shuffle,
 };
 use tarflume_fixtures::PhotoKind;
 
@@ -39,8 +40,8 @@ pub(crate) fn jpegs() -> Residency {
     Residency::device("256MiB").unwrap().side(400).compressed()
 }
 
-pub(crate) fn stays(consumer: &Consumer, builder: LoaderBuilder) -> Loader {
-    builder.device(consumer.device(), 2).resident(jpegs()).build().unwrap()
+pub(crate) fn stays(consumer: &Consumer, builder: LoaderBuilder) -> DeviceLoader {
+    builder.device(consumer.device()).device_slots(2).resident(jpegs()).build().unwrap()
 }
 
 #[test]
@@ -97,8 +98,8 @@ fn engines_make_pictures_smaller_while_they_decode_them() {
 fn child_goes_on() {
     let (dir, consumer) = (shards(&large()), Consumer::new());
     let begin = || stays(&consumer, columns(dir.path(), None));
-    let all = |loader: &Loader, most: usize| -> Vec<Vec<u8>> {
-        let batches = loader.device_epoch(1).take(most).map(Result::unwrap);
+    let all = |loader: &DeviceLoader, most: usize| -> Vec<Vec<u8>> {
+        let batches = loader.epoch(1).take(most).map(Result::unwrap);
         batches.map(|batch| consumer.read(&batch, "f32")).collect()
     };
     let whole = begin();
@@ -111,7 +112,7 @@ fn child_goes_on() {
     std::fs::write(dir.path().join("000.tar"), b"").unwrap();
     assert!(all(&whole, 99) == right);
     // Two epochs at once share the memory for decoded pictures.
-    let mut epochs = [whole.device_epoch(2), whole.device_epoch(3)];
+    let mut epochs = [whole.epoch(2), whole.epoch(3)];
     epochs.iter_mut().for_each(|epoch| drop(epoch.next().unwrap().unwrap()));
     drop(epochs);
     assert!(all(&whole, 99) == right);
@@ -126,7 +127,7 @@ fn an_epoch_goes_on_where_a_state_was_taken_and_reads_no_file() {
 #[ignore = "a child of the test below"]
 fn child_does_not_fit() {
     let (dir, consumer) = (shards(&large()), Consumer::new());
-    let builder = || columns(dir.path(), None).device(consumer.device(), 2);
+    let builder = || columns(dir.path(), None).device(consumer.device()).device_slots(2);
     let small = Residency::device("100kB").unwrap().compressed();
     let error = builder().resident(small).build().unwrap_err();
     assert_eq!(error.kind(), tarflume::ErrorKind::Limit);
@@ -137,7 +138,7 @@ fn child_does_not_fit() {
     let roomy = builder().resident(jpegs()).build().unwrap();
     let fit = roomy.resident().unwrap();
     let exact = Residency::device(&format!("{}", fit.bytes())).unwrap().side(400).compressed();
-    let error = builder().resident(exact).build().unwrap().device_epoch(0).next().unwrap();
+    let error = builder().resident(exact).build().unwrap().epoch(0).next().unwrap();
     let error = error.unwrap_err();
     assert!(error.text().contains("stay decoded"), "{error}");
 }
@@ -146,7 +147,8 @@ fn child_does_not_fit() {
 #[ignore = "a child of the test below"]
 fn child_no_backend() {
     let (dir, consumer) = (shards(&large()), Consumer::new());
-    let ours = columns(dir.path(), None).device(consumer.device(), 2).resident(jpegs());
+    let ours =
+        columns(dir.path(), None).device(consumer.device()).device_slots(2).resident(jpegs());
     let error = ours.build().unwrap_err();
     for says in ["can't stay on cuda:0", "GPU_HYBRID_DEVICE", "yuv420"] {
         assert!(error.text().contains(says), "{says}: {error}");
@@ -166,9 +168,8 @@ fn child_damaged() {
     let mut bad = large();
     bad.extend([(2, damaged()), (12, b"no picture".to_vec())]);
     let (dir, consumer) = (shards(&bad), Consumer::new());
-    let error = stays(&consumer, columns(dir.path(), None).text("json"))
-        .device_epoch(0)
-        .find_map(Result::err);
+    let error =
+        stays(&consumer, columns(dir.path(), None).text("json")).epoch(0).find_map(Result::err);
     assert_eq!(error.unwrap().place().key.as_deref(), Some("0002"));
     for on_bad in [OnBad::Skip, OnBad::Substitute] {
         let host = columns(dir.path(), None).text("json").on_bad(on_bad).build().unwrap();
@@ -187,7 +188,7 @@ fn child_refused_late() {
         Loader::builder(dir.path()).column("image", crop).text("json").batch(4)
     };
     let ours = stays(&consumer, image().on_bad(OnBad::Skip));
-    let rows: usize = ours.device_epoch(0).map(|batch| batch.unwrap().host().len()).sum();
+    let rows: usize = ours.epoch(0).map(|batch| batch.unwrap().host().len()).sum();
     // Calls of four, of two and of one picture failed.
     assert_eq!((rows, ours.bad_samples().len()), (28 - 1, 1)); // the last two fill no batch
     let bad = &ours.bad_samples()[0];

@@ -14,8 +14,8 @@ mod trial;
 
 use std::time::Duration;
 
-use tarflume::device::share::Share;
-use tarflume::{Loader, LoaderBuilder};
+use tarflume::decode::hybrid::balance::Share;
+use tarflume::{DeviceLoader, LoaderBuilder};
 
 use crate::bench::{Consumer, builder, child, number, shards};
 
@@ -24,8 +24,8 @@ fn share() -> Share {
     number("SHARE").map_or(Share::auto(500), |per_mille| Share::fixed(per_mille as u16))
 }
 
-fn on(consumer: &Consumer, builder: LoaderBuilder) -> Loader {
-    builder.device(consumer.device(), 3).build().unwrap()
+fn on(consumer: &Consumer, builder: LoaderBuilder) -> DeviceLoader {
+    builder.device(consumer.device()).device_slots(3).build().unwrap()
 }
 
 #[test]
@@ -127,8 +127,8 @@ fn child_repeats() {
     let (dir, consumer) = (shards(&[]), Consumer::new());
     let begin = || builder(&dir, &Share::fixed(500));
     let names = ["image", "f32", "grey"];
-    let bytes = |loader: &Loader, epoch, most: usize| -> Vec<Vec<u8>> {
-        let batches = loader.device_epoch(epoch).take(most).map(Result::unwrap);
+    let bytes = |loader: &DeviceLoader, epoch, most: usize| -> Vec<Vec<u8>> {
+        let batches = loader.epoch(epoch).take(most).map(Result::unwrap);
         batches.flat_map(|batch| names.map(|name| consumer.read(&batch, name))).collect()
     };
     let first = on(&consumer, begin());
@@ -142,7 +142,7 @@ fn child_repeats() {
     let resumed = on(&consumer, begin().resume(state));
     assert!(bytes(&resumed, 1, 9) == all[1][3 * names.len()..]);
     // Another epoch of the same loader, begun and left.
-    drop(again.device_epoch(3).next());
+    drop(again.epoch(3).next());
     assert!(bytes(&again, 0, 9) == all[0]);
 }
 
@@ -157,7 +157,7 @@ fn child_epochs_at_once() {
     let (dir, consumer) = (shards(&[]), Consumer::new());
     let host = builder(&dir, &Share::fixed(1000)).build().unwrap();
     let ours = on(&consumer, builder(&dir, &Share::fixed(1000)));
-    let mut epochs: Vec<_> = (0..4).map(|n| (host.epoch(n), ours.device_epoch(n))).collect();
+    let mut epochs: Vec<_> = (0..4).map(|n| (host.epoch(n), ours.epoch(n))).collect();
     // Those that wait for their consumer have the region's halves; the last goes on without.
     for (right, batches) in epochs.iter_mut().rev() {
         for right in right {
@@ -197,9 +197,7 @@ fn an_auto_share_goes_away_from_a_decoder_that_is_waited_for() {
 fn child_wrong_use() {
     let (dir, consumer) = (shards(&[]), Consumer::new());
     let ours = on(&consumer, builder(&dir, &Share::fixed(10)));
-    let error = ours.epoch(0).next().unwrap().unwrap_err();
-    assert!(error.text().contains("take device_epoch"), "{error}");
-    let lost = ours.device_epoch(0).find_map(Result::err).unwrap();
+    let lost = ours.epoch(0).find_map(Result::err).unwrap();
     assert_eq!(lost.kind(), tarflume::ErrorKind::Device);
 }
 

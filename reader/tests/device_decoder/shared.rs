@@ -38,11 +38,11 @@ fn child_captures() {
     let stream = consumer.another_stream();
     let host = builder(&dir, &share()).build().unwrap();
     let ours = on(&consumer, builder(&dir, &share()));
-    let mut earlier = ours.device_epoch(7);
+    let mut earlier = ours.epoch(7);
     let held = earlier.next().unwrap().unwrap();
     let capture = Capture::begin(stream);
     // All that a loader does: begins, decodes, copies, grows, ends.
-    let batches: Vec<DeviceBatch> = ours.device_epoch(0).map(Result::unwrap).collect();
+    let batches: Vec<DeviceBatch> = ours.epoch(0).map(Result::unwrap).collect();
     drop((held, earlier));
     capture.end();
     for (right, batch) in host.epoch(0).zip(&batches) {
@@ -66,7 +66,7 @@ fn child_takes_in_a_capture() {
     // SAFETY: a stream of this device, which lives longer than any batch.
     let stream = unsafe { Stream::raw(raw as u64) };
     let ours = on(&consumer, builder(&dir, &share()));
-    let mut epoch = ours.device_epoch(0);
+    let mut epoch = ours.epoch(0);
     let (first, second) = (epoch.next().unwrap().unwrap(), epoch.next().unwrap().unwrap());
     first.ready_on(stream).unwrap();
     let capture = Capture::begin(raw);
@@ -100,9 +100,9 @@ fn child_current_context() {
     assert!(own.is_some());
     let device = tarflume::Device::cuda(1).unwrap();
     assert_eq!(current(), own, "after opening");
-    let loader = builder(&dir, &share()).device(device.clone(), 3).build().unwrap();
+    let loader = builder(&dir, &share()).device(device.clone()).device_slots(3).build().unwrap();
     assert_eq!(current(), own, "after building");
-    let batches: Vec<_> = loader.device_epoch(0).map(Result::unwrap).collect();
+    let batches: Vec<_> = loader.epoch(0).map(Result::unwrap).collect();
     assert_eq!(current(), own, "after an epoch");
     drop((batches, loader, device, before));
     assert_eq!(current(), own, "after the last drop");
@@ -141,7 +141,7 @@ fn with_log() -> (tempfile::TempDir, String) {
 fn child_idle() {
     let (dir, consumer) = (shards(&[]), Consumer::new());
     let ours = on(&consumer, builder(&dir, &share()));
-    let mut epoch = ours.device_epoch(0);
+    let mut epoch = ours.epoch(0);
     let held = epoch.next().unwrap().unwrap();
     // Nobody takes another one, nor asks for statistics: copies that are done are seen to be done all the same.
     let begun = Instant::now();
@@ -174,15 +174,15 @@ fn host_memory_comes_back_while_the_consumer_does_something_else() {
 fn child_abandons() {
     let (dir, consumer) = (shards(&[]), Consumer::new());
     let ours = on(&consumer, builder(&dir, &share()));
-    drop(ours.device_epoch(0).next());
+    drop(ours.epoch(0).next());
     let first = lines(&log(), "cuMemHostAlloc").len();
     for epoch in 1..20 {
-        drop(ours.device_epoch(epoch).next());
+        drop(ours.epoch(epoch).next());
     }
     let (pinned, freed) = (lines(&log(), "cuMemHostAlloc").len(), lines(&log(), "cuMemFreeHost"));
     assert_eq!((pinned, freed.len()), (first, 0), "each epoch that was left pinned memory anew");
     let allocated = lines(&log(), "cuMemAlloc_v2").len();
-    assert_eq!(ours.device_epoch(20).map(Result::unwrap).count(), 8);
+    assert_eq!(ours.epoch(20).map(Result::unwrap).count(), 8);
     assert_eq!(lines(&log(), "cuMemHostAlloc").len(), first, "an epoch pins nothing");
     assert_eq!(lines(&log(), "cuMemAlloc_v2").len(), allocated, "and allocates nothing");
 }
@@ -200,7 +200,7 @@ fn child_streams() {
     let ours = on(&consumer, builder(&dir, &share()));
     let launched_before = lines(&log(), "cuLaunchKernel").len();
     assert!(launched_before >= 3, "no kernel was launched before the first batch");
-    assert_eq!(ours.device_epoch(0).map(Result::unwrap).count(), 8);
+    assert_eq!(ours.epoch(0).map(Result::unwrap).count(), 8);
     let log = log();
     let streams = |note: &str| -> Vec<String> {
         let copies = lines(&log, "cuMemcpyHtoDAsync_v2");
@@ -239,7 +239,7 @@ fn child_parses() {
     let ours = on(&consumer, builder(&dir, &share()));
     let log = std::path::PathBuf::from(std::env::var_os("FAKENVJPEG_LOG").unwrap());
     let made = std::fs::read_to_string(&log).unwrap().len();
-    assert_eq!(ours.device_epoch(0).map(Result::unwrap).count(), 8);
+    assert_eq!(ours.epoch(0).map(Result::unwrap).count(), 8);
     let text = std::fs::read_to_string(&log).unwrap()[made..].to_string();
     let threads = |names: &[&str]| -> Vec<String> {
         let lines = text.lines().filter(|line| names.contains(&line.split(' ').next().unwrap()));

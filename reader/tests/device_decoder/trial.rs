@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use cudarc::driver::{CudaContext, sys};
 use tarflume::device::libraries::Libraries;
-use tarflume::{Device, Loader};
+use tarflume::{Device, DeviceLoader};
 
 use crate::bench::{Consumer, builder, child, shards};
 use crate::compressed::{columns, stays};
@@ -15,7 +15,7 @@ use crate::{on, share};
 /// What is said of one that does less than it might.
 const WRONG: &str = "seen to be wrong";
 
-fn about(loader: &Loader) -> String {
+fn about(loader: &DeviceLoader) -> String {
     loader.stats().decoder.unwrap().about
 }
 
@@ -126,8 +126,8 @@ fn beside(site: &Path) -> Device {
 fn child_has_two_libraries() {
     let dir = shards(&[]);
     let (site, [newest, other]) = wheels();
-    let ours = builder(&dir, &share()).device(beside(site.path()), 3).build().unwrap();
-    let stays = columns(dir.path(), None).device(beside(site.path()), 2);
+    let ours = builder(&dir, &share()).device(beside(site.path())).device_slots(3).build().unwrap();
+    let stays = columns(dir.path(), None).device(beside(site.path())).device_slots(2);
     let stays = stays.resident(crate::compressed::jpegs()).build();
     if std::env::var("FAKENVJPEG_NEWER").unwrap() == "cu13" {
         for about in [about(&ours), about(&stays.unwrap())] {

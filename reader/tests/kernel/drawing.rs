@@ -1,13 +1,13 @@
 //! Batches whose pictures differ, drawn by the kernel and on the host: from rows, from a store, from
 //! nowhere, in both formats, in every element and layout.
 
-use tarflume::decode::geometry::Size;
-use tarflume::decode::output::Layout;
-use tarflume::device::crop::CropBox;
-use tarflume::device::draw::Strides;
-use tarflume::device::finish::{Element, Finish, Pictures};
-use tarflume::device::head::{Described, Format, Head};
-use tarflume::device::kernel;
+use tarflume::device::kernels::args;
+use tarflume::picture::convert::{Element, Finish, Pictures};
+use tarflume::picture::crop::CropBox;
+use tarflume::picture::geometry::Size;
+use tarflume::picture::output::Layout;
+use tarflume::picture::resample::Strides;
+use tarflume::picture::row_header::{Described, Format, RowHeader};
 
 use crate::runner::{Dice, Run, any_box, each, finish, rows_of, same, whole};
 
@@ -35,14 +35,14 @@ fn batch(dice: &mut Dice, channels: usize, store: &[u8]) -> (Vec<u8>, usize) {
         let picture = Described { format, size, area, flip: n % 3 == 1 };
         let bytes = format.bytes(size, channels).unwrap();
         rows.push(match n % 8 {
-            7 => (Head::nothing(), &behind[..0]),
+            7 => (RowHeader::nothing(), &behind[..0]),
             // The store has no such row.
-            6 => (Head::store(picture, channels, last, STORE_STRIDE).unwrap(), &behind[..0]),
+            6 => (RowHeader::store(picture, channels, last, STORE_STRIDE).unwrap(), &behind[..0]),
             1 | 2 | 5 => {
                 let number = dice.next() % last;
-                (Head::store(picture, channels, number, STORE_STRIDE).unwrap(), &behind[..0])
+                (RowHeader::store(picture, channels, number, STORE_STRIDE).unwrap(), &behind[..0])
             }
-            _ => (Head::row(picture, channels, bytes).unwrap(), &behind[n..][..bytes]),
+            _ => (RowHeader::row(picture, channels, bytes).unwrap(), &behind[n..][..bytes]),
         });
     }
     rows_of(&rows)
@@ -62,7 +62,7 @@ fn any_batch_is_drawn_as_on_the_host() {
             let mut expected = vec![0; finish.output_bytes(&drawn)];
             finish.draw_on_host(heads, store, &drawn, &mut expected).unwrap();
             let run = Run::of("draw").drawn(heads, Some(store), &drawn, &finish);
-            let out = run.grid(kernel::grid(9, 100), 64).output(expected.len());
+            let out = run.grid(args::grid(9, 100), 64).output(expected.len());
             same(element, &out, &expected, &format!("{element:?} {layout:?} {drawn:?}"));
         }
     });
@@ -84,10 +84,11 @@ fn whole_pictures_are_finished_to_the_bit() {
                 .iter()
                 .flat_map(|&n| {
                     let picture = Described { flip: n == 1, ..whole(size) };
-                    bytemuck::bytes_of(&Head::store(picture, channels, n, row).unwrap()).to_vec()
+                    bytemuck::bytes_of(&RowHeader::store(picture, channels, n, row).unwrap())
+                        .to_vec()
                 })
                 .collect();
-            let heads = Strides { bytes: &heads, stride: Head::BYTES };
+            let heads = Strides { bytes: &heads, stride: RowHeader::BYTES };
             let store = Strides { bytes: &from, stride: row };
             let run = Run::of("draw").drawn(heads, Some(store), &pictures, &finish);
             let out = run.grid((1, 2), 256).output(expected.len());
@@ -112,7 +113,7 @@ fn planes_are_copied_as_the_converted_picture_is() {
             let (width, height) = (cut.width as f32, cut.height as f32);
             let area = CropBox { left, top, width, height };
             let picture = Described { format: Format::Yuv420, size, area, flip: true };
-            let head = Head::row(picture, 3, planes.len()).unwrap();
+            let head = RowHeader::row(picture, 3, planes.len()).unwrap();
             let (heads, stride) = rows_of(&[(head, &planes)]);
             let heads = Strides { bytes: &heads, stride };
             let drawn = Pictures::new(1, cut, 3).unwrap();
@@ -135,7 +136,7 @@ fn boxes_at_the_far_end_of_a_large_picture_are_exact_too() {
     let far = CropBox { left: 19_900.25, top: 0.5, width: 99.5, height: 2.0 };
     let row = |area| {
         let picture = Described { area, ..whole(size) };
-        (Head::row(picture, 1, 60_000).unwrap(), &from[..])
+        (RowHeader::row(picture, 1, 60_000).unwrap(), &from[..])
     };
     let (heads, stride) = rows_of(&[row(far), row(whole(size).area)]);
     let heads = Strides { bytes: &heads, stride };
@@ -155,9 +156,9 @@ fn boxes_that_are_none_read_nothing_outside() {
     let size = Size::new(5, 4);
     for format in [Format::Pixels, Format::Yuv420] {
         let bytes = format.bytes(size, 3).unwrap();
-        let head = Head::store(Described { format, ..whole(size) }, 3, 0, bytes).unwrap();
+        let head = RowHeader::store(Described { format, ..whole(size) }, 3, 0, bytes).unwrap();
         let mut heads = bytemuck::bytes_of(&head).repeat(4096);
-        for (n, head) in heads.chunks_exact_mut(Head::BYTES).enumerate() {
+        for (n, head) in heads.chunks_exact_mut(RowHeader::BYTES).enumerate() {
             for (side, to) in head[32..48].chunks_exact_mut(4).enumerate() {
                 to.copy_from_slice(&nowhere[n >> (3 * side) & 7].to_ne_bytes());
             }
@@ -167,7 +168,7 @@ fn boxes_that_are_none_read_nothing_outside() {
             Format::Pixels => (200, vec![200; bytes]),
             Format::Yuv420 => (200, [vec![200; 20], vec![128; 12]].concat()),
         };
-        let heads = Strides { bytes: &heads, stride: Head::BYTES };
+        let heads = Strides { bytes: &heads, stride: RowHeader::BYTES };
         let store = Strides { bytes: &store, stride: bytes };
         let drawn = Pictures::new(4096, Size::new(2, 2), 3).unwrap();
         let run = Run::of("draw").drawn(heads, Some(store), &drawn, &Finish::bytes());
@@ -180,7 +181,7 @@ fn boxes_that_are_none_read_nothing_outside() {
 #[test]
 fn heads_that_lie_give_zeros() {
     let size = Size::new(4, 4);
-    let right = bytemuck::bytes_of(&Head::store(whole(size), 3, 1, 48).unwrap()).to_vec();
+    let right = bytemuck::bytes_of(&RowHeader::store(whole(size), 3, 1, 48).unwrap()).to_vec();
     // Where a word stands, and what stands there instead.
     let lies: [(usize, u32); 16] = [
         (0, 0), // behind the head, where nothing is
@@ -206,7 +207,7 @@ fn heads_that_lie_give_zeros() {
         head[at..at + 4].copy_from_slice(&word.to_ne_bytes());
         heads.extend(head);
     }
-    let heads = Strides { bytes: &heads, stride: Head::BYTES };
+    let heads = Strides { bytes: &heads, stride: RowHeader::BYTES };
     let drawn = Pictures::new(1 + lies.len(), size, 3).unwrap();
     let store = Strides { bytes: &[77; 96], stride: 48 };
     let run = Run::of("draw").drawn(heads, Some(store), &drawn, &Finish::bytes());
@@ -225,7 +226,7 @@ fn heads_that_lie_give_zeros() {
     large[12..16].copy_from_slice(&(1u32 << 31).to_ne_bytes());
     for (bytes, channels) in [(&head, 1), (&head, 4), (&large, 4), (&right, 3)] {
         let drawn = Pictures::new(1, size, channels).unwrap();
-        let heads = Strides { bytes, stride: Head::BYTES };
+        let heads = Strides { bytes, stride: RowHeader::BYTES };
         let store = (channels != 3).then_some(store);
         let run = Run::of("draw").drawn(heads, store, &drawn, &Finish::bytes()).grid((1, 1), 16);
         assert!(run.output(drawn.bytes()).iter().all(|&byte| byte == 0), "{channels} channels");

@@ -2,8 +2,8 @@
 
 use fast_image_resize::images::Image as Pixels;
 use fast_image_resize::{FilterType, PixelType, ResizeAlg, ResizeOptions, Resizer};
-use tarflume::decode::geometry::Size;
-use tarflume::device::finish::{Finish, Pictures};
+use tarflume::picture::convert::{Finish, Pictures};
+use tarflume::picture::geometry::Size;
 
 use crate::runner::{Dice, any_box};
 

@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-use tarflume::decode::geometry::{Cut, Size};
-use tarflume::decode::output::{Layout, Normalise};
-use tarflume::device::crop::CropBox;
-use tarflume::device::draw::Strides;
-use tarflume::device::finish::{Element, Finish, Pictures};
-use tarflume::device::head::{Described, Format, Head};
-use tarflume::device::kernel;
+use tarflume::device::kernels::args;
+use tarflume::picture::convert::{Element, Finish, Pictures};
+use tarflume::picture::crop::CropBox;
+use tarflume::picture::geometry::{Cut, Size};
+use tarflume::picture::output::{Layout, Normalise};
+use tarflume::picture::resample::Strides;
+use tarflume::picture::row_header::{Described, Format, RowHeader};
 
 /// The program, newer than its sources. g++ is needed for the tests, so that nothing is skipped.
 fn program() -> &'static Path {
@@ -87,8 +87,8 @@ impl Run {
             .with("height", pictures.size().height)
             .with("width", pictures.size().width)
             .with("channels", pictures.channels())
-            .with("layout", kernel::layout_number(finish.layout_of()))
-            .with("element", kernel::element_number(finish.element()))
+            .with("layout", args::layout_number(finish.layout_of()))
+            .with("element", args::element_number(finish.element()))
             .with("scale", hex(scale))
             .with("shift", hex(shift))
     }
@@ -152,13 +152,13 @@ pub(crate) fn whole(size: Size) -> Described {
 }
 
 /// Heads and the pictures behind them as rows of a stride that all fit, a few bytes more.
-pub(crate) fn rows_of(rows: &[(Head, &[u8])]) -> (Vec<u8>, usize) {
+pub(crate) fn rows_of(rows: &[(RowHeader, &[u8])]) -> (Vec<u8>, usize) {
     let longest = rows.iter().map(|(_, picture)| picture.len()).max().unwrap_or(0);
-    let stride = (Head::BYTES + longest).next_multiple_of(16) + 16;
+    let stride = (RowHeader::BYTES + longest).next_multiple_of(16) + 16;
     let mut bytes = vec![0xEE; rows.len() * stride];
     for ((head, picture), row) in rows.iter().zip(bytes.chunks_exact_mut(stride)) {
-        row[..Head::BYTES].copy_from_slice(bytemuck::bytes_of(head));
-        row[Head::BYTES..][..picture.len()].copy_from_slice(picture);
+        row[..RowHeader::BYTES].copy_from_slice(bytemuck::bytes_of(head));
+        row[RowHeader::BYTES..][..picture.len()].copy_from_slice(picture);
     }
     (bytes, stride)
 }

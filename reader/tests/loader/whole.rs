@@ -3,7 +3,7 @@
 use tarflume::column::PictureShape;
 use tarflume::decode::fixed_crop::Whole;
 use tarflume::decode::image::Image;
-use tarflume::decode::output::Layout;
+use tarflume::picture::output::Layout;
 use tarflume::stream::Stream;
 use tarflume::{ErrorKind, Loader, LoaderBuilder, OnBad};
 use tarflume_fixtures::{Photo, PhotoKind};

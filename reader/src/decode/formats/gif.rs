@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use super::bytes::le16;
 use super::pieces::Pieces;
-use crate::decode::geometry::Size;
+use crate::picture::geometry::Size;
 
 /// Bytes before the colours of the screen.
 const SCREEN: usize = 13;

@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use super::bytes::{array, le16, le24, le32, part};
 use super::codes;
-use crate::decode::geometry::Size;
+use crate::picture::geometry::Size;
 
 /// Bytes before the first chunk.
 const RIFF: usize = 12;

@@ -5,15 +5,15 @@ use std::sync::Arc;
 use tarflume_jpeg::Scale;
 
 use super::settings::Image;
-use crate::decode::asked::Asked;
-use crate::decode::geometry::Extent;
+use crate::decode::hybrid::balance::Share;
+use crate::decode::hybrid::request::DecodeRequest;
 use crate::decode::opened::Source;
-use crate::decode::pixels::Channels;
-use crate::decode::resize::Filter;
-use crate::decode::turn::Turn;
 use crate::decode::{Asks, Sample, Shared};
-use crate::device::share::Share;
 use crate::error::{Error, Result};
+use crate::picture::geometry::Extent;
+use crate::picture::orientation::Turn;
+use crate::picture::pixels::Channels;
+use crate::picture::resize::Filter;
 
 impl Image {
     /// A device's own JPEG decoder (NVIDIA's nvJPEG) makes so many of the pictures, the CPU the rest of
@@ -71,7 +71,7 @@ impl Image {
 }
 
 impl Asks for Image {
-    fn ask(&self, sample: &Sample<'_>, least: Scale) -> Option<Asked> {
+    fn ask(&self, sample: &Sample<'_>, least: Scale) -> Option<DecodeRequest> {
         let source = self.source(sample).ok()?;
         let (turn, upright, placement) = self.placed(sample, &source).ok()?;
         placement.check(upright).and_then(|()| self.check_size(placement.size)).ok()?;

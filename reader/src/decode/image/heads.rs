@@ -1,11 +1,11 @@
-//! Rows that begin with a `Head`, for a device that cuts and resizes: what was decoded stands behind it as it
+//! Rows that begin with a `RowHeader`, for a device that cuts and resizes: what was decoded stands behind it as it
 //! is.
 
 use super::super::drawing::Drawn;
-use super::super::geometry::{Cut, Size};
-use super::super::pixels::Pixels;
-use crate::device::head::{Described, Format, Head};
 use crate::error::Result;
+use crate::picture::geometry::{Cut, Size};
+use crate::picture::pixels::Pixels;
+use crate::picture::row_header::{Described, Format, RowHeader};
 
 /// Rows are multiples of so many bytes.
 const ALIGNED: usize = 64;
@@ -14,7 +14,7 @@ const ALIGNED: usize = 64;
 pub(super) fn row_bytes(side: u32, size: Size, channels: usize) -> usize {
     let pixels = (u64::from(side) * u64::from(side)).max(size.pixels());
     let pixels = usize::try_from(pixels).unwrap_or(usize::MAX);
-    let bytes = pixels.saturating_mul(channels).saturating_add(Head::BYTES);
+    let bytes = pixels.saturating_mul(channels).saturating_add(RowHeader::BYTES);
     bytes.checked_next_multiple_of(ALIGNED).unwrap_or(usize::MAX)
 }
 
@@ -26,7 +26,7 @@ pub(super) fn write_decoded(
     pixels: &Pixels,
     channels: usize,
 ) -> Result<bool> {
-    let (to, payload) = row.split_at_mut(Head::BYTES);
+    let (to, payload) = row.split_at_mut(RowHeader::BYTES);
     let size = Size::new(pixels.width, pixels.height);
     let bytes = size.pixels() as usize * pixels.channels;
     let turned = drawn.turn.transpose || drawn.turn.upend;
@@ -37,7 +37,7 @@ pub(super) fn write_decoded(
     }
     let area = drawn.placement.area.into();
     let picture = Described { format: Format::Pixels, size, area, flip: drawn.turn.mirror };
-    let head = Head::row(picture, channels, payload.len())?;
+    let head = RowHeader::row(picture, channels, payload.len())?;
     to.copy_from_slice(bytemuck::bytes_of(&head));
     payload[..bytes].copy_from_slice(&pixels.bytes[..bytes]);
     Ok(true)
@@ -45,9 +45,9 @@ pub(super) fn write_decoded(
 
 /// A head for a picture that the host made ready behind it.
 pub(super) fn write_ready(row: &mut [u8], size: Size, channels: usize) -> Result<&mut [u8]> {
-    let (to, payload) = row.split_at_mut(Head::BYTES);
+    let (to, payload) = row.split_at_mut(RowHeader::BYTES);
     let area = Cut::whole(size).into();
     let picture = Described { format: Format::Pixels, size, area, flip: false };
-    to.copy_from_slice(bytemuck::bytes_of(&Head::row(picture, channels, payload.len())?));
+    to.copy_from_slice(bytemuck::bytes_of(&RowHeader::row(picture, channels, payload.len())?));
     Ok(&mut payload[..size.pixels() as usize * channels])
 }

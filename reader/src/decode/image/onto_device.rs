@@ -4,14 +4,14 @@
 use std::sync::Arc;
 
 use super::settings::Image;
-use crate::decode::geometry::Extent;
-use crate::decode::kept::{KeptImage, Within};
-use crate::decode::output::{Elements, Layout};
-use crate::decode::resize::Filter;
+use crate::decode::resident::picture::{KeptImage, Within};
 use crate::decode::{AsJpeg, ForDevice, ForResident, Residing};
-use crate::device::finish::Finish;
-use crate::device::head::Format;
 use crate::error::{Error, Result};
+use crate::picture::convert::Finish;
+use crate::picture::geometry::Extent;
+use crate::picture::output::{Elements, Layout};
+use crate::picture::resize::Filter;
+use crate::picture::row_header::Format;
 
 /// The host's part is bytes, pixel by pixel; `None` where nothing else is asked for.
 pub(super) fn for_device(image: &Image) -> Option<ForDevice> {

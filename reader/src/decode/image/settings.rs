@@ -4,13 +4,13 @@
 
 use std::sync::Arc;
 
-use crate::decode::geometry::Transform;
-use crate::decode::output::{Elements, Layout, Normalise};
-use crate::decode::pixels::Channels;
-use crate::decode::resize::Filter;
-use crate::device::finish::{Element, Finish};
-use crate::device::share::Share;
+use crate::decode::hybrid::balance::Share;
 use crate::error::Result;
+use crate::picture::convert::{Element, Finish};
+use crate::picture::geometry::Transform;
+use crate::picture::output::{Elements, Layout, Normalise};
+use crate::picture::pixels::Channels;
+use crate::picture::resize::Filter;
 
 /// A column of pictures.
 ///

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use tarflume_fixtures::{PHOTOS, Photo, PhotoKind};
 
 use super::super::fixed_crop::{CentreCrop, Resize, ResizeCentreCrop, Whole};
-use super::super::geometry::{Area, Cut, Placement, Transform};
-use super::super::output::{Layout, Normalise};
-use super::super::pixels::Channels;
 use super::super::random_crop::RandomResizedCrop;
-use super::super::resize::Filter;
 use super::*;
+use crate::picture::geometry::{Area, Cut, Placement, Transform};
+use crate::picture::output::{Layout, Normalise};
+use crate::picture::pixels::Channels;
+use crate::picture::resize::Filter;
 
 fn decode_with(
     image: &impl Decode,

@@ -4,8 +4,8 @@ use tarflume_fixtures::{PHOTOS, Photo, PhotoKind, SplitMix64};
 
 use tarflume_jpeg::Decoder;
 
-use super::super::pixels::luma;
 use super::*;
+use crate::picture::pixels::luma;
 
 /// A region at full scale, after another picture was decoded to the same buffer.
 fn decode(bytes: &[u8], wanted: Channels, cut: Option<Cut>) -> Result<Pixels> {

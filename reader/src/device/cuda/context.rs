@@ -10,7 +10,7 @@ use std::fmt;
 
 use cudarc::driver::{DriverError, result, sys};
 
-use crate::device::visit::{Relaxed, Visit};
+use crate::device::call_scope::{CallScope, Relaxed};
 
 /// A device's primary context: what PyTorch and others use, too. Neither taking it nor giving it back changes which
 /// context the calling thread has.
@@ -41,9 +41,9 @@ impl Primary {
     ///
     /// # Errors
     /// The driver's.
-    pub(super) fn enter(&self) -> Result<Visit, DriverError> {
+    pub(super) fn enter(&self) -> Result<CallScope, DriverError> {
         // SAFETY: retained as long as this value, which callers keep.
-        unsafe { Visit::begin(self.context as sys::CUcontext) }
+        unsafe { CallScope::begin(self.context as sys::CUcontext) }
     }
 
     /// # Errors

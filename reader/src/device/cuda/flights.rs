@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use crate::batch::Batch;
-use crate::device::driver::{Copied, Told};
+use crate::device::driver::{Copied, OnCopied};
 use crate::error::Result;
 
 /// A copy that may not be done.
@@ -15,7 +15,7 @@ pub(super) struct Flight {
     pub(super) batch: Arc<Batch>,
     /// Timed events before and behind it.
     pub(super) times: [u64; 2],
-    pub(super) told: Told,
+    pub(super) told: OnCopied,
 }
 
 /// Those of a device, in the order of its stream.

@@ -181,7 +181,7 @@ impl Nvrtc {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::device::kernel::SOURCE;
+    use crate::device::kernels::args::SOURCE;
 
     /// `TARFLUME_NVRTC=.../libnvrtc.so.12 cargo test --features cuda -- --ignored the_real_compiler`
     #[test]

@@ -8,7 +8,7 @@
 
 use cudarc::driver::{DriverError, result, sys};
 
-use crate::device::driver::On;
+use crate::device::driver::WorkStream;
 
 /// Our own streams, in the context that was current when they were made, by their handles.
 pub(super) struct Streams {
@@ -24,16 +24,16 @@ impl Streams {
         Ok(Streams { copying: first()?, decoding: first()? })
     }
 
-    pub(super) fn of(&self, on: On) -> sys::CUstream {
+    pub(super) fn of(&self, on: WorkStream) -> sys::CUstream {
         match on {
-            On::Copying => self.copying as sys::CUstream,
-            On::Decoding => self.decoding as sys::CUstream,
-            On::Of(stream) => stream.handle() as usize as sys::CUstream,
+            WorkStream::Copy => self.copying as sys::CUstream,
+            WorkStream::Decode => self.decoding as sys::CUstream,
+            WorkStream::Consumer(stream) => stream.handle() as usize as sys::CUstream,
         }
     }
 
     fn both(&self) -> [sys::CUstream; 2] {
-        [self.of(On::Copying), self.of(On::Decoding)]
+        [self.of(WorkStream::Copy), self.of(WorkStream::Decode)]
     }
 
     /// Waits until ours have done what was put into them.

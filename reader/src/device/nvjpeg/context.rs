@@ -7,8 +7,8 @@
 
 use cudarc::driver::{result, sys};
 
+use crate::device::call_scope::CallScope;
 use crate::device::presence::is_driver_there;
-use crate::device::visit::Visit;
 use crate::error::{Error, ErrorKind, Result};
 
 /// A context, as a number.
@@ -36,9 +36,9 @@ impl Context {
     }
 
     /// It becomes that of the calling thread, for a while; none if the driver refuses.
-    pub(super) fn enter(self) -> Option<Visit> {
+    pub(super) fn enter(self) -> Option<CallScope> {
         // SAFETY: a context that its owner keeps.
-        unsafe { Visit::begin(self.0 as sys::CUcontext) }.ok()
+        unsafe { CallScope::begin(self.0 as sys::CUcontext) }.ok()
     }
 
     /// Waits until the stream is done with all that was put into it.
@@ -62,22 +62,22 @@ impl Context {
 
 /// A mark behind what was put into a stream, and nothing before it was set.
 #[derive(Debug)]
-pub(super) struct Mark {
+pub(super) struct Event {
     /// A handle.
     event: usize,
     context: Context,
     process: u32,
 }
 
-impl Mark {
+impl Event {
     /// In the calling thread's context, which is `context`; none if the driver refuses.
-    pub(super) fn new(context: Context) -> Option<Mark> {
+    pub(super) fn new(context: Context) -> Option<Event> {
         let flags = sys::CUevent_flags::CU_EVENT_DISABLE_TIMING as u32
             | sys::CUevent_flags::CU_EVENT_BLOCKING_SYNC as u32;
         let mut event = std::ptr::null_mut();
         // SAFETY: writes one handle to a variable here.
         unsafe { sys::cuEventCreate(&mut event, flags) }.result().ok()?;
-        Some(Mark { event: event as usize, context, process: std::process::id() })
+        Some(Event { event: event as usize, context, process: std::process::id() })
     }
 
     /// Behind all that stands in the stream.
@@ -99,7 +99,7 @@ impl Mark {
     }
 }
 
-impl Drop for Mark {
+impl Drop for Event {
     fn drop(&mut self) {
         if self.process != std::process::id() {
             return;

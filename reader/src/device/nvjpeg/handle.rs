@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use tarflume_jpeg::Scale;
 
-use super::context::{Context, Mark};
+use super::context::{Context, Event};
 use super::status::{Backend, Format, Status};
 use super::symbols::{Functions, Image, Raw};
 
@@ -175,14 +175,14 @@ pub(super) struct State {
     made: Made,
     ready_for: Option<(c_int, Format)>,
     /// Behind the last batch.
-    done: Mark,
+    done: Event,
 }
 
 impl State {
     pub(super) fn new(with: &Arc<Handle>) -> Result<State, Status> {
         let functions = with.functions;
         let (make, give_back) = (functions.nvjpegJpegStateCreate, functions.nvjpegJpegStateDestroy);
-        let done = Mark::new(with.context).ok_or(Status::EXECUTION_FAILED)?;
+        let done = Event::new(with.context).ok_or(Status::EXECUTION_FAILED)?;
         Ok(State { made: Made::new(with, make, give_back)?, ready_for: None, done })
     }
 

@@ -3,7 +3,7 @@
 use tarflume_jpeg::Scale;
 
 use super::status::Format;
-use crate::device::fit::Fit;
+use crate::decode::hybrid::support::Fit;
 
 /// Pictures that are shorter than this, or narrower, are tiny.
 const TINY: u32 = 32;

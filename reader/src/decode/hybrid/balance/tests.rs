@@ -1,0 +1,127 @@
+//! Shares against decoders whose speed is known: where they go, how fast, and that they stay there.
+
+use std::collections::VecDeque;
+
+use crate::decode::hybrid::balance::*;
+
+/// Two decoders, in pictures per millisecond.
+#[derive(Clone, Copy)]
+struct Speeds {
+    device: f64,
+    cpu: f64,
+}
+
+impl Speeds {
+    /// The share at which both finish at once.
+    fn ratio(self) -> f64 {
+        1000.0 * self.device / (self.device + self.cpu)
+    }
+
+    /// What a batch of 256 pictures has to wait for at this share; `noise` makes a side slower.
+    fn waited(self, per_mille: u16, noise: (f64, f64)) -> Waited {
+        let of = |per_mille: f64, speed: f64| 256.0 * per_mille / 1000.0 / speed / 1000.0;
+        let device = of(f64::from(per_mille), self.device) * noise.0;
+        let cpu = of(1000.0 - f64::from(per_mille), self.cpu) * noise.1;
+        let only = |own: f64, other: f64| Duration::from_secs_f64((own - other).max(0.0));
+        Waited { device: only(device, cpu), cpu: only(cpu, device) }
+    }
+}
+
+const PAIRS: [Speeds; 5] = [
+    Speeds { device: 7.0, cpu: 7.0 },
+    Speeds { device: 7.0, cpu: 2.0 },
+    Speeds { device: 1.0, cpu: 12.0 },
+    Speeds { device: 40.0, cpu: 0.5 },
+    Speeds { device: 0.05, cpu: 9.0 },
+];
+
+fn run(share: &mut Share, speeds: Speeds, batches: usize) {
+    (0..batches).for_each(|_| share.told(speeds.waited(share.per_mille(), (1.0, 1.0))));
+}
+
+#[test]
+fn it_comes_to_the_ratio_of_speeds_within_40_batches_from_any_start_and_stays() {
+    for speeds in PAIRS {
+        for start in (0..=1000).step_by(25) {
+            let mut share = Share::auto(start);
+            run(&mut share, speeds, 40);
+            for _ in 0..200 {
+                run(&mut share, speeds, 1);
+                let off = (f64::from(share.per_mille()) - speeds.ratio()).abs();
+                assert!(off <= 4.0, "from {start}: {} for {}", share.per_mille(), speeds.ratio());
+            }
+        }
+    }
+}
+
+#[test]
+fn a_step_that_is_seen_three_batches_later_does_not_make_it_swing() {
+    for speeds in PAIRS {
+        let mut share = Share::auto(500);
+        let mut under_way: VecDeque<u16> = [500; 3].into();
+        for batch in 0..400 {
+            under_way.push_back(share.per_mille());
+            share.told(speeds.waited(under_way.pop_front().unwrap(), (1.0, 1.0)));
+            let off = (f64::from(share.per_mille()) - speeds.ratio()).abs();
+            assert!(batch < 150 || off <= 6.0, "{off} off at batch {batch}, {}", speeds.ratio());
+        }
+    }
+}
+
+#[test]
+fn uneven_batches_move_it_little() {
+    let mut random = Random::new(8);
+    for speeds in PAIRS {
+        let mut share = Share::auto(500);
+        let mut worst: f64 = 0.0;
+        for batch in 0..600 {
+            let noise = (random.between(0.8, 1.25), random.between(0.8, 1.25));
+            share.told(speeds.waited(share.per_mille(), noise));
+            let off = (f64::from(share.per_mille()) - speeds.ratio()).abs();
+            worst = worst.max(if batch < 100 { 0.0 } else { off });
+        }
+        assert!(worst < 40.0, "{worst} off, {}", speeds.ratio());
+    }
+}
+
+#[test]
+fn it_follows_a_change_of_speed_and_comes_back_from_nothing_and_from_all() {
+    let mut share = Share::auto(0);
+    for (speeds, batches) in
+        [(PAIRS[4], 60), (PAIRS[1], 60), (PAIRS[3], 60), (PAIRS[2], 60), (PAIRS[0], 60)]
+    {
+        run(&mut share, speeds, batches);
+        let off = (f64::from(share.per_mille()) - speeds.ratio()).abs();
+        assert!(off <= 5.0, "{} for {}", share.per_mille(), speeds.ratio());
+    }
+    // A device that does nothing at all, and one that comes back.
+    let wait = Duration::from_millis(5);
+    (0..200).for_each(|_| share.told(Waited { device: wait, ..Waited::default() }));
+    assert_eq!(share.per_mille(), 0);
+    (0..200).for_each(|_| share.told(Waited { cpu: wait, ..Waited::default() }));
+    assert_eq!(share.per_mille(), 1000);
+}
+
+#[test]
+fn who_waits_for_neither_or_for_both_alike_is_left_where_it_is() {
+    let mut share = Share::auto(300);
+    for (device, cpu) in [(0, 0), (20, 10), (1000, 1000), (1100, 1000), (0, 49)] {
+        let (device, cpu) = (Duration::from_micros(device), Duration::from_micros(cpu));
+        share.told(Waited { device, cpu });
+        assert_eq!(share.per_mille(), 300);
+    }
+}
+
+#[test]
+fn a_fixed_share_picks_the_same_pictures_always_and_so_many_of_them() {
+    let mut share = Share::fixed(250);
+    share.told(Waited { cpu: Duration::from_secs(1), ..Waited::default() });
+    let picked = |share: &Share| (0..40_000).filter(|&seed| share.picks(seed)).collect::<Vec<_>>();
+    let quarter = picked(&share);
+    assert_eq!(quarter, picked(&Share::fixed(250)));
+    assert!((9_600..10_400).contains(&quarter.len()), "{}", quarter.len());
+    let more = picked(&Share::fixed(251));
+    assert!(quarter.iter().all(|seed| more.contains(seed)), "a larger share has others");
+    assert_eq!(picked(&Share::fixed(0)).len(), 0);
+    assert_eq!(picked(&Share::fixed(2000)).len(), 40_000);
+}

@@ -1,0 +1,130 @@
+//! Which row each sample gets, and what stands in it.
+
+use tarflume_fixtures::{Photo, PhotoKind};
+
+use crate::decode::hybrid::row::*;
+use crate::decode::image::Image;
+use crate::decode::random_crop::RandomResizedCrop;
+use crate::device::fake::FakeDevice;
+use crate::picture::row_header::PixelSource;
+
+fn staged(share: Share, scales: bool, verifies: bool) -> HybridRows {
+    let crop = RandomResizedCrop::new(16).flip(0.5);
+    let image = Image::new("jpg", crop).device_decoder(share);
+    let part = image.for_device().unwrap();
+    let driver = Arc::new(FakeDevice::new(std::time::Duration::ZERO));
+    let least = if scales { Scale::Eighth } else { Scale::Full };
+    HybridRows::new(part.decode, part.shared.unwrap(), (driver, least), verifies).unwrap()
+}
+
+fn sample<'a>(parts: &'a [(&'a str, &'a [u8])], seed: u64) -> Sample<'a> {
+    Sample { key: b"k", ordinal: 1, seed, parts, entry_points: &[] }
+}
+
+/// The row of a JPEG.
+fn row(staged: &HybridRows, jpeg: &[u8], seed: u64) -> Result<Vec<u8>> {
+    let mut row = vec![0xcb; staged.shape().bytes().unwrap()];
+    let (parts, mut scratch) = ([("jpg", jpeg)], Scratch::default());
+    let sample = sample(&parts, seed);
+    staged.prepare(&[sample], &mut scratch);
+    staged.decode(&sample, Row::fixed(&mut row), &mut scratch).map(|()| row)
+}
+
+fn photo(kind: PhotoKind, width: u16, height: u16) -> Vec<u8> {
+    Photo::new(width, height, kind).encode(1).unwrap()
+}
+
+#[test]
+fn a_row_for_the_device_has_the_jpeg_and_says_how_it_is_wanted() {
+    let jpeg = photo(PhotoKind::Yuv420, 400, 300);
+    for (scales, least) in [(true, 1), (false, 0)] {
+        let staged = staged(Share::fixed(1000), scales, true);
+        let row = row(&staged, &jpeg, 7).unwrap();
+        let head = head_of(&row).unwrap();
+        assert_eq!(
+            (head.from(), head.seed(), jpeg_of(&head, &row)),
+            (PixelSource::Store, 7, Some(&jpeg[..]))
+        );
+        assert!(head.scale() >= least && (scales || head.scale() == 0), "{head:?}");
+        let picture = head.picture().unwrap();
+        assert_eq!(
+            (picture.size.width, picture.size.height),
+            (400 >> head.scale(), 300 >> head.scale())
+        );
+        picture.area.check(picture.size).unwrap();
+    }
+}
+
+#[test]
+fn a_row_of_the_host_has_the_pixels_that_the_host_alone_writes() {
+    let jpeg = photo(PhotoKind::Yuv420, 80, 60);
+    let staged = staged(Share::fixed(0), true, false);
+    let row = row(&staged, &jpeg, 7).unwrap();
+    let head = head_of(&row).unwrap();
+    assert_eq!(head.from(), PixelSource::Row);
+    let (parts, mut pixels) = ([("jpg", &jpeg[..])], vec![0; 16 * 16 * 3]);
+    let image = Image::new("jpg", RandomResizedCrop::new(16).flip(0.5));
+    let sample = sample(&parts, 7);
+    image.decode(&sample, Row::fixed(&mut pixels), &mut Scratch::default()).unwrap();
+    assert!(row[RowHeader::BYTES..][..pixels.len()] == pixels);
+    let picture = head.picture().unwrap();
+    assert_eq!((picture.size, picture.flip), (Size::new(16, 16), false));
+}
+
+#[test]
+fn what_the_device_does_not_take_is_the_hosts() {
+    let staged = staged(Share::fixed(1000), true, false);
+    let from = |jpeg: &[u8]| head_of(&row(&staged, jpeg, 3).unwrap()).unwrap().from();
+    assert_eq!(from(&photo(PhotoKind::Yuv422, 80, 60)), PixelSource::Store);
+    for kind in [PhotoKind::Progressive, PhotoKind::Cmyk, PhotoKind::Grey, PhotoKind::Exif(3)] {
+        assert_eq!(from(&photo(kind, 80, 60)), PixelSource::Row, "{kind:?}");
+    }
+    assert_eq!(from(&photo(PhotoKind::Exif(1), 80, 60)), PixelSource::Store);
+    // Longer than the row has room for.
+    let mut long = photo(PhotoKind::Yuv420, 80, 60);
+    let comment = [&[0xff, 0xfe, 0xff, 0xff][..], &vec![b' '; 0xffff - 2]].concat();
+    long.splice(2..2, comment.repeat(3));
+    assert_eq!(from(&long), PixelSource::Row);
+    // Damage is told as the host tells it.
+    let cut = photo(PhotoKind::Yuv420, 80, 60);
+    assert!(row(&staged, &cut[..cut.len() - 20], 3).is_err());
+    assert!(row(&staged, b"no picture", 3).is_err());
+}
+
+#[test]
+fn damage_among_the_codes_is_found_where_it_must_be() {
+    let mut jpeg = photo(PhotoKind::Yuv420, 80, 80);
+    let (start, end) = (jpeg.len() / 2, jpeg.len() - 2);
+    jpeg[start..end].fill(0);
+    jpeg.splice(start..start + 2, [0xff, 0xd9]);
+    assert!(row(&staged(Share::fixed(1000), true, false), &jpeg, 3).is_ok());
+    assert!(row(&staged(Share::fixed(1000), true, true), &jpeg, 3).is_err());
+}
+
+#[test]
+fn pictures_that_are_too_large_when_decoded_are_the_hosts() {
+    let jpeg = photo(PhotoKind::Yuv420, 1300, 900);
+    let froms = |scales| {
+        let staged = staged(Share::fixed(1000), scales, false);
+        let of = |seed| head_of(&row(&staged, &jpeg, seed).unwrap()).unwrap().from();
+        (0..8).map(of).collect::<Vec<_>>()
+    };
+    assert!(froms(true).contains(&PixelSource::Store));
+    assert_eq!(froms(false), [PixelSource::Row; 8]);
+}
+
+#[test]
+fn a_share_decides_by_the_seed_and_follows_what_it_is_told() {
+    let jpeg = photo(PhotoKind::Yuv420, 40, 30);
+    let count = |staged: &HybridRows| {
+        let of = |seed| head_of(&row(staged, &jpeg, seed).unwrap()).unwrap().from();
+        (0..200).filter(|&seed| of(seed) == PixelSource::Store).count()
+    };
+    let half = count(&staged(Share::fixed(500), false, false));
+    assert!((70..130).contains(&half), "{half}");
+    let auto = staged(Share::auto(500), false, false);
+    assert_eq!(count(&auto), half);
+    let cpu = std::time::Duration::from_millis(9);
+    auto.sharing.told(Waited { cpu, ..Waited::default() });
+    assert!(auto.sharing.per_mille() > 500 && count(&auto) >= half);
+}

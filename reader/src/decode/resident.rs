@@ -1,0 +1,5 @@
+//! decode::resident
+
+pub(crate) mod jpeg;
+pub(crate) mod picture;
+pub(crate) mod row;

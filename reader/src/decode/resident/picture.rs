@@ -1,0 +1,168 @@
+//! `KeptImage`: a whole picture at a moderate size, as it stays in a device's memory, behind a `RowHeader` that
+//! says how large it is.
+
+use std::mem;
+use std::sync::Arc;
+
+use crate::column::{DType, Row, RowShape};
+use crate::decode::{Decode, Sample, Scratch};
+use crate::error::Result;
+use crate::picture::convert::Pictures;
+use crate::picture::geometry::{Cut, Extent, Placement, Size, Transform};
+use crate::picture::random::Random;
+use crate::picture::row_header::{Described, Format, RowHeader};
+use crate::picture::yuv420::{planes_on_host, yuv420_bytes};
+
+/// Rows of a store begin at multiples of so many bytes.
+const ALIGNED: usize = 64;
+
+/// The whole picture in its own shape, made smaller until it has at most `side * side` pixels; never
+/// larger.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Within {
+    pub(crate) side: u32,
+}
+
+impl Within {
+    fn pixels(self) -> u64 {
+        u64::from(self.side) * u64::from(self.side)
+    }
+
+    /// What a picture becomes. No side is longer than four times `side`, nor vanishes.
+    pub(crate) fn size(self, source: Size) -> Size {
+        let longest = f64::from(source.width.max(source.height).max(1));
+        let area = (self.pixels() as f64 / source.pixels().max(1) as f64).sqrt();
+        let factor = area.min(4.0 * f64::from(self.side) / longest).min(1.0);
+        let scaled = |side: u32| ((f64::from(side) * factor) as u32).max(1);
+        Size::new(scaled(source.width), scaled(source.height))
+    }
+}
+
+impl Transform for Within {
+    fn extent(&self) -> Extent {
+        Extent::UpTo(self.pixels())
+    }
+
+    fn place(&self, source: Size, _: &mut Random) -> Result<Placement> {
+        Ok(Placement::of(Cut::whole(source), self.size(source)))
+    }
+}
+
+/// A buffer that a thread keeps: no larger than what stays of a picture.
+#[derive(Default)]
+struct Kept(Vec<u8>);
+
+/// A column of u8 rows: a head, then the picture.
+pub(crate) struct KeptImage {
+    /// Writes pixels, as [`Within`] sizes them.
+    pixels: Arc<dyn Decode>,
+    /// Writes how large they are: `[height, width]` of u32.
+    sizes: Arc<dyn Decode>,
+    channels: usize,
+    format: Format,
+    room: usize,
+}
+
+impl KeptImage {
+    /// What `pixels` writes, sized by `within`, as rows that stay; `sizes` says `[height, width]` of each.
+    ///
+    /// # Errors
+    /// Pictures of that many pixels are too large for a device, or planes can't have these channels.
+    pub(crate) fn new(
+        (pixels, sizes): (Arc<dyn Decode>, Arc<dyn Decode>),
+        within: Within,
+        channels: usize,
+        format: Format,
+    ) -> Result<KeptImage> {
+        // Sides that are rounded up cost planes half a sample for each pixel of a side.
+        let square = Size::new(within.side, within.side);
+        let bytes = match format {
+            Format::Pixels => format.bytes(square, channels)?,
+            Format::Yuv420 => format.bytes(square, channels)? + 4 * within.side as usize,
+        };
+        let room = (RowHeader::BYTES + bytes).next_multiple_of(ALIGNED) - RowHeader::BYTES;
+        Ok(KeptImage { pixels, sizes, channels, format, room })
+    }
+
+    /// Bytes of a row.
+    pub(crate) fn stride(&self) -> usize {
+        RowHeader::BYTES + self.room
+    }
+
+    /// Writes a picture's pixels.
+    fn draw(&self, sample: &Sample<'_>, to: &mut [u8], scratch: &mut Scratch) -> Result<()> {
+        let mut used = 0;
+        self.pixels.decode(sample, Row::variable(to, &mut used), scratch)
+    }
+
+    /// Writes its planes, by way of pixels in a buffer that is kept.
+    fn draw_planes(
+        &self,
+        size: Size,
+        sample: &Sample<'_>,
+        to: &mut [u8],
+        scratch: &mut Scratch,
+    ) -> Result<()> {
+        let shape = Pictures::new(1, size, self.channels)?;
+        let mut pixels = mem::take(&mut scratch.get::<Kept>().0);
+        pixels.resize(shape.bytes(), 0);
+        let drawn = self.draw(sample, &mut pixels, scratch).and_then(|()| {
+            let bytes = yuv420_bytes(size);
+            planes_on_host(&shape, &pixels, (&mut to[..bytes], bytes), 0)
+        });
+        scratch.get::<Kept>().0 = pixels;
+        drawn
+    }
+}
+
+impl Decode for KeptImage {
+    fn parts(&self) -> Vec<String> {
+        self.pixels.parts()
+    }
+
+    fn shape(&self) -> RowShape {
+        RowShape::Fixed(DType::U8, vec![self.stride()])
+    }
+
+    fn validate(&self) -> Result<()> {
+        self.pixels.validate()
+    }
+
+    fn wants_entry_points(&self) -> bool {
+        self.pixels.wants_entry_points()
+    }
+
+    fn decode(&self, sample: &Sample<'_>, mut row: Row<'_>, scratch: &mut Scratch) -> Result<()> {
+        let mut sides = [0u32; 2];
+        self.sizes.decode(sample, Row::fixed(bytemuck::bytes_of_mut(&mut sides)), scratch)?;
+        let size = Size::new(sides[1], sides[0]);
+        let area = Cut::whole(size).into();
+        let picture = Described { format: self.format, size, area, flip: false };
+        let head = RowHeader::row(picture, self.channels, self.room)?;
+        let bytes = row.bytes();
+        let (to, rest) = bytes.split_at_mut(RowHeader::BYTES);
+        to.copy_from_slice(bytemuck::bytes_of(&head));
+        match self.format {
+            Format::Pixels => self.draw(sample, rest, scratch),
+            Format::Yuv420 => self.draw_planes(size, sample, rest, scratch),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pictures_keep_their_shape_and_never_grow() {
+        let within = Within { side: 256 };
+        assert_eq!(within.size(Size::new(500, 375)), Size::new(295, 221));
+        assert_eq!(within.size(Size::new(100, 600)), Size::new(100, 600));
+        assert_eq!(within.size(Size::new(256, 256)), Size::new(256, 256));
+        assert_eq!(within.size(Size::new(1 << 20, 1)), Size::new(1 << 10, 1));
+        for (width, height) in [(1, 1 << 20), (70_000, 3), (4000, 3000), (3, 5)] {
+            let size = within.size(Size::new(width, height));
+            assert!((1..=1 << 16).contains(&size.pixels()), "{size}");
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! The events of a device: CUDA events that this process made, found by number.
+//!
+//! A room with unsafe code. What it relies on, and why it holds:
+//! - an event that is in the table is alive: it is removed before it is destroyed;
+//! - streams are our own two, or the consumer's by the promise of `Stream::raw`.
+#![allow(unsafe_code)]
+
+use cudarc::driver::{result, sys};
+
+use super::streams::is_captured;
+use super::{Cuda, held};
+use crate::device::driver::{Event, Events, WorkStream};
+use crate::error::{Error, ErrorKind, Result};
+
+fn raw(handle: u64) -> sys::CUevent {
+    handle as usize as sys::CUevent
+}
+
+impl Cuda {
+    /// Refuses what would draw us into a capture of the consumer's stream, and spoil it.
+    pub(super) fn expect_no_capture(&self, on: WorkStream) -> Result<()> {
+        let WorkStream::Consumer(_) = on else { return Ok(()) };
+        if !self.call("asking a stream", || is_captured(self.stream(on)))? {
+            return Ok(());
+        }
+        let text = format!(
+            "cuda:{}: the stream is being captured into a CUDA graph, where a batch can neither come nor go: take \
+             batches before the capture and let go of them behind it, and copy them into the graph's own tensors",
+            self.ordinal
+        );
+        Err(Error::new(ErrorKind::Device, text))
+    }
+
+    /// The event of a mark of ours.
+    pub(super) fn known(&self, handle: u64) -> Result<sys::CUevent> {
+        let known = held(&self.events).contains(&handle);
+        let text = "a mark of another device";
+        known.then(|| raw(handle)).ok_or_else(|| Error::new(ErrorKind::Device, text))
+    }
+
+    pub(super) fn make(&self, flags: sys::CUevent_flags) -> Result<u64> {
+        // A thread that waits for one sleeps.
+        let flags = flags as u32 | sys::CUevent_flags::CU_EVENT_BLOCKING_SYNC as u32;
+        let mut made = std::ptr::null_mut();
+        self.call("making an event", || {
+            // SAFETY: the pointer is to a variable here.
+            unsafe { sys::cuEventCreate(&mut made, flags) }.result()
+        })?;
+        held(&self.events).insert(made as u64);
+        Ok(made as u64)
+    }
+
+    pub(super) fn record_handle(&self, handle: u64, on: WorkStream) -> Result<()> {
+        self.expect_no_capture(on)?;
+        let (event, stream) = (self.known(handle)?, self.stream(on));
+        self.call("marking a stream", || {
+            // SAFETY: an event of ours that is alive; a stream of ours, or the consumer's, by his promise.
+            unsafe { result::event::record(event, stream) }
+        })
+    }
+}
+
+impl Events for Cuda {
+    fn create_event(&self) -> Result<Event> {
+        self.make(sys::CUevent_flags::CU_EVENT_DISABLE_TIMING).map(Event)
+    }
+
+    fn destroy_event(&self, event: Event) {
+        if held(&self.events).remove(&event.0) {
+            let _ = self.call("freeing an event", || {
+                // SAFETY: an event of ours, taken out of the table just now: nobody finds it again.
+                unsafe { result::event::destroy(raw(event.0)) }
+            });
+        }
+    }
+
+    fn event_handle(&self, event: Event) -> u64 {
+        event.0
+    }
+
+    fn record(&self, event: Event, stream: WorkStream) -> Result<()> {
+        self.record_handle(event.0, stream)
+    }
+
+    fn wait_event(&self, event: Event, stream: WorkStream) -> Result<()> {
+        self.expect_no_capture(stream)?;
+        let (event, stream) = (self.known(event.0)?, self.stream(stream));
+        let flags = sys::CUevent_wait_flags::CU_EVENT_WAIT_DEFAULT;
+        self.call("having a stream wait", || {
+            // SAFETY: as in `record_handle`.
+            unsafe { result::stream::wait_event(stream, event, flags) }
+        })
+    }
+
+    fn synchronize(&self, event: Event) -> Result<()> {
+        let event = self.known(event.0)?;
+        self.call("waiting for the device", || {
+            // SAFETY: an event of ours that is alive.
+            unsafe { result::event::synchronize(event) }
+        })
+    }
+}

@@ -1,0 +1,78 @@
+//! The processors that are near a device: memory that is first touched there stays there.
+
+use std::fs;
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+use std::thread::Builder;
+
+use rustix::thread::{CpuSet, sched_setaffinity};
+
+/// Processors of the memory node that a PCI device hangs on; none if the machine has one node, or does
+/// not say.
+pub(crate) fn near(sys: &Path, bus: &str) -> Vec<usize> {
+    let device = sys.join("bus/pci/devices").join(bus.to_ascii_lowercase());
+    let read = |path: &Path| fs::read_to_string(path).unwrap_or_default();
+    let Ok(node) = read(&device.join("numa_node")).trim().parse::<u32>() else {
+        return Vec::new(); // -1: none
+    };
+    listed(&read(&sys.join(format!("devices/system/node/node{node}/cpulist"))))
+}
+
+/// `0-3,8` as numbers.
+fn listed(text: &str) -> Vec<usize> {
+    let range = |part: &str| {
+        let (from, to) = part.split_once('-').unwrap_or((part, part));
+        Some(from.trim().parse::<usize>().ok()?..=to.trim().parse::<usize>().ok()?)
+    };
+    text.trim().split(',').filter_map(range).flatten().collect()
+}
+
+/// Does something in a thread that runs on these processors; on any if the system refuses.
+pub(crate) fn on<T: Send>(processors: &[usize], what: impl FnOnce() -> T + Send) -> T {
+    if processors.is_empty() {
+        return what();
+    }
+    let what = Mutex::new(Some(what));
+    let take = || what.lock().unwrap_or_else(PoisonError::into_inner).take();
+    std::thread::scope(|scope| {
+        let thread = Builder::new().spawn_scoped(scope, || {
+            let mut set = CpuSet::new();
+            let kept = processors.iter().filter(|&&cpu| cpu < CpuSet::MAX_CPU);
+            kept.for_each(|&cpu| set.set(cpu));
+            let _ = sched_setaffinity(None, &set);
+            take().map(|what| what())
+        });
+        let done = match thread {
+            Ok(thread) => thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+            Err(_) => take().map(|what| what()), // no thread can be had: done here, on any processor
+        };
+        done.unwrap_or_else(|| unreachable!("it is taken once, above"))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn processors_are_those_of_the_devices_node() {
+        let sys = tempfile::tempdir().unwrap();
+        let device = sys.path().join("bus/pci/devices/0000:3b:00.0");
+        let node = sys.path().join("devices/system/node/node1");
+        fs::create_dir_all(&device).unwrap();
+        fs::create_dir_all(&node).unwrap();
+        fs::write(node.join("cpulist"), "2-4,9\n").unwrap();
+        fs::write(device.join("numa_node"), "1\n").unwrap();
+        assert_eq!(near(sys.path(), "0000:3B:00.0"), [2, 3, 4, 9]);
+        fs::write(device.join("numa_node"), "-1\n").unwrap();
+        assert!(near(sys.path(), "0000:3b:00.0").is_empty());
+        assert!(near(sys.path(), "0000:ff:00.0").is_empty());
+    }
+
+    #[test]
+    fn a_thread_that_may_not_be_bound_works_all_the_same() {
+        assert_eq!(on(&[0], || 1), 1);
+        assert_eq!(on(&[100_000], || 2), 2);
+        assert_eq!(on(&[], || 3), 3);
+    }
+}

@@ -1,0 +1,319 @@
+//! A device that is played: threads for streams, host memory for its own, with delays and refusals. For
+//! tests of everything above a driver.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, Condvar, Mutex};
+use std::thread;
+use std::time::Duration;
+
+use tarflume_jpeg::Header;
+
+use crate::batch::Batch;
+use crate::decode::hybrid::jpeg_decoder::JpegDecoder;
+use crate::decode::hybrid::jpeg_decoder::{Abilities, Compressed, Stored, Verdict, Wanted};
+use crate::device::driver::{
+    Copied, DeviceMemory, DevicePtr, Driver, Event, Events, KernelLauncher, OnCopied, Stream,
+    Uploads, WorkStream,
+};
+use crate::device::kernels::launch::Launch;
+use crate::error::{Error, ErrorKind, Result};
+use crate::slab::{Foreign, HostMemory};
+
+type Task = Box<dyn FnOnce() + Send>;
+
+/// How often each mark was set, and reached.
+#[derive(Debug, Default)]
+struct Marks {
+    counts: Mutex<HashMap<u64, (u64, u64)>>,
+    reached: Condvar,
+}
+
+impl Marks {
+    fn set(&self, mark: Event) -> u64 {
+        let mut counts = self.counts.lock().unwrap();
+        let entry = counts.entry(mark.0).or_default();
+        entry.0 += 1;
+        entry.0
+    }
+
+    fn reach(&self, mark: Event, count: u64) {
+        self.counts.lock().unwrap().entry(mark.0).or_default().1 = count;
+        self.reached.notify_all();
+    }
+
+    fn count(&self, mark: Event) -> u64 {
+        self.counts.lock().unwrap().get(&mark.0).map_or(0, |(set, _)| *set)
+    }
+
+    fn wait(&self, mark: Event, count: u64) {
+        let counts = self.counts.lock().unwrap();
+        let below = |counts: &mut HashMap<u64, (u64, u64)>| {
+            counts.get(&mark.0).map_or(0, |(_, reached)| *reached) < count
+        };
+        drop(self.reached.wait_while(counts, below).unwrap());
+    }
+}
+
+/// The device.
+#[derive(Debug)]
+pub(crate) struct FakeDevice {
+    streams: Mutex<HashMap<WorkStream, Sender<Task>>>,
+    marks: Arc<Marks>,
+    memory: Arc<Mutex<HashMap<u64, Vec<u8>>>>,
+    next: AtomicU64,
+    /// Marks that were set, by where.
+    set: Mutex<HashMap<WorkStream, u64>>,
+    /// Of each copy.
+    delay: Duration,
+    /// Calls of these names are refused, after so many that are not.
+    refusals: Mutex<VecDeque<(&'static str, u64)>>,
+    /// Most bytes of its memory.
+    room: u64,
+    /// Kernels that were started. They do nothing here.
+    pub(crate) launched: Arc<Mutex<Vec<Launch>>>,
+}
+
+impl FakeDevice {
+    pub(crate) fn new(delay: Duration) -> FakeDevice {
+        FakeDevice {
+            streams: Mutex::default(),
+            marks: Arc::default(),
+            memory: Arc::default(),
+            next: AtomicU64::new(1),
+            set: Mutex::default(),
+            delay,
+            refusals: Mutex::default(),
+            room: u64::MAX,
+            launched: Arc::default(),
+        }
+    }
+
+    /// Refuses call number `after` (from 0) of this name.
+    pub(crate) fn refusing(self, name: &'static str, after: u64) -> FakeDevice {
+        self.refusals.lock().unwrap().push_back((name, after));
+        self
+    }
+
+    /// With so many bytes of memory.
+    pub(crate) fn with_room(self, room: u64) -> FakeDevice {
+        FakeDevice { room, ..self }
+    }
+
+    fn called(&self, name: &'static str) -> Result<()> {
+        for (refused, left) in self.refusals.lock().unwrap().iter_mut() {
+            if *refused == name {
+                if *left == 0 {
+                    return Err(Error::new(ErrorKind::Device, format!("{name} was refused")));
+                }
+                *left -= 1;
+            }
+        }
+        Ok(())
+    }
+
+    fn put(&self, on: WorkStream, task: Task) {
+        let mut streams = self.streams.lock().unwrap();
+        let stream = streams.entry(on).or_insert_with(|| {
+            let (sender, tasks) = channel::<Task>();
+            thread::spawn(move || tasks.into_iter().for_each(|task| task()));
+            sender
+        });
+        stream.send(task).unwrap();
+    }
+
+    /// What a consumer's stream does with a batch: looks at its memory, slowly, and tells what it saw.
+    pub(crate) fn read(
+        &self,
+        stream: Stream,
+        memory: u64,
+        see: impl FnOnce(&[u8]) + Send + 'static,
+    ) {
+        let (all, delay) = (self.memory.clone(), self.delay);
+        self.put(
+            WorkStream::Consumer(stream),
+            Box::new(move || {
+                let before = all.lock().unwrap()[&memory].clone();
+                thread::sleep(delay / 2);
+                let after = all.lock().unwrap()[&memory].clone();
+                assert!(before == after, "memory was written while it was read");
+                see(&after);
+            }),
+        );
+    }
+
+    /// How many marks were set in a stream.
+    pub(crate) fn marked(&self, stream: Stream) -> u64 {
+        self.set.lock().unwrap().get(&WorkStream::Consumer(stream)).copied().unwrap_or(0)
+    }
+
+    /// Bytes of its memory that are in use.
+    pub(crate) fn used(&self) -> u64 {
+        self.memory.lock().unwrap().values().map(|memory| memory.len() as u64).sum()
+    }
+
+    /// Waits until a stream is done with all that was put into it.
+    pub(crate) fn drain(&self, stream: Stream) {
+        let mark = Event(self.next.fetch_add(1, Ordering::Relaxed));
+        self.record(mark, WorkStream::Consumer(stream)).unwrap();
+        self.marks.wait(mark, 1);
+    }
+}
+
+impl HostMemory for FakeDevice {
+    fn block(&self, _: usize) -> Option<Box<dyn Foreign>> {
+        None
+    }
+}
+
+impl DeviceMemory for FakeDevice {
+    fn allocate(&self, bytes: usize) -> Result<DevicePtr> {
+        self.called("allocate")?;
+        if self.used() + bytes as u64 > self.room {
+            return Err(Error::new(ErrorKind::Device, "out of memory"));
+        }
+        let at = self.next.fetch_add(1, Ordering::Relaxed) << 32;
+        self.memory.lock().unwrap().insert(at, vec![0; bytes]);
+        Ok(DevicePtr(at))
+    }
+
+    fn free(&self, memory: DevicePtr) {
+        assert!(self.memory.lock().unwrap().remove(&memory.0).is_some());
+    }
+
+    fn copy_within(&self, from: DevicePtr, to: DevicePtr, bytes: usize) -> Result<()> {
+        self.called("copy_within")?;
+        let all = self.memory.clone();
+        let at = |memory: DevicePtr| (memory.0 >> 32 << 32, (memory.0 & 0xffff_ffff) as usize);
+        let ((from, at_from), (to, at_to)) = (at(from), at(to));
+        self.put(
+            WorkStream::Copy,
+            Box::new(move || {
+                let mut all = all.lock().unwrap();
+                let moved = all[&from][at_from..][..bytes].to_vec();
+                all.get_mut(&to).unwrap()[at_to..][..bytes].copy_from_slice(&moved);
+            }),
+        );
+        Ok(())
+    }
+
+    fn free_bytes(&self) -> Result<u64> {
+        self.called("free_bytes")?;
+        Ok(self.room - self.used())
+    }
+}
+
+impl Events for FakeDevice {
+    fn create_event(&self) -> Result<Event> {
+        Ok(Event(self.next.fetch_add(1, Ordering::Relaxed)))
+    }
+
+    fn destroy_event(&self, mark: Event) {
+        self.marks.counts.lock().unwrap().remove(&mark.0);
+    }
+
+    fn event_handle(&self, mark: Event) -> u64 {
+        mark.0
+    }
+
+    fn record(&self, mark: Event, on: WorkStream) -> Result<()> {
+        self.called("set")?;
+        *self.set.lock().unwrap().entry(on).or_default() += 1;
+        let (marks, count) = (self.marks.clone(), self.marks.set(mark));
+        self.put(on, Box::new(move || marks.reach(mark, count)));
+        Ok(())
+    }
+
+    fn wait_event(&self, mark: Event, on: WorkStream) -> Result<()> {
+        self.called("wait")?;
+        let (marks, count) = (self.marks.clone(), self.marks.count(mark));
+        self.put(on, Box::new(move || marks.wait(mark, count)));
+        Ok(())
+    }
+
+    fn synchronize(&self, mark: Event) -> Result<()> {
+        self.marks.wait(mark, self.marks.count(mark));
+        Ok(())
+    }
+}
+
+impl KernelLauncher for FakeDevice {
+    fn prepare_kernels(&self) -> Result<()> {
+        self.called("prepare")
+    }
+
+    fn launch(&self, launch: &Launch) -> Result<()> {
+        self.called("launch")?;
+        let (launched, launch) = (self.launched.clone(), launch.clone());
+        self.put(WorkStream::Copy, Box::new(move || launched.lock().unwrap().push(launch)));
+        Ok(())
+    }
+}
+
+impl Uploads for FakeDevice {
+    fn upload(&self, batch: &Arc<Batch>, to: DevicePtr, told: &OnCopied) -> Result<()> {
+        self.called("copy")?;
+        let (batch, all, told, delay) =
+            (batch.clone(), self.memory.clone(), told.clone(), self.delay);
+        self.put(
+            WorkStream::Copy,
+            Box::new(move || {
+                // In two halves: whoever looks in between sees neither batch.
+                let half = batch.fixed().len() / 2;
+                all.lock().unwrap().get_mut(&to.0).unwrap()[..half]
+                    .copy_from_slice(&batch.fixed()[..half]);
+                thread::sleep(delay);
+                all.lock().unwrap().get_mut(&to.0).unwrap()[half..batch.fixed().len()]
+                    .copy_from_slice(&batch.fixed()[half..]);
+                let bytes = batch.fixed().len() as u64;
+                told(Copied { time: delay, bytes });
+            }),
+        );
+        Ok(())
+    }
+
+    fn reap(&self) -> Result<usize> {
+        Ok(0)
+    }
+
+    fn await_copy(&self) -> Result<()> {
+        Ok(())
+    }
+}
+
+impl JpegDecoder for FakeDevice {
+    fn prepare_decoder(&self, _: bool) -> Result<Abilities> {
+        Err(Error::new(ErrorKind::Device, "nothing is played that decodes"))
+    }
+
+    fn admit(&self, _: (&[u8], &Header), _: Wanted) -> Result<std::result::Result<(), String>> {
+        Ok(Ok(()))
+    }
+
+    fn decode(&self, _: &[Compressed<'_>]) -> Result<Vec<Verdict>> {
+        self.prepare_decoder(false).map(|_| Vec::new())
+    }
+
+    fn decode_stored(&self, _: &[Stored]) -> Result<Vec<Verdict>> {
+        self.prepare_decoder(true).map(|_| Vec::new())
+    }
+}
+
+impl Driver for FakeDevice {
+    fn name(&self) -> String {
+        "played:0".into()
+    }
+
+    fn dlpack_device(&self) -> (i32, i32) {
+        (2, 0)
+    }
+
+    fn is_forked_child(&self) -> bool {
+        false
+    }
+
+    fn warning(&self) -> Option<String> {
+        None
+    }
+}

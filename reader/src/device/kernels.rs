@@ -1,0 +1,4 @@
+//! device::kernels
+
+pub mod args;
+pub mod launch;

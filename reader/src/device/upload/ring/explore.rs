@@ -1,0 +1,336 @@
+//! Every schedule of a small ring on a simulated device.
+//!
+//! The device has a copy stream and two of the consumer's; each does what was put into it in order, at
+//! any time, and a copy or a read takes two steps, so that what happens in between is seen. From each
+//! state every possible step is taken; states that were seen are not gone through again.
+//!
+//! No slab may be written while it is read, read before it is written, or copied from host memory that
+//! was given back; batches come once and in order; where nothing more can happen, all is done.
+
+mod simulated;
+
+use std::cell::RefCell;
+use std::collections::{HashSet, VecDeque};
+
+use self::simulated::{Device, Event, GONE, HALF, Op, STREAMS, Simulated, Without};
+use crate::device::upload::ring::{Next, Ring, Take, give_back, hand_over, upload};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Feeder {
+    /// Has batch `n` in hand, or knows that there is none.
+    Has(u8),
+    Uploads {
+        slot: usize,
+        marks: usize,
+        batch: u8,
+    },
+    Grows(u8),
+    Over,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Consumer {
+    Takes,
+    /// Dropped everything at once.
+    Gone,
+    Over,
+}
+
+/// A batch that the consumer holds: its slot, its number, the streams that use it.
+type Held = (usize, u8, Vec<usize>);
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct World {
+    ring: Ring,
+    device: Device,
+    feeder: Feeder,
+    consumer: Consumer,
+    held: Vec<Held>,
+    /// Batches whose copies may not be done, and their slots: their host memory is kept.
+    flying: VecDeque<(usize, u8)>,
+    taken: u8,
+    failed: bool,
+}
+
+/// What is gone through.
+#[derive(Debug, Clone, Copy)]
+struct Case {
+    slots: usize,
+    batches: u8,
+    /// Batches that the consumer holds at most.
+    holds: usize,
+    /// Streams that use each batch.
+    streams: usize,
+    /// The consumer may go away at any time.
+    goes: bool,
+    refuse: Option<u8>,
+    /// A mark of the consumer's may be refused at any time, once.
+    refuses_use: bool,
+    without: Without,
+}
+
+const PLAIN: Case = Case {
+    slots: 2,
+    batches: 4,
+    holds: 1,
+    streams: 1,
+    goes: false,
+    refuse: None,
+    refuses_use: false,
+    without: Without::Nothing,
+};
+
+impl World {
+    fn new(case: &Case) -> World {
+        let device = Device {
+            slabs: vec![HALF; case.slots],
+            host: (0..case.batches).collect(),
+            until_refusal: case.refuse,
+            ..Device::default()
+        };
+        World {
+            ring: Ring::new(vec![0; case.slots]),
+            device,
+            feeder: Feeder::Has(0),
+            consumer: Consumer::Takes,
+            held: Vec::new(),
+            flying: VecDeque::new(),
+            taken: 0,
+            failed: false,
+        }
+    }
+
+    /// Calls the device as the program does.
+    fn with_queue<T>(&mut self, case: &Case, call: impl FnOnce(&Simulated) -> T) -> T {
+        let device = RefCell::new(std::mem::take(&mut self.device));
+        let queue = Simulated { device, without: case.without };
+        let result = call(&queue);
+        self.device = queue.device.into_inner();
+        result
+    }
+
+    /// The worlds that one step leads to.
+    fn following(&self, case: &Case) -> Result<Vec<World>, String> {
+        let mut worlds = Vec::new();
+        let mut go = |step: &dyn Fn(&mut World) -> Result<bool, String>| {
+            let mut world = self.clone();
+            if step(&mut world)? {
+                worlds.push(world);
+            }
+            Ok::<(), String>(())
+        };
+        for stream in (0..=STREAMS).filter(|&stream| self.device.may_step(stream)) {
+            go(&|world| world.device.step(stream).map(|()| true))?;
+        }
+        go(&|world| Ok(world.feed(case)))?;
+        go(&|world| Ok(world.reap()))?;
+        // With all streams in use it does not matter which is first.
+        for first in 0..=STREAMS - case.streams {
+            go(&|world| world.take(case, first))?;
+        }
+        for held in 0..self.held.len() {
+            go(&|world| Ok(world.release(case, held)))?;
+        }
+        for held in 0..if case.refuses_use && !self.failed { self.held.len() } else { 0 } {
+            go(&|world| {
+                let (slot, ..) = world.held.remove(held);
+                world.ring.lost(slot);
+                world.failed = true;
+                Ok(true)
+            })?;
+        }
+        if case.goes && self.consumer == Consumer::Takes {
+            go(&|world| {
+                world.consumer = Consumer::Gone;
+                world.ring.close();
+                Ok(true)
+            })?;
+        }
+        Ok(worlds)
+    }
+
+    fn feed(&mut self, case: &Case) -> bool {
+        match self.feeder {
+            Feeder::Over => return false,
+            Feeder::Has(batch) if batch == case.batches => {
+                self.ring.end();
+                self.feeder = Feeder::Over;
+            }
+            Feeder::Has(batch) => match self.ring.next() {
+                Next::Fill { slot, marks } => self.feeder = Feeder::Uploads { slot, marks, batch },
+                Next::Grow => self.feeder = Feeder::Grows(batch),
+                Next::Wait => return false,
+                Next::Stop => self.feeder = Feeder::Over,
+            },
+            Feeder::Grows(batch) => {
+                self.device.slabs.push(HALF);
+                self.ring.grown(0);
+                self.feeder = Feeder::Has(batch);
+            }
+            Feeder::Uploads { slot, marks, batch } => {
+                self.device.batch = batch;
+                self.flying.push_back((slot, batch));
+                match self.with_queue(case, |queue| upload(queue, slot, marks)) {
+                    Ok(()) => {
+                        self.ring.filled(slot);
+                        self.feeder = Feeder::Has(batch + 1);
+                    }
+                    Err(()) => {
+                        self.ring.lost(slot);
+                        self.failed = true;
+                        self.feeder = Feeder::Over;
+                    }
+                }
+            }
+        }
+        true
+    }
+
+    /// Gives the host memory of the oldest copy back, if it is done.
+    fn reap(&mut self) -> bool {
+        let Some(&(slot, batch)) = self.flying.front() else { return false };
+        if !self.device.is_reached(Event::Ready(slot)) || self.failed {
+            return false;
+        }
+        self.flying.pop_front();
+        self.give_host_back(batch);
+        true
+    }
+
+    /// Host memory is used again when neither the consumer nor a copy needs it.
+    fn give_host_back(&mut self, batch: u8) {
+        let held = self.held.iter().any(|(_, of, _)| *of == batch);
+        let queued = batch >= self.taken && self.consumer == Consumer::Takes;
+        if !held && !queued && self.flying.iter().all(|(_, of)| *of != batch) {
+            self.device.host[batch as usize] = GONE;
+        }
+    }
+
+    fn take(&mut self, case: &Case, first: usize) -> Result<bool, String> {
+        if self.consumer != Consumer::Takes || self.held.len() >= case.holds {
+            return Ok(false);
+        }
+        let before = self.ring.clone();
+        match self.ring.take() {
+            Take::Wait => Ok(self.ring != before),
+            Take::End => {
+                if self.taken < case.batches && !self.failed {
+                    return Err(format!("the end came after {} batches", self.taken));
+                }
+                self.consumer = Consumer::Over;
+                self.ring.close(); // as whoever meets the end does
+                Ok(true)
+            }
+            Take::Slot(slot) => {
+                let batch = self.taken;
+                self.taken += 1;
+                let streams: Vec<usize> =
+                    (0..case.streams).map(|n| 1 + (first + n) % STREAMS).collect();
+                for &stream in &streams {
+                    let _ = self.with_queue(case, |queue| hand_over(queue, slot, stream));
+                    self.device.put(stream, Op::Read { slot, batch });
+                }
+                self.held.push((slot, batch, streams));
+                Ok(true)
+            }
+        }
+    }
+
+    fn release(&mut self, case: &Case, held: usize) -> bool {
+        let (slot, batch, streams) = self.held.remove(held);
+        let marks = self.with_queue(case, |queue| give_back(queue, slot, &streams)).unwrap_or(0);
+        self.ring.released(slot, marks);
+        if case.without == Without::HostKept {
+            self.flying.retain(|(_, of)| *of != batch);
+        }
+        self.give_host_back(batch);
+        true
+    }
+
+    /// Nothing more can happen: is all done?
+    fn is_over(&self, case: &Case) -> Result<(), String> {
+        // Whoever ends a ring finds in it all slots that are not held or lost.
+        let found = self.ring.free().count() + usize::from(self.failed);
+        if self.consumer != Consumer::Takes && found != self.ring.len() {
+            return Err(format!("slots are nowhere: {self:?}"));
+        }
+        let drained = self.device.streams.iter().all(VecDeque::is_empty);
+        let fed = self.feeder == Feeder::Over;
+        let met = self.consumer != Consumer::Takes || self.held.len() >= case.holds;
+        if drained && fed && met && self.held.is_empty() {
+            return Ok(());
+        }
+        Err(format!("nothing goes on: {self:?}"))
+    }
+}
+
+/// Goes through all schedules; how many states there are, or the first that is wrong.
+fn explore(case: &Case) -> Result<usize, String> {
+    let mut seen = HashSet::new();
+    let mut open = vec![World::new(case)];
+    while let Some(world) = open.pop() {
+        let following = world.following(case)?;
+        if following.is_empty() {
+            world.is_over(case)?;
+        }
+        assert!(world.ring.len() <= case.slots.max(case.holds) + 1, "the ring grows: {world:?}");
+        open.extend(following.into_iter().filter(|world| seen.insert(world.clone())));
+    }
+    Ok(seen.len())
+}
+
+#[test]
+fn every_schedule_of_a_ring_is_right() {
+    for (slots, holds, streams, batches) in
+        [(1, 1, 1, 4), (2, 1, 1, 4), (2, 1, 2, 3), (3, 1, 1, 4), (1, 2, 1, 3), (2, 3, 1, 3)]
+    {
+        let case = Case { slots, holds, streams, batches, ..PLAIN };
+        let states = explore(&case).unwrap_or_else(|wrong| panic!("{case:?}: {wrong}"));
+        assert!(states > 50, "{case:?}: {states} states");
+    }
+}
+
+#[test]
+fn a_consumer_may_go_at_any_time() {
+    for (slots, holds) in [(1, 1), (2, 1), (2, 2)] {
+        let case = Case { slots, holds, goes: true, batches: 3, ..PLAIN };
+        explore(&case).unwrap_or_else(|wrong| panic!("{case:?}: {wrong}"));
+    }
+}
+
+#[test]
+fn a_refusal_ends_it_after_all_that_came_before() {
+    for refuse in [0, 1, 2, 3, 5, 8] {
+        let case = Case { refuse: Some(refuse), holds: 2, batches: 3, ..PLAIN };
+        explore(&case).unwrap_or_else(|wrong| panic!("{case:?}: {wrong}"));
+    }
+}
+
+#[test]
+fn a_mark_that_is_refused_ends_it_and_nothing_hangs() {
+    for (slots, holds) in [(1, 1), (2, 1), (2, 2)] {
+        let case = Case { slots, holds, refuses_use: true, batches: 3, ..PLAIN };
+        explore(&case).unwrap_or_else(|wrong| panic!("{case:?}: {wrong}"));
+    }
+}
+
+#[test]
+fn no_batches_are_an_end_and_no_more() {
+    let case = Case { batches: 0, ..PLAIN };
+    explore(&case).unwrap();
+}
+
+/// What the marks are for: without any of them there is a schedule that goes wrong.
+#[test]
+fn each_wait_is_needed() {
+    for (without, says) in [
+        (Without::AwaitUse, "slot"),
+        (Without::MarkUse, "slot"),
+        (Without::AwaitReady, "where 0 is read"),
+        (Without::HostKept, "given back"),
+    ] {
+        let case = Case { without, ..PLAIN };
+        let wrong = explore(&case).expect_err(&format!("{without:?} is not missed"));
+        assert!(wrong.contains(says), "{without:?}: {wrong}");
+    }
+}

@@ -1,0 +1,173 @@
+//! What is done about samples that can't be read or decoded, and the list of them.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use serde::Serialize;
+
+use crate::error::{Error, ErrorKind, Result};
+
+/// What is done about a bad sample.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum OnBad {
+    /// Its batch is an error, and the epoch ends there.
+    #[default]
+    Error,
+    /// It is left out of its batch, which stays in its place with a row less: steps stay equal on
+    /// all ranks.
+    Skip,
+    /// Another sample, chosen by arithmetic, stands in for it: steps and batches stay equal.
+    Substitute,
+}
+
+/// A sample that was bad.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct BadSample {
+    /// Its shard.
+    pub path: Option<PathBuf>,
+    /// Where in the shard the trouble begins.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub byte: Option<u64>,
+    /// Its key.
+    pub key: Option<String>,
+    /// What is wrong with it.
+    pub reason: String,
+    /// Its place in the data set.
+    pub ordinal: u64,
+    /// The ordinal of the sample that stood in for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub substitute: Option<u64>,
+}
+
+impl BadSample {
+    pub(crate) fn new(error: &Error, ordinal: u64, substitute: Option<u64>) -> BadSample {
+        let place = error.place();
+        let mut reason = error.text().to_string();
+        let mut cause = std::error::Error::source(error);
+        while let Some(next) = cause {
+            reason = format!("{reason}: {next}");
+            cause = next.source();
+        }
+        BadSample {
+            path: place.path.clone(),
+            byte: place.byte,
+            key: place.key.clone(),
+            reason,
+            ordinal,
+            substitute,
+        }
+    }
+}
+
+impl fmt::Display for BadSample {
+    /// One line of JSON, with the fields that `problems.jsonl` has.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&serde_json::to_string(self).unwrap_or_default())
+    }
+}
+
+/// The bad samples of a loader, and how many it may have.
+#[derive(Debug)]
+pub(crate) struct BadList {
+    budget: u64,
+    found: Mutex<Vec<BadSample>>,
+}
+
+impl BadList {
+    /// Writes the list to `path`, one JSON object a line. The file appears complete or not at all.
+    ///
+    /// # Errors
+    /// The operating system's refusal.
+    pub(crate) fn write(&self, path: &Path) -> Result<()> {
+        let text: String = self.all().iter().map(|bad| format!("{bad}\n")).collect();
+        Ok(tarflume_formats::publish::write_whole(path, text.as_bytes())?)
+    }
+
+    pub(crate) fn new(budget: u64) -> BadList {
+        BadList { budget, found: Mutex::default() }
+    }
+
+    /// Takes one more; the same sample counts once.
+    ///
+    /// # Errors
+    /// [`ErrorKind::TooManyBad`]: that is one too many.
+    pub(crate) fn add(&self, bad: BadSample) -> Result<()> {
+        let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        if found.iter().any(|other| other.ordinal == bad.ordinal) {
+            return Ok(());
+        }
+        found.push(bad);
+        if found.len() as u64 <= self.budget {
+            return Ok(());
+        }
+        let (count, last) = (found.len(), &found[found.len() - 1]);
+        let text = format!(
+            "{count} bad samples are more than the budget of {}; the last: {}. See bad_samples(), \
+             leave them out with exclude, or raise bad_budget",
+            self.budget, last.reason
+        );
+        let mut error = Error::new(ErrorKind::TooManyBad, text);
+        if let Some(path) = &last.path {
+            error = error.with_path(path);
+        }
+        if let Some(key) = &last.key {
+            error = error.with_key(key);
+        }
+        Err(error)
+    }
+
+    /// What an epoch ends with in which no sample was good.
+    pub(crate) fn all_bad(&self) -> Error {
+        let all = self.all();
+        let first = all.first();
+        let why = first.map_or("nothing is known of why", |bad| bad.reason.as_str());
+        let text = format!(
+            "every sample of the epoch was bad; the first: {why}. See bad_samples(): the columns may \
+             not be what the data set holds"
+        );
+        let mut error = Error::new(ErrorKind::TooManyBad, text);
+        if let Some(path) = first.and_then(|bad| bad.path.as_ref()) {
+            error = error.with_path(path);
+        }
+        if let Some(key) = first.and_then(|bad| bad.key.as_ref()) {
+            error = error.with_key(key);
+        }
+        error
+    }
+
+    /// All so far, by ordinal: the same list for any number of threads.
+    pub(crate) fn all(&self) -> Vec<BadSample> {
+        let mut all = self.found.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        all.sort_by_key(|bad| bad.ordinal);
+        all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bad(ordinal: u64) -> BadSample {
+        let error = Error::new(ErrorKind::Decode, "no JPEG").with_path("a.tar").with_key("k");
+        BadSample::new(&error.with_byte(512), ordinal, None)
+    }
+
+    #[test]
+    fn the_budget_is_what_may_be_bad() {
+        let list = BadList::new(2);
+        list.add(bad(7)).unwrap();
+        list.add(bad(7)).unwrap();
+        list.add(bad(3)).unwrap();
+        let error = list.add(bad(5)).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::TooManyBad);
+        assert_eq!(list.all().iter().map(|b| b.ordinal).collect::<Vec<_>>(), [3, 5, 7]);
+    }
+
+    #[test]
+    fn a_line_of_the_report_has_path_byte_key_and_reason() {
+        let line = bad(7).to_string();
+        let expected = r#"{"path":"a.tar","byte":512,"key":"k","reason":"no JPEG","ordinal":7}"#;
+        assert_eq!(line, expected);
+    }
+}

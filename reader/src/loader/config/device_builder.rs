@@ -1,0 +1,151 @@
+//! `DeviceLoaderBuilder`: the options of a loader whose batches go to a device, and how it is built.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use crate::dataset::Dataset;
+use crate::device::Device;
+use crate::device::memory::jpeg_store::ALIGNED;
+use crate::error::Result;
+use crate::loader::bad_samples::OnBad;
+use crate::loader::config::build::Opened;
+use crate::loader::config::builder::{BatchSize, LoaderBuilder};
+use crate::loader::gpu::placement::{ColumnPlacement, Placed};
+use crate::loader::gpu::resident_config::{Residency, ResidentSize};
+use crate::loader::gpu::resident_jpegs::ResidentJpegs;
+use crate::loader::gpu::resident_plan::Extent;
+use crate::loader::gpu::resident_preload::Preload;
+use crate::loader::gpu::state::{DecoderCounters, DeviceDecode, DeviceShared, PreloadFn};
+use crate::loader::indexed::worker::Policy;
+use crate::order::{By, Order, Remainder, Share, Split};
+
+/// Slots of a device by default: one that the consumer reads, one that is ready, one that is uploaded to.
+const SLOTS: usize = 3;
+
+/// Slots of the loader that preloads a resident data set.
+const PRELOAD_SLOTS: usize = 2;
+
+/// Rows of a batch that preloads a resident data set, at most.
+const PRELOAD_ROWS: u64 = 64;
+
+/// The options of a [`DeviceLoader`](crate::loader::DeviceLoader): those of a [`LoaderBuilder`], and of the device.
+#[must_use]
+pub struct DeviceLoaderBuilder {
+    host: LoaderBuilder,
+    device: Device,
+    slots: usize,
+    resident: Option<Residency>,
+}
+
+/// A resident data set: its size, how it is preloaded, and what the device decodes for each batch.
+type Resident = (ResidentSize, PreloadFn, Option<ResidentJpegs>);
+
+impl DeviceLoaderBuilder {
+    pub(crate) fn new(host: LoaderBuilder, device: Device) -> DeviceLoaderBuilder {
+        DeviceLoaderBuilder { host, device, slots: SLOTS, resident: None }
+    }
+
+    /// Batches in device memory at once: ready, being uploaded, or held by the consumer; 3 by default.
+    pub fn device_slots(mut self, slots: usize) -> Self {
+        self.slots = slots;
+        self
+    }
+
+    /// Keeps the data set, or this rank's shards of it with a split by shard, in device memory. The first epoch begins
+    /// with preloading it; later epochs read, decode and copy nothing. Columns whose rows differ in length are read in
+    /// each epoch.
+    pub fn resident(mut self, residency: Residency) -> Self {
+        self.resident = Some(residency);
+        self
+    }
+
+    pub(crate) fn shared(mut self) -> Result<Arc<DeviceShared>> {
+        let opened = self.host.open()?;
+        let (placement, resident) = self.place(&opened)?;
+        let slabs = placement.slabs();
+        let host = self.host.assemble(opened, slabs, None)?;
+        let Placed { slots, mut decode, mut counters, warning } =
+            placement.finish(&host.labour.with.recipe)?;
+        let resident = resident.map(|(size, preload, jpegs)| {
+            if let Some(jpegs) = jpegs {
+                counters = DecoderCounters::of(jpegs.about.clone());
+                decode = DeviceDecode::Resident(Arc::new(jpegs));
+            }
+            (size, preload)
+        });
+        let (host, stocked) = (Arc::new(host), AtomicBool::new(false));
+        Ok(Arc::new(DeviceShared { host, slots, decode, counters, warning, resident, stocked }))
+    }
+
+    /// Divides the columns' work between host and device.
+    fn place(&mut self, opened: &Opened) -> Result<(ColumnPlacement, Option<Resident>)> {
+        let device = (self.device.clone(), self.slots);
+        let rows = opened.rows();
+        let Some(residency) = self.resident.take() else {
+            let on_bad = self.host.policy.on_bad;
+            return Ok((ColumnPlacement::of(device, &mut self.host.columns, (rows, on_bad)), None));
+        };
+        let dataset = &opened.dataset;
+        let mut once = self.once(dataset, opened.batch);
+        let share = Share::new(&once.host.order(dataset)?, once.host.split)?;
+        let order = share.order();
+        let extent = Extent {
+            samples: order.samples(),
+            rows,
+            lengths: &|parts| lengths(dataset, order, parts),
+        };
+        once.host.left_out = self.host.left_out_again();
+        let columns = &mut self.host.columns;
+        let (placement, mut plan) =
+            ColumnPlacement::resident(device, columns, &residency, &extent)?;
+        let (size, jpegs) = (plan.fit, plan.recalled.take());
+        once.host.columns = std::mem::take(&mut plan.keep);
+        let driver = self.device.0.clone();
+        let preload = Preload::new(plan, driver, dataset.len(), once.shared()?);
+        let preload: PreloadFn = Box::new(move |goes_on| preload.fill(goes_on));
+        Ok((placement, Some((size, preload, jpegs))))
+    }
+
+    /// A loader of every sample that an epoch may have, once, in order. It has no columns yet.
+    fn once(&self, dataset: &Dataset, batch: u64) -> DeviceLoaderBuilder {
+        let from = &self.host;
+        // A sample that is bad here is bad in every epoch, where `on_bad` applies to it.
+        let on_bad = if from.policy.on_bad == OnBad::Error { OnBad::Error } else { OnBad::Skip };
+        let split = if from.split.by() == By::Shard { from.split } else { Split::alone() };
+        let host = LoaderBuilder {
+            left_out: from.left_out_again(),
+            range: from.range,
+            split,
+            remainder: Remainder::Uneven,
+            batch: BatchSize::Rank(batch.min(PRELOAD_ROWS)),
+            policy: Policy { on_bad, ..from.policy },
+            bad_budget: from.bad_budget,
+            source: from.source,
+            opener: from.opener.clone(),
+            memory: from.memory_again(),
+            threads: from.threads,
+            prefetch: from.prefetch,
+            ..LoaderBuilder::new(Ok(dataset.clone()))
+        };
+        DeviceLoaderBuilder {
+            slots: PRELOAD_SLOTS,
+            ..DeviceLoaderBuilder::new(host, self.device.clone())
+        }
+    }
+}
+
+/// Bytes that the first part with one of these extensions takes in device memory, of all samples of `order`.
+fn lengths(dataset: &Dataset, order: &Order, parts: &[String]) -> Result<u64> {
+    let mut stays = vec![false; usize::try_from(dataset.len()).unwrap_or(0)];
+    order.cursor(0, 0)?.for_each(|draw| stays[draw.ordinal as usize] = true);
+    let mut all = 0u64;
+    dataset.filter(|facts| {
+        let mut exts = parts.iter().flat_map(|part| part.split(';'));
+        let length = exts.find_map(|ext| facts.length(ext)).unwrap_or(0);
+        if stays[facts.ordinal() as usize] {
+            all = all.saturating_add(length.next_multiple_of(ALIGNED));
+        }
+        true
+    })?;
+    Ok(all)
+}

@@ -1,0 +1,13 @@
+//! loader::gpu
+
+pub(crate) mod epoch;
+pub(crate) mod hybrid_columns;
+pub(crate) mod hybrid_decode;
+pub(crate) mod loader;
+pub(crate) mod placement;
+pub(crate) mod resident_config;
+pub(crate) mod resident_decode;
+pub(crate) mod resident_jpegs;
+pub(crate) mod resident_plan;
+pub(crate) mod resident_preload;
+pub(crate) mod state;

@@ -1,0 +1,90 @@
+//! `HybridColumns`: the columns of a loader whose JPEGs host and device share.
+//!
+//! Chosen when the loader is built.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::decode::hybrid::balance::Waited;
+use crate::decode::hybrid::jpeg_decoder::JpegDecoder;
+use crate::decode::hybrid::row::HybridRows;
+use crate::decode::{Decode, Shared};
+use crate::device::Device;
+use crate::device::driver::Driver;
+use crate::device::memory::decode_buffers::{DecodeBuffers, HALVES};
+use crate::device::memory::row_store::RowStore;
+use crate::device::upload::post_copy::Make;
+use crate::error::Result;
+use crate::picture::convert::Finish;
+
+/// One of these columns.
+pub(crate) struct HybridColumn {
+    /// Its number in the slab.
+    pub(crate) number: usize,
+    pub(crate) name: String,
+    pub(crate) staged: Arc<HybridRows>,
+    /// Where the device decodes to: a half for each of two batches.
+    pub(crate) store: Arc<RowStore>,
+}
+
+/// The columns of a loader whose JPEGs host and device share.
+#[derive(Default)]
+pub(crate) struct HybridColumns {
+    pub(crate) columns: Vec<HybridColumn>,
+    pub(crate) device: Option<(Arc<dyn Driver>, Arc<DecodeBuffers>)>,
+    /// The device's decoder, in one line.
+    pub(crate) about: String,
+}
+
+impl HybridColumns {
+    /// Shares a column's JPEGs with the device, in batches of `rows` rows; the device applies `finish` to its pictures.
+    ///
+    /// # Errors
+    /// The device has no decoder, or no memory for the pictures.
+    pub(crate) fn share(
+        &mut self,
+        device: &Device,
+        (number, name): (usize, &str),
+        (host, shared, finish): (Arc<dyn Decode>, Shared, Finish),
+        (rows, verifies): (usize, bool),
+    ) -> Result<(Arc<dyn Decode>, Make)> {
+        let abilities = device.0.prepare_decoder(false)?;
+        let decoder = (device.0.clone() as Arc<dyn JpegDecoder>, abilities.least);
+        let staged = Arc::new(HybridRows::new(host, shared, decoder, verifies)?);
+        let rows = HALVES.saturating_mul(rows as u64);
+        let store = Arc::new(RowStore::new(staged.picture_stride() as u64, rows, 0));
+        store.allocate(&device.0)?;
+        if self.device.is_none() {
+            let buffers = Arc::new(DecodeBuffers::new(device.0.clone())?);
+            self.device = Some((device.0.clone(), buffers));
+        }
+        let (size, channels) = staged.output();
+        let make = Make::Drawn { finish, size, channels, store: Some(store.clone()) };
+        self.about = abilities.about;
+        self.columns.push(HybridColumn {
+            number: number + 1, // in the slab the keys come first
+            name: name.to_string(),
+            staged: staged.clone(),
+            store,
+        });
+        Ok((staged, make))
+    }
+
+    /// Of a thousand pictures, those that go to the device.
+    pub(crate) fn per_mille(&self) -> u16 {
+        self.columns.first().map_or(1000, |column| column.staged.sharing.per_mille())
+    }
+
+    /// Slabs that are kept because the device may read JPEGs out of them.
+    pub(crate) fn slabs(&self) -> u64 {
+        if self.columns.is_empty() { 0 } else { HALVES }
+    }
+
+    /// Tells of a batch: how long it was waited for the CPU's pictures and the device's.
+    pub(crate) fn told(&self, waited: Waited, idle: Duration) {
+        // Where the consumer is what everything waits for, waits say nothing of decoders.
+        if idle <= waited.cpu + waited.device {
+            self.columns.iter().for_each(|column| column.staged.sharing.told(waited));
+        }
+    }
+}

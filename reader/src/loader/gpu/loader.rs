@@ -1,0 +1,112 @@
+//! `DeviceLoader`: batches of a data set in device memory.
+
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::dataset::Dataset;
+use crate::error::Result;
+use crate::loader::bad_samples::BadSample;
+use crate::loader::gpu::epoch::DeviceEpoch;
+use crate::loader::gpu::resident_config::ResidentSize;
+use crate::loader::gpu::state::DeviceShared;
+use crate::loader::metrics::stats::Stats;
+use crate::order::{Ledger, LoaderState, Order};
+
+/// A loader whose batches are in the memory of a device; see
+/// [`LoaderBuilder::device`](crate::LoaderBuilder::device).
+///
+/// Its methods are those of [`Loader`](crate::Loader), with [`DeviceEpoch`] in place of `Epoch`.
+pub struct DeviceLoader {
+    shared: Arc<DeviceShared>,
+}
+
+impl DeviceLoader {
+    pub(crate) fn new(shared: Arc<DeviceShared>) -> DeviceLoader {
+        DeviceLoader { shared }
+    }
+
+    /// The batches of epoch number `epoch`, in device memory; see [`Loader::epoch`](crate::Loader::epoch).
+    pub fn epoch(&self, epoch: u64) -> DeviceEpoch {
+        DeviceEpoch::begin(&self.shared, epoch)
+    }
+
+    /// The device memory that the resident data set takes; `None` if the loader is not resident.
+    pub fn resident(&self) -> Option<&ResidentSize> {
+        self.shared.resident.as_ref().map(|(size, _)| size)
+    }
+
+    /// Preloads the resident data set, as the first epoch does otherwise. Calls `goes_on` between batches with the number
+    /// of samples that are preloaded. If it returns false, this ends with false, and the next call begins again.
+    ///
+    /// # Errors
+    /// A sample that can't be read, if `on_bad` makes that an error; the device's.
+    pub fn preload(&self, mut goes_on: impl FnMut(u64) -> bool) -> Result<bool> {
+        self.shared.preload(&mut goes_on)
+    }
+
+    /// See [`Loader::current_epoch`](crate::Loader::current_epoch).
+    pub fn current_epoch(&self) -> u64 {
+        self.shared.host.progress().epoch
+    }
+
+    /// See [`Loader::steps`](crate::Loader::steps).
+    ///
+    /// # Errors
+    /// The batch is larger than the data set.
+    pub fn steps(&self) -> Result<u64> {
+        Ok(self.shared.host.steps(0)?.count())
+    }
+
+    /// See [`Loader::state`](crate::Loader::state).
+    pub fn state(&self) -> LoaderState {
+        self.shared.host.state()
+    }
+
+    /// See [`Loader::ledger`](crate::Loader::ledger).
+    pub fn ledger(&self) -> Ledger {
+        *self.shared.host.ledger()
+    }
+
+    /// See [`Loader::expected`](crate::Loader::expected).
+    ///
+    /// # Errors
+    /// The epoch's number is so large that its samples can't be counted.
+    pub fn expected(&self, epoch: u64) -> Result<Ledger> {
+        self.shared.host.expected(epoch)
+    }
+
+    /// The order of its samples.
+    pub fn order(&self) -> &Order {
+        &self.shared.host.order
+    }
+
+    /// The data set.
+    pub fn dataset(&self) -> &Dataset {
+        &self.shared.host.labour.with.dataset
+    }
+
+    /// Where the time goes, and what limits the rate of batches.
+    pub fn stats(&self) -> Stats {
+        self.shared.stats()
+    }
+
+    /// All samples that were bad so far, by ordinal.
+    pub fn bad_samples(&self) -> Vec<BadSample> {
+        self.shared.host.bad.all()
+    }
+
+    /// See [`Loader::write_bad_samples`](crate::Loader::write_bad_samples).
+    ///
+    /// # Errors
+    /// The operating system's refusal.
+    pub fn write_bad_samples(&self, path: &Path) -> Result<()> {
+        self.shared.host.bad.write(path)
+    }
+}
+
+impl fmt::Debug for DeviceLoader {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Device{:?} on {}", self.shared.host, self.shared.slots.device())
+    }
+}

@@ -1,0 +1,82 @@
+//! `ResidentJpegs`: the columns of a resident data set that stay as JPEGs, and where the device decodes them to.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use tarflume_jpeg::Scale;
+
+use crate::decode::resident::jpeg::Entries;
+use crate::device::driver::Driver;
+use crate::device::memory::decode_buffers::{DecodeBuffers, HALVES};
+use crate::device::memory::row_store::RowStore;
+use crate::error::{Error, Result};
+
+/// One of these columns.
+pub(crate) struct ResidentJpegColumn {
+    /// Its number in the slab.
+    pub(crate) number: usize,
+    pub(crate) name: String,
+    pub(crate) entries: Entries,
+    pub(crate) channels: usize,
+    /// A half for each of two batches.
+    pub(crate) store: Arc<RowStore>,
+}
+
+/// What a device decodes out of its own memory for each batch.
+pub(crate) struct ResidentJpegs {
+    pub(crate) columns: Vec<ResidentJpegColumn>,
+    pub(crate) driver: Arc<dyn Driver>,
+    pub(crate) region: Arc<DecodeBuffers>,
+    /// The smallest scale at which it decodes.
+    pub(crate) least: Scale,
+    /// Bytes that pictures may take which stay decoded.
+    pub(crate) spare: Arc<AtomicU64>,
+    /// Which decoder, in one line.
+    pub(crate) about: String,
+}
+
+impl ResidentJpegs {
+    /// # Errors
+    /// The device decodes nothing that is in its memory.
+    pub(crate) fn begin(driver: &Arc<dyn Driver>) -> Result<ResidentJpegs> {
+        let abilities = driver.prepare_decoder(true).map_err(|error| {
+            let text = format!(
+                "JPEGs can't stay on {} as they are: {}; keep pictures as RGB, or as planes (yuv420)",
+                driver.name(),
+                error.text()
+            );
+            Error::new(error.kind(), text)
+        })?;
+        Ok(ResidentJpegs {
+            columns: Vec::new(),
+            driver: driver.clone(),
+            region: Arc::new(DecodeBuffers::new(driver.clone())?),
+            least: abilities.least,
+            spare: Arc::default(),
+            about: abilities.about,
+        })
+    }
+
+    /// One more column, with `room` bytes for each picture of batches of `rows` rows.
+    ///
+    /// # Errors
+    /// There is no memory for its pictures.
+    pub(crate) fn column(
+        &mut self,
+        (number, name): (usize, &str),
+        (room, rows): (usize, usize),
+        entries: Entries,
+        channels: usize,
+    ) -> Result<Arc<RowStore>> {
+        let store = Arc::new(RowStore::new(room as u64, HALVES.saturating_mul(rows as u64), 0));
+        store.allocate(&self.driver)?;
+        self.columns.push(ResidentJpegColumn {
+            number: number + 1, // in the slab the keys come first
+            name: name.to_string(),
+            entries,
+            channels,
+            store: store.clone(),
+        });
+        Ok(store)
+    }
+}

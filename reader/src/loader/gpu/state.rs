@@ -1,0 +1,107 @@
+//! `DeviceShared`: what a device loader and its epochs share beyond [`LoaderShared`].
+//!
+//! Knows slots, the device's part of the decoding, and resident data. Starts no threads.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::device::upload::slot::Slots;
+use crate::error::Result;
+use crate::loader::gpu::hybrid_columns::HybridColumns;
+use crate::loader::gpu::resident_config::ResidentSize;
+use crate::loader::gpu::resident_jpegs::ResidentJpegs;
+use crate::loader::metrics::stats::{DecoderStats, Stats};
+use crate::loader::pipeline::memory_budget::SPARE_SLABS;
+use crate::loader::pipeline::queue::BatchQueue;
+use crate::loader::shared::LoaderShared;
+
+/// Fills the resident stores, unless they are filled. Returns false if the callback, which gets the number of samples
+/// between batches, returned false.
+pub(crate) type PreloadFn = Box<dyn Fn(&mut dyn FnMut(u64) -> bool) -> Result<bool> + Send + Sync>;
+
+/// What the device decodes for each batch.
+pub(crate) enum DeviceDecode {
+    /// A share of the JPEGs that the host read; none if there are no such columns.
+    Hybrid(Arc<HybridColumns>),
+    /// JPEGs that are resident in device memory.
+    Resident(Arc<ResidentJpegs>),
+}
+
+/// What a device loader and its epochs share.
+pub(crate) struct DeviceShared {
+    /// What every loader has.
+    pub(crate) host: Arc<LoaderShared>,
+    /// The slots of batches in device memory.
+    pub(crate) slots: Arc<Slots>,
+    pub(crate) decode: DeviceDecode,
+    pub(crate) counters: DecoderCounters,
+    /// Why the host does work that the device was to do.
+    pub(crate) warning: Option<String>,
+    /// The resident data set's size, and how it is preloaded.
+    pub(crate) resident: Option<(ResidentSize, PreloadFn)>,
+    /// True once the slabs for uploads were allocated.
+    pub(crate) stocked: AtomicBool,
+}
+
+impl DeviceShared {
+    /// Preloads the resident data set, if there is one; see [`PreloadFn`].
+    pub(crate) fn preload(&self, goes_on: &mut dyn FnMut(u64) -> bool) -> Result<bool> {
+        self.resident.as_ref().map_or(Ok(true), |(_, preload)| preload(goes_on))
+    }
+
+    /// Begins an epoch as [`LoaderShared::begin`], with slabs in memory that the device copies from.
+    pub(crate) fn begin(&self, epoch: u64) -> Result<(BatchQueue, u64, bool)> {
+        let begun = self.host.begin(epoch, Some(self.slots.clone()))?;
+        self.stock(&begun.0, begun.1)?;
+        Ok(begun)
+    }
+
+    /// Allocates the slabs that uploads need before the first of `steps`: pinning memory later would stop the device.
+    /// Slabs are reused from epoch to epoch.
+    ///
+    /// # Errors
+    /// There is no memory.
+    fn stock(&self, queue: &BatchQueue, steps: u64) -> Result<()> {
+        if steps == 0 || self.stocked.swap(true, Ordering::Relaxed) {
+            return Ok(());
+        }
+        // One for each step, and those that are planned or on their way back.
+        let wanted = usize::try_from(steps + SPARE_SLABS).unwrap_or(usize::MAX);
+        queue.stock(wanted.min(self.host.shelf.room()))
+    }
+
+    /// The statistics of the host, with those of the device.
+    pub(crate) fn stats(&self) -> Stats {
+        let _ = self.slots.driver.reap();
+        let host = self.host.stats();
+        let warnings = [host.warning, self.slots.warning(), self.warning.clone()];
+        let warning = warnings.into_iter().flatten().reduce(|one, other| format!("{one}; {other}"));
+        let device = Some(self.slots.device().to_string());
+        Stats { warning, device, decoder: self.decoder_stats(), ..self.host.meter.stats() }
+    }
+
+    /// The counters of the device's decoder, if it decodes.
+    fn decoder_stats(&self) -> Option<DecoderStats> {
+        let counted = self.counters.lock().clone();
+        let share = match &self.decode {
+            DeviceDecode::Hybrid(columns) => columns.per_mille(),
+            DeviceDecode::Resident(_) => 1000,
+        };
+        (!counted.about.is_empty()).then_some(DecoderStats { share, ..counted })
+    }
+}
+
+/// What the device's decoder did, counted by the thread that uploads.
+#[derive(Debug, Default)]
+pub(crate) struct DecoderCounters(Mutex<DecoderStats>);
+
+impl DecoderCounters {
+    /// The counters of a decoder that this line describes.
+    pub(crate) fn of(about: String) -> DecoderCounters {
+        DecoderCounters(Mutex::new(DecoderStats { about, ..DecoderStats::default() }))
+    }
+
+    pub(crate) fn lock(&self) -> MutexGuard<'_, DecoderStats> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,7 @@
+//! loader::indexed
+
+pub(crate) mod new_shards;
+pub(crate) mod planner;
+pub(crate) mod readahead;
+pub(crate) mod substitute;
+pub(crate) mod worker;

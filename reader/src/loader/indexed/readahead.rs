@@ -1,0 +1,220 @@
+//! Tells storage ahead what is coming, where a shuffle deals neighbours among many batches.
+//!
+//! `Blocks` and `Buffer` take their samples from stretches of the shards that are read from front to
+//! back; a batch alone sees a few scattered samples of them. So the samples of a whole stretch are
+//! looked up together, and the kernel is asked for long runs before the first of its batches is
+//! planned. Hints alone: nothing is read here, and what is wrong shows when it is.
+
+use crate::dataset::Dataset;
+use crate::fetch::fetched::Fetched;
+use crate::fetch::plan::{Draw, Limits, Plan};
+use crate::fetch::wanted::Wanted;
+use crate::loader::indexed::new_shards::NewShards;
+use crate::order::{Cursor, Shuffle, Steps};
+
+/// No more samples than this are looked up together.
+const MOST: u64 = 1 << 16;
+/// Runs are as long as a disk or a network file system likes, and holes are filled for it.
+const LIMITS: Limits = Limits { gap: 256 << 10, run: 8 << 20, entry_points: 0 };
+
+/// How many samples a shuffle deals together; 0 where looking ahead gains nothing.
+pub(crate) fn reach(shuffle: &Shuffle) -> u64 {
+    match *shuffle {
+        Shuffle::Blocks { block, window, .. } => block.saturating_mul(window).min(MOST),
+        Shuffle::Buffer { size, .. } => size.min(MOST),
+        Shuffle::None | Shuffle::Shards { .. } | Shuffle::Full { .. } => 0,
+    }
+}
+
+/// Goes ahead of the batches of one epoch.
+pub(crate) struct Readahead {
+    steps: Steps,
+    cursor: Cursor,
+    /// Steps that are looked up together.
+    stride: u64,
+    /// The next step that was not looked up.
+    next: u64,
+    draws: Vec<Draw>,
+    plan: Plan,
+}
+
+impl Readahead {
+    /// A scout that looks up `reach` samples together, `samples` of them a step; `None` if a batch sees
+    /// as much by itself.
+    pub(crate) fn new(reach: u64, samples: u64, steps: Steps, cursor: Cursor) -> Option<Readahead> {
+        let stride = reach.div_ceil(samples.max(1));
+        let (draws, plan) = (Vec::new(), Plan::default());
+        (stride > 1).then_some(Readahead { steps, cursor, stride, next: 0, draws, plan })
+    }
+
+    /// To be called before step `step` is planned: looks ahead, if it is time. Looking samples up opens their
+    /// sidecars one after the other, so what is fresh is opened before.
+    pub(crate) fn before(
+        &mut self,
+        step: u64,
+        dataset: &Dataset,
+        wanted: &Wanted,
+        fresh: &mut NewShards,
+    ) {
+        // A quarter of a stretch before it begins, so that reading it has a start.
+        while self.next < self.steps.count() && step + self.stride / 4 >= self.next {
+            let end = self.steps.count().min(self.next + self.stride);
+            self.draws.clear();
+            for step in self.next..end {
+                for (position, _) in self.steps.rows(step).filter(|(_, padding)| !padding) {
+                    if self.cursor.position() != position {
+                        self.cursor.seek(position);
+                    }
+                    let slot = self.draws.len();
+                    self.draws
+                        .extend(self.cursor.next().map(|d| Draw { slot, ordinal: d.ordinal }));
+                }
+            }
+            self.next = end;
+            fresh.open_ahead(dataset, &self.draws);
+            if self.plan.fill(dataset, &self.draws, wanted, LIMITS).is_ok() {
+                for run in 0..self.plan.runs().len() {
+                    Fetched::advise(dataset, &self.plan, run);
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+    use std::sync::{Arc, Condvar, Mutex};
+    use std::time::Duration;
+
+    use tarflume_formats::ShardWriter;
+    use tarflume_formats::shard::Durability;
+
+    use super::*;
+    use crate::error::Result;
+    use crate::order::{Contents, Order, Remainder, Selection, Share, Split};
+    use crate::source::Source;
+    use crate::source::identity::Identity;
+    use crate::source::open::{Open, SourceKind};
+
+    type Advice = Arc<Mutex<Vec<(u64, u64)>>>;
+
+    /// Files that write down what they are told of.
+    #[derive(Debug)]
+    struct Told(Advice);
+
+    #[derive(Debug)]
+    struct ToldSource(Arc<dyn Source>, Advice);
+
+    impl Source for ToldSource {
+        fn len(&self) -> u64 {
+            self.0.len()
+        }
+
+        fn read_at(&self, at: u64, into: &mut [u8]) -> Result<()> {
+            self.0.read_at(at, into)
+        }
+
+        fn advise(&self, at: u64, length: u64) {
+            self.1.lock().unwrap().push((at, length));
+        }
+    }
+
+    impl Open for Told {
+        fn open(&self, path: &Path) -> Result<(Arc<dyn Source>, Identity)> {
+            let (source, identity) = SourceKind::File.open(path)?;
+            Ok((Arc::new(ToldSource(source, self.0.clone())), identity))
+        }
+    }
+
+    /// A folder of `shards` shards of so many samples each.
+    fn shards(shards: usize, samples: usize) -> tempfile::TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        for number in 0..shards {
+            let name = format!("{number:02}.tar");
+            let mut shard = ShardWriter::create(folder.path(), &name).unwrap();
+            for n in 0..samples {
+                shard.begin(format!("{number:02}{n:06}").as_bytes());
+                shard.part(b"bin", 3000).unwrap();
+                shard.commit(None).unwrap();
+            }
+            shard.finish().unwrap().publish(folder.path(), &name, Durability::Cached).unwrap();
+        }
+        folder
+    }
+
+    /// A scout for batches of 16 samples.
+    fn scout(dataset: &Dataset, shuffle: Shuffle) -> Readahead {
+        let counts = dataset.counts().to_vec();
+        let contents = Contents::new(dataset.fingerprint().unwrap(), counts).unwrap();
+        let selection = Selection::all(dataset.len());
+        let order = Order::new(Arc::new(contents), selection, shuffle).unwrap();
+        let share = Share::new(&order, Split::alone()).unwrap();
+        let steps = share.steps(0, 16, Remainder::Drop).unwrap();
+        Readahead::new(reach(&shuffle), 16, steps, order.cursor(0, 0).unwrap()).unwrap()
+    }
+
+    fn wanted() -> Wanted {
+        let mut wanted = Wanted::new();
+        wanted.require("bin").unwrap();
+        wanted
+    }
+
+    /// Holds each opening up until another one is under way, for ten seconds at most.
+    #[derive(Debug, Default)]
+    struct Slow {
+        /// Openings under way; the most there were.
+        state: Mutex<(usize, usize)>,
+        changed: Condvar,
+    }
+
+    impl Open for Slow {
+        fn open(&self, path: &Path) -> Result<(Arc<dyn Source>, Identity)> {
+            let mut state = self.state.lock().unwrap();
+            state.0 += 1;
+            state.1 = state.1.max(state.0);
+            self.changed.notify_all();
+            let ten = Duration::from_secs(10);
+            drop(self.changed.wait_timeout_while(state, ten, |state| state.1 < 2).unwrap());
+            let opened = SourceKind::File.open(path);
+            self.state.lock().unwrap().0 -= 1;
+            opened
+        }
+    }
+
+    #[test]
+    fn shards_of_a_window_are_opened_at_the_same_time() {
+        let folder = shards(16, 32);
+        let slow = Arc::new(Slow::default());
+        let dataset = Dataset::open(folder.path()).unwrap().with_opener(slow.clone());
+        let mut scout = scout(&dataset, Shuffle::Blocks { block: 4, window: 100, seed: 1 });
+        scout.before(0, &dataset, &wanted(), &mut NewShards::new(16));
+        assert!(slow.state.lock().unwrap().1 >= 2, "one shard was opened after the other");
+    }
+
+    #[test]
+    fn runs_are_asked_for_whole_before_their_samples_are_dealt() {
+        let folder = shards(1, 2048);
+        let advice = Advice::default();
+        let dataset = Dataset::open(folder.path()).unwrap();
+        let dataset = dataset.with_opener(Arc::new(Told(advice.clone())));
+        let (wanted, mut fresh) = (wanted(), NewShards::new(1));
+        let mut scout = scout(&dataset, Shuffle::Blocks { block: 64, window: 8, seed: 1 });
+        scout.before(0, &dataset, &wanted, &mut fresh);
+        let first = std::mem::take(&mut *advice.lock().unwrap());
+        assert!(first.len() <= 8, "{} reads for 512 samples", first.len());
+        let asked: u64 = first.iter().map(|(_, length)| length).sum();
+        assert!(asked >= 512 * 3000, "{asked} bytes of a whole window");
+        scout.before(1, &dataset, &wanted, &mut fresh);
+        assert!(advice.lock().unwrap().is_empty(), "the window is known");
+        scout.before(30, &dataset, &wanted, &mut fresh);
+        assert!(!advice.lock().unwrap().is_empty(), "the next one is asked for in time");
+    }
+
+    #[test]
+    fn who_deals_no_neighbours_has_no_scout() {
+        assert_eq!(reach(&Shuffle::Full { seed: 1 }), 0);
+        assert_eq!(reach(&Shuffle::None), 0);
+        assert_eq!(reach(&Shuffle::Buffer { size: 1000, seed: 1 }), 1000);
+    }
+}

@@ -1,0 +1,8 @@
+//! loader::metrics
+
+pub(crate) mod advice;
+pub(crate) mod bottleneck;
+pub(crate) mod clocks;
+pub(crate) mod counters;
+pub(crate) mod idle;
+pub(crate) mod stats;

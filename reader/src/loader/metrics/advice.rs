@@ -1,0 +1,164 @@
+//! The sentence that says what limits a loader, by how much, and what would help.
+
+use crate::loader::metrics::bottleneck::{Bottleneck, Doubt, Facts, LEAST, judge};
+use crate::loader::metrics::stats::{Stats, share};
+
+/// `43 %`
+fn percent(share: f64) -> String {
+    format!("{:.0} %", 100.0 * share)
+}
+
+impl Stats {
+    /// What limits the rate of batches and what would help, in two or three sentences.
+    pub fn verdict(&self) -> String {
+        let facts = self.facts();
+        match judge(&facts) {
+            Err(doubt) => self.doubt(doubt, &facts),
+            Ok(cause) => self.cause(cause, &facts),
+        }
+    }
+
+    /// What the consumer did meanwhile.
+    fn consumer(&self, facts: &Facts) -> String {
+        match facts.starved > 0.98 {
+            true => "Batches were taken as fast as they came.".into(),
+            false => format!("The consumer waited in {} of its time.", percent(facts.starved)),
+        }
+    }
+
+    /// `12,300 samples/s, 1234.5 MB/s read`
+    fn pace(&self) -> String {
+        let seconds = self.running.as_secs_f64();
+        let samples = self.stage("decode").map_or(0, |stage| stage.items) as f64;
+        let bytes = self.stage("read").map_or(0, |stage| stage.bytes) as f64;
+        format!(
+            "{:.0} samples/s, {:.1} MB/s read",
+            share(samples, seconds),
+            share(bytes, seconds) / 1e6
+        )
+    }
+
+    fn doubt(&self, doubt: Doubt, facts: &Facts) -> String {
+        match doubt {
+            Doubt::Nothing => "No batch was taken yet.".into(),
+            Doubt::Short => format!(
+                "Too little was measured to say what limits: behind the first batch of an epoch came {} more in \
+                 {:.2} s, and {} in {} s are needed. Measure longer, or take smaller batches with .batch().",
+                facts.batches, facts.seconds, LEAST.0, LEAST.1
+            ),
+            Doubt::Mixed => format!(
+                "No single cause limits the loader: of the threads' time reads waited {}, decoding took {}, \
+                 functions of your own {}, the loader's own work {}; they were idle for {}. More threads help \
+                 while cores are free: try .threads().",
+                percent(facts.storage),
+                percent(facts.decode),
+                percent(facts.functions),
+                percent(facts.own),
+                percent(facts.memory + facts.prefetch)
+            ),
+            Doubt::Busy => format!(
+                "Cannot tell what limits the loader: its threads waited for a core in {} of their time. End \
+                 other programs, or ask for fewer threads with .threads(), and measure again.",
+                percent(facts.queued)
+            ),
+            Doubt::Mapped => format!(
+                "Cannot tell storage from decoding: threads slept in {} of the time of decoding, and mapped \
+                 shards are read where they are touched. Measure again with the source `file`.",
+                percent(facts.slept)
+            ),
+        }
+    }
+
+    fn cause(&self, cause: Bottleneck, facts: &Facts) -> String {
+        let consumer = self.consumer(facts);
+        match cause {
+            Bottleneck::Consumer => format!(
+                "The loader keeps up: the consumer waited for batches in {} of its time. Only faster work \
+                 between two batches makes it faster.",
+                percent(facts.starved)
+            ),
+            Bottleneck::Transform => format!(
+                "The loader keeps up, and what is made of each batch takes {} of the consumer's time. Do it on \
+                 the GPU, or with less work a batch.",
+                percent(facts.transform)
+            ),
+            Bottleneck::Balanced => format!(
+                "Loader and consumer are about equally fast: the consumer waited in {} of its time. Only both \
+                 together can become faster.",
+                percent(facts.starved)
+            ),
+            Bottleneck::Upload => format!(
+                "Copying to the device is the limit: a copy was under way in {} of the time. {consumer} Send \
+                 smaller pictures, leave resize_on_device out, or keep the data set on the device (`resident`).",
+                percent(facts.upload)
+            ),
+            Bottleneck::Decoder => format!(
+                "The device's JPEG decoder is the limit: batches waited for it in {} of the time. {consumer} A \
+                 smaller share leaves more to the CPU.",
+                percent(facts.decoder)
+            ),
+            cause => self.of_threads(cause, facts, &consumer),
+        }
+    }
+
+    /// Causes that are found in the threads' time.
+    fn of_threads(&self, cause: Bottleneck, facts: &Facts, consumer: &str) -> String {
+        let decode = facts.decode + facts.functions;
+        match cause {
+            Bottleneck::Functions => format!(
+                "Functions of your own are the limit: they took {} of the threads' time, {} of that waiting to \
+                 be let in. {consumer} Call them once a batch, or take a transform of the library.",
+                percent(facts.functions),
+                percent(share(self.calls.waiting.as_secs_f64(), self.calls.time().as_secs_f64()))
+            ),
+            Bottleneck::Storage if self.setting.stream => format!(
+                "Storage is the limit: threads waited for the stream in {} of their time ({}). {consumer} With \
+                 an index (`pack index`) all threads read.",
+                percent(facts.storage),
+                self.pace()
+            ),
+            Bottleneck::Storage => format!(
+                "Storage is the limit: threads slept in reads for {} of their time ({}). {consumer} More \
+                 threads (.threads()) hide latency; Blocks instead of Full makes reads longer.",
+                percent(facts.storage),
+                self.pace()
+            ),
+            Bottleneck::Decode if facts.slept > 0.5 => format!(
+                "HybridDecoder is the limit: it took {} of the threads' time, and slept in {} of that. {consumer} \
+                 More threads (.threads()) help, more cores do not.",
+                percent(decode),
+                percent(facts.slept)
+            ),
+            Bottleneck::Decode => format!(
+                "HybridDecoder is the limit: it took {} of the threads' time. {consumer} More cores, smaller images \
+                 on disk or a cheaper filter help.",
+                percent(decode)
+            ),
+            Bottleneck::Memory if facts.clamped => format!(
+                "The memory bound is the limit: it has room for {} of {} batches in preparation, and threads were \
+                 idle for {} of their time. {consumer} Raise .memory(), or take smaller batches.",
+                self.setting.depth,
+                self.setting.asked,
+                percent(facts.memory + facts.prefetch)
+            ),
+            Bottleneck::Memory => format!(
+                "The memory bound is the limit: threads waited for room in {} of their time. {consumer} Raise \
+                 .memory(), or take smaller batches.",
+                percent(facts.memory)
+            ),
+            Bottleneck::Prefetch => format!(
+                "Too few batches are prepared at once: threads were idle for {} of their time while {} batches \
+                 were under way. {consumer} Raise .prefetch(), or take larger batches.",
+                percent(facts.prefetch),
+                self.setting.depth
+            ),
+            _ => format!(
+                "Nothing holds the loader up: storage, decoding, memory and the consumer left {} of the \
+                 threads' time to planning, copying and closing batches ({}, {} threads). {consumer}",
+                percent(facts.own),
+                self.pace(),
+                self.threads
+            ),
+        }
+    }
+}

@@ -1,0 +1,225 @@
+//! `Counters`: the counters of a loader, one for each stage.
+//!
+//! Counting costs a few nanoseconds a batch and is always on. What the numbers mean stands in `stats`.
+
+use std::ffi::CStr;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::decode::Scratch;
+use crate::decode::blocks::Blocks;
+use crate::decode::calls::Calls;
+use crate::loader::metrics::idle::{IdleStats, Lack, SampledTime};
+use crate::loader::metrics::stats::{RingStats, Setting, StageStats, Stats};
+use crate::range::Range;
+
+/// One stage's counters.
+#[derive(Debug, Default)]
+pub(crate) struct Counter {
+    busy: AtomicU64,
+    items: AtomicU64,
+    bytes: AtomicU64,
+}
+
+impl Counter {
+    pub(crate) fn add(&self, busy: Duration, items: u64, bytes: u64) {
+        self.busy.fetch_add(busy.as_nanos() as u64, Ordering::Relaxed);
+        self.items.fetch_add(items, Ordering::Relaxed);
+        self.bytes.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    fn items(&self) -> u64 {
+        self.items.load(Ordering::Relaxed)
+    }
+
+    fn busy(&self) -> Duration {
+        Duration::from_nanos(self.busy.load(Ordering::Relaxed))
+    }
+}
+
+/// All counters of a loader.
+#[derive(Debug)]
+pub(crate) struct Counters {
+    threads: u64,
+    setting: Setting,
+    pub(crate) plan: Counter,
+    pub(crate) read: Counter,
+    pub(crate) decode: Counter,
+    pub(crate) batch: Counter,
+    /// Copies to a device: the device's time.
+    pub(crate) upload: Counter,
+    /// What the consumer makes of a batch before it uses it.
+    pub(crate) transform: Counter,
+    /// The consumer's own time between two batches, `transform` among it.
+    pub(crate) consumer: Counter,
+    /// The consumer waiting for a batch.
+    pub(crate) starved: Counter,
+    /// Of that, waiting for the first batch of an epoch.
+    pub(crate) startup: Counter,
+    /// Time in which an epoch was running.
+    pub(crate) running: Counter,
+    /// Nanoseconds that threads waited for memory to decode in, and to read into.
+    pub(crate) waits: [Arc<AtomicU64>; 2],
+    /// Nanoseconds of idle threads, by lack.
+    idle: [AtomicU64; 7],
+    /// Sleep in reads.
+    pub(crate) reads_asleep: Counter,
+    /// The decoding of some tasks, and all that threads did.
+    sampled: Mutex<[SampledTime; 2]>,
+    /// How full a device's slots were; locked once a batch.
+    ring: Mutex<RingStats>,
+    /// What decoders counted; locked once a task.
+    decoders: Mutex<(Blocks, Calls)>,
+}
+
+impl Counters {
+    pub(crate) fn new(threads: usize) -> Counters {
+        let counter = Counter::default;
+        Counters {
+            threads: threads as u64,
+            setting: Setting::default(),
+            plan: counter(),
+            read: counter(),
+            decode: counter(),
+            batch: counter(),
+            upload: counter(),
+            transform: counter(),
+            consumer: counter(),
+            starved: counter(),
+            startup: counter(),
+            running: counter(),
+            waits: Default::default(),
+            idle: Default::default(),
+            reads_asleep: counter(),
+            sampled: Mutex::default(),
+            ring: Mutex::default(),
+            decoders: Mutex::default(),
+        }
+    }
+
+    fn decoders(&self) -> MutexGuard<'_, (Blocks, Calls)> {
+        self.decoders.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What reading and decoding one sample takes a thread on average; `None` before it can be told.
+    pub(crate) fn sample_cost(&self) -> Option<Duration> {
+        let samples = u32::try_from(self.decode.items()).unwrap_or(u32::MAX);
+        let busy = self.read.busy() + self.decode.busy();
+        (samples >= 256).then(|| busy / samples)
+    }
+
+    /// A batch was asked for while batches stood ready in so many slots of all.
+    pub(crate) fn asked(&self, (ready, slots): (usize, usize)) {
+        let mut ring = self.ring.lock().unwrap_or_else(PoisonError::into_inner);
+        ring.asked += 1;
+        ring.missing += u64::from(ready == 0);
+        ring.ready += ready as u64;
+        ring.slots += slots as u64;
+    }
+
+    /// Takes over what decoders counted.
+    pub(crate) fn count(&self, scratch: &mut Scratch) {
+        let mut held = self.decoders();
+        held.0 += std::mem::take(&mut scratch.blocks);
+        held.1 += std::mem::take(&mut scratch.calls);
+    }
+
+    /// The counters of a loader that was set up like this.
+    pub(crate) fn of(threads: usize, setting: Setting) -> Counters {
+        Counters { setting, ..Counters::new(threads) }
+    }
+
+    /// Threads were idle, `time` together.
+    pub(crate) fn idle(&self, lack: Lack, time: Duration) {
+        self.idle[lack as usize].fetch_add(time.as_nanos() as u64, Ordering::Relaxed);
+    }
+
+    /// Where the time of decoding a task went, and all time of its thread since it was measured last.
+    pub(crate) fn sampled(&self, decode: SampledTime, thread: SampledTime) {
+        let mut sampled = self.sampled.lock().unwrap_or_else(PoisonError::into_inner);
+        sampled[0] += decode;
+        sampled[1] += thread;
+    }
+
+    fn idle_stats(&self) -> IdleStats {
+        let mut stats = IdleStats::default();
+        for lack in Lack::ALL {
+            let time = self.idle[lack as usize].load(Ordering::Relaxed);
+            *stats.of(lack) = Duration::from_nanos(time);
+        }
+        stats
+    }
+
+    pub(crate) fn stats(&self) -> Stats {
+        let stage = |name, c: &Counter, waiting_input, waiting_output| StageStats {
+            name,
+            busy: c.busy(),
+            waiting_input,
+            waiting_output,
+            items: c.items.load(Ordering::Relaxed),
+            bytes: c.bytes.load(Ordering::Relaxed),
+        };
+        let none = Duration::ZERO;
+        let threads = self.threads as u32;
+        let work = [&self.plan, &self.decode, &self.batch];
+        let busy: Duration = work.iter().map(|c| c.busy()).sum();
+        let busy = busy + if self.setting.stream { none } else { self.read.busy() };
+        // A thread carries a sample from its bytes to its row: threads wait together, not by stage.
+        let idle = (self.running.busy() * threads).saturating_sub(busy);
+        let lacks = self.idle_stats();
+        let full = lacks.consumer.min(idle);
+        let transform = stage("transform", &self.transform, none, none);
+        let mut consumer = stage("consumer", &self.consumer, self.starved.busy(), none);
+        consumer.busy = consumer.busy.saturating_sub(transform.busy);
+        let mut stages = vec![
+            stage("plan", &self.plan, none, none),
+            stage("read", &self.read, none, none),
+            stage("decode", &self.decode, idle - full, full),
+            stage("batch", &self.batch, none, none),
+        ];
+        let upload = stage("upload", &self.upload, none, none);
+        stages.extend([upload, transform].into_iter().filter(|stage| stage.items > 0));
+        stages.push(consumer);
+        let (blocks, calls) = *self.decoders();
+        let ring = *self.ring.lock().unwrap_or_else(PoisonError::into_inner);
+        let [decoding, working] = *self.sampled.lock().unwrap_or_else(PoisonError::into_inner);
+        let waits = |of: usize| Duration::from_nanos(self.waits[of].load(Ordering::Relaxed));
+        Stats {
+            threads: self.threads as usize,
+            running: self.running.busy(),
+            stages,
+            blocks,
+            calls,
+            ring: (ring.asked > 0).then_some(ring),
+            warning: None,
+            device: None,
+            decoder: None,
+            idle: lacks,
+            startup: self.startup.busy(),
+            memory_waits: [waits(0), waits(1)],
+            reads_asleep: self.reads_asleep.busy(),
+            decoding,
+            working,
+            starts: self.startup.items.load(Ordering::Relaxed),
+            setting: self.setting,
+        }
+    }
+}
+
+/// Measures from its making to its end, which profilers may show.
+pub(crate) struct Watch {
+    since: Instant,
+    _range: Range,
+}
+
+impl Watch {
+    /// `name` is one of [`crate::range`].
+    pub(crate) fn start(name: &'static CStr) -> Watch {
+        Watch { _range: Range::begin(name), since: Instant::now() }
+    }
+
+    pub(crate) fn stop(self) -> Duration {
+        self.since.elapsed()
+    }
+}

@@ -1,0 +1,256 @@
+//! `Stats`: where the time of a loader went: a table and a verdict.
+
+use std::fmt;
+use std::time::Duration;
+
+use crate::decode::blocks::Blocks;
+use crate::decode::calls::Calls;
+use crate::loader::metrics::idle::{IdleStats, SampledTime};
+
+/// What one stage did and waited for. Times of stages that run in several threads are their sum.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StageStats {
+    /// `plan`, `read`, `decode`, `batch`, `upload` (if batches go to a device), `transform` (if something
+    /// is made of them) or `consumer`.
+    pub name: &'static str,
+    /// Time spent working.
+    pub busy: Duration,
+    /// Time spent waiting for what comes before: a high value clears this stage.
+    pub waiting_input: Duration,
+    /// Time spent waiting for what comes after.
+    pub waiting_output: Duration,
+    /// Reads of `read`, samples of `decode`, batches of all others.
+    pub items: u64,
+    /// Bytes: read from shards, or written to rows.
+    pub bytes: u64,
+}
+
+/// How the slots of a device stood when the consumer asked for a batch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct RingStats {
+    /// Batches that were asked for.
+    pub asked: u64,
+    /// Of those, the ones that stood in no slot yet.
+    pub missing: u64,
+    /// Slots in which a batch stood ready, added up over all that were asked for.
+    pub ready: u64,
+    /// Slots, added up likewise.
+    pub slots: u64,
+}
+
+impl RingStats {
+    /// The share of slots that held a batch when one was asked for, 0 to 1. Full slots wait for the
+    /// consumer, empty ones are waited for.
+    pub fn occupancy(&self) -> f64 {
+        share(self.ready as f64, self.slots as f64)
+    }
+}
+
+/// What a device's JPEG decoder did.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct DecoderStats {
+    /// Which one, in one line.
+    pub about: String,
+    /// Pictures that it decoded.
+    pub decoded: u64,
+    /// Pictures that it was to decode and refused; the CPU decoded them.
+    pub refused: u64,
+    /// Why it refused the first of them.
+    pub why: Option<String>,
+    /// Time in which nothing but the decoder was waited for.
+    pub waited: Duration,
+    /// Time that the CPU needed for what was refused, in the thread that copies.
+    pub redone: Duration,
+    /// Pictures of a thousand that go to the device now, of the first column.
+    pub share: u16,
+}
+
+impl DecoderStats {
+    /// Time in which batches did not go on because of it.
+    pub(crate) fn held_up(&self) -> Duration {
+        self.waited + self.redone
+    }
+}
+
+/// How a loader was set up, as far as that decides what its numbers mean.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Setting {
+    /// One thread of its own reads, front to back.
+    pub(crate) stream: bool,
+    /// Rows are bytes as they are stored: nothing is decoded.
+    pub(crate) copies: bool,
+    /// Shards are mapped: storage is waited for where bytes are touched.
+    pub(crate) mapped: bool,
+    /// Batches in preparation at once: those that were asked for, and those that the memory bound allows.
+    pub(crate) asked: usize,
+    pub(crate) depth: usize,
+}
+
+/// Where the time of a loader went since it was made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stats {
+    /// Threads that may work for this loader at once.
+    pub threads: usize,
+    /// Time in which an epoch was running.
+    pub running: Duration,
+    /// The stages, in the order in which a sample passes through them.
+    pub stages: Vec<StageStats>,
+    /// How much of the JPEGs was decoded.
+    pub blocks: Blocks,
+    /// What functions that the user handed in cost, as a part of decoding.
+    pub calls: Calls,
+    /// Which device batches go to, and why that one where no number was given.
+    pub device: Option<String>,
+    /// How full a device's slots were, if batches go to one.
+    pub ring: Option<RingStats>,
+    /// What a device's JPEG decoder did, if some pictures are its.
+    pub decoder: Option<DecoderStats>,
+    /// What slows batches down: a memory bound that has no room for all batches of `prefetch`, memory
+    /// that could not be pinned, work that the host does in place of a device.
+    pub warning: Option<String>,
+    /// What idle threads lacked.
+    pub idle: IdleStats,
+    /// Time that the consumer waited for the first batch of each epoch.
+    pub startup: Duration,
+    /// Time that threads waited for memory to decode in, and for memory to read long parts into.
+    pub memory_waits: [Duration; 2],
+    /// Time that threads slept in reads: they waited for the storage.
+    pub reads_asleep: Duration,
+    /// Where the time of decoding went, of some tasks.
+    pub decoding: SampledTime,
+    /// Where all time of the threads went, also that of other loaders.
+    pub working: SampledTime,
+    /// Epochs of which a batch was taken.
+    pub(crate) starts: u64,
+    pub(crate) setting: Setting,
+}
+
+impl Stats {
+    /// The stage of this name.
+    pub fn stage(&self, name: &str) -> Option<&StageStats> {
+        self.stages.iter().find(|stage| stage.name == name)
+    }
+
+    /// At least this share of the time that copies to a device took, 0 to 1, was hidden behind the consumer's
+    /// work: he was not waiting for a batch then.
+    pub fn hidden(&self) -> Option<f64> {
+        let upload = self.stage("upload")?;
+        let waited = self.stage("consumer").map_or(0.0, |stage| stage.waiting_input.as_secs_f64());
+        Some(1.0 - share(waited, upload.busy.as_secs_f64()).min(1.0))
+    }
+
+    pub(crate) fn busy(&self, name: &str) -> f64 {
+        self.stage(name).map_or(0.0, |stage| stage.busy.as_secs_f64())
+    }
+
+    /// The share of its time that the consumer waited, 0 to 1.
+    pub fn starved(&self) -> f64 {
+        let waited = self.stage("consumer").map_or(0.0, |stage| stage.waiting_input.as_secs_f64());
+        share(waited, waited + self.busy("consumer") + self.busy("transform"))
+    }
+
+    /// All time that the threads had, in seconds.
+    pub(crate) fn threads_time(&self) -> f64 {
+        self.threads as f64 * self.running.as_secs_f64()
+    }
+
+    /// `idle: 1.2 s no batch taken, 0.3 s memory bound full`, by what was lacking most; nothing if no thread was
+    /// idle.
+    fn idle_line(&self) -> Option<String> {
+        let IdleStats { consumer, memory, prefetch, plan, input, wake, end: _ } = self.idle;
+        let mut lacks = [
+            (consumer, "for the consumer"),
+            (memory, "for room in the memory bound"),
+            (prefetch, "for a batch under way (prefetch)"),
+            (plan, "for a plan"),
+            (input, "for the stream"),
+            (wake, "for a core"),
+        ];
+        lacks.sort_by_key(|lack| std::cmp::Reverse(lack.0));
+        let words = lacks.iter().filter(|lack| lack.0 >= Duration::from_millis(1));
+        let words: Vec<_> =
+            words.map(|(time, what)| format!("{:.3} s {what}", time.as_secs_f64())).collect();
+        (!words.is_empty()).then(|| format!("Idle threads waited {}", words.join(", ")))
+    }
+}
+
+/// A part of a whole, 0 to 1.
+pub(crate) fn share(part: f64, whole: f64) -> f64 {
+    if whole > 0.0 { part / whole } else { 0.0 }
+}
+
+impl fmt::Display for Stats {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let seconds = |d: Duration| format!("{:.3}", d.as_secs_f64());
+        writeln!(f, "stage      busy s  wait input s  wait output s       items         bytes")?;
+        for s in &self.stages {
+            let (busy, input, output) =
+                (seconds(s.busy), seconds(s.waiting_input), seconds(s.waiting_output));
+            let bytes = format!("{:.1} MB", s.bytes as f64 / 1e6);
+            writeln!(f, "{:<9}{busy:>8}{input:>14}{output:>15}{:>12}{bytes:>14}", s.name, s.items)?;
+        }
+        if self.blocks.all > 0 {
+            let Blocks { all, drawn, entered, refused, .. } = self.blocks;
+            let (skipped, drawn) =
+                (100.0 * self.blocks.skipped(), 100.0 * share(drawn as f64, all as f64));
+            write!(f, "JPEG blocks: {skipped:.1} % skipped, {drawn:.1} % drawn; ")?;
+            writeln!(f, "{entered} pictures entered by entry points, {refused} refused")?;
+        }
+        if self.calls.count > 0 {
+            let Calls { count, busy, waiting } = self.calls;
+            let of_threads = 100.0 * share(self.calls.time().as_secs_f64(), self.threads_time());
+            write!(f, "Own functions: {count} calls, {} s, ", seconds(busy))?;
+            writeln!(
+                f,
+                "{} s waiting to be let in; {of_threads:.0} % of the threads' time",
+                seconds(waiting)
+            )?;
+        }
+        if let Some(device) = &self.device {
+            writeln!(f, "Device: {device}")?;
+        }
+        if let Some(upload) = self.stage("upload") {
+            let seconds = upload.busy.as_secs_f64();
+            let rate = if seconds > 0.0 { upload.bytes as f64 / 1e9 / seconds } else { 0.0 };
+            let share = 100.0 * share(seconds, self.running.as_secs_f64());
+            writeln!(
+                f,
+                "Copies to the device: {rate:.1} GB/s, under way {share:.0} % of the time, of which at least \
+                 {:.0} % hidden behind the consumer's work",
+                100.0 * self.hidden().unwrap_or(0.0)
+            )?;
+        }
+        if let Some(ring) = self.ring.filter(|ring| ring.asked > 0) {
+            let asked = ring.asked as f64;
+            let (ready, slots) = (ring.ready as f64 / asked, ring.slots as f64 / asked);
+            let missing = 100.0 * share(ring.missing as f64, asked);
+            writeln!(
+                f,
+                "Ring: {ready:.1} of {slots:.1} slots ready when a batch was asked for; {missing:.1} % of {} batches \
+                 were not there yet",
+                ring.asked
+            )?;
+        }
+        if let Some(decoder) = &self.decoder {
+            let DecoderStats { about, decoded, refused, why, share: per_mille, .. } = decoder;
+            let held_up = share(decoder.held_up().as_secs_f64(), self.running.as_secs_f64());
+            writeln!(
+                f,
+                "JPEGs decoded by the device: {decoded}, {refused} refused; share {:.1} %, waited for {:.0} % of \
+                 the time ({about})",
+                f64::from(*per_mille) / 10.0,
+                100.0 * held_up
+            )?;
+            if let Some(why) = why {
+                writeln!(f, "The first was refused: {why}")?;
+            }
+        }
+        if let Some(idle) = self.idle_line() {
+            writeln!(f, "{idle}")?;
+        }
+        if let Some(warning) = &self.warning {
+            writeln!(f, "Warning: {warning}")?;
+        }
+        write!(f, "{}", self.verdict())
+    }
+}

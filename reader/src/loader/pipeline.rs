@@ -1,0 +1,10 @@
+//! loader::pipeline
+
+pub(crate) mod columns;
+pub(crate) mod machine;
+pub(crate) mod memory_budget;
+pub(crate) mod panics;
+pub(crate) mod pending_batch;
+pub(crate) mod queue;
+pub(crate) mod receiver;
+pub(crate) mod stream_samples;

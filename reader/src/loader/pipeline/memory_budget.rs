@@ -1,0 +1,394 @@
+//! How the memory bound of a loader is shared out, and the share that decoders wait for.
+//!
+//! Shares that never lend to each other, so that nothing waits in a circle: batches (slabs), what
+//! threads keep, what very long parts take while they are read, what decoders take for the time of one
+//! sample. Only the last two are waited for here; who waits for a share holds nothing of it, and who
+//! holds something for decoding never waits for reading.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::Instant;
+
+use crate::decode::{Memory, Scratch};
+use crate::error::{Error, ErrorKind, Result};
+use crate::loader::pipeline::machine::memory as machine_memory;
+use crate::size::Size;
+
+/// Slabs beside those in preparation: one with the consumer, one on its way back.
+pub(crate) const SPARE_SLABS: u64 = 2;
+/// The longest read, where memory allows: it is decoded or copied while it is in a core's cache.
+const RUN: u64 = 256 << 10;
+
+/// The least that a stream can do with.
+const STREAM_LEAST: u64 = 16 << 20;
+
+/// The smallest default of the memory bound.
+const DEFAULT_LEAST: u64 = 2 << 30;
+/// What the default gives to each thread: twice what [`MemoryBudget::of`] sets aside for its buffers, and room
+/// to decode in.
+const DEFAULT_PER_THREAD: u64 = 48 << 20;
+
+/// The memory bound of a loader without `.memory()`: enough for `depth` batches of `fixed` bytes in
+/// preparation, `slabs` batches more beside a device, and `threads` threads; no more than half of the
+/// machine's memory, unless that is less than 2 GiB.
+pub(crate) fn default_memory(fixed: u64, depth: usize, slabs: u64, threads: usize) -> u64 {
+    default_within(machine_memory(), comfortable(fixed, depth, slabs, threads))
+}
+
+/// The memory bound of a stream and its batches together without `.memory()`, where the stream was
+/// given `said` bytes or none.
+pub(crate) fn default_beside_stream(
+    fixed: u64,
+    depth: usize,
+    threads: usize,
+    said: Option<u64>,
+) -> u64 {
+    let batches = comfortable(fixed, depth, 0, threads);
+    default_within(machine_memory(), batches.saturating_add(said.unwrap_or(batches)))
+}
+
+/// The default for what would like to have `comfortable` bytes, on a machine with `machine` bytes; in whole
+/// GiB, as messages show it.
+fn default_within(machine: u64, comfortable: u64) -> u64 {
+    const GIB: u64 = 1 << 30;
+    comfortable.div_ceil(GIB).min(machine / 2 / GIB).max(DEFAULT_LEAST / GIB) * GIB
+}
+
+/// Bytes with which no batch and no thread waits for memory.
+fn comfortable(fixed: u64, depth: usize, slabs: u64, threads: usize) -> u64 {
+    let batches = 2u64.saturating_mul((depth as u64).saturating_add(SPARE_SLABS));
+    let batches = batches.saturating_add(slabs).saturating_mul(fixed);
+    (threads as u64).saturating_mul(DEFAULT_PER_THREAD).saturating_add(batches)
+}
+
+/// A warning for a memory bound that leaves room for fewer batches than were asked for.
+pub(crate) fn fewer_batches(asked: usize, shares: &MemoryBudget, fixed: u64) -> Option<String> {
+    (shares.depth < asked.max(1)).then(|| {
+        let missing = (asked - shares.depth) as u64;
+        format!(
+            "the memory bound has room to prepare {} of the {asked} batches of prefetch at once; give \
+             .memory() about {} more, or take smaller batches",
+            shares.depth,
+            Size::new(fixed.saturating_mul(2 * missing))
+        )
+    })
+}
+
+/// How a bound in bytes is shared out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct MemoryBudget {
+    /// Batches in preparation at once.
+    pub(crate) depth: usize,
+    /// Bytes of the longest read that holds more than one sample.
+    pub(crate) run: u64,
+    /// Bytes that variable columns of all batches in preparation may take.
+    pub(crate) variable: u64,
+    /// Bytes that decoders may take beside the batches.
+    pub(crate) decode: u64,
+    /// Bytes that the entry points of one batch may take: what has no room is decoded without.
+    pub(crate) entry_points: u64,
+    /// Bytes that reads of very long parts may take.
+    pub(crate) reads: u64,
+}
+
+impl MemoryBudget {
+    /// Shares out `memory` bytes for batches of `fixed` bytes, `depth` of them in preparation if they
+    /// have room, and `threads` threads.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Limit`]: not even one batch has room; says how much is needed.
+    pub(crate) fn of(
+        memory: u64,
+        fixed: u64,
+        depth: usize,
+        threads: usize,
+    ) -> Result<MemoryBudget> {
+        let threads = threads as u64;
+        let run = (memory / 16 / threads).clamp(64 << 10, RUN);
+        let kept = threads * (run + 2 * Scratch::KEEP as u64);
+        let slabs = memory.saturating_sub(kept) / 2;
+        let held = slabs.checked_div(fixed).unwrap_or(u64::MAX);
+        if held < 1 + SPARE_SLABS || memory <= kept {
+            let least = MemoryBudget::least(kept, fixed);
+            let text = format!(
+                "{} are too little for {threads} threads and batches of {}: give .memory() at least {}, \
+                 or take smaller batches",
+                Size::new(memory),
+                Size::new(fixed).about(),
+                Size::new(least).at_least()
+            );
+            return Err(Error::new(ErrorKind::Limit, text));
+        }
+        let depth = (depth as u64).clamp(1, held - SPARE_SLABS);
+        let rest = memory - kept - fixed * (depth + SPARE_SLABS);
+        let shares = depth + SPARE_SLABS;
+        let variable = rest / 2 * depth / shares;
+        // Their memory grows by doubling, and one batch more is planned than are in preparation.
+        let points = rest / 32;
+        Ok(MemoryBudget {
+            depth: depth as usize,
+            run,
+            variable,
+            decode: rest / 8 * 3 - points,
+            entry_points: points / (2 * (depth + 1)),
+            reads: rest / 8,
+        })
+    }
+
+    /// Lets a batch through whose variable columns take `bytes`, if they have room. Of `times` bytes
+    /// more in `.memory()` about one is for them.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Limit`]: they have not; says which batch of which epoch, and what would help.
+    pub(crate) fn allow(&self, bytes: u64, (epoch, step): (u64, u64), times: u64) -> Result<u64> {
+        if bytes <= self.variable {
+            return Ok(bytes);
+        }
+        let text = format!(
+            "the parts of batch {step} of epoch {epoch} take {}, and the memory bound leaves {} for \
+             them: give .memory() about {} more, or take smaller batches",
+            Size::new(bytes).about(),
+            Size::new(self.variable).about(),
+            Size::new((bytes - self.variable).saturating_mul(times)).at_least()
+        );
+        Err(Error::new(ErrorKind::Limit, text))
+    }
+
+    /// Bytes with which batches of `fixed` bytes have room, where threads keep `kept`.
+    fn least(kept: u64, fixed: u64) -> u64 {
+        kept.saturating_add(fixed.max(1 << 20).saturating_mul(2 * (1 + SPARE_SLABS)))
+    }
+
+    /// Shares out `memory` bytes beside `slabs` batches more that are on their way to a device or there.
+    ///
+    /// # Errors
+    /// As [`MemoryBudget::of`].
+    pub(crate) fn beside_slots(
+        (memory, slabs): (u64, u64),
+        fixed: u64,
+        depth: usize,
+        threads: usize,
+    ) -> Result<MemoryBudget> {
+        let taken = slabs.saturating_mul(fixed);
+        let shares = MemoryBudget::of(memory.saturating_sub(taken), fixed, depth, threads);
+        if taken == 0 || shares.is_ok() {
+            return shares;
+        }
+        let least = MemoryBudget::least(threads as u64 * (RUN + 2 * Scratch::KEEP as u64), fixed);
+        let text = format!(
+            "{} are too little for {threads} threads and batches of {}, {slabs} of them for a device: give \
+             .memory() at least {}, or take smaller batches",
+            Size::new(memory),
+            Size::new(fixed).about(),
+            Size::new(least.saturating_add(taken)).at_least()
+        );
+        Err(Error::new(ErrorKind::Limit, text))
+    }
+
+    /// Shares out `memory` bytes between a stream and the batches made of it: to the stream what it
+    /// was told to take, or else half. What is left is for [`MemoryBudget::of`].
+    ///
+    /// # Errors
+    /// [`ErrorKind::Limit`]: the batches have no room beside the stream; says how much is needed.
+    pub(crate) fn beside_stream(
+        (memory, said): (u64, Option<u64>),
+        fixed: u64,
+        depth: usize,
+        threads: usize,
+    ) -> Result<(u64, MemoryBudget)> {
+        let stream = said.unwrap_or(memory / 2);
+        let shares = MemoryBudget::of(memory.saturating_sub(stream), fixed, depth, threads);
+        if shares.is_ok() && stream >= STREAM_LEAST {
+            return shares.map(|shares| (stream, shares));
+        }
+        let least = MemoryBudget::least(threads as u64 * (RUN + 2 * Scratch::KEEP as u64), fixed);
+        let least = match said {
+            Some(stream) => least.saturating_add(stream.max(STREAM_LEAST)),
+            None => least.max(STREAM_LEAST).saturating_mul(2),
+        };
+        let text = format!(
+            "{} are too little for a stream of {}, {threads} threads and batches of {}: give .memory() at \
+             least {}, or take smaller batches",
+            Size::new(memory),
+            Size::new(stream).about(),
+            Size::new(fixed).about(),
+            Size::new(least).at_least()
+        );
+        Err(Error::new(ErrorKind::Limit, text))
+    }
+}
+
+/// A share that threads take from, for the time of one sample.
+#[derive(Debug)]
+pub(crate) struct MemoryShare {
+    /// `decoding` or `reading`, for messages.
+    purpose: &'static str,
+    share: u64,
+    taken: Mutex<u64>,
+    changed: Condvar,
+    /// Nanoseconds that threads waited for it.
+    waited: Arc<AtomicU64>,
+}
+
+impl MemoryShare {
+    /// A share of so many bytes; `waited` counts the nanoseconds that threads wait for some of it.
+    pub(crate) fn new(purpose: &'static str, share: u64, waited: Arc<AtomicU64>) -> MemoryShare {
+        MemoryShare { purpose, share, taken: Mutex::default(), changed: Condvar::new(), waited }
+    }
+}
+
+impl Memory for MemoryShare {
+    fn take(&self, held: u64, bytes: u64) -> Result<()> {
+        if held > 0 {
+            // Whoever holds and waits could wait for somebody who does the same.
+            let text =
+                "a decoder must reserve all its memory at once: call `reserve` once a sample";
+            return Err(Error::usage(text));
+        }
+        if bytes > self.share {
+            let text = format!(
+                "{} this sample takes {}, and the memory bound leaves {} for it: give .memory() about \
+                 {} more",
+                self.purpose,
+                Size::new(bytes).about(),
+                Size::new(self.share).about(),
+                Size::new((bytes - self.share).saturating_mul(8)).at_least()
+            );
+            return Err(Error::new(ErrorKind::Limit, text));
+        }
+        // Whoever has it is decoding one sample and gives it back: this wait ends.
+        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        if *taken + bytes > self.share {
+            let since = Instant::now();
+            while *taken + bytes > self.share {
+                taken = self.changed.wait(taken).unwrap_or_else(PoisonError::into_inner);
+            }
+            self.waited.fetch_add(since.elapsed().as_nanos() as u64, Ordering::Relaxed);
+        }
+        *taken += bytes;
+        Ok(())
+    }
+
+    fn give(&self, bytes: u64) {
+        if bytes > 0 {
+            *self.taken.lock().unwrap_or_else(PoisonError::into_inner) -= bytes;
+            self.changed.notify_all();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn shares_stay_within_the_bound() {
+        for memory in [64 << 20, 256 << 20, 2 << 30, 100 << 30] {
+            for fixed in [0, 1000, 1 << 20, 38 << 20] {
+                for threads in [1, 2, 16] {
+                    let Ok(s) = MemoryBudget::of(memory, fixed, 4, threads) else { continue };
+                    let kept = threads as u64 * (s.run + 2 * Scratch::KEEP as u64);
+                    let slabs = (s.depth as u64 + SPARE_SLABS) * fixed;
+                    let tails = s.variable * (s.depth as u64 + SPARE_SLABS) / s.depth as u64;
+                    let points = 2 * (s.depth as u64 + 1) * s.entry_points;
+                    assert!(
+                        kept + slabs + tails + s.decode + points + s.reads <= memory,
+                        "{memory} {fixed} {s:?}"
+                    );
+                    assert!(s.depth >= 1 && s.depth <= 4);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_default_bound_suits_any_number_of_threads() {
+        let pixels = 224 * 224 * 3u64;
+        for threads in [1, 2, 16, 64, 96, 112, 120, 224, 256, 1024] {
+            for fixed in [1000, 256 * pixels, 1024 * pixels, 1024 * pixels * 4] {
+                for slabs in [0, 4] {
+                    let memory = comfortable(fixed, 4, slabs, threads);
+                    let memory = default_within(2 << 40, memory);
+                    let shares = MemoryBudget::beside_slots((memory, slabs), fixed, 4, threads);
+                    let shares = shares.unwrap_or_else(|e| panic!("{threads} {fixed}: {e}"));
+                    assert_eq!(shares.depth, 4, "{threads} threads, batches of {fixed}");
+                    assert_eq!(fewer_batches(4, &shares, fixed), None);
+                    // Each thread may decode a picture of some megapixels at the same time.
+                    assert!(shares.decode / threads as u64 > 4 << 20, "{threads} {shares:?}");
+                }
+            }
+        }
+        assert_eq!(default_memory(256 * pixels, 4, 0, 2), 2 << 30, "as ever on small machines");
+        assert_eq!(default_beside_stream(256 * pixels, 4, 2, None), 2 << 30);
+        assert_eq!(default_within(16 << 30, u64::MAX), 8 << 30, "never more than a machine has");
+        assert_eq!(default_within(1 << 30, u64::MAX), 2 << 30);
+    }
+
+    #[test]
+    fn a_bound_that_lowers_prefetch_is_a_warning_that_names_enough() {
+        let fixed = 38 << 20;
+        let shares = MemoryBudget::of(300 << 20, fixed, 4, 2).unwrap();
+        assert!(shares.depth < 4);
+        let warning = fewer_batches(4, &shares, fixed).unwrap();
+        let more = warning.split("about ").nth(1).and_then(|rest| rest.split(" more").next());
+        let more: Size = more.unwrap().parse().unwrap();
+        assert_eq!(MemoryBudget::of((300 << 20) + more.bytes(), fixed, 4, 2).unwrap().depth, 4);
+    }
+
+    #[test]
+    fn a_bound_below_one_batch_is_refused_with_what_is_needed() {
+        let fixed = 38 << 20;
+        let error = MemoryBudget::of(64 << 20, fixed, 4, 2).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Limit);
+        let kept = 2 * (RUN + 2 * Scratch::KEEP as u64);
+        assert!(
+            MemoryBudget::of(kept + 6 * fixed, fixed, 4, 2).is_ok(),
+            "what the error asks for is enough"
+        );
+    }
+
+    #[test]
+    fn stream_and_batches_stay_within_one_bound() {
+        let fixed = 38 << 20;
+        for said in [None, Some(STREAM_LEAST), Some(300 << 20)] {
+            let shares = |memory| MemoryBudget::beside_stream((memory, said), fixed, 4, 2);
+            let (stream, _) = shares(2 << 30).unwrap();
+            assert_eq!(stream, said.unwrap_or(1 << 30));
+            let error = shares(100 << 20).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Limit);
+            let size = error.text().split("at least ").nth(1).unwrap().split(',').next().unwrap();
+            let enough = size.parse::<Size>().unwrap().bytes();
+            assert!(shares(enough + (1 << 20)).is_ok(), "{error}");
+        }
+    }
+
+    #[test]
+    fn what_is_said_to_suffice_beside_a_device_does() {
+        let fixed = 38 << 20;
+        assert!(MemoryBudget::beside_slots((512 << 20, 0), fixed, 4, 2).is_ok());
+        let error = MemoryBudget::beside_slots((400 << 20, 4), fixed, 4, 2).unwrap_err();
+        let said = error.text().split("at least ").nth(1).and_then(|rest| rest.split(',').next());
+        let least: Size = said.unwrap().parse().unwrap();
+        assert!(MemoryBudget::beside_slots((least.bytes(), 4), fixed, 4, 2).is_ok(), "{error}");
+    }
+
+    #[test]
+    fn who_asks_for_too_much_waits_until_it_is_given_back() {
+        let waited = Arc::new(AtomicU64::new(0));
+        let share = Arc::new(MemoryShare::new("decoding", 100, waited.clone()));
+        share.take(0, 80).unwrap();
+        let waiting = {
+            let share = share.clone();
+            std::thread::spawn(move || share.take(0, 30))
+        };
+        std::thread::sleep(Duration::from_millis(20));
+        assert!(!waiting.is_finished());
+        share.give(80);
+        waiting.join().unwrap().unwrap();
+        assert!(waited.load(Ordering::Relaxed) > 0);
+        assert_eq!(share.take(0, 101).unwrap_err().kind(), ErrorKind::Limit);
+        assert_eq!(share.take(30, 1).unwrap_err().kind(), ErrorKind::Usage);
+    }
+}

@@ -1,0 +1,217 @@
+//! The words of picture geometry: sizes, which pixels are read, and what a transform decides.
+//!
+//! Pure: no pixels, no decoder. Pictures lie upright here; see `turn` for those stored otherwise.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::picture::random::Random;
+
+/// Width and height in pixels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Size {
+    /// Pixels in a row.
+    pub width: u32,
+    /// Rows.
+    pub height: u32,
+}
+
+impl Size {
+    /// `width` x `height`.
+    pub fn new(width: u32, height: u32) -> Size {
+        Size { width, height }
+    }
+
+    /// The number of pixels.
+    pub fn pixels(self) -> u64 {
+        u64::from(self.width) * u64::from(self.height)
+    }
+
+    /// Width and height exchanged.
+    #[must_use]
+    pub fn transposed(self) -> Size {
+        Size::new(self.height, self.width)
+    }
+}
+
+impl fmt::Display for Size {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} x {}", self.width, self.height)
+    }
+}
+
+/// One number for a square, `(height, width)` for another shape.
+impl From<u32> for Size {
+    fn from(side: u32) -> Size {
+        Size::new(side, side)
+    }
+}
+
+impl From<(u32, u32)> for Size {
+    fn from((height, width): (u32, u32)) -> Size {
+        Size::new(width, height)
+    }
+}
+
+/// Whole pixels of a picture.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cut {
+    /// The first column.
+    pub left: u32,
+    /// The first row.
+    pub top: u32,
+    /// How many columns and rows.
+    pub size: Size,
+}
+
+impl Cut {
+    /// The whole of a picture.
+    pub fn whole(size: Size) -> Cut {
+        Cut { left: 0, top: 0, size }
+    }
+}
+
+/// A rectangle in pixels and parts of pixels, counted from the picture's upper left corner.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Area {
+    /// Left edge.
+    pub left: f64,
+    /// Upper edge.
+    pub top: f64,
+    /// Width.
+    pub width: f64,
+    /// Height.
+    pub height: f64,
+}
+
+impl From<Cut> for Area {
+    fn from(cut: Cut) -> Area {
+        Area {
+            left: cut.left.into(),
+            top: cut.top.into(),
+            width: cut.size.width.into(),
+            height: cut.size.height.into(),
+        }
+    }
+}
+
+/// What becomes of one picture.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Placement {
+    /// The pixels that may be looked at: a resize filter reads nothing outside, as if the picture
+    /// had been cropped before.
+    pub cut: Cut,
+    /// What is mapped to the output, inside `cut`.
+    pub area: Area,
+    /// The size of the output.
+    pub size: Size,
+    /// Whether the output is mirrored left to right.
+    pub flip: bool,
+}
+
+impl Placement {
+    /// `cut`, resized to `size`, as it is.
+    pub fn of(cut: Cut, size: Size) -> Placement {
+        Placement { cut, area: cut.into(), size, flip: false }
+    }
+
+    /// Whether no more may be looked at than the whole pixels that `area` touches.
+    pub(crate) fn is_tight(&self) -> bool {
+        let (cut, area) = (self.cut, self.area);
+        let same = |start: f64, length: f64, first: u32, all: u32| {
+            start.floor() == f64::from(first)
+                && (start + length).ceil() == f64::from(first) + f64::from(all)
+        };
+        same(area.left, area.width, cut.left, cut.size.width)
+            && same(area.top, area.height, cut.top, cut.size.height)
+    }
+
+    /// Checks it against the picture it was made for.
+    ///
+    /// # Errors
+    /// Something lies outside, or is empty.
+    pub fn check(&self, source: Size) -> Result<()> {
+        let (cut, area) = (self.cut, self.area);
+        let ends = |start: u32, length: u32, all: u32| {
+            length > 0 && u64::from(start) + u64::from(length) <= u64::from(all)
+        };
+        // A rounding error at the edge is none.
+        let within = |start: f64, length: f64, first: u32, all: u32| {
+            let (start, all) = (start - f64::from(first), f64::from(all));
+            start >= 0.0 && length > 0.0 && start + length <= all * (1.0 + 1e-9)
+        };
+        let fits = ends(cut.left, cut.size.width, source.width)
+            && ends(cut.top, cut.size.height, source.height)
+            && within(area.left, area.width, cut.left, cut.size.width)
+            && within(area.top, area.height, cut.top, cut.size.height)
+            && self.size.pixels() > 0;
+        if fits {
+            return Ok(());
+        }
+        let text = format!("a transform asked for {self:?}, outside a picture of {source} pixels");
+        Err(Error::new(ErrorKind::Decode, text))
+    }
+}
+
+/// How large the output is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Extent {
+    /// The same for every picture.
+    Fixed(Size),
+    /// It depends on the picture, and has at most so many pixels.
+    UpTo(u64),
+}
+
+/// Decides for each picture which part of it is used and how large it becomes.
+pub trait Transform: fmt::Debug + Send + Sync + 'static {
+    /// How large the output is.
+    fn extent(&self) -> Extent;
+
+    /// The decision for an upright picture of `source` pixels. May depend on nothing but these two.
+    ///
+    /// # Errors
+    /// The picture can't be used: say why.
+    fn place(&self, source: Size, random: &mut Random) -> Result<Placement>;
+
+    /// The most pixels of the output for a picture of `pixels` pixels: what is reserved for it.
+    fn most(&self, pixels: u64) -> u64 {
+        let _ = pixels;
+        match self.extent() {
+            Extent::Fixed(size) => size.pixels(),
+            Extent::UpTo(most) => most,
+        }
+    }
+
+    /// Whether what it was built with makes sense.
+    ///
+    /// # Errors
+    /// It does not: say what would.
+    fn validate(&self) -> Result<()> {
+        match self.extent() {
+            Extent::Fixed(size) if size.pixels() == 0 => {
+                Err(Error::usage(format!("pictures of {size} pixels are asked for")))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// One whose type was decided at run time.
+impl<T: Transform + ?Sized> Transform for Arc<T> {
+    fn extent(&self) -> Extent {
+        (**self).extent()
+    }
+
+    fn place(&self, source: Size, random: &mut Random) -> Result<Placement> {
+        (**self).place(source, random)
+    }
+
+    fn most(&self, pixels: u64) -> u64 {
+        (**self).most(pixels)
+    }
+
+    fn validate(&self) -> Result<()> {
+        (**self).validate()
+    }
+}

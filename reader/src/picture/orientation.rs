@@ -1,0 +1,106 @@
+//! The eight ways a picture can lie in its file (EXIF orientation), without turning any pixels:
+//! boxes are mapped to the picture as stored, and the output is read in another order.
+//!
+//! Pure: no pixels, no decoder.
+
+use image::metadata::Orientation;
+
+use crate::picture::geometry::{Area, Cut, Placement, Size};
+
+/// From the stored picture to the upright one: perhaps exchange rows and columns, then perhaps
+/// mirror left to right, then perhaps top to bottom.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Turn {
+    /// Rows become columns, about the diagonal from the upper left.
+    pub(crate) transpose: bool,
+    /// Left and right are exchanged.
+    pub(crate) mirror: bool,
+    /// Top and bottom are exchanged.
+    pub(crate) upend: bool,
+}
+
+impl Turn {
+    /// The turn of an EXIF orientation.
+    pub(crate) fn of(orientation: Orientation) -> Turn {
+        let turn = |transpose, mirror, upend| Turn { transpose, mirror, upend };
+        match orientation {
+            Orientation::NoTransforms => turn(false, false, false),
+            Orientation::FlipHorizontal => turn(false, true, false),
+            Orientation::Rotate180 => turn(false, true, true),
+            Orientation::FlipVertical => turn(false, false, true),
+            Orientation::Rotate90FlipH => turn(true, false, false),
+            Orientation::Rotate90 => turn(true, true, false),
+            Orientation::Rotate270FlipH => turn(true, true, true),
+            Orientation::Rotate270 => turn(true, false, true),
+        }
+    }
+
+    /// The turn of an EXIF orientation, 1 to 8; others turn nothing.
+    pub(crate) fn of_exif(orientation: u8) -> Turn {
+        Orientation::from_exif(orientation).map(Turn::of).unwrap_or_default()
+    }
+
+    /// The size of the upright picture from that of the stored one; and the other way round.
+    pub(crate) fn size(self, size: Size) -> Size {
+        if self.transpose { size.transposed() } else { size }
+    }
+
+    /// A decision about the upright picture of `source` pixels as one about the stored picture: it
+    /// is not mirrored; its output must be read by [`Turn::and_flip`]'s turn.
+    pub(crate) fn stored(self, placement: Placement, source: Size) -> Placement {
+        let Placement { mut cut, mut area, size, .. } = placement;
+        if self.mirror {
+            cut.left = source.width - cut.left - cut.size.width;
+            area.left = f64::from(source.width) - area.left - area.width;
+        }
+        if self.upend {
+            cut.top = source.height - cut.top - cut.size.height;
+            area.top = f64::from(source.height) - area.top - area.height;
+        }
+        if self.transpose {
+            cut = Cut { left: cut.top, top: cut.left, size: cut.size.transposed() };
+            area = Area { left: area.top, top: area.left, width: area.height, height: area.width };
+        }
+        Placement { cut, area, size: self.size(size), flip: false }
+    }
+
+    /// This turn, then mirrored left to right if `flip`.
+    #[must_use]
+    pub(crate) fn and_flip(mut self, flip: bool) -> Turn {
+        self.mirror ^= flip;
+        self
+    }
+
+    /// Whether nothing moves.
+    pub(crate) fn is_none(self) -> bool {
+        self == Turn::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn boxes_are_mapped_as_pixels_are() {
+        let stored = Size::new(5, 3);
+        for exif in 1..=8 {
+            let turn = Turn::of(Orientation::from_exif(exif).unwrap());
+            let upright = turn.size(stored);
+            // The image crate's own turning says where each pixel goes.
+            let mut image =
+                image::DynamicImage::ImageLuma8(image::ImageBuffer::from_fn(5, 3, |x, y| {
+                    image::Luma([(y * 5 + x) as u8])
+                }));
+            image.apply_orientation(Orientation::from_exif(exif).unwrap());
+            let image = image.into_luma8();
+            assert_eq!((image.width(), image.height()), (upright.width, upright.height));
+            for (x, y, pixel) in image.enumerate_pixels() {
+                let cut = Cut { left: x, top: y, size: Size::new(1, 1) };
+                let found = turn.stored(Placement::of(cut, Size::new(1, 1)), upright);
+                assert_eq!(found.cut.top * 5 + found.cut.left, u32::from(pixel[0]), "EXIF {exif}");
+                assert_eq!(Area::from(found.cut), found.area);
+            }
+        }
+    }
+}

@@ -1,0 +1,311 @@
+//! From resized bytes to the elements of a row: turned, mirrored, widened to the wanted channels,
+//! laid out and normalised, line by line, so that a line is in the cache for all of it.
+//!
+//! Plain loops over fixed chunks, which compile to vector instructions.
+
+use half::slice::HalfFloatSliceExt;
+use half::{bf16, f16};
+
+use crate::column::{DType, Element, Row};
+use crate::error::{Error, ErrorKind, Result};
+use crate::picture::geometry::Size;
+use crate::picture::orientation::Turn;
+
+/// The order of a row's elements.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Layout {
+    /// Pixel by pixel: `[height, width, channels]`.
+    #[default]
+    Hwc,
+    /// Channel by channel: `[channels, height, width]`.
+    Chw,
+}
+
+/// Makes a byte a number: `(byte / 255 - mean) / std`, for each channel.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Normalise {
+    scale: [f32; 4],
+    shift: [f32; 4],
+}
+
+impl Normalise {
+    /// With mean and standard deviation of red, green and blue on a scale of 0 to 1; a grey picture
+    /// takes those of red. Opacity stays 0 to 1.
+    pub fn new(mean: [f32; 3], std: [f32; 3]) -> Normalise {
+        let mut normalise = Normalise { scale: [1.0 / 255.0; 4], shift: [0.0; 4] };
+        for channel in 0..3 {
+            let (mean, std) = (f64::from(mean[channel]), f64::from(std[channel]));
+            normalise.scale[channel] = (1.0 / (255.0 * std)) as f32;
+            normalise.shift[channel] = (-mean / std) as f32;
+        }
+        normalise
+    }
+
+    /// The means and deviations of ImageNet that pre-trained models expect.
+    pub fn imagenet() -> Normalise {
+        Normalise::new([0.485, 0.456, 0.406], [0.229, 0.224, 0.225])
+    }
+
+    /// 0 to 1.
+    pub fn unit() -> Normalise {
+        Normalise::new([0.0; 3], [1.0; 3])
+    }
+
+    /// -1 to 1.
+    pub fn centred() -> Normalise {
+        Normalise::new([0.5; 3], [0.5; 3])
+    }
+
+    /// What a byte is multiplied by, and what is added then, for each of four channels.
+    pub fn factors(&self) -> ([f32; 4], [f32; 4]) {
+        (self.scale, self.shift)
+    }
+
+    pub(crate) fn is_finite(&self) -> bool {
+        self.scale.iter().chain(&self.shift).all(|x| x.is_finite())
+    }
+
+    fn value(&self, byte: u8, channel: usize) -> f32 {
+        f32::from(byte) * self.scale[channel] + self.shift[channel]
+    }
+}
+
+/// What a row's elements are.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(crate) enum Elements {
+    #[default]
+    Bytes,
+    Single(Normalise),
+    Half(Normalise),
+    Brain(Normalise),
+}
+
+impl Elements {
+    pub(crate) fn dtype(&self) -> DType {
+        match self {
+            Elements::Bytes => DType::U8,
+            Elements::Single(_) => DType::F32,
+            Elements::Half(_) => DType::F16,
+            Elements::Brain(_) => DType::Bf16,
+        }
+    }
+}
+
+/// Writes bytes as elements: whole pixels, or those of the channel that it is told.
+type Put<'a, T> = &'a dyn Fn(Option<usize>, &[u8], &mut [T]);
+
+/// A picture as it was resized, and what it must become.
+#[derive(Debug)]
+pub(crate) struct Picture<'a> {
+    /// Pixels as stored in the file, resized.
+    pub(crate) bytes: &'a [u8],
+    /// Their channels: 1, 3 or 4.
+    pub(crate) channels: usize,
+    /// The output's size.
+    pub(crate) size: Size,
+    /// From the stored to the output's order.
+    pub(crate) turn: Turn,
+    /// The output's channels: no fewer than there are, unless one is opacity.
+    pub(crate) wanted: usize,
+    pub(crate) layout: Layout,
+}
+
+impl Picture<'_> {
+    /// Whether its bytes are the row already.
+    pub(crate) fn is_ready(&self) -> bool {
+        let plain = self.layout == Layout::Hwc || self.wanted == 1;
+        self.turn.is_none() && self.channels == self.wanted && plain
+    }
+
+    /// Writes it into the row. `line` is a kept buffer.
+    ///
+    /// # Errors
+    /// The row has another length or alignment.
+    pub(crate) fn write(
+        &self,
+        elements: Elements,
+        row: &mut Row<'_>,
+        line: &mut Vec<u8>,
+    ) -> Result<()> {
+        let length = self.size.pixels() as usize * self.wanted;
+        match elements {
+            Elements::Bytes => self.lines(first(row.elements()?, length)?, line, &|_, from, to| {
+                to.copy_from_slice(from);
+            }),
+            Elements::Single(n) => {
+                self.lines(first(row.elements()?, length)?, line, &|plane, from, to| {
+                    self.normalise(&n, plane, from, to);
+                });
+            }
+            Elements::Half(n) => {
+                self.lines(first::<f16>(row.elements()?, length)?, line, &|plane, from, to| {
+                    self.halve(&n, plane, from, to);
+                });
+            }
+            Elements::Brain(n) => {
+                self.lines(first::<bf16>(row.elements()?, length)?, line, &|plane, from, to| {
+                    self.halve(&n, plane, from, to);
+                });
+            }
+        }
+        row.set_used(length * elements.dtype().size());
+        Ok(())
+    }
+
+    /// Bytes to numbers: of one channel if `plane` names it, else of whole pixels.
+    fn normalise(&self, by: &Normalise, plane: Option<usize>, from: &[u8], to: &mut [f32]) {
+        if let Some(channel) = plane {
+            for (to, &from) in to.iter_mut().zip(from) {
+                *to = by.value(from, channel);
+            }
+            return;
+        }
+        match self.wanted {
+            1 => whole_pixels::<1>(by, from, to),
+            3 => whole_pixels::<3>(by, from, to),
+            _ => whole_pixels::<4>(by, from, to),
+        }
+    }
+
+    /// Bytes to numbers of two bytes: in pieces, by the processor's own conversion where it has one.
+    fn halve<T>(&self, by: &Normalise, plane: Option<usize>, from: &[u8], to: &mut [T])
+    where
+        [T]: HalfFloatSliceExt,
+    {
+        let mut values = [0.0f32; 192]; // whole pixels of 1, 3 and 4 channels
+        for (from, to) in from.chunks(192).zip(to.chunks_mut(192)) {
+            let values = &mut values[..from.len()];
+            self.normalise(by, plane, from, values);
+            to.convert_from_f32_slice(values);
+        }
+    }
+
+    /// Hands each line of the output to `put`, as bytes: whole pixels, or one channel after another,
+    /// whose number it is told.
+    fn lines<T: Element>(&self, out: &mut [T], line: &mut Vec<u8>, put: Put<'_, T>) {
+        let (width, height) = (self.size.width as usize, self.size.height as usize);
+        let (plane, across) = (width * height, width * self.wanted);
+        line.resize(2 * across, 0);
+        let (line, split) = line.split_at_mut(across);
+        for y in 0..height {
+            let pixels = self.line(y, line);
+            if self.layout == Layout::Hwc || self.wanted == 1 {
+                let channel = (self.wanted == 1).then_some(0);
+                put(channel, pixels, &mut out[y * across..][..across]);
+                continue;
+            }
+            apart(pixels, self.wanted, split);
+            for channel in 0..self.wanted {
+                let to = &mut out[channel * plane + y * width..][..width];
+                put(Some(channel), &split[channel * width..][..width], to);
+            }
+        }
+    }
+
+    /// Line `y` of the output, made in `line` unless it is there already.
+    fn line<'a>(&'a self, y: usize, line: &'a mut [u8]) -> &'a [u8] {
+        let (width, height) = (self.size.width as usize, self.size.height as usize);
+        let y = if self.turn.upend { height - 1 - y } else { y };
+        if self.turn.transpose {
+            let column = Column { bytes: self.bytes, stride: height, at: y };
+            match self.channels {
+                1 => self.widen(column.pixels::<1>(width), line),
+                3 => self.widen(column.pixels::<3>(width), line),
+                _ => self.widen(column.pixels::<4>(width), line),
+            }
+            return line;
+        }
+        let stored = &self.bytes[y * width * self.channels..][..width * self.channels];
+        if !self.turn.mirror && self.channels == self.wanted {
+            return stored;
+        }
+        match self.channels {
+            1 => self.widen(stored.as_chunks::<1>().0.iter().copied(), line),
+            3 => self.widen(stored.as_chunks::<3>().0.iter().copied(), line),
+            _ => self.widen(stored.as_chunks::<4>().0.iter().copied(), line),
+        }
+        line
+    }
+
+    /// Writes pixels of `N` channels as ones of the wanted number, mirrored or not.
+    fn widen<const N: usize>(
+        &self,
+        pixels: impl DoubleEndedIterator<Item = [u8; N]> + ExactSizeIterator,
+        line: &mut [u8],
+    ) {
+        match self.wanted {
+            1 => place(pixels, line, self.turn.mirror, |p| [p[0]]),
+            3 if N == 1 => place(pixels, line, self.turn.mirror, |p| [p[0]; 3]),
+            3 => place(pixels, line, self.turn.mirror, |p| [p[0], p[1 % N], p[2 % N]]),
+            _ if N == 1 => {
+                place(pixels, line, self.turn.mirror, |p| [p[0], p[0], p[0], 255]);
+            }
+            _ if N == 3 => {
+                place(pixels, line, self.turn.mirror, |p| [p[0], p[1 % N], p[2 % N], 255]);
+            }
+            _ => place(pixels, line, self.turn.mirror, |p| [p[0], p[1 % N], p[2 % N], p[3 % N]]),
+        }
+    }
+}
+
+/// A column of a picture, read as a line.
+#[derive(Clone, Copy)]
+struct Column<'a> {
+    bytes: &'a [u8],
+    stride: usize,
+    at: usize,
+}
+
+impl<'a> Column<'a> {
+    fn pixels<const N: usize>(
+        self,
+        count: usize,
+    ) -> impl DoubleEndedIterator<Item = [u8; N]> + ExactSizeIterator + 'a {
+        let pixels = self.bytes.as_chunks::<N>().0;
+        (0..count).map(move |n| pixels[n * self.stride + self.at])
+    }
+}
+
+fn place<const N: usize, const M: usize>(
+    pixels: impl DoubleEndedIterator<Item = [u8; N]> + ExactSizeIterator,
+    line: &mut [u8],
+    mirror: bool,
+    of: impl Fn([u8; N]) -> [u8; M],
+) {
+    let to = line.as_chunks_mut::<M>().0;
+    if mirror {
+        to.iter_mut().zip(pixels.rev()).for_each(|(to, from)| *to = of(from));
+    } else {
+        to.iter_mut().zip(pixels).for_each(|(to, from)| *to = of(from));
+    }
+}
+
+/// Channel by channel what stands pixel by pixel.
+fn apart(pixels: &[u8], channels: usize, split: &mut [u8]) {
+    let width = pixels.len() / channels;
+    for (channel, to) in split.chunks_exact_mut(width).enumerate() {
+        match channels {
+            3 => to.iter_mut().zip(pixels.as_chunks::<3>().0).for_each(|(t, p)| *t = p[channel]),
+            _ => to.iter_mut().zip(pixels.as_chunks::<4>().0).for_each(|(t, p)| *t = p[channel]),
+        }
+    }
+}
+
+fn whole_pixels<const N: usize>(by: &Normalise, from: &[u8], to: &mut [f32]) {
+    for (to, from) in to.as_chunks_mut::<N>().0.iter_mut().zip(from.as_chunks::<N>().0) {
+        for channel in 0..N {
+            to[channel] = by.value(from[channel], channel);
+        }
+    }
+}
+
+fn first<T>(elements: &mut [T], length: usize) -> Result<&mut [T]> {
+    let room = elements.len();
+    elements.get_mut(..length).ok_or_else(|| {
+        let text = format!("a picture of {length} elements does not fit a row of {room}");
+        Error::new(ErrorKind::Decode, text)
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,174 @@
+//! Pictures as YUV 4:2:0 planes: half the bytes of RGB in a device's memory.
+//!
+//! Pure: to planes and back on the host, which is what the kernel is tested against. Full-range BT.601
+//! as JFIF has it, in 16 bits, rounded as libjpeg rounds.
+
+use crate::error::{Error, Result};
+use crate::picture::convert::Pictures;
+use crate::picture::geometry::Size;
+
+/// Columns and lines of each plane of chroma.
+fn halves(size: Size) -> (usize, usize) {
+    (size.width.div_ceil(2) as usize, size.height.div_ceil(2) as usize)
+}
+
+/// Bytes of a picture of `size`, of fewer than 2^31 pixels, as planes without gaps.
+pub fn yuv420_bytes(size: Size) -> usize {
+    let (columns, lines) = halves(size);
+    size.pixels() as usize + 2 * columns * lines
+}
+
+/// Writes `pictures` (`from`: u8 `[rows, height, width, 3]`) as planes into rows of `store` that are
+/// `stride` bytes long, the first into row `first`. A sample of chroma is the mean of 2 x 2 pixels;
+/// the last line and column stand for what lies beyond them.
+///
+/// # Errors
+/// The pictures have other than 3 channels or another length, or do not fit the rows.
+pub fn planes_on_host(
+    pictures: &Pictures,
+    from: &[u8],
+    (store, stride): (&mut [u8], usize),
+    first: usize,
+) -> Result<()> {
+    let size = pictures.size();
+    let needed = yuv420_bytes(size);
+    if pictures.channels() != 3 || from.len() != pictures.bytes() || needed > stride {
+        let text = format!("{pictures:?} in {} bytes as rows of {stride} bytes", from.len());
+        return Err(Error::usage(text));
+    }
+    let rows = store.chunks_exact_mut(stride).skip(first);
+    if rows.len() < pictures.rows() {
+        let text =
+            format!("{} pictures where the store has {} rows left", pictures.rows(), rows.len());
+        return Err(Error::usage(text));
+    }
+    for (row, picture) in rows.zip(from.chunks_exact(pictures.row_bytes())) {
+        to_planes(size, picture, &mut row[..needed]);
+    }
+    Ok(())
+}
+
+/// The colours of one picture, pixel by pixel, as planes.
+fn to_planes(size: Size, picture: &[u8], planes: &mut [u8]) {
+    let (columns, lines) = halves(size);
+    let (width, height) = (size.width as usize, size.height as usize);
+    let (luma, chroma) = planes.split_at_mut(width * height);
+    let (blue, red) = chroma.split_at_mut(columns * lines);
+    let pixel = |x: usize, y: usize| -> [i32; 3] {
+        let at = y.min(height - 1) * width + x.min(width - 1);
+        std::array::from_fn(|channel| picture[3 * at + channel].into())
+    };
+    for (at, luma) in luma.iter_mut().enumerate() {
+        let [r, g, b] = pixel(at % width, at / width);
+        *luma = ((19_595 * r + 38_470 * g + 7471 * b + (1 << 15)) >> 16) as u8;
+    }
+    for (at, (blue, red)) in blue.iter_mut().zip(red).enumerate() {
+        let (x, y) = (2 * (at % columns), 2 * (at / columns));
+        let corners = [pixel(x, y), pixel(x + 1, y), pixel(x, y + 1), pixel(x + 1, y + 1)];
+        let sum = |channel: usize| corners.iter().map(|corner| corner[channel]).sum::<i32>();
+        let (r, g, b) = (sum(0), sum(1), sum(2));
+        // A little less than a half is added: the largest value is 255, never 256.
+        let middle = (128 << 18) + (1 << 17) - 1;
+        *blue = ((-11_059 * r - 21_709 * g + 32_768 * b + middle) >> 18) as u8;
+        *red = ((32_768 * r - 27_439 * g - 5329 * b + middle) >> 18) as u8;
+    }
+}
+
+/// Planes as RGB, pixel by pixel. Chroma goes through the triangle filter that libjpeg calls fancy: 3/4
+/// of the nearer sample and 1/4 of the farther one in each direction.
+pub(crate) fn from_planes(size: Size, planes: &[u8]) -> Vec<u8> {
+    let (columns, lines) = halves(size);
+    let (width, pixels) = (size.width as usize, size.pixels() as usize);
+    let samples = columns * lines;
+    let neighbour = |at: usize, count: usize| {
+        let other = if at % 2 == 1 { at / 2 + 1 } else { (at / 2).saturating_sub(1) };
+        other.min(count - 1)
+    };
+    let chroma = |plane: &[u8], x: usize, y: usize| {
+        let sample = |column, line| i32::from(plane[line * columns + column]);
+        let (near_x, far_x) = (x / 2, neighbour(x, columns));
+        let (near_y, far_y) = (y / 2, neighbour(y, lines));
+        let near = 3 * sample(near_x, near_y) + sample(near_x, far_y);
+        let far = 3 * sample(far_x, near_y) + sample(far_x, far_y);
+        // Where two results are equally near, up and down by turns.
+        ((3 * near + far + if x.is_multiple_of(2) { 8 } else { 7 }) >> 4) - 128
+    };
+    let mut rgb = Vec::with_capacity(3 * pixels);
+    for (at, &luma) in planes[..pixels].iter().enumerate() {
+        let (x, y, luma) = (at % width, at / width, i32::from(luma));
+        let blue = chroma(&planes[pixels..], x, y);
+        let red = chroma(&planes[pixels + samples..], x, y);
+        let colours = [
+            luma + ((91_881 * red + (1 << 15)) >> 16),
+            luma + ((-22_554 * blue - 46_802 * red + (1 << 15)) >> 16),
+            luma + ((116_130 * blue + (1 << 15)) >> 16),
+        ];
+        rgb.extend(colours.map(|value| value.clamp(0, 255) as u8));
+    }
+    rgb
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn planes(size: Size, from: &[u8]) -> Vec<u8> {
+        let mut planes = vec![0; yuv420_bytes(size)];
+        let stride = planes.len();
+        let pictures = Pictures::new(1, size, 3).unwrap();
+        planes_on_host(&pictures, from, (&mut planes, stride), 0).unwrap();
+        planes
+    }
+
+    #[test]
+    fn known_colours_have_known_planes() {
+        let one = Size::new(1, 1);
+        assert_eq!(planes(one, &[255, 0, 0]), [76, 85, 255]);
+        assert_eq!(planes(one, &[0, 255, 0]), [150, 44, 21]);
+        assert_eq!(planes(one, &[0, 0, 255]), [29, 255, 107]);
+        for grey in 0..=255 {
+            assert_eq!(planes(one, &[grey; 3]), [grey, 128, 128]);
+            assert_eq!(from_planes(one, &[grey, 128, 128]), [grey; 3]);
+        }
+    }
+
+    #[test]
+    fn chroma_is_a_mean_of_four_and_the_edge_stands_for_what_is_beyond() {
+        // Two columns of blue, one of black; 3 x 1 pixels.
+        let made = planes(Size::new(3, 1), &[0, 0, 255, 0, 0, 0, 0, 0, 255]);
+        assert_eq!(made, [29, 0, 29, 192, 255, 118, 107]);
+        assert_eq!(yuv420_bytes(Size::new(3, 1)), 7);
+        assert_eq!(yuv420_bytes(Size::new(224, 224)), 224 * 224 * 3 / 2);
+    }
+
+    #[test]
+    fn chroma_between_samples_is_three_parts_of_the_nearer() {
+        // Luma 100; blue 128 and 144, red 128: of blue come 128, 132, 140, 144.
+        let rgb = from_planes(Size::new(4, 1), &[100, 100, 100, 100, 128, 144, 128, 128]);
+        let blue: Vec<u8> = rgb.chunks(3).map(|pixel| pixel[2]).collect();
+        assert_eq!(blue, [100, 107, 121, 128]);
+    }
+
+    #[test]
+    fn a_smooth_picture_comes_back() {
+        let size = Size::new(33, 21);
+        let of = |at: u64| [at % 33 * 7, at / 33 * 11, 90 + at % 33 * 2].map(|n| n as u8);
+        let from: Vec<u8> = (0..size.pixels()).flat_map(of).collect();
+        let back = from_planes(size, &planes(size, &from));
+        let furthest = from.iter().zip(&back).map(|(a, b)| a.abs_diff(*b)).max();
+        assert!(furthest <= Some(7), "{furthest:?}");
+    }
+
+    #[test]
+    fn pictures_that_do_not_fit_the_store_are_refused() {
+        let pictures = Pictures::new(2, Size::new(2, 2), 3).unwrap();
+        let mut store = [7; 24];
+        assert!(planes_on_host(&pictures, &[0; 24], (&mut store, 5), 0).is_err());
+        assert!(planes_on_host(&pictures, &[0; 23], (&mut store, 8), 0).is_err());
+        assert!(planes_on_host(&pictures, &[0; 24], (&mut store, 8), 2).is_err());
+        assert_eq!(store, [7; 24]);
+        planes_on_host(&pictures, &[0; 24], (&mut store, 8), 1).unwrap();
+        assert_eq!(store[..8], [7; 8]);
+        assert_eq!(store[8..], [0, 0, 0, 0, 128, 128, 7, 7].repeat(2));
+    }
+}
