@@ -8,7 +8,8 @@
 #   make faults  every fault at every system call of build, run, finalize and quarantine, and every power cut
 #   make explore the line of batches, and the table of maps, under many schedules of their threads
 #   make check   everything that is a rule: lint + test + explore + python + a smoke of the fuzzers
-#   make lint    rustfmt, clippy, docs, dependencies, the arrows of the house
+#   make lint    rustfmt, clippy, docs, dependencies, the arrows of the house, packages, workflows
+#   make package what each crate would publish, compiled from its package alone (see RELEASING.md)
 #   make bench   our programs beside their rivals; writes to bench/RESULTS.md (see bench/README.md)
 #   make gpu     what only a GPU can show, in eight minutes; builds nothing (see bench/gpu/README.md)
 #   make gpu-kit what that needs, as one folder to copy to such a machine: target/gpu-kit
@@ -27,8 +28,9 @@ export TARFLUME_PYTHON ?= $(abspath $(PYTHON))
 PYVENV := .venv-python
 CLIENTSVENV := .venv-clients
 TORCHVENV := .venv-libtorch
+RELEASEVENV := .venv-release
 
-.PHONY: demo test faults explore python wheel clients check lint fmt clippy doc deny house smoke fuzz bench gpu gpu-kit adapters audit venv tools clean
+.PHONY: demo test faults explore python wheel clients check lint fmt clippy doc deny house package package-list msrv semver workflows smoke fuzz bench gpu gpu-kit adapters audit venv tools clean
 
 demo:
 	$(CARGO) build --release --locked -p tarflume-packer -p tarflume-fixtures
@@ -61,13 +63,15 @@ python: $(PYVENV)/ready
 	cd target && ../$(PYVENV)/bin/python -m mypy.stubtest tarflume._core --allowlist ../python/tests/stubtest-allowed.txt
 	cd python/tests && TARFLUME_PACK="$(abspath $(RELEASE))/pack" "$(CURDIR)/$(PYVENV)/bin/python" -m pytest -q --ignore=clients
 
-# The wheel to give away: zig links it against an older glibc than this machine's; auditwheel says how old.
+# The wheel to give away: zig links it against an older glibc than this machine's; auditwheel says how old. Another machine's:
+# `rustup target add aarch64-unknown-linux-gnu && make wheel WHEEL_TARGET=aarch64-unknown-linux-gnu`.
 WHEEL_FOR ?= manylinux_2_28
+WHEEL_TARGET ?=
 wheel: $(PYVENV)/ready
 	$(PYVENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-cache-dir -r python/tests/requirements-wheel.txt
 	rm -rf target/wheel
 	PATH="$(abspath $(PYVENV))/bin:$$PATH" $(PYVENV)/bin/maturin build --quiet --release --locked --zig \
-	    --compatibility $(WHEEL_FOR) -m python/Cargo.toml -o target/wheel
+	    $(if $(WHEEL_TARGET),--target $(WHEEL_TARGET)) --compatibility $(WHEEL_FOR) -m python/Cargo.toml -o target/wheel
 	$(PYVENV)/bin/auditwheel show target/wheel/*.whl
 	@echo "pip install $$(echo target/wheel/*.whl)"
 
@@ -92,7 +96,7 @@ $(PYVENV)/ready: python/tests/requirements.txt python/tests/requirements-torch.t
 
 check: lint test explore python smoke
 
-lint: fmt clippy doc deny house
+lint: fmt clippy doc deny house package-list msrv workflows
 
 fmt:
 	$(CARGO) fmt --all --check
@@ -110,6 +114,33 @@ deny:
 
 house:
 	$(CARGO) test --workspace --locked --test house -- --quiet # the whole workspace: what is built serves the tests, too
+
+package:
+	CARGO="$(CARGO)" python3 release/packages.py --verify
+
+# The same without compiling: manifests, and what the packages hold.
+package-list:
+	CARGO="$(CARGO)" python3 release/packages.py
+
+msrv:
+	CARGO="$(CARGO)" python3 release/msrv.py
+
+# Public items beside those of the last release, in git: what a minor version may not change. See RELEASING.md.
+BASELINE ?= $(shell git describe --tags --match 'v[0-9]*' --abbrev=0 HEAD^ 2>/dev/null)
+semver:
+	@if [ -z "$(BASELINE)" ]; then echo "no earlier release is tagged: nothing to compare with"; exit 0; fi; \
+	command -v cargo-semver-checks >/dev/null || $(CARGO) install --locked cargo-semver-checks; \
+	$(CARGO) semver-checks --workspace --default-features --baseline-rev "$(BASELINE)"; \
+	$(CARGO) semver-checks -p tarflume --only-explicit-features --features cuda,nvtx --baseline-rev "$(BASELINE)"
+
+# They run on GitHub alone; here they are read by actionlint, and their scripts by ShellCheck.
+workflows: $(RELEASEVENV)/ready
+	PATH="$(abspath $(RELEASEVENV))/bin:$$PATH" $(RELEASEVENV)/bin/actionlint -color=false
+
+$(RELEASEVENV)/ready: release/requirements.txt
+	python3 -m venv --clear $(RELEASEVENV)
+	$(RELEASEVENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-cache-dir -r release/requirements.txt
+	touch $@
 
 audit:
 	$(CARGO) deny check advisories
@@ -179,5 +210,5 @@ tools:
 
 clean:
 	$(CARGO) clean
-	rm -rf $(VENV) $(PYVENV) $(CLIENTSVENV) $(TORCHVENV) adapters/target adapters/tch/target fuzz/target \
+	rm -rf $(VENV) $(PYVENV) $(CLIENTSVENV) $(TORCHVENV) $(RELEASEVENV) adapters/target adapters/tch/target fuzz/target \
 	    tests/models/target
