@@ -12,12 +12,13 @@ import os
 import re
 import subprocess
 import sys
-import tarfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 CARGO = os.environ.get("CARGO", "cargo")
 
+#: Workspaces whose members are published after those of this one.
+ELSEWHERE = ("adapters", "adapters/tch")
 #: Files that each package has.
 NEEDED = ("Cargo.toml", "README.md", "LICENSE-MIT", "LICENSE-APACHE")
 #: Fields of a manifest that crates.io shows, or that a user looks for.
@@ -68,31 +69,39 @@ def contents_faults(package: dict, names: set[str], texts: dict[str, str], size:
 
 
 def packed(package: dict) -> tuple[set[str], dict[str, str], int]:
-    """Names, texts and bytes of a package, read from the file that cargo would upload."""
-    target = json.loads(cargo("metadata", "--no-deps", "--format-version", "1"))["target_directory"]
-    base = f"{package['name']}-{package['version']}"
-    names, texts, size = set(), {}, 0
-    with tarfile.open(Path(target) / "package" / f"{base}.crate") as tar:
-        for member in tar:
-            name = member.name.removeprefix(base + "/")
-            names.add(name)
-            size += member.size
-            if name.endswith((".rs", ".md")) and member.isfile():
-                texts[name] = tar.extractfile(member).read().decode()
+    """Names, texts and bytes of what a package holds; links are followed, as cargo follows them."""
+    manifest = package["manifest_path"]
+    names = set(cargo("package", "--list", "--allow-dirty", "--manifest-path", manifest).split())
+    texts, size = {}, 0
+    for name in names:
+        path = Path(manifest).parent / name
+        if path.is_file():  # Cargo.toml.orig and the like are made by cargo
+            size += path.stat().st_size
+            if name.endswith((".rs", ".md")):
+                texts[name] = path.read_text()
     return names, texts, size
+
+
+def published(folder: str) -> tuple[list[dict], list[dict]]:
+    """The members of a workspace that are published, and the others."""
+    words = ("metadata", "--no-deps", "--format-version", "1", "--manifest-path", str(ROOT / folder / "Cargo.toml"))
+    members = json.loads(cargo(*words))["packages"]
+    ours = [member for member in members if member["publish"] is None]
+    return ours, [member for member in members if member not in ours]
 
 
 def main() -> None:
     verify = sys.argv[1:] == ["--verify"]
     if sys.argv[1:] and not verify:
         sys.exit(__doc__)
-    members = json.loads(cargo("metadata", "--no-deps", "--format-version", "1"))["packages"]
-    published = [member for member in members if member["publish"] is None]
-    left_out = [word for member in members if member not in published for word in ("--exclude", member["name"])]
+    ours, others = published(".")
+    left_out = [word for member in others for word in ("--exclude", member["name"])]
     words = ["package", "--workspace", *left_out, "--locked", "--allow-dirty"]
     cargo(*words, *([] if verify else ["--no-verify"]))
+    # These need the published crates of the workspace: their contents are checked, and nothing is compiled.
+    ours += [member for folder in ELSEWHERE for member in published(folder)[0]]
     faults = []
-    for package in published:
+    for package in ours:
         names, texts, size = packed(package)
         found = manifest_faults(package) + contents_faults(package, names, texts, size)
         faults += [f"{package['name']}: {fault}" for fault in found]
