@@ -8,14 +8,14 @@
 #   make faults  every fault at every system call of build, run, finalize and quarantine, and every power cut
 #   make explore the line of batches, and the table of maps, under many schedules of their threads
 #   make check   everything that is a rule: lint + test + explore + python + a smoke of the fuzzers
-#   make lint    rustfmt, clippy, docs, dependencies, the arrows of the house, packages, workflows
-#   make package what each crate would publish, compiled from its package alone (see RELEASING.md)
+#   make lint    rustfmt, clippy, docs, dependencies, the arrows of the house
 #   make bench   our programs beside their rivals; writes to bench/RESULTS.md (see bench/README.md)
 #   make gpu     what only a GPU can show, in eight minutes; builds nothing (see bench/gpu/README.md)
 #   make gpu-kit what that needs, as one folder to copy to such a machine: target/gpu-kit
 #   make fuzz    ten minutes of each fuzz target
 #   make adapters  tensors of candle, burn and tch: builds and tests adapters/, by hand, for it takes long
 #   make audit   known security advisories of the dependencies (needs the network)
+#   make package what each crate would publish, compiled from its package alone; RELEASING.md has the targets for releases
 
 SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
@@ -28,9 +28,8 @@ export TARFLUME_PYTHON ?= $(abspath $(PYTHON))
 PYVENV := .venv-python
 CLIENTSVENV := .venv-clients
 TORCHVENV := .venv-libtorch
-RELEASEVENV := .venv-release
 
-.PHONY: demo test faults explore python wheel clients check lint fmt clippy doc deny house package package-list msrv semver workflows smoke fuzz bench gpu gpu-kit adapters audit venv tools clean
+.PHONY: demo test faults explore python wheel clients check lint fmt clippy doc deny house smoke fuzz bench gpu gpu-kit adapters audit venv tools clean
 
 demo:
 	$(CARGO) build --release --locked -p tarflume-packer -p tarflume-fixtures
@@ -115,6 +114,21 @@ deny:
 house:
 	$(CARGO) test --workspace --locked --test house -- --quiet # the whole workspace: what is built serves the tests, too
 
+audit:
+	$(CARGO) deny check advisories
+
+smoke:
+	@command -v cargo-fuzz >/dev/null || $(CARGO) install --locked cargo-fuzz
+	bash fuzz/run.sh 10
+
+fuzz:
+	@command -v cargo-fuzz >/dev/null || $(CARGO) install --locked cargo-fuzz
+	bash fuzz/run.sh 600
+
+# For releases; RELEASING.md has the steps. `make lint` runs those that compile nothing.
+RELEASEVENV := .venv-release
+.PHONY: package package-list msrv semver workflows
+
 package:
 	CARGO="$(CARGO)" python3 release/packages.py --verify
 
@@ -141,17 +155,6 @@ $(RELEASEVENV)/ready: release/requirements.txt
 	python3 -m venv --clear $(RELEASEVENV)
 	$(RELEASEVENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-cache-dir -r release/requirements.txt
 	touch $@
-
-audit:
-	$(CARGO) deny check advisories
-
-smoke:
-	@command -v cargo-fuzz >/dev/null || $(CARGO) install --locked cargo-fuzz
-	bash fuzz/run.sh 10
-
-fuzz:
-	@command -v cargo-fuzz >/dev/null || $(CARGO) install --locked cargo-fuzz
-	bash fuzz/run.sh 600
 
 bench:
 	python3 bench/pack/run.py --append
@@ -210,5 +213,6 @@ tools:
 
 clean:
 	$(CARGO) clean
-	rm -rf $(VENV) $(PYVENV) $(CLIENTSVENV) $(TORCHVENV) $(RELEASEVENV) adapters/target adapters/tch/target fuzz/target \
+	rm -rf $(VENV) $(PYVENV) $(CLIENTSVENV) $(TORCHVENV) adapters/target adapters/tch/target fuzz/target \
 	    tests/models/target
+	rm -rf $(RELEASEVENV)
