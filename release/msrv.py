@@ -28,7 +28,7 @@ def repeated(promised: str) -> list[str]:
         path = ROOT / name
         for first, second in STATED.findall(path.read_text()) if path.exists() else ():
             if (stated := first or second) != promised:
-                faults.append(f"{name} says Rust {stated}, Cargo.toml {promised}")
+                faults.append(f"{name} has Rust {stated}, Cargo.toml {promised}")
     return faults
 
 

@@ -28,7 +28,7 @@ def main() -> None:
     version = sys.argv[1].removeprefix("v")
     ours = tomllib.loads((ROOT / "Cargo.toml").read_text())["workspace"]["package"]["version"]
     if version != ours:
-        sys.exit(f"the tag says {version}, Cargo.toml {ours}")
+        sys.exit(f"the tag is {version}, the version in Cargo.toml {ours}")
     sys.stdout.write(section((ROOT / "CHANGELOG.md").read_text(), version))
 
 
