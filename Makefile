@@ -16,6 +16,7 @@
 #   make fuzz    ten minutes of each fuzz target
 #   make adapters  tensors of candle, burn and tch: builds and tests adapters/, by hand, for it takes long
 #   make audit   known security advisories of the dependencies (needs the network)
+#   make package what each crate would publish, compiled from its package alone; RELEASING.md has the targets for releases
 
 SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
@@ -63,13 +64,15 @@ python: $(PYVENV)/ready
 	cd target && ../$(PYVENV)/bin/python -m mypy.stubtest tarflume._core --allowlist ../python/tests/stubtest-allowed.txt
 	cd python/tests && TARFLUME_PACK="$(abspath $(RELEASE))/pack" "$(CURDIR)/$(PYVENV)/bin/python" -m pytest -q --ignore=clients
 
-# The wheel to give away: zig links it against an older glibc than this machine's; auditwheel says how old.
+# The wheel to give away: zig links it against an older glibc than this machine's; auditwheel says how old. Another machine's:
+# `rustup target add aarch64-unknown-linux-gnu && make wheel WHEEL_TARGET=aarch64-unknown-linux-gnu`.
 WHEEL_FOR ?= manylinux_2_28
+WHEEL_TARGET ?=
 wheel: $(PYVENV)/ready
 	$(PYVENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-cache-dir -r python/tests/requirements-wheel.txt
 	rm -rf target/wheel
 	PATH="$(abspath $(PYVENV))/bin:$$PATH" $(PYVENV)/bin/maturin build --quiet --release --locked --zig \
-	    --compatibility $(WHEEL_FOR) -m python/Cargo.toml -o target/wheel
+	    $(if $(WHEEL_TARGET),--target $(WHEEL_TARGET)) --compatibility $(WHEEL_FOR) -m python/Cargo.toml -o target/wheel
 	$(PYVENV)/bin/auditwheel show target/wheel/*.whl
 	@echo "pip install $$(echo target/wheel/*.whl)"
 
@@ -94,7 +97,7 @@ $(PYVENV)/ready: python/tests/requirements.txt python/tests/requirements-torch.t
 
 check: lint site test explore python smoke
 
-lint: fmt clippy doc deny house
+lint: fmt clippy doc deny house package-list msrv workflows
 
 fmt:
 	$(CARGO) fmt --all --check
@@ -133,6 +136,37 @@ smoke:
 fuzz:
 	@command -v cargo-fuzz >/dev/null || $(CARGO) install --locked cargo-fuzz
 	bash fuzz/run.sh 600
+
+# For releases; RELEASING.md has the steps. `make lint` runs those that compile nothing.
+RELEASEVENV := .venv-release
+.PHONY: package package-list msrv semver workflows
+
+package:
+	CARGO="$(CARGO)" python3 release/packages.py --verify
+
+# The same without compiling: manifests, and what the packages hold.
+package-list:
+	CARGO="$(CARGO)" python3 release/packages.py
+
+msrv:
+	CARGO="$(CARGO)" python3 release/msrv.py
+
+# Public items beside those of the last release, in git: what a minor version may not change. See RELEASING.md.
+BASELINE ?= $(shell git describe --tags --match 'v[0-9]*' --abbrev=0 HEAD^ 2>/dev/null)
+semver:
+	@if [ -z "$(BASELINE)" ]; then echo "no earlier release is tagged: nothing to compare with"; exit 0; fi; \
+	command -v cargo-semver-checks >/dev/null || $(CARGO) install --locked cargo-semver-checks; \
+	$(CARGO) semver-checks --workspace --default-features --baseline-rev "$(BASELINE)"; \
+	$(CARGO) semver-checks -p tarflume --only-explicit-features --features cuda,nvtx --baseline-rev "$(BASELINE)"
+
+# They run on GitHub alone; here they are read by actionlint, and their scripts by ShellCheck.
+workflows: $(RELEASEVENV)/ready
+	PATH="$(abspath $(RELEASEVENV))/bin:$$PATH" $(RELEASEVENV)/bin/actionlint -color=false
+
+$(RELEASEVENV)/ready: release/requirements.txt
+	python3 -m venv --clear $(RELEASEVENV)
+	$(RELEASEVENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-cache-dir -r release/requirements.txt
+	touch $@
 
 bench:
 	python3 bench/pack/run.py --append
@@ -193,3 +227,4 @@ clean:
 	$(CARGO) clean
 	rm -rf $(VENV) $(PYVENV) $(CLIENTSVENV) $(TORCHVENV) $(DOCSVENV) adapters/target adapters/tch/target fuzz/target \
 	    tests/models/target
+	rm -rf $(RELEASEVENV)

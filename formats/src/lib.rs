@@ -35,7 +35,7 @@
 //! # }
 //! ```
 //!
-#![doc = include_str!("../../FORMAT.md")]
+#![doc = include_str!("../FORMAT.md")]
 #![deny(unsafe_code)]
 #![warn(missing_docs)]
 
@@ -72,3 +72,8 @@ pub use manifest::Manifest;
 pub use place::Place;
 pub use plan::Plan;
 pub use shard::ShardWriter;
+
+/// The examples of the README, as tests of the documentation.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}

@@ -4,7 +4,7 @@
 use tarflume_formats::checksum::crc32c;
 use tarflume_formats::index::{Index, IndexBuilder, TarFacts};
 
-const FORMAT: &str = include_str!("../../FORMAT.md");
+const FORMAT: &str = include_str!("../FORMAT.md");
 
 /// The sample of the worked example: `cat/001.cls` holds "7", `cat/001.txt` holds "hello".
 fn example() -> Vec<u8> {

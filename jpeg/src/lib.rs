@@ -66,3 +66,8 @@ pub use crate::job::{Job, Report, Use};
 pub use crate::lines::Colour;
 pub use crate::points::EntryPoints;
 pub use crate::scanner::Scanner;
+
+/// The examples of the README, as tests of the documentation.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}

@@ -83,3 +83,8 @@ pub use range::tell_profilers_by;
 pub use size::Size;
 pub use source::open::SourceKind;
 pub use stream::Stream;
+
+/// The examples of the README, as tests of the documentation.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}

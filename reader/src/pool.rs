@@ -245,9 +245,27 @@ impl Drop for Pool {
 
 #[cfg(test)]
 mod tests {
+    use std::panic::resume_unwind;
     use std::sync::atomic::AtomicU64;
+    use std::sync::mpsc::{RecvTimeoutError, channel};
+    use std::time::Duration;
 
     use super::*;
+
+    /// Runs `test` in a thread: if a wake-up is lost, it fails after a minute and does not hang.
+    fn within_a_minute(test: impl FnOnce() + Send + 'static) {
+        let (done, ended) = channel();
+        let thread = std::thread::spawn(move || {
+            test();
+            let _ = done.send(());
+        });
+        if ended.recv_timeout(Duration::from_secs(60)) == Err(RecvTimeoutError::Timeout) {
+            panic!("threads of the pool do not end, or leave work undone");
+        }
+        if let Err(panic) = thread.join() {
+            resume_unwind(panic);
+        }
+    }
 
     struct Countdown(AtomicU64, AtomicU64);
 
@@ -264,28 +282,33 @@ mod tests {
 
     #[test]
     fn works_are_done_and_threads_end_with_the_pool() {
-        for _ in 0..200 {
-            let pool = Pool::of_process(3).unwrap();
-            let works: Vec<_> = (0..3).map(|_| Arc::new(Countdown(100.into(), 0.into()))).collect();
-            works.iter().for_each(|work| pool.add(work.clone()));
-            while works.iter().any(|work| work.1.load(Ordering::SeqCst) < 100) {
-                std::thread::yield_now();
+        within_a_minute(|| {
+            for _ in 0..200 {
+                let pool = Pool::of_process(3).unwrap();
+                let works: Vec<_> =
+                    (0..3).map(|_| Arc::new(Countdown(100.into(), 0.into()))).collect();
+                works.iter().for_each(|work| pool.add(work.clone()));
+                while works.iter().any(|work| work.1.load(Ordering::SeqCst) < 100) {
+                    std::thread::yield_now();
+                }
+                drop(pool); // joins its threads
             }
-            drop(pool); // joins, or this test never ends
-        }
+        });
     }
 
     #[test]
     fn a_ring_between_asking_and_sleeping_is_heard() {
-        let pool = Pool::of_process(2).unwrap();
-        let work = Arc::new(Countdown(0.into(), 0.into()));
-        pool.add(work.clone());
-        for n in 1..2000 {
-            work.0.fetch_add(1, Ordering::SeqCst);
-            pool.bell().ring();
-            while work.1.load(Ordering::SeqCst) < n {
-                std::thread::yield_now();
+        within_a_minute(|| {
+            let pool = Pool::of_process(2).unwrap();
+            let work = Arc::new(Countdown(0.into(), 0.into()));
+            pool.add(work.clone());
+            for n in 1..2000 {
+                work.0.fetch_add(1, Ordering::SeqCst);
+                pool.bell().ring();
+                while work.1.load(Ordering::SeqCst) < n {
+                    std::thread::yield_now();
+                }
             }
-        }
+        });
     }
 }
