@@ -9,9 +9,9 @@ import re
 
 import pytest
 
-DEVICE = pathlib.Path(__file__).parents[2] / "reader" / "src" / "device"
+DEVICE = pathlib.Path(__file__).parents[2] / "reader" / "src" / "device" / "kernels"
 # One program: the second half has no meaning without the first.
-SOURCE = (DEVICE / "kernel.cu").read_bytes() + (DEVICE / "draw.cu").read_bytes()
+SOURCE = (DEVICE / "convert.cu").read_bytes() + (DEVICE / "resample.cu").read_bytes()
 ENTRIES = {"tarflume_finish", "tarflume_draw", "tarflume_gather"}
 
 
@@ -30,7 +30,7 @@ class Compiled:
 
     def __init__(self, nvrtc: ctypes.CDLL, source: bytes, architecture: str, *options: str) -> None:
         program = ctypes.c_void_p()
-        assert nvrtc.nvrtcCreateProgram(ctypes.byref(program), source, b"kernel.cu", 0, None, None) == 0
+        assert nvrtc.nvrtcCreateProgram(ctypes.byref(program), source, b"convert.cu", 0, None, None) == 0
         try:
             words = [f"--gpu-architecture={architecture}".encode(), *(option.encode() for option in options)]
             self.code = nvrtc.nvrtcCompileProgram(program, len(words), (ctypes.c_char_p * len(words))(*words))

@@ -1,4 +1,4 @@
-//! kernel.cu as a program: built once with g++, fed files, its output read back.
+//! convert.cu as a program: built once with g++, fed files, its output read back.
 
 use std::env;
 use std::ffi::OsString;
@@ -23,7 +23,7 @@ fn program() -> &'static Path {
         let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join("cuda");
         let built = Command::new("bash").arg(script).arg(&out).arg("kernel").output().unwrap();
         let text = String::from_utf8_lossy(&built.stderr);
-        assert!(built.status.success(), "kernel.cu can't be built as C++: {text}");
+        assert!(built.status.success(), "convert.cu can't be built as C++: {text}");
         out.join("run_kernel")
     })
 }

@@ -1,5 +1,5 @@
 // What the device does to a batch before it is trained on: widened, laid out, normalised, mirrored; gathered.
-// draw.cu beside it is the second half of the same text: boxes of pictures of any size, planes.
+// resample.cu beside it is the second half of the same text: boxes of pictures of any size, planes.
 //
 // Compiled when a program starts (NVRTC), without a single include; compiled as C++ for the tests, which is
 // why it uses nothing that a shim of forty lines could not provide. The host's half, with the meaning of

@@ -1,9 +1,9 @@
 // A box of each picture of a batch, at another size: the random crop, for pictures of different sizes, from the
 // batch's own rows or from a store in the device's memory.
 //
-// The text behind kernel.cu, in one program with it. The host's half is head.rs, planes.rs and draw.rs beside it.
+// The text behind convert.cu, in one program with it. The host's half is picture/row_header.rs, yuv420.rs and resample.rs.
 
-// The host sends these numbers: head.rs has the same.
+// The host sends these numbers: row_header.rs has the same.
 enum From { FROM_ROW = 0, FROM_STORE = 1, FROM_NOTHING = 2 };
 enum Format { FORMAT_PIXELS = 0, FORMAT_YUV420 = 1 };
 
