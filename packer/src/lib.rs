@@ -2,30 +2,26 @@
 //! what came out.
 
 pub mod bench;
-pub mod building;
+pub mod build;
 pub mod check;
 pub mod cli;
 pub mod collide;
 pub mod doctor;
 pub mod exit;
 pub mod failure;
-pub mod finalize;
 pub mod indexing;
 pub mod interrupt;
 pub mod listing;
 pub mod planning;
-pub mod prepare;
 pub mod problem;
 pub mod progress;
-pub mod quarantine;
-pub mod request;
 pub mod running;
 pub mod scan;
 pub mod size;
 pub mod source;
-pub mod staging;
 pub mod survey;
 pub mod units;
 pub mod unpack;
 pub mod verify;
+pub mod workdir;
 pub mod writing;

@@ -30,8 +30,8 @@ use self::sample::{Packing, Wrong};
 use self::sources::Absences;
 use crate::failure::Failure;
 use crate::problem::Problem;
-use crate::quarantine::{Policy, set_aside};
-use crate::staging::Staging;
+use crate::workdir::quarantine::{Policy, set_aside};
+use crate::workdir::staging::Staging;
 
 /// How far a run is; read by the progress display while it runs.
 #[derive(Debug, Default)]

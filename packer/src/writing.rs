@@ -15,14 +15,15 @@ use tarflume_formats::shard::{Durability, ShardWriter, WrittenShard};
 use tarflume_formats::{Manifest, name, tar};
 
 use self::keys::Keys;
+use crate::build::finalize::move_all;
+use crate::build::options::{SHARD_SIZE, check_prefix};
 use crate::check::{CheckLevel, Content, Dimensions, Tray};
 use crate::failure::Failure;
-use crate::finalize::{move_all, published};
 use crate::planning::shard_name;
 use crate::problem::{Problem, ProblemKind};
-use crate::request::{SHARD_SIZE, check_prefix};
 use crate::scan::rules::NameRules;
-use crate::staging::{Lock, Staging};
+use crate::workdir::staging::{Lock, Staging};
+use crate::workdir::state::published;
 use tarflume_formats::shown::ShowPath;
 
 /// What stands in a record instead of a plan's hash.

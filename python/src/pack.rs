@@ -5,11 +5,11 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 use pyo3::prelude::*;
+use tarflume_packer::build::options::{BuildOptions, jobs};
 use tarflume_packer::check::CheckLevel;
 use tarflume_packer::interrupt::Stop;
-use tarflume_packer::quarantine::Policy;
-use tarflume_packer::request::{Asked, jobs};
 use tarflume_packer::verify::Level;
+use tarflume_packer::workdir::quarantine::Policy;
 use tarflume_packer::{cli, indexing, size, verify};
 
 use crate::errors::usage;
@@ -79,7 +79,7 @@ pub(crate) fn pack_build(
     fresh: bool,
     dry_run: bool,
 ) -> PyResult<Work> {
-    let usual = Asked::new(sources, out);
+    let usual = BuildOptions::new(sources, out);
     let [shard_samples, shards, shuffle, limit] =
         [shard_samples, shards, shuffle, limit].map(|given| given.map(|n| n.0));
     let shard_size = shard_size.map(|size| bytes(py, "shard_size", &size)).transpose()?;
@@ -91,7 +91,7 @@ pub(crate) fn pack_build(
             return Err(usage(py, format!("{what}=0: at least 1 is needed")));
         }
     }
-    let asked = Asked {
+    let asked = BuildOptions {
         shard_size,
         shard_samples,
         shards,

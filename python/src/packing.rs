@@ -14,12 +14,12 @@ use serde_json::{Value, json};
 use tarflume_formats::Plan;
 use tarflume_formats::plan::PlanFoot;
 use tarflume_formats::reading::Reading;
-use tarflume_packer::building::{self, Built};
+use tarflume_packer::build::prepare::{Prepared, Request, Scanned, prepare};
+use tarflume_packer::build::publish::{self, Built};
 use tarflume_packer::failure::Failure;
 use tarflume_packer::indexing;
 use tarflume_packer::interrupt::Stop;
 use tarflume_packer::planning;
-use tarflume_packer::prepare::{Prepared, Request, Scanned, prepare};
 use tarflume_packer::problem::Problem;
 use tarflume_packer::progress::{Goal, Now};
 use tarflume_packer::running::options::RunOptions;
@@ -185,7 +185,7 @@ fn build(request: &Request, counters: &Counters) -> Outcome {
             if let Some(plan) = others {
                 look(request, &plan, &mut scanned, counters)?;
             }
-            return Err(Refused::problems(building::MEND, &scanned.problems));
+            return Err(Refused::problems(publish::MEND, &scanned.problems));
         }
         Prepared::Dry(plan, mut scanned) => {
             look(request, &plan, &mut scanned, counters)?;
@@ -209,8 +209,8 @@ fn build(request: &Request, counters: &Counters) -> Outcome {
         RunOptions::of_plan(foot, request.policy, request.jobs, request.roots.clone())?;
     options.stop = request.stop.clone();
     let ran = running::run(&ready.plan, &ready.staging, &shards, &options, &counters.run)?;
-    match building::conclude(&ready, ran)? {
-        Built::Refused(ran) => Err(Refused::problems(&building::kept(&ran), &ran.problems)),
+    match publish::conclude(&ready, ran)? {
+        Built::Refused(ran) => Err(Refused::problems(&publish::kept(&ran), &ran.problems)),
         Built::Published(manifest, ran) => Ok(json!({
             "manifest": manifest, "packed": ran.packed, "skipped": ran.skipped,
             "problems": all(&ready.scanned, &ran.problems), "warnings": warnings(foot),
@@ -227,7 +227,7 @@ fn look(
 ) -> Result<(), Failure> {
     let shards: Vec<usize> = (0..plan.foot().shards.len()).collect();
     let _ = counters.goal.set((Goal::of(plan.foot(), &shards), Instant::now()));
-    building::look_at_contents(request, plan, scanned, &counters.run)
+    publish::look_at_contents(request, plan, scanned, &counters.run)
 }
 
 /// What is odd about a plan, in Python's words.

@@ -6,8 +6,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use tarflume_formats::shard::Durability;
+use tarflume_packer::build::options::SHARD_SIZE;
 use tarflume_packer::check::CheckLevel;
-use tarflume_packer::request::SHARD_SIZE;
 use tarflume_packer::scan::rules::NameRules;
 use tarflume_packer::writing::{DatasetWriter, Left, Options, Rejected};
 

@@ -3,11 +3,11 @@
 use super::packing::{self, RunArgs};
 use super::source_args::SourceArgs;
 use super::{progress, summary};
-use crate::building::{self, Built};
+use crate::build::prepare::{Prepared, prepare};
+use crate::build::publish::{self, Built};
 use crate::exit::Exit;
 use crate::failure::Outcome;
 use crate::interrupt;
-use crate::prepare::{Prepared, prepare};
 use crate::scan::ScanCounter;
 
 /// Packs folders into shards, checks every file on the way, and publishes a data set.
@@ -74,7 +74,7 @@ pub(super) fn run(args: &Args) -> Outcome {
     let options =
         args.run.options(request.policy, request.jobs, request.roots.clone(), ready.plan.foot())?;
     let ran = packing::run_shown(&ready.plan, &ready.staging, &shards, &options, show)?;
-    match building::conclude(&ready, ran)? {
+    match publish::conclude(&ready, ran)? {
         Built::Refused(ran) => {
             summary::refused_run(&request.out, &ran, show);
             Ok(Exit::Problems)

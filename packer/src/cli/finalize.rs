@@ -6,11 +6,12 @@ use tarflume_formats::shard::Durability;
 
 use super::source_args::ShowArgs;
 use super::summary;
+use crate::build::finalize::finalize;
 use crate::exit::Exit;
 use crate::failure::Outcome;
-use crate::finalize::{Standing, finalize, standing};
 use crate::interrupt;
-use crate::staging::Staging;
+use crate::workdir::staging::Staging;
+use crate::workdir::state::{Standing, standing};
 
 /// Publishes a data set whose shards are all finished, and sweeps what attempts left behind.
 ///

@@ -8,14 +8,14 @@ use tarflume_formats::shard::Durability;
 
 use super::progress;
 use super::source_args::ShowArgs;
-use crate::building;
+use crate::build::prepare::{Request, Scanned};
+use crate::build::publish;
 use crate::failure::Failure;
-use crate::prepare::{Request, Scanned};
 use crate::progress::Goal;
-use crate::quarantine::Policy;
 use crate::running::options::RunOptions;
 use crate::running::{self, Ran, RunCounter};
-use crate::staging::Staging;
+use crate::workdir::quarantine::Policy;
+use crate::workdir::staging::Staging;
 
 /// How shards are packed; nothing here changes their bytes.
 #[derive(Debug, clap::Args)]
@@ -72,6 +72,6 @@ pub(super) fn look_shown(
     let shards: Vec<usize> = (0..plan.foot().shards.len()).collect();
     let goal = Goal::of(plan.foot(), &shards);
     progress::during_run(show.mode(), &counter, goal, "checking", || {
-        building::look_at_contents(request, plan, scanned, &counter)
+        publish::look_at_contents(request, plan, scanned, &counter)
     })
 }

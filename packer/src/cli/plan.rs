@@ -2,10 +2,10 @@
 
 use super::source_args::SourceArgs;
 use super::{progress, summary};
+use crate::build::prepare::{Prepared, prepare};
 use crate::exit::Exit;
 use crate::failure::Outcome;
 use crate::interrupt;
-use crate::prepare::{Prepared, prepare};
 use crate::scan::ScanCounter;
 
 /// Scans folders and decides what every shard will hold; `run` packs the shards, on any machine.

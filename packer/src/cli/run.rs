@@ -7,13 +7,13 @@ use tarflume::rank;
 use super::packing::{self, RunArgs};
 use super::source_args::ShowArgs;
 use super::summary;
+use crate::build::options::jobs;
 use crate::exit::Exit;
 use crate::failure::{Failure, Outcome};
-use crate::finalize::{self, Standing};
 use crate::interrupt;
-use crate::quarantine::Policy;
-use crate::request::jobs;
-use crate::staging::Staging;
+use crate::workdir::quarantine::Policy;
+use crate::workdir::staging::Staging;
+use crate::workdir::state::{self, Standing};
 
 /// Packs shards of a plan: all of them, some by number, or this machine's share.
 ///
@@ -73,7 +73,7 @@ fn parse_range(text: &str) -> Result<(usize, usize), String> {
 pub(super) fn run(args: &Args) -> Outcome {
     let _ = interrupt::listen();
     let staging = Staging::of(&args.out);
-    let plan = match finalize::standing(&staging)? {
+    let plan = match state::standing(&staging)? {
         Standing::Planned(plan) => plan,
         Standing::Published(manifest) => {
             summary::already_published(&args.out, &manifest, args.show);
@@ -93,7 +93,7 @@ pub(super) fn run(args: &Args) -> Outcome {
     let ran = match ran {
         // Another attempt may have finished every shard and published meanwhile.
         Err(failure) if matches!(failure.exit, Exit::TryAgain | Exit::Barred) => {
-            match finalize::published(&staging)? {
+            match state::published(&staging)? {
                 Some(manifest) if manifest.plan.as_deref() == Some(&foot.content) => {
                     summary::already_published(&args.out, &manifest, args.show);
                     return Ok(Exit::Done);

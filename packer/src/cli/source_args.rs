@@ -4,12 +4,12 @@
 use std::path::PathBuf;
 
 use super::progress;
+use crate::build::options::BuildOptions;
+use crate::build::prepare::Request;
 use crate::check::CheckLevel;
 use crate::failure::Failure;
-use crate::prepare::Request;
-use crate::quarantine::Policy;
-use crate::request::Asked;
 use crate::size;
+use crate::workdir::quarantine::Policy;
 
 /// Source, output, shape.
 #[derive(Debug, clap::Args)]
@@ -126,7 +126,7 @@ impl ShowArgs {
 impl SourceArgs {
     /// The request that the arguments mean.
     pub(super) fn request(&self, dry_run: bool) -> Result<Request, Failure> {
-        let asked = Asked {
+        let asked = BuildOptions {
             sources: self.sources.clone(),
             out: self.out.clone(),
             shard_size: self.shard_size,

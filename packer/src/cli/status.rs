@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use super::words::Format;
 use crate::exit::Exit;
 use crate::failure::Outcome;
-use crate::finalize::{self, Standing};
-use crate::staging::Staging;
 use crate::units;
+use crate::workdir::staging::Staging;
+use crate::workdir::state::{self, Standing};
 use tarflume_formats::Manifest;
 use tarflume_formats::shown::ShowPath;
 
@@ -24,7 +24,7 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args) -> Outcome {
     let staging = Staging::of(&args.out);
-    let plan = match finalize::standing(&staging)? {
+    let plan = match state::standing(&staging)? {
         Standing::Planned(plan) => plan,
         Standing::Published(manifest) => {
             published(&manifest, args.format);
@@ -32,7 +32,7 @@ pub(super) fn run(args: &Args) -> Outcome {
         }
     };
     let foot = plan.foot();
-    let found = finalize::progress(&staging, foot)?;
+    let found = state::progress(&staging, foot)?;
     let problems: usize = found.records.iter().map(|r| r.problems.len()).sum();
     match args.format {
         Format::Text => {

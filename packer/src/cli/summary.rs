@@ -9,9 +9,9 @@ use tarflume_formats::plan::PlanFoot;
 
 use super::out;
 use super::source_args::ShowArgs;
-use crate::building;
+use crate::build::prepare::{Ready, Scanned};
+use crate::build::publish;
 use crate::planning;
-use crate::prepare::{Ready, Scanned};
 use crate::problem::{Problem, counts};
 use crate::running::Ran;
 use crate::units;
@@ -130,7 +130,7 @@ pub(super) fn refused_scan(out: &Path, scanned: &Scanned, show: ShowArgs) {
     if show.is_json() {
         say!("{}", json!({"event": "refused", "problems": scanned.problems.len()})); // no foreign text
     } else {
-        out::told(building::MEND);
+        out::told(publish::MEND);
     }
 }
 
@@ -141,7 +141,7 @@ pub(super) fn refused_run(out: &Path, ran: &Ran, show: ShowArgs) {
         say!("{}", shown::json(&value));
         return;
     }
-    out::told(building::kept(ran));
+    out::told(publish::kept(ran));
 }
 
 pub(super) fn dry_run(foot: &PlanFoot, scanned: &Scanned, show: ShowArgs) {

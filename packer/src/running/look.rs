@@ -152,7 +152,7 @@ mod tests {
     use super::*;
     use crate::exit::Exit;
     use crate::problem::{Problem, ProblemKind};
-    use crate::quarantine::Policy;
+    use crate::workdir::quarantine::Policy;
 
     /// Runs in a process of its own, in which no address space has room for a thread's stack.
     #[test]

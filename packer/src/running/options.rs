@@ -9,7 +9,7 @@ use tarflume_formats::shard::Durability;
 use crate::check::CheckLevel;
 use crate::failure::Failure;
 use crate::interrupt::Stop;
-use crate::quarantine::Policy;
+use crate::workdir::quarantine::Policy;
 
 /// How closely files are looked at while they are packed.
 #[derive(Debug, Clone, Copy)]

@@ -2,15 +2,16 @@
 
 use tarflume_formats::{Manifest, Plan};
 
+use super::finalize::finalize;
+use super::prepare::{Ready, Request, Scanned};
 use crate::check::CheckLevel;
 use crate::failure::Failure;
-use crate::finalize::{finalize, write_problems};
-use crate::prepare::{Ready, Request, Scanned};
 use crate::problem::Problem;
 use crate::running::look::look;
 use crate::running::options::RunOptions;
 use crate::running::{Ran, RunCounter};
-use crate::staging::Staging;
+use crate::workdir::staging::Staging;
+use crate::workdir::state::write_problems;
 
 /// What a build came to.
 #[derive(Debug)]

@@ -3,23 +3,26 @@
 
 use std::path::{Path, PathBuf};
 
-use tarflume_formats::files::{self, Kind, patiently};
-use tarflume_formats::plan::{PlanFoot, PlannedSample};
+use tarflume_formats::files::{self, patiently};
+use tarflume_formats::plan::PlanFoot;
 use tarflume_formats::publish::create_folders;
-use tarflume_formats::{Manifest, Plan, name};
+use tarflume_formats::shard::index_path;
+use tarflume_formats::shown::ShowPath;
+use tarflume_formats::{Manifest, Plan};
 
+use super::replan::difference;
+use super::sources::check_folders;
 use crate::failure::Failure;
-use crate::finalize::{published, write_problems};
 use crate::interrupt::Stop;
+use crate::planning::deal::Cut;
 use crate::planning::{Dealt, Shape, Terms, encode_plan, write_plan};
 use crate::problem::Problem;
-use crate::quarantine::{Policy, set_aside};
 use crate::scan::listed::Absent;
 use crate::scan::options::{ScanOptions, ScanProblem};
 use crate::scan::{Scan, ScanCounter, scan};
-use crate::staging::{Lock, Staging};
-use tarflume_formats::shard::index_path;
-use tarflume_formats::shown::{self, ShowPath};
+use crate::workdir::quarantine::{Policy, set_aside};
+use crate::workdir::staging::{Lock, Staging};
+use crate::workdir::state::{self, progress, published, write_problems};
 
 /// What is to be packed, from where to where, and how.
 #[derive(Debug)]
@@ -104,7 +107,7 @@ pub struct Ready {
 /// Wrong usage (a source that is none, an output folder in use); failures of the machine.
 pub fn prepare(request: &Request, counter: &ScanCounter) -> Result<Prepared, Failure> {
     let staging = Staging::of(&request.out);
-    check_folders(request)?;
+    check_folders(&request.roots, &request.out)?;
     let pool = rayon::ThreadPoolBuilder::new().num_threads(request.jobs).build();
     let pool = pool.map_err(|e| Failure::no_thread(&e))?;
     pool.install(|| {
@@ -115,49 +118,6 @@ pub fn prepare(request: &Request, counter: &ScanCounter) -> Result<Prepared, Fai
         }
         plan(request, &staging, &scan)
     })
-}
-
-fn check_folders(request: &Request) -> Result<(), Failure> {
-    if matches!(files::kind(&request.out)?, Some(Kind::File | Kind::Other)) {
-        let text = format!(
-            "-o {}: this is a file; name a folder, which is created if it is not there",
-            request.out.shown()
-        );
-        return Err(Failure::usage(text));
-    }
-    let out = real(&request.out)?;
-    for root in &request.roots {
-        if !files::is_folder(root)? {
-            return Err(Failure::usage(no_folder(root)));
-        }
-        if out.starts_with(real(root)?) {
-            return Err(Failure::usage(format!(
-                "the output folder {} lies inside the source {}; choose one outside",
-                request.out.shown(),
-                root.shown()
-            )));
-        }
-    }
-    Ok(())
-}
-
-/// The path without links. What does not exist yet (the output folder, as a rule) lies where its parent
-/// does.
-fn real(path: &Path) -> Result<PathBuf, Failure> {
-    use std::io::ErrorKind as K;
-    let refused = |e| Failure::io(e, "find", path);
-    let path = std::path::absolute(path).map_err(refused)?;
-    for above in path.ancestors() {
-        match patiently(|| above.canonicalize()) {
-            Ok(found) => {
-                // `strip_prefix` of an ancestor does not fail.
-                return Ok(found.join(path.strip_prefix(above).unwrap_or(Path::new(""))));
-            }
-            Err(e) if matches!(e.kind(), K::NotFound | K::NotADirectory) => {}
-            Err(e) => return Err(Failure::io(e, "find", above)),
-        }
-    }
-    Ok(path)
 }
 
 fn plan(request: &Request, staging: &Staging, scan: &Scan) -> Result<Prepared, Failure> {
@@ -249,28 +209,11 @@ fn no_samples(request: &Request, scanned: &Scanned) -> Failure {
 
 fn check_shards(request: &Request, samples: u64) -> Result<(), Failure> {
     match request.shape.cut {
-        crate::planning::deal::Cut::Shards(shards) if shards > samples => {
-            Err(Failure::usage(format!(
-                "--shards {shards}, but there are only {samples} samples; ask for fewer shards"
-            )))
-        }
+        Cut::Shards(shards) if shards > samples => Err(Failure::usage(format!(
+            "--shards {shards}, but there are only {samples} samples; ask for fewer shards"
+        ))),
         _ => Ok(()),
     }
-}
-
-/// What to do with a source that is no folder: tars are packed already.
-fn no_folder(root: &Path) -> String {
-    let tar = root.file_name().is_some_and(|name| {
-        let name = name.to_string_lossy().to_ascii_lowercase();
-        [".tar", ".tar.gz", ".tgz", ".tar.zst", ".tzst"].iter().any(|end| name.ends_with(end))
-    });
-    let advice = if tar {
-        "; a tar that is packed already needs an index, no packing: `pack index` makes it (of a plain \
-         tar, so decompress it first)"
-    } else {
-        "; SRC must be one"
-    };
-    format!("{} is no folder{advice}", root.shown())
 }
 
 fn same_as_published(
@@ -291,8 +234,7 @@ fn same_as_published(
             request.out.shown()
         )));
     }
-    let lacks_entry_points =
-        request.entry_points && crate::finalize::lacks_entry_points(staging, &manifest)?;
+    let lacks_entry_points = request.entry_points && state::lacks_entry_points(staging, &manifest)?;
     Ok(Prepared::Published { manifest, lacks_entry_points })
 }
 
@@ -330,7 +272,7 @@ fn keep_earlier(request: &Request, staging: &Staging, new: &Plan) -> Result<bool
         }
     };
     let Some(difference) = difference(&old, new)? else { return Ok(true) };
-    let progress = crate::finalize::progress(staging, old.foot())?;
+    let progress = progress(staging, old.foot())?;
     Err(Failure::usage(format!(
         "{} holds an unfinished pack ({} of {} shards) that can't be gone on with: {difference}; \
          say --fresh to forget it, or undo the change",
@@ -338,71 +280,6 @@ fn keep_earlier(request: &Request, staging: &Staging, new: &Plan) -> Result<bool
         progress.records.len(),
         progress.total
     )))
-}
-
-/// The first difference between two plans, in words; `None` if they are the same.
-fn difference(old: &Plan, new: &Plan) -> Result<Option<String>, Failure> {
-    let (a, b) = (old.foot(), new.foot());
-    if let (Some(a), Some(b)) = (a.options.as_object(), b.options.as_object())
-        && let Some((option, was)) = a.iter().find(|(k, v)| b.get(*k) != Some(v))
-    {
-        let is = b.get(option).cloned().unwrap_or_default();
-        let flag = crate::planning::flag_of(option);
-        return Ok(Some(format!("{flag} was {} and is {}", said(was), said(&is))));
-    }
-    if a.entry_points != b.entry_points {
-        let given = |foot: &PlanFoot| if foot.entry_points { "not given" } else { "given" };
-        return Ok(Some(format!("--no-entry-points was {} and is {}", given(a), given(b))));
-    }
-    if a.tool != b.tool {
-        let (a, b) = (shown::text(&a.tool), shown::text(&b.tool));
-        return Ok(Some(format!("it was planned by {a}, this is {b}")));
-    }
-    let shards = a.shards.len().max(b.shards.len());
-    for shard in 0..shards {
-        let same = match (a.shards.get(shard), b.shards.get(shard)) {
-            (Some(a), Some(b)) => a.content == b.content && a.sources == b.sources,
-            _ => false,
-        };
-        if !same {
-            return changed_sample(old, new, shard).map(Some);
-        }
-    }
-    Ok((a.content != b.content).then(|| "the plan differs".into()))
-}
-
-/// An option's value as a person would say it.
-fn said(value: &serde_json::Value) -> String {
-    match value {
-        serde_json::Value::Null => "not given".into(),
-        serde_json::Value::String(text) => format!("'{}'", shown::text(text)),
-        serde_json::Value::Object(fields) => {
-            let given = fields.iter().filter(|(_, v)| !v.is_null());
-            given.map(|(k, v)| format!("{k} {}", said(v))).collect::<Vec<_>>().join(" ")
-        }
-        other => other.to_string(),
-    }
-}
-
-fn changed_sample(old: &Plan, new: &Plan, shard: usize) -> Result<String, Failure> {
-    let (mut was, mut is) = (old.samples(shard), new.samples(shard));
-    let (mut a, mut b) = (PlannedSample::default(), PlannedSample::default());
-    loop {
-        let (more_a, more_b) = (was.next_into(&mut a)?, is.next_into(&mut b)?);
-        let text = match (more_a, more_b) {
-            (true, true) if a == b => continue,
-            (true, true) if a.source == b.source => {
-                format!("the files of '{}' have changed", name::shown(&a.source))
-            }
-            (true, true) if a.source < b.source => {
-                format!("'{}' is gone from the source", name::shown(&a.source))
-            }
-            (_, true) => format!("'{}' is new in the source", name::shown(&b.source)),
-            (true, false) => format!("'{}' is gone from the source", name::shown(&a.source)),
-            (false, false) => "the source folders have moved or changed".into(),
-        };
-        return Ok(text);
-    }
 }
 
 /// A file that bears a shard's name already, and is not of this data set.

@@ -13,7 +13,7 @@ use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{Digest, Index};
 
 use crate::failure::Failure;
-use crate::staging::Staging;
+use crate::workdir::staging::Staging;
 
 /// Moves a shard out: the tar first, the sidecar last.
 ///

@@ -5,17 +5,17 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 
+use super::prepare::Request;
 use crate::check::CheckLevel;
 use crate::failure::Failure;
 use crate::interrupt::Stop;
 use crate::planning::Shape;
 use crate::planning::deal::Cut;
-use crate::prepare::Request;
-use crate::quarantine::Policy;
 use crate::scan::excluded;
 use crate::scan::exts::{ExtMap, Require};
 use crate::scan::options::ScanOptions;
 use crate::scan::rules::NameRules;
+use crate::workdir::quarantine::Policy;
 use tarflume_formats::shown::ShowPath;
 
 /// A shard's largest size unless another is asked for.
@@ -24,7 +24,7 @@ pub const SHARD_SIZE: u64 = 256 << 20;
 /// What is asked for. The fields are the flags of `pack build`.
 #[derive(Debug, Clone)]
 #[expect(missing_docs, reason = "`pack build --help` has them, word for word")]
-pub struct Asked {
+pub struct BuildOptions {
     pub sources: Vec<PathBuf>,
     pub out: PathBuf,
     pub shard_size: Option<u64>,
@@ -48,10 +48,10 @@ pub struct Asked {
     pub dry_run: bool,
 }
 
-impl Asked {
+impl BuildOptions {
     /// What `pack build SOURCES -o OUT` asks for.
-    pub fn new(sources: Vec<PathBuf>, out: PathBuf) -> Asked {
-        Asked {
+    pub fn new(sources: Vec<PathBuf>, out: PathBuf) -> BuildOptions {
+        BuildOptions {
             sources,
             out,
             shard_size: None,
