@@ -31,7 +31,7 @@ TORCHVENV := .venv-libtorch
 .PHONY: demo test faults explore python wheel clients check lint fmt clippy doc deny house smoke fuzz bench gpu gpu-kit adapters audit venv tools clean
 
 demo:
-	$(CARGO) build --release --locked -p tarflume-packer -p tarflume-fixtures
+	$(CARGO) build --release --locked -p tarflume-cli -p tarflume-fixtures --bin pack --bin tarflume-fixtures
 	bash fixtures/demo.sh
 
 test: venv tools
@@ -44,7 +44,7 @@ test: venv tools
 
 # `make test` has a fixed choice of these.
 faults:
-	$(CARGO) test --locked -p tarflume-packer --test commands -- --ignored --nocapture --test-threads 1 faults::every
+	$(CARGO) test --locked -p tarflume-cli --test commands -- --ignored --nocapture --test-threads 1 faults::every
 
 # The line of batches under thousands of schedules, decided by shuttle at each lock; the table of maps under all.
 explore:
@@ -53,7 +53,7 @@ explore:
 
 # The wheel is what users get, so it is what is tested: built, installed, imported from elsewhere.
 python: $(PYVENV)/ready
-	$(CARGO) build --release --locked -p tarflume-packer
+	$(CARGO) build --release --locked -p tarflume-cli --bin pack
 	rm -rf target/wheels
 	$(PYVENV)/bin/maturin build --quiet --release --locked -m python/Cargo.toml -o target/wheels
 	$(PYVENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --force-reinstall target/wheels/*.whl
@@ -161,7 +161,7 @@ gpu:
 	@$(GPU_PYTHON) bench/gpu/run.py --kit $(GPU_KIT) --results bench/results/gpu
 
 gpu-kit: $(PYVENV)/ready
-	$(CARGO) build --release --locked -p tarflume-packer
+	$(CARGO) build --release --locked -p tarflume-cli --bin pack
 	rm -rf target/gpu-wheel
 	$(PYVENV)/bin/maturin build --quiet --release --locked -m python/Cargo.toml -o target/gpu-wheel
 	bash bench/gpu/kit.sh $(GPU_KIT) target/gpu-wheel/*.whl $(RELEASE)/pack $(or $(PHOTOS),fixtures/photos)

@@ -1,5 +1,7 @@
 //! What `build` prints, frozen word by word: results on stdout, the rest on stderr.
 
+use std::process::Command;
+
 use tarflume_fixtures::Fault;
 
 use crate::harness::Place;
@@ -14,6 +16,22 @@ fn a_good_build() {
     place
         .pack("build photos -o out --shards 2")
         .prints("out: published already: 10 samples, 2 shards, 27.6 kB\n", "");
+}
+
+/// Other tools are called `pack`, too.
+#[test]
+fn the_command_has_a_second_name() {
+    let place = Place::new();
+    let said = |program: &str, words: &[&str]| {
+        let run = Command::new(program).args(words).current_dir(place.at("")).output().unwrap();
+        assert!(run.status.success(), "{program} {words:?}: {run:?}");
+        String::from_utf8(run.stdout).unwrap()
+    };
+    let [pack, tarflume] = [env!("CARGO_BIN_EXE_pack"), env!("CARGO_BIN_EXE_tarflume")];
+    assert_eq!(said(tarflume, &["--version"]), said(pack, &["--version"]));
+    let help = said(tarflume, &["build", "--help"]);
+    assert!(help.contains("Usage: tarflume build"), "{help}");
+    assert_eq!(help.replace("Usage: tarflume ", "Usage: pack "), said(pack, &["build", "--help"]));
 }
 
 #[test]

@@ -1,12 +1,10 @@
 //! The packing side of tarflume: scan -> plan -> run -> finalize, and the commands that look at
 //! what came out.
 
-pub mod bench;
 pub mod build;
 pub mod check;
-pub mod cli;
+pub mod choice;
 pub mod collide;
-pub mod doctor;
 pub mod exit;
 pub mod failure;
 pub mod indexing;

@@ -75,7 +75,7 @@ fn open_tar(tar: &Path) -> Result<Shard, Failure> {
         force: false,
         allow_missing_end: true,
         jobs: 1,
-        stop: Stop::BY_SIGNAL,
+        stop: Stop::new(),
     };
     let read = making::read_tar(tar, &options, &|_| {})?;
     Ok(Shard { tar: tar.into(), index: Index::from_bytes(read.bytes)?, has_sidecar: false })

@@ -12,6 +12,7 @@ use tarflume_formats::files;
 use tarflume_formats::publish::{write_as, write_whole};
 use tarflume_formats::record::ShardRecord;
 use tarflume_formats::shard::{Durability, ShardWriter, WrittenShard};
+use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{Manifest, name, tar};
 
 use self::keys::Keys;
@@ -24,7 +25,6 @@ use crate::problem::{Problem, ProblemKind};
 use crate::scan::rules::NameRules;
 use crate::workdir::staging::{Lock, Staging};
 use crate::workdir::state::published;
-use tarflume_formats::shown::ShowPath;
 
 /// What stands in a record instead of a plan's hash.
 const NO_PLAN: &str = "written without a plan";

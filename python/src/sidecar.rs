@@ -27,7 +27,7 @@ pub fn write_sidecar(
         force: true,
         allow_missing_end: false,
         jobs: 1,
-        stop: Stop::BY_SIGNAL,
+        stop: Stop::new(),
     };
     let made = py.detach(|| {
         index_tar(&path, &options, &|_| {}).map_err(|failure| {

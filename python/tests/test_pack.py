@@ -272,6 +272,12 @@ def test_the_package_brings_the_command(photos, tmp_path):
     assert run("verify", tmp_path / "out").returncode == 1
 
 
+def test_the_command_has_a_second_name():
+    other = subprocess.run([COMMAND.with_name("tarflume"), "build", "--help"], text=True, capture_output=True, check=False)
+    assert other.returncode == 0 and "Usage: tarflume build" in other.stdout
+    assert other.stdout.replace("Usage: tarflume ", "Usage: pack ") == run("build", "--help").stdout
+
+
 def test_the_command_ends_by_signals_as_a_program_does(tmp_path):
     source = pairs(tmp_path / "source", 300)
     for number, code in [(signal.SIGINT, 130), (signal.SIGTERM, 143)]:

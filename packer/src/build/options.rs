@@ -3,10 +3,11 @@
 
 use std::path::PathBuf;
 
-use clap::ValueEnum;
+use tarflume_formats::shown::ShowPath;
 
 use super::prepare::Request;
 use crate::check::CheckLevel;
+use crate::choice::Choice;
 use crate::failure::Failure;
 use crate::interrupt::Stop;
 use crate::planning::Shape;
@@ -16,7 +17,6 @@ use crate::scan::exts::{ExtMap, Require};
 use crate::scan::options::ScanOptions;
 use crate::scan::rules::NameRules;
 use crate::workdir::quarantine::Policy;
-use tarflume_formats::shown::ShowPath;
 
 /// A shard's largest size unless another is asked for.
 pub const SHARD_SIZE: u64 = 256 << 20;
@@ -88,14 +88,13 @@ impl BuildOptions {
         let listed = excluded::listed(&self.exclude)?;
         check_prefix(&self.prefix)?;
         let level = self.check.unwrap_or(CheckLevel::Structure);
-        let check = level.to_possible_value();
         let shape = Shape {
             cut: self.cut(),
             prefix: self.prefix.clone(),
             shuffle: self.shuffle,
             dedupe: self.dedupe,
             limit: self.limit,
-            check: check.map(|value| value.get_name().to_string()).unwrap_or_default(),
+            check: level.word().to_string(),
             names: names.to_string(),
             require: require.to_text(),
             ext_map: exts.to_text(),
@@ -124,7 +123,7 @@ impl BuildOptions {
             fresh: self.fresh,
             dry_run: self.dry_run,
             look: self.check.is_some_and(|level| level != CheckLevel::None),
-            stop: Stop::BY_SIGNAL,
+            stop: Stop::new(),
         })
     }
 

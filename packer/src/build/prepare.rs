@@ -12,6 +12,7 @@ use tarflume_formats::{Manifest, Plan};
 
 use super::replan::difference;
 use super::sources::check_folders;
+use crate::choice::Choice;
 use crate::failure::Failure;
 use crate::interrupt::Stop;
 use crate::planning::deal::Cut;

@@ -240,7 +240,7 @@ mod tests {
             force: false,
             allow_missing_end: false,
             jobs: 1,
-            stop: Stop::BY_SIGNAL,
+            stop: Stop::new(),
         };
         let read = read_tar(&folder.path().join("a.tar"), &options, &|_| {}).unwrap();
         let index = Index::from_bytes(read.bytes).unwrap();

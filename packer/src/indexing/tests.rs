@@ -14,14 +14,16 @@ use crate::check::Content;
 use crate::exit::Exit;
 use crate::interrupt::Stop;
 
-const EVERYTHING: Options = Options {
-    reading: Reading::Everything,
-    entry_points: false,
-    force: false,
-    allow_missing_end: false,
-    jobs: 2,
-    stop: Stop::BY_SIGNAL,
-};
+fn everything() -> Options {
+    Options {
+        reading: Reading::Everything,
+        entry_points: false,
+        force: false,
+        allow_missing_end: false,
+        jobs: 2,
+        stop: Stop::new(),
+    }
+}
 
 fn run(path: &Path, options: &Options) -> Done {
     index(path, options, &|_| {}).unwrap()
@@ -43,7 +45,7 @@ fn a_sidecar_made_afterwards_is_the_one_that_packing_writes() {
     let sidecar = index_path(&dir.path().join("a.tar"));
     let written = fs::read(&sidecar).unwrap();
     fs::remove_file(&sidecar).unwrap();
-    run(&dir.path().join("a.tar"), &EVERYTHING);
+    run(&dir.path().join("a.tar"), &everything());
     assert_eq!(fs::read(&sidecar).unwrap(), written);
 }
 
@@ -65,7 +67,7 @@ fn lies_are_refused_with_their_place_and_publish_nothing() {
             let dir = tempfile::tempdir().unwrap();
             fs::write(dir.path().join("good.tar"), good_shard()).unwrap();
             fs::write(dir.path().join("lie.tar"), lie.bytes()).unwrap();
-            let done = run(dir.path(), &Options { reading, ..EVERYTHING });
+            let done = run(dir.path(), &Options { reading, ..everything() });
             assert!(done.tars[0].result.is_ok());
             let failure = done.tars[1].result.as_ref().unwrap_err();
             assert!(failure.text.contains(says), "{failure}");
@@ -82,7 +84,7 @@ fn a_missing_end_marker_can_be_allowed() {
     let dir = tempfile::tempdir().unwrap();
     let tar = dir.path().join("a.tar");
     fs::write(&tar, Lie::NoEnd.bytes()).unwrap();
-    let done = run(&tar, &Options { allow_missing_end: true, ..EVERYTHING });
+    let done = run(&tar, &Options { allow_missing_end: true, ..everything() });
     let made = done.tars[0].result.as_ref().unwrap();
     assert_eq!((made.entry.samples, made.warnings.len()), (3, 1));
     assert_eq!(
@@ -96,16 +98,16 @@ fn what_exists_is_kept_if_it_is_right_and_replaced_by_force_alone() {
     let dir = tempfile::tempdir().unwrap();
     let tar = dir.path().join("a.tar");
     fs::write(&tar, good_shard()).unwrap();
-    run(dir.path(), &EVERYTHING);
+    run(dir.path(), &everything());
     let manifest = fs::read(dir.path().join(FILE_NAME)).unwrap();
-    let again = run(dir.path(), &EVERYTHING);
+    let again = run(dir.path(), &everything());
     assert!(again.tars[0].result.as_ref().unwrap().kept);
     assert!(again.manifest.unwrap().unwrap().kept);
     fs::write(&tar, Lie::CaseTwins.bytes()).unwrap();
-    let stale = run(dir.path(), &EVERYTHING);
+    let stale = run(dir.path(), &everything());
     assert!(stale.tars[0].result.as_ref().unwrap_err().text.contains("--force"));
     assert_eq!(fs::read(dir.path().join(FILE_NAME)).unwrap(), manifest);
-    let forced = run(dir.path(), &Options { force: true, ..EVERYTHING });
+    let forced = run(dir.path(), &Options { force: true, ..everything() });
     assert_eq!(forced.manifest.unwrap().unwrap().manifest.samples, 5);
 }
 
@@ -114,9 +116,9 @@ fn a_packed_tar_is_passed_over_only_beside_its_plain_one() {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("a.tar"), good_shard()).unwrap();
     fs::write(dir.path().join("a.tar.gz"), Lie::Gzip.bytes()).unwrap();
-    assert_eq!(run(dir.path(), &EVERYTHING).tars.len(), 1);
+    assert_eq!(run(dir.path(), &everything()).tars.len(), 1);
     fs::rename(dir.path().join("a.tar.gz"), dir.path().join("b.tar.gz")).unwrap();
-    let done = run(dir.path(), &EVERYTHING);
+    let done = run(dir.path(), &everything());
     assert!(done.tars[1].result.as_ref().unwrap_err().text.contains("compressed"));
     assert!(done.manifest.unwrap().is_err());
 }
@@ -125,6 +127,6 @@ fn a_packed_tar_is_passed_over_only_beside_its_plain_one() {
 fn nothing_to_index_is_wrong_usage() {
     let dir = tempfile::tempdir().unwrap();
     for path in [dir.path().to_path_buf(), dir.path().join("none.tar")] {
-        assert_eq!(index(&path, &EVERYTHING, &|_| {}).unwrap_err().exit, Exit::Usage);
+        assert_eq!(index(&path, &everything(), &|_| {}).unwrap_err().exit, Exit::Usage);
     }
 }

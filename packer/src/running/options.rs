@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
-use clap::ValueEnum;
 use tarflume_formats::plan::PlanFoot;
 use tarflume_formats::shard::Durability;
 
 use crate::check::CheckLevel;
+use crate::choice::Choice;
 use crate::failure::Failure;
 use crate::interrupt::Stop;
 use crate::workdir::quarantine::Policy;
@@ -38,7 +38,8 @@ pub struct RunOptions {
 }
 
 impl RunOptions {
-    /// The options of a run of this plan: everything compared and synced, ended by signals alone.
+    /// The options of a run of this plan: everything compared and synced, and nothing
+    /// but its own [`Stop`] ends it.
     ///
     /// # Errors
     /// A plan of a check that is not known here; another number of source folders than it has.
@@ -49,7 +50,7 @@ impl RunOptions {
         roots: Vec<PathBuf>,
     ) -> Result<RunOptions, Failure> {
         let level = foot.options.get("check").and_then(|word| word.as_str()).unwrap_or_default();
-        let level = CheckLevel::from_str(level, false).map_err(|_| {
+        let level = CheckLevel::from_word(level).ok_or_else(|| {
             Failure::bad_data(format!("the plan asks for an unknown check '{level}'"))
         })?;
         if roots.len() != foot.roots.len() {
@@ -61,6 +62,6 @@ impl RunOptions {
         }
         let checks = Checks { level, times: true };
         let durability = Durability::Synced;
-        Ok(RunOptions { checks, policy, jobs, durability, roots, stop: Stop::BY_SIGNAL })
+        Ok(RunOptions { checks, policy, jobs, durability, roots, stop: Stop::new() })
     }
 }

@@ -2,10 +2,11 @@
 
 use serde::Serialize;
 
+use crate::choice::Choice;
 use crate::interrupt::Stop;
 
 /// How closely is looked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, clap::ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Level {
     /// Lengths, ends, sidecars; a few headers of each tar.
@@ -14,6 +15,18 @@ pub enum Level {
     Full,
     /// As full, and every image and JSON decoded; of sequential JPEGs, every Huffman code read.
     Decode,
+}
+
+impl Choice for Level {
+    const ALL: &'static [Level] = &[Level::Quick, Level::Full, Level::Decode];
+
+    fn word(self) -> &'static str {
+        match self {
+            Level::Quick => "quick",
+            Level::Full => "full",
+            Level::Decode => "decode",
+        }
+    }
 }
 
 /// What is verified, and how.

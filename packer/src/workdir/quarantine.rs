@@ -13,6 +13,7 @@ use tarflume_formats::publish::{Published, TempFile, create_folders, folder_of, 
 use tarflume_formats::shard::has_bytes;
 use tarflume_formats::shown::ShowPath;
 
+use crate::choice::Choice;
 use crate::failure::Failure;
 use crate::problem::Problem;
 
@@ -26,7 +27,7 @@ const NAME_MAX: usize = 255;
 const EXTENSION: usize = 16;
 
 /// What is done about a problem.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Policy {
     /// Nothing is published.
     Fail,
@@ -36,19 +37,15 @@ pub enum Policy {
     Quarantine,
 }
 
-impl Policy {
-    /// Its word on the command line.
-    pub fn word(self) -> &'static str {
+impl Choice for Policy {
+    const ALL: &'static [Policy] = &[Policy::Fail, Policy::Skip, Policy::Quarantine];
+
+    fn word(self) -> &'static str {
         match self {
             Policy::Fail => "fail",
             Policy::Skip => "skip",
             Policy::Quarantine => "quarantine",
         }
-    }
-
-    /// Reads the word.
-    pub fn parse(word: &str) -> Option<Policy> {
-        [Policy::Fail, Policy::Skip, Policy::Quarantine].into_iter().find(|p| p.word() == word)
     }
 }
 

@@ -28,10 +28,10 @@ use tarflume_formats::publish::{
 };
 use tarflume_formats::record::ShardRecord;
 use tarflume_formats::shard::{has_bytes, index_path};
+use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{Error, ErrorKind, Index, Plan, Result};
 
 use crate::failure::Failure;
-use tarflume_formats::shown::ShowPath;
 
 pub use lock::Lock;
 use lock::Taken;

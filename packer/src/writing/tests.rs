@@ -48,7 +48,7 @@ fn what_is_written_is_whole_and_appears_at_the_end() {
     assert_eq!(visible(), 7);
     assert!(!dir.path().join(".pack").exists());
     let options =
-        verify::Options { level: Level::Decode, require: None, jobs: 1, stop: Stop::BY_SIGNAL };
+        verify::Options { level: Level::Decode, require: None, jobs: 1, stop: Stop::new() };
     let report = verify::verify(&[dir.path().to_path_buf()], &options, &|_| {}).unwrap();
     assert!(report.whole, "{report}");
     let again = DatasetWriter::create(dir.path(), small()).unwrap_err();

@@ -8,9 +8,9 @@ use std::path::Path;
 use rustix::fs::{CWD, FlockOperation, Mode, OFlags, flock, openat};
 use rustix::io::{Errno, retry_on_intr};
 use tarflume_formats::files::patiently;
+use tarflume_formats::shown::ShowPath;
 
 use crate::failure::Failure;
-use tarflume_formats::shown::ShowPath;
 
 /// Held while a command may replace the plan or publish.
 #[derive(Debug)]
