@@ -12,15 +12,18 @@ mod part;
 mod sample;
 mod sources;
 
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Mutex, PoisonError};
 use std::thread::{self, Builder};
 
+use serde::Deserialize;
 use tarflume_formats::plan::PlannedSample;
 use tarflume_formats::publish::write_as;
 use tarflume_formats::record::ShardRecord;
 use tarflume_formats::shard::{Durability, WrittenShard};
+use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{Plan, ShardWriter};
 
 use self::ahead::Ahead;
@@ -144,6 +147,14 @@ pub fn run(
     Ok(ran)
 }
 
+fn unreadable(record: &Path, why: &serde_json::Error) -> Failure {
+    Failure::bad_data(format!(
+        "{}: it lists a problem that this version can't read ({why}); go on with the version that packed \
+         the shard, or remove the file, and the shard is packed again",
+        record.shown()
+    ))
+}
+
 /// What the threads of a run share.
 struct Job<'a> {
     plan: &'a Plan,
@@ -176,8 +187,7 @@ impl Job<'_> {
 
     fn pack(&self, number: usize, send: &SyncSender<Finished>) -> Result<(), Failure> {
         if let Some(record) = self.finished(number)? {
-            self.skip(number, record);
-            return Ok(());
+            return self.skip(number, record);
         }
         sources::check(&self.options.roots)?;
         let name = &self.plan.foot().shards[number].name;
@@ -197,17 +207,22 @@ impl Job<'_> {
     }
 
     /// Notes a shard that needs not be packed again.
-    fn skip(&self, number: usize, record: ShardRecord) {
+    ///
+    /// # Errors
+    /// The record lists a problem that this version can't read, so its shard can't be reported.
+    fn skip(&self, number: usize, record: ShardRecord) -> Result<(), Failure> {
+        let path = self.staging.record_path(&record.entry.name);
+        let read = record.problems.iter().map(Problem::deserialize);
+        let problems: Result<Vec<Problem>, _> = read.collect();
+        let problems = problems.map_err(|e| unreadable(&path, &e))?;
         let bytes = self.plan.foot().shards[number].source_bytes;
         self.counter.bytes.fetch_add(bytes, Ordering::Relaxed);
         self.counter.samples.fetch_add(record.entry.samples, Ordering::Relaxed);
-        // It may have been packed while the policy was to leave problems out. A newer version may have
-        // written a kind that is not known here: it can't be told, but it counts.
-        let refused = self.options.policy == Policy::Fail && !record.problems.is_empty();
+        // An attempt with another policy may have left samples out.
+        let refused = self.options.policy == Policy::Fail && !problems.is_empty();
         let outcome = if refused { Outcome::Refused } else { Outcome::Skipped };
-        let problems = record.problems.into_iter();
-        let problems = problems.filter_map(|p| serde_json::from_value(p).ok()).collect();
         self.done(number, outcome, problems);
+        Ok(())
     }
 
     /// Writes all samples of a shard, and gathers the problems of those that are left out; false if it was
