@@ -13,8 +13,8 @@ use std::time::Instant;
 
 use tarflume::Dataset;
 use tarflume_formats::files;
-use tarflume_packer::exit::Exit;
-use tarflume_packer::failure::Failure;
+use tarflume_packer::Exit;
+use tarflume_packer::Failure;
 use tarflume_packer::units;
 
 use self::options::Options;

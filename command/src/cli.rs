@@ -37,8 +37,8 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use tarflume_packer::exit::Exit;
-use tarflume_packer::failure::Outcome;
+use tarflume_packer::Exit;
+use tarflume_packer::Outcome;
 
 use crate::signals;
 

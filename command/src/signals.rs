@@ -7,8 +7,8 @@ use std::sync::{Arc, OnceLock};
 
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
-use tarflume_packer::exit::Exit;
-use tarflume_packer::interrupt::Stop;
+use tarflume_packer::Exit;
+use tarflume_packer::Stop;
 
 static STATE: OnceLock<State> = OnceLock::new();
 

@@ -6,13 +6,14 @@ mod fault;
 mod image;
 mod jpeg;
 mod json;
-pub mod sniffed;
+pub(crate) mod sniff;
 mod tray;
 
 use tarflume_jpeg::Header;
 
-pub use self::fault::{CheckLevel, Dimensions, Fault};
-pub use self::tray::{LARGE, Tray};
+pub use self::fault::CheckLevel;
+pub(crate) use self::fault::{Dimensions, Fault};
+pub(crate) use self::tray::{LARGE, Tray};
 
 /// What an extension says about content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,7 +29,8 @@ pub enum Content {
 }
 
 /// Extensions that count as an image where `image` is required.
-pub const IMAGE_EXTS: [&str; 8] = ["jpg", "jpeg", "png", "webp", "gif", "bmp", "tif", "tiff"];
+pub(crate) const IMAGE_EXTS: [&str; 8] =
+    ["jpg", "jpeg", "png", "webp", "gif", "bmp", "tif", "tiff"];
 
 /// What a check found out about a part.
 #[derive(Debug)]

@@ -28,7 +28,7 @@ const BATCH_MAX: usize = 1 << 25;
 const SOME: usize = 1024;
 
 /// Keys that can be gone through more than once, always in the same order.
-pub trait Keys {
+pub(crate) trait Keys {
     /// How many there are.
     fn count(&self) -> u64;
 
@@ -47,7 +47,7 @@ pub trait Keys {
 
 /// In which way two keys clash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Clash {
+pub(crate) enum Clash {
     /// Byte for byte the same.
     Same,
     /// The same when folded to lower case.
@@ -56,7 +56,7 @@ pub enum Clash {
 
 /// Two keys that clash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Pair {
+pub(crate) struct Pair {
     /// The key that clashes with an earlier one.
     pub later: u64,
     /// The earliest key with which it clashes; one that is the same comes before case twins.
@@ -67,7 +67,7 @@ pub struct Pair {
 
 /// What was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
+pub(crate) struct Found {
     /// One pair for each key that clashes with an earlier one, ordered by `later`.
     pub pairs: Vec<Pair>,
     /// False if so many keys clash (tens of millions) that some may have been left out.
@@ -78,7 +78,7 @@ pub struct Found {
 ///
 /// # Errors
 /// What makes a key unreadable.
-pub fn find<K: Keys + ?Sized>(keys: &K) -> Result<Found> {
+pub(crate) fn find<K: Keys + ?Sized>(keys: &K) -> Result<Found> {
     find_in_batches(keys, MAP_MAX, BATCH, BATCH_MAX)
 }
 
@@ -231,7 +231,7 @@ fn pass_of(hash: u64, passes: u64) -> u64 {
 
 /// A key as case-insensitive file systems compare it, nearly: ASCII in lower case, and other letters
 /// by Unicode's simple rule where the key is UTF-8.
-pub fn fold(key: &[u8]) -> Cow<'_, [u8]> {
+pub(crate) fn fold(key: &[u8]) -> Cow<'_, [u8]> {
     if key.is_ascii() {
         if !key.iter().any(u8::is_ascii_uppercase) {
             return Cow::Borrowed(key);

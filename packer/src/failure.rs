@@ -41,7 +41,7 @@ impl Failure {
         ))
     }
 
-    /// A [`Stop`](crate::interrupt::Stop) was requested.
+    /// A [`Stop`](crate::stop::Stop) was requested.
     pub fn interrupted() -> Failure {
         Failure { exit: Exit::Interrupted, text: "interrupted".into() }
     }

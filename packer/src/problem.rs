@@ -168,7 +168,7 @@ pub fn counts<'a>(problems: impl IntoIterator<Item = &'a Problem>) -> BTreeMap<P
 }
 
 /// Problems listed for one shard, and for one set, at most; the rest is counted.
-pub const LISTED_MAX: usize = 100_000;
+pub(crate) const LISTED_MAX: usize = 100_000;
 
 /// Problems up to a number, and a count of the rest: a hopeless shard can't fill the memory with them.
 #[derive(Debug, Default)]

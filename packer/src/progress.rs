@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use tarflume_formats::plan::PlanFoot;
 
-use crate::running::RunCounter;
+use crate::run::RunCounter;
 use crate::units;
 
 /// What the whole will come to.

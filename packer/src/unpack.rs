@@ -6,26 +6,26 @@
 //! creates the files, `settle` asks whether they were written.
 
 mod settle;
-pub mod tree;
+pub(crate) mod tree;
 
 use std::fs::{self, File};
 use std::path::Path;
 
 use tarflume_formats::error::{Error, ErrorKind};
 use tarflume_formats::reading::{Reading, TarReader};
+use tarflume_formats::shown::ShowPath;
 use tarflume_formats::tar::{Member, MemberKind};
 use tarflume_formats::{files, name};
 
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::indexing::in_parallel;
-use crate::indexing::rows::part_of;
+use crate::index::in_parallel;
+use crate::index::rows::part_of;
 use crate::listing::{Listing, Shard, copy_bytes};
 use crate::problem::{Problem, ProblemKind};
 use crate::verify::cursor::Cursor;
 use crate::verify::kinds;
 use settle::Settled;
-use tarflume_formats::shown::ShowPath;
 use tree::{Created, Tree};
 
 /// What was unpacked.

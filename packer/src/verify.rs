@@ -6,15 +6,15 @@
 //! [`across`] looks at all keys and parts of a set. [`kinds`] turns errors into problems, `told` a report
 //! into text. Nothing is written and nothing is printed.
 
-pub mod across;
-pub mod cursor;
-pub mod kinds;
-pub mod options;
-pub mod pass;
-pub mod points;
-pub mod sets;
-pub mod shard;
-mod told;
+pub(crate) mod across;
+pub(crate) mod cursor;
+mod display;
+pub(crate) mod kinds;
+pub(crate) mod options;
+pub(crate) mod pass;
+pub(crate) mod points;
+pub(crate) mod sets;
+pub(crate) mod shard;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -22,7 +22,7 @@ use std::path::PathBuf;
 use serde::Serialize;
 
 use crate::failure::Failure;
-use crate::indexing::in_parallel;
+use crate::index::in_parallel;
 use crate::problem::{Problem, ProblemKind, Problems, counts};
 use sets::{Set, Target};
 use shard::Proved;

@@ -3,6 +3,10 @@
 //!
 //! Every stage reads and writes it; it imports no stage.
 
-pub mod quarantine;
-pub mod staging;
-pub mod state;
+pub(crate) mod quarantine;
+pub(crate) mod staging;
+pub(crate) mod state;
+
+pub use quarantine::Policy;
+pub use staging::{Lock, Staging};
+pub use state::{Progress, Standing, progress, published, standing};

@@ -4,13 +4,13 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use pyo3::prelude::*;
-use tarflume_packer::build::options::{BuildOptions, jobs};
-use tarflume_packer::check::CheckLevel;
-use tarflume_packer::choice::Choice;
-use tarflume_packer::interrupt::Stop;
+use tarflume_packer::CheckLevel;
+use tarflume_packer::Choice;
+use tarflume_packer::Stop;
+use tarflume_packer::build::{BuildOptions, jobs};
 use tarflume_packer::verify::Level;
-use tarflume_packer::workdir::quarantine::Policy;
-use tarflume_packer::{indexing, size, verify};
+use tarflume_packer::workdir::Policy;
+use tarflume_packer::{index, size, verify};
 
 use crate::errors::usage;
 use crate::failures::Refused;
@@ -150,7 +150,7 @@ pub(crate) fn pack_index(
     if headers && entry_points {
         return Err(usage(py, "headers=True reads no JPEG: entry_points=True needs every byte"));
     }
-    let options = indexing::Options {
+    let options = index::Options {
         reading: reading(headers),
         entry_points,
         force,

@@ -26,7 +26,7 @@ const ARROWS: [(&str, &[&str]); 11] = [
 
 /// Where the packer may use the reader: for images that are no JPEGs, for exclude lists, for the errors of both.
 const READER_IN_PACKER: [&str; 3] =
-    ["packer/src/check/image.rs", "packer/src/failure.rs", "packer/src/scan/excluded.rs"];
+    ["packer/src/check/image.rs", "packer/src/failure.rs", "packer/src/scan/exclude.rs"];
 
 /// The rooms in which unsafe code may stand.
 const UNSAFE_ROOMS: [&str; 34] = [

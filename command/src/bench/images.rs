@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use tarflume_packer::check::Content;
+use tarflume_packer::Content;
 
 /// The parts that are decoded.
 #[derive(Debug, PartialEq, Eq)]

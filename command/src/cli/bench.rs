@@ -9,8 +9,8 @@ use tarflume::fetch::fetched::Verify;
 use tarflume::source::open::SourceKind;
 use tarflume::{Shuffle, Size};
 use tarflume_formats::shown;
-use tarflume_packer::exit::Exit;
-use tarflume_packer::failure::Outcome;
+use tarflume_packer::Exit;
+use tarflume_packer::Outcome;
 use tarflume_packer::size;
 use tarflume_packer::units;
 

@@ -1,9 +1,9 @@
 //! `pack build`: plan + run + finalize.
 
-use tarflume_packer::build::prepare::{Prepared, prepare};
-use tarflume_packer::build::publish::{self, Built};
-use tarflume_packer::exit::Exit;
-use tarflume_packer::failure::Outcome;
+use tarflume_packer::Exit;
+use tarflume_packer::Outcome;
+use tarflume_packer::build::{self, Built};
+use tarflume_packer::build::{Prepared, prepare};
 use tarflume_packer::scan::ScanCounter;
 
 use super::packing::{self, RunArgs};
@@ -75,7 +75,7 @@ pub(super) fn run(args: &Args) -> Outcome {
     let options =
         args.run.options(request.policy, request.jobs, request.roots.clone(), ready.plan.foot())?;
     let ran = packing::run_shown(&ready.plan, &ready.staging, &shards, &options, show)?;
-    match publish::conclude(&ready, ran)? {
+    match build::conclude(&ready, ran)? {
         Built::Refused(ran) => {
             summary::refused_run(&request.out, &ran, show);
             Ok(Exit::Problems)

@@ -7,8 +7,8 @@ use std::io::Write;
 use std::time::Duration;
 
 use tarflume_formats::shown;
-use tarflume_packer::exit::Exit;
-use tarflume_packer::failure::{Failure, Outcome};
+use tarflume_packer::Exit;
+use tarflume_packer::{Failure, Outcome};
 
 use super::out;
 use super::words::Format;

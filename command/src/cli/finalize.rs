@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 
 use tarflume_formats::shard::Durability;
-use tarflume_packer::build::finalize::finalize;
-use tarflume_packer::exit::Exit;
-use tarflume_packer::failure::Outcome;
-use tarflume_packer::workdir::staging::Staging;
-use tarflume_packer::workdir::state::{Standing, standing};
+use tarflume_packer::Exit;
+use tarflume_packer::Outcome;
+use tarflume_packer::build::finalize;
+use tarflume_packer::workdir::Staging;
+use tarflume_packer::workdir::{Standing, standing};
 
 use super::source_args::ShowArgs;
 use super::summary;

@@ -5,13 +5,13 @@ use std::path::PathBuf;
 
 use tarflume_formats::reading::Reading;
 use tarflume_formats::shown::ShowPath;
-use tarflume_packer::exit::Exit;
-use tarflume_packer::failure::{Failure, Outcome};
-use tarflume_packer::indexing::shard::Made;
-use tarflume_packer::indexing::{self, Done, Indexed, Options};
-use tarflume_packer::interrupt::Stop;
-use tarflume_packer::problem::Problems;
+use tarflume_packer::Exit;
+use tarflume_packer::Problems;
+use tarflume_packer::Stop;
+use tarflume_packer::index::Made;
+use tarflume_packer::index::{self, Done, Indexed, Options};
 use tarflume_packer::units;
+use tarflume_packer::{Failure, Outcome};
 
 use super::out::{self, Bar};
 
@@ -74,7 +74,7 @@ pub(super) fn run(args: &Args) -> Outcome {
     let mut exit = Exit::Done;
     for path in &args.paths {
         let bar = Bar::new(args.quiet || args.headers);
-        let done = indexing::index(path, &options, &|bytes| bar.advance(bytes))?;
+        let done = index::index(path, &options, &|bytes| bar.advance(bytes))?;
         bar.end();
         exit = worse(exit, print(&done, args.quiet)?);
     }

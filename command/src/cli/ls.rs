@@ -9,8 +9,8 @@ use serde::Serialize;
 use tarflume_formats::index::{Part, Sample};
 use tarflume_formats::shown::{self, ShowPath};
 use tarflume_formats::{Error, name};
-use tarflume_packer::exit::Exit;
-use tarflume_packer::failure::Outcome;
+use tarflume_packer::Exit;
+use tarflume_packer::Outcome;
 use tarflume_packer::listing::{self, Shard};
 use tarflume_packer::units;
 

@@ -11,7 +11,7 @@ use std::sync::{Mutex, PoisonError};
 use console::Term;
 use indicatif::{ProgressBar, ProgressStyle};
 use tarflume_formats::shown::{Screen, message};
-use tarflume_packer::failure::Failure;
+use tarflume_packer::Failure;
 use tarflume_packer::units;
 
 /// Standard output, buffered.

@@ -5,14 +5,14 @@ use std::path::PathBuf;
 use tarflume_formats::Plan;
 use tarflume_formats::plan::PlanFoot;
 use tarflume_formats::shard::Durability;
-use tarflume_packer::build::prepare::{Request, Scanned};
-use tarflume_packer::build::publish;
-use tarflume_packer::failure::Failure;
+use tarflume_packer::Failure;
+use tarflume_packer::build;
+use tarflume_packer::build::{Request, Scanned};
 use tarflume_packer::progress::Goal;
-use tarflume_packer::running::options::RunOptions;
-use tarflume_packer::running::{self, Ran, RunCounter};
-use tarflume_packer::workdir::quarantine::Policy;
-use tarflume_packer::workdir::staging::Staging;
+use tarflume_packer::run::RunOptions;
+use tarflume_packer::run::{self, Ran, RunCounter};
+use tarflume_packer::workdir::Policy;
+use tarflume_packer::workdir::Staging;
 
 use super::progress;
 use super::source_args::ShowArgs;
@@ -59,7 +59,7 @@ pub(super) fn run_shown(
     let counter = RunCounter::default();
     let goal = Goal::of(plan.foot(), shards);
     progress::during_run(show.mode(), &counter, goal, "packing", || {
-        running::run(plan, staging, shards, options, &counter)
+        run::run(plan, staging, shards, options, &counter)
     })
 }
 
@@ -74,6 +74,6 @@ pub(super) fn look_shown(
     let shards: Vec<usize> = (0..plan.foot().shards.len()).collect();
     let goal = Goal::of(plan.foot(), &shards);
     progress::during_run(show.mode(), &counter, goal, "checking", || {
-        publish::look_at_contents(request, plan, scanned, &counter)
+        build::look_at_contents(request, plan, scanned, &counter)
     })
 }

@@ -1,8 +1,8 @@
 //! `pack plan`: the first step of a pack by many machines.
 
-use tarflume_packer::build::prepare::{Prepared, prepare};
-use tarflume_packer::exit::Exit;
-use tarflume_packer::failure::Outcome;
+use tarflume_packer::Exit;
+use tarflume_packer::Outcome;
+use tarflume_packer::build::{Prepared, prepare};
 use tarflume_packer::scan::ScanCounter;
 
 use super::source_args::SourceArgs;

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use console::Term;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use tarflume_packer::progress::{Goal, Now};
-use tarflume_packer::running::RunCounter;
+use tarflume_packer::run::RunCounter;
 use tarflume_packer::scan::ScanCounter;
 use tarflume_packer::units;
 

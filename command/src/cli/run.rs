@@ -3,13 +3,13 @@
 use std::path::PathBuf;
 
 use tarflume::rank;
-use tarflume_packer::build::options::jobs;
-use tarflume_packer::choice::Choice;
-use tarflume_packer::exit::Exit;
-use tarflume_packer::failure::{Failure, Outcome};
-use tarflume_packer::workdir::quarantine::Policy;
-use tarflume_packer::workdir::staging::Staging;
-use tarflume_packer::workdir::state::{self, Standing};
+use tarflume_packer::Choice;
+use tarflume_packer::Exit;
+use tarflume_packer::build::jobs;
+use tarflume_packer::workdir::Policy;
+use tarflume_packer::workdir::Staging;
+use tarflume_packer::workdir::{self, Standing};
+use tarflume_packer::{Failure, Outcome};
 
 use super::packing::{self, RunArgs};
 use super::source_args::ShowArgs;
@@ -75,7 +75,7 @@ fn parse_range(text: &str) -> Result<(usize, usize), String> {
 pub(super) fn run(args: &Args) -> Outcome {
     let _ = signals::listen();
     let staging = Staging::of(&args.out);
-    let plan = match state::standing(&staging)? {
+    let plan = match workdir::standing(&staging)? {
         Standing::Planned(plan) => plan,
         Standing::Published(manifest) => {
             summary::already_published(&args.out, &manifest, args.show);
@@ -95,7 +95,7 @@ pub(super) fn run(args: &Args) -> Outcome {
     let ran = match ran {
         // Another attempt may have finished every shard and published meanwhile.
         Err(failure) if matches!(failure.exit, Exit::TryAgain | Exit::Barred) => {
-            match state::published(&staging)? {
+            match workdir::published(&staging)? {
                 Some(manifest) if manifest.plan.as_deref() == Some(&foot.content) => {
                     summary::already_published(&args.out, &manifest, args.show);
                     return Ok(Exit::Done);

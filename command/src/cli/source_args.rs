@@ -3,12 +3,12 @@
 
 use std::path::PathBuf;
 
-use tarflume_packer::build::options::BuildOptions;
-use tarflume_packer::build::prepare::Request;
-use tarflume_packer::check::CheckLevel;
-use tarflume_packer::failure::Failure;
+use tarflume_packer::CheckLevel;
+use tarflume_packer::Failure;
+use tarflume_packer::build::BuildOptions;
+use tarflume_packer::build::Request;
 use tarflume_packer::size;
-use tarflume_packer::workdir::quarantine::Policy;
+use tarflume_packer::workdir::Policy;
 
 use super::progress;
 use super::words::choice;

@@ -4,11 +4,11 @@ use std::path::PathBuf;
 
 use tarflume_formats::Manifest;
 use tarflume_formats::shown::ShowPath;
-use tarflume_packer::exit::Exit;
-use tarflume_packer::failure::Outcome;
+use tarflume_packer::Exit;
+use tarflume_packer::Outcome;
 use tarflume_packer::units;
-use tarflume_packer::workdir::staging::Staging;
-use tarflume_packer::workdir::state::{self, Standing};
+use tarflume_packer::workdir::Staging;
+use tarflume_packer::workdir::{self, Standing};
 
 use super::words::Format;
 
@@ -25,7 +25,7 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args) -> Outcome {
     let staging = Staging::of(&args.out);
-    let plan = match state::standing(&staging)? {
+    let plan = match workdir::standing(&staging)? {
         Standing::Planned(plan) => plan,
         Standing::Published(manifest) => {
             published(&manifest, args.format);
@@ -33,7 +33,7 @@ pub(super) fn run(args: &Args) -> Outcome {
         }
     };
     let foot = plan.foot();
-    let found = state::progress(&staging, foot)?;
+    let found = workdir::progress(&staging, foot)?;
     let problems: usize = found.records.iter().map(|r| r.problems.len()).sum();
     match args.format {
         Format::Text => {

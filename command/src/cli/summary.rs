@@ -7,12 +7,11 @@ use tarflume::rank::Rank;
 use tarflume_formats::Manifest;
 use tarflume_formats::plan::PlanFoot;
 use tarflume_formats::shown::{self, ShowPath};
-use tarflume_packer::build::prepare::{Ready, Scanned};
-use tarflume_packer::build::publish;
-use tarflume_packer::planning;
-use tarflume_packer::problem::{Problem, counts};
-use tarflume_packer::running::Ran;
+use tarflume_packer::build;
+use tarflume_packer::build::{Ready, Scanned};
+use tarflume_packer::run::Ran;
 use tarflume_packer::units;
+use tarflume_packer::{Problem, counts};
 
 use super::out;
 use super::source_args::ShowArgs;
@@ -82,7 +81,7 @@ fn problems(list: &[Problem], file: Option<&Path>, show: ShowArgs) {
 
 /// What is odd about the plan: told, but no fault.
 fn warnings(foot: &PlanFoot, show: ShowArgs) {
-    for text in planning::warnings::of(foot) {
+    for text in build::warnings(foot) {
         if show.is_json() {
             tell!("{}", shown::json(&json!({"event": "warning", "text": text})));
         } else if !show.quiet {
@@ -130,7 +129,7 @@ pub(super) fn refused_scan(out: &Path, scanned: &Scanned, show: ShowArgs) {
     if show.is_json() {
         say!("{}", json!({"event": "refused", "problems": scanned.problems.len()})); // no foreign text
     } else {
-        out::told(publish::MEND);
+        out::told(build::MEND);
     }
 }
 
@@ -141,7 +140,7 @@ pub(super) fn refused_run(out: &Path, ran: &Ran, show: ShowArgs) {
         say!("{}", shown::json(&value));
         return;
     }
-    out::told(publish::kept(ran));
+    out::told(build::kept(ran));
 }
 
 pub(super) fn dry_run(foot: &PlanFoot, scanned: &Scanned, show: ShowArgs) {

@@ -3,8 +3,8 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use tarflume_packer::exit::Exit;
-use tarflume_packer::failure::Outcome;
+use tarflume_packer::Exit;
+use tarflume_packer::Outcome;
 use tarflume_packer::unpack;
 use tarflume_packer::{listing, units};
 

@@ -4,9 +4,9 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use tarflume_formats::shown;
-use tarflume_packer::exit::Exit;
-use tarflume_packer::failure::Outcome;
-use tarflume_packer::interrupt::Stop;
+use tarflume_packer::Exit;
+use tarflume_packer::Outcome;
+use tarflume_packer::Stop;
 use tarflume_packer::verify::{self, Level, Options, Report};
 
 use super::out::{self, Bar};

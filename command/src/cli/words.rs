@@ -2,10 +2,10 @@
 
 use clap::ValueEnum;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use tarflume_packer::check::CheckLevel;
-use tarflume_packer::choice::Choice;
+use tarflume_packer::CheckLevel;
+use tarflume_packer::Choice;
 use tarflume_packer::verify::Level;
-use tarflume_packer::workdir::quarantine::Policy;
+use tarflume_packer::workdir::Policy;
 
 /// How results are told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]

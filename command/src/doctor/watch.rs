@@ -4,7 +4,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
-use tarflume_packer::interrupt::Stop;
+use tarflume_packer::Stop;
 
 use super::gpus::{Gpus, Sample};
 

@@ -13,7 +13,7 @@ use tarflume_formats::record::ShardRecord;
 use tarflume_formats::shown::ShowPath;
 
 use crate::failure::Failure;
-use crate::planning::TOOL;
+use crate::plan::TOOL;
 use crate::workdir::staging::Staging;
 use crate::workdir::state::{Progress, progress, published, write_problems};
 
@@ -78,7 +78,7 @@ fn secured(staging: &Staging, found: Progress) -> Result<Progress, Failure> {
 /// # Errors
 /// A shard is gone, or not what its record says; a file of its name stands in the way; the operating
 /// system's refusal.
-pub fn move_all(
+pub(crate) fn move_all(
     staging: &Staging,
     records: Vec<ShardRecord>,
     plan: Option<String>,

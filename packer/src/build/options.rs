@@ -9,13 +9,13 @@ use super::prepare::Request;
 use crate::check::CheckLevel;
 use crate::choice::Choice;
 use crate::failure::Failure;
-use crate::interrupt::Stop;
-use crate::planning::Shape;
-use crate::planning::deal::Cut;
-use crate::scan::excluded;
+use crate::plan::Shape;
+use crate::plan::deal::Cut;
+use crate::scan::exclude;
 use crate::scan::exts::{ExtMap, Require};
 use crate::scan::options::ScanOptions;
 use crate::scan::rules::NameRules;
+use crate::stop::Stop;
 use crate::workdir::quarantine::Policy;
 
 /// A shard's largest size unless another is asked for.
@@ -85,7 +85,7 @@ impl BuildOptions {
         let names = NameRules::parse(&self.names).map_err(flag("--names"))?;
         let exts = ExtMap::parse(&self.ext_map).map_err(flag("--ext-map"))?;
         let require = Require::parse(&self.require);
-        let listed = excluded::listed(&self.exclude)?;
+        let listed = exclude::listed(&self.exclude)?;
         check_prefix(&self.prefix)?;
         let level = self.check.unwrap_or(CheckLevel::Structure);
         let shape = Shape {
@@ -99,7 +99,7 @@ impl BuildOptions {
             require: require.to_text(),
             ext_map: exts.to_text(),
             ext_by_content: self.ext_by_content,
-            exclude: excluded::planned(&self.exclude, &listed),
+            exclude: exclude::planned(&self.exclude, &listed),
             follow_links: self.follow_links,
         };
         let scan = ScanOptions {
@@ -108,7 +108,7 @@ impl BuildOptions {
             by_content: self.ext_by_content,
             require,
             names,
-            exclude: excluded::globs(&self.exclude)?,
+            exclude: exclude::globs(&self.exclude)?,
             listed,
         };
         Ok(Request {
@@ -161,7 +161,7 @@ pub fn jobs(asked: Option<u64>) -> usize {
 ///
 /// # Errors
 /// Characters that some reader of file names takes for more than that.
-pub fn check_prefix(prefix: &str) -> Result<(), Failure> {
+pub(crate) fn check_prefix(prefix: &str) -> Result<(), Failure> {
     let good = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
     if !prefix.is_empty() && prefix.chars().all(good) {
         return Ok(());

@@ -14,13 +14,13 @@ use super::replan::difference;
 use super::sources::check_folders;
 use crate::choice::Choice;
 use crate::failure::Failure;
-use crate::interrupt::Stop;
-use crate::planning::deal::Cut;
-use crate::planning::{Dealt, Shape, Terms, encode_plan, write_plan};
+use crate::plan::deal::Cut;
+use crate::plan::{Dealt, Shape, Terms, encode_plan, write_plan};
 use crate::problem::Problem;
-use crate::scan::listed::Absent;
+use crate::scan::exclude_list::Absent;
 use crate::scan::options::{ScanOptions, ScanProblem};
 use crate::scan::{Scan, ScanCounter, scan};
+use crate::stop::Stop;
 use crate::workdir::quarantine::{Policy, set_aside};
 use crate::workdir::staging::{Lock, Staging};
 use crate::workdir::state::{self, progress, published, write_problems};
@@ -33,21 +33,21 @@ pub struct Request {
     /// The output folder.
     pub out: PathBuf,
     /// What is scanned for.
-    pub scan: ScanOptions,
+    pub(crate) scan: ScanOptions,
     /// What shapes the shards.
-    pub shape: Shape,
+    pub(crate) shape: Shape,
     /// Whether sidecars get JPEG entry points.
-    pub entry_points: bool,
+    pub(crate) entry_points: bool,
     /// What is done about problems.
     pub policy: Policy,
     /// Threads.
     pub jobs: usize,
     /// Forgets an unfinished attempt in the output folder.
-    pub fresh: bool,
+    pub(crate) fresh: bool,
     /// Writes nothing at all.
     pub dry_run: bool,
     /// A dry run looks at contents, too.
-    pub look: bool,
+    pub(crate) look: bool,
     /// Ends it before its time.
     pub stop: Stop,
 }

@@ -7,9 +7,9 @@ use super::prepare::{Ready, Request, Scanned};
 use crate::check::CheckLevel;
 use crate::failure::Failure;
 use crate::problem::Problem;
-use crate::running::look::look;
-use crate::running::options::RunOptions;
-use crate::running::{Ran, RunCounter};
+use crate::run::look::look;
+use crate::run::options::RunOptions;
+use crate::run::{Ran, RunCounter};
 use crate::workdir::staging::Staging;
 use crate::workdir::state::write_problems;
 

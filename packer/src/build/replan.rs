@@ -14,7 +14,7 @@ pub(super) fn difference(old: &Plan, new: &Plan) -> Result<Option<String>, Failu
         && let Some((option, was)) = a.iter().find(|(k, v)| b.get(*k) != Some(v))
     {
         let is = b.get(option).cloned().unwrap_or_default();
-        let flag = crate::planning::flag_of(option);
+        let flag = crate::plan::flag_of(option);
         return Ok(Some(format!("{flag} was {} and is {}", said(was), said(&is))));
     }
     if a.entry_points != b.entry_points {

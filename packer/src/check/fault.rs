@@ -42,4 +42,4 @@ pub struct Fault {
 pub(super) const MAX_PIXELS: u64 = 1 << 28;
 
 /// Width and height in pixels.
-pub type Dimensions = (u32, u32);
+pub(crate) type Dimensions = (u32, u32);

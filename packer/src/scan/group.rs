@@ -11,8 +11,7 @@ use super::list::{FoundPart, Run};
 use super::listing::{Entry, Kind, Listing};
 use super::options::{ScanOptions, ScanProblem};
 use super::rules::{Action, MAX_NAME, Rule, Verdict, shortened};
-
-use crate::check::{Content, sniffed};
+use crate::check::{Content, sniff};
 use crate::failure::Failure;
 use crate::problem::{Problem, ProblemKind};
 use crate::source::{part_path, shown_path, stamp};
@@ -285,7 +284,7 @@ impl Grouper<'_> {
             && let Some(ext) = self.image_ext(place, name)?
         {
             let last = shard_ext.iter().rposition(|&b| b == b'.').map_or(0, |dot| dot + 1);
-            if !sniffed::same(&shard_ext[last..], ext) {
+            if !sniff::same(&shard_ext[last..], ext) {
                 shard_ext.truncate(last);
                 shard_ext.extend(ext.bytes());
             }

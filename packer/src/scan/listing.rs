@@ -12,7 +12,7 @@ use rayon::slice::ParallelSliceMut;
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, RawDir, openat, statat};
 use tarflume_formats::{Blame, files};
 
-use crate::check::sniffed;
+use crate::check::sniff;
 
 /// Bytes that one call asks of the operating system.
 const READ: usize = 256 * 1024;
@@ -89,12 +89,12 @@ impl Listing {
     /// The file can't be opened or read.
     pub(super) fn image_ext(&self, name: &[u8]) -> io::Result<Option<&'static str>> {
         let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
-        let mut first = [0; sniffed::ENOUGH];
+        let mut first = [0; sniff::ENOUGH];
         let read = files::patiently(|| {
             let file = openat(&self.folder, name, flags, Mode::empty())?;
             Ok(rustix::io::pread(&file, &mut first, 0)?)
         })?;
-        Ok(sniffed::ext(&first[..read]))
+        Ok(sniff::ext(&first[..read]))
     }
 
     /// The file system may not say what a name is, and a link may be followed: then ask.

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use globset::GlobSet;
 
+use super::exclude_list::Listed;
 use super::exts::{ExtMap, Require};
-use super::listed::Listed;
 use super::rules::NameRules;
 use crate::problem::Problem;
 

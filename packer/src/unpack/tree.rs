@@ -24,7 +24,7 @@ const NEW_FILE: OFlags = OFlags::WRONLY
 
 /// A folder to create files in.
 #[derive(Debug)]
-pub struct Tree {
+pub(crate) struct Tree {
     path: PathBuf,
     root: OwnedFd,
     /// The folder that was used last, and its path: neighbours share it.
@@ -33,7 +33,7 @@ pub struct Tree {
 
 /// What became of a name.
 #[derive(Debug)]
-pub enum Created {
+pub(crate) enum Created {
     /// A new, empty file.
     File(File),
     /// A folder, new or not.
@@ -55,7 +55,7 @@ impl Tree {
     ///
     /// # Errors
     /// The operating system's refusal.
-    pub fn open(path: &Path) -> Result<Tree, Failure> {
+    pub(crate) fn open(path: &Path) -> Result<Tree, Failure> {
         let flags = FOLDER.difference(OFlags::NOFOLLOW); // the caller may name a link
         let root = openat(CWD, path, flags, Mode::empty())
             .map_err(|e| Failure::io(e.into(), "open the folder", path))?;
@@ -66,7 +66,7 @@ impl Tree {
     ///
     /// # Errors
     /// The operating system's refusal.
-    pub fn file(&mut self, path: &[u8]) -> Result<Created, Failure> {
+    pub(crate) fn file(&mut self, path: &[u8]) -> Result<Created, Failure> {
         let (folder, base) = split(path);
         let root = self.path.clone();
         let at = match self.folder_at(folder) {
@@ -91,7 +91,7 @@ impl Tree {
     ///
     /// # Errors
     /// The operating system's refusal.
-    pub fn folder(&mut self, path: &[u8]) -> Result<Created, Failure> {
+    pub(crate) fn folder(&mut self, path: &[u8]) -> Result<Created, Failure> {
         match self.folder_at(path) {
             Ok(_) => Ok(Created::Folder),
             Err(Stopped::Refused(why)) => Ok(Created::Refused(why)),
@@ -103,7 +103,7 @@ impl Tree {
     ///
     /// # Errors
     /// The operating system's refusal.
-    pub fn remove(&mut self, path: &[u8]) -> Result<(), Failure> {
+    pub(crate) fn remove(&mut self, path: &[u8]) -> Result<(), Failure> {
         let (folder, base) = split(path);
         let root = self.path.clone();
         match self.folder_at(folder) {

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::choice::Choice;
-use crate::interrupt::Stop;
+use crate::stop::Stop;
 
 /// How closely is looked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]

@@ -17,9 +17,9 @@ use super::kinds;
 use super::options::{Level, Options};
 use super::points::{Jpegs, Wrong, misfit};
 use crate::check::{CheckLevel, Content};
-use crate::indexing::rows::{Rows, part_of};
-use crate::interrupt::Stop;
+use crate::index::rows::{Rows, part_of};
 use crate::problem::{Problem, ProblemKind, Problems};
+use crate::stop::Stop;
 
 /// Parts up to this length are looked at whole; longer ones in pieces.
 const WHOLE: u64 = 256 * 1024 * 1024;
@@ -28,7 +28,7 @@ const TELL: u64 = 4 * 1024 * 1024;
 
 /// What a pass over a tar gave.
 #[derive(Debug)]
-pub struct Passed {
+pub(crate) struct Passed {
     /// What is wrong.
     pub problems: Problems,
     /// Length and digest of the tar as it is; `None` where it could not be read to its end.
@@ -60,7 +60,7 @@ struct Pass<'a> {
 ///
 /// # Errors
 /// The operating system's refusal to open the tar; a damaged sidecar; the machine failed on the way.
-pub fn over(
+pub(crate) fn over(
     tar: &Path,
     sidecar: Option<&Index>,
     options: &Options,

@@ -13,12 +13,12 @@ use super::options::{Level, Options};
 use super::pass::{self, Passed};
 use super::points;
 use super::sets::Target;
-use crate::indexing::probe;
+use crate::index::probe;
 use crate::problem::{Problem, ProblemKind, Problems};
 
 /// What was found out about a shard.
 #[derive(Debug)]
-pub struct Proved {
+pub(crate) struct Proved {
     /// The tar.
     pub path: PathBuf,
     /// Its bytes.
@@ -35,7 +35,11 @@ pub struct Proved {
 ///
 /// # Errors
 /// The machine failed: nothing is known of the shard then.
-pub fn prove(target: Target, options: &Options, on_bytes: &(dyn Fn(u64) + Sync)) -> Result<Proved> {
+pub(crate) fn prove(
+    target: Target,
+    options: &Options,
+    on_bytes: &(dyn Fn(u64) + Sync),
+) -> Result<Proved> {
     let Target { tar, entry } = target;
     let mut proved = Proved {
         path: tar.clone(),
@@ -172,7 +176,7 @@ fn digest(
 /// Holds a sidecar that is whole against what the manifest lists.
 fn listed(tar: &Path, entry: Option<&ShardEntry>, index: &Index, proved: &mut Proved) {
     let Some(entry) = entry else { return };
-    let found = crate::indexing::shard::entry(tar, index);
+    let found = crate::index::shard::entry(tar, index);
     let bytes = proved.bytes.to_string();
     let differences = [
         ("bytes", entry.bytes.to_string(), bytes),

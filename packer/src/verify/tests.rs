@@ -9,8 +9,8 @@ use tarflume_formats::reading::Reading;
 
 use super::*;
 use crate::exit::Exit;
-use crate::indexing;
-use crate::interrupt::Stop;
+use crate::index;
+use crate::stop::Stop;
 
 /// Bytes of one sample in the shards made here: two headers, one block of data each.
 const SAMPLE: usize = 2048;
@@ -35,7 +35,7 @@ fn set() -> tempfile::TempDir {
 }
 
 fn index(dir: &Path) {
-    let options = indexing::Options {
+    let options = index::Options {
         reading: Reading::Everything,
         entry_points: false,
         force: true,
@@ -43,7 +43,7 @@ fn index(dir: &Path) {
         jobs: 1,
         stop: Stop::new(),
     };
-    indexing::index(dir, &options, &|_| {}).unwrap().manifest.unwrap().unwrap();
+    index::index(dir, &options, &|_| {}).unwrap().manifest.unwrap().unwrap();
 }
 
 fn report(path: &Path, level: Level) -> Report {

@@ -57,7 +57,7 @@ impl Choice for Policy {
 ///
 /// # Errors
 /// A file could not be copied; a link stands where a folder of the quarantine should.
-pub fn set_aside(
+pub(crate) fn set_aside(
     folder: &Path,
     root: &Path,
     files: &[PathBuf],

@@ -114,7 +114,7 @@ pub fn standing(staging: &Staging) -> Result<Standing, Failure> {
 ///
 /// # Errors
 /// A sidecar can't be opened.
-pub fn lacks_entry_points(staging: &Staging, manifest: &Manifest) -> Result<bool, Failure> {
+pub(crate) fn lacks_entry_points(staging: &Staging, manifest: &Manifest) -> Result<bool, Failure> {
     let is_jpeg = |ext: &String| Content::of(ext.as_bytes()) == Content::Jpeg;
     if !manifest.extensions.keys().any(is_jpeg) {
         return Ok(false);
@@ -131,7 +131,7 @@ pub fn lacks_entry_points(staging: &Staging, manifest: &Manifest) -> Result<bool
 ///
 /// # Errors
 /// The operating system refuses.
-pub fn write_problems(path: &Path, problems: &[serde_json::Value]) -> Result<(), Failure> {
+pub(crate) fn write_problems(path: &Path, problems: &[serde_json::Value]) -> Result<(), Failure> {
     if problems.is_empty() {
         return Ok(remove_if_there(path)?);
     }

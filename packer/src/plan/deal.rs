@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// How large shards become.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Cut {
+pub(crate) enum Cut {
     /// No shard is larger than this many bytes or samples, but for a single sample that is.
     Limits {
         /// Bytes of the tar.
@@ -21,7 +21,7 @@ pub enum Cut {
 
 /// What all samples come to, which a cut into a given number of shards must know first.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Total {
+pub(crate) struct Total {
     /// Samples.
     pub samples: u64,
     /// Bytes of their members, headers and padding included.
@@ -33,7 +33,7 @@ const END: u64 = 1024;
 
 /// Tells, sample by sample, where a new shard begins.
 #[derive(Debug)]
-pub struct Cutter {
+pub(crate) struct Cutter {
     cut: Cut,
     total: Total,
     /// Samples and bytes so far, in all shards.
@@ -46,12 +46,12 @@ pub struct Cutter {
 
 impl Cutter {
     /// A cutter for samples that come to `total`.
-    pub fn new(cut: Cut, total: Total) -> Cutter {
+    pub(crate) fn new(cut: Cut, total: Total) -> Cutter {
         Cutter { cut, total, seen: Total::default(), here: Total::default(), shards: 0 }
     }
 
     /// Takes the next sample, of `bytes` bytes in the tar; true if a shard begins with it.
-    pub fn begins_shard(&mut self, bytes: u64) -> bool {
+    pub(crate) fn begins_shard(&mut self, bytes: u64) -> bool {
         let begins = self.shards == 0 || self.is_cut(bytes);
         if begins {
             self.shards += 1;
@@ -86,7 +86,7 @@ impl Cutter {
 ///
 /// It follows from seed and key alone, so that a sample added to the source moves no other past its
 /// neighbours. blake3, keyed by the seed.
-pub fn shuffled_place(seed: u64, key: &[u8]) -> u64 {
+pub(crate) fn shuffled_place(seed: u64, key: &[u8]) -> u64 {
     let mut blake3_key = *b"tarflume shuffle 1              ";
     blake3_key[24..].copy_from_slice(&seed.to_le_bytes());
     let hash = blake3::keyed_hash(&blake3_key, key);

@@ -22,7 +22,7 @@ const TELL: u64 = 4 * 1024 * 1024;
 
 /// A sidecar in memory, and what was seen on the way.
 #[derive(Debug)]
-pub struct Read {
+pub(crate) struct Read {
     /// The sidecar's bytes.
     pub bytes: Vec<u8>,
     /// Parts by extension.
@@ -41,7 +41,11 @@ pub struct Read {
 ///
 /// # Errors
 /// The tar is damaged, ambiguous, compressed or without samples. An interruption.
-pub fn read_tar(tar: &Path, options: &Options, on_bytes: &(dyn Fn(u64) + Sync)) -> Result<Read> {
+pub(crate) fn read_tar(
+    tar: &Path,
+    options: &Options,
+    on_bytes: &(dyn Fn(u64) + Sync),
+) -> Result<Read> {
     let mut making = Making {
         tar,
         reader: TarReader::open(tar, options.reading)?,
@@ -213,7 +217,7 @@ mod tests {
     use tarflume_formats::shard::{Durability, ShardWriter};
 
     use super::*;
-    use crate::interrupt::Stop;
+    use crate::stop::Stop;
 
     #[test]
     fn dimensions_are_those_of_the_first_image_or_of_none() {

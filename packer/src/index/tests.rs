@@ -12,7 +12,7 @@ use tarflume_formats::shard::{Durability, ShardWriter, index_path};
 use super::*;
 use crate::check::Content;
 use crate::exit::Exit;
-use crate::interrupt::Stop;
+use crate::stop::Stop;
 
 fn everything() -> Options {
     Options {

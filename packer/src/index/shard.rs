@@ -10,10 +10,10 @@ use tarflume_formats::reading::{Reading, TarReader};
 use tarflume_formats::shard::index_path;
 use tarflume_formats::{Index, files, name};
 
-use super::making::read_tar;
 use super::options::Options;
 use super::probe;
 use super::rows::Skipped;
+use super::sidecar::read_tar;
 use super::unsorted;
 use crate::failure::Failure;
 use crate::problem::Problems;
@@ -128,7 +128,7 @@ fn keep(tar: &Path, options: &Options) -> Result<Made> {
 }
 
 /// How the manifest lists a tar that has this sidecar.
-pub fn entry(tar: &Path, index: &Index) -> ShardEntry {
+pub(crate) fn entry(tar: &Path, index: &Index) -> ShardEntry {
     let name = tar.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     ShardEntry {
         name: name.into(),
@@ -144,7 +144,7 @@ pub fn entry(tar: &Path, index: &Index) -> ShardEntry {
 ///
 /// # Errors
 /// A damaged sidecar.
-pub fn ext_counts(index: &Index) -> Result<BTreeMap<String, u64>> {
+pub(crate) fn ext_counts(index: &Index) -> Result<BTreeMap<String, u64>> {
     let mut counts: BTreeMap<&[u8], u64> = BTreeMap::new();
     for sample in index.iter() {
         for part in sample?.parts() {

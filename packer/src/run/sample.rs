@@ -6,8 +6,8 @@ use tarflume_formats::plan::{PlannedPart, PlannedSample};
 use tarflume_formats::reading::MAX_WHOLE;
 use tarflume_formats::shard::STREAM_ABOVE;
 
-use super::ahead::Ahead;
 use super::part::{Parts, Refused};
+use super::readahead::Ahead;
 use crate::check::Dimensions;
 use crate::failure::Failure;
 use crate::problem::Problem;

@@ -8,9 +8,9 @@ use std::thread::{self, Builder};
 use tarflume_formats::Plan;
 
 use super::RunCounter;
-use super::ahead::Ahead;
 use super::options::RunOptions;
 use super::part::{Parts, Refused};
+use super::readahead::Ahead;
 use super::sample::{Seen, look_at};
 use super::sources::{self, Absences};
 use crate::failure::Failure;
@@ -55,7 +55,11 @@ impl Found {
 /// # Errors
 /// The first failure of the machine, threads that can't be started and a source that is not there among them; an
 /// interruption.
-pub fn look(plan: &Plan, options: &RunOptions, counter: &RunCounter) -> Result<Problems, Failure> {
+pub(crate) fn look(
+    plan: &Plan,
+    options: &RunOptions,
+    counter: &RunCounter,
+) -> Result<Problems, Failure> {
     let shards = plan.foot().shards.len();
     let (next, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
     let found = Mutex::new(Found::default());
@@ -158,7 +162,7 @@ mod tests {
     #[test]
     fn a_thread_that_can_not_start_ends_the_look_without_a_panic() {
         const NAME: &str =
-            "running::look::tests::a_thread_that_can_not_start_ends_the_look_without_a_panic";
+            "run::look::tests::a_thread_that_can_not_start_ends_the_look_without_a_panic";
         const STACK: &str = "281474976710656";
         if std::env::var("RUST_MIN_STACK").as_deref() != Ok(STACK) {
             let mut command = Command::new(std::env::current_exe().unwrap());

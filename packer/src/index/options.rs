@@ -2,7 +2,7 @@
 
 use tarflume_formats::reading::Reading;
 
-use crate::interrupt::Stop;
+use crate::stop::Stop;
 
 /// How tars are indexed.
 #[derive(Debug, Clone)]

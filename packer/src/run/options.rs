@@ -8,7 +8,7 @@ use tarflume_formats::shard::Durability;
 use crate::check::CheckLevel;
 use crate::choice::Choice;
 use crate::failure::Failure;
-use crate::interrupt::Stop;
+use crate::stop::Stop;
 use crate::workdir::quarantine::Policy;
 
 /// How closely files are looked at while they are packed.

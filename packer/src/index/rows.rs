@@ -38,7 +38,7 @@ impl std::ops::AddAssign for Skipped {
 }
 
 /// Key and lower-case extension of a member that is part of a sample.
-pub fn part_of(member: &Member) -> Option<(&[u8], Cow<'_, [u8]>)> {
+pub(crate) fn part_of(member: &Member) -> Option<(&[u8], Cow<'_, [u8]>)> {
     if member.kind != MemberKind::File {
         return None;
     }
@@ -47,7 +47,7 @@ pub fn part_of(member: &Member) -> Option<(&[u8], Cow<'_, [u8]>)> {
 
 /// The rows of a shard, growing.
 #[derive(Debug, Default)]
-pub struct Rows {
+pub(crate) struct Rows {
     builder: IndexBuilder,
     /// The key of the sample that is open, if one is.
     open: Option<Vec<u8>>,
@@ -58,7 +58,7 @@ pub struct Rows {
 
 impl Rows {
     /// No rows.
-    pub fn new() -> Rows {
+    pub(crate) fn new() -> Rows {
         Rows::default()
     }
 
@@ -66,7 +66,7 @@ impl Rows {
     ///
     /// # Errors
     /// The sample has this part already; too many extensions. The part is left out then.
-    pub fn part(
+    pub(crate) fn part(
         &mut self,
         member: &Member,
         key: &[u8],
@@ -84,7 +84,7 @@ impl Rows {
     }
 
     /// Counts a member that is no part.
-    pub fn skip(&mut self, member: &Member) {
+    pub(crate) fn skip(&mut self, member: &Member) {
         match member.kind {
             MemberKind::Directory => self.skipped.directories += 1,
             MemberKind::File => self.skipped.without_key += 1,
@@ -93,42 +93,42 @@ impl Rows {
     }
 
     /// Sets the dimensions of the open sample.
-    pub fn dimensions(&mut self, (width, height): (u32, u32)) {
+    pub(crate) fn dimensions(&mut self, (width, height): (u32, u32)) {
         self.builder.dimensions(width, height);
     }
 
     /// True if some key does not follow the one before it in byte order: another may come back.
-    pub fn are_unsorted(&self) -> bool {
+    pub(crate) fn are_unsorted(&self) -> bool {
         self.unsorted
     }
 
     /// Parts so far: the number of the next one.
-    pub fn parts(&self) -> u64 {
+    pub(crate) fn parts(&self) -> u64 {
         self.builder.parts()
     }
 
     /// Sets the entry points of part number `part`; they come in the order of parts.
-    pub fn entry_points(&mut self, part: u64, points: &[u8]) {
+    pub(crate) fn entry_points(&mut self, part: u64, points: &[u8]) {
         self.builder.entry_points_of(part, points);
     }
 
     /// The key of the sample that came last.
-    pub fn open_key(&self) -> Option<&[u8]> {
+    pub(crate) fn open_key(&self) -> Option<&[u8]> {
         self.open.as_deref()
     }
 
     /// Samples so far.
-    pub fn samples(&self) -> u64 {
+    pub(crate) fn samples(&self) -> u64 {
         self.builder.samples()
     }
 
     /// Members passed over so far.
-    pub fn skipped(&self) -> Skipped {
+    pub(crate) fn skipped(&self) -> Skipped {
         self.skipped
     }
 
     /// Parts by extension.
-    pub fn ext_counts(&self) -> BTreeMap<String, u64> {
+    pub(crate) fn ext_counts(&self) -> BTreeMap<String, u64> {
         self.builder.ext_counts()
     }
 
@@ -136,7 +136,7 @@ impl Rows {
     ///
     /// # Errors
     /// As [`IndexBuilder::encode`].
-    pub fn encode(self, facts: &TarFacts) -> Result<Vec<u8>> {
+    pub(crate) fn encode(self, facts: &TarFacts) -> Result<Vec<u8>> {
         self.builder.encode(facts)
     }
 }

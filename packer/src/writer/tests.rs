@@ -7,7 +7,7 @@ use tarflume_fixtures::{Photo, PhotoKind};
 
 use super::*;
 use crate::exit::Exit;
-use crate::interrupt::Stop;
+use crate::stop::Stop;
 use crate::verify::{self, Level};
 
 fn small() -> Options {

@@ -3,7 +3,7 @@
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use tarflume::dataset::exclude::Exclude;
 
-use super::listed::Listed;
+use super::exclude_list::Listed;
 use crate::failure::Failure;
 
 /// The word's file, if it names one.
@@ -15,7 +15,7 @@ fn file(word: &str) -> Option<&str> {
 ///
 /// # Errors
 /// A glob that is none.
-pub fn globs(words: &[String]) -> Result<GlobSet, Failure> {
+pub(crate) fn globs(words: &[String]) -> Result<GlobSet, Failure> {
     let refused = |e: globset::Error| Failure::usage(format!("--exclude: {e}"));
     let mut set = GlobSetBuilder::new();
     for glob in words.iter().filter(|word| file(word).is_none()) {
@@ -28,7 +28,7 @@ pub fn globs(words: &[String]) -> Result<GlobSet, Failure> {
 ///
 /// # Errors
 /// A file that can't be read, or is no list.
-pub fn listed(words: &[String]) -> Result<Listed, Failure> {
+pub(crate) fn listed(words: &[String]) -> Result<Listed, Failure> {
     let mut lists = Vec::new();
     for path in words.iter().filter_map(|word| file(word)) {
         let refused = |text: String| Failure::usage(format!("--exclude @{path}: {text}"));
@@ -46,7 +46,7 @@ pub fn listed(words: &[String]) -> Result<Listed, Failure> {
 
 /// The words as the plan has them: globs as they are, and one digest of all listed keys, so that
 /// a list may move but not change.
-pub fn planned(words: &[String], listed: &Listed) -> Vec<String> {
+pub(crate) fn planned(words: &[String], listed: &Listed) -> Vec<String> {
     let globs = words.iter().filter(|word| file(word).is_none()).cloned();
     let digest = (!listed.is_empty()).then(|| format!("@{}", listed.digest()));
     globs.chain(digest).collect()

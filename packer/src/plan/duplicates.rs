@@ -15,15 +15,15 @@ use crate::check::Content;
 use crate::collide::{self, Clash, Keys};
 use crate::problem::{Problem, ProblemKind};
 use crate::scan::Scan;
+use crate::scan::exclude_list::Listed;
 use crate::scan::list::{FoundSample, SampleList, Spot};
-use crate::scan::listed::Listed;
 use crate::scan::options::ScanProblem;
 use crate::scan::rules::{Action, MAX_NAME, NameRules, Rule, told_apart};
 use crate::source::{part_path, shown_path};
 
 /// What is decided about twins.
 #[derive(Debug, Default)]
-pub struct Decided {
+pub(crate) struct Decided {
     /// Samples that are left out.
     pub dropped: HashSet<Spot>,
     /// Samples that get another key.
@@ -55,7 +55,12 @@ impl Keys for SampleList {
 ///
 /// # Errors
 /// None today; the search for twins can fail where keys are read from files.
-pub fn keys(scan: &Scan, roots: &[PathBuf], rules: &NameRules, listed: &Listed) -> Result<Decided> {
+pub(crate) fn keys(
+    scan: &Scan,
+    roots: &[PathBuf],
+    rules: &NameRules,
+    listed: &Listed,
+) -> Result<Decided> {
     let mut decided = Decided::default();
     let (mut first, mut later) = (FoundSample::default(), FoundSample::default());
     for pair in collide::find(&scan.samples)?.pairs {
@@ -109,7 +114,7 @@ struct Sized {
 ///
 /// # Errors
 /// The machine failed while images were read. One that can't be read is told when it is packed.
-pub fn images(scan: &Scan, roots: &[PathBuf], decided: &mut Decided) -> Result<()> {
+pub(crate) fn images(scan: &Scan, roots: &[PathBuf], decided: &mut Decided) -> Result<()> {
     let mut images = Vec::new();
     scan.samples.visit(|spot, sample| {
         if let Some((part, _)) = first_image(sample, &scan.exts)

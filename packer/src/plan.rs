@@ -4,9 +4,9 @@
 //! Floors: `deal` is arithmetic, `twins` decides about samples that can't both stay, this file
 //! streams what is left into a [`PlanWriter`].
 
-pub mod deal;
-pub mod twins;
-pub mod warnings;
+pub(crate) mod deal;
+pub(crate) mod duplicates;
+pub(crate) mod warnings;
 
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -18,17 +18,17 @@ use tarflume_formats::publish::TempFile;
 use tarflume_formats::{Result, name, tar};
 
 use self::deal::{Cut, Cutter, Total, shuffled_place};
-use self::twins::Decided;
+use self::duplicates::Decided;
 use crate::scan::Scan;
 use crate::scan::list::{FoundSample, Spot};
 use crate::scan::options::{ScanOptions, ScanProblem};
 
 /// The program and its version, as plans and manifests name it.
-pub const TOOL: &str = concat!("pack ", env!("CARGO_PKG_VERSION"));
+pub(crate) const TOOL: &str = concat!("pack ", env!("CARGO_PKG_VERSION"));
 
 /// The options that shape shards. They are part of the plan and of its content hash.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Shape {
+pub(crate) struct Shape {
     /// How large shards become.
     pub cut: Cut,
     /// What a shard's name begins with.
@@ -57,7 +57,7 @@ pub struct Shape {
 }
 
 /// The flag on the command line that sets a field of [`Shape`].
-pub fn flag_of(field: &str) -> String {
+pub(crate) fn flag_of(field: &str) -> String {
     match field {
         "cut" => "the size of shards (--shard-size, --shard-samples, --shards)".into(),
         field => format!("--{}", field.replace('_', "-")),
@@ -66,7 +66,7 @@ pub fn flag_of(field: &str) -> String {
 
 /// The samples that will be packed, in order.
 #[derive(Debug)]
-pub struct Dealt<'a> {
+pub(crate) struct Dealt<'a> {
     scan: &'a Scan,
     decided: Decided,
     /// The samples in the order of the shards; `None` is the order of their names.
@@ -79,16 +79,16 @@ impl<'a> Dealt<'a> {
     /// Decides what is packed, and in which order.
     ///
     /// # Errors
-    /// See [`twins::keys`] and [`twins::images`].
-    pub fn new(
+    /// See [`duplicates::keys`] and [`duplicates::images`].
+    pub(crate) fn new(
         scan: &'a Scan,
         roots: &[PathBuf],
         options: &ScanOptions,
         shape: &Shape,
     ) -> Result<Dealt<'a>> {
-        let mut decided = twins::keys(scan, roots, &options.names, &options.listed)?;
+        let mut decided = duplicates::keys(scan, roots, &options.names, &options.listed)?;
         if shape.dedupe {
-            twins::images(scan, roots, &mut decided)?;
+            duplicates::images(scan, roots, &mut decided)?;
         }
         let mut dealt = Dealt {
             scan,
@@ -118,22 +118,22 @@ impl<'a> Dealt<'a> {
     }
 
     /// What was found wrong among twins.
-    pub fn problems(&self) -> &[ScanProblem] {
+    pub(crate) fn problems(&self) -> &[ScanProblem] {
         &self.decided.problems
     }
 
     /// Files that are left out because the key that their sample got among twins is listed.
-    pub fn skipped(&self) -> u64 {
+    pub(crate) fn skipped(&self) -> u64 {
         self.decided.skipped
     }
 
     /// What will be packed, all in all.
-    pub fn total(&self) -> Total {
+    pub(crate) fn total(&self) -> Total {
         self.total
     }
 
     /// Samples whose key was changed because it collided with another in case.
-    pub fn renamed(&self) -> u64 {
+    pub(crate) fn renamed(&self) -> u64 {
         self.decided.renamed.len() as u64
     }
 
@@ -168,7 +168,7 @@ impl<'a> Dealt<'a> {
 
 /// What stands in a plan beside the samples, their order and the problems.
 #[derive(Debug, Clone, Copy)]
-pub struct Terms<'a> {
+pub(crate) struct Terms<'a> {
     /// The source folders.
     pub roots: &'a [PathBuf],
     /// What shapes the shards.
@@ -181,7 +181,7 @@ pub struct Terms<'a> {
 ///
 /// # Errors
 /// The operating system's refusal to write.
-pub fn write_plan(
+pub(crate) fn write_plan(
     dealt: &Dealt<'_>,
     terms: Terms<'_>,
     problems: Vec<serde_json::Value>,
@@ -199,7 +199,7 @@ pub fn write_plan(
 ///
 /// # Errors
 /// What `out` gives.
-pub fn encode_plan<W: Write>(
+pub(crate) fn encode_plan<W: Write>(
     dealt: &Dealt<'_>,
     terms: Terms<'_>,
     problems: Vec<serde_json::Value>,
@@ -258,7 +258,7 @@ fn stream_shards<W: Write>(
 }
 
 /// The name of shard `number`.
-pub fn shard_name(prefix: &str, number: u64) -> String {
+pub(crate) fn shard_name(prefix: &str, number: u64) -> String {
     format!("{prefix}-{number:06}.tar")
 }
 

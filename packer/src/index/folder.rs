@@ -9,12 +9,12 @@ use tarflume_formats::dataset::read_manifest;
 use tarflume_formats::files;
 use tarflume_formats::manifest::{FILE_NAME, Manifest, ShardEntry};
 use tarflume_formats::publish::write_whole;
+use tarflume_formats::shown::ShowPath;
 
 use super::options::Options;
 use super::shard::Indexed;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use tarflume_formats::shown::ShowPath;
 
 /// What a manifest made here says of its maker.
 const TOOL: &str = concat!("pack ", env!("CARGO_PKG_VERSION"));
@@ -23,7 +23,7 @@ const PACKED: [&[u8]; 7] =
     [b".tar.gz", b".tgz", b".tar.zst", b".tar.xz", b".tar.bz2", b".tar.lz4", b".tar.lzma"];
 
 /// What is said of them.
-pub const COMPRESSED: &str = "this shard is compressed, and nothing in it can be found without unpacking \
+pub(crate) const COMPRESSED: &str = "this shard is compressed, and nothing in it can be found without unpacking \
     it; decompress it (gunzip, zstd -d), or move it out of the folder, or read it without an index, from \
     front to back, as a stream (`stream=True`, in Rust `Stream::open`)";
 
@@ -42,7 +42,7 @@ pub struct MadeManifest {
 ///
 /// # Errors
 /// The folder can't be read; there is no tar in it.
-pub fn tars(folder: &Path) -> Result<(Vec<PathBuf>, Vec<Indexed>), Failure> {
+pub(crate) fn tars(folder: &Path) -> Result<(Vec<PathBuf>, Vec<Indexed>), Failure> {
     let (mut tars, mut packed) = (Vec::new(), Vec::new());
     for found in fs::read_dir(folder).map_err(|e| Failure::io(e, "read the folder", folder))? {
         let name = found.map_err(|e| Failure::io(e, "read the folder", folder))?.file_name();
@@ -81,7 +81,7 @@ fn refuse(tar: PathBuf) -> Indexed {
 /// # Errors
 /// A tar has none; a manifest of other tars is there and `force` is not set, or one of other sidecars
 /// and these were not made anew for their entry points; the operating system's refusal to write.
-pub fn publish_manifest(
+pub(crate) fn publish_manifest(
     folder: &Path,
     tars: &[Indexed],
     options: &Options,

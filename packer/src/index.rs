@@ -4,28 +4,28 @@
 //! a refused shard gets no manifest. Nothing that exists is replaced unless `force` says so, but for
 //! sidecars that are right and are to get entry points. Nothing is printed here.
 //!
-//! [`rows`] groups members into samples, [`making`] reads a tar into a sidecar, [`shard`] decides
+//! [`rows`] groups members into samples, [`sidecar`] reads a tar into a sidecar, [`shard`] decides
 //! which sidecar stays, [`probe`] asks by a few headers whether one belongs to its tar, `unsorted` finds
 //! keys that come back, [`folder`] makes the manifest.
 
-pub mod folder;
-pub mod making;
-pub mod options;
-pub mod probe;
-pub mod rows;
-pub mod shard;
+pub(crate) mod folder;
+pub(crate) mod options;
+pub(crate) mod probe;
+pub(crate) mod rows;
+pub(crate) mod shard;
+pub(crate) mod sidecar;
 mod unsorted;
 
 use std::path::Path;
 
 use rayon::prelude::*;
 use tarflume_formats::files::{self, Kind};
-
-use crate::failure::Failure;
 use tarflume_formats::shown::ShowPath;
 
+use crate::failure::Failure;
+
 pub use options::Options;
-pub use shard::Indexed;
+pub use shard::{Indexed, Made, index_tar};
 
 /// What became of one argument.
 #[derive(Debug)]
@@ -50,7 +50,7 @@ pub fn index(
     let (tars, refused) =
         if is_folder { folder::tars(path)? } else { (vec![path.to_path_buf()], Vec::new()) };
     let mut tars = in_parallel(options.jobs, tars, |tar| {
-        let result = shard::index_tar(&tar, options, on_bytes);
+        let result = index_tar(&tar, options, on_bytes);
         Indexed { tar, result }
     })?;
     if options.stop.requested() {

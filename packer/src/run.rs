@@ -4,13 +4,15 @@
 //! number of threads, machines and attempts gives the same. Packing and publishing are different
 //! threads: while one shard is synced to disk, the next is packed.
 
-mod ahead;
 mod folders;
-pub mod look;
-pub mod options;
+pub(crate) mod look;
+pub(crate) mod options;
 mod part;
+mod readahead;
 mod sample;
 mod sources;
+
+pub use options::{Checks, RunOptions};
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -26,9 +28,8 @@ use tarflume_formats::shard::{Durability, WrittenShard};
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{Plan, ShardWriter};
 
-use self::ahead::Ahead;
-use self::options::RunOptions;
 use self::part::Parts;
+use self::readahead::Ahead;
 use self::sample::{Packing, Wrong};
 use self::sources::Absences;
 use crate::failure::Failure;

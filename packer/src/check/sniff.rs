@@ -3,10 +3,10 @@
 use tarflume_formats::content::Content;
 
 /// Bytes that are enough to tell.
-pub const ENOUGH: usize = 16;
+pub(crate) const ENOUGH: usize = 16;
 
 /// The extension that images of this format have here, if `bytes` begin like one.
-pub fn ext(bytes: &[u8]) -> Option<&'static str> {
+pub(crate) fn ext(bytes: &[u8]) -> Option<&'static str> {
     match Content::of(bytes)?.ext {
         "tiff" => Some("tif"),
         ext @ ("jpg" | "png" | "webp" | "gif" | "bmp") => Some(ext),
@@ -15,7 +15,7 @@ pub fn ext(bytes: &[u8]) -> Option<&'static str> {
 }
 
 /// True if `said`, in lower case, is another name for what `ext` says.
-pub fn same(said: &[u8], ext: &str) -> bool {
+pub(crate) fn same(said: &[u8], ext: &str) -> bool {
     let one = |ext: &[u8]| match ext {
         b"jpeg" => b"jpg".to_vec(),
         b"tiff" => b"tif".to_vec(),

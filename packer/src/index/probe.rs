@@ -20,7 +20,7 @@ const BEHIND: usize = 1000;
 ///
 /// # Errors
 /// The operating system's refusal to read; a damaged sidecar.
-pub fn compare(reader: &mut TarReader, index: &Index) -> Result<Vec<Error>> {
+pub(crate) fn compare(reader: &mut TarReader, index: &Index) -> Result<Vec<Error>> {
     let mut found = Vec::new();
     for row in rows(index.samples()) {
         if let Some(sample) = index.sample(row)? {
