@@ -66,7 +66,7 @@ impl Content {
     }
 
     /// Looks at `bytes` as closely as `level` says, but for the Huffman codes of JPEGs:
-    /// whoever wants these read puts the JPEG on a [`Tray`].
+    /// whoever wants these read puts the JPEG on a `Tray`.
     ///
     /// # Errors
     /// The first fault found.

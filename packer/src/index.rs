@@ -4,9 +4,9 @@
 //! a refused shard gets no manifest. Nothing that exists is replaced unless `force` says so, but for
 //! sidecars that are right and are to get entry points. Nothing is printed here.
 //!
-//! [`rows`] groups members into samples, [`sidecar`] reads a tar into a sidecar, [`shard`] decides
-//! which sidecar stays, [`probe`] asks by a few headers whether one belongs to its tar, `unsorted` finds
-//! keys that come back, [`folder`] makes the manifest.
+//! `rows` groups members into samples, `sidecar` reads a tar into a sidecar, `shard` decides
+//! which sidecar stays, `probe` asks by a few headers whether one belongs to its tar, `unsorted` finds
+//! keys that come back, `folder` makes the manifest.
 
 pub(crate) mod folder;
 pub(crate) mod options;

@@ -1,6 +1,6 @@
 //! The scan: source folders -> samples in the order of their keys, and problems.
 //!
-//! Floors: [`rules`] and [`exts`] judge names, [`listed`] knows keys to leave out, [`list`] keeps
+//! Floors: `rules` and `exts` judge names, `exclude_list` knows keys to leave out, `list` keeps
 //! samples tightly, `listing` reads a folder's names, `group` makes samples of them, this file walks the tree. Each name is asked
 //! about once; no file is opened. The result does not depend on the number of threads.
 

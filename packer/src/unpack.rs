@@ -2,7 +2,7 @@
 //!
 //! The tars themselves are walked, so that names come back as they were stored, upper-case extensions
 //! and files without key included; sidecars only lend their checksums. A member that is no regular
-//! file or whose name leaves the folder is refused and reported, and the others go on. [`tree`]
+//! file or whose name leaves the folder is refused and reported, and the others go on. `tree`
 //! creates the files, `settle` asks whether they were written.
 
 mod settle;

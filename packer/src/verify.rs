@@ -1,9 +1,9 @@
 //! Is a data set whole? Finds everything that is wrong with it, and goes on after each problem.
 //!
-//! [`sets`] says what belongs together, [`shard`] proves one tar and its sidecar (quickly, or by one
-//! [`pass`] over all its bytes, with [`cursor`] holding the sidecar's rows against the tar's members, and
-//! [`points`] its entry points against the JPEGs),
-//! [`across`] looks at all keys and parts of a set. [`kinds`] turns errors into problems, `told` a report
+//! `sets` says what belongs together, `shard` proves one tar and its sidecar (quickly, or by one
+//! `pass` over all its bytes, with `cursor` holding the sidecar's rows against the tar's members, and
+//! `points` its entry points against the JPEGs),
+//! `across` looks at all keys and parts of a set. `kinds` turns errors into problems, `display` a report
 //! into text. Nothing is written and nothing is printed.
 
 pub(crate) mod across;

@@ -25,7 +25,7 @@ pub enum Built {
 /// Publishes what a run of all shards gave; or, where it refused some, lists all problems.
 ///
 /// # Errors
-/// As [`finalize`] and [`write_problems`].
+/// As [`finalize`]; the list of problems can not be written.
 pub fn conclude(ready: &Ready, ran: Ran) -> Result<Built, Failure> {
     let foot = ready.plan.foot();
     if ran.refused == 0 {
@@ -42,7 +42,7 @@ pub fn conclude(ready: &Ready, ran: Ran) -> Result<Built, Failure> {
 /// to be looked at. What it finds is added to what the scan found; the list in the output folder has it, too.
 ///
 /// # Errors
-/// As [`look`] and [`write_problems`].
+/// A failure of the machine; the list of problems can not be written. An interruption.
 pub fn look_at_contents(
     request: &Request,
     plan: &Plan,
