@@ -135,7 +135,7 @@ fn quiet_says_nothing_but_problems() {
 fn progress_json_is_one_object_a_line() {
     let place = Place::new();
     place.folder("photos", 4);
-    let run = place.pack("build photos -o out --progress json").succeeds();
+    let run = place.pack("build photos -o out --format json").succeeds();
     let events = run.events();
     assert_eq!(events.last().unwrap()["event"], "published");
     assert_eq!(events.last().unwrap()["samples"], 4);
@@ -143,9 +143,9 @@ fn progress_json_is_one_object_a_line() {
         let event: serde_json::Value = serde_json::from_str(line).unwrap();
         assert_eq!(event["event"], "progress");
     }
-    let run = place.pack("build photos -o out --progress json").succeeds();
+    let run = place.pack("build photos -o out --format json").succeeds();
     assert_eq!(run.events()[0]["event"], "skipped");
-    let run = place.pack("build photos -o dry --progress json --dry-run").succeeds();
+    let run = place.pack("build photos -o dry --format json --dry-run").succeeds();
     assert_eq!(run.events()[0]["shards"][0]["samples"], 4);
 }
 
@@ -154,7 +154,7 @@ fn progress_json_tells_problems_as_objects_too() {
     let place = Place::new();
     place.folder("photos", 3).file("photos/orphan.json", "{}");
     for (options, exit) in [("", 1), (" --on-problem skip", 0)] {
-        let run = place.pack(&format!("build photos -o out --progress json{options}")).exits(exit);
+        let run = place.pack(&format!("build photos -o out --format json{options}")).exits(exit);
         let lines = run.stderr.lines();
         let events: Vec<serde_json::Value> =
             lines.map(|l| serde_json::from_str(l).unwrap()).collect();

@@ -13,14 +13,17 @@ macro_rules! tell {
     ($($said:tt)*) => { $crate::cli::out::tell(format_args!($($said)*)) };
 }
 
+mod args;
 mod bench;
 mod build;
 mod cat;
+mod completions;
 mod doctor;
 mod finalize;
 mod index;
 mod info;
 mod ls;
+mod man;
 mod out;
 mod packing;
 mod plan;
@@ -31,18 +34,18 @@ mod status;
 mod summary;
 mod unpack;
 mod verify;
-mod words;
 
 use std::ffi::OsString;
+use std::path::Path;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 use tarflume_packer::Exit;
 use tarflume_packer::Outcome;
 
 use crate::signals;
 
-/// Turns folders of images and JSON into WebDataset shards with a sidecar index, and proves them whole.
+/// Pack folders of images and JSON into WebDataset shards with a sidecar index, and verify shards
 #[derive(Debug, Parser)]
 #[command(name = "pack", version, about, max_term_width = 100, after_help = EXAMPLES)]
 struct Cli {
@@ -53,20 +56,22 @@ struct Cli {
 const EXAMPLES: &str = "\
 Examples:
   pack build photos/ -o shards/              pack a folder, check every file, publish
-  pack verify shards/                        prove that nothing is missing or damaged (for CI)
-  pack index old-shards/                     make index and manifest for tars that others made
+  pack verify shards/                        check that nothing is missing or damaged (for CI)
+  pack index old-shards/                     make index and manifest for tars of other tools
   pack cat shards/ cats/001.json             print one part
-  pack bench shards/                         how fast it is read and decoded here
-  pack doctor                                is this machine set up to feed its GPUs?
+  pack bench shards/                         measure reading and decoding on this machine
+  pack doctor                                check that this machine can feed its GPUs
+
+The command is also installed as `tarflume`.
 
 Exit codes:
   0    done
   1    problems found
-  2    wrong usage, or nothing of the kind there
-  65   bad data: trying again gives the same
-  73   refused for good (read-only, no permission): mend what is named first
+  2    wrong usage, or the named file or data set does not exist
+  65   bad data: a second try gives the same result
+  73   the system refuses (read-only, no permission): remove the cause first
   75   try again: the machine failed (full disk, I/O error, open files, threads),
-       or others are not done yet
+       or other machines are not finished
   130  interrupted";
 
 #[derive(Debug, Subcommand)]
@@ -84,6 +89,8 @@ enum Command {
     Unpack(unpack::Args),
     Bench(bench::Args),
     Doctor(doctor::Args),
+    Completions(completions::Args),
+    Man(man::Args),
 }
 
 /// Runs the command that the process was started with.
@@ -94,8 +101,10 @@ pub fn main() -> ExitCode {
 /// Runs the command that these words are, its own name first; gives the exit code.
 pub fn run(words: impl IntoIterator<Item = OsString>) -> u8 {
     out::begin();
-    let outcome = match Cli::try_parse_from(words) {
-        Ok(cli) => command(&cli.command),
+    let words: Vec<OsString> = words.into_iter().collect();
+    let name = name_of(&words);
+    let outcome = match Cli::try_parse_from(&words) {
+        Ok(cli) => command(&cli.command, name),
         Err(told) if told.use_stderr() => {
             let _ = told.print(); // stderr may be closed
             return told.exit_code() as u8;
@@ -120,7 +129,13 @@ pub fn run(words: impl IntoIterator<Item = OsString>) -> u8 {
     exit as u8
 }
 
-fn command(command: &Command) -> Outcome {
+/// The name of this program, by the first word of its command line.
+fn name_of(words: &[OsString]) -> &'static str {
+    let program = words.first().and_then(|word| Path::new(word).file_name());
+    if program.is_some_and(|name| name == "tarflume") { "tarflume" } else { "pack" }
+}
+
+fn command(command: &Command, name: &'static str) -> Outcome {
     match command {
         Command::Build(args) => build::run(args),
         Command::Plan(args) => plan::run(args),
@@ -135,5 +150,7 @@ fn command(command: &Command) -> Outcome {
         Command::Unpack(args) => unpack::run(args),
         Command::Bench(args) => bench::run(args),
         Command::Doctor(args) => doctor::run(args),
+        Command::Completions(args) => completions::run(args, Cli::command(), name),
+        Command::Man(args) => man::run(args, Cli::command(), name),
     }
 }

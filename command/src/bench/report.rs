@@ -120,11 +120,13 @@ impl Account {
     }
 }
 
-/// `.memory()` of the library is `--memory` here.
+/// Setters of the library as flags of the command: `.memory()` is `--memory`, `.threads()` is `--jobs`.
 pub(super) fn as_flags(text: &str) -> String {
     let mut text = text.to_string();
-    for flag in ["memory", "prefetch", "threads", "batch"] {
-        text = text.replace(&format!(".{flag}()"), &format!("--{flag}"));
+    let flags =
+        [("memory", "memory"), ("prefetch", "prefetch"), ("threads", "jobs"), ("batch", "batch")];
+    for (setter, flag) in flags {
+        text = text.replace(&format!(".{setter}()"), &format!("--{flag}"));
     }
     text
 }

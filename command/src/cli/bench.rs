@@ -14,73 +14,73 @@ use tarflume_packer::Outcome;
 use tarflume_packer::size;
 use tarflume_packer::units;
 
+use super::args::{self, Format};
 use super::out;
-use super::words::{self, Format};
 use crate::bench;
 use crate::bench::options::{Options, Until};
 use crate::bench::report::{Accelerator, Rate, Report};
 
 const AFTER: &str = "\
 Examples:
-  pack bench shards/                              raw and decoded samples a second, and what limits
-  pack bench shards/ --step-ms 30 --batch 256     can it feed an accelerator that takes a batch every 30 ms?
-  pack bench shards/ --raw --shuffle none         bytes alone, read from end to end
-  pack bench shards/ --threads 8 --source mapped  try what a training run would set
+  pack bench shards/                              raw and decoded samples per second, and what limits
+  pack bench shards/ --step-ms 30 --batch 256     feed an accelerator that takes a batch every 30 ms
+  pack bench shards/ --raw --shuffle none         reading only, from end to end
+  pack bench shards/ --jobs 8 --source mapped     with the settings of a training run
   pack bench shards/ --format json | jq .decoded.samples_per_s
 
-Each part runs for --seconds, or for --samples. Decoded means: the image is decoded, a random part of it
-resized to 224 x 224, half of them flipped, all in batches. What was read before comes from the page
-cache: for a cold disk, measure a data set larger than memory, or one that was not read since the start.
-The accelerator's utilisation is that of MLPerf Storage: ideal computing time by running time, without
-the first step.
+Each part runs for --seconds, or for --samples. The decoded part decodes each image, resizes a random
+crop to 224 x 224, flips half of the images, and makes batches. Data that was read before comes from the
+page cache: to measure a cold disk, take a data set larger than memory, or one that was not read yet.
+The accelerator's utilisation is defined as in MLPerf Storage: ideal computing time divided by running
+time, without the first step.
 
 Exit codes: 0 done   2 wrong usage   65 a sample or shard is damaged   75 try again";
 
-/// Measures how fast a data set is read and decoded here, and says what limits it
+/// Measure how fast this machine reads and decodes a data set, and what limits the rate
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER)]
 pub(super) struct Args {
-    /// A folder of shards, or one tar with its sidecar
+    /// Folder of shards, or one tar with its sidecar
     #[arg(value_name = "DIR|SHARD")]
     path: PathBuf,
-    /// Measures bytes alone; by default images are decoded, too, where there are any
+    /// Measure reading only; the default also decodes images, if there are any
     #[arg(long)]
     raw: bool,
-    /// Plays an accelerator that computes MS milliseconds on each batch
+    /// Simulate an accelerator that computes MS milliseconds on each batch
     #[arg(long, value_name = "MS", value_parser = milliseconds)]
     step_ms: Option<Duration>,
-    /// How long each part is measured, in seconds
+    /// Measure each part for S seconds
     #[arg(long, value_name = "S", default_value = "10", value_parser = seconds)]
     seconds: Duration,
-    /// How many samples each part takes, instead of --seconds; whole batches are taken
+    /// Measure N samples in each part instead of --seconds, rounded up to whole batches
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), conflicts_with = "seconds")]
     samples: Option<u64>,
-    /// Text, or one JSON object
+    /// Print text, or one JSON object
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
 
-    /// The order of the samples: a buffer has 1,000, blocks are of 64, in windows of 16
+    /// Read samples in this order: the buffer has 1,000 samples; blocks of 64 in windows of 16
     #[arg(long, value_enum, default_value_t = Order::Full, help_heading = "Loader")]
     shuffle: Order,
-    /// Another seed, another order
+    /// Use this seed for the order
     #[arg(long, value_name = "SEED", default_value_t = 0, help_heading = "Loader")]
     seed: u64,
-    /// Samples of a batch
+    /// Make batches of N samples
     #[arg(long, value_name = "N", default_value_t = 256, value_parser = clap::value_parser!(u64).range(1..), help_heading = "Loader")]
     batch: u64,
-    /// Threads [default: number of processors]
-    #[arg(long, value_name = "N", value_parser = out::jobs, help_heading = "Loader")]
-    threads: Option<usize>,
-    /// Batches in preparation at once
+    /// Use N threads [default: number of processors]
+    #[arg(short, long, value_name = "N", value_parser = out::jobs, help_heading = "Loader")]
+    jobs: Option<usize>,
+    /// Prepare N batches at once
     #[arg(long, value_name = "N", default_value = "4", value_parser = out::jobs, help_heading = "Loader")]
     prefetch: usize,
-    /// The most memory for batches, threads and decoding [default: 2GiB, more for many threads]
+    /// Limit the memory of batches, threads and decoding [default: 2GiB, more for many threads]
     #[arg(long, value_name = "SIZE", value_parser = size::parse, help_heading = "Loader")]
     memory: Option<u64>,
-    /// How shards are read
+    /// Read shards this way
     #[arg(long, value_enum, default_value_t = Way::usual(), help_heading = "Loader")]
     source: Way,
-    /// Of which parts checksums are compared: sampled is those of one sample in 64
+    /// Compare checksums of these parts: `sampled` is one sample in 64
     #[arg(long, value_enum, default_value_t = Asked::Off, help_heading = "Loader")]
     verify: Asked,
 }
@@ -149,7 +149,7 @@ impl Args {
                 Order::Full => Shuffle::Full { seed },
             },
             batch: self.batch,
-            threads: self.threads,
+            threads: self.jobs,
             prefetch: self.prefetch,
             memory: self.memory,
             source: match self.source {
@@ -171,14 +171,14 @@ impl Args {
     fn said(&self, threads: u64) -> String {
         format!(
             "shuffle {}, seed {}; batch {}; {}; prefetch {}; memory {}; source {}; verify {}",
-            words::word_of(self.shuffle),
+            args::word_of(self.shuffle),
             self.seed,
             units::count(self.batch),
             units::counted(threads, "thread", "threads"),
             self.prefetch,
             self.memory.map_or("default".into(), |bytes| Size::new(bytes).to_string()),
-            words::word_of(self.source),
-            words::word_of(self.verify)
+            args::word_of(self.source),
+            args::word_of(self.verify)
         )
     }
 }

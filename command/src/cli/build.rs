@@ -11,14 +11,14 @@ use super::source_args::SourceArgs;
 use super::{progress, summary};
 use crate::signals;
 
-/// Packs folders into shards, checks every file on the way, and publishes a data set.
+/// Pack folders into shards, check every file, and publish the data set.
 ///
-/// Files are grouped into samples by name (cat/001.jpg, cat/001.json), sorted, checked and packed.
-/// Nothing stands in DIR before all is whole. A build that was interrupted, killed or ran out of
-/// disk goes on after its last whole shard when it is started again; its bytes are the same.
+/// Groups files into samples by name (cat/001.jpg, cat/001.json), sorts, checks and packs them.
+/// DIR holds no shard until the data set is complete. After an interruption, a kill or a full disk,
+/// the same command continues after the last complete shard and writes the same bytes.
 ///
-/// Every Huffman code of JPEGs is read, which finds damage that nothing else shows, and the places
-/// from which decoding can start are noted in the sidecars (see --no-entry-points).
+/// Reads every Huffman code of JPEGs, which finds damage that no other check finds, and writes the
+/// places from which decoding can start to the sidecars (see --no-entry-points).
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
@@ -26,7 +26,7 @@ pub(super) struct Args {
     source: SourceArgs,
     #[command(flatten)]
     run: RunArgs,
-    /// Shows the plan (shards, sizes, problems) and writes nothing
+    /// Show the plan (shards, sizes, problems) and write nothing
     #[arg(long)]
     dry_run: bool,
 }
@@ -34,11 +34,11 @@ pub(super) struct Args {
 const EXAMPLES: &str = "\
 Examples:
   pack build photos/ -o shards/                        JPEG/JSON pairs, shards of 256 MiB
-  pack build photos/ -o shards/ --dry-run              what would be packed, and which names are wrong
-  pack build photos/ -o shards/ --dry-run --check decode   and which files are damaged
+  pack build photos/ -o shards/ --dry-run              show what would be packed, and bad names
+  pack build photos/ -o shards/ --dry-run --check decode   show damaged files, too
   pack build photos/ -o shards/ --on-problem skip      leave bad samples out, list them
   pack build photos/ -o shards/ --shards 64 --shuffle 42
-  pack build photos/ -o shards/ --exclude @bad.jsonl   without the samples that a list names
+  pack build photos/ -o shards/ --exclude @bad.jsonl   leave out samples that a list names
   pack build photos/ -o shards/ --no-entry-points      faster to pack, slower to train on
   pack build scans/ -o shards/ --require png,txt --names replace";
 

@@ -14,22 +14,22 @@ use super::out;
 const AFTER: &str = "\
 Examples:
   pack cat shards/ cats/001.json                print one part of a data set
-  pack cat shards/ cats/001.jpg > 001.jpg       take a picture out
+  pack cat shards/ cats/001.jpg > 001.jpg       extract an image
   pack cat shards/train-000003.tar 001.txt      from one tar, with or without sidecar
 
-The key is found by binary search in each sidecar, so this takes milliseconds on any data set. The
-checksum is compared after the last byte: exit code 65 says that what was written is damaged.
+Finds the key by binary search in each sidecar, which takes milliseconds for any data set. Compares
+the checksum after the last byte: exit code 65 means that the printed bytes are damaged.
 
-Exit codes: 0 done   2 no such part   65 damaged data   73 refused for good   75 try again";
+Exit codes: 0 done   2 no such part   65 damaged data   73 the system refuses   75 try again";
 
-/// Prints one part's bytes
+/// Print the bytes of one part
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER)]
 pub(super) struct Args {
-    /// A folder of shards, or one tar
+    /// Folder of shards, or one tar
     #[arg(value_name = "DIR|SHARD")]
     path: PathBuf,
-    /// The part: its sample's key, a dot, its extension
+    /// Key of the sample, a dot, extension of the part
     #[arg(value_name = "KEY.EXT")]
     part: OsString,
 }

@@ -10,8 +10,8 @@ use tarflume_formats::shown;
 use tarflume_packer::Exit;
 use tarflume_packer::{Failure, Outcome};
 
+use super::args::Format;
 use super::out;
-use super::words::Format;
 use crate::doctor;
 use crate::doctor::nvml::Nvml;
 use crate::doctor::surroundings::Surroundings;
@@ -20,33 +20,30 @@ use crate::signals;
 
 const AFTER: &str = "\
 Examples:
-  pack doctor                          what is wrong here, what it costs, what to type
-  pack doctor --json | jq .findings    the same for programs
-  pack doctor --watch 1                each GPU every second, while you train; Ctrl-C: the means
+  pack doctor                          what is wrong, what it costs, what to do
+  pack doctor --format json | jq .findings   the same for programs
+  pack doctor --watch 1                each GPU every second during a training; the means at Ctrl-C
   pack doctor --watch 0.5 --count 20   ten seconds
 
-SM is the part of the time in which at least one kernel ran, as nvidia-smi tells it, too: a GPU may
-show 100 % and have room. Memory busy is the part in which its memory was read or written. Nothing
-is changed, no memory of a GPU is taken, and a machine without a GPU is all right.
+SM is the share of time in which at least one kernel ran, as in nvidia-smi: a GPU at 100 % may still
+have room. Memory busy is the share of time in which GPU memory was read or written. The command
+changes nothing and takes no GPU memory. A machine without a GPU is no finding.
 
 Exit codes: 0 nothing costs speed   1 something does   2 nothing to watch   75 try again";
 
-/// Says whether this machine is set up to feed its GPUs, and how busy they are
+/// Check that this machine is set up to feed its GPUs, and show how busy they are
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER)]
 pub(super) struct Args {
-    /// Shows how busy all GPUs are every so many seconds, and the means at the end
+    /// Show how busy the GPUs are every SECONDS, and the means at the end
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     watch: Option<Duration>,
-    /// How often --watch looks, instead of until Ctrl-C
+    /// Stop --watch after N samples instead of at Ctrl-C
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), requires = "watch")]
     count: Option<u64>,
-    /// Text, or one JSON object; with --watch an object a line, the means last
+    /// Print text, or one JSON object; with --watch one object per line, the means last
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
-    /// The same as --format json
-    #[arg(long, conflicts_with = "format")]
-    json: bool,
 }
 
 fn seconds(text: &str) -> Result<Duration, String> {
@@ -57,7 +54,7 @@ fn seconds(text: &str) -> Result<Duration, String> {
 }
 
 pub(super) fn run(args: &Args) -> Outcome {
-    let format = if args.json { Format::Json } else { args.format };
+    let format = args.format;
     let gpus = Nvml::open();
     if let Some(every) = args.watch {
         return watch(gpus, every, args.count, format);

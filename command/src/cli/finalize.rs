@@ -13,12 +13,12 @@ use super::source_args::ShowArgs;
 use super::summary;
 use crate::signals;
 
-/// Publishes a data set whose shards are all finished, and sweeps what attempts left behind.
+/// Publish a data set whose shards are all finished, and remove temporary files.
 ///
-/// What is published is byte for byte what `pack build` makes on one machine.
+/// The result is byte for byte what `pack build` makes on one machine.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// The folder that was given to `pack plan` with -o
+    /// Folder of the plan (-o of `pack plan`)
     #[arg(value_name = "DIR")]
     out: PathBuf,
     #[command(flatten)]

@@ -13,6 +13,7 @@ use tarflume_packer::index::{self, Done, Indexed, Options};
 use tarflume_packer::units;
 use tarflume_packer::{Failure, Outcome};
 
+use super::args::Jobs;
 use super::out::{self, Bar};
 
 const AFTER: &str = "\
@@ -20,43 +21,42 @@ Examples:
   pack index imagenet-wds/                   every *.tar of the folder: sidecars, then dataset.json
   pack index --entry-points imagenet-wds/    JPEG entry points, too: training decodes faster
   pack index --headers laion/                fast: no digests, checksums or image dimensions
-  pack index --force cc3m-00007.tar          make one sidecar anew after the tar was replaced
+  pack index --force cc3m-00007.tar          make a new sidecar after the tar was replaced
 
 A member belongs to a sample by WebDataset's rule: the key is its name up to the first dot after the
 last slash, and members of one sample are neighbours. Directories, links and files without extension
-are passed over, as WebDataset does. A tar that is cut, damaged or ambiguous (the same part twice in
-a sample) is refused, gets no sidecar, and its folder no manifest; the other tars go on.
+are skipped, as WebDataset does. A tar that is cut, damaged or ambiguous (the same part twice in a
+sample) is refused: it gets no sidecar, and its folder no manifest. The other tars are indexed.
 
 --entry-points reads every Huffman code of the JPEGs, takes about as long as decoding them, and makes
-sidecars anew that have none yet; a JPEG that is damaged is told, and gets none.
+new sidecars where entry points are missing. A damaged JPEG is reported and gets none.
 
-Exit codes: 0 done   2 nothing to index   65 a tar was refused   73 refused for good   75 try again";
+Exit codes: 0 done   2 nothing to index   65 a tar was refused   73 the system refuses   75 try again";
 
 /// Damaged JPEGs of a shard that are told one by one.
 const SHOWN: usize = 20;
 
-/// Makes sidecar and manifest for tars that others made
+/// Make sidecars and a manifest for tars of other tools
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER)]
 pub(super) struct Args {
     /// Tars, and folders of tars
     #[arg(required = true, value_name = "SHARD|DIR")]
     paths: Vec<PathBuf>,
-    /// Read headers alone: no digests, no checksums, no image dimensions
+    /// Read headers only: no digests, no checksums, no image dimensions
     #[arg(long)]
     headers: bool,
-    /// Add the places inside JPEGs from which decoding can start, also to sidecars that exist
+    /// Add the places inside JPEGs from which decoding can start, also to existing sidecars
     #[arg(long, conflicts_with = "headers")]
     entry_points: bool,
-    /// Replace sidecars and manifests that exist
+    /// Replace existing sidecars and manifests
     #[arg(long)]
     force: bool,
-    /// Take a tar without its end marker for whole, with a warning
+    /// Accept a tar without an end marker, with a warning
     #[arg(long)]
     allow_missing_end: bool,
-    /// Shards to work on at the same time [default: number of processors]
-    #[arg(long, short, value_name = "N", value_parser = out::jobs)]
-    jobs: Option<usize>,
+    #[command(flatten)]
+    jobs: Jobs,
     /// Print errors and warnings only
     #[arg(long, short)]
     quiet: bool,
@@ -68,7 +68,7 @@ pub(super) fn run(args: &Args) -> Outcome {
         entry_points: args.entry_points,
         force: args.force,
         allow_missing_end: args.allow_missing_end,
-        jobs: args.jobs.unwrap_or_else(out::processors),
+        jobs: args.jobs.count(),
         stop: Stop::new(),
     };
     let mut exit = Exit::Done;

@@ -10,8 +10,8 @@ use tarflume_packer::listing;
 use tarflume_packer::survey::{self, Spread, Survey};
 use tarflume_packer::units;
 
+use super::args::Format;
 use super::out;
-use super::words::Format;
 
 const AFTER: &str = "\
 Examples:
@@ -19,18 +19,18 @@ Examples:
   pack info shards/train-000003.tar              one tar, with or without sidecar
   pack info --format json shards/ | jq .samples  for programs
 
-Only manifest and sidecars are read; whether the tars are whole is for `pack verify` to say.
+Reads the manifest and the sidecars only; `pack verify` checks the tars.
 
-Exit codes: 0 done   2 nothing there   65 bad data   73 refused for good   75 try again";
+Exit codes: 0 done   2 no data set   65 bad data   73 the system refuses   75 try again";
 
-/// Says what a data set or a shard holds
+/// Show the content of a data set or a shard
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER)]
 pub(super) struct Args {
-    /// A folder of shards, or one tar
+    /// Folder of shards, or one tar
     #[arg(value_name = "DIR|SHARD")]
     path: PathBuf,
-    /// Text, or one JSON object
+    /// Print text, or one JSON object
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
 }

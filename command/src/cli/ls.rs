@@ -14,33 +14,33 @@ use tarflume_packer::Outcome;
 use tarflume_packer::listing::{self, Shard};
 use tarflume_packer::units;
 
+use super::args::Format;
 use super::out;
-use super::words::Format;
 
 const AFTER: &str = "\
 Examples:
   pack ls shards/ | head                        keys and extensions, in the order of the data set
   pack ls --long --prefix cats/ shards/         with shard, byte, sizes and image dimensions
-  pack ls --format json shards/ | jq .key       one JSON object a line, for programs
+  pack ls --format json shards/ | jq .key       one JSON object per line, for programs
 
 A tar without sidecar is listed by its headers.
 
-Exit codes: 0 done   2 nothing there   65 bad data   75 try again";
+Exit codes: 0 done   2 no data set   65 bad data   75 try again";
 
-/// Lists samples with their parts
+/// List samples with their parts
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER)]
 pub(super) struct Args {
-    /// A folder of shards, or one tar
+    /// Folder of shards, or one tar
     #[arg(value_name = "DIR|SHARD")]
     path: PathBuf,
     /// Show shard, byte, sizes and image dimensions
     #[arg(long, short)]
     long: bool,
-    /// List only keys that begin so
+    /// List only keys with this prefix
     #[arg(long, value_name = "PREFIX")]
     prefix: Option<OsString>,
-    /// Text, or JSON lines
+    /// Print text, or one JSON object per sample
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
 }

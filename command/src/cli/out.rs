@@ -72,6 +72,13 @@ pub(super) fn printed(result: io::Result<()>) -> Result<(), Failure> {
     }
 }
 
+/// Writes `bytes` to standard output as they are.
+pub(super) fn whole(bytes: &[u8]) -> io::Result<()> {
+    let mut to = stdout();
+    to.write_all(bytes)?;
+    to.flush()
+}
+
 /// True once nobody reads standard output any more.
 pub(super) fn is_closed(result: &io::Result<()>) -> bool {
     matches!(result, Err(e) if e.kind() == io::ErrorKind::BrokenPipe)

@@ -21,10 +21,10 @@ use crate::signals;
 /// How shards are packed; nothing here changes their bytes.
 #[derive(Debug, clap::Args)]
 pub(super) struct RunArgs {
-    /// Does not wait until shards are on disk: faster, but a power cut may spoil finished shards
+    /// Do not wait for the disk: faster, but a power cut may damage finished shards
     #[arg(long)]
     no_fsync: bool,
-    /// Trusts files of the planned size, whatever their modification time (for copied sources)
+    /// Accept files of the planned size with any modification time (for copied sources)
     #[arg(long)]
     ignore_times: bool,
 }

@@ -9,9 +9,9 @@ use super::source_args::SourceArgs;
 use super::{progress, summary};
 use crate::signals;
 
-/// Scans folders and decides what every shard will hold; `run` packs the shards, on any machine.
+/// Scan folders and plan the content of every shard; `run` packs the shards, on any machine.
 ///
-/// The plan is written to DIR/.pack/plan. DIR and SRC must be reachable by all machines.
+/// Writes the plan to DIR/.pack/plan. All machines need access to DIR and SRC.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
@@ -24,7 +24,7 @@ Examples:
   pack plan photos/ -o shards/          once
   pack run shards/ --rank 0 --of 8      on each of 8 machines (or under srun, mpirun, torchrun:
   pack run shards/                      rank and world are taken from the launcher)
-  pack status shards/                   how far is it?
+  pack status shards/                   show progress
   pack finalize shards/                 once all shards are finished: publish";
 
 pub(super) fn run(args: &Args) -> Outcome {

@@ -15,27 +15,28 @@ use tarflume_packer::run::RunCounter;
 use tarflume_packer::scan::ScanCounter;
 use tarflume_packer::units;
 
-/// How progress is shown.
+/// The form of progress reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(super) enum Mode {
-    /// A bar on a terminal, lines elsewhere.
+    /// A bar on a terminal, lines elsewhere
     Auto,
-    /// A bar.
+    /// A bar
     Bar,
-    /// A line every few seconds.
+    /// A line every few seconds
     Lines,
-    /// A JSON object every second.
+    /// A JSON object every second: `--format json`
+    #[value(skip)]
     Json,
-    /// Nothing.
+    /// Nothing
     None,
 }
 
 impl Mode {
-    /// What `auto` means here, and `--quiet`.
+    /// Resolves `auto` for this terminal, and `--quiet`.
     pub(super) fn resolved(self, quiet: bool) -> Mode {
         let dumb = std::env::var_os("TERM").is_some_and(|t| t == "dumb");
         match self {
-            _ if quiet && self != Mode::Json => Mode::None,
+            _ if quiet => Mode::None,
             Mode::Auto if std::io::stderr().is_terminal() && !dumb => Mode::Bar,
             Mode::Auto => Mode::Lines,
             mode => mode,

@@ -5,50 +5,48 @@ use std::path::PathBuf;
 use tarflume::rank;
 use tarflume_packer::Choice;
 use tarflume_packer::Exit;
-use tarflume_packer::build::jobs;
 use tarflume_packer::workdir::Policy;
 use tarflume_packer::workdir::Staging;
 use tarflume_packer::workdir::{self, Standing};
 use tarflume_packer::{Failure, Outcome};
 
+use super::args::{Jobs, choice};
 use super::packing::{self, RunArgs};
 use super::source_args::ShowArgs;
 use super::summary;
-use super::words::choice;
 use crate::signals;
 
-/// Packs shards of a plan: all of them, some by number, or this machine's share.
+/// Pack shards of a plan: all shards, some by number, or this machine's share.
 ///
-/// Finished shards are skipped, so it does no harm to run twice or on two machines at once. Without
-/// --shard, --shards or --rank the share is taken from the launcher (torchrun, Open MPI, Slurm,
-/// Kubernetes with --of); without a launcher all shards are packed.
+/// Skips finished shards, so a second run, or runs on two machines at once, do no harm. Without
+/// --shard, --shards or --rank, takes the share from the launcher (torchrun, Open MPI, Slurm,
+/// Kubernetes with --of); without a launcher, packs all shards.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
-    /// The folder that was given to `pack plan` with -o
+    /// Folder of the plan (-o of `pack plan`)
     #[arg(value_name = "DIR")]
     out: PathBuf,
-    /// Packs shard I (from 0); may be given again
+    /// Pack shard I (from 0); repeatable
     #[arg(long, value_name = "I", conflicts_with_all = ["shards", "rank"])]
     shard: Vec<usize>,
-    /// Packs shards A to B, without B
+    /// Pack shards A to B, without B
     #[arg(long, value_name = "A..B", value_parser = parse_range, conflicts_with = "rank")]
     shards: Option<(usize, usize)>,
-    /// Packs the shards whose number leaves R when divided by N; needs --of
+    /// Pack the shards whose number modulo N is R; needs --of
     #[arg(long, value_name = "R")]
     rank: Option<u64>,
-    /// How many machines share the shards
+    /// Share the shards among N machines
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     of: Option<u64>,
-    /// Where the sources stand on this machine, in the plan's order (default: as planned)
+    /// Read the sources from here, in the plan's order [default: as planned]
     #[arg(long, value_name = "SRC")]
     source: Vec<PathBuf>,
-    /// What is done about problems (default: what was said to `plan`)
+    /// Handle problems this way [default: as given to `plan`]
     #[arg(long, value_parser = choice::<Policy>())]
     on_problem: Option<Policy>,
-    /// Threads (default: the machine's cores)
-    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1024))]
-    jobs: Option<u64>,
+    #[command(flatten)]
+    jobs: Jobs,
     #[command(flatten)]
     run: RunArgs,
     #[command(flatten)]
@@ -62,10 +60,10 @@ Examples:
   pack run shards/ --shards 100..200           for array jobs
   pack run shards/ --of 16                     in a Kubernetes Indexed Job of 16 completions
 
-Exit codes: 0 done or skipped; 65 bad data, trying again is no use; 73 refused for good; 75 try again.";
+Exit codes: 0 done or skipped; 65 bad data; 73 the system refuses; 75 try again.";
 
 fn parse_range(text: &str) -> Result<(usize, usize), String> {
-    let form = || format!("no range '{text}'; say --shards 0..100 for the first hundred");
+    let form = || format!("no range '{text}'; give --shards 0..100 for the first hundred");
     let (from, to) = text.split_once("..").ok_or_else(form)?;
     let number = |n: &str| n.parse::<usize>().map_err(|_| form());
     let (from, to) = (number(from)?, number(to)?);
@@ -90,7 +88,7 @@ pub(super) fn run(args: &Args) -> Outcome {
         [] => foot.roots.iter().map(PathBuf::from).collect(),
         given => given.to_vec(),
     };
-    let options = args.run.options(policy, jobs(args.jobs), roots, foot)?;
+    let options = args.run.options(policy, args.jobs.count(), roots, foot)?;
     let ran = packing::run_shown(&plan, &staging, &shards, &options, args.show);
     let ran = match ran {
         // Another attempt may have finished every shard and published meanwhile.

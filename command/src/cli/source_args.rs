@@ -10,94 +10,92 @@ use tarflume_packer::build::Request;
 use tarflume_packer::size;
 use tarflume_packer::workdir::Policy;
 
+use super::args::{Format, Jobs, choice};
 use super::progress;
-use super::words::choice;
 use crate::signals;
 
 /// Source, output, shape.
 #[derive(Debug, clap::Args)]
 pub(super) struct SourceArgs {
-    /// Folders whose files are packed; keys are paths relative to them
+    /// Folders to pack; keys are paths relative to them
     #[arg(required = true, value_name = "SRC")]
     sources: Vec<PathBuf>,
-    /// The folder of the data set; created if it is not there
+    /// Write the data set to this folder; created if missing
     #[arg(short, long, value_name = "DIR")]
     out: PathBuf,
 
-    /// A shard's largest size (default 256MiB)
+    /// Limit shards to this size [default: 256MiB]
     #[arg(long, value_name = "SIZE", value_parser = size::parse, help_heading = "Shards")]
     shard_size: Option<u64>,
-    /// A shard's largest number of samples
+    /// Limit shards to N samples
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Shards")]
     shard_samples: Option<u64>,
-    /// Exactly N shards of nearly equal bytes
+    /// Make exactly N shards of nearly equal size
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000),
           conflicts_with_all = ["shard_size", "shard_samples"], help_heading = "Shards")]
     shards: Option<u64>,
-    /// What shards are called: PREFIX-000000.tar
+    /// Name shards PREFIX-000000.tar
     #[arg(long, default_value = "shard", help_heading = "Shards")]
     prefix: String,
-    /// Deals samples over shards at random; the same seed gives the same shards
+    /// Distribute samples over shards at random; the same seed gives the same shards
     #[arg(long, value_name = "SEED", help_heading = "Shards")]
     shuffle: Option<u64>,
 
-    /// Parts that every sample must have; `image` is any image, '' asks for nothing
+    /// Require these parts of every sample; `image` is any image, '' requires nothing
     #[arg(long, value_name = "EXTS", default_value = "image,json", help_heading = "Samples")]
     require: String,
-    /// How extensions are renamed, after they were lower-cased
+    /// Rename extensions, after conversion to lower case
     #[arg(long, value_name = "FROM=TO,..", default_value = "jpeg=jpg", help_heading = "Samples")]
     ext_map: String,
-    /// Names images by their content: a PNG that is called .jpg becomes a .png in the shard.
+    /// Name images by their content: a PNG named .jpg becomes a .png in the shard.
     ///
-    /// The first bytes of every image are read for that while SRC is scanned.
+    /// Reads the first bytes of every image during the scan.
     #[arg(long, help_heading = "Samples")]
     ext_by_content: bool,
-    /// What is done about names that some reader misreads: RULE=ACTION,.. or one ACTION for all.
+    /// Handle names that some readers misread: RULE=ACTION,.. or one ACTION for all.
     ///
     /// Rules: dot (several dots), space, nonascii, hidden, dunder (begins with __), long (over 100
     /// bytes), case (differs only in case). Actions: refuse, replace, allow; and hidden=skip.
-    /// By default all are refused, and hidden files skipped: every reader can read what comes out.
+    /// The default refuses all such names and skips hidden files, so that every reader can read the
+    /// shards.
     #[arg(long, value_name = "RULES", default_value = "", help_heading = "Samples")]
     names: String,
-    /// Leaves out paths (under SRC) that match, or the samples whose keys FILE lists; may be given
-    /// again.
+    /// Leave out paths under SRC that match GLOB, or the samples whose keys FILE lists; repeatable.
     ///
-    /// FILE has one key a line, or objects of JSON with a field `key`: a training run's list of bad
-    /// samples, problems.jsonl, the reasons in a quarantine. (A glob may begin with [@] for an @.)
+    /// FILE has one key per line, or JSON objects with a field `key`: the list of bad samples of a
+    /// training run, problems.jsonl, the reasons in a quarantine. (Begin a glob with [@] for an @.)
     #[arg(long, value_name = "GLOB|@FILE", help_heading = "Samples")]
     exclude: Vec<String>,
-    /// Packs what symbolic links point to
+    /// Follow symbolic links
     #[arg(long, help_heading = "Samples")]
     follow_links: bool,
-    /// Leaves out the entry points of JPEGs: packs several times faster, but training decodes slower.
+    /// Leave out the entry points of JPEGs: packs several times faster, but training decodes slower.
     ///
-    /// Entry points say where inside a JPEG decoding can start; they stand in the sidecar, and the
-    /// tar is the same without them. To find them every Huffman code is read, which also proves the
-    /// JPEG whole: without them, and without --check decode, damage inside its data is not noticed.
-    /// --check none leaves them out, too. `pack index --entry-points` adds them later.
+    /// Entry points are the places inside a JPEG from which decoding can start. They are in the
+    /// sidecar; the tar is the same without them. Finding them reads every Huffman code, which also
+    /// proves the JPEG whole: without them, and without --check decode, damage inside its data is
+    /// not found. --check none leaves them out, too. `pack index --entry-points` adds them later.
     #[arg(long, help_heading = "Samples")]
     no_entry_points: bool,
-    /// Leaves out samples whose image has the same bytes as an earlier one's
+    /// Leave out samples whose image has the same bytes as an earlier image
     #[arg(long, help_heading = "Samples")]
     dedupe: bool,
-    /// Packs the first N samples only (of the shuffled order, with --shuffle)
+    /// Pack the first N samples only (of the shuffled order, with --shuffle)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Samples")]
     limit: Option<u64>,
-    /// How closely content is looked at while it is packed (default: structure).
+    /// Check the content of files at this level [default: structure].
     ///
-    /// `decode` reads every Huffman code of sequential JPEGs (as entry points need it anyway) and
-    /// decodes every other image to pixels. With --dry-run contents are looked at only where --check is
-    /// given.
+    /// `decode` reads every Huffman code of sequential JPEGs (entry points need this in any case)
+    /// and decodes every other image to pixels. --dry-run checks contents only if --check is given.
     #[arg(long, value_parser = choice::<CheckLevel>(), help_heading = "Samples")]
     check: Option<CheckLevel>,
-    /// What is done about problems; `fail` publishes nothing
+    /// Handle problems this way; `fail` publishes nothing
     #[arg(long, value_parser = choice::<Policy>(), default_value = "fail", help_heading = "Samples")]
     on_problem: Policy,
 
-    /// Threads (default: the machine's cores)
-    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1024))]
-    jobs: Option<u64>,
-    /// Forgets an unfinished pack in DIR and begins anew
+    #[command(flatten)]
+    jobs: Jobs,
+    /// Discard an unfinished build in DIR and start over
     #[arg(long)]
     fresh: bool,
     #[command(flatten)]
@@ -107,22 +105,29 @@ pub(super) struct SourceArgs {
 /// What is shown.
 #[derive(Debug, Clone, Copy, clap::Args)]
 pub(super) struct ShowArgs {
-    /// How progress is shown, on stderr
+    /// Show progress on stderr this way
     #[arg(long, value_enum, default_value = "auto")]
     progress: progress::Mode,
-    /// Shows nothing but problems and errors
+    /// Print text, or JSON: results on stdout, problems and progress on stderr, one object per line
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+    /// Show problems and errors only
     #[arg(short, long)]
     pub(super) quiet: bool,
 }
 
 impl ShowArgs {
     pub(super) fn mode(&self) -> progress::Mode {
-        self.progress.resolved(self.quiet)
+        match (self.format, self.progress) {
+            (Format::Json, progress::Mode::None) => progress::Mode::None,
+            (Format::Json, _) => progress::Mode::Json,
+            (Format::Text, mode) => mode.resolved(self.quiet),
+        }
     }
 
-    /// True if results are to be printed as JSON, too.
+    /// True if everything is printed as JSON.
     pub(super) fn is_json(&self) -> bool {
-        self.progress == progress::Mode::Json
+        self.format == Format::Json
     }
 }
 
@@ -148,7 +153,7 @@ impl SourceArgs {
             limit: self.limit,
             check: self.check,
             on_problem: self.on_problem,
-            jobs: self.jobs,
+            jobs: self.jobs.given().map(|n| n as u64),
             fresh: self.fresh,
             dry_run,
         };

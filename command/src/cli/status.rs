@@ -10,16 +10,16 @@ use tarflume_packer::units;
 use tarflume_packer::workdir::Staging;
 use tarflume_packer::workdir::{self, Standing};
 
-use super::words::Format;
+use super::args::Format;
 
-/// Tells how many shards of a plan are finished; exits 0 if all are, 75 if not.
+/// Show how many shards of a plan are finished; exit 0 if all are, 75 if not
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// The folder that was given to `pack plan` with -o
+    /// Folder of the plan (-o of `pack plan`)
     #[arg(value_name = "DIR")]
     out: PathBuf,
-    /// How it is told
-    #[arg(long, value_enum, default_value = "text")]
+    /// Print text, or one JSON object
+    #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
 }
 

@@ -8,6 +8,7 @@ use tarflume_packer::Outcome;
 use tarflume_packer::unpack;
 use tarflume_packer::{listing, units};
 
+use super::args::Jobs;
 use super::out::{self, Bar};
 
 const AFTER: &str = "\
@@ -15,26 +16,25 @@ Examples:
   pack unpack shards/ -o photos/                 all files of a data set
   pack unpack shards/train-000003.tar -o out/    of one tar, with or without sidecar
 
-Nothing is ever written outside the folder, and nothing in it is overwritten: names with '..',
-absolute names, links and devices are refused, each file is created new, and each is held against
-its checksum. What was refused is listed, the rest is unpacked, and the exit code is 1.
+Writes nothing outside the folder and overwrites nothing in it: refuses names with '..', absolute
+names, links and devices, creates each file new, and compares each file with its checksum. Refused
+members are listed, the others are unpacked, and the exit code is 1.
 
 Exit codes: 0 done   1 some members were not unpacked   2 wrong usage   65 bad data
-            73 refused for good   75 try again";
+            73 the system refuses   75 try again";
 
-/// Unpacks shards into a folder, safely
+/// Unpack shards into a folder
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER)]
 pub(super) struct Args {
-    /// A folder of shards, or one tar
+    /// Folder of shards, or one tar
     #[arg(value_name = "DIR|SHARD")]
     path: PathBuf,
-    /// The folder to unpack into; it must be new or empty
-    #[arg(long, short, value_name = "OUT")]
-    output: PathBuf,
-    /// Shards to work on at the same time [default: number of processors]
-    #[arg(long, short, value_name = "N", value_parser = out::jobs)]
-    jobs: Option<usize>,
+    /// Write the files to this folder, which must be new or empty
+    #[arg(short, long, value_name = "DIR")]
+    out: PathBuf,
+    #[command(flatten)]
+    jobs: Jobs,
     /// Print problems only
     #[arg(long, short)]
     quiet: bool,
@@ -43,8 +43,8 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args) -> Outcome {
     let listing = listing::open(&args.path)?;
     let bar = Bar::new(args.quiet);
-    let jobs = args.jobs.unwrap_or_else(out::processors);
-    let done = unpack::unpack(&listing, &args.output, jobs, &|bytes| bar.advance(bytes))?;
+    let jobs = args.jobs.count();
+    let done = unpack::unpack(&listing, &args.out, jobs, &|bytes| bar.advance(bytes))?;
     bar.end();
     for problem in &done.problems {
         tell!("{problem}");

@@ -9,8 +9,8 @@ use tarflume_packer::Outcome;
 use tarflume_packer::Stop;
 use tarflume_packer::verify::{self, Level, Options, Report};
 
+use super::args::{Format, Jobs, choice};
 use super::out::{self, Bar};
-use super::words::{Format, choice};
 
 const AFTER: &str = "\
 Levels:
@@ -25,34 +25,33 @@ part is expected of every sample if most samples have it and at most a tenth of 
 one, lack it; optional captions are no problem then. --require '' expects nothing.
 
 Examples:
-  pack verify shards/                                  prove a data set before training on it
+  pack verify shards/                                  check a data set before training on it
   pack verify --level quick /data/train /data/val      seconds, also for terabytes
   pack verify --format json --require jpg,json shards/ | jq .counts
-  pack verify some.tar                                 one tar; that it has no sidecar is told
+  pack verify some.tar                                 one tar; reports a missing sidecar
 
-Exit codes: 0 whole   1 problems found   2 could not run   73 refused for good
+Exit codes: 0 no problem   1 problems found   2 could not run   73 the system refuses
             75 the machine failed: try again   130 interrupted";
 
-/// Proves data sets and shards whole, or lists what is wrong with them
+/// Check that data sets and shards are complete and undamaged, or list what is wrong
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER)]
 pub(super) struct Args {
     /// Folders of shards, and single tars
     #[arg(required = true, value_name = "DIR|SHARD")]
     paths: Vec<PathBuf>,
-    /// How closely to look
+    /// Check at this level
     #[arg(long, value_parser = choice::<Level>(), default_value = "full")]
     level: Level,
-    /// Text, or one JSON object
+    /// Print text, or one JSON object
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
-    /// Parts that each sample must have, by extension
+    /// Require these parts of every sample, by extension
     #[arg(long, value_name = "EXT,...")]
     require: Option<String>,
-    /// Shards to work on at the same time [default: number of processors]
-    #[arg(long, short, value_name = "N", value_parser = out::jobs)]
-    jobs: Option<usize>,
-    /// Print nothing if all is whole
+    #[command(flatten)]
+    jobs: Jobs,
+    /// Print nothing if no problem is found
     #[arg(long, short)]
     quiet: bool,
 }
@@ -64,7 +63,7 @@ pub(super) fn run(args: &Args) -> Outcome {
     let options = Options {
         level: args.level,
         require: args.require.as_ref().map(split),
-        jobs: args.jobs.unwrap_or_else(out::processors),
+        jobs: args.jobs.count(),
         stop: Stop::new(),
     };
     let bar = Bar::new(args.quiet);

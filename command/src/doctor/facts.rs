@@ -1,6 +1,6 @@
 //! What was found on a machine, as plain values: made by the files that read, judged by `findings`.
 //!
-//! The names are those of `pack doctor --json` and stay; units are part of them. What a system does not tell is none.
+//! The names are those of `pack doctor --format json` and stay; units are part of them. What a system does not tell is none.
 
 use std::path::PathBuf;
 

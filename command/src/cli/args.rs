@@ -1,4 +1,4 @@
-//! What several commands share in their arguments.
+//! Arguments that several commands share, and the words of their choices.
 
 use clap::ValueEnum;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
@@ -7,16 +7,38 @@ use tarflume_packer::Choice;
 use tarflume_packer::verify::Level;
 use tarflume_packer::workdir::Policy;
 
-/// How results are told.
+use super::out;
+
+/// The form of results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(super) enum Format {
-    /// For people.
+    /// For people
     Text,
-    /// For programs.
+    /// For programs
     Json,
 }
 
-/// The word by which a choice is said on the command line.
+/// `--jobs`, the same for every command that has it.
+#[derive(Debug, Clone, Copy, clap::Args)]
+pub(super) struct Jobs {
+    /// Use N threads [default: number of processors]
+    #[arg(short, long, value_name = "N", value_parser = out::jobs)]
+    jobs: Option<usize>,
+}
+
+impl Jobs {
+    /// The number that was given.
+    pub(super) fn given(self) -> Option<usize> {
+        self.jobs
+    }
+
+    /// The number that was given, or the number of processors.
+    pub(super) fn count(self) -> usize {
+        self.jobs.unwrap_or_else(out::processors)
+    }
+}
+
+/// The word of a choice on the command line.
 pub(super) fn word_of(choice: impl ValueEnum) -> String {
     choice.to_possible_value().map(|v| v.get_name().to_string()).unwrap_or_default()
 }
@@ -36,12 +58,12 @@ pub(super) fn choice<T: Described>() -> impl TypedValueParser<Value = T> {
 impl Described for CheckLevel {
     fn help(self) -> &'static str {
         match self {
-            CheckLevel::None => "Names and sizes only",
+            CheckLevel::None => "Check names and sizes only",
             CheckLevel::Structure => {
-                "JPEG markers, dimensions and end of image; headers of other images; JSON objects"
+                "Check JPEG markers, dimensions and end of image; headers of other images; JSON objects"
             }
             CheckLevel::Decode => {
-                "As `structure`, and every Huffman code of sequential JPEGs read, every other image decoded"
+                "As `structure`; also read every Huffman code of sequential JPEGs and decode other images"
             }
         }
     }
@@ -50,10 +72,10 @@ impl Described for CheckLevel {
 impl Described for Policy {
     fn help(self) -> &'static str {
         match self {
-            Policy::Fail => "Nothing is published",
-            Policy::Skip => "The sample is left out",
+            Policy::Fail => "Publish nothing",
+            Policy::Skip => "Leave the sample out",
             Policy::Quarantine => {
-                "The sample is left out, and its files are copied aside with the reason"
+                "Leave the sample out, and copy its files to OUT/quarantine with the reason"
             }
         }
     }
@@ -62,12 +84,12 @@ impl Described for Policy {
 impl Described for Level {
     fn help(self) -> &'static str {
         match self {
-            Level::Quick => "Lengths, ends, sidecars; a few headers of each tar",
+            Level::Quick => "Check lengths, ends, sidecars and a few headers of each tar",
             Level::Full => {
-                "Every header, every checksum, every digest; keys and parts of the whole set"
+                "Check every header, checksum and digest; keys and parts of the whole set"
             }
             Level::Decode => {
-                "As full, and every image and JSON decoded; of sequential JPEGs, every Huffman code read"
+                "As `full`; also decode every image and JSON, and read every Huffman code of sequential JPEGs"
             }
         }
     }
