@@ -30,9 +30,11 @@ TORCHVENV := .venv-libtorch
 
 .PHONY: demo test faults explore python wheel clients check lint fmt clippy doc deny house smoke fuzz bench gpu gpu-kit adapters audit venv tools clean
 
+# DEMO_PROFILE=release takes the binaries that other targets build.
+DEMO_PROFILE ?= demo
 demo:
-	$(CARGO) build --release --locked -p tarflume-cli -p tarflume-fixtures --bin pack --bin tarflume-fixtures
-	bash fixtures/demo.sh
+	$(CARGO) build --profile $(DEMO_PROFILE) --locked -p tarflume-cli -p tarflume-fixtures --bin pack --bin tarflume-fixtures
+	bash fixtures/demo.sh $(DEMO_PROFILE)
 
 test: venv tools
 	@if $(CARGO) nextest --version >/dev/null 2>&1; then \

@@ -28,7 +28,7 @@ pub(crate) fn bench(options: &Options) -> Result<Report, Failure> {
     measured(options).map_err(|failure| Failure { text: as_flags(&failure.text), ..failure })
 }
 
-/// Opens the data set anew: what that takes belongs to the time of the first batch.
+/// Opens the data set again: its time belongs to that of the first batch.
 fn open(options: &Options) -> Result<Dataset, Failure> {
     Dataset::open(&options.path).map_err(|error| match files::is_there(&options.path) {
         Ok(false) => Failure::from(error).with_exit(Exit::Usage),

@@ -1,4 +1,4 @@
-//! Is this machine set up to feed its GPUs? Facts are read, then judged; nothing is changed and nothing printed.
+//! Checks that a machine is set up to feed its GPUs: reads facts, then judges them. Changes and prints nothing.
 //!
 //! Floors: `facts surroundings cpulist` < `cgroup gpus` < `machine libraries nvml findings watch` < here.
 
@@ -40,7 +40,7 @@ impl Report {
     }
 }
 
-/// Looks at a machine. `gpus` is who answers for its GPUs: nobody, or one who refused with these words.
+/// Looks at a machine. `gpus` is the source of facts about GPUs: none, or the reason why it failed.
 pub(crate) fn examine(of: &Surroundings, gpus: &Result<Option<impl Gpus>, String>) -> Report {
     let mut driver = Driver {
         kernel_module: of.text("/proc/driver/nvidia/version").is_some(),

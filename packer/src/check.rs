@@ -1,4 +1,4 @@
-//! Is a part's content whole? One module a kind of content, one result for all.
+//! Checks the content of parts: one module per kind of content, one result type.
 //!
 //! Pure: bytes in, finding out.
 
@@ -37,7 +37,7 @@ pub(crate) const IMAGE_EXTS: [&str; 8] =
 pub struct Found {
     /// Width and height, if it is an image.
     pub dimensions: Option<Dimensions>,
-    /// The header of a JPEG whose Huffman codes a [`Tray`] can read; nobody has yet.
+    /// The header of a JPEG whose Huffman codes a [`Tray`] can read. They are not read yet.
     pub codes: Option<Header>,
 }
 
@@ -66,7 +66,7 @@ impl Content {
     }
 
     /// Looks at `bytes` as closely as `level` says, but for the Huffman codes of JPEGs:
-    /// whoever wants these read puts the JPEG on a `Tray`.
+    /// a `Tray` reads these.
     ///
     /// # Errors
     /// The first fault found.
@@ -76,7 +76,7 @@ impl Content {
             (Content::Json, _) => json::check(bytes).map(|()| None)?,
             (Content::Jpeg | Content::Image, CheckLevel::None) => self.dimensions(bytes),
             (Content::Jpeg, _) => return jpeg::look(bytes, level).map(Found::jpeg),
-            // Pictures are told by their content, as the reader tells them.
+            // The content decides the format, as in the reader.
             (Content::Image, _) if is_jpeg(bytes) => {
                 return jpeg::look(bytes, level).map(Found::jpeg);
             }

@@ -1,11 +1,11 @@
 //! Repeated keys, and keys that differ only in case, among hundreds of millions in bounded memory.
 //!
-//! Knows nothing of files: keys come from whoever can go through them twice ([`Keys`]).
+//! Reads no files: keys come from a source that can be iterated twice ([`Keys`]).
 //!
 //! 1. Keys that are strictly ascending when folded to lower case hold no clash: one pass proves it,
 //!    and most data sets end here.
 //! 2. Otherwise each folded key is hashed, and the hash picks one bit of a map with 16 bits a key.
-//!    Keys whose bit nobody shares are done with: 15 of 16.
+//!    Keys with a bit of their own are unique: 15 of 16.
 //! 3. The hashes of the rest are collected and sorted, in several passes where they are many; where
 //!    two are equal the keys themselves are compared. A hash alone never convicts.
 //!
@@ -97,7 +97,7 @@ fn find_in_batches<K: Keys + ?Sized>(
     for pass in 0..passes {
         let mut hashes: Vec<(u64, u64)> = Vec::new();
         each_hash(keys, |some| {
-            // The map is asked by the low bits, the pass by the high ones.
+            // The low bits select the bit of the map, the high bits the pass.
             let mine = |hash| passes == 1 || pass_of(hash, passes) == pass;
             hashes.extend(some.iter().filter(|(hash, _)| shared.has(*hash) && mine(*hash)));
             found.complete &= hashes.len() <= batch_max;
@@ -134,7 +134,7 @@ fn ascending<K: Keys + ?Sized>(keys: &K) -> Result<bool> {
     Ok(ascending)
 }
 
-/// The pairs in one group of equal hashes, which stand in the order of their ids.
+/// The pairs in one group of equal hashes, which are in the order of their ids.
 fn confirm<K: Keys + ?Sized>(keys: &K, group: &[(u64, u64)], out: &mut Vec<Pair>) -> Result<()> {
     let mut exact: HashMap<Vec<u8>, u64> = HashMap::new();
     let mut folded: HashMap<Vec<u8>, u64> = HashMap::new();

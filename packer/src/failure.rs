@@ -1,4 +1,4 @@
-//! Why a command could not do its work: one line (with its causes), and the exit code.
+//! `Failure`: why a command could not do its work, as one line with its causes, and the exit code.
 
 use std::fmt;
 use std::io;

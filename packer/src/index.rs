@@ -36,11 +36,11 @@ pub struct Done {
     pub manifest: Option<Result<folder::MadeManifest, Failure>>,
 }
 
-/// Indexes a tar, or all tars of a folder; `on_bytes` is told how many more bytes of tars are done.
+/// Indexes a tar, or all tars of a folder; `on_bytes` gets the number of bytes of tars that were processed since its last call.
 ///
 /// # Errors
 /// Nothing can be done: no such path, no tar in the folder, no threads. An interruption; sidecars that
-/// were made before it stay. What is wrong with one tar stands in its [`Indexed`].
+/// were made before it stay. The failure of one tar is in its [`Indexed`].
 pub fn index(
     path: &Path,
     options: &Options,
@@ -75,7 +75,7 @@ pub fn is_folder(path: &Path) -> Result<bool, Failure> {
     }
 }
 
-/// Applies `work` to each item with `jobs` threads; results stand in the order of the items.
+/// Applies `work` to each item with `jobs` threads; results are in the order of the items.
 ///
 /// # Errors
 /// The operating system gives no threads.

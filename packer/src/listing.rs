@@ -84,7 +84,7 @@ fn open_tar(tar: &Path) -> Result<Shard, Failure> {
 /// What a look for a part gave.
 #[derive(Debug)]
 pub struct FoundPart<'a> {
-    /// The shard it stands in.
+    /// The shard that holds it.
     pub shard: &'a Shard,
     /// Its sample's key.
     pub key: &'a [u8],

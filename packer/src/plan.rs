@@ -166,7 +166,7 @@ impl<'a> Dealt<'a> {
     }
 }
 
-/// What stands in a plan beside the samples, their order and the problems.
+/// The fields of a plan beside the samples, their order and the problems.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Terms<'a> {
     /// The source folders.

@@ -1,6 +1,6 @@
 //! Running: a plan's shards -> finished shards in the working folder, with their records.
 //!
-//! Each shard is a job of its own: its bytes follow from the plan and its number alone, so any
+//! Each shard is one job. Its bytes follow from the plan and its number alone, so any
 //! number of threads, machines and attempts gives the same. Packing and publishing are different
 //! threads: while one shard is synced to disk, the next is packed.
 
@@ -37,7 +37,7 @@ use crate::problem::Problem;
 use crate::workdir::quarantine::{Policy, set_aside};
 use crate::workdir::staging::Staging;
 
-/// How far a run is; read by the progress display while it runs.
+/// Counters of a run, which the progress display reads.
 #[derive(Debug, Default)]
 pub struct RunCounter {
     /// Bytes of source files packed.
@@ -50,7 +50,7 @@ pub struct RunCounter {
     pub problems: AtomicU64,
 }
 
-/// What a run came to.
+/// Result of a run.
 #[derive(Debug)]
 pub struct Ran {
     /// Whether its shards survive a power cut.
@@ -65,7 +65,7 @@ pub struct Ran {
     pub refused: u64,
 }
 
-/// What came of one shard.
+/// Result of one shard.
 enum Outcome {
     Skipped,
     Packed,
@@ -156,7 +156,7 @@ fn unreadable(record: &Path, why: &serde_json::Error) -> Failure {
     ))
 }
 
-/// What the threads of a run share.
+/// State that the threads of a run share.
 struct Job<'a> {
     plan: &'a Plan,
     staging: &'a Staging,
@@ -202,7 +202,7 @@ impl Job<'_> {
             return Ok(());
         }
         let finished = Finished { number, written: writer.finish()?, problems };
-        // The publishers end only after all packers, so somebody listens unless one has failed.
+        // The publishers end after all packers, so the channel is open unless a publisher has failed.
         let _ = send.send(finished);
         Ok(())
     }

@@ -1,8 +1,8 @@
 //! The scan: source folders -> samples in the order of their keys, and problems.
 //!
-//! Floors: `rules` and `exts` judge names, `exclude_list` knows keys to leave out, `list` keeps
-//! samples tightly, `listing` reads a folder's names, `group` makes samples of them, this file walks the tree. Each name is asked
-//! about once; no file is opened. The result does not depend on the number of threads.
+//! Floors: `rules` and `exts` judge names, `exclude_list` holds keys to leave out, `list` stores
+//! samples compactly, `listing` reads the names of a folder, `group` groups them into samples, this file
+//! walks the tree. Looks up each name once; opens no file. The result does not depend on the number of threads.
 
 pub(crate) mod exclude;
 pub(crate) mod exclude_list;

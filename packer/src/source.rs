@@ -36,7 +36,7 @@ pub(crate) fn shown_path(path: &Path) -> String {
     tarflume_formats::name::shown(path.as_os_str().as_bytes())
 }
 
-/// What reading a file came to, beside success.
+/// Why a file could not be read as planned.
 #[derive(Debug)]
 pub(crate) enum ReadFault {
     /// The operating system refused.

@@ -197,7 +197,7 @@ impl Unpacking<'_> {
         let crc = match self.copy(file, member, path) {
             Ok(crc) => crc,
             Err(failure) => {
-                // The failure is told; where even this fails, it says what to remove.
+                // Report the failure; if the removal fails, too, name the file to remove.
                 let _ = self.tree.remove(path);
                 return Err(failure);
             }

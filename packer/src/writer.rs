@@ -26,7 +26,7 @@ use crate::scan::rules::NameRules;
 use crate::workdir::staging::{Lock, Staging};
 use crate::workdir::state::published;
 
-/// What stands in a record instead of a plan's hash.
+/// A record has this instead of a plan's hash.
 const NO_PLAN: &str = "written without a plan";
 
 /// How shards are written.
@@ -165,7 +165,7 @@ impl DatasetWriter {
         })
     }
 
-    /// Writes a sample: its key, and its parts by extension, which stand in the order of extensions.
+    /// Writes a sample: its key, and its parts by extension, which are in the order of extensions.
     ///
     /// # Errors
     /// The sample is at fault (a key that repeats or that some reader would misread, a part that is

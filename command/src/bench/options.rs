@@ -24,7 +24,7 @@ pub(crate) struct Options {
     pub(crate) memory: Option<u64>,
     /// How shards are read.
     pub(crate) source: SourceKind,
-    /// Which checksums are asked.
+    /// Which checksums are compared.
     pub(crate) verify: Verify,
     /// Leaves decoding out.
     pub(crate) raw: bool,

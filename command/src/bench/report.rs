@@ -1,4 +1,4 @@
-//! What a measurement came to: words and numbers, as a program gets them. Rates are per second of wall
+//! Result of a measurement: words and numbers for programs. Rates are per second of wall
 //! time.
 
 use std::collections::BTreeMap;

@@ -103,7 +103,7 @@ enum Way {
 }
 
 impl Way {
-    /// What a loader does unless it is told otherwise.
+    /// The default of a loader.
     fn usual() -> Way {
         match SourceKind::default() {
             SourceKind::File => Way::File,

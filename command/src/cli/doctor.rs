@@ -106,6 +106,6 @@ fn watch(
         Format::Json => watched::last_object(&mut to, &means),
     });
     out::printed(end.and_then(|()| to.flush()))?;
-    // Ctrl-C is how a watch ends; SIGTERM is somebody else's wish.
+    // Ctrl-C is the normal end of a watch; SIGTERM is not.
     Ok(if signals::exit() == Exit::Terminated { Exit::Terminated } else { Exit::Done })
 }

@@ -33,7 +33,7 @@ new sidecars where entry points are missing. A damaged JPEG is reported and gets
 
 Exit codes: 0 done   2 nothing to index   65 a tar was refused   73 the system refuses   75 try again";
 
-/// Damaged JPEGs of a shard that are told one by one.
+/// Number of damaged JPEGs of a shard that are listed one by one.
 const SHOWN: usize = 20;
 
 /// Make sidecars and a manifest for tars of other tools

@@ -79,7 +79,7 @@ pub(super) fn whole(bytes: &[u8]) -> io::Result<()> {
     to.flush()
 }
 
-/// True once nobody reads standard output any more.
+/// True once the reader of standard output has closed it.
 pub(super) fn is_closed(result: &io::Result<()>) -> bool {
     matches!(result, Err(e) if e.kind() == io::ErrorKind::BrokenPipe)
 }
@@ -143,7 +143,7 @@ fn wrapped(text: &str, width: usize) -> String {
 pub(super) struct Bar(ProgressBar);
 
 impl Bar {
-    /// A bar, hidden if nobody wants to see it.
+    /// A bar; hidden if `quiet` or if stderr is no terminal.
     pub(super) fn new(quiet: bool) -> Bar {
         if quiet || !io::stderr().is_terminal() {
             return Bar(ProgressBar::hidden());

@@ -87,7 +87,7 @@ pub(super) fn during_run<T>(
         let now = Now::of(counter, goal, start);
         match mode {
             Mode::Bar => {
-                // Where there is room, it also says what is done.
+                // A wide line also names the work.
                 let label = if bar.width() < 60 { String::new() } else { format!("{doing}: ") };
                 bar.show(format!("{label}{}", now.bar_line(bar.width() - label.len())));
             }

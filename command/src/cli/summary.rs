@@ -45,7 +45,7 @@ pub(super) fn already_published(out: &Path, manifest: &Manifest, show: ShowArgs)
     );
 }
 
-/// A data set that was published without the entry points that are asked for now.
+/// A published data set without the entry points that this build has.
 pub(super) fn lacks_entry_points(out: &Path, show: ShowArgs) {
     if !show.quiet && !show.is_json() {
         tell!(
@@ -79,7 +79,7 @@ fn problems(list: &[Problem], file: Option<&Path>, show: ShowArgs) {
     out::told(format!("{total}: {}{all}", kinds.join(", ")));
 }
 
-/// What is odd about the plan: told, but no fault.
+/// Oddities of the plan: reported, but no fault.
 fn warnings(foot: &PlanFoot, show: ShowArgs) {
     for text in build::warnings(foot) {
         if show.is_json() {
@@ -107,7 +107,7 @@ fn renames(scanned: &Scanned, show: ShowArgs) {
     }
 }
 
-/// Keys of an exclude list that were not found: told, but no fault.
+/// Keys of an exclude list that were not found: reported, but no fault.
 fn absent(scanned: &Scanned, show: ShowArgs) {
     let Some(absent) = &scanned.absent else { return };
     if show.is_json() {

@@ -49,11 +49,11 @@ pub(crate) struct Machine {
 /// Limits of this process.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub(crate) struct Limits {
-    /// `ulimit -l`; none: unlimited, or not told.
+    /// `ulimit -l`; none: unlimited, or unknown.
     pub(crate) locked_memory_bytes: Option<u64>,
     /// True if the process may lock more than the limit (CAP_IPC_LOCK).
     pub(crate) locked_memory_exempt: bool,
-    /// `ulimit -n`; none: unlimited, or not told.
+    /// `ulimit -n`; none: unlimited, or unknown.
     pub(crate) open_files: Option<u64>,
     /// The size that /dev/shm was given; none: the system's usual half of the memory.
     pub(crate) shared_memory_bytes: Option<u64>,
@@ -107,7 +107,7 @@ pub(crate) struct Gpu {
     pub(crate) ecc_uncorrected: Option<u64>,
     /// What slows its clocks: `heat`, `power brake`, `hardware`, `power cap`.
     pub(crate) slowed_by: Vec<String>,
-    /// True if it is split (MIG); its use is not told then.
+    /// True if it is split (MIG); its use is unknown then.
     pub(crate) split: bool,
     /// Who computes on it.
     pub(crate) processes: Vec<Process>,
@@ -146,6 +146,6 @@ pub(crate) struct Library {
     pub(crate) purpose: &'static str,
     /// Where it is.
     pub(crate) path: Option<PathBuf>,
-    /// True if programs find it without being told where it is.
+    /// True if it is on the search path of programs.
     pub(crate) on_search_path: bool,
 }

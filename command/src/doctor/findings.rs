@@ -13,7 +13,7 @@ use super::facts::{Facts, Gpu};
 /// of 256 pictures of 224 x 224 x 3 bytes.
 pub(crate) const PINNED_BYTES: u64 = 10 * 256 * 224 * 224 * 3;
 
-/// A loader's memory unless it is told otherwise.
+/// Default memory limit of a loader.
 const LOADER_BYTES: u64 = 2 << 30;
 
 /// Below that, fewer than 128 shards stand open at once.

@@ -1,4 +1,4 @@
-//! Who can tell about GPUs: a small trait, so that what is asked of a driver can be answered by a test.
+//! `Gpus`: a source of facts about GPUs. A trait, so that tests can replace the driver.
 
 use serde::Serialize;
 

@@ -35,7 +35,7 @@ fn inside(of: &Surroundings, folder: &Path, name: &str) -> Option<PathBuf> {
         let rest = file.strip_prefix(name).unwrap_or_default();
         rest.starts_with('.') && (rest.ends_with(".so") || rest.contains(".so."))
     };
-    // A sonamed file says which version it is; of `libnvrtc.so` and `libnvrtc.so.13` the latter is told.
+    // A sonamed file says which version it is; of `libnvrtc.so` and `libnvrtc.so.13` the latter is reported.
     let plain = |file: &String| !file.contains(".alt.");
     let newest = of.names(folder).into_iter().filter(is_it).filter(plain).max()?;
     Some(folder.join(newest))

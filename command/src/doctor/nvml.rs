@@ -1,4 +1,4 @@
-//! `Nvml`: GPUs by NVIDIA's management library, which is loaded when it is asked for.
+//! `Nvml`: GPUs by NVIDIA's management library, which is loaded on first use.
 //!
 //! Asks only; changes nothing. It makes no CUDA context, so no memory of a GPU is taken.
 

@@ -20,8 +20,8 @@ pub(crate) struct Means {
     pub(crate) gpus: Vec<Sample>,
 }
 
-/// Looks every so often, the first time at once, `count` times or until it is asked to end or `each`, which is
-/// given the time since the beginning, says that nobody listens any more.
+/// Samples at a fixed interval, starting immediately, `count` times or until `stop` is requested or `each`, which
+/// gets the time since the start, returns false.
 pub(crate) fn watch(
     gpus: &dyn Gpus,
     every: Duration,

@@ -76,7 +76,7 @@ fn secured(staging: &Staging, found: Progress) -> Result<Progress, Failure> {
 /// there as its record says; empty ones are left out.
 ///
 /// # Errors
-/// A shard is gone, or not what its record says; a file of its name stands in the way; the operating
+/// A shard is gone, or not what its record says; another file has its name; the operating
 /// system's refusal.
 pub(crate) fn move_all(
     staging: &Staging,

@@ -18,10 +18,10 @@ use crate::scan::rules::NameRules;
 use crate::stop::Stop;
 use crate::workdir::quarantine::Policy;
 
-/// A shard's largest size unless another is asked for.
+/// Default for the largest size of a shard.
 pub const SHARD_SIZE: u64 = 256 << 20;
 
-/// What is asked for. The fields are the flags of `pack build`.
+/// The options of a build. The fields are the flags of `pack build`.
 #[derive(Debug, Clone)]
 #[expect(missing_docs, reason = "`pack build --help` has them, word for word")]
 pub struct BuildOptions {
@@ -49,7 +49,7 @@ pub struct BuildOptions {
 }
 
 impl BuildOptions {
-    /// What `pack build SOURCES -o OUT` asks for.
+    /// The options of `pack build SOURCES -o OUT`.
     pub fn new(sources: Vec<PathBuf>, out: PathBuf) -> BuildOptions {
         BuildOptions {
             sources,
@@ -76,10 +76,10 @@ impl BuildOptions {
         }
     }
 
-    /// The request that it means, ended by signals alone.
+    /// Reads the options. The request ends early if its [`Stop`] is requested.
     ///
     /// # Errors
-    /// Wrong usage: a word that is none, a list that can't be read, a path that is not UTF-8.
+    /// Wrong usage: an unknown word, a list that can't be read, a path that is not UTF-8.
     pub fn request(self) -> Result<Request, Failure> {
         let flag = |flag: &'static str| move |e: String| Failure::usage(format!("{flag}: {e}"));
         let names = NameRules::parse(&self.names).map_err(flag("--names"))?;
@@ -151,16 +151,16 @@ impl BuildOptions {
     }
 }
 
-/// The number of threads: as asked, or the machine's cores.
+/// The given number of threads, or the number of processors.
 pub fn jobs(asked: Option<u64>) -> usize {
     let cores = || std::thread::available_parallelism().map_or(1, usize::from);
     asked.map_or_else(cores, |n| n as usize)
 }
 
-/// What shards may be called.
+/// Checks the prefix of shard names.
 ///
 /// # Errors
-/// Characters that some reader of file names takes for more than that.
+/// A character that some readers of file names interpret.
 pub(crate) fn check_prefix(prefix: &str) -> Result<(), Failure> {
     let good = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
     if !prefix.is_empty() && prefix.chars().all(good) {

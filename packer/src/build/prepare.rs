@@ -25,7 +25,7 @@ use crate::workdir::quarantine::{Policy, set_aside};
 use crate::workdir::staging::{Lock, Staging};
 use crate::workdir::state::{self, progress, published, write_problems};
 
-/// What is to be packed, from where to where, and how.
+/// What a build packs, from where to where, and how.
 #[derive(Debug)]
 pub struct Request {
     /// The source folders, absolute.
@@ -38,21 +38,21 @@ pub struct Request {
     pub(crate) shape: Shape,
     /// Whether sidecars get JPEG entry points.
     pub(crate) entry_points: bool,
-    /// What is done about problems.
+    /// How problems are handled.
     pub policy: Policy,
     /// Threads.
     pub jobs: usize,
-    /// Forgets an unfinished attempt in the output folder.
+    /// Discard an unfinished attempt in the output folder.
     pub(crate) fresh: bool,
-    /// Writes nothing at all.
+    /// Write nothing.
     pub dry_run: bool,
-    /// A dry run looks at contents, too.
+    /// Check contents in a dry run, too.
     pub(crate) look: bool,
-    /// Ends it before its time.
+    /// Ends the build early.
     pub stop: Stop,
 }
 
-/// What a scan came to, for the terminal.
+/// Result of a scan, for reports.
 #[derive(Debug, Default)]
 pub struct Scanned {
     /// Samples that can be packed.
@@ -63,20 +63,20 @@ pub struct Scanned {
     pub skipped: u64,
     /// Keys of the exclude list that no sample has.
     pub absent: Option<Absent>,
-    /// What was found wrong.
+    /// The problems found.
     pub problems: Vec<Problem>,
-    /// Problems that are only counted.
+    /// Number of problems that are not in the list.
     pub unlisted: u64,
 }
 
-/// What preparing came to.
+/// Result of [`prepare`].
 #[derive(Debug)]
 pub enum Prepared {
-    /// This very data set was published before.
+    /// The same data set is already published.
     Published {
         /// Its manifest.
         manifest: Manifest,
-        /// Entry points were asked for, and it has none.
+        /// The request has entry points, and the data set has none.
         lacks_entry_points: bool,
     },
     /// There are problems, and the policy is to fail. The plan is that of the other samples, if there are any.
@@ -92,17 +92,17 @@ pub enum Prepared {
 pub struct Ready {
     /// The working folder.
     pub staging: Staging,
-    /// Held while it is worked on.
+    /// Keeps other commands out of the working folder.
     pub lock: Lock,
     /// The plan.
     pub plan: Plan,
-    /// What the scan came to.
+    /// Result of the scan.
     pub scanned: Scanned,
     /// An earlier attempt had made the same plan.
     pub resumed: bool,
 }
 
-/// Prepares. Runs in a pool of `request.jobs` threads.
+/// Scans, plans, and writes the plan. Runs in a pool of `request.jobs` threads.
 ///
 /// # Errors
 /// Wrong usage (a source that is none, an output folder in use); failures of the machine.

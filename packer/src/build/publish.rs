@@ -13,12 +13,12 @@ use crate::run::{Ran, RunCounter};
 use crate::workdir::staging::Staging;
 use crate::workdir::state::write_problems;
 
-/// What a build came to.
+/// Result of a build.
 #[derive(Debug)]
 pub enum Built {
     /// Samples have problems, and the policy is to fail: finished shards are kept, nothing is published.
     Refused(Ran),
-    /// The data set stands.
+    /// The data set is published.
     Published(Manifest, Ran),
 }
 
@@ -38,8 +38,8 @@ pub fn conclude(ready: &Ready, ran: Ran) -> Result<Built, Failure> {
     Ok(Built::Refused(ran))
 }
 
-/// Looks at the contents of a plan that is not run, so that all problems are told at once; nothing if they are not
-/// to be looked at. What it finds is added to what the scan found; the list in the output folder has it, too.
+/// Checks the contents of a plan that is not run, so that one report has all problems; does nothing if they are not
+/// to be checked. Adds the problems to those of the scan, and to the list in the output folder.
 ///
 /// # Errors
 /// A failure of the machine; the list of problems can not be written. An interruption.
@@ -68,11 +68,11 @@ pub fn look_at_contents(
     Ok(())
 }
 
-/// What to do about a scan that was refused.
+/// Advice after a refused scan.
 pub const MEND: &str =
     "nothing was packed; mend the files, or leave them out with --on-problem skip|quarantine";
 
-/// What to do about a run that was refused.
+/// Advice after a refused run.
 pub fn kept(ran: &Ran) -> String {
     format!(
         "nothing was published; {} kept. To leave the bad samples out, run the same command with \

@@ -7,7 +7,7 @@ use tarflume_formats::shown::ShowPath;
 
 use crate::failure::Failure;
 
-/// Refuses an output that is a file or lies inside a source, and a source that is no folder.
+/// Refuses an output that is a file or inside a source, and a source that is not a folder.
 ///
 /// # Errors
 /// As said above; the operating system refuses to look.

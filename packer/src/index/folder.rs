@@ -80,7 +80,7 @@ fn refuse(tar: PathBuf) -> Indexed {
 ///
 /// # Errors
 /// A tar has none; a manifest of other tars is there and `force` is not set, or one of other sidecars
-/// and these were not made anew for their entry points; the operating system's refusal to write.
+/// and these were not replaced for their entry points; the operating system's refusal to write.
 pub(crate) fn publish_manifest(
     folder: &Path,
     tars: &[Indexed],

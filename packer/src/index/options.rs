@@ -1,4 +1,4 @@
-//! How tars are indexed. No behaviour of its own.
+//! The options of indexing. No behaviour.
 
 use tarflume_formats::reading::Reading;
 
@@ -9,7 +9,7 @@ use crate::stop::Stop;
 pub struct Options {
     /// By headers alone (no digests, checksums or dimensions), or every byte.
     pub reading: Reading,
-    /// Gives JPEGs entry points, and sidecars that have none are made anew; needs every byte.
+    /// Adds entry points of JPEGs, and replaces sidecars that have none; reads every byte.
     pub entry_points: bool,
     /// Replaces sidecars and manifests that exist.
     pub force: bool,

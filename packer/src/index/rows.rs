@@ -1,7 +1,7 @@
 //! Members into rows: consecutive members of the same key are one sample, by WebDataset's rule.
 //!
 //! Reads nothing and judges nothing but a part that stands twice. Members that can't be part of a
-//! sample are counted and passed over; they do not end the sample they stand in, as in webdataset.
+//! sample are counted and skipped; they do not end the sample around them, as in webdataset.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

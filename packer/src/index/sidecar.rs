@@ -17,7 +17,7 @@ use crate::problem::{Problem, Problems};
 /// Parts up to this length are looked at whole; longer ones in pieces. JPEGs that are to have entry
 /// points may be as long as packing allows.
 const WHOLE: u64 = 64 * 1024 * 1024;
-/// How many bytes are done before it is told.
+/// Number of bytes between two progress reports.
 const TELL: u64 = 4 * 1024 * 1024;
 
 /// A sidecar in memory, and what was seen on the way.
@@ -194,7 +194,7 @@ impl Making<'_> {
         let facts = self.reader.finish()?;
         let (extensions, skipped) = (self.rows.ext_counts(), self.rows.skipped());
         let bytes = self.rows.encode(&facts).map_err(|e| e.with_path(tar))?;
-        // What waited on the tray was told later than what no tray could take.
+        // Findings of JPEGs on the tray come later than findings of others.
         self.damaged.listed.sort_by_key(|problem| problem.byte);
         Ok(Read { bytes, extensions, skipped, unsorted, warnings, damaged: self.damaged })
     }

@@ -1,5 +1,5 @@
-//! Samples that can't both stand in a data set: repeated keys, keys that differ only in case, and,
-//! where it is asked for, identical images.
+//! Samples that exclude each other in a data set: repeated keys, keys that differ only in case, and,
+//! with `--dedupe`, identical images.
 //!
 //! Of twins the first in the order of names stays.
 
@@ -30,7 +30,7 @@ pub(crate) struct Decided {
     pub renamed: HashMap<Spot, Vec<u8>>,
     /// Files that are left out because the key that their sample got here is listed.
     pub skipped: u64,
-    /// What is told.
+    /// The problems found.
     pub problems: Vec<ScanProblem>,
 }
 
@@ -113,7 +113,7 @@ struct Sized {
 /// Finds samples whose first image has the bytes of an earlier one's, and drops them.
 ///
 /// # Errors
-/// The machine failed while images were read. One that can't be read is told when it is packed.
+/// The machine failed while images were read. An unreadable image is reported when it is packed.
 pub(crate) fn images(scan: &Scan, roots: &[PathBuf], decided: &mut Decided) -> Result<()> {
     let mut images = Vec::new();
     scan.samples.visit(|spot, sample| {

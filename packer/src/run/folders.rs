@@ -51,7 +51,7 @@ impl<'a> Folders<'a> {
         self.name.extend_from_slice(base);
         self.name.push(b'.');
         self.name.extend_from_slice(ext.as_bytes());
-        // A pipe that took the file's place would keep a blocking open waiting for ever.
+        // A blocking open of a pipe that replaced the file would never return.
         let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
         match &self.open {
             Some((.., folder)) => {

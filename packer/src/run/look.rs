@@ -158,7 +158,7 @@ mod tests {
     use crate::problem::{Problem, ProblemKind};
     use crate::workdir::quarantine::Policy;
 
-    /// Runs in a process of its own, in which no address space has room for a thread's stack.
+    /// Runs in a separate process, whose address space has no room for a thread's stack.
     #[test]
     fn a_thread_that_can_not_start_ends_the_look_without_a_panic() {
         const NAME: &str =

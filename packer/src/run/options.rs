@@ -11,7 +11,7 @@ use crate::failure::Failure;
 use crate::stop::Stop;
 use crate::workdir::quarantine::Policy;
 
-/// How closely files are looked at while they are packed.
+/// The checks of files while they are packed.
 #[derive(Debug, Clone, Copy)]
 pub struct Checks {
     /// Of their content.
@@ -23,9 +23,9 @@ pub struct Checks {
 /// How a plan is run.
 #[derive(Debug)]
 pub struct RunOptions {
-    /// What is looked at.
+    /// The checks of files.
     pub checks: Checks,
-    /// What is done about problems.
+    /// How problems are handled.
     pub policy: Policy,
     /// Threads that pack.
     pub jobs: usize,
@@ -33,7 +33,7 @@ pub struct RunOptions {
     pub durability: Durability,
     /// The source folders, in the order of the plan.
     pub roots: Vec<PathBuf>,
-    /// Ends it before its time.
+    /// Ends the run early.
     pub stop: Stop,
 }
 

@@ -80,7 +80,7 @@ impl<'a> Parts<'a> {
         Content::of(self.shard_ext(part))
     }
 
-    /// True if its content is looked at, for which it must stand in memory whole.
+    /// True if its content is looked at, which needs all of it in memory.
     pub(super) fn is_looked_at(&self, part: &PlannedPart) -> bool {
         self.content(part) != Content::Other && self.checks.level != CheckLevel::None
     }

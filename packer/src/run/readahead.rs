@@ -1,7 +1,7 @@
 //! Takes some samples of a shard at a time and reads their JPEGs ahead, so that the Huffman codes of
 //! many are read at once.
 //!
-//! What is found wrong is kept until the sample's turn comes: problems are told in the order of the
+//! Problems are kept until the sample's turn: they are reported in the order of the
 //! plan, whatever was read together.
 
 use std::ops::Range;

@@ -66,7 +66,7 @@ impl Packing<'_, '_> {
         Ok(dimensions)
     }
 
-    /// What is wrong with the parts behind one that has a problem: all is told at once.
+    /// The problems of the parts behind the first bad one, so that one report has all of them.
     fn others(
         &mut self,
         first: Problem,

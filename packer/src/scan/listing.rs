@@ -1,7 +1,7 @@
 //! One folder's names, in the order in which their samples will stand.
 //!
-//! Names only: nothing is opened, and nothing is asked about a file that its folder does not say.
-//! All names of a folder stand in one block of memory; a folder may hold tens of millions.
+//! Names only: opens no file, and reads no more of a file than its folder entry.
+//! All names of a folder are in one block of memory; a folder may hold tens of millions.
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -39,7 +39,7 @@ pub(super) struct Entry {
 /// The names of one folder.
 #[derive(Debug)]
 pub(super) struct Listing {
-    /// The folder, open: its files are asked about by name, without a walk down the path.
+    /// The open folder: its files are looked up by name, without a walk down the path.
     pub(super) folder: OwnedFd,
     names: Vec<u8>,
     pub(super) entries: Vec<Entry>,
@@ -119,7 +119,7 @@ impl Listing {
         match files::patiently(|| Ok(statat(&self.folder, name, flags)?)) {
             Ok(found) => Ok(FileType::from_raw_mode(found.st_mode)),
             Err(error) if Blame::of(&error).is_machine() => Err(error),
-            // A file at fault is asked about again as part of a sample, and its error told then.
+            // A file at fault is looked up again as part of a sample, which reports its error.
             Err(_) => Ok(FileType::RegularFile),
         }
     }

@@ -1,5 +1,5 @@
 //! Creates files and folders under one folder, step by step from its handle, and never through a
-//! link: whatever somebody else does to the tree meanwhile, nothing is written outside it.
+//! link: no change that another process makes to the tree leads to a write outside it.
 
 use std::fs::File;
 use std::os::fd::OwnedFd;
@@ -62,7 +62,7 @@ impl Tree {
         Ok(Tree { path: path.into(), root, last: None })
     }
 
-    /// Creates the file `path` and the folders it stands in. `path` was found safe.
+    /// Creates the file `path` and the folders above it. `path` was found safe.
     ///
     /// # Errors
     /// The operating system's refusal.

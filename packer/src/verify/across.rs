@@ -250,7 +250,7 @@ fn lacks(path: String, sample: &Sample<'_>, want: &[u8]) -> Problem {
     Problem::new(ProblemKind::MissingPart, path, text).at(sample.first).of(sample.shown_key())
 }
 
-/// What samples of this set have when nobody says what they must: see [`is_expected`].
+/// The parts that samples of this set are expected to have by default: see [`is_expected`].
 fn expected(shards: &Shards) -> Result<Vec<Vec<u8>>> {
     // How many samples have each class, and the last one that was counted.
     let mut having: HashMap<&[u8], (u64, u64)> = HashMap::new();

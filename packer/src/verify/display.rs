@@ -1,4 +1,4 @@
-//! A report in words: every problem on a line, then what it comes to.
+//! A report as text: one line per problem, then the totals.
 
 use std::fmt;
 

@@ -1,11 +1,11 @@
-//! How closely a data set is verified. No behaviour of its own.
+//! The options of a verification. No behaviour.
 
 use serde::Serialize;
 
 use crate::choice::Choice;
 use crate::stop::Stop;
 
-/// How closely is looked.
+/// The thoroughness of a verification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Level {
@@ -32,13 +32,13 @@ impl Choice for Level {
 /// What is verified, and how.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// How closely.
+    /// The thoroughness.
     pub level: Level,
     /// Extensions that each sample must have (`image` stands for any image); `None` asks for those
     /// that nearly all samples have.
     pub require: Option<Vec<String>>,
     /// Shards worked on at the same time.
     pub jobs: usize,
-    /// Ends it before its time.
+    /// Ends the verification early.
     pub stop: Stop,
 }

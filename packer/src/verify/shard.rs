@@ -153,7 +153,7 @@ fn full(
     } else if ended {
         listed_length(tar, entry, facts.length, &mut proved.problems);
     }
-    // The rows of a tar whose sidecar can't be believed stand in memory: 80 bytes each and the key.
+    // The rows of a tar without a trustworthy sidecar are kept in memory: 80 bytes each, and the key.
     proved.index = Some(Index::from_bytes(rows.encode(&facts)?)?);
     Ok(())
 }
@@ -185,7 +185,7 @@ fn listed(tar: &Path, entry: Option<&ShardEntry>, index: &Index, proved: &mut Pr
         ("sidecar bytes", entry.index_bytes.to_string(), found.index_bytes.to_string()),
         ("sidecar digest", entry.index_blake3.clone(), found.index_blake3),
     ];
-    // A tar that was cut is told already.
+    // A cut tar was reported already.
     let told = index.tar().length != proved.bytes && index.tar().length == entry.bytes;
     let differences: Vec<String> = differences
         .iter()

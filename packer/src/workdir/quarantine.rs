@@ -1,4 +1,4 @@
-//! What is done about problems, and copies of the files that they spoil.
+//! The policy for problems, and copies of the files that have them.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, Permissions};
@@ -26,7 +26,7 @@ const NAME_MAX: usize = 255;
 /// Bytes of an extension with its dot, at most: a longer one is part of the name.
 const EXTENSION: usize = 16;
 
-/// What is done about a problem.
+/// How a problem is handled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Policy {
     /// Nothing is published.
@@ -49,8 +49,8 @@ impl Choice for Policy {
     }
 }
 
-/// Copies `files`, which stand under `root`, into `folder` under their own names, each with a
-/// `.reason.json` beside it. Files that are gone, or that nobody may read, have their reason alone.
+/// Copies `files`, which are below `root`, to `folder` under their own names, each with a
+/// `.reason.json` beside it. A missing or unreadable file has its reason only.
 ///
 /// A copy has its name once it is whole and synced, and replaces nothing: where another file has the
 /// name, a hash is added to it. Folders on the way are not entered through links.
@@ -98,7 +98,7 @@ fn make_folders(folder: &Path, below: &Path) -> Result<(), Failure> {
 /// Copies `file` to `wanted` or, where another file has that name, to one with a hash: where to.
 /// `None` if there is no file that could be read.
 fn copy(file: &Path, wanted: &Path) -> Result<Option<PathBuf>, Failure> {
-    // A pipe that took the file's place is not read: nobody may ever write to it.
+    // A pipe that replaced the file is not read: a read could block forever.
     let source = match files::open(file) {
         Ok((source, _)) => source,
         Err(error) if error.blame().is_machine() => return Err(error.into()),

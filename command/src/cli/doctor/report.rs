@@ -75,7 +75,7 @@ fn limits(to: &mut impl Write, of: &Limits, memory: Option<u64>) -> io::Result<(
     line(to, "locked memory", format!("{locked} (ulimit -l)"))?;
     let files = of.open_files.map_or("unlimited".to_string(), units::count);
     line(to, "open files", format!("{files} (ulimit -n)"))?;
-    // Half of the memory is usual, and nobody's concern.
+    // Half of the memory is usual, and no finding.
     match of.shared_memory_bytes {
         Some(shared) if memory.is_none_or(|memory| shared < memory / 4) => {
             line(to, "/dev/shm", units::bytes(shared))

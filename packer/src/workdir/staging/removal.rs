@@ -59,9 +59,9 @@ impl Staging {
         Ok(remove_if_there(&self.plan_path())?)
     }
 
-    /// Removes the working folder and all in it, the lock last, so that nobody takes it before.
+    /// Removes the working folder and all in it, the lock last, so that no command takes it before.
     ///
-    /// What can't be removed because somebody has it open (network file systems keep it under another
+    /// A file that another process has open (network file systems keep it under another
     /// name), or put something there meanwhile, stays: a later command removes it.
     ///
     /// # Errors
