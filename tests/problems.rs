@@ -244,7 +244,7 @@ fn a_link_where_a_folder_of_the_quarantine_should_be_is_refused() {
         fs::create_dir(place.at("elsewhere")).unwrap();
         fs::create_dir_all(place.at(link).parent().unwrap()).unwrap();
         symlink(place.at("elsewhere"), place.at(link)).unwrap();
-        place.pack("build photos -o out --on-problem quarantine").exits(2).says("is no folder");
+        place.pack("build photos -o out --on-problem quarantine").exits(2).says("is not a folder");
         assert_eq!(place.names("elsewhere").len(), 0);
         fs::remove_file(place.at(link)).unwrap();
         place.pack("build photos -o out --on-problem quarantine").succeeds();

@@ -45,11 +45,11 @@ fn a_build_that_is_refused_by_what_files_are_called() {
         "",
         "\
 bad-name: PLACE/photos/fault with space.jpg: key fault with space: its name has blanks or control \
-characters, which some readers split; rename it, or say --names space=replace or space=allow
+characters, which some readers split; rename it, or give --names space=replace or space=allow
 no-extension: PLACE/photos/fault_noext: key fault_noext: it has no extension, so no reader can tell \
 what it is; --exclude it
 missing-part: PLACE/photos/fault_orphan_image.jpg: key fault_orphan_image: the sample has jpg but no \
-'json'; add it, --exclude the file, or say --require
+'json'; add it, --exclude the file, or give --require
 3 problems: missing-part 1, no-extension 1, bad-name 1; all in out/problems.jsonl
 nothing was packed; mend the files, or leave them out with --on-problem skip|quarantine
 ",
@@ -85,7 +85,7 @@ fn a_build_that_leaves_problems_out() {
         "\
 4 samples in 1 shard
 missing-part: PLACE/photos/fault_orphan_image.jpg: key fault_orphan_image: the sample has jpg but no \
-'json'; add it, --exclude the file, or say --require
+'json'; add it, --exclude the file, or give --require
 bad-json: PLACE/photos/c0000/s000000.json: byte 11: key c0000/s000000: bad JSON: trailing comma
 2 problems: missing-part 1, bad-json 1; all in out/problems.jsonl
 ",

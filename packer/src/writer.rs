@@ -141,7 +141,7 @@ impl DatasetWriter {
             staging.forget_plan()?;
         } else if staging.is_begun()? {
             return Err(Failure::usage(format!(
-                "{} holds an unfinished data set; say --fresh to forget it, or choose another folder",
+                "{} holds an unfinished data set; give --fresh to discard it, or choose another folder",
                 there()
             )));
         }

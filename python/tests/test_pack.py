@@ -112,7 +112,7 @@ def test_another_program_at_work_is_no_reason_to_give_up(photos, tmp_path):
     (tmp_path / "out" / ".pack").mkdir(parents=True)
     with open(tmp_path / "out" / ".pack" / "lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        with pytest.raises(errors.TryAgainError, match="another pack is at work"):
+        with pytest.raises(errors.TryAgainError, match="another pack is running"):
             tarflume.pack.build(photos, tmp_path / "out")
 
 

@@ -181,7 +181,7 @@ pub(super) fn scanned(ready: &Ready, show: ShowArgs) {
     if show.quiet || show.is_json() {
         return;
     }
-    let resumed = if ready.resumed { "; going on with an unfinished pack" } else { "" };
+    let resumed = if ready.resumed { "; continuing an unfinished build" } else { "" };
     tell!(
         "{} in {}{resumed}",
         units::counted(foot.samples, "sample", "samples"),

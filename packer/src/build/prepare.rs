@@ -275,8 +275,8 @@ fn keep_earlier(request: &Request, staging: &Staging, new: &Plan) -> Result<bool
     let Some(difference) = difference(&old, new)? else { return Ok(true) };
     let progress = progress(staging, old.foot())?;
     Err(Failure::usage(format!(
-        "{} holds an unfinished pack ({} of {} shards) that can't be gone on with: {difference}; \
-         say --fresh to forget it, or undo the change",
+        "{} holds an unfinished build ({} of {} shards) that this command can't continue: {difference}; \
+         give --fresh to discard it, or undo the change",
         request.out.shown(),
         progress.records.len(),
         progress.total

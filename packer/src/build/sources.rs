@@ -54,7 +54,7 @@ fn real(path: &Path) -> Result<PathBuf, Failure> {
     Ok(path)
 }
 
-/// What to do with a source that is no folder: tars are packed already.
+/// What to do with a source that is not a folder: tars are packed already.
 fn no_folder(root: &Path) -> String {
     let tar = root.file_name().is_some_and(|name| {
         let name = name.to_string_lossy().to_ascii_lowercase();
@@ -66,5 +66,5 @@ fn no_folder(root: &Path) -> String {
     } else {
         "; SRC must be one"
     };
-    format!("{} is no folder{advice}", root.shown())
+    format!("{} is not a folder{advice}", root.shown())
 }

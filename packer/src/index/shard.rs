@@ -80,7 +80,7 @@ pub fn index_tar(
     };
     if !options.entry_points && replaced.is_some_and(|old| old.has_entry_points()) {
         let text =
-            "the sidecar that is replaced had entry points; say --entry-points to have them again";
+            "the sidecar that is replaced had entry points; give --entry-points to have them again";
         warnings.push(text.into());
     }
     write_whole(&sidecar, &read.bytes)?;

@@ -126,7 +126,7 @@ impl<'a> Parts<'a> {
 
     /// A part that can't be looked at because it does not fit into memory.
     pub(super) fn too_large(&self, sample: &PlannedSample, part: &PlannedPart) -> Refused {
-        let reason = format!("{} bytes are too many to be checked; say --check none", part.size);
+        let reason = format!("{} bytes are too many to be checked; give --check none", part.size);
         let kind = match self.content(part) {
             Content::Json => ProblemKind::BadJson,
             _ => ProblemKind::BadImage,

@@ -15,7 +15,7 @@ use super::part::GONE;
 use crate::failure::Failure;
 use crate::problem::Problem;
 
-/// Refuses to read from sources of which one is no folder.
+/// Refuses to read from sources of which one is not a folder.
 ///
 /// # Errors
 /// One is not there; the operating system's refusal to say.
@@ -69,7 +69,7 @@ impl Absences {
         let roots: Vec<_> = roots.iter().map(|root| root.shown().to_string()).collect();
         Err(Failure::try_again(format!(
             "{shard}: all samples of this shard are gone from {} on this machine; mount the source, or \
-             say --source; if they were removed on purpose, plan again with --fresh",
+             give --source; if they were removed on purpose, plan again with --fresh",
             roots.join(", ")
         )))
     }
@@ -77,7 +77,7 @@ impl Absences {
 
 fn missing(root: &Path, how: &str) -> Failure {
     Failure::try_again(format!(
-        "{}: the source folder {how} on this machine; mount it, or say --source",
+        "{}: the source folder {how} on this machine; mount it, or give --source",
         root.shown()
     ))
 }

@@ -193,7 +193,7 @@ impl Grouper<'_> {
             } else {
                 let reason = match file.kind {
                     Kind::Link => {
-                        "a symbolic link; say --follow-links to pack what it points to, or --exclude it"
+                        "a symbolic link; give --follow-links to pack what it points to, or --exclude it"
                     }
                     _ => "a device, pipe or socket, not a file",
                 };
@@ -316,7 +316,7 @@ impl Grouper<'_> {
     fn check_parts(&self, stem: &[u8], parts: &[Candidate<'_>]) -> Result<(), Refusal> {
         if let Some(twins) = parts.windows(2).find(|p| p[0].shard_ext == p[1].shard_ext) {
             let reason = format!(
-                "it and '{}' both give the part '{}' of '{}'; remove one, or say --ext-map",
+                "it and '{}' both give the part '{}' of '{}'; remove one, or give --ext-map",
                 name::shown(twins[0].name),
                 name::shown(&twins[0].shard_ext),
                 name::shown(stem)
@@ -327,7 +327,7 @@ impl Grouper<'_> {
         if let Some(missing) = self.options.require.missing(&exts) {
             let have: Vec<_> = exts.iter().map(|e| name::shown(e)).collect();
             let reason = format!(
-                "the sample has {} but no '{missing}'; add it, --exclude the file, or say --require",
+                "the sample has {} but no '{missing}'; add it, --exclude the file, or give --require",
                 have.join(", ")
             );
             return Err(Refusal::new(ProblemKind::MissingPart, parts[0].name, reason));
@@ -386,7 +386,7 @@ impl Grouper<'_> {
             Rule::Case => "its key differs from another only in case".into(),
         };
         let word = rule.word();
-        let reason = format!("{what}; rename it, or say --names {word}=replace or {word}=allow");
+        let reason = format!("{what}; rename it, or give --names {word}=replace or {word}=allow");
         Refusal::new(ProblemKind::BadName, file, reason)
     }
 

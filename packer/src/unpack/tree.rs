@@ -144,7 +144,7 @@ impl Tree {
             at = match openat(parent, component, FOLDER, Mode::empty()) {
                 Ok(folder) => Some(folder),
                 Err(Errno::NOTDIR | Errno::LOOP) => {
-                    let text = format!("'{}' is no folder here", name::shown(component));
+                    let text = format!("'{}' is not a folder here", name::shown(component));
                     return Err(Stopped::Refused(text));
                 }
                 Err(e) => return Err(failed(e, "open the folder")),

@@ -84,7 +84,7 @@ fn make_folders(folder: &Path, below: &Path) -> Result<(), Failure> {
             Ok(found) if found.is_dir() => continue,
             Ok(_) => {
                 return Err(Failure::usage(format!(
-                    "{} is no folder; move it away, so that files can be copied there",
+                    "{} is not a folder; move it away, so that files can be copied there",
                     path.shown()
                 )));
             }

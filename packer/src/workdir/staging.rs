@@ -111,7 +111,7 @@ impl Staging {
             }
         }
         Err(Failure::try_again(format!(
-            "another pack is at work in {}; wait for it, or choose another folder",
+            "another pack is running in {}; wait for it, or choose another folder",
             self.out.shown()
         )))
     }

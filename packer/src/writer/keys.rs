@@ -121,5 +121,5 @@ fn told(rule: Rule) -> String {
         Rule::Long => format!("with its part more than {MAX_NAME} bytes, which some readers cut"),
         Rule::Case => "the letters of another key in another case".into(),
     };
-    format!("the key has {what}; change it, or say --names {}=allow", rule.word())
+    format!("the key has {what}; change it, or give --names {}=allow", rule.word())
 }
