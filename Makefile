@@ -33,9 +33,11 @@ DOCSVENV := .venv-docs
 
 .PHONY: demo test faults explore python wheel clients check lint fmt clippy doc deny house site smoke fuzz bench gpu gpu-kit adapters audit venv tools clean
 
+# DEMO_PROFILE=release takes the binaries that other targets build.
+DEMO_PROFILE ?= demo
 demo:
-	$(CARGO) build --release --locked -p tarflume-packer -p tarflume-fixtures
-	bash fixtures/demo.sh
+	$(CARGO) build --profile $(DEMO_PROFILE) --locked -p tarflume-cli -p tarflume-fixtures --bin pack --bin tarflume-fixtures
+	bash fixtures/demo.sh $(DEMO_PROFILE)
 
 test: venv tools
 	@if $(CARGO) nextest --version >/dev/null 2>&1; then \
@@ -47,7 +49,7 @@ test: venv tools
 
 # `make test` has a fixed choice of these.
 faults:
-	$(CARGO) test --locked -p tarflume-packer --test commands -- --ignored --nocapture --test-threads 1 faults::every
+	$(CARGO) test --locked -p tarflume-cli --test commands -- --ignored --nocapture --test-threads 1 faults::every
 
 # The line of batches under thousands of schedules, decided by shuttle at each lock; the table of maps under all.
 explore:
@@ -56,7 +58,7 @@ explore:
 
 # The wheel is what users get, so it is what is tested: built, installed, imported from elsewhere.
 python: $(PYVENV)/ready
-	$(CARGO) build --release --locked -p tarflume-packer
+	$(CARGO) build --release --locked -p tarflume-cli --bin pack
 	rm -rf target/wheels
 	$(PYVENV)/bin/maturin build --quiet --release --locked -m python/Cargo.toml -o target/wheels
 	$(PYVENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --force-reinstall target/wheels/*.whl
@@ -207,7 +209,7 @@ gpu:
 	@$(GPU_PYTHON) bench/gpu/run.py --kit $(GPU_KIT) --results bench/results/gpu
 
 gpu-kit: $(PYVENV)/ready
-	$(CARGO) build --release --locked -p tarflume-packer
+	$(CARGO) build --release --locked -p tarflume-cli --bin pack
 	rm -rf target/gpu-wheel
 	$(PYVENV)/bin/maturin build --quiet --release --locked -m python/Cargo.toml -o target/gpu-wheel
 	bash bench/gpu/kit.sh $(GPU_KIT) target/gpu-wheel/*.whl $(RELEASE)/pack $(or $(PHOTOS),fixtures/photos)

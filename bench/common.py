@@ -309,5 +309,5 @@ def options(doc):
 def pack_binary(given):
     if given:
         return given.resolve()
-    cargo("build", "--release", "-p", "tarflume-packer", "--bin", "pack")
+    cargo("build", "--release", "-p", "tarflume-cli", "--bin", "pack")
     return TARGET / "release" / "pack"

@@ -41,7 +41,7 @@ fn a_dry_run_looks_at_contents_where_a_check_is_asked_for() {
     let place = damaged();
     let run = place.pack("build photos -o out --dry-run --check decode").exits(1);
     run.says("4 problems: bad-jpeg 4").says("would pack 6 samples");
-    let run = place.pack("build photos -o out --dry-run --check decode --progress json").exits(1);
+    let run = place.pack("build photos -o out --dry-run --check decode --format json").exits(1);
     assert_eq!(run.events()[0]["problems"].as_array().unwrap().len(), 4);
     place.pack("build photos -o out --dry-run").succeeds();
     place.pack("build photos -o out --dry-run --check none").succeeds();
@@ -81,7 +81,7 @@ fn shards_of_one_sample_are_warned_of() {
     assert!(!run.stderr.contains("warning"), "{}", run.stderr);
     let quiet = place.pack("build photos -o quiet --shard-size 256 -q").succeeds();
     assert_eq!(quiet.stderr, "");
-    let events = place.pack("build photos -o dry --dry-run --shards 20 --progress json").succeeds();
+    let events = place.pack("build photos -o dry --dry-run --shards 20 --format json").succeeds();
     assert!(events.stderr.contains(r#""event":"warning""#), "{}", events.stderr);
 }
 

@@ -28,7 +28,7 @@ fn above_zero(value: &Value, fields: &[&str]) {
 #[test]
 fn a_data_set_is_measured_raw_and_decoded() {
     let place = photos(20);
-    let report = measured(&place, "shards --samples 30 --batch 8 --threads 2");
+    let report = measured(&place, "shards --samples 30 --batch 8 --jobs 2");
     assert_eq!((&report["samples"], &report["shards"]), (&20.into(), &2.into()));
     assert_eq!(report["parts"], serde_json::json!({"jpg": 20, "json": 20}));
     assert_eq!((&report["path"], &report["threads"]), (&"shards".into(), &2.into()));
@@ -71,8 +71,7 @@ fn an_accelerator_is_played() {
 #[test]
 fn people_get_lines_and_tables() {
     let place = photos(20);
-    let words =
-        "bench shards --samples 16 --batch 8 --threads 2 --step-ms 1 --seed 3 --source file";
+    let words = "bench shards --samples 16 --batch 8 --jobs 2 --step-ms 1 --seed 3 --source file";
     let run = place.pack(words).succeeds();
     let lines: Vec<&str> = run.stdout.lines().collect();
     assert_eq!(lines[0], "shards: 20 samples in 2 shards (jpg 20, json 20)");
@@ -156,7 +155,7 @@ fn nonsense_is_refused_with_what_to_type() {
         ("shards --step-ms 0", "as 30"),
         ("shards --seconds never", "as 10"),
         ("shards --samples 9 --seconds 1", "cannot be used with"),
-        ("shards --threads 0", "1 to 1024"),
+        ("shards --jobs 0", "1 to 1024"),
         ("shards --shuffle well", "[possible values: none, shards, buffer, blocks, full]"),
     ] {
         let run = place.pack(&format!("bench {words}")).exits(2).says(advice);

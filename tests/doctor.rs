@@ -51,7 +51,7 @@ fn without_a_driver_it_is_calm() {
     if bare() {
         let run = Place::new().pack("doctor").says("batches stay in host memory");
         run.says("machine\n").says("limits\n").says("libraries\n");
-        let report = object(&Place::new().pack("doctor --json"));
+        let report = object(&Place::new().pack("doctor --format json"));
         assert_eq!(report["driver"]["found"], false);
         assert_eq!(report["gpus"], serde_json::json!([]));
         assert!(report["machine"]["processors_allowed"].as_u64() > Some(0), "{report:#}");
@@ -73,26 +73,25 @@ fn a_narrow_link_is_found() {
 
 #[test]
 fn programs_get_the_same() {
-    for words in ["--json", "--format json"] {
-        let run = doctor(&[], words).exits(1);
-        let report = object(&run);
-        assert_eq!(gpu_findings(&report), [(1, "narrow-link")]);
-        let (first, second) = (&report["gpus"][0], &report["gpus"][1]);
-        assert_eq!((&first["sm_percent"], &first["ecc"]), (&87.into(), &true.into()));
-        assert_eq!(first["link"]["width_max"], 16);
-        assert_eq!(first["memory_total_bytes"], 80u64 << 30);
-        assert_eq!((&second["ecc"], &second["processes"]), (&Value::Null, &serde_json::json!([])));
-    }
+    let run = doctor(&[], "--format json").exits(1);
+    let report = object(&run);
+    assert_eq!(gpu_findings(&report), [(1, "narrow-link")]);
+    let (first, second) = (&report["gpus"][0], &report["gpus"][1]);
+    assert_eq!((&first["sm_percent"], &first["ecc"]), (&87.into(), &true.into()));
+    assert_eq!(first["link"]["width_max"], 16);
+    assert_eq!(first["memory_total_bytes"], 80u64 << 30);
+    assert_eq!((&second["ecc"], &second["processes"]), (&Value::Null, &serde_json::json!([])));
 }
 
 #[test]
 fn what_else_is_wrong_with_a_gpu_is_found() {
-    let report =
-        object(&doctor(&[("FAKENVML_HOT", "1"), ("FAKENVML_SPLIT", "1")], "--json").exits(1));
+    let report = object(
+        &doctor(&[("FAKENVML_HOT", "1"), ("FAKENVML_SPLIT", "1")], "--format json").exits(1),
+    );
     assert_eq!(gpu_findings(&report), [(0, "slowed"), (1, "narrow-link"), (1, "split")]);
     assert_eq!(report["gpus"][1]["sm_percent"], Value::Null);
     doctor(&[("FAKENVML_SPLIT", "1")], "").says("SM not told, memory not told; it is split (MIG)");
-    let hidden = object(&doctor(&[("CUDA_VISIBLE_DEVICES", "")], "--json").exits(1));
+    let hidden = object(&doctor(&[("CUDA_VISIBLE_DEVICES", "")], "--format json").exits(1));
     assert!(hidden["findings"].as_array().unwrap().iter().any(|f| f["kind"] == "hidden-gpus"));
 }
 
@@ -117,7 +116,7 @@ fn use_is_watched_and_its_means_told() {
 
 #[test]
 fn programs_watch_by_lines_of_json() {
-    let events = doctor(&[], "--watch 0.05 --count 2 --json").succeeds().events();
+    let events = doctor(&[], "--watch 0.05 --count 2 --format json").succeeds().events();
     assert_eq!(events.len(), 3);
     assert!(events[0]["seconds"].as_f64() < events[1]["seconds"].as_f64());
     assert_eq!(events[0]["gpus"][0]["from_host_mb_per_s"], 12000.0);

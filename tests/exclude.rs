@@ -64,7 +64,7 @@ fn keys_that_are_not_found_are_told_and_no_fault() {
     place.pack("build photos -o dry --exclude @list --dry-run").succeeds().says(told);
     place.pack("plan photos -o planned --exclude @list").succeeds().says(told);
     place.pack("build photos -o quiet --exclude @list -q").succeeds().prints("", "");
-    let run = place.pack("build photos -o json --exclude @list --progress json").succeeds();
+    let run = place.pack("build photos -o json --exclude @list --format json").succeeds();
     assert!(run.stderr.contains(r#"{"event":"absent-keys","first":"zebra","keys":2}"#), "{run:#?}");
 }
 

@@ -54,7 +54,7 @@ fn a_full_disk_asks_for_room_and_the_same_command_ends_with_the_same_bytes() {
     );
     let Some(run) = run else { return };
     let run =
-        run.succeeds().says("first 75").says("second 0").says("going on with an unfinished pack");
+        run.succeeds().says("first 75").says("second 0").says("continuing an unfinished build");
     assert!(run.stderr.contains("No space left on device"), "{run:#?}");
     assert!(run.stderr.contains("run the same command again"), "it says what to do: {run:#?}");
     let listed = run.stdout.split("second").next().unwrap();

@@ -70,7 +70,7 @@ fn hostile_names_in_a_source_are_told_without_harm() {
         fs::write(place.at(folder).join("broken\u{1b}c.jpg"), "no picture").unwrap();
         for out in ["out", "o\u{202e}ut"] {
             for words in ["build", "build --dry-run", "plan"] {
-                for more in ["", " --progress json"] {
+                for more in ["", " --format json"] {
                     let words = format!("{words}{more} -o {out} --on-problem skip --names allow");
                     let run = on(&place, &words, folder);
                     assert!([0, 1, 2, 65].contains(&run.exit), "{run:#?}");

@@ -100,7 +100,7 @@ fn a_machine_without_threads_is_told_and_no_panic() {
     place.pack("plan photos -o planned --shards 3").succeeds();
     for words in [
         "build photos -o other",
-        "build photos -o other --jobs 1 --progress json",
+        "build photos -o other --jobs 1 --format json",
         "plan photos -o other",
         "run planned --jobs 3",
         "run planned --jobs 1 --progress lines",

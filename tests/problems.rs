@@ -244,7 +244,7 @@ fn a_link_where_a_folder_of_the_quarantine_should_be_is_refused() {
         fs::create_dir(place.at("elsewhere")).unwrap();
         fs::create_dir_all(place.at(link).parent().unwrap()).unwrap();
         symlink(place.at("elsewhere"), place.at(link)).unwrap();
-        place.pack("build photos -o out --on-problem quarantine").exits(2).says("is no folder");
+        place.pack("build photos -o out --on-problem quarantine").exits(2).says("is not a folder");
         assert_eq!(place.names("elsewhere").len(), 0);
         fs::remove_file(place.at(link)).unwrap();
         place.pack("build photos -o out --on-problem quarantine").succeeds();
@@ -297,7 +297,7 @@ fn a_data_set_without_samples_is_not_published() {
 }
 
 #[test]
-fn problems_that_a_newer_version_wrote_are_not_passed_over() {
+fn problems_that_this_version_can_not_read_are_an_error() {
     let place = Place::new();
     place.folder("photos", 4).file("photos/c0000/s000000.json", "{");
     place.pack("plan photos -o out --shards 2").succeeds();
@@ -306,9 +306,16 @@ fn problems_that_a_newer_version_wrote_are_not_passed_over() {
     let record = fs::read_to_string(place.at(path)).unwrap();
     assert!(record.contains("bad-json"), "{record}");
     place.file(path, record.replace("bad-json", "a-kind-of-tomorrow"));
-    place.pack("run out").exits(65).says("refused 1");
-    place.pack("build photos -o out --shards 2").exits(1).says("nothing was published");
-    assert!(!place.at("out/dataset.json").try_exists().unwrap());
+    for policy in ["fail", "skip", "quarantine"] {
+        let run = place.pack(&format!("run out --on-problem {policy}")).exits(65);
+        run.says("shard-000000.tar.record").says("can't read").says("a-kind-of-tomorrow");
+        place.pack(&format!("build photos -o out --shards 2 --on-problem {policy}")).exits(65);
+        assert!(!place.at("out/dataset.json").try_exists().unwrap(), "{policy}");
+    }
+    // As the message advises.
+    fs::remove_file(place.at(path)).unwrap();
+    place.pack("build photos -o out --shards 2 --on-problem skip").succeeds();
+    assert_eq!(place.problems("out")[0]["kind"], "bad-json");
 }
 
 #[test]

@@ -56,7 +56,7 @@ fn interrupted_builds_clean_up_and_go_on_later() {
         assert!(!left.iter().any(|name| name == "dataset.json"));
         assert!(left.iter().any(|name| name.ends_with(".record")), "finished shards are kept");
         let again = place.pack("build photos -o out --shard-samples 5").succeeds();
-        again.says("going on with an unfinished pack");
+        again.says("continuing an unfinished build");
         place.pack("build photos -o undisturbed --shard-samples 5").succeeds();
         place.same("out", "undisturbed");
     }
@@ -66,7 +66,7 @@ fn interrupted_builds_clean_up_and_go_on_later() {
 fn a_second_build_into_the_same_folder_waits_its_turn() {
     let place = Place::new();
     let child = midway(&place);
-    place.pack("build photos -o out --shard-samples 5").exits(75).says("another pack is at work");
+    place.pack("build photos -o out --shard-samples 5").exits(75).says("another pack is running");
     place.pack("plan photos -o out --shard-samples 6").exits(75);
     place.pack("finalize out").exits(75);
     child.ended().succeeds();
@@ -80,7 +80,7 @@ fn finished_shards_are_kept_and_not_packed_again() {
     let file = |path: &str| fs::metadata(place.at(path)).unwrap().ino();
     let (tar, index) = ("shard-000001.tar", "shard-000001.index");
     let before = [tar, index].map(|name| file(&format!("out/.pack/shards/{name}")));
-    place.pack(AGAIN).succeeds().says("going on with an unfinished pack");
+    place.pack(AGAIN).succeeds().says("continuing an unfinished build");
     assert_eq!(before, [tar, index].map(|name| file(&format!("out/{name}"))));
     place.same("out", "whole");
 }

@@ -47,7 +47,7 @@ fn place() -> Place {
 /// Commands with their exit codes where both streams are read.
 const COMMANDS: [(&str, i32); 22] = [
     ("build photos -o new --shards 2", 0),
-    ("build photos -o new --shards 2 --progress json", 0),
+    ("build photos -o new --shards 2 --format json", 0),
     ("build photos -o new --dry-run", 0),
     ("build photos -o out --shards 2", 0),
     ("build bad -o new", 1),

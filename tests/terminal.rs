@@ -1,5 +1,7 @@
 //! What `build` prints, frozen word by word: results on stdout, the rest on stderr.
 
+use std::process::Command;
+
 use tarflume_fixtures::Fault;
 
 use crate::harness::Place;
@@ -16,6 +18,22 @@ fn a_good_build() {
         .prints("out: published already: 10 samples, 2 shards, 27.6 kB\n", "");
 }
 
+/// Other tools are called `pack`, too.
+#[test]
+fn the_command_has_a_second_name() {
+    let place = Place::new();
+    let said = |program: &str, words: &[&str]| {
+        let run = Command::new(program).args(words).current_dir(place.at("")).output().unwrap();
+        assert!(run.status.success(), "{program} {words:?}: {run:?}");
+        String::from_utf8(run.stdout).unwrap()
+    };
+    let [pack, tarflume] = [env!("CARGO_BIN_EXE_pack"), env!("CARGO_BIN_EXE_tarflume")];
+    assert_eq!(said(tarflume, &["--version"]), said(pack, &["--version"]));
+    let help = said(tarflume, &["build", "--help"]);
+    assert!(help.contains("Usage: tarflume build"), "{help}");
+    assert_eq!(help.replace("Usage: tarflume ", "Usage: pack "), said(pack, &["build", "--help"]));
+}
+
 #[test]
 fn a_build_that_is_refused_by_what_files_are_called() {
     let place = Place::new();
@@ -27,11 +45,11 @@ fn a_build_that_is_refused_by_what_files_are_called() {
         "",
         "\
 bad-name: PLACE/photos/fault with space.jpg: key fault with space: its name has blanks or control \
-characters, which some readers split; rename it, or say --names space=replace or space=allow
+characters, which some readers split; rename it, or give --names space=replace or space=allow
 no-extension: PLACE/photos/fault_noext: key fault_noext: it has no extension, so no reader can tell \
 what it is; --exclude it
 missing-part: PLACE/photos/fault_orphan_image.jpg: key fault_orphan_image: the sample has jpg but no \
-'json'; add it, --exclude the file, or say --require
+'json'; add it, --exclude the file, or give --require
 3 problems: missing-part 1, no-extension 1, bad-name 1; all in out/problems.jsonl
 nothing was packed; mend the files, or leave them out with --on-problem skip|quarantine
 ",
@@ -67,7 +85,7 @@ fn a_build_that_leaves_problems_out() {
         "\
 4 samples in 1 shard
 missing-part: PLACE/photos/fault_orphan_image.jpg: key fault_orphan_image: the sample has jpg but no \
-'json'; add it, --exclude the file, or say --require
+'json'; add it, --exclude the file, or give --require
 bad-json: PLACE/photos/c0000/s000000.json: byte 11: key c0000/s000000: bad JSON: trailing comma
 2 problems: missing-part 1, bad-json 1; all in out/problems.jsonl
 ",
@@ -117,7 +135,7 @@ fn quiet_says_nothing_but_problems() {
 fn progress_json_is_one_object_a_line() {
     let place = Place::new();
     place.folder("photos", 4);
-    let run = place.pack("build photos -o out --progress json").succeeds();
+    let run = place.pack("build photos -o out --format json").succeeds();
     let events = run.events();
     assert_eq!(events.last().unwrap()["event"], "published");
     assert_eq!(events.last().unwrap()["samples"], 4);
@@ -125,9 +143,9 @@ fn progress_json_is_one_object_a_line() {
         let event: serde_json::Value = serde_json::from_str(line).unwrap();
         assert_eq!(event["event"], "progress");
     }
-    let run = place.pack("build photos -o out --progress json").succeeds();
+    let run = place.pack("build photos -o out --format json").succeeds();
     assert_eq!(run.events()[0]["event"], "skipped");
-    let run = place.pack("build photos -o dry --progress json --dry-run").succeeds();
+    let run = place.pack("build photos -o dry --format json --dry-run").succeeds();
     assert_eq!(run.events()[0]["shards"][0]["samples"], 4);
 }
 
@@ -136,7 +154,7 @@ fn progress_json_tells_problems_as_objects_too() {
     let place = Place::new();
     place.folder("photos", 3).file("photos/orphan.json", "{}");
     for (options, exit) in [("", 1), (" --on-problem skip", 0)] {
-        let run = place.pack(&format!("build photos -o out --progress json{options}")).exits(exit);
+        let run = place.pack(&format!("build photos -o out --format json{options}")).exits(exit);
         let lines = run.stderr.lines();
         let events: Vec<serde_json::Value> =
             lines.map(|l| serde_json::from_str(l).unwrap()).collect();

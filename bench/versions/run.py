@@ -37,7 +37,9 @@ class Version:
 
     def build(self):
         jpeg = ("--manifest-path", "bench/jpeg/Cargo.toml", "--target-dir", str(self.target))
-        for words in (("-p", "tarflume-packer", "--bin", "pack"), ("-p", "tarflume", "--example", "read"), jpeg):
+        # Older versions have the command in the packer's crate.
+        owner = "tarflume-cli" if (self.tree / "command").is_dir() else "tarflume-packer"
+        for words in (("-p", owner, "--bin", "pack"), ("-p", "tarflume", "--example", "read"), jpeg):
             if subprocess.run(["cargo", "build", "--release", *words], cwd=self.tree, check=False).returncode:
                 sys.exit(f"cargo build {' '.join(words)} failed in {self.tree}")
         return self

@@ -1,4 +1,4 @@
-//! Is a part's content whole? One module a kind of content, one result for all.
+//! Checks the content of parts: one module per kind of content, one result type.
 //!
 //! Pure: bytes in, finding out.
 
@@ -6,13 +6,14 @@ mod fault;
 mod image;
 mod jpeg;
 mod json;
-pub mod sniffed;
+pub(crate) mod sniff;
 mod tray;
 
 use tarflume_jpeg::Header;
 
-pub use self::fault::{CheckLevel, Dimensions, Fault};
-pub use self::tray::{LARGE, Tray};
+pub use self::fault::CheckLevel;
+pub(crate) use self::fault::{Dimensions, Fault};
+pub(crate) use self::tray::{LARGE, Tray};
 
 /// What an extension says about content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,14 +29,15 @@ pub enum Content {
 }
 
 /// Extensions that count as an image where `image` is required.
-pub const IMAGE_EXTS: [&str; 8] = ["jpg", "jpeg", "png", "webp", "gif", "bmp", "tif", "tiff"];
+pub(crate) const IMAGE_EXTS: [&str; 8] =
+    ["jpg", "jpeg", "png", "webp", "gif", "bmp", "tif", "tiff"];
 
 /// What a check found out about a part.
 #[derive(Debug)]
 pub struct Found {
     /// Width and height, if it is an image.
     pub dimensions: Option<Dimensions>,
-    /// The header of a JPEG whose Huffman codes a [`Tray`] can read; nobody has yet.
+    /// The header of a JPEG whose Huffman codes a [`Tray`] can read. They are not read yet.
     pub codes: Option<Header>,
 }
 
@@ -64,7 +66,7 @@ impl Content {
     }
 
     /// Looks at `bytes` as closely as `level` says, but for the Huffman codes of JPEGs:
-    /// whoever wants these read puts the JPEG on a [`Tray`].
+    /// a `Tray` reads these.
     ///
     /// # Errors
     /// The first fault found.
@@ -74,7 +76,7 @@ impl Content {
             (Content::Json, _) => json::check(bytes).map(|()| None)?,
             (Content::Jpeg | Content::Image, CheckLevel::None) => self.dimensions(bytes),
             (Content::Jpeg, _) => return jpeg::look(bytes, level).map(Found::jpeg),
-            // Pictures are told by their content, as the reader tells them.
+            // The content decides the format, as in the reader.
             (Content::Image, _) if is_jpeg(bytes) => {
                 return jpeg::look(bytes, level).map(Found::jpeg);
             }

@@ -1,11 +1,11 @@
 //! Repeated keys, and keys that differ only in case, among hundreds of millions in bounded memory.
 //!
-//! Knows nothing of files: keys come from whoever can go through them twice ([`Keys`]).
+//! Reads no files: keys come from a source that can be iterated twice ([`Keys`]).
 //!
 //! 1. Keys that are strictly ascending when folded to lower case hold no clash: one pass proves it,
 //!    and most data sets end here.
 //! 2. Otherwise each folded key is hashed, and the hash picks one bit of a map with 16 bits a key.
-//!    Keys whose bit nobody shares are done with: 15 of 16.
+//!    Keys with a bit of their own are unique: 15 of 16.
 //! 3. The hashes of the rest are collected and sorted, in several passes where they are many; where
 //!    two are equal the keys themselves are compared. A hash alone never convicts.
 //!
@@ -28,7 +28,7 @@ const BATCH_MAX: usize = 1 << 25;
 const SOME: usize = 1024;
 
 /// Keys that can be gone through more than once, always in the same order.
-pub trait Keys {
+pub(crate) trait Keys {
     /// How many there are.
     fn count(&self) -> u64;
 
@@ -47,7 +47,7 @@ pub trait Keys {
 
 /// In which way two keys clash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Clash {
+pub(crate) enum Clash {
     /// Byte for byte the same.
     Same,
     /// The same when folded to lower case.
@@ -56,7 +56,7 @@ pub enum Clash {
 
 /// Two keys that clash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Pair {
+pub(crate) struct Pair {
     /// The key that clashes with an earlier one.
     pub later: u64,
     /// The earliest key with which it clashes; one that is the same comes before case twins.
@@ -67,7 +67,7 @@ pub struct Pair {
 
 /// What was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
+pub(crate) struct Found {
     /// One pair for each key that clashes with an earlier one, ordered by `later`.
     pub pairs: Vec<Pair>,
     /// False if so many keys clash (tens of millions) that some may have been left out.
@@ -78,7 +78,7 @@ pub struct Found {
 ///
 /// # Errors
 /// What makes a key unreadable.
-pub fn find<K: Keys + ?Sized>(keys: &K) -> Result<Found> {
+pub(crate) fn find<K: Keys + ?Sized>(keys: &K) -> Result<Found> {
     find_in_batches(keys, MAP_MAX, BATCH, BATCH_MAX)
 }
 
@@ -97,7 +97,7 @@ fn find_in_batches<K: Keys + ?Sized>(
     for pass in 0..passes {
         let mut hashes: Vec<(u64, u64)> = Vec::new();
         each_hash(keys, |some| {
-            // The map is asked by the low bits, the pass by the high ones.
+            // The low bits select the bit of the map, the high bits the pass.
             let mine = |hash| passes == 1 || pass_of(hash, passes) == pass;
             hashes.extend(some.iter().filter(|(hash, _)| shared.has(*hash) && mine(*hash)));
             found.complete &= hashes.len() <= batch_max;
@@ -134,7 +134,7 @@ fn ascending<K: Keys + ?Sized>(keys: &K) -> Result<bool> {
     Ok(ascending)
 }
 
-/// The pairs in one group of equal hashes, which stand in the order of their ids.
+/// The pairs in one group of equal hashes, which are in the order of their ids.
 fn confirm<K: Keys + ?Sized>(keys: &K, group: &[(u64, u64)], out: &mut Vec<Pair>) -> Result<()> {
     let mut exact: HashMap<Vec<u8>, u64> = HashMap::new();
     let mut folded: HashMap<Vec<u8>, u64> = HashMap::new();
@@ -231,7 +231,7 @@ fn pass_of(hash: u64, passes: u64) -> u64 {
 
 /// A key as case-insensitive file systems compare it, nearly: ASCII in lower case, and other letters
 /// by Unicode's simple rule where the key is UTF-8.
-pub fn fold(key: &[u8]) -> Cow<'_, [u8]> {
+pub(crate) fn fold(key: &[u8]) -> Cow<'_, [u8]> {
     if key.is_ascii() {
         if !key.iter().any(u8::is_ascii_uppercase) {
             return Cow::Borrowed(key);

@@ -1,4 +1,4 @@
-//! Why a command could not do its work: one line (with its causes), and the exit code.
+//! `Failure`: why a command could not do its work, as one line with its causes, and the exit code.
 
 use std::fmt;
 use std::io;
@@ -7,7 +7,6 @@ use tarflume_formats::shown::message;
 use tarflume_formats::{Blame, Error, ErrorKind, manifest};
 
 use crate::exit::Exit;
-use crate::interrupt;
 
 /// A command's failure. What is wrong with data is a [`crate::problem::Problem`] instead.
 #[derive(Debug)]
@@ -42,9 +41,9 @@ impl Failure {
         ))
     }
 
-    /// Somebody asked for the end.
+    /// A [`Stop`](crate::stop::Stop) was requested.
     pub fn interrupted() -> Failure {
-        Failure { exit: interrupt::exit(), text: "interrupted".into() }
+        Failure { exit: Exit::Interrupted, text: "interrupted".into() }
     }
 
     /// The same failure with another exit code.

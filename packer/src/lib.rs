@@ -1,31 +1,59 @@
-//! The packing side of tarflume: scan -> plan -> run -> finalize, and the commands that look at
-//! what came out.
+//! Packs folders of images and JSON into WebDataset shards with a sidecar index, verifies shards, and
+//! makes sidecars for tars of other tools. The library below the command `pack`; it prints nothing.
+//!
+//! ```no_run
+//! use tarflume_packer::build::{BuildOptions, Built, Prepared, conclude, prepare};
+//! use tarflume_packer::run::{RunCounter, RunOptions, run};
+//! use tarflume_packer::scan::ScanCounter;
+//!
+//! # fn main() -> Result<(), tarflume_packer::Failure> {
+//! let request = BuildOptions::new(vec!["photos/".into()], "shards/".into()).request()?;
+//! if let Prepared::Ready(ready) = prepare(&request, &ScanCounter::default())? {
+//!     let foot = ready.plan.foot();
+//!     let shards: Vec<usize> = (0..foot.shards.len()).collect();
+//!     let roots = request.roots.clone();
+//!     let options = RunOptions::of_plan(foot, request.policy, request.jobs, roots)?;
+//!     let ran = run(&ready.plan, &ready.staging, &shards, &options, &RunCounter::default())?;
+//!     if let Built::Published(manifest, _) = conclude(&ready, ran)? {
+//!         println!("{} samples", manifest.samples);
+//!     }
+//! }
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! A build has four stages: [`scan`] finds samples in folders, a plan deals them over shards, [`mod@run`]
+//! packs shards of the plan, and [`build::finalize`] publishes them. [`workdir`] is the state that they
+//! share on disk. Beside them: [`verify`], [`index`], [`listing`], [`survey`], [`unpack`], and
+//! [`writer`], which packs samples that a program makes.
+#![warn(missing_docs)]
 
-pub mod bench;
-pub mod building;
-pub mod check;
-pub mod cli;
-pub mod collide;
-pub mod doctor;
-pub mod exit;
-pub mod failure;
-pub mod finalize;
-pub mod indexing;
-pub mod interrupt;
+pub mod build;
+mod check;
+mod choice;
+mod collide;
+mod exit;
+mod failure;
+pub mod index;
 pub mod listing;
-pub mod planning;
-pub mod prepare;
-pub mod problem;
+mod plan;
+mod problem;
 pub mod progress;
-pub mod quarantine;
-pub mod request;
-pub mod running;
+pub mod run;
 pub mod scan;
 pub mod size;
-pub mod source;
-pub mod staging;
+mod source;
+mod stop;
 pub mod survey;
 pub mod units;
 pub mod unpack;
 pub mod verify;
-pub mod writing;
+pub mod workdir;
+pub mod writer;
+
+pub use check::{CheckLevel, Content};
+pub use choice::Choice;
+pub use exit::Exit;
+pub use failure::{Failure, Outcome};
+pub use problem::{Problem, ProblemKind, Problems, counts};
+pub use stop::Stop;

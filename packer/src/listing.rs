@@ -15,8 +15,8 @@ use tarflume_formats::shard::index_path;
 use tarflume_formats::{Index, dataset, files, name};
 
 use crate::failure::Failure;
-use crate::indexing::{Options, is_folder, making};
-use crate::interrupt::Stop;
+use crate::index::{Options, is_folder, sidecar};
+use crate::stop::Stop;
 
 /// Bytes of a part read at a time.
 const PIECE: u64 = 256 * 1024;
@@ -75,16 +75,16 @@ fn open_tar(tar: &Path) -> Result<Shard, Failure> {
         force: false,
         allow_missing_end: true,
         jobs: 1,
-        stop: Stop::BY_SIGNAL,
+        stop: Stop::new(),
     };
-    let read = making::read_tar(tar, &options, &|_| {})?;
+    let read = sidecar::read_tar(tar, &options, &|_| {})?;
     Ok(Shard { tar: tar.into(), index: Index::from_bytes(read.bytes)?, has_sidecar: false })
 }
 
 /// What a look for a part gave.
 #[derive(Debug)]
 pub struct FoundPart<'a> {
-    /// The shard it stands in.
+    /// The shard that holds it.
     pub shard: &'a Shard,
     /// Its sample's key.
     pub key: &'a [u8],

@@ -9,7 +9,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use tarflume_formats::{Place, shown};
 
-/// What kind of problem; its text form stands in reports and never changes its meaning.
+/// What kind of problem; reports contain its text form, whose meaning never changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -75,7 +75,7 @@ pub enum ProblemKind {
 }
 
 impl ProblemKind {
-    /// True for what is told but is no fault: it changes no exit code.
+    /// True for a notice: it is reported, and changes no exit code.
     pub fn is_notice(self) -> bool {
         self == ProblemKind::Duplicate
     }
@@ -168,7 +168,7 @@ pub fn counts<'a>(problems: impl IntoIterator<Item = &'a Problem>) -> BTreeMap<P
 }
 
 /// Problems listed for one shard, and for one set, at most; the rest is counted.
-pub const LISTED_MAX: usize = 100_000;
+pub(crate) const LISTED_MAX: usize = 100_000;
 
 /// Problems up to a number, and a count of the rest: a hopeless shard can't fill the memory with them.
 #[derive(Debug, Default)]

@@ -5,10 +5,10 @@ use std::time::Instant;
 
 use tarflume_formats::plan::PlanFoot;
 
-use crate::running::RunCounter;
+use crate::run::RunCounter;
 use crate::units;
 
-/// What the whole will come to.
+/// The total amount of work.
 #[derive(Debug, Clone, Copy)]
 pub struct Goal {
     /// Bytes of source files.
@@ -101,7 +101,7 @@ impl Now {
             n => units::counted(n, "problem", "problems"),
         };
         let speed = units::count((self.samples as f64 / self.seconds) as u64);
-        // As they stand in the line, each with its rank.
+        // In the order of the line, each with its rank.
         let parts = [
             (0, format!("{:>3}%", self.percent())),
             (2, problems),

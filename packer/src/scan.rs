@@ -1,17 +1,17 @@
 //! The scan: source folders -> samples in the order of their keys, and problems.
 //!
-//! Floors: [`rules`] and [`exts`] judge names, [`listed`] knows keys to leave out, [`list`] keeps
-//! samples tightly, `listing` reads a folder's names, `group` makes samples of them, this file walks the tree. Each name is asked
-//! about once; no file is opened. The result does not depend on the number of threads.
+//! Floors: `rules` and `exts` judge names, `exclude_list` holds keys to leave out, `list` stores
+//! samples compactly, `listing` reads the names of a folder, `group` groups them into samples, this file
+//! walks the tree. Looks up each name once; opens no file. The result does not depend on the number of threads.
 
-pub mod excluded;
-pub mod exts;
+pub(crate) mod exclude;
+pub(crate) mod exclude_list;
+pub(crate) mod exts;
 mod group;
-pub mod list;
-pub mod listed;
+pub(crate) mod list;
 mod listing;
-pub mod options;
-pub mod rules;
+pub(crate) mod options;
+pub(crate) mod rules;
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -25,11 +25,14 @@ use self::exts::ExtTable;
 use self::group::{FolderName, Grouped, Grouper};
 use self::list::{Run, SampleList};
 use self::listing::{Entry, Kind, Listing};
+
+pub use self::rules::NameRules;
+
 use self::options::{ScanOptions, ScanProblem};
 use self::rules::Verdict;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::interrupt::Stop;
+use crate::stop::Stop;
 
 /// Names that one task takes at a time.
 const TASK: usize = 4096;

@@ -9,7 +9,7 @@ use tarflume_formats::files::{self, Patient};
 /// A digest of a modification time, so that a plan keeps four bytes of it instead of twelve.
 ///
 /// The mixing is the finaliser of splitmix64 (Steele, Lea and Flood, 2014).
-pub fn stamp(seconds: i64, nanoseconds: i64) -> u32 {
+pub(crate) fn stamp(seconds: i64, nanoseconds: i64) -> u32 {
     let mut z = (seconds as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ nanoseconds as u64;
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -17,7 +17,7 @@ pub fn stamp(seconds: i64, nanoseconds: i64) -> u32 {
 }
 
 /// The path of a part: root, path under it, extension. Paths are bytes, whatever they mean.
-pub fn part_path(root: &Path, source: &[u8], ext: &[u8]) -> PathBuf {
+pub(crate) fn part_path(root: &Path, source: &[u8], ext: &[u8]) -> PathBuf {
     use std::os::unix::ffi::OsStrExt;
     let mut path = Vec::with_capacity(root.as_os_str().len() + source.len() + ext.len() + 2);
     path.extend_from_slice(root.as_os_str().as_bytes());
@@ -31,14 +31,14 @@ pub fn part_path(root: &Path, source: &[u8], ext: &[u8]) -> PathBuf {
 }
 
 /// A path as text for a message.
-pub fn shown_path(path: &Path) -> String {
+pub(crate) fn shown_path(path: &Path) -> String {
     use std::os::unix::ffi::OsStrExt;
     tarflume_formats::name::shown(path.as_os_str().as_bytes())
 }
 
-/// What reading a file came to, beside success.
+/// Why a file could not be read as planned.
 #[derive(Debug)]
-pub enum ReadFault {
+pub(crate) enum ReadFault {
     /// The operating system refused.
     Refused(io::Error),
     /// It is not what was planned: what differs.
@@ -53,7 +53,7 @@ impl From<io::Error> for ReadFault {
 
 /// A file being read that must have the planned size and, unless it is not to be looked at, time.
 #[derive(Debug)]
-pub struct PlannedFile {
+pub(crate) struct PlannedFile {
     file: File,
     size: u64,
     stamp: Option<u32>,
@@ -62,7 +62,7 @@ pub struct PlannedFile {
 
 impl PlannedFile {
     /// Reads `file` from its start. A `stamp` of `None` trusts its size alone.
-    pub fn new(file: File, size: u64, stamp: Option<u32>) -> PlannedFile {
+    pub(crate) fn new(file: File, size: u64, stamp: Option<u32>) -> PlannedFile {
         PlannedFile { file, size, stamp, read: 0 }
     }
 
@@ -70,7 +70,7 @@ impl PlannedFile {
     ///
     /// # Errors
     /// The operating system's refusal; the file ends too early.
-    pub fn fill(&mut self, piece: &mut [u8]) -> Result<(), ReadFault> {
+    pub(crate) fn fill(&mut self, piece: &mut [u8]) -> Result<(), ReadFault> {
         let mut filled = 0;
         while filled < piece.len() {
             match Patient(&self.file).read(&mut piece[filled..]) {
@@ -99,7 +99,7 @@ impl PlannedFile {
     ///
     /// # Errors
     /// The operating system's refusal; the file has another size or modification time.
-    pub fn check(&self) -> Result<(), ReadFault> {
+    pub(crate) fn check(&self) -> Result<(), ReadFault> {
         let now = files::patiently(|| Ok(rustix::fs::fstat(&self.file)?))?;
         let size = now.st_size as u64; // regular files have no negative size
         if size != self.size {

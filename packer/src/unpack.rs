@@ -2,30 +2,30 @@
 //!
 //! The tars themselves are walked, so that names come back as they were stored, upper-case extensions
 //! and files without key included; sidecars only lend their checksums. A member that is no regular
-//! file or whose name leaves the folder is refused and reported, and the others go on. [`tree`]
+//! file or whose name leaves the folder is refused and reported, and the others go on. `tree`
 //! creates the files, `settle` asks whether they were written.
 
 mod settle;
-pub mod tree;
+pub(crate) mod tree;
 
 use std::fs::{self, File};
 use std::path::Path;
 
 use tarflume_formats::error::{Error, ErrorKind};
 use tarflume_formats::reading::{Reading, TarReader};
+use tarflume_formats::shown::ShowPath;
 use tarflume_formats::tar::{Member, MemberKind};
 use tarflume_formats::{files, name};
 
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::indexing::in_parallel;
-use crate::indexing::rows::part_of;
+use crate::index::in_parallel;
+use crate::index::rows::part_of;
 use crate::listing::{Listing, Shard, copy_bytes};
 use crate::problem::{Problem, ProblemKind};
 use crate::verify::cursor::Cursor;
 use crate::verify::kinds;
 use settle::Settled;
-use tarflume_formats::shown::ShowPath;
 use tree::{Created, Tree};
 
 /// What was unpacked.
@@ -197,7 +197,7 @@ impl Unpacking<'_> {
         let crc = match self.copy(file, member, path) {
             Ok(crc) => crc,
             Err(failure) => {
-                // The failure is told; where even this fails, it says what to remove.
+                // Report the failure; if the removal fails, too, name the file to remove.
                 let _ = self.tree.remove(path);
                 return Err(failure);
             }

@@ -1,20 +1,20 @@
-//! Is a data set whole? Finds everything that is wrong with it, and goes on after each problem.
+//! Checks data sets and shards; finds every problem, and continues after each.
 //!
-//! [`sets`] says what belongs together, [`shard`] proves one tar and its sidecar (quickly, or by one
-//! [`pass`] over all its bytes, with [`cursor`] holding the sidecar's rows against the tar's members, and
-//! [`points`] its entry points against the JPEGs),
-//! [`across`] looks at all keys and parts of a set. [`kinds`] turns errors into problems, `told` a report
+//! `sets` finds the shards of a set, `shard` checks one tar and its sidecar (quickly, or by one
+//! `pass` over all its bytes, with `cursor` holding the sidecar's rows against the tar's members, and
+//! `points` its entry points against the JPEGs),
+//! `across` looks at all keys and parts of a set. `kinds` turns errors into problems, `display` a report
 //! into text. Nothing is written and nothing is printed.
 
-pub mod across;
-pub mod cursor;
-pub mod kinds;
-pub mod options;
-pub mod pass;
-pub mod points;
-pub mod sets;
-pub mod shard;
-mod told;
+pub(crate) mod across;
+pub(crate) mod cursor;
+mod display;
+pub(crate) mod kinds;
+pub(crate) mod options;
+pub(crate) mod pass;
+pub(crate) mod points;
+pub(crate) mod sets;
+pub(crate) mod shard;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -22,7 +22,7 @@ use std::path::PathBuf;
 use serde::Serialize;
 
 use crate::failure::Failure;
-use crate::indexing::in_parallel;
+use crate::index::in_parallel;
 use crate::problem::{Problem, ProblemKind, Problems, counts};
 use sets::{Set, Target};
 use shard::Proved;
@@ -54,7 +54,7 @@ pub struct Report {
     pub problems: Vec<Problem>,
 }
 
-/// Verifies data sets and single shards; `on_bytes` is told how many more bytes of tars are done.
+/// Verifies data sets and single shards; `on_bytes` gets the number of bytes of tars that were processed since its last call.
 ///
 /// # Errors
 /// Verifying could not begin: no such path, nothing to verify, no threads. The machine failed: nothing is

@@ -5,7 +5,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString};
-
 use tarflume::DeviceBatch;
 
 use crate::column::{Column, of_batch};

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use serde_json::{Value, json};
-use tarflume_packer::exit::Exit;
-use tarflume_packer::failure::Failure;
-use tarflume_packer::problem::Problem;
+use tarflume_packer::Exit;
+use tarflume_packer::Failure;
+use tarflume_packer::Problem;
 
 use crate::json::from_json;
 

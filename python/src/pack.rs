@@ -3,14 +3,14 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::ValueEnum;
 use pyo3::prelude::*;
-use tarflume_packer::check::CheckLevel;
-use tarflume_packer::interrupt::Stop;
-use tarflume_packer::quarantine::Policy;
-use tarflume_packer::request::{Asked, jobs};
+use tarflume_packer::CheckLevel;
+use tarflume_packer::Choice;
+use tarflume_packer::Stop;
+use tarflume_packer::build::{BuildOptions, jobs};
 use tarflume_packer::verify::Level;
-use tarflume_packer::{cli, indexing, size, verify};
+use tarflume_packer::workdir::Policy;
+use tarflume_packer::{index, size, verify};
 
 use crate::errors::usage;
 use crate::failures::Refused;
@@ -21,13 +21,9 @@ use crate::packing::{Work, reading};
 const MANY: u64 = 1024;
 
 /// The choice that a word is, or all words that there are.
-pub(crate) fn choice<T: ValueEnum>(py: Python<'_>, what: &str, word: &str) -> PyResult<T> {
-    T::from_str(word, false).map_err(|_| {
-        let known: Vec<_> = T::value_variants()
-            .iter()
-            .filter_map(|choice| choice.to_possible_value())
-            .map(|value| format!("{:?}", value.get_name()))
-            .collect();
+pub(crate) fn choice<T: Choice>(py: Python<'_>, what: &str, word: &str) -> PyResult<T> {
+    T::from_word(word).ok_or_else(|| {
+        let known: Vec<_> = T::ALL.iter().map(|choice| format!("{:?}", choice.word())).collect();
         usage(py, format!("{what}={word:?} is not known; there are {}", known.join(", ")))
     })
 }
@@ -79,7 +75,7 @@ pub(crate) fn pack_build(
     fresh: bool,
     dry_run: bool,
 ) -> PyResult<Work> {
-    let usual = Asked::new(sources, out);
+    let usual = BuildOptions::new(sources, out);
     let [shard_samples, shards, shuffle, limit] =
         [shard_samples, shards, shuffle, limit].map(|given| given.map(|n| n.0));
     let shard_size = shard_size.map(|size| bytes(py, "shard_size", &size)).transpose()?;
@@ -91,7 +87,7 @@ pub(crate) fn pack_build(
             return Err(usage(py, format!("{what}=0: at least 1 is needed")));
         }
     }
-    let asked = Asked {
+    let asked = BuildOptions {
         shard_size,
         shard_samples,
         shards,
@@ -154,7 +150,7 @@ pub(crate) fn pack_index(
     if headers && entry_points {
         return Err(usage(py, "headers=True reads no JPEG: entry_points=True needs every byte"));
     }
-    let options = indexing::Options {
+    let options = index::Options {
         reading: reading(headers),
         entry_points,
         force,
@@ -168,5 +164,5 @@ pub(crate) fn pack_index(
 /// Runs the command `pack`: its words, its own name first; gives the exit code.
 #[pyfunction]
 pub(crate) fn pack_command(py: Python<'_>, words: Vec<OsString>) -> u8 {
-    py.detach(|| cli::run(words))
+    py.detach(|| tarflume_cli::run(words))
 }

@@ -14,16 +14,16 @@ use serde_json::{Value, json};
 use tarflume_formats::Plan;
 use tarflume_formats::plan::PlanFoot;
 use tarflume_formats::reading::Reading;
-use tarflume_packer::building::{self, Built};
-use tarflume_packer::failure::Failure;
-use tarflume_packer::indexing;
-use tarflume_packer::interrupt::Stop;
-use tarflume_packer::planning;
-use tarflume_packer::prepare::{Prepared, Request, Scanned, prepare};
-use tarflume_packer::problem::Problem;
+use tarflume_packer::Failure;
+use tarflume_packer::Problem;
+use tarflume_packer::Stop;
+use tarflume_packer::build;
+use tarflume_packer::build::{self, Built};
+use tarflume_packer::build::{Prepared, Request, Scanned, prepare};
+use tarflume_packer::index;
 use tarflume_packer::progress::{Goal, Now};
-use tarflume_packer::running::options::RunOptions;
-use tarflume_packer::running::{self, RunCounter};
+use tarflume_packer::run::RunOptions;
+use tarflume_packer::run::{self, RunCounter};
 use tarflume_packer::scan::ScanCounter;
 use tarflume_packer::verify;
 
@@ -91,7 +91,7 @@ impl Work {
         })
     }
 
-    pub(crate) fn index(paths: Vec<PathBuf>, options: indexing::Options) -> PyResult<Work> {
+    pub(crate) fn index(paths: Vec<PathBuf>, options: index::Options) -> PyResult<Work> {
         Work::begin("index", options.stop.clone(), move |counters| {
             index(&paths, &options, counters)
         })
@@ -185,7 +185,7 @@ fn build(request: &Request, counters: &Counters) -> Outcome {
             if let Some(plan) = others {
                 look(request, &plan, &mut scanned, counters)?;
             }
-            return Err(Refused::problems(building::MEND, &scanned.problems));
+            return Err(Refused::problems(build::MEND, &scanned.problems));
         }
         Prepared::Dry(plan, mut scanned) => {
             look(request, &plan, &mut scanned, counters)?;
@@ -208,9 +208,9 @@ fn build(request: &Request, counters: &Counters) -> Outcome {
     let mut options =
         RunOptions::of_plan(foot, request.policy, request.jobs, request.roots.clone())?;
     options.stop = request.stop.clone();
-    let ran = running::run(&ready.plan, &ready.staging, &shards, &options, &counters.run)?;
-    match building::conclude(&ready, ran)? {
-        Built::Refused(ran) => Err(Refused::problems(&building::kept(&ran), &ran.problems)),
+    let ran = run::run(&ready.plan, &ready.staging, &shards, &options, &counters.run)?;
+    match build::conclude(&ready, ran)? {
+        Built::Refused(ran) => Err(Refused::problems(&build::kept(&ran), &ran.problems)),
         Built::Published(manifest, ran) => Ok(json!({
             "manifest": manifest, "packed": ran.packed, "skipped": ran.skipped,
             "problems": all(&ready.scanned, &ran.problems), "warnings": warnings(foot),
@@ -227,12 +227,12 @@ fn look(
 ) -> Result<(), Failure> {
     let shards: Vec<usize> = (0..plan.foot().shards.len()).collect();
     let _ = counters.goal.set((Goal::of(plan.foot(), &shards), Instant::now()));
-    building::look_at_contents(request, plan, scanned, &counters.run)
+    build::look_at_contents(request, plan, scanned, &counters.run)
 }
 
 /// What is odd about a plan, in Python's words.
 fn warnings(foot: &PlanFoot) -> Vec<String> {
-    planning::warnings::of(foot).iter().map(|text| keywords(text)).collect()
+    build::warnings(foot).iter().map(|text| keywords(text)).collect()
 }
 
 fn all<'a>(scanned: &'a Scanned, ran: &'a [Problem]) -> Vec<&'a Problem> {
@@ -240,11 +240,11 @@ fn all<'a>(scanned: &'a Scanned, ran: &'a [Problem]) -> Vec<&'a Problem> {
 }
 
 /// Every path is gone through; what was refused is told at the end, together.
-fn index(paths: &[PathBuf], options: &indexing::Options, counters: &Counters) -> Outcome {
+fn index(paths: &[PathBuf], options: &index::Options, counters: &Counters) -> Outcome {
     let (mut tars, mut manifests, mut refused) = (Vec::new(), Vec::new(), Vec::new());
     for path in paths {
-        let done = indexing::index(path, options, &|n| counters.add(n))?;
-        for indexing::Indexed { tar, result } in done.tars {
+        let done = index::index(path, options, &|n| counters.add(n))?;
+        for index::Indexed { tar, result } in done.tars {
             match result {
                 Ok(made) => tars.push(json!({
                     "path": tar.display().to_string(), "samples": made.entry.samples, "bytes": made.entry.bytes,

@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use pyo3::prelude::*;
 use tarflume::{Error, ErrorKind};
 use tarflume_formats::reading::Reading;
-use tarflume_packer::exit::Exit;
-use tarflume_packer::indexing::options::Options;
-use tarflume_packer::indexing::shard::index_tar;
-use tarflume_packer::interrupt::Stop;
+use tarflume_packer::Exit;
+use tarflume_packer::Stop;
+use tarflume_packer::index::Options;
+use tarflume_packer::index::index_tar;
 
 use crate::errors::OrRaise;
 
@@ -27,7 +27,7 @@ pub fn write_sidecar(
         force: true,
         allow_missing_end: false,
         jobs: 1,
-        stop: Stop::BY_SIGNAL,
+        stop: Stop::new(),
     };
     let made = py.detach(|| {
         index_tar(&path, &options, &|_| {}).map_err(|failure| {

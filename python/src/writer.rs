@@ -6,10 +6,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use tarflume_formats::shard::Durability;
-use tarflume_packer::check::CheckLevel;
-use tarflume_packer::request::SHARD_SIZE;
-use tarflume_packer::scan::rules::NameRules;
-use tarflume_packer::writing::{DatasetWriter, Left, Options, Rejected};
+use tarflume_packer::CheckLevel;
+use tarflume_packer::build::SHARD_SIZE;
+use tarflume_packer::scan::NameRules;
+use tarflume_packer::writer::{DatasetWriter, Left, Options, Rejected};
 
 use crate::errors::usage;
 use crate::failures::Refused;

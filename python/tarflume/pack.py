@@ -231,10 +231,14 @@ def index(
 
 
 def main() -> int:
-    """The command `pack`: runs the words that this process was started with; gives its exit code."""
+    """The command `pack`: runs the words that this process was started with; gives its exit code.
+
+    The package installs it as `tarflume`, too, because other tools are called `pack`.
+    """
     # As in a program of its own: commands that write listen themselves, others end at once.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    return _core.pack_command(["pack", *sys.argv[1:]])
+    name = os.path.basename(sys.argv[0])
+    return _core.pack_command([name if name == "tarflume" else "pack", *sys.argv[1:]])
 
 
 def _finished(work: _core.Work, progress: Progress) -> dict[str, Any]:

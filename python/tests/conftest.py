@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pathlib
+import signal
 import subprocess
 
 import numpy as np
@@ -13,6 +14,10 @@ from PIL import Image
 
 from photographs import Parts
 from photographs import pairs as lay
+
+# Under nohup and in some CI the tests begin with SIGINT ignored, and so would every process that they start.
+# A handler is not inherited: these begin with the default again.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 PACK = os.environ.get("TARFLUME_PACK", "pack")
 ROOT = pathlib.Path(__file__).resolve().parents[2]

@@ -112,7 +112,7 @@ def test_another_program_at_work_is_no_reason_to_give_up(photos, tmp_path):
     (tmp_path / "out" / ".pack").mkdir(parents=True)
     with open(tmp_path / "out" / ".pack" / "lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        with pytest.raises(errors.TryAgainError, match="another pack is at work"):
+        with pytest.raises(errors.TryAgainError, match="another pack is running"):
             tarflume.pack.build(photos, tmp_path / "out")
 
 
@@ -270,6 +270,12 @@ def test_the_package_brings_the_command(photos, tmp_path):
     assert missing.returncode == 2 and "nowhere" in missing.stderr
     (tmp_path / "out" / "shard-000000.tar").write_bytes(b"")
     assert run("verify", tmp_path / "out").returncode == 1
+
+
+def test_the_command_has_a_second_name():
+    other = subprocess.run([COMMAND.with_name("tarflume"), "build", "--help"], text=True, capture_output=True, check=False)
+    assert other.returncode == 0 and "Usage: tarflume build" in other.stdout
+    assert other.stdout.replace("Usage: tarflume ", "Usage: pack ") == run("build", "--help").stdout
 
 
 def test_the_command_ends_by_signals_as_a_program_does(tmp_path):

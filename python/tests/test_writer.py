@@ -147,7 +147,7 @@ def test_nothing_written_and_two_writers_are_refused(tmp_path):
         pass
     assert list(tmp_path.iterdir()) == []
     writer = tarflume.ShardWriter(tmp_path)
-    with pytest.raises(errors.TryAgainError, match="at work"):
+    with pytest.raises(errors.TryAgainError, match="is running"):
         tarflume.ShardWriter(tmp_path)
     assert "nothing of it is left" in writer.abandon() and list(tmp_path.iterdir()) == []
 

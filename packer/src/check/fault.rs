@@ -1,9 +1,10 @@
 //! The words that all checks share: how closely to look, what may be found.
 
+use crate::choice::Choice;
 use crate::problem::ProblemKind;
 
 /// How closely content is looked at.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum CheckLevel {
     /// Names and sizes only.
     None,
@@ -11,6 +12,19 @@ pub enum CheckLevel {
     Structure,
     /// As `structure`, and every Huffman code of sequential JPEGs read, every other image decoded.
     Decode,
+}
+
+impl Choice for CheckLevel {
+    const ALL: &'static [CheckLevel] =
+        &[CheckLevel::None, CheckLevel::Structure, CheckLevel::Decode];
+
+    fn word(self) -> &'static str {
+        match self {
+            CheckLevel::None => "none",
+            CheckLevel::Structure => "structure",
+            CheckLevel::Decode => "decode",
+        }
+    }
 }
 
 /// What is wrong with a part's content.
@@ -28,4 +42,4 @@ pub struct Fault {
 pub(super) const MAX_PIXELS: u64 = 1 << 28;
 
 /// Width and height in pixels.
-pub type Dimensions = (u32, u32);
+pub(crate) type Dimensions = (u32, u32);

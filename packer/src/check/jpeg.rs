@@ -3,7 +3,7 @@
 use tarflume_jpeg::{Error, Header, whole};
 
 use super::fault::{CheckLevel, Dimensions, Fault, MAX_PIXELS};
-use super::sniffed::other_than_jpeg;
+use super::sniff::other_than_jpeg;
 use crate::problem::ProblemKind;
 
 /// Looks at markers, segments, tables, dimensions and the end of the image; kinds whose codes nobody reads

@@ -11,7 +11,7 @@ use super::fault::Fault;
 use super::jpeg::fault;
 
 /// JPEGs of more bytes are better read alone.
-pub const LARGE: u64 = 8 << 20;
+pub(crate) const LARGE: u64 = 8 << 20;
 /// Bytes after which a tray is full if there are JPEGs enough on it: measured, more would only leave
 /// the cache before they are read.
 const FULL: usize = 1 << 20;
@@ -22,7 +22,7 @@ const MOST: usize = 32 << 20;
 
 /// Bytes of parts, and the JPEGs among them whose codes are to be read.
 #[derive(Debug, Default)]
-pub struct Tray {
+pub(crate) struct Tray {
     scanner: Scanner,
     bytes: Vec<u8>,
     filled: usize,
@@ -35,7 +35,7 @@ pub struct Tray {
 
 impl Tray {
     /// Room for the next `length` bytes; what is in it is undefined.
-    pub fn room(&mut self, length: usize) -> Range<usize> {
+    pub(crate) fn room(&mut self, length: usize) -> Range<usize> {
         let room = self.filled..self.filled + length;
         if self.bytes.len() < room.end {
             self.bytes.resize(room.end, 0);
@@ -45,45 +45,41 @@ impl Tray {
     }
 
     /// The bytes of a room.
-    pub fn bytes(&self, room: Range<usize>) -> &[u8] {
+    pub(crate) fn bytes(&self, room: Range<usize>) -> &[u8] {
         &self.bytes[room]
     }
 
     /// The bytes of a room, to be filled.
-    pub fn fill(&mut self, room: Range<usize>) -> &mut [u8] {
+    pub(crate) fn fill(&mut self, room: Range<usize>) -> &mut [u8] {
         &mut self.bytes[room]
     }
 
     /// Adds the JPEG of a room to those whose codes will be read: its number among them.
-    pub fn add(&mut self, room: Range<usize>, header: Header) -> usize {
+    pub(crate) fn add(&mut self, room: Range<usize>, header: Header) -> usize {
         self.jpegs.push((room, header));
         self.jpegs.len() - 1
     }
 
     /// Puts a copy of a JPEG on it, and gives its number.
-    pub fn put(&mut self, bytes: &[u8], header: Header) -> usize {
+    pub(crate) fn put(&mut self, bytes: &[u8], header: Header) -> usize {
         let room = self.room(bytes.len());
         self.fill(room.clone()).copy_from_slice(bytes);
         self.add(room, header)
     }
 
     /// True if it is time to read.
-    pub fn is_full(&self) -> bool {
+    pub(crate) fn is_full(&self) -> bool {
         self.filled >= MOST || (self.filled >= FULL && self.jpegs.len() >= ENOUGH)
     }
 
-    /// JPEGs on it.
-    pub fn len(&self) -> usize {
+    /// Number of JPEGs on it.
+    #[cfg(test)]
+    fn len(&self) -> usize {
         self.jpegs.len()
     }
 
-    /// True if no JPEG is on it.
-    pub fn is_empty(&self) -> bool {
-        self.jpegs.is_empty()
-    }
-
     /// Reads all codes of all JPEGs on it.
-    pub fn read(&mut self) {
+    pub(crate) fn read(&mut self) {
         let Tray { scanner, bytes, jpegs, blobs, found, .. } = self;
         blobs.clear();
         found.clear();
@@ -107,7 +103,7 @@ impl Tray {
     /// # Errors
     /// What is wrong with it: a code that is none, data that end before the last block or go on
     /// behind it.
-    pub fn entry_points(&self, number: usize) -> Result<&[u8], Fault> {
+    pub(crate) fn entry_points(&self, number: usize) -> Result<&[u8], Fault> {
         match self.found.get(number) {
             Some(Ok(blob)) => Ok(&self.blobs[blob.clone()]),
             Some(Err(fault)) => Err(fault.clone()),
@@ -119,14 +115,14 @@ impl Tray {
     ///
     /// # Errors
     /// As [`Tray::entry_points`].
-    pub fn read_one(&mut self, bytes: &[u8], header: &Header) -> Result<&[u8], Fault> {
+    pub(crate) fn read_one(&mut self, bytes: &[u8], header: &Header) -> Result<&[u8], Fault> {
         self.alone.clear();
         let read = self.scanner.scan(bytes, header, &mut self.alone);
         read.map(|()| self.alone.as_slice()).map_err(|e| fault(&e))
     }
 
     /// Takes everything off.
-    pub fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.filled = 0;
         self.jpegs.clear();
         self.found.clear();

@@ -1,6 +1,6 @@
 //! Extensions: what they are called in shards, and which ones a sample must have.
 //!
-//! Pure. An extension is lower-cased, then mapped; `jpeg` becomes `jpg` unless told otherwise.
+//! Pure. An extension is lower-cased, then mapped; `jpeg` becomes `jpg` by default.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, PoisonError};
@@ -29,7 +29,7 @@ impl ExtMap {
         let mut map = BTreeMap::new();
         for item in text.split(',').map(str::trim).filter(|s| !s.is_empty()) {
             let Some((from, to)) = item.split_once('=') else {
-                return Err(format!("'{item}' is no pair; say --ext-map jpeg=jpg,jfif=jpg"));
+                return Err(format!("'{item}' is no pair; give --ext-map jpeg=jpg,jfif=jpg"));
             };
             let (from, to) = (from.trim_start_matches('.'), to.trim_start_matches('.'));
             if from.is_empty() || to.is_empty() || to.contains('/') {
@@ -80,7 +80,7 @@ impl Require {
         self.0.iter().map(String::as_str).find(|word| !has(word))
     }
 
-    /// True if `ext`, which has a dot in it, is asked for by name: `seg.png`.
+    /// True if `ext`, which has a dot in it, is required by name: `seg.png`.
     pub fn names(&self, ext: &[u8]) -> bool {
         self.0.iter().any(|word| word.as_bytes() == ext)
     }

@@ -11,8 +11,7 @@ use super::list::{FoundPart, Run};
 use super::listing::{Entry, Kind, Listing};
 use super::options::{ScanOptions, ScanProblem};
 use super::rules::{Action, MAX_NAME, Rule, Verdict, shortened};
-
-use crate::check::{Content, sniffed};
+use crate::check::{Content, sniff};
 use crate::failure::Failure;
 use crate::problem::{Problem, ProblemKind};
 use crate::source::{part_path, shown_path, stamp};
@@ -194,7 +193,7 @@ impl Grouper<'_> {
             } else {
                 let reason = match file.kind {
                     Kind::Link => {
-                        "a symbolic link; say --follow-links to pack what it points to, or --exclude it"
+                        "a symbolic link; give --follow-links to pack what it points to, or --exclude it"
                     }
                     _ => "a device, pipe or socket, not a file",
                 };
@@ -285,7 +284,7 @@ impl Grouper<'_> {
             && let Some(ext) = self.image_ext(place, name)?
         {
             let last = shard_ext.iter().rposition(|&b| b == b'.').map_or(0, |dot| dot + 1);
-            if !sniffed::same(&shard_ext[last..], ext) {
+            if !sniff::same(&shard_ext[last..], ext) {
                 shard_ext.truncate(last);
                 shard_ext.extend(ext.bytes());
             }
@@ -317,7 +316,7 @@ impl Grouper<'_> {
     fn check_parts(&self, stem: &[u8], parts: &[Candidate<'_>]) -> Result<(), Refusal> {
         if let Some(twins) = parts.windows(2).find(|p| p[0].shard_ext == p[1].shard_ext) {
             let reason = format!(
-                "it and '{}' both give the part '{}' of '{}'; remove one, or say --ext-map",
+                "it and '{}' both give the part '{}' of '{}'; remove one, or give --ext-map",
                 name::shown(twins[0].name),
                 name::shown(&twins[0].shard_ext),
                 name::shown(stem)
@@ -328,7 +327,7 @@ impl Grouper<'_> {
         if let Some(missing) = self.options.require.missing(&exts) {
             let have: Vec<_> = exts.iter().map(|e| name::shown(e)).collect();
             let reason = format!(
-                "the sample has {} but no '{missing}'; add it, --exclude the file, or say --require",
+                "the sample has {} but no '{missing}'; add it, --exclude the file, or give --require",
                 have.join(", ")
             );
             return Err(Refusal::new(ProblemKind::MissingPart, parts[0].name, reason));
@@ -387,7 +386,7 @@ impl Grouper<'_> {
             Rule::Case => "its key differs from another only in case".into(),
         };
         let word = rule.word();
-        let reason = format!("{what}; rename it, or say --names {word}=replace or {word}=allow");
+        let reason = format!("{what}; rename it, or give --names {word}=replace or {word}=allow");
         Refusal::new(ProblemKind::BadName, file, reason)
     }
 

@@ -29,7 +29,7 @@ pub struct FoundSample {
     pub parts: Vec<FoundPart>,
 }
 
-/// Where a sample stands in the list.
+/// The place of a sample in the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Spot {
     run: u32,

@@ -1,7 +1,7 @@
 //! One folder's names, in the order in which their samples will stand.
 //!
-//! Names only: nothing is opened, and nothing is asked about a file that its folder does not say.
-//! All names of a folder stand in one block of memory; a folder may hold tens of millions.
+//! Names only: opens no file, and reads no more of a file than its folder entry.
+//! All names of a folder are in one block of memory; a folder may hold tens of millions.
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -12,7 +12,7 @@ use rayon::slice::ParallelSliceMut;
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, RawDir, openat, statat};
 use tarflume_formats::{Blame, files};
 
-use crate::check::sniffed;
+use crate::check::sniff;
 
 /// Bytes that one call asks of the operating system.
 const READ: usize = 256 * 1024;
@@ -39,7 +39,7 @@ pub(super) struct Entry {
 /// The names of one folder.
 #[derive(Debug)]
 pub(super) struct Listing {
-    /// The folder, open: its files are asked about by name, without a walk down the path.
+    /// The open folder: its files are looked up by name, without a walk down the path.
     pub(super) folder: OwnedFd,
     names: Vec<u8>,
     pub(super) entries: Vec<Entry>,
@@ -89,12 +89,12 @@ impl Listing {
     /// The file can't be opened or read.
     pub(super) fn image_ext(&self, name: &[u8]) -> io::Result<Option<&'static str>> {
         let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
-        let mut first = [0; sniffed::ENOUGH];
+        let mut first = [0; sniff::ENOUGH];
         let read = files::patiently(|| {
             let file = openat(&self.folder, name, flags, Mode::empty())?;
             Ok(rustix::io::pread(&file, &mut first, 0)?)
         })?;
-        Ok(sniffed::ext(&first[..read]))
+        Ok(sniff::ext(&first[..read]))
     }
 
     /// The file system may not say what a name is, and a link may be followed: then ask.
@@ -119,7 +119,7 @@ impl Listing {
         match files::patiently(|| Ok(statat(&self.folder, name, flags)?)) {
             Ok(found) => Ok(FileType::from_raw_mode(found.st_mode)),
             Err(error) if Blame::of(&error).is_machine() => Err(error),
-            // A file at fault is asked about again as part of a sample, and its error told then.
+            // A file at fault is looked up again as part of a sample, which reports its error.
             Err(_) => Ok(FileType::RegularFile),
         }
     }

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use globset::GlobSet;
 
+use super::exclude_list::Listed;
 use super::exts::{ExtMap, Require};
-use super::listed::Listed;
 use super::rules::NameRules;
 use crate::problem::Problem;
 
@@ -42,7 +42,7 @@ impl ScanOptions {
 /// A problem, and all the files that are left out because of it.
 #[derive(Debug, Clone)]
 pub struct ScanProblem {
-    /// What is told.
+    /// The problem.
     pub problem: Problem,
     /// Which source folder.
     pub root: u32,
@@ -51,7 +51,7 @@ pub struct ScanProblem {
 }
 
 impl ScanProblem {
-    /// True unless it is told only because it was asked for.
+    /// False for a notice, which changes no exit code.
     pub fn is_fault(&self) -> bool {
         !self.problem.kind.is_notice()
     }

@@ -64,7 +64,7 @@ impl Rule {
 }
 
 /// The longest member name that every reader takes whole: the name field of ustar.
-pub const MAX_NAME: usize = 100;
+pub(crate) const MAX_NAME: usize = 100;
 
 /// An action for each rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -240,7 +240,7 @@ fn ascii(name: &[u8]) -> Vec<u8> {
 }
 
 /// A base name of at most `room` bytes: the head of `stem`, and a hash of the whole `key`.
-pub fn shortened(key: &[u8], stem: &[u8], room: usize) -> Vec<u8> {
+pub(crate) fn shortened(key: &[u8], stem: &[u8], room: usize) -> Vec<u8> {
     let hash = blake3::hash(key).to_hex();
     let hash = &hash.as_bytes()[..16];
     let head = &stem[..stem.len().min(room.saturating_sub(hash.len() + 1))];
@@ -248,7 +248,7 @@ pub fn shortened(key: &[u8], stem: &[u8], room: usize) -> Vec<u8> {
 }
 
 /// A key that no longer collides with its twin in another case.
-pub fn told_apart(key: &[u8]) -> Vec<u8> {
+pub(crate) fn told_apart(key: &[u8]) -> Vec<u8> {
     let hash = blake3::hash(key).to_hex();
     [key, b"-", &hash.as_bytes()[..8]].concat()
 }

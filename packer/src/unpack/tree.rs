@@ -1,5 +1,5 @@
 //! Creates files and folders under one folder, step by step from its handle, and never through a
-//! link: whatever somebody else does to the tree meanwhile, nothing is written outside it.
+//! link: no change that another process makes to the tree leads to a write outside it.
 
 use std::fs::File;
 use std::os::fd::OwnedFd;
@@ -24,7 +24,7 @@ const NEW_FILE: OFlags = OFlags::WRONLY
 
 /// A folder to create files in.
 #[derive(Debug)]
-pub struct Tree {
+pub(crate) struct Tree {
     path: PathBuf,
     root: OwnedFd,
     /// The folder that was used last, and its path: neighbours share it.
@@ -33,7 +33,7 @@ pub struct Tree {
 
 /// What became of a name.
 #[derive(Debug)]
-pub enum Created {
+pub(crate) enum Created {
     /// A new, empty file.
     File(File),
     /// A folder, new or not.
@@ -55,18 +55,18 @@ impl Tree {
     ///
     /// # Errors
     /// The operating system's refusal.
-    pub fn open(path: &Path) -> Result<Tree, Failure> {
+    pub(crate) fn open(path: &Path) -> Result<Tree, Failure> {
         let flags = FOLDER.difference(OFlags::NOFOLLOW); // the caller may name a link
         let root = openat(CWD, path, flags, Mode::empty())
             .map_err(|e| Failure::io(e.into(), "open the folder", path))?;
         Ok(Tree { path: path.into(), root, last: None })
     }
 
-    /// Creates the file `path` and the folders it stands in. `path` was found safe.
+    /// Creates the file `path` and the folders above it. `path` was found safe.
     ///
     /// # Errors
     /// The operating system's refusal.
-    pub fn file(&mut self, path: &[u8]) -> Result<Created, Failure> {
+    pub(crate) fn file(&mut self, path: &[u8]) -> Result<Created, Failure> {
         let (folder, base) = split(path);
         let root = self.path.clone();
         let at = match self.folder_at(folder) {
@@ -91,7 +91,7 @@ impl Tree {
     ///
     /// # Errors
     /// The operating system's refusal.
-    pub fn folder(&mut self, path: &[u8]) -> Result<Created, Failure> {
+    pub(crate) fn folder(&mut self, path: &[u8]) -> Result<Created, Failure> {
         match self.folder_at(path) {
             Ok(_) => Ok(Created::Folder),
             Err(Stopped::Refused(why)) => Ok(Created::Refused(why)),
@@ -103,7 +103,7 @@ impl Tree {
     ///
     /// # Errors
     /// The operating system's refusal.
-    pub fn remove(&mut self, path: &[u8]) -> Result<(), Failure> {
+    pub(crate) fn remove(&mut self, path: &[u8]) -> Result<(), Failure> {
         let (folder, base) = split(path);
         let root = self.path.clone();
         match self.folder_at(folder) {
@@ -144,7 +144,7 @@ impl Tree {
             at = match openat(parent, component, FOLDER, Mode::empty()) {
                 Ok(folder) => Some(folder),
                 Err(Errno::NOTDIR | Errno::LOOP) => {
-                    let text = format!("'{}' is no folder here", name::shown(component));
+                    let text = format!("'{}' is not a folder here", name::shown(component));
                     return Err(Stopped::Refused(text));
                 }
                 Err(e) => return Err(failed(e, "open the folder")),

@@ -21,7 +21,7 @@ const IMAGE: &str = "image";
 
 /// The shards of a set with their rows. A sample's id is its ordinal in them.
 #[derive(Debug)]
-pub struct Shards {
+pub(crate) struct Shards {
     shards: Vec<(PathBuf, Index)>,
     /// The first id of each shard, and the number of samples.
     starts: Vec<u64>,
@@ -29,7 +29,7 @@ pub struct Shards {
 
 /// What was found.
 #[derive(Debug, Default)]
-pub struct Found {
+pub(crate) struct Found {
     /// Parts by extension.
     pub extensions: BTreeMap<String, u64>,
     /// What is wrong.
@@ -40,7 +40,7 @@ pub struct Found {
 ///
 /// # Errors
 /// The machine could not read a sidecar.
-pub fn prove(shards: &Shards, options: &Options) -> Result<Found> {
+pub(crate) fn prove(shards: &Shards, options: &Options) -> Result<Found> {
     let mut found = Found::default();
     let proved = shards.extensions().and_then(|extensions| {
         found.extensions = extensions;
@@ -60,7 +60,7 @@ pub fn prove(shards: &Shards, options: &Options) -> Result<Found> {
 
 impl Shards {
     /// A set of these shards.
-    pub fn new(shards: Vec<(PathBuf, Index)>) -> Shards {
+    pub(crate) fn new(shards: Vec<(PathBuf, Index)>) -> Shards {
         let mut starts = vec![0];
         let mut start = 0;
         for (_, index) in &shards {
@@ -73,7 +73,7 @@ impl Shards {
     fn extensions(&self) -> Result<BTreeMap<String, u64>> {
         let mut all = BTreeMap::new();
         for (_, index) in &self.shards {
-            for (ext, count) in crate::indexing::shard::ext_counts(index)? {
+            for (ext, count) in crate::index::shard::ext_counts(index)? {
                 *all.entry(ext).or_default() += count;
             }
         }
@@ -250,7 +250,7 @@ fn lacks(path: String, sample: &Sample<'_>, want: &[u8]) -> Problem {
     Problem::new(ProblemKind::MissingPart, path, text).at(sample.first).of(sample.shown_key())
 }
 
-/// What samples of this set have when nobody says what they must: see [`is_expected`].
+/// The parts that samples of this set are expected to have by default: see [`is_expected`].
 fn expected(shards: &Shards) -> Result<Vec<Vec<u8>>> {
     // How many samples have each class, and the last one that was counted.
     let mut having: HashMap<&[u8], (u64, u64)> = HashMap::new();

@@ -13,7 +13,7 @@ const DIFFERENT: u32 = 3;
 
 /// A place in a sidecar, moving along with the walk over its tar.
 #[derive(Debug)]
-pub struct Cursor<'a> {
+pub(crate) struct Cursor<'a> {
     index: &'a Index,
     row: u64,
     key: &'a [u8],
@@ -25,7 +25,7 @@ pub struct Cursor<'a> {
 
 /// A part as the sidecar lists it.
 #[derive(Debug, Clone, Copy)]
-pub struct Listed<'a> {
+pub(crate) struct Listed<'a> {
     /// The sample's key.
     pub key: &'a [u8],
     /// The part.
@@ -37,7 +37,7 @@ impl<'a> Cursor<'a> {
     ///
     /// # Errors
     /// A damaged sidecar.
-    pub fn new(index: &'a Index) -> Result<Cursor<'a>> {
+    pub(crate) fn new(index: &'a Index) -> Result<Cursor<'a>> {
         let mut cursor = Cursor {
             index,
             row: 0,
@@ -51,12 +51,12 @@ impl<'a> Cursor<'a> {
     }
 
     /// The part that comes next, if any is left.
-    pub fn next(&self) -> Option<Listed<'a>> {
+    pub(crate) fn next(&self) -> Option<Listed<'a>> {
         self.parts.last().map(|&part| Listed { key: self.key, part })
     }
 
     /// Samples that have not come to their end, the one of the next part among them.
-    pub fn samples_left(&self) -> u64 {
+    pub(crate) fn samples_left(&self) -> u64 {
         self.index.samples() - self.row + u64::from(!self.parts.is_empty())
     }
 
@@ -64,7 +64,7 @@ impl<'a> Cursor<'a> {
     ///
     /// # Errors
     /// A damaged sidecar.
-    pub fn advance(&mut self) -> Result<()> {
+    pub(crate) fn advance(&mut self) -> Result<()> {
         self.parts.pop();
         self.fill()
     }
@@ -87,7 +87,12 @@ impl<'a> Cursor<'a> {
     ///
     /// # Errors
     /// A damaged sidecar.
-    pub fn meet(&mut self, member: &Member, key: &[u8], ext: &[u8]) -> Result<Option<Part<'a>>> {
+    pub(crate) fn meet(
+        &mut self,
+        member: &Member,
+        key: &[u8],
+        ext: &[u8],
+    ) -> Result<Option<Part<'a>>> {
         if self.is_other_tar() {
             return Ok(None);
         }
@@ -110,7 +115,7 @@ impl<'a> Cursor<'a> {
     ///
     /// # Errors
     /// A damaged sidecar.
-    pub fn entry_points(&self, part: &Part<'a>) -> Result<Option<&'a [u8]>> {
+    pub(crate) fn entry_points(&self, part: &Part<'a>) -> Result<Option<&'a [u8]>> {
         self.index.entry_points(part.number)
     }
 
@@ -129,12 +134,12 @@ impl<'a> Cursor<'a> {
     }
 
     /// True once the sidecar differs too much from the tar to be believed any further.
-    pub fn is_other_tar(&self) -> bool {
+    pub(crate) fn is_other_tar(&self) -> bool {
         self.differences >= DIFFERENT
     }
 
     /// The first difference.
-    pub fn difference(&mut self) -> Option<Error> {
+    pub(crate) fn difference(&mut self) -> Option<Error> {
         self.first_difference.take()
     }
 }

@@ -9,12 +9,12 @@ use crate::problem::{Problem, ProblemKind};
 ///
 /// # Errors
 /// The error of the machine.
-pub fn of_data(error: Error) -> Result<Error> {
+pub(crate) fn of_data(error: Error) -> Result<Error> {
     if error.blame().is_machine() { Err(error) } else { Ok(error) }
 }
 
 /// What was found wrong in a tar.
-pub fn in_tar(error: &Error) -> Problem {
+pub(crate) fn in_tar(error: &Error) -> Problem {
     let kind = match error.kind() {
         ErrorKind::Truncated => ProblemKind::Truncated,
         ErrorKind::MissingEnd => ProblemKind::MissingEnd,
@@ -32,7 +32,7 @@ pub fn in_tar(error: &Error) -> Problem {
 }
 
 /// What was found wrong in a sidecar.
-pub fn in_index(error: &Error) -> Problem {
+pub(crate) fn in_index(error: &Error) -> Problem {
     let missing = error.io_error().is_some_and(|e| e.kind() == std::io::ErrorKind::NotFound);
     let kind = match error.kind() {
         ErrorKind::Io if missing => {
@@ -48,7 +48,7 @@ pub fn in_index(error: &Error) -> Problem {
 }
 
 /// What was found wrong in a manifest.
-pub fn in_manifest(error: &Error) -> Problem {
+pub(crate) fn in_manifest(error: &Error) -> Problem {
     let missing = error.io_error().is_some_and(|e| e.kind() == std::io::ErrorKind::NotFound);
     let kind = match error.kind() {
         ErrorKind::Io if missing => ProblemKind::MissingShard,

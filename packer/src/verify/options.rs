@@ -1,11 +1,12 @@
-//! How closely a data set is verified. No behaviour of its own.
+//! The options of a verification. No behaviour.
 
 use serde::Serialize;
 
-use crate::interrupt::Stop;
+use crate::choice::Choice;
+use crate::stop::Stop;
 
-/// How closely is looked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, clap::ValueEnum)]
+/// The thoroughness of a verification.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Level {
     /// Lengths, ends, sidecars; a few headers of each tar.
@@ -16,16 +17,28 @@ pub enum Level {
     Decode,
 }
 
+impl Choice for Level {
+    const ALL: &'static [Level] = &[Level::Quick, Level::Full, Level::Decode];
+
+    fn word(self) -> &'static str {
+        match self {
+            Level::Quick => "quick",
+            Level::Full => "full",
+            Level::Decode => "decode",
+        }
+    }
+}
+
 /// What is verified, and how.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// How closely.
+    /// The thoroughness.
     pub level: Level,
     /// Extensions that each sample must have (`image` stands for any image); `None` asks for those
     /// that nearly all samples have.
     pub require: Option<Vec<String>>,
     /// Shards worked on at the same time.
     pub jobs: usize,
-    /// Ends it before its time.
+    /// Ends the verification early.
     pub stop: Stop,
 }

@@ -1,6 +1,6 @@
 //! One pass over all bytes of a tar: every header, every part against the sidecar, the digest.
 //!
-//! Where a header is damaged and the sidecar still fits, the pass goes on behind the damaged part, so
+//! Where a header is damaged and the sidecar still fits, the pass continues behind the damaged part, so
 //! that each damaged sample is named. Without a sidecar it ends there, and says so.
 
 use std::path::Path;
@@ -17,25 +17,25 @@ use super::kinds;
 use super::options::{Level, Options};
 use super::points::{Jpegs, Wrong, misfit};
 use crate::check::{CheckLevel, Content};
-use crate::indexing::rows::{Rows, part_of};
-use crate::interrupt::Stop;
+use crate::index::rows::{Rows, part_of};
 use crate::problem::{Problem, ProblemKind, Problems};
+use crate::stop::Stop;
 
 /// Parts up to this length are looked at whole; longer ones in pieces.
 const WHOLE: u64 = 256 * 1024 * 1024;
-/// How many bytes are done before it is told.
+/// Number of bytes between two progress reports.
 const TELL: u64 = 4 * 1024 * 1024;
 
 /// What a pass over a tar gave.
 #[derive(Debug)]
-pub struct Passed {
+pub(crate) struct Passed {
     /// What is wrong.
     pub problems: Problems,
     /// Length and digest of the tar as it is; `None` where it could not be read to its end.
     pub facts: Option<TarFacts>,
-    /// The rows as they stand in the tar.
+    /// The rows in the order of the tar.
     pub rows: Rows,
-    /// True if the walk came to the end marker.
+    /// True if the walk reached the end marker.
     pub ended: bool,
     /// True if a sidecar was given and lists another tar's parts.
     pub other_tar: bool,
@@ -60,7 +60,7 @@ struct Pass<'a> {
 ///
 /// # Errors
 /// The operating system's refusal to open the tar; a damaged sidecar; the machine failed on the way.
-pub fn over(
+pub(crate) fn over(
     tar: &Path,
     sidecar: Option<&Index>,
     options: &Options,
@@ -95,7 +95,7 @@ impl<'a> Pass<'a> {
     fn walk(&mut self) -> Result<bool> {
         loop {
             if self.stop.requested() {
-                return Ok(false); // nobody will see what was found
+                return Ok(false); // no report will be made
             }
             match self.reader.next_member() {
                 Ok(Some(member)) => self.member(&member)?,
@@ -213,13 +213,13 @@ impl<'a> Pass<'a> {
         Some(Error::new(ErrorKind::BadHeader, text).with_path(self.tar).with_byte(end))
     }
 
-    /// Reports a damaged header and goes on behind its part, by the sidecar. False if that can't be
+    /// Reports a damaged header and continues behind its part, by the sidecar. False if that can't be
     /// done.
     fn step_over(&mut self, error: &Error) -> Result<bool> {
         let at = self.reader.position().min(error.place().byte.unwrap_or(u64::MAX));
         let Some(listed) = self.next_behind(at)? else { return Ok(false) };
         let part = listed.part;
-        // The part ends behind the damage, so the walk moves on and comes to its end.
+        // The part ends behind the damage, so the walk advances and ends.
         if part.end() > self.reader.length() {
             return Ok(false);
         }
@@ -261,7 +261,7 @@ impl<'a> Pass<'a> {
         Ok(cursor.next())
     }
 
-    /// The walk can't go on: says what is lost behind this place.
+    /// The walk can't continue: reports what is lost behind this place.
     fn stop(&mut self, error: Error) {
         let mut problem = kinds::in_tar(&error);
         let cut = matches!(error.kind(), ErrorKind::Truncated | ErrorKind::MissingEnd);
@@ -294,7 +294,7 @@ impl<'a> Pass<'a> {
     fn finish(mut self, ended: bool) -> Result<Passed> {
         self.jpegs.settle().into_iter().for_each(|wrong| self.wrong(wrong));
         if self.decode {
-            // What was found of JPEGs that waited for others was told late.
+            // Findings of JPEGs that waited for others are reported late.
             self.problems.listed.sort_by_key(|problem| problem.byte.unwrap_or(u64::MAX));
         }
         if ended && let Some(end) = self.reader.end() {
@@ -312,7 +312,7 @@ impl<'a> Pass<'a> {
         let mut other_tar = false;
         if let Some(cursor) = &mut self.cursor {
             other_tar = cursor.is_other_tar();
-            // What a cut tar lacks was told; a tar of another length has its own problem.
+            // The missing end of a cut tar was reported; a tar of another length has its own problem.
             if self.same_length
                 && let Some(error) = cursor.difference()
             {

@@ -10,7 +10,7 @@ use crate::problem::{Problem, ProblemKind, Problems};
 
 /// Something wrong with a JPEG or its entry points.
 #[derive(Debug)]
-pub struct Wrong {
+pub(crate) struct Wrong {
     /// What kind.
     pub kind: ProblemKind,
     /// Byte of the tar.
@@ -23,26 +23,26 @@ pub struct Wrong {
 
 impl Wrong {
     /// Entry points that are not those of the part whose data begin at `byte`.
-    pub fn points(byte: u64, key: &[u8], what: &str) -> Wrong {
+    pub(crate) fn points(byte: u64, key: &[u8], what: &str) -> Wrong {
         let reason =
             format!("{what}; index the shard again with `pack index --entry-points --force`");
         Wrong { kind: ProblemKind::BadEntryPoints, byte, key: key.to_vec(), reason }
     }
 
     /// A JPEG at fault, whose data begin at `byte`.
-    pub fn jpeg(byte: u64, key: &[u8], fault: Fault) -> Wrong {
+    pub(crate) fn jpeg(byte: u64, key: &[u8], fault: Fault) -> Wrong {
         let byte = byte + fault.byte;
         Wrong { kind: fault.kind, byte, key: key.to_vec(), reason: fault.reason }
     }
 
     /// The problem that it is in this shard.
-    pub fn in_shard(self, path: &str) -> Problem {
+    pub(crate) fn in_shard(self, path: &str) -> Problem {
         Problem::new(self.kind, path, self.reason).at(self.byte).of(name::shown(&self.key))
     }
 }
 
 /// Why these can't be the entry points of a part of so many bytes and, if it is known, this checksum.
-pub fn misfit(points: &[u8], length: u64, checksum: Option<u32>) -> Option<String> {
+pub(crate) fn misfit(points: &[u8], length: u64, checksum: Option<u32>) -> Option<String> {
     let made_from = match EntryPoints::read(points) {
         Ok(points) => points.made_from(),
         Err(_) => return Some("the bytes that should be this part's entry points are none".into()),
@@ -62,7 +62,7 @@ pub fn misfit(points: &[u8], length: u64, checksum: Option<u32>) -> Option<Strin
 ///
 /// # Errors
 /// A damaged sidecar.
-pub fn quick(path: &str, index: &Index, problems: &mut Problems) -> Result<()> {
+pub(crate) fn quick(path: &str, index: &Index, problems: &mut Problems) -> Result<()> {
     if !index.has_entry_points() {
         return Ok(());
     }
@@ -81,7 +81,7 @@ pub fn quick(path: &str, index: &Index, problems: &mut Problems) -> Result<()> {
 
 /// JPEGs that wait until their codes are read.
 #[derive(Debug, Default)]
-pub struct Jpegs<'a> {
+pub(crate) struct Jpegs<'a> {
     tray: Tray,
     waiting: Vec<Waiting<'a>>,
     /// What was found since it was asked for last.
@@ -98,7 +98,7 @@ struct Waiting<'a> {
 impl<'a> Jpegs<'a> {
     /// Takes a JPEG whose data begin at byte `at` of the tar, with the entry points that the sidecar has
     /// for it. Gives what is known to be wrong by now, about this one or earlier ones.
-    pub fn take(
+    pub(crate) fn take(
         &mut self,
         (data, header): (&[u8], Header),
         (at, key): (u64, &[u8]),
@@ -116,7 +116,7 @@ impl<'a> Jpegs<'a> {
     }
 
     /// Reads the codes of all that wait: what is wrong.
-    pub fn settle(&mut self) -> Vec<Wrong> {
+    pub(crate) fn settle(&mut self) -> Vec<Wrong> {
         self.tray.read();
         for (number, jpeg) in self.waiting.drain(..).enumerate() {
             self.wrong.extend(compared(jpeg, self.tray.entry_points(number)));

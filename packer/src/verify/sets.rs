@@ -11,12 +11,12 @@ use tarflume_formats::manifest::{FILE_NAME, ShardEntry};
 use super::kinds;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::indexing::{Indexed, folder, is_folder};
+use crate::index::{Indexed, folder, is_folder};
 use crate::problem::{Problem, ProblemKind};
 
 /// A tar to be verified.
 #[derive(Debug)]
-pub struct Target {
+pub(crate) struct Target {
     /// The tar.
     pub tar: PathBuf,
     /// What the manifest says of it; `None` where no manifest lists it.
@@ -25,7 +25,7 @@ pub struct Target {
 
 /// Tars whose keys must differ.
 #[derive(Debug, Default)]
-pub struct Set {
+pub(crate) struct Set {
     /// The tars, in the order of the manifest.
     pub targets: Vec<Target>,
     /// What is wrong with the manifest.
@@ -36,7 +36,7 @@ pub struct Set {
 ///
 /// # Errors
 /// There is no such path, or nothing in it to verify.
-pub fn find(paths: &[PathBuf]) -> Result<Vec<Set>, Failure> {
+pub(crate) fn find(paths: &[PathBuf]) -> Result<Vec<Set>, Failure> {
     let mut sets = Vec::new();
     let mut single = Set::default();
     for path in paths {

@@ -13,12 +13,12 @@ use super::options::{Level, Options};
 use super::pass::{self, Passed};
 use super::points;
 use super::sets::Target;
-use crate::indexing::probe;
+use crate::index::probe;
 use crate::problem::{Problem, ProblemKind, Problems};
 
 /// What was found out about a shard.
 #[derive(Debug)]
-pub struct Proved {
+pub(crate) struct Proved {
     /// The tar.
     pub path: PathBuf,
     /// Its bytes.
@@ -35,7 +35,11 @@ pub struct Proved {
 ///
 /// # Errors
 /// The machine failed: nothing is known of the shard then.
-pub fn prove(target: Target, options: &Options, on_bytes: &(dyn Fn(u64) + Sync)) -> Result<Proved> {
+pub(crate) fn prove(
+    target: Target,
+    options: &Options,
+    on_bytes: &(dyn Fn(u64) + Sync),
+) -> Result<Proved> {
     let Target { tar, entry } = target;
     let mut proved = Proved {
         path: tar.clone(),
@@ -149,7 +153,7 @@ fn full(
     } else if ended {
         listed_length(tar, entry, facts.length, &mut proved.problems);
     }
-    // The rows of a tar whose sidecar can't be believed stand in memory: 80 bytes each and the key.
+    // The rows of a tar without a trustworthy sidecar are kept in memory: 80 bytes each, and the key.
     proved.index = Some(Index::from_bytes(rows.encode(&facts)?)?);
     Ok(())
 }
@@ -172,7 +176,7 @@ fn digest(
 /// Holds a sidecar that is whole against what the manifest lists.
 fn listed(tar: &Path, entry: Option<&ShardEntry>, index: &Index, proved: &mut Proved) {
     let Some(entry) = entry else { return };
-    let found = crate::indexing::shard::entry(tar, index);
+    let found = crate::index::shard::entry(tar, index);
     let bytes = proved.bytes.to_string();
     let differences = [
         ("bytes", entry.bytes.to_string(), bytes),
@@ -181,7 +185,7 @@ fn listed(tar: &Path, entry: Option<&ShardEntry>, index: &Index, proved: &mut Pr
         ("sidecar bytes", entry.index_bytes.to_string(), found.index_bytes.to_string()),
         ("sidecar digest", entry.index_blake3.clone(), found.index_blake3),
     ];
-    // A tar that was cut is told already.
+    // A cut tar was reported already.
     let told = index.tar().length != proved.bytes && index.tar().length == entry.bytes;
     let differences: Vec<String> = differences
         .iter()

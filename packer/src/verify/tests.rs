@@ -9,8 +9,8 @@ use tarflume_formats::reading::Reading;
 
 use super::*;
 use crate::exit::Exit;
-use crate::indexing;
-use crate::interrupt::Stop;
+use crate::index;
+use crate::stop::Stop;
 
 /// Bytes of one sample in the shards made here: two headers, one block of data each.
 const SAMPLE: usize = 2048;
@@ -35,19 +35,19 @@ fn set() -> tempfile::TempDir {
 }
 
 fn index(dir: &Path) {
-    let options = indexing::Options {
+    let options = index::Options {
         reading: Reading::Everything,
         entry_points: false,
         force: true,
         allow_missing_end: true,
         jobs: 1,
-        stop: Stop::BY_SIGNAL,
+        stop: Stop::new(),
     };
-    indexing::index(dir, &options, &|_| {}).unwrap().manifest.unwrap().unwrap();
+    index::index(dir, &options, &|_| {}).unwrap().manifest.unwrap().unwrap();
 }
 
 fn report(path: &Path, level: Level) -> Report {
-    let options = Options { level, require: None, jobs: 2, stop: Stop::BY_SIGNAL };
+    let options = Options { level, require: None, jobs: 2, stop: Stop::new() };
     verify(&[path.to_path_buf()], &options, &|_| {}).unwrap()
 }
 
@@ -221,7 +221,7 @@ fn a_part_that_nearly_all_samples_have_is_missed() {
     assert_eq!(found(&without), [(ProblemKind::MissingPart, "b.tar".into(), Some(0), Some("b0"))]);
     for (require, problems) in [(vec![], 0), (vec!["json".into(), "jpg".into()], 2)] {
         let options =
-            Options { level: Level::Quick, require: Some(require), jobs: 1, stop: Stop::BY_SIGNAL };
+            Options { level: Level::Quick, require: Some(require), jobs: 1, stop: Stop::new() };
         let report = verify(&[dir.path().to_path_buf()], &options, &|_| {}).unwrap();
         assert_eq!(report.problems.len(), problems);
     }
@@ -258,7 +258,7 @@ fn a_foreign_tar_alone_is_told_to_lack_its_sidecar() {
 #[test]
 fn nothing_to_verify_is_no_verdict() {
     let dir = tempfile::tempdir().unwrap();
-    let options = Options { level: Level::Full, require: None, jobs: 1, stop: Stop::BY_SIGNAL };
+    let options = Options { level: Level::Full, require: None, jobs: 1, stop: Stop::new() };
     for path in [dir.path().to_path_buf(), dir.path().join("none.tar")] {
         assert_eq!(verify(&[path], &options, &|_| {}).unwrap_err().exit, Exit::Usage);
     }

@@ -3,7 +3,7 @@
 //
 // Compiled when a program starts (NVRTC), without a single include; compiled as C++ for the tests, which is
 // why it uses nothing that a shim of forty lines could not provide. The host's half, with the meaning of
-// every number, is finish.rs and kernel.rs beside this file.
+// every number, is picture/convert.rs and kernels/args.rs.
 //
 // All entries take any grid: threads stride over pixels along x and over rows along y, blocks are one
 // thread high. Counts of bytes are 64 bits wide: a batch may be larger than 4 GiB. One picture has fewer

@@ -9,7 +9,7 @@ enum Format { FORMAT_PIXELS = 0, FORMAT_YUV420 = 1 };
 
 // ---------------------------------------------------------------- where a row's pixels are
 
-// What stands before each row: head.rs has the same, field by field.
+// What stands before each row: row_header.rs has the same, field by field.
 struct alignas(16) Head {
     Bits32 from, format, height, width; // of the source picture in pixels
     Count number;                       // of its row in the store

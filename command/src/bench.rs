@@ -1,0 +1,92 @@
+//! `pack bench`: how fast this machine reads and decodes a data set, and what it waits for.
+//!
+//! Measures through the reader crate as a training program would; prints nothing. Floors: `options
+//! report images` (words) < `taking` < `accelerator` < this file.
+
+pub(crate) mod accelerator;
+mod images;
+pub(crate) mod options;
+pub(crate) mod report;
+mod taking;
+
+use std::time::Instant;
+
+use tarflume::Dataset;
+use tarflume_formats::files;
+use tarflume_packer::Exit;
+use tarflume_packer::Failure;
+use tarflume_packer::units;
+
+use self::options::Options;
+use self::report::{Report, as_flags};
+
+/// Measures the parts one after the other: raw, decoded, accelerator.
+///
+/// # Errors
+/// What the loader refuses (nothing was read then), and what is wrong with shards and samples.
+pub(crate) fn bench(options: &Options) -> Result<Report, Failure> {
+    measured(options).map_err(|failure| Failure { text: as_flags(&failure.text), ..failure })
+}
+
+/// Opens the data set again: its time belongs to that of the first batch.
+fn open(options: &Options) -> Result<Dataset, Failure> {
+    Dataset::open(&options.path).map_err(|error| match files::is_there(&options.path) {
+        Ok(false) => Failure::from(error).with_exit(Exit::Usage),
+        _ => Failure::from(error),
+    })
+}
+
+fn measured(options: &Options) -> Result<Report, Failure> {
+    let opened = Instant::now();
+    let dataset = open(options)?;
+    let loader = taking::builder(dataset.clone(), options).build()?;
+    let raw = taking::measure(&loader, options.until, opened, false)?;
+    let (samples, parts) = (dataset.len(), dataset.extensions()?);
+    let images = if options.raw { None } else { images::of(&parts, samples) };
+    let mut report = Report {
+        path: options.path.display().to_string(),
+        samples,
+        shards: dataset.shards().len() as u64,
+        parts,
+        threads: loader.stats().threads as u64,
+        notes: notes(options, samples, images.is_some()),
+        raw,
+        decoded: None,
+        accelerator: None,
+    };
+    drop(loader); // its slabs would stand beside those of the next
+    if let Some(images) = &images {
+        let opened = Instant::now();
+        let builder = taking::builder(open(options)?, options);
+        let (builder, lacking) = taking::decoded(builder, images);
+        report.decoded = Some(taking::measure(&builder.build()?, options.until, opened, true)?);
+        if lacking > 0 {
+            let lacking = units::counted(lacking, "sample has", "samples have");
+            report.notes.push(format!("{lacking} no image, and no place in what is decoded"));
+        }
+    }
+    if let Some(step) = options.step {
+        let mut builder = taking::builder(dataset, options);
+        if let Some(images) = &images {
+            builder = taking::decoded(builder, images).0;
+        }
+        report.accelerator = Some(accelerator::play(&builder.build()?, step, options.until)?);
+    }
+    Ok(report)
+}
+
+/// What should be known before the numbers are read.
+fn notes(options: &Options, samples: u64, images: bool) -> Vec<String> {
+    let mut notes = Vec::new();
+    if samples < options.batch {
+        notes.push(format!(
+            "the data set has {}, less than a batch of {}: batches go through it again and again",
+            units::counted(samples, "sample", "samples"),
+            units::count(options.batch)
+        ));
+    }
+    if !images && !options.raw {
+        notes.push("no part is an image: nothing is decoded".into());
+    }
+    notes
+}

@@ -1,0 +1,156 @@
+//! The command line: one file a command, each with its arguments, its help and its output.
+//!
+//! Arguments are recorded and checked here; the work is done by the library below, which prints
+//! nothing.
+
+/// Prints a line of results: see [`out::say`].
+macro_rules! say {
+    ($($said:tt)*) => { $crate::cli::out::say(format_args!($($said)*)) };
+}
+
+/// Prints a line on stderr: see [`out::tell`].
+macro_rules! tell {
+    ($($said:tt)*) => { $crate::cli::out::tell(format_args!($($said)*)) };
+}
+
+mod args;
+mod bench;
+mod build;
+mod cat;
+mod completions;
+mod doctor;
+mod finalize;
+mod index;
+mod info;
+mod ls;
+mod man;
+mod out;
+mod packing;
+mod plan;
+mod progress;
+mod run;
+mod source_args;
+mod status;
+mod summary;
+mod unpack;
+mod verify;
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::process::ExitCode;
+
+use clap::{CommandFactory, Parser, Subcommand};
+use tarflume_packer::Exit;
+use tarflume_packer::Outcome;
+
+use crate::signals;
+
+/// Pack folders of images and JSON into WebDataset shards with a sidecar index, and verify shards
+#[derive(Debug, Parser)]
+#[command(name = "pack", version, about, max_term_width = 100, after_help = EXAMPLES)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  pack build photos/ -o shards/              pack a folder, check every file, publish
+  pack verify shards/                        check that nothing is missing or damaged (for CI)
+  pack index old-shards/                     make index and manifest for tars of other tools
+  pack cat shards/ cats/001.json             print one part
+  pack bench shards/                         measure reading and decoding on this machine
+  pack doctor                                check that this machine can feed its GPUs
+
+The command is also installed as `tarflume`.
+
+Exit codes:
+  0    done
+  1    problems found
+  2    wrong usage, or the named file or data set does not exist
+  65   bad data: a second try gives the same result
+  73   the system refuses (read-only, no permission): remove the cause first
+  75   try again: the machine failed (full disk, I/O error, open files, threads),
+       or other machines are not finished
+  130  interrupted";
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Build(build::Args),
+    Plan(plan::Args),
+    Run(run::Args),
+    Status(status::Args),
+    Finalize(finalize::Args),
+    Verify(verify::Args),
+    Index(index::Args),
+    Info(info::Args),
+    Ls(ls::Args),
+    Cat(cat::Args),
+    Unpack(unpack::Args),
+    Bench(bench::Args),
+    Doctor(doctor::Args),
+    Completions(completions::Args),
+    Man(man::Args),
+}
+
+/// Runs the command that the process was started with.
+pub fn main() -> ExitCode {
+    run(std::env::args_os()).into()
+}
+
+/// Runs the command that these words are, its own name first; gives the exit code.
+pub fn run(words: impl IntoIterator<Item = OsString>) -> u8 {
+    out::begin();
+    let words: Vec<OsString> = words.into_iter().collect();
+    let name = name_of(&words);
+    let outcome = match Cli::try_parse_from(&words) {
+        Ok(cli) => command(&cli.command, name),
+        Err(told) if told.use_stderr() => {
+            let _ = told.print(); // stderr may be closed
+            return told.exit_code() as u8;
+        }
+        Err(help) => {
+            out::keep(help.print());
+            Ok(Exit::Done)
+        }
+    };
+    // A command that has done its work and could not say so has not done all of it.
+    let outcome = outcome.and_then(|exit| match (exit, out::printed(out::end())) {
+        (Exit::Done, Err(lost)) => Err(lost),
+        _ => Ok(exit),
+    });
+    let exit = outcome.unwrap_or_else(|failure| {
+        out::told(format!("error: {failure}"));
+        match failure.exit {
+            Exit::Interrupted => signals::exit(),
+            exit => exit,
+        }
+    });
+    exit as u8
+}
+
+/// The name of this program, by the first word of its command line.
+fn name_of(words: &[OsString]) -> &'static str {
+    let program = words.first().and_then(|word| Path::new(word).file_name());
+    if program.is_some_and(|name| name == "tarflume") { "tarflume" } else { "pack" }
+}
+
+fn command(command: &Command, name: &'static str) -> Outcome {
+    match command {
+        Command::Build(args) => build::run(args),
+        Command::Plan(args) => plan::run(args),
+        Command::Run(args) => run::run(args),
+        Command::Status(args) => status::run(args),
+        Command::Finalize(args) => finalize::run(args),
+        Command::Verify(args) => verify::run(args),
+        Command::Index(args) => index::run(args),
+        Command::Info(args) => info::run(args),
+        Command::Ls(args) => ls::run(args),
+        Command::Cat(args) => cat::run(args),
+        Command::Unpack(args) => unpack::run(args),
+        Command::Bench(args) => bench::run(args),
+        Command::Doctor(args) => doctor::run(args),
+        Command::Completions(args) => completions::run(args, Cli::command(), name),
+        Command::Man(args) => man::run(args, Cli::command(), name),
+    }
+}

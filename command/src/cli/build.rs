@@ -1,0 +1,88 @@
+//! `pack build`: plan + run + finalize.
+
+use tarflume_packer::Exit;
+use tarflume_packer::Outcome;
+use tarflume_packer::build::{self, Built};
+use tarflume_packer::build::{Prepared, prepare};
+use tarflume_packer::scan::ScanCounter;
+
+use super::packing::{self, RunArgs};
+use super::source_args::SourceArgs;
+use super::{progress, summary};
+use crate::signals;
+
+/// Pack folders into shards, check every file, and publish the data set.
+///
+/// Groups files into samples by name (cat/001.jpg, cat/001.json), sorts, checks and packs them.
+/// DIR holds no shard until the data set is complete. After an interruption, a kill or a full disk,
+/// the same command continues after the last complete shard and writes the same bytes.
+///
+/// Reads every Huffman code of JPEGs, which finds damage that no other check finds, and writes the
+/// places from which decoding can start to the sidecars (see --no-entry-points).
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Args {
+    #[command(flatten)]
+    source: SourceArgs,
+    #[command(flatten)]
+    run: RunArgs,
+    /// Show the plan (shards, sizes, problems) and write nothing
+    #[arg(long)]
+    dry_run: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  pack build photos/ -o shards/                        JPEG/JSON pairs, shards of 256 MiB
+  pack build photos/ -o shards/ --dry-run              show what would be packed, and bad names
+  pack build photos/ -o shards/ --dry-run --check decode   show damaged files, too
+  pack build photos/ -o shards/ --on-problem skip      leave bad samples out, list them
+  pack build photos/ -o shards/ --shards 64 --shuffle 42
+  pack build photos/ -o shards/ --exclude @bad.jsonl   leave out samples that a list names
+  pack build photos/ -o shards/ --no-entry-points      faster to pack, slower to train on
+  pack build scans/ -o shards/ --require png,txt --names replace";
+
+pub(super) fn run(args: &Args) -> Outcome {
+    let _ = signals::listen();
+    let request = args.source.request(args.dry_run)?;
+    let show = args.source.show;
+    let counter = ScanCounter::default();
+    let prepared = progress::during_scan(show.mode(), &counter, || prepare(&request, &counter))?;
+    let ready = match prepared {
+        Prepared::Published { manifest, lacks_entry_points } => {
+            summary::already_published(&request.out, &manifest, show);
+            if lacks_entry_points {
+                summary::lacks_entry_points(&request.out, show);
+            }
+            return Ok(Exit::Done);
+        }
+        Prepared::Refused(mut scanned, others) => {
+            let looked =
+                others.map(|plan| packing::look_shown(&request, &plan, &mut scanned, show));
+            summary::refused_scan(&request.out, &scanned, show);
+            return looked.unwrap_or(Ok(())).map(|()| Exit::Problems);
+        }
+        Prepared::Dry(plan, mut scanned) => {
+            packing::look_shown(&request, &plan, &mut scanned, show)?;
+            summary::dry_run(plan.foot(), &scanned, show);
+            let faults = scanned.problems.iter().any(|p| !p.kind.is_notice());
+            return Ok(if faults { Exit::Problems } else { Exit::Done });
+        }
+        Prepared::Ready(ready) => ready,
+    };
+    summary::scanned(&ready, show);
+    let shards: Vec<usize> = (0..ready.plan.foot().shards.len()).collect();
+    let options =
+        args.run.options(request.policy, request.jobs, request.roots.clone(), ready.plan.foot())?;
+    let ran = packing::run_shown(&ready.plan, &ready.staging, &shards, &options, show)?;
+    match build::conclude(&ready, ran)? {
+        Built::Refused(ran) => {
+            summary::refused_run(&request.out, &ran, show);
+            Ok(Exit::Problems)
+        }
+        Built::Published(manifest, ran) => {
+            summary::published(&request.out, &manifest, &ready.scanned, &ran, show);
+            Ok(Exit::Done)
+        }
+    }
+}

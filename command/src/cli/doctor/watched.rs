@@ -1,0 +1,100 @@
+//! The output of `pack doctor --watch`: a line for each GPU and look, then the means.
+
+use std::io::{self, Write};
+use std::time::Duration;
+
+use serde::Serialize;
+use tarflume_formats::shown;
+use tarflume_packer::units;
+
+use crate::doctor::gpus::Sample;
+use crate::doctor::watch::Means;
+
+/// Below that, a GPU waits for more than a tenth of the time.
+const BUSY_PERCENT: f64 = 90.0;
+
+/// The names of the columns.
+pub(super) fn head(to: &mut impl Write) -> io::Result<()> {
+    writeln!(
+        to,
+        "{:>8} {:>4} {:>6} {:>13} {:>13} {:>16} {:>14}",
+        "seconds",
+        "GPU",
+        "SM %",
+        "memory busy %",
+        "memory used %",
+        "from host MB/s",
+        "to host MB/s"
+    )
+}
+
+/// A line for each GPU.
+pub(super) fn lines(to: &mut impl Write, time: Duration, samples: &[Sample]) -> io::Result<()> {
+    let first = format!("{:.1}", time.as_secs_f64());
+    samples.iter().try_for_each(|sample| line(to, &first, sample))
+}
+
+fn line(to: &mut impl Write, first: &str, sample: &Sample) -> io::Result<()> {
+    let figure = |value: Option<f64>| value.map_or("-".to_string(), |value| format!("{value:.0}"));
+    writeln!(
+        to,
+        "{first:>8} {:>4} {:>6} {:>13} {:>13} {:>16} {:>14}",
+        sample.gpu,
+        figure(sample.sm_percent),
+        figure(sample.memory_controller_percent),
+        figure(sample.memory_used_percent),
+        figure(sample.from_host_mb_per_s),
+        figure(sample.to_host_mb_per_s)
+    )
+}
+
+/// The means, and what they say.
+pub(super) fn means(to: &mut impl Write, means: &Means) -> io::Result<()> {
+    writeln!(to, "\nmeans of {}", units::counted(means.samples, "look", "looks"))?;
+    head(to)?;
+    means.gpus.iter().try_for_each(|gpu| line(to, "mean", gpu))?;
+    if means.gpus.is_empty() {
+        writeln!(to, "the driver knows no GPU")?;
+    }
+    for gpu in &means.gpus {
+        if let Some(sm) = gpu.sm_percent {
+            writeln!(to, "{}", said(gpu.gpu, sm))?;
+        }
+    }
+    Ok(())
+}
+
+fn said(gpu: u64, sm: f64) -> String {
+    if sm == 0.0 {
+        format!("GPU {gpu} had nothing to do.")
+    } else if sm < BUSY_PERCENT {
+        format!(
+            "GPU {gpu} had nothing to do in {:.0} % of the time: print(loader.stats()) in the training says \
+             whether it waited for data.",
+            100.0 - sm
+        )
+    } else {
+        format!("GPU {gpu} was busy.")
+    }
+}
+
+#[derive(Serialize)]
+struct Look<'a> {
+    seconds: f64,
+    gpus: &'a [Sample],
+}
+
+/// A look as one line of JSON.
+pub(super) fn object(to: &mut impl Write, time: Duration, samples: &[Sample]) -> io::Result<()> {
+    writeln!(to, "{}", shown::json(&Look { seconds: time.as_secs_f64(), gpus: samples }))
+}
+
+#[derive(Serialize)]
+struct Last<'a> {
+    means: &'a Means,
+}
+
+/// The means as the last line of JSON.
+pub(super) fn last_object(to: &mut impl Write, means: &Means) -> io::Result<()> {
+    writeln!(to, "{}", shown::json(&Last { means }))
+}

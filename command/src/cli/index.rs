@@ -1,0 +1,173 @@
+//! `pack index`: sidecar and manifest for tars that others made.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use tarflume_formats::reading::Reading;
+use tarflume_formats::shown::ShowPath;
+use tarflume_packer::Exit;
+use tarflume_packer::Problems;
+use tarflume_packer::Stop;
+use tarflume_packer::index::Made;
+use tarflume_packer::index::{self, Done, Indexed, Options};
+use tarflume_packer::units;
+use tarflume_packer::{Failure, Outcome};
+
+use super::args::Jobs;
+use super::out::{self, Bar};
+
+const AFTER: &str = "\
+Examples:
+  pack index imagenet-wds/                   every *.tar of the folder: sidecars, then dataset.json
+  pack index --entry-points imagenet-wds/    JPEG entry points, too: training decodes faster
+  pack index --headers laion/                fast: no digests, checksums or image dimensions
+  pack index --force cc3m-00007.tar          make a new sidecar after the tar was replaced
+
+A member belongs to a sample by WebDataset's rule: the key is its name up to the first dot after the
+last slash, and members of one sample are neighbours. Directories, links and files without extension
+are skipped, as WebDataset does. A tar that is cut, damaged or ambiguous (the same part twice in a
+sample) is refused: it gets no sidecar, and its folder no manifest. The other tars are indexed.
+
+--entry-points reads every Huffman code of the JPEGs, takes about as long as decoding them, and makes
+new sidecars where entry points are missing. A damaged JPEG is reported and gets none.
+
+Exit codes: 0 done   2 nothing to index   65 a tar was refused   73 the system refuses   75 try again";
+
+/// Number of damaged JPEGs of a shard that are listed one by one.
+const SHOWN: usize = 20;
+
+/// Make sidecars and a manifest for tars of other tools
+#[derive(Debug, clap::Args)]
+#[command(after_help = AFTER)]
+pub(super) struct Args {
+    /// Tars, and folders of tars
+    #[arg(required = true, value_name = "SHARD|DIR")]
+    paths: Vec<PathBuf>,
+    /// Read headers only: no digests, no checksums, no image dimensions
+    #[arg(long)]
+    headers: bool,
+    /// Add the places inside JPEGs from which decoding can start, also to existing sidecars
+    #[arg(long, conflicts_with = "headers")]
+    entry_points: bool,
+    /// Replace existing sidecars and manifests
+    #[arg(long)]
+    force: bool,
+    /// Accept a tar without an end marker, with a warning
+    #[arg(long)]
+    allow_missing_end: bool,
+    #[command(flatten)]
+    jobs: Jobs,
+    /// Print errors and warnings only
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+pub(super) fn run(args: &Args) -> Outcome {
+    let options = Options {
+        reading: if args.headers { Reading::Headers } else { Reading::Everything },
+        entry_points: args.entry_points,
+        force: args.force,
+        allow_missing_end: args.allow_missing_end,
+        jobs: args.jobs.count(),
+        stop: Stop::new(),
+    };
+    let mut exit = Exit::Done;
+    for path in &args.paths {
+        let bar = Bar::new(args.quiet || args.headers);
+        let done = index::index(path, &options, &|bytes| bar.advance(bytes))?;
+        bar.end();
+        exit = worse(exit, print(&done, args.quiet)?);
+    }
+    Ok(exit)
+}
+
+fn print(done: &Done, quiet: bool) -> Outcome {
+    let mut exit = Exit::Done;
+    let mut to = out::screen();
+    for Indexed { tar, result } in &done.tars {
+        match result {
+            Ok(made) => {
+                for warning in &made.warnings {
+                    tell!("warning: {}: {warning}", tar.shown());
+                }
+                damaged(&made.damaged);
+                if !quiet {
+                    out::printed(writeln!(to, "{}: {}", tar.shown(), line(made)))?;
+                }
+            }
+            Err(failure) => exit = worse(exit, refused(failure)),
+        }
+    }
+    match &done.manifest {
+        Some(Ok(made)) if !quiet => {
+            let m = &made.manifest;
+            let state = if made.kept { "kept" } else { "written" };
+            out::printed(writeln!(
+                to,
+                "{}: {state}: {}, {}, {}",
+                made.path.shown(),
+                units::counted(m.shards.len() as u64, "shard", "shards"),
+                units::counted(m.samples, "sample", "samples"),
+                units::bytes(m.bytes)
+            ))?;
+        }
+        Some(Err(failure)) => exit = worse(exit, refused(failure)),
+        _ => {}
+    }
+    out::printed(to.flush())?;
+    Ok(exit)
+}
+
+/// JPEGs that got no entry points: the first of them one by one.
+fn damaged(found: &Problems) {
+    for problem in found.listed.iter().take(SHOWN) {
+        tell!("warning: {problem}");
+    }
+    let more = found.listed.len().saturating_sub(SHOWN) as u64 + found.unlisted;
+    if more > 0 {
+        let more = units::counted(more, "JPEG is damaged", "JPEGs are damaged");
+        tell!("warning: {more}, too; `pack verify --level decode` lists them");
+    }
+}
+
+fn line(made: &Made) -> String {
+    let exts: Vec<String> =
+        made.extensions.iter().map(|(ext, n)| format!("{ext} {}", units::count(*n))).collect();
+    let mut line = format!(
+        "{}{} ({}), {}",
+        if made.kept { "kept: " } else { "" },
+        units::counted(made.entry.samples, "sample", "samples"),
+        exts.join(", "),
+        units::bytes(made.entry.bytes)
+    );
+    let skipped = made.skipped;
+    for (n, one, many) in [
+        (skipped.directories, "directory", "directories"),
+        (skipped.not_regular, "link or device", "links or devices"),
+        (skipped.without_key, "file without key", "files without key"),
+    ] {
+        if n > 0 {
+            line.push_str(&format!("; {} passed over", units::counted(n, one, many)));
+        }
+    }
+    if made.entry_points > 0 {
+        let parts = units::counted(made.entry_points, "JPEG", "JPEGs");
+        line.push_str(&format!("; entry points of {parts}"));
+    }
+    line
+}
+
+fn refused(failure: &Failure) -> Exit {
+    tell!("error: {failure}");
+    failure.exit
+}
+
+/// Bad data outweighs what a second try may mend.
+fn worse(a: Exit, b: Exit) -> Exit {
+    let weight = |exit| match exit {
+        Exit::Done => 0,
+        Exit::TryAgain => 1,
+        _ => 2,
+    };
+    if weight(b) > weight(a) { b } else { a }
+}

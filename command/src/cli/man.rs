@@ -1,0 +1,24 @@
+//! `pack man`: the man pages, for those who make packages of the command. Hidden from the help.
+
+use std::path::PathBuf;
+
+use clap_mangen::generate_to;
+use tarflume_formats::publish::create_folders;
+use tarflume_packer::{Exit, Failure, Outcome};
+
+/// Write a man page of the command and of each of its commands
+#[derive(Debug, clap::Args)]
+#[command(hide = true)]
+pub(super) struct Args {
+    /// Write the pages to this folder; created if missing
+    #[arg(short, long, value_name = "DIR")]
+    out: PathBuf,
+}
+
+/// Writes the pages of the command line `cli`, whose program is called `name`.
+pub(super) fn run(args: &Args, cli: clap::Command, name: &'static str) -> Outcome {
+    create_folders(&args.out)?;
+    let written = generate_to(cli.name(name), &args.out);
+    written.map_err(|e| Failure::io(e, "write the man pages to", &args.out))?;
+    Ok(Exit::Done)
+}

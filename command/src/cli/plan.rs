@@ -1,0 +1,50 @@
+//! `pack plan`: the first step of a pack by many machines.
+
+use tarflume_packer::Exit;
+use tarflume_packer::Outcome;
+use tarflume_packer::build::{Prepared, prepare};
+use tarflume_packer::scan::ScanCounter;
+
+use super::source_args::SourceArgs;
+use super::{progress, summary};
+use crate::signals;
+
+/// Scan folders and plan the content of every shard; `run` packs the shards, on any machine.
+///
+/// Writes the plan to DIR/.pack/plan. All machines need access to DIR and SRC.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Args {
+    #[command(flatten)]
+    source: SourceArgs,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  pack plan photos/ -o shards/          once
+  pack run shards/ --rank 0 --of 8      on each of 8 machines (or under srun, mpirun, torchrun:
+  pack run shards/                      rank and world are taken from the launcher)
+  pack status shards/                   show progress
+  pack finalize shards/                 once all shards are finished: publish";
+
+pub(super) fn run(args: &Args) -> Outcome {
+    let _ = signals::listen();
+    let request = args.source.request(false)?;
+    let show = args.source.show;
+    let counter = ScanCounter::default();
+    match progress::during_scan(show.mode(), &counter, || prepare(&request, &counter))? {
+        Prepared::Published { manifest, lacks_entry_points } => {
+            summary::already_published(&request.out, &manifest, show);
+            if lacks_entry_points {
+                summary::lacks_entry_points(&request.out, show);
+            }
+        }
+        Prepared::Refused(scanned, _) => {
+            summary::refused_scan(&request.out, &scanned, show);
+            return Ok(Exit::Problems);
+        }
+        Prepared::Dry(plan, scanned) => summary::dry_run(plan.foot(), &scanned, show),
+        Prepared::Ready(ready) => summary::planned(&request.out, &ready, show),
+    }
+    Ok(Exit::Done)
+}

@@ -1,0 +1,136 @@
+//! `pack run`: packs some or all shards of a plan.
+
+use std::path::PathBuf;
+
+use tarflume::rank;
+use tarflume_packer::Choice;
+use tarflume_packer::Exit;
+use tarflume_packer::workdir::Policy;
+use tarflume_packer::workdir::Staging;
+use tarflume_packer::workdir::{self, Standing};
+use tarflume_packer::{Failure, Outcome};
+
+use super::args::{Jobs, choice};
+use super::packing::{self, RunArgs};
+use super::source_args::ShowArgs;
+use super::summary;
+use crate::signals;
+
+/// Pack shards of a plan: all shards, some by number, or this machine's share.
+///
+/// Skips finished shards, so a second run, or runs on two machines at once, do no harm. Without
+/// --shard, --shards or --rank, takes the share from the launcher (torchrun, Open MPI, Slurm,
+/// Kubernetes with --of); without a launcher, packs all shards.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Args {
+    /// Folder of the plan (-o of `pack plan`)
+    #[arg(value_name = "DIR")]
+    out: PathBuf,
+    /// Pack shard I (from 0); repeatable
+    #[arg(long, value_name = "I", conflicts_with_all = ["shards", "rank"])]
+    shard: Vec<usize>,
+    /// Pack shards A to B, without B
+    #[arg(long, value_name = "A..B", value_parser = parse_range, conflicts_with = "rank")]
+    shards: Option<(usize, usize)>,
+    /// Pack the shards whose number modulo N is R; needs --of
+    #[arg(long, value_name = "R")]
+    rank: Option<u64>,
+    /// Share the shards among N machines
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    of: Option<u64>,
+    /// Read the sources from here, in the plan's order [default: as planned]
+    #[arg(long, value_name = "SRC")]
+    source: Vec<PathBuf>,
+    /// Handle problems this way [default: as given to `plan`]
+    #[arg(long, value_parser = choice::<Policy>())]
+    on_problem: Option<Policy>,
+    #[command(flatten)]
+    jobs: Jobs,
+    #[command(flatten)]
+    run: RunArgs,
+    #[command(flatten)]
+    show: ShowArgs,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  pack run shards/                             all shards, or the launcher's share
+  pack run shards/ --rank 3 --of 16            shards 3, 19, 35, ..
+  pack run shards/ --shards 100..200           for array jobs
+  pack run shards/ --of 16                     in a Kubernetes Indexed Job of 16 completions
+
+Exit codes: 0 done or skipped; 65 bad data; 73 the system refuses; 75 try again.";
+
+fn parse_range(text: &str) -> Result<(usize, usize), String> {
+    let form = || format!("no range '{text}'; give --shards 0..100 for the first hundred");
+    let (from, to) = text.split_once("..").ok_or_else(form)?;
+    let number = |n: &str| n.parse::<usize>().map_err(|_| form());
+    let (from, to) = (number(from)?, number(to)?);
+    if from < to { Ok((from, to)) } else { Err(form()) }
+}
+
+pub(super) fn run(args: &Args) -> Outcome {
+    let _ = signals::listen();
+    let staging = Staging::of(&args.out);
+    let plan = match workdir::standing(&staging)? {
+        Standing::Planned(plan) => plan,
+        Standing::Published(manifest) => {
+            summary::already_published(&args.out, &manifest, args.show);
+            return Ok(Exit::Done);
+        }
+    };
+    let foot = plan.foot();
+    let shards = args.chosen(foot.shards.len())?;
+    let noted = staging.policy()?.and_then(|word| Policy::from_word(word.trim()));
+    let policy = args.on_problem.or(noted).unwrap_or(Policy::Fail);
+    let roots = match args.source.as_slice() {
+        [] => foot.roots.iter().map(PathBuf::from).collect(),
+        given => given.to_vec(),
+    };
+    let options = args.run.options(policy, args.jobs.count(), roots, foot)?;
+    let ran = packing::run_shown(&plan, &staging, &shards, &options, args.show);
+    let ran = match ran {
+        // Another attempt may have finished every shard and published meanwhile.
+        Err(failure) if matches!(failure.exit, Exit::TryAgain | Exit::Barred) => {
+            match workdir::published(&staging)? {
+                Some(manifest) if manifest.plan.as_deref() == Some(&foot.content) => {
+                    summary::already_published(&args.out, &manifest, args.show);
+                    return Ok(Exit::Done);
+                }
+                _ => return Err(failure),
+            }
+        }
+        ran => ran?,
+    };
+    summary::ran(&ran, args.show);
+    Ok(if ran.refused > 0 { Exit::BadData } else { Exit::Done })
+}
+
+impl Args {
+    fn chosen(&self, total: usize) -> Result<Vec<usize>, Failure> {
+        let past = |n: usize| Failure::usage(format!("shard {n}: the plan has {total}, from 0"));
+        if !self.shard.is_empty() {
+            return match self.shard.iter().find(|&&n| n >= total) {
+                Some(&n) => Err(past(n)),
+                None => Ok(self.shard.clone()),
+            };
+        }
+        if let Some((from, to)) = self.shards {
+            // The last task of an array may reach past the end.
+            return if from >= total {
+                Err(past(from))
+            } else {
+                Ok((from..to.min(total)).collect())
+            };
+        }
+        let env = |name: &str| std::env::var(name).ok();
+        match rank::find(self.rank, self.of, &rank::COMMAND, &env).map_err(Failure::usage)? {
+            None => Ok((0..total).collect()),
+            Some(rank) => {
+                summary::chosen_rank(&rank, self.show);
+                Ok((0..total).filter(|&n| rank.has(n)).collect())
+            }
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! The arguments that `build` and `plan` share: what is packed, under which names, into how many
+//! shards.
+
+use std::path::PathBuf;
+
+use tarflume_packer::CheckLevel;
+use tarflume_packer::Failure;
+use tarflume_packer::build::BuildOptions;
+use tarflume_packer::build::Request;
+use tarflume_packer::size;
+use tarflume_packer::workdir::Policy;
+
+use super::args::{Format, Jobs, choice};
+use super::progress;
+use crate::signals;
+
+/// Source, output, shape.
+#[derive(Debug, clap::Args)]
+pub(super) struct SourceArgs {
+    /// Folders to pack; keys are paths relative to them
+    #[arg(required = true, value_name = "SRC")]
+    sources: Vec<PathBuf>,
+    /// Write the data set to this folder; created if missing
+    #[arg(short, long, value_name = "DIR")]
+    out: PathBuf,
+
+    /// Limit shards to this size [default: 256MiB]
+    #[arg(long, value_name = "SIZE", value_parser = size::parse, help_heading = "Shards")]
+    shard_size: Option<u64>,
+    /// Limit shards to N samples
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Shards")]
+    shard_samples: Option<u64>,
+    /// Make exactly N shards of nearly equal size
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000),
+          conflicts_with_all = ["shard_size", "shard_samples"], help_heading = "Shards")]
+    shards: Option<u64>,
+    /// Name shards PREFIX-000000.tar
+    #[arg(long, default_value = "shard", help_heading = "Shards")]
+    prefix: String,
+    /// Distribute samples over shards at random; the same seed gives the same shards
+    #[arg(long, value_name = "SEED", help_heading = "Shards")]
+    shuffle: Option<u64>,
+
+    /// Require these parts of every sample; `image` is any image, '' requires nothing
+    #[arg(long, value_name = "EXTS", default_value = "image,json", help_heading = "Samples")]
+    require: String,
+    /// Rename extensions, after conversion to lower case
+    #[arg(long, value_name = "FROM=TO,..", default_value = "jpeg=jpg", help_heading = "Samples")]
+    ext_map: String,
+    /// Name images by their content: a PNG named .jpg becomes a .png in the shard.
+    ///
+    /// Reads the first bytes of every image during the scan.
+    #[arg(long, help_heading = "Samples")]
+    ext_by_content: bool,
+    /// Handle names that some readers misread: RULE=ACTION,.. or one ACTION for all.
+    ///
+    /// Rules: dot (several dots), space, nonascii, hidden, dunder (begins with __), long (over 100
+    /// bytes), case (differs only in case). Actions: refuse, replace, allow; and hidden=skip.
+    /// The default refuses all such names and skips hidden files, so that every reader can read the
+    /// shards.
+    #[arg(long, value_name = "RULES", default_value = "", help_heading = "Samples")]
+    names: String,
+    /// Leave out paths under SRC that match GLOB, or the samples whose keys FILE lists; repeatable.
+    ///
+    /// FILE has one key per line, or JSON objects with a field `key`: the list of bad samples of a
+    /// training run, problems.jsonl, the reasons in a quarantine. (Begin a glob with [@] for an @.)
+    #[arg(long, value_name = "GLOB|@FILE", help_heading = "Samples")]
+    exclude: Vec<String>,
+    /// Follow symbolic links
+    #[arg(long, help_heading = "Samples")]
+    follow_links: bool,
+    /// Leave out the entry points of JPEGs: packs several times faster, but training decodes slower.
+    ///
+    /// Entry points are the places inside a JPEG from which decoding can start. They are in the
+    /// sidecar; the tar is the same without them. Finding them reads every Huffman code, which also
+    /// proves the JPEG whole: without them, and without --check decode, damage inside its data is
+    /// not found. --check none leaves them out, too. `pack index --entry-points` adds them later.
+    #[arg(long, help_heading = "Samples")]
+    no_entry_points: bool,
+    /// Leave out samples whose image has the same bytes as an earlier image
+    #[arg(long, help_heading = "Samples")]
+    dedupe: bool,
+    /// Pack the first N samples only (of the shuffled order, with --shuffle)
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Samples")]
+    limit: Option<u64>,
+    /// Check the content of files at this level [default: structure].
+    ///
+    /// `decode` reads every Huffman code of sequential JPEGs (entry points need this in any case)
+    /// and decodes every other image to pixels. --dry-run checks contents only if --check is given.
+    #[arg(long, value_parser = choice::<CheckLevel>(), help_heading = "Samples")]
+    check: Option<CheckLevel>,
+    /// Handle problems this way; `fail` publishes nothing
+    #[arg(long, value_parser = choice::<Policy>(), default_value = "fail", help_heading = "Samples")]
+    on_problem: Policy,
+
+    #[command(flatten)]
+    jobs: Jobs,
+    /// Discard an unfinished build in DIR and start over
+    #[arg(long)]
+    fresh: bool,
+    #[command(flatten)]
+    pub(super) show: ShowArgs,
+}
+
+/// What is shown.
+#[derive(Debug, Clone, Copy, clap::Args)]
+pub(super) struct ShowArgs {
+    /// Show progress on stderr this way
+    #[arg(long, value_enum, default_value = "auto")]
+    progress: progress::Mode,
+    /// Print text, or JSON: results on stdout, problems and progress on stderr, one object per line
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+    /// Show problems and errors only
+    #[arg(short, long)]
+    pub(super) quiet: bool,
+}
+
+impl ShowArgs {
+    pub(super) fn mode(&self) -> progress::Mode {
+        match (self.format, self.progress) {
+            (Format::Json, progress::Mode::None) => progress::Mode::None,
+            (Format::Json, _) => progress::Mode::Json,
+            (Format::Text, mode) => mode.resolved(self.quiet),
+        }
+    }
+
+    /// True if everything is printed as JSON.
+    pub(super) fn is_json(&self) -> bool {
+        self.format == Format::Json
+    }
+}
+
+impl SourceArgs {
+    /// The request that the arguments mean.
+    pub(super) fn request(&self, dry_run: bool) -> Result<Request, Failure> {
+        let asked = BuildOptions {
+            sources: self.sources.clone(),
+            out: self.out.clone(),
+            shard_size: self.shard_size,
+            shard_samples: self.shard_samples,
+            shards: self.shards,
+            prefix: self.prefix.clone(),
+            shuffle: self.shuffle,
+            require: self.require.clone(),
+            ext_map: self.ext_map.clone(),
+            ext_by_content: self.ext_by_content,
+            names: self.names.clone(),
+            exclude: self.exclude.clone(),
+            follow_links: self.follow_links,
+            entry_points: !self.no_entry_points,
+            dedupe: self.dedupe,
+            limit: self.limit,
+            check: self.check,
+            on_problem: self.on_problem,
+            jobs: self.jobs.given().map(|n| n as u64),
+            fresh: self.fresh,
+            dry_run,
+        };
+        let mut request = asked.request()?;
+        request.stop = signals::stop();
+        Ok(request)
+    }
+}

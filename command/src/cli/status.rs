@@ -1,0 +1,86 @@
+//! `pack status`: how far the shards of a plan are.
+
+use std::path::PathBuf;
+
+use tarflume_formats::Manifest;
+use tarflume_formats::shown::ShowPath;
+use tarflume_packer::Exit;
+use tarflume_packer::Outcome;
+use tarflume_packer::units;
+use tarflume_packer::workdir::Staging;
+use tarflume_packer::workdir::{self, Standing};
+
+use super::args::Format;
+
+/// Show how many shards of a plan are finished; exit 0 if all are, 75 if not
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// Folder of the plan (-o of `pack plan`)
+    #[arg(value_name = "DIR")]
+    out: PathBuf,
+    /// Print text, or one JSON object
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+}
+
+pub(super) fn run(args: &Args) -> Outcome {
+    let staging = Staging::of(&args.out);
+    let plan = match workdir::standing(&staging)? {
+        Standing::Planned(plan) => plan,
+        Standing::Published(manifest) => {
+            published(&manifest, args.format);
+            return Ok(Exit::Done);
+        }
+    };
+    let foot = plan.foot();
+    let found = workdir::progress(&staging, foot)?;
+    let problems: usize = found.records.iter().map(|r| r.problems.len()).sum();
+    match args.format {
+        Format::Text => {
+            let (finished, total) = (found.records.len(), found.total);
+            say!("plan {}: {finished} of {total} shards finished", &foot.content[..16]);
+            if problems > 0 {
+                say!("{}", units::counted(problems as u64, "problem so far", "problems so far"));
+            }
+            if !found.missing.is_empty() {
+                say!("missing: {}", ranges(&found.missing));
+            }
+            for (path, age) in staging.temporaries()? {
+                say!("under way or left behind, {} s old: {}", age.as_secs(), path.shown());
+            }
+            if found.missing.is_empty() {
+                say!("publish with `pack finalize {}`", args.out.shown());
+            }
+        }
+        Format::Json => say!(
+            "{}",
+            serde_json::json!({"published": false, "plan": foot.content, "shards": found.total,
+                "finished": found.records.len(), "missing": found.missing, "problems": problems})
+        ),
+    }
+    Ok(if found.missing.is_empty() { Exit::Done } else { Exit::TryAgain })
+}
+
+fn published(manifest: &Manifest, format: Format) {
+    match format {
+        Format::Text => say!(
+            "published: {}, {}",
+            units::counted(manifest.shards.len() as u64, "shard", "shards"),
+            units::counted(manifest.samples, "sample", "samples")
+        ),
+        Format::Json => say!(
+            "{}",
+            serde_json::json!({"published": true, "plan": manifest.plan,
+                "shards": manifest.shards.len(), "finished": manifest.shards.len(), "missing": []})
+        ),
+    }
+}
+
+/// `0..3, 7, 9..12`: as `--shards` takes them, the end left out.
+fn ranges(numbers: &[usize]) -> String {
+    let runs = numbers.chunk_by(|a, b| a + 1 == *b).map(|run| match run {
+        [one] => one.to_string(),
+        run => format!("{}..{}", run[0], run[0] + run.len()),
+    });
+    runs.collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,261 @@
+//! What `build`, `plan`, `run` and `finalize` say at the end: results on stdout, problems on stderr.
+
+use std::path::Path;
+
+use serde_json::json;
+use tarflume::rank::Rank;
+use tarflume_formats::Manifest;
+use tarflume_formats::plan::PlanFoot;
+use tarflume_formats::shown::{self, ShowPath};
+use tarflume_packer::build;
+use tarflume_packer::build::{Ready, Scanned};
+use tarflume_packer::run::Ran;
+use tarflume_packer::units;
+use tarflume_packer::{Problem, counts};
+
+use super::out;
+use super::source_args::ShowArgs;
+
+/// Problems that are printed one by one; the file has all.
+const SHOWN: usize = 10;
+
+fn say(show: ShowArgs, text: &str, value: impl FnOnce() -> serde_json::Value) {
+    if show.is_json() {
+        say!("{}", shown::json(&value()));
+    } else if !show.quiet {
+        say!("{text}");
+    }
+}
+
+fn size(manifest: &Manifest) -> String {
+    format!(
+        "{}, {}, {}",
+        units::counted(manifest.samples, "sample", "samples"),
+        units::counted(manifest.shards.len() as u64, "shard", "shards"),
+        units::bytes(manifest.bytes)
+    )
+}
+
+pub(super) fn already_published(out: &Path, manifest: &Manifest, show: ShowArgs) {
+    let text = format!("{}: published already: {}", out.shown(), size(manifest));
+    say(
+        show,
+        &text,
+        || json!({"event": "skipped", "samples": manifest.samples, "shards": manifest.shards.len()}),
+    );
+}
+
+/// A published data set without the entry points that this build has.
+pub(super) fn lacks_entry_points(out: &Path, show: ShowArgs) {
+    if !show.quiet && !show.is_json() {
+        tell!(
+            "notice: its sidecars have no entry points of JPEGs; add them with `pack index \
+             --entry-points {}`",
+            out.shown()
+        );
+    }
+}
+
+/// On stderr: the first problems one by one, then how many of which kind; or all as JSON events.
+fn problems(list: &[Problem], file: Option<&Path>, show: ShowArgs) {
+    if show.is_json() {
+        for problem in list {
+            let mut event = problem.to_value();
+            event["event"] = json!("problem");
+            tell!("{}", shown::json(&event));
+        }
+        return;
+    }
+    for problem in list.iter().take(SHOWN) {
+        out::told(problem);
+    }
+    if list.len() > SHOWN {
+        tell!("... and {} more", units::count((list.len() - SHOWN) as u64));
+    }
+    let kinds: Vec<_> =
+        counts(list).iter().map(|(kind, n)| format!("{kind} {}", units::count(*n))).collect();
+    let all = file.map_or(String::new(), |f| format!("; all in {}", f.shown()));
+    let total = units::counted(list.len() as u64, "problem", "problems");
+    out::told(format!("{total}: {}{all}", kinds.join(", ")));
+}
+
+/// Oddities of the plan: reported, but no fault.
+fn warnings(foot: &PlanFoot, show: ShowArgs) {
+    for text in build::warnings(foot) {
+        if show.is_json() {
+            tell!("{}", shown::json(&json!({"event": "warning", "text": text})));
+        } else if !show.quiet {
+            out::told(format!("warning: {text}"));
+        }
+    }
+}
+
+/// Problems that were found and are in no list.
+fn unlisted(scanned: &Scanned) {
+    if scanned.unlisted > 0 {
+        let count = units::counted(scanned.unlisted, "problem is", "problems are");
+        tell!("{count} counted only: the list has the first");
+    }
+}
+
+fn renames(scanned: &Scanned, show: ShowArgs) {
+    if scanned.renamed > 0 && !show.quiet && !show.is_json() {
+        say!(
+            "{} under another key than their file's name (see --names)",
+            units::counted(scanned.renamed, "sample stands", "samples stand")
+        );
+    }
+}
+
+/// Keys of an exclude list that were not found: reported, but no fault.
+fn absent(scanned: &Scanned, show: ShowArgs) {
+    let Some(absent) = &scanned.absent else { return };
+    if show.is_json() {
+        let event = json!({"event": "absent-keys", "keys": absent.keys, "first": absent.first});
+        tell!("{}", shown::json(&event));
+    } else if !show.quiet {
+        let keys = units::counted(absent.keys, "key is", "keys are");
+        tell!(
+            "notice: {keys} in the exclude list but in no source folder, the first is '{}'",
+            absent.first
+        );
+    }
+}
+
+pub(super) fn refused_scan(out: &Path, scanned: &Scanned, show: ShowArgs) {
+    absent(scanned, show);
+    problems(&scanned.problems, Some(&out.join("problems.jsonl")), show);
+    unlisted(scanned);
+    if show.is_json() {
+        say!("{}", json!({"event": "refused", "problems": scanned.problems.len()})); // no foreign text
+    } else {
+        out::told(build::MEND);
+    }
+}
+
+pub(super) fn refused_run(out: &Path, ran: &Ran, show: ShowArgs) {
+    problems(&ran.problems, Some(&out.join("problems.jsonl")), show);
+    if show.is_json() {
+        let value = json!({"event": "refused", "problems": ran.problems.len(), "finished": ran.packed + ran.skipped});
+        say!("{}", shown::json(&value));
+        return;
+    }
+    out::told(build::kept(ran));
+}
+
+pub(super) fn dry_run(foot: &PlanFoot, scanned: &Scanned, show: ShowArgs) {
+    absent(scanned, show);
+    warnings(foot, show);
+    if show.is_json() {
+        let shards: Vec<_> = foot
+            .shards
+            .iter()
+            .map(|s| json!({"name": s.name, "samples": s.samples, "bytes": s.bytes}))
+            .collect();
+        let value = json!({"event": "plan", "plan": foot.content, "samples": foot.samples,
+            "bytes": foot.bytes, "shards": shards, "problems": scanned.problems});
+        say!("{}", shown::json(&value));
+        return;
+    }
+    if !scanned.problems.is_empty() {
+        problems(&scanned.problems, None, show);
+        unlisted(scanned);
+    }
+    for shard in &foot.shards {
+        let samples = units::counted(shard.samples, "sample", "samples");
+        say!("{}  {samples}  {}", shard.name, units::bytes(shard.bytes));
+    }
+    say!(
+        "would pack {} into {}, {}",
+        units::counted(foot.samples, "sample", "samples"),
+        units::counted(foot.shards.len() as u64, "shard", "shards"),
+        units::bytes(foot.bytes)
+    );
+    renames(scanned, show);
+}
+
+pub(super) fn scanned(ready: &Ready, show: ShowArgs) {
+    absent(&ready.scanned, show);
+    let foot = ready.plan.foot();
+    warnings(foot, show);
+    if show.quiet || show.is_json() {
+        return;
+    }
+    let resumed = if ready.resumed { "; continuing an unfinished build" } else { "" };
+    tell!(
+        "{} in {}{resumed}",
+        units::counted(foot.samples, "sample", "samples"),
+        units::counted(foot.shards.len() as u64, "shard", "shards")
+    );
+}
+
+pub(super) fn planned(out: &Path, ready: &Ready, show: ShowArgs) {
+    let foot = ready.plan.foot();
+    absent(&ready.scanned, show);
+    warnings(foot, show);
+    if !ready.scanned.problems.is_empty() {
+        problems(&ready.scanned.problems, None, show);
+    }
+    renames(&ready.scanned, show);
+    let (samples, shards, bytes) = (foot.samples, foot.shards.len(), foot.bytes);
+    let text = format!(
+        "planned {} in {}, {} (plan {})\nnext: pack run {}",
+        units::counted(samples, "sample", "samples"),
+        units::counted(shards as u64, "shard", "shards"),
+        units::bytes(bytes),
+        &foot.content[..16],
+        out.shown()
+    );
+    say(show, &text, || {
+        json!({"event": "planned", "plan": foot.content, "samples": samples, "shards": shards, "bytes": bytes,
+               "problems": ready.scanned.problems.len()})
+    });
+}
+
+pub(super) fn chosen_rank(rank: &Rank, show: ShowArgs) {
+    if !show.quiet && !show.is_json() {
+        tell!("rank {} of {} ({})", rank.rank, rank.world, rank.source);
+    }
+}
+
+pub(super) fn ran(ran: &Ran, show: ShowArgs) {
+    if !ran.problems.is_empty() {
+        problems(&ran.problems, None, show);
+    }
+    let mut text = format!(
+        "packed {}, skipped {} that {} finished",
+        units::counted(ran.packed, "shard", "shards"),
+        units::count(ran.skipped),
+        if ran.skipped == 1 { "was" } else { "were" }
+    );
+    if ran.refused > 0 {
+        text.push_str(&format!(", refused {} with problems", units::count(ran.refused)));
+    }
+    say(show, &text, || {
+        json!({"event": "ran", "packed": ran.packed, "skipped": ran.skipped, "refused": ran.refused,
+               "problems": ran.problems.len()})
+    });
+}
+
+pub(super) fn published(
+    out: &Path,
+    manifest: &Manifest,
+    scanned: &Scanned,
+    ran: &Ran,
+    show: ShowArgs,
+) {
+    let all: Vec<Problem> = scanned.problems.iter().chain(&ran.problems).cloned().collect();
+    if !all.is_empty() {
+        problems(&all, Some(&out.join("problems.jsonl")), show);
+    }
+    renames(scanned, show);
+    finalized(out, manifest, show);
+}
+
+pub(super) fn finalized(out: &Path, manifest: &Manifest, show: ShowArgs) {
+    let text = format!("{}: published {}", out.shown(), size(manifest));
+    say(show, &text, || {
+        json!({"event": "published", "samples": manifest.samples, "shards": manifest.shards.len(),
+               "bytes": manifest.bytes, "plan": manifest.plan})
+    });
+}

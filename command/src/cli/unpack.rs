@@ -1,0 +1,64 @@
+//! `pack unpack`: the files of shards, back under a folder.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use tarflume_packer::Exit;
+use tarflume_packer::Outcome;
+use tarflume_packer::unpack;
+use tarflume_packer::{listing, units};
+
+use super::args::Jobs;
+use super::out::{self, Bar};
+
+const AFTER: &str = "\
+Examples:
+  pack unpack shards/ -o photos/                 all files of a data set
+  pack unpack shards/train-000003.tar -o out/    of one tar, with or without sidecar
+
+Writes nothing outside the folder and overwrites nothing in it: refuses names with '..', absolute
+names, links and devices, creates each file new, and compares each file with its checksum. Refused
+members are listed, the others are unpacked, and the exit code is 1.
+
+Exit codes: 0 done   1 some members were not unpacked   2 wrong usage   65 bad data
+            73 the system refuses   75 try again";
+
+/// Unpack shards into a folder
+#[derive(Debug, clap::Args)]
+#[command(after_help = AFTER)]
+pub(super) struct Args {
+    /// Folder of shards, or one tar
+    #[arg(value_name = "DIR|SHARD")]
+    path: PathBuf,
+    /// Write the files to this folder, which must be new or empty
+    #[arg(short, long, value_name = "DIR")]
+    out: PathBuf,
+    #[command(flatten)]
+    jobs: Jobs,
+    /// Print problems only
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+pub(super) fn run(args: &Args) -> Outcome {
+    let listing = listing::open(&args.path)?;
+    let bar = Bar::new(args.quiet);
+    let jobs = args.jobs.count();
+    let done = unpack::unpack(&listing, &args.out, jobs, &|bytes| bar.advance(bytes))?;
+    bar.end();
+    for problem in &done.problems {
+        tell!("{problem}");
+    }
+    if done.unproved > 0 {
+        let shards = units::counted(done.unproved, "shard has", "shards have");
+        tell!("warning: {shards} no checksums, so the files were not proved");
+    }
+    if !args.quiet {
+        let mut to = out::stdout();
+        let files = units::counted(done.files, "file", "files");
+        out::printed(
+            writeln!(to, "{files}, {}", units::bytes(done.bytes)).and_then(|()| to.flush()),
+        )?;
+    }
+    Ok(if done.problems.is_empty() { Exit::Done } else { Exit::Problems })
+}

@@ -1,0 +1,96 @@
+//! `pack verify`: proves data sets and shards whole, or lists everything that is wrong with them.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use tarflume_formats::shown;
+use tarflume_packer::Exit;
+use tarflume_packer::Outcome;
+use tarflume_packer::Stop;
+use tarflume_packer::verify::{self, Level, Options, Report};
+
+use super::args::{Format, Jobs, choice};
+use super::out::{self, Bar};
+
+const AFTER: &str = "\
+Levels:
+  quick    lengths, end markers and sidecars, and some headers of each tar; reads no data
+  full     one pass over every byte: all headers, checksums and digests; keys that repeat or differ
+           only in case, within and across shards; samples that are split or lack a part
+  decode   as full, and every image and JSON is decoded: of sequential JPEGs every Huffman code is
+           read, and entry points must be those that were found again
+
+Missing parts: --require names what each sample must have (image stands for any image). Without it a
+part is expected of every sample if most samples have it and at most a tenth of them, or a single
+one, lack it; optional captions are no problem then. --require '' expects nothing.
+
+Examples:
+  pack verify shards/                                  check a data set before training on it
+  pack verify --level quick /data/train /data/val      seconds, also for terabytes
+  pack verify --format json --require jpg,json shards/ | jq .counts
+  pack verify some.tar                                 one tar; reports a missing sidecar
+
+Exit codes: 0 no problem   1 problems found   2 could not run   73 the system refuses
+            75 the machine failed: try again   130 interrupted";
+
+/// Check that data sets and shards are complete and undamaged, or list what is wrong
+#[derive(Debug, clap::Args)]
+#[command(after_help = AFTER)]
+pub(super) struct Args {
+    /// Folders of shards, and single tars
+    #[arg(required = true, value_name = "DIR|SHARD")]
+    paths: Vec<PathBuf>,
+    /// Check at this level
+    #[arg(long, value_parser = choice::<Level>(), default_value = "full")]
+    level: Level,
+    /// Print text, or one JSON object
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+    /// Require these parts of every sample, by extension
+    #[arg(long, value_name = "EXT,...")]
+    require: Option<String>,
+    #[command(flatten)]
+    jobs: Jobs,
+    /// Print nothing if no problem is found
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+pub(super) fn run(args: &Args) -> Outcome {
+    let split = |list: &String| {
+        list.split(',').map(str::trim).filter(|ext| !ext.is_empty()).map(String::from).collect()
+    };
+    let options = Options {
+        level: args.level,
+        require: args.require.as_ref().map(split),
+        jobs: args.jobs.count(),
+        stop: Stop::new(),
+    };
+    let bar = Bar::new(args.quiet);
+    // Whatever keeps it from running, CI must be able to tell it from problems.
+    let report = verify::verify(&args.paths, &options, &|bytes| bar.advance(bytes));
+    let report = report.map_err(|failure| match failure.exit {
+        Exit::TryAgain | Exit::Barred | Exit::Interrupted | Exit::Terminated => failure,
+        _ => failure.with_exit(Exit::Usage),
+    })?;
+    bar.end();
+    match args.format {
+        Format::Text => out::printed(text(&report, args.quiet))?,
+        Format::Json => out::printed(json(&report))?,
+    }
+    Ok(if report.whole { Exit::Done } else { Exit::Problems })
+}
+
+fn json(report: &Report) -> std::io::Result<()> {
+    let mut to = out::stdout();
+    writeln!(to, "{}", shown::json_lines(report))?;
+    to.flush()
+}
+
+fn text(report: &Report, quiet: bool) -> std::io::Result<()> {
+    let mut to = out::screen();
+    if !(quiet && report.whole) {
+        writeln!(to, "{report}")?;
+    }
+    to.flush()
+}

@@ -1,0 +1,77 @@
+//! Checks that a machine is set up to feed its GPUs: reads facts, then judges them. Changes and prints nothing.
+//!
+//! Floors: `facts surroundings cpulist` < `cgroup gpus` < `machine libraries nvml findings watch` < here.
+
+mod cgroup;
+mod cpulist;
+pub(crate) mod facts;
+pub(crate) mod findings;
+pub(crate) mod gpus;
+mod libraries;
+mod machine;
+pub(crate) mod nvml;
+pub(crate) mod surroundings;
+pub(crate) mod watch;
+
+#[cfg(test)]
+mod tests;
+
+use serde::Serialize;
+
+use facts::{Driver, Facts, Gpu};
+use findings::Finding;
+use gpus::Gpus;
+use surroundings::Surroundings;
+
+/// All that can be said of a machine.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct Report {
+    /// What was found.
+    #[serde(flatten)]
+    pub(crate) facts: Facts,
+    /// What is wrong with it, what costs speed first.
+    pub(crate) findings: Vec<Finding>,
+}
+
+impl Report {
+    /// True if something costs speed.
+    pub(crate) fn costs_speed(&self) -> bool {
+        self.findings.iter().any(|finding| finding.costs_speed)
+    }
+}
+
+/// Looks at a machine. `gpus` is the source of facts about GPUs: none, or the reason why it failed.
+pub(crate) fn examine(of: &Surroundings, gpus: &Result<Option<impl Gpus>, String>) -> Report {
+    let mut driver = Driver {
+        kernel_module: of.text("/proc/driver/nvidia/version").is_some(),
+        nvidia_devices: machine::nvidia_devices(of),
+        refusal: gpus.as_ref().err().cloned(),
+        ..Driver::default()
+    };
+    let mut known = Vec::new();
+    if let Ok(Some(gpus)) = gpus {
+        gpus.driver(&mut driver);
+        known = gpus.gpus();
+        known.iter_mut().for_each(|gpu| place(of, gpu));
+    }
+    let facts = Facts {
+        machine: machine::machine(of),
+        limits: machine::limits(of),
+        driver,
+        cuda_visible_devices: of.variable("CUDA_VISIBLE_DEVICES"),
+        gpus: known,
+        libraries: libraries::libraries(of),
+    };
+    let findings = findings::findings(&facts);
+    Report { facts, findings }
+}
+
+/// Adds what the machine knows of a GPU and its driver does not tell.
+fn place(of: &Surroundings, gpu: &mut Gpu) {
+    if let Some(address) = &gpu.pci_address {
+        (gpu.memory_node, gpu.near_processors) = machine::near(of, address);
+    }
+    for process in &mut gpu.processes {
+        process.name = of.text(format!("/proc/{}/comm", process.pid));
+    }
+}

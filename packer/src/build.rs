@@ -1,0 +1,17 @@
+//! A build: options -> request -> plan in place -> packed shards -> published data set.
+//!
+//! Packing itself is in [`crate::run`]; this folder decides what is packed and what is published.
+
+pub(crate) mod finalize;
+pub(crate) mod options;
+pub(crate) mod prepare;
+pub(crate) mod publish;
+mod replan;
+mod sources;
+
+pub use finalize::finalize;
+pub use options::{BuildOptions, SHARD_SIZE, jobs};
+pub use prepare::{Prepared, Ready, Request, Scanned, prepare};
+pub use publish::{Built, MEND, conclude, kept, look_at_contents};
+
+pub use crate::plan::warnings::of as warnings;

@@ -1,0 +1,118 @@
+//! Finalizing: finished shards -> a published data set. The manifest is written last.
+//!
+//! It may be ended at any instant and run again: what was moved stays moved.
+
+mod transfer;
+
+use std::collections::BTreeMap;
+
+use tarflume_formats::Manifest;
+use tarflume_formats::plan::PlanFoot;
+use tarflume_formats::publish::{Durability, sync_folder, write_whole};
+use tarflume_formats::record::ShardRecord;
+use tarflume_formats::shown::ShowPath;
+
+use crate::failure::Failure;
+use crate::plan::TOOL;
+use crate::workdir::staging::Staging;
+use crate::workdir::state::{Progress, progress, published, write_problems};
+
+/// Publishes: moves shards out of the working folder, writes problems and manifest, sweeps.
+///
+/// With [`Durability::Synced`], shards that an attempt did not sync are read and synced first.
+///
+/// # Errors
+/// Shards are missing (try again); all samples were left out; a sidecar is not what its record says; a
+/// file of a shard's name stands in the way, or another data set; the operating system's refusal.
+pub fn finalize(
+    staging: &Staging,
+    foot: &PlanFoot,
+    durability: Durability,
+) -> Result<Manifest, Failure> {
+    if let Some(manifest) = published(staging)? {
+        if manifest.plan.as_ref() != Some(&foot.content) {
+            return Err(other_data_set(staging));
+        }
+        staging.remove_synced()?;
+        return Ok(manifest);
+    }
+    let mut found = progress(staging, foot)?;
+    if durability == Durability::Synced {
+        found = secured(staging, found)?;
+    }
+    if !found.missing.is_empty() {
+        return Err(found.unfinished(staging.out()));
+    }
+    let mut problems = foot.problems.clone();
+    problems.extend(found.records.iter().flat_map(|record| record.problems.iter().cloned()));
+    if found.records.iter().all(|record| record.entry.samples == 0) {
+        write_problems(&staging.problems_path(), &problems)?;
+        return Err(no_samples(staging, foot.samples));
+    }
+    // Before anything is moved: what is refused here leaves nothing half published.
+    staging.sweep()?;
+    let manifest = move_all(staging, found.records, Some(foot.content.clone()))?;
+    write_problems(&staging.problems_path(), &problems)?;
+    write_whole(&staging.manifest_path(), &manifest.to_json())?;
+    staging.remove()?;
+    Ok(manifest)
+}
+
+/// Makes all finished shards survive a power cut; those that did not survive one are missing.
+fn secured(staging: &Staging, found: Progress) -> Result<Progress, Failure> {
+    let mut progress = Progress { records: Vec::with_capacity(found.records.len()), ..found };
+    for record in found.records {
+        let number = record.shard as usize; // one of the plan's
+        match staging.secured(record)? {
+            Some(record) => progress.records.push(record),
+            None => progress.missing.push(number),
+        }
+    }
+    progress.missing.sort_unstable();
+    Ok(progress)
+}
+
+/// Moves shards to where readers look for them, and gives the manifest that lists them. Each was found
+/// there as its record says; empty ones are left out.
+///
+/// # Errors
+/// A shard is gone, or not what its record says; another file has its name; the operating
+/// system's refusal.
+pub(crate) fn move_all(
+    staging: &Staging,
+    records: Vec<ShardRecord>,
+    plan: Option<String>,
+) -> Result<Manifest, Failure> {
+    let mut extensions: BTreeMap<String, u64> = BTreeMap::new();
+    let mut entries = Vec::with_capacity(records.len());
+    for record in records {
+        if record.entry.samples == 0 {
+            continue; // all of its samples were left out
+        }
+        transfer::move_out(staging, &record.entry)?;
+        for (ext, parts) in record.extensions {
+            *extensions.entry(ext).or_insert(0) += parts;
+        }
+        entries.push(record.entry);
+    }
+    sync_folder(staging.out())?;
+    for entry in &entries {
+        transfer::check(staging, entry)?;
+    }
+    Ok(Manifest::new(TOOL, plan, extensions, entries))
+}
+
+fn other_data_set(staging: &Staging) -> Failure {
+    Failure::usage(format!(
+        "{} holds another data set than the one that was planned; move that one away and finalize again",
+        staging.out().shown()
+    ))
+}
+
+fn no_samples(staging: &Staging, samples: u64) -> Failure {
+    Failure::bad_data(format!(
+        "all {samples} samples have problems, which {} lists; nothing was published; mend the files and \
+         begin again with --fresh",
+        staging.problems_path().shown()
+    ))
+}

@@ -1,0 +1,171 @@
+//! What a person asks for, as text and numbers, made into a [`Request`]: one reading for the command
+//! line and for Python.
+
+use std::path::PathBuf;
+
+use tarflume_formats::shown::ShowPath;
+
+use super::prepare::Request;
+use crate::check::CheckLevel;
+use crate::choice::Choice;
+use crate::failure::Failure;
+use crate::plan::Shape;
+use crate::plan::deal::Cut;
+use crate::scan::exclude;
+use crate::scan::exts::{ExtMap, Require};
+use crate::scan::options::ScanOptions;
+use crate::scan::rules::NameRules;
+use crate::stop::Stop;
+use crate::workdir::quarantine::Policy;
+
+/// Default for the largest size of a shard.
+pub const SHARD_SIZE: u64 = 256 << 20;
+
+/// The options of a build. The fields are the flags of `pack build`.
+#[derive(Debug, Clone)]
+#[expect(missing_docs, reason = "`pack build --help` has them, word for word")]
+pub struct BuildOptions {
+    pub sources: Vec<PathBuf>,
+    pub out: PathBuf,
+    pub shard_size: Option<u64>,
+    pub shard_samples: Option<u64>,
+    pub shards: Option<u64>,
+    pub prefix: String,
+    pub shuffle: Option<u64>,
+    pub require: String,
+    pub ext_map: String,
+    pub ext_by_content: bool,
+    pub names: String,
+    pub exclude: Vec<String>,
+    pub follow_links: bool,
+    pub entry_points: bool,
+    pub dedupe: bool,
+    pub limit: Option<u64>,
+    pub check: Option<CheckLevel>,
+    pub on_problem: Policy,
+    pub jobs: Option<u64>,
+    pub fresh: bool,
+    pub dry_run: bool,
+}
+
+impl BuildOptions {
+    /// The options of `pack build SOURCES -o OUT`.
+    pub fn new(sources: Vec<PathBuf>, out: PathBuf) -> BuildOptions {
+        BuildOptions {
+            sources,
+            out,
+            shard_size: None,
+            shard_samples: None,
+            shards: None,
+            prefix: "shard".into(),
+            shuffle: None,
+            require: Require::default().to_text(),
+            ext_map: ExtMap::default().to_text(),
+            ext_by_content: false,
+            names: String::new(),
+            exclude: Vec::new(),
+            follow_links: false,
+            entry_points: true,
+            dedupe: false,
+            limit: None,
+            check: None,
+            on_problem: Policy::Fail,
+            jobs: None,
+            fresh: false,
+            dry_run: false,
+        }
+    }
+
+    /// Reads the options. The request ends early if its [`Stop`] is requested.
+    ///
+    /// # Errors
+    /// Wrong usage: an unknown word, a list that can't be read, a path that is not UTF-8.
+    pub fn request(self) -> Result<Request, Failure> {
+        let flag = |flag: &'static str| move |e: String| Failure::usage(format!("{flag}: {e}"));
+        let names = NameRules::parse(&self.names).map_err(flag("--names"))?;
+        let exts = ExtMap::parse(&self.ext_map).map_err(flag("--ext-map"))?;
+        let require = Require::parse(&self.require);
+        let listed = exclude::listed(&self.exclude)?;
+        check_prefix(&self.prefix)?;
+        let level = self.check.unwrap_or(CheckLevel::Structure);
+        let shape = Shape {
+            cut: self.cut(),
+            prefix: self.prefix.clone(),
+            shuffle: self.shuffle,
+            dedupe: self.dedupe,
+            limit: self.limit,
+            check: level.word().to_string(),
+            names: names.to_string(),
+            require: require.to_text(),
+            ext_map: exts.to_text(),
+            ext_by_content: self.ext_by_content,
+            exclude: exclude::planned(&self.exclude, &listed),
+            follow_links: self.follow_links,
+        };
+        let scan = ScanOptions {
+            follow_links: self.follow_links,
+            exts,
+            by_content: self.ext_by_content,
+            require,
+            names,
+            exclude: exclude::globs(&self.exclude)?,
+            listed,
+        };
+        Ok(Request {
+            roots: self.roots()?,
+            out: self.out,
+            scan,
+            shape,
+            // Nothing is read code by code whose content is not to be looked at.
+            entry_points: self.entry_points && level != CheckLevel::None,
+            policy: self.on_problem,
+            jobs: jobs(self.jobs),
+            fresh: self.fresh,
+            dry_run: self.dry_run,
+            look: self.check.is_some_and(|level| level != CheckLevel::None),
+            stop: Stop::new(),
+        })
+    }
+
+    fn roots(&self) -> Result<Vec<PathBuf>, Failure> {
+        let absolute = |path: &PathBuf| {
+            std::path::absolute(path).map_err(|e| Failure::io(e, "find the folder", path))
+        };
+        let roots = self.sources.iter().map(absolute).collect::<Result<Vec<_>, _>>()?;
+        if let Some(root) = roots.iter().find(|r| r.to_str().is_none()) {
+            let text =
+                format!("the path of {} is not UTF-8; pack it by another path", root.shown());
+            return Err(Failure::usage(text));
+        }
+        Ok(roots)
+    }
+
+    fn cut(&self) -> Cut {
+        match (self.shards, self.shard_samples) {
+            (Some(shards), _) => Cut::Shards(shards),
+            (None, None) => {
+                Cut::Limits { bytes: Some(self.shard_size.unwrap_or(SHARD_SIZE)), samples: None }
+            }
+            (None, samples) => Cut::Limits { bytes: self.shard_size, samples },
+        }
+    }
+}
+
+/// The given number of threads, or the number of processors.
+pub fn jobs(asked: Option<u64>) -> usize {
+    let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+    asked.map_or_else(cores, |n| n as usize)
+}
+
+/// Checks the prefix of shard names.
+///
+/// # Errors
+/// A character that some readers of file names interpret.
+pub(crate) fn check_prefix(prefix: &str) -> Result<(), Failure> {
+    let good = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
+    if !prefix.is_empty() && prefix.chars().all(good) {
+        return Ok(());
+    }
+    let text = format!("--prefix '{prefix}': letters, digits, '-' and '_' only");
+    Err(Failure::usage(text))
+}

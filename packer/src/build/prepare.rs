@@ -1,0 +1,313 @@
+//! From a request to a plan in place: scan, decide, plan, and compare with what an earlier attempt
+//! left in the output folder. Writes nothing but the plan, the policy and the list of problems.
+
+use std::path::{Path, PathBuf};
+
+use tarflume_formats::files::{self, patiently};
+use tarflume_formats::plan::PlanFoot;
+use tarflume_formats::publish::create_folders;
+use tarflume_formats::shard::index_path;
+use tarflume_formats::shown::ShowPath;
+use tarflume_formats::{Manifest, Plan};
+
+use super::replan::difference;
+use super::sources::check_folders;
+use crate::choice::Choice;
+use crate::failure::Failure;
+use crate::plan::deal::Cut;
+use crate::plan::{Dealt, Shape, Terms, encode_plan, write_plan};
+use crate::problem::Problem;
+use crate::scan::exclude_list::Absent;
+use crate::scan::options::{ScanOptions, ScanProblem};
+use crate::scan::{Scan, ScanCounter, scan};
+use crate::stop::Stop;
+use crate::workdir::quarantine::{Policy, set_aside};
+use crate::workdir::staging::{Lock, Staging};
+use crate::workdir::state::{self, progress, published, write_problems};
+
+/// What a build packs, from where to where, and how.
+#[derive(Debug)]
+pub struct Request {
+    /// The source folders, absolute.
+    pub roots: Vec<PathBuf>,
+    /// The output folder.
+    pub out: PathBuf,
+    /// What is scanned for.
+    pub(crate) scan: ScanOptions,
+    /// What shapes the shards.
+    pub(crate) shape: Shape,
+    /// Whether sidecars get JPEG entry points.
+    pub(crate) entry_points: bool,
+    /// How problems are handled.
+    pub policy: Policy,
+    /// Threads.
+    pub jobs: usize,
+    /// Discard an unfinished attempt in the output folder.
+    pub(crate) fresh: bool,
+    /// Write nothing.
+    pub dry_run: bool,
+    /// Check contents in a dry run, too.
+    pub(crate) look: bool,
+    /// Ends the build early.
+    pub stop: Stop,
+}
+
+/// Result of a scan, for reports.
+#[derive(Debug, Default)]
+pub struct Scanned {
+    /// Samples that can be packed.
+    pub samples: u64,
+    /// Samples whose key is not their files' name.
+    pub renamed: u64,
+    /// Files left out because they are hidden or excluded.
+    pub skipped: u64,
+    /// Keys of the exclude list that no sample has.
+    pub absent: Option<Absent>,
+    /// The problems found.
+    pub problems: Vec<Problem>,
+    /// Number of problems that are not in the list.
+    pub unlisted: u64,
+}
+
+/// Result of [`prepare`].
+#[derive(Debug)]
+pub enum Prepared {
+    /// The same data set is already published.
+    Published {
+        /// Its manifest.
+        manifest: Manifest,
+        /// The request has entry points, and the data set has none.
+        lacks_entry_points: bool,
+    },
+    /// There are problems, and the policy is to fail. The plan is that of the other samples, if there are any.
+    Refused(Scanned, Option<Box<Plan>>),
+    /// There is a plan; shards of an earlier attempt may be finished.
+    Ready(Box<Ready>),
+    /// The plan of a dry run.
+    Dry(Box<Plan>, Scanned),
+}
+
+/// A plan in place.
+#[derive(Debug)]
+pub struct Ready {
+    /// The working folder.
+    pub staging: Staging,
+    /// Keeps other commands out of the working folder.
+    pub lock: Lock,
+    /// The plan.
+    pub plan: Plan,
+    /// Result of the scan.
+    pub scanned: Scanned,
+    /// An earlier attempt had made the same plan.
+    pub resumed: bool,
+}
+
+/// Scans, plans, and writes the plan. Runs in a pool of `request.jobs` threads.
+///
+/// # Errors
+/// Wrong usage (a source that is none, an output folder in use); failures of the machine.
+pub fn prepare(request: &Request, counter: &ScanCounter) -> Result<Prepared, Failure> {
+    let staging = Staging::of(&request.out);
+    check_folders(&request.roots, &request.out)?;
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(request.jobs).build();
+    let pool = pool.map_err(|e| Failure::no_thread(&e))?;
+    pool.install(|| {
+        let Request { roots, scan: options, stop, .. } = request;
+        let scan = scan(roots, options, counter, stop)?;
+        if stop.requested() {
+            return Err(Failure::interrupted());
+        }
+        plan(request, &staging, &scan)
+    })
+}
+
+fn plan(request: &Request, staging: &Staging, scan: &Scan) -> Result<Prepared, Failure> {
+    let dealt = Dealt::new(scan, &request.roots, &request.scan, &request.shape)?;
+    let found: Vec<&ScanProblem> = scan.problems.iter().chain(dealt.problems()).collect();
+    let scanned = Scanned {
+        samples: dealt.total().samples,
+        renamed: scan.renamed + dealt.renamed(),
+        skipped: scan.skipped + dealt.skipped(),
+        absent: request.scan.listed.absent(),
+        problems: found.iter().map(|p| p.problem.clone()).collect(),
+        unlisted: 0,
+    };
+    let values: Vec<_> = scanned.problems.iter().map(Problem::to_value).collect();
+    let faults = found.iter().any(|p| p.is_fault());
+    if request.policy == Policy::Fail && faults && !request.dry_run {
+        if published(staging)?.is_some() {
+            return Err(other_data_set(request)); // whose list of problems stays
+        }
+        create_folders(&request.out)?;
+        write_problems(&staging.problems_path(), &values)?;
+        let others =
+            (scanned.samples > 0).then(|| in_memory(&dealt, request, values)).transpose()?;
+        return Ok(Prepared::Refused(scanned, others.map(Box::new)));
+    }
+    if scanned.samples == 0 {
+        return Err(no_samples(request, &scanned));
+    }
+    check_shards(request, scanned.samples)?;
+    if request.dry_run {
+        let plan = in_memory(&dealt, request, values)?;
+        return Ok(Prepared::Dry(Box::new(plan), scanned));
+    }
+    let terms = terms(request);
+    let lock = staging.lock()?;
+    let (temp, foot) = write_plan(&dealt, terms, values, &staging.plan_path())?;
+    if let Some(manifest) = published(staging)? {
+        drop(temp);
+        return same_as_published(request, staging, manifest, &foot, scan.newest);
+    }
+    let resumed = keep_earlier(request, staging, &Plan::open(temp.path())?)?;
+    check_in_the_way(request, &foot, resumed)?;
+    temp.sync()?;
+    temp.publish_over(&staging.plan_path())?;
+    staging.set_policy(request.policy.word())?;
+    if request.policy == Policy::Quarantine {
+        for p in found.iter().filter(|p| p.is_fault()) {
+            set_aside(
+                &staging.quarantine(),
+                &request.roots[p.root as usize],
+                &p.files,
+                &p.problem,
+            )?;
+        }
+    }
+    let plan = staging.plan()?;
+    Ok(Prepared::Ready(Box::new(Ready { staging: staging.clone(), lock, plan, scanned, resumed })))
+}
+
+fn terms(request: &Request) -> Terms<'_> {
+    let Request { roots, shape, entry_points, .. } = request;
+    Terms { roots, shape, entry_points: *entry_points }
+}
+
+/// The plan, of which nothing is written.
+fn in_memory(
+    dealt: &Dealt<'_>,
+    request: &Request,
+    problems: Vec<serde_json::Value>,
+) -> Result<Plan, Failure> {
+    let mut bytes = Vec::new();
+    encode_plan(dealt, terms(request), problems, &mut bytes)?;
+    Ok(Plan::from_bytes(bytes)?)
+}
+
+fn no_samples(request: &Request, scanned: &Scanned) -> Failure {
+    let roots: Vec<_> = request.roots.iter().map(|r| r.shown().to_string()).collect();
+    let why = if scanned.problems.is_empty() {
+        "no files were found that could be part of one".to_string()
+    } else {
+        format!(
+            "all {} that were found have problems, the first: {}",
+            scanned.problems.len(),
+            scanned.problems[0]
+        )
+    };
+    Failure::usage(format!("no samples in {}: {why}", roots.join(", ")))
+}
+
+fn check_shards(request: &Request, samples: u64) -> Result<(), Failure> {
+    match request.shape.cut {
+        Cut::Shards(shards) if shards > samples => Err(Failure::usage(format!(
+            "--shards {shards}, but there are only {samples} samples; ask for fewer shards"
+        ))),
+        _ => Ok(()),
+    }
+}
+
+fn same_as_published(
+    request: &Request,
+    staging: &Staging,
+    manifest: Manifest,
+    foot: &PlanFoot,
+    newest: i64,
+) -> Result<Prepared, Failure> {
+    staging.remove_published(&manifest)?; // an attempt that was ended after it had published
+    if manifest.plan.as_deref() != Some(&foot.content) {
+        return Err(other_data_set(request));
+    }
+    if newest > published_at(staging)? {
+        return Err(Failure::usage(format!(
+            "a file of the source was modified after the data set in {} was published; choose \
+             another folder, or remove that one first",
+            request.out.shown()
+        )));
+    }
+    let lacks_entry_points = request.entry_points && state::lacks_entry_points(staging, &manifest)?;
+    Ok(Prepared::Published { manifest, lacks_entry_points })
+}
+
+/// When the manifest was written, in nanoseconds since 1970.
+fn published_at(staging: &Staging) -> Result<i64, Failure> {
+    use std::os::unix::fs::MetadataExt;
+    let found = files::metadata(&staging.manifest_path(), "look at the manifest")?;
+    Ok(found.mtime().saturating_mul(1_000_000_000).saturating_add(found.mtime_nsec()))
+}
+
+fn other_data_set(request: &Request) -> Failure {
+    Failure::usage(format!(
+        "{0} holds a data set that was packed from another source, or from this one before files were \
+         added, removed or changed, or with other options, and a published data set is never changed; \
+         pack what is there now into another folder (-o), or the new files alone (put them in a folder \
+         and read both data sets), or remove {0} first",
+        request.out.shown()
+    ))
+}
+
+/// True if an earlier attempt made the same plan, whose finished shards are then kept.
+fn keep_earlier(request: &Request, staging: &Staging, new: &Plan) -> Result<bool, Failure> {
+    if request.fresh {
+        staging.clear()?;
+        return Ok(false);
+    }
+    let old = match staging.plan_if_there() {
+        Ok(Some(old)) => old,
+        Ok(None) => return Ok(false),
+        Err(error) if error.blame().is_machine() => return Err(error.into()),
+        Err(_) => {
+            // A damaged plan names no shard; what was packed by it can't be trusted.
+            staging.clear()?;
+            return Ok(false);
+        }
+    };
+    let Some(difference) = difference(&old, new)? else { return Ok(true) };
+    let progress = progress(staging, old.foot())?;
+    Err(Failure::usage(format!(
+        "{} holds an unfinished build ({} of {} shards) that this command can't continue: {difference}; \
+         give --fresh to discard it, or undo the change",
+        request.out.shown(),
+        progress.records.len(),
+        progress.total
+    )))
+}
+
+/// A file that bears a shard's name already, and is not of this data set.
+fn check_in_the_way(request: &Request, foot: &PlanFoot, resumed: bool) -> Result<(), Failure> {
+    if resumed {
+        return Ok(()); // it may be half published; `finalize` compares what stands there
+    }
+    for shard in &foot.shards {
+        let tar = request.out.join(&shard.name);
+        for path in [index_path(&tar), tar] {
+            if bears_a_name(&path)? {
+                return Err(Failure::usage(format!(
+                    "{} is there already and belongs to no data set of pack; choose another folder or --prefix",
+                    path.shown()
+                )));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// True if anything has the name `path`, a link that leads nowhere, too.
+fn bears_a_name(path: &Path) -> Result<bool, Failure> {
+    use std::io::ErrorKind as K;
+    match patiently(|| path.symlink_metadata()) {
+        Ok(_) => Ok(true),
+        Err(e) if matches!(e.kind(), K::NotFound | K::NotADirectory) => Ok(false),
+        Err(e) => Err(Failure::io(e, "ask what stands here", path)),
+    }
+}

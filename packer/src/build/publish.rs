@@ -1,0 +1,82 @@
+//! Building: a plan in place -> all its shards packed, then published, or refused.
+
+use tarflume_formats::{Manifest, Plan};
+
+use super::finalize::finalize;
+use super::prepare::{Ready, Request, Scanned};
+use crate::check::CheckLevel;
+use crate::failure::Failure;
+use crate::problem::Problem;
+use crate::run::look::look;
+use crate::run::options::RunOptions;
+use crate::run::{Ran, RunCounter};
+use crate::workdir::staging::Staging;
+use crate::workdir::state::write_problems;
+
+/// Result of a build.
+#[derive(Debug)]
+pub enum Built {
+    /// Samples have problems, and the policy is to fail: finished shards are kept, nothing is published.
+    Refused(Ran),
+    /// The data set is published.
+    Published(Manifest, Ran),
+}
+
+/// Publishes what a run of all shards gave; or, where it refused some, lists all problems.
+///
+/// # Errors
+/// As [`finalize`]; the list of problems can not be written.
+pub fn conclude(ready: &Ready, ran: Ran) -> Result<Built, Failure> {
+    let foot = ready.plan.foot();
+    if ran.refused == 0 {
+        let manifest = finalize(&ready.staging, foot, ran.durability)?;
+        return Ok(Built::Published(manifest, ran));
+    }
+    let mut values = foot.problems.clone();
+    values.extend(ran.problems.iter().map(Problem::to_value));
+    write_problems(&ready.staging.problems_path(), &values)?;
+    Ok(Built::Refused(ran))
+}
+
+/// Checks the contents of a plan that is not run, so that one report has all problems; does nothing if they are not
+/// to be checked. Adds the problems to those of the scan, and to the list in the output folder.
+///
+/// # Errors
+/// A failure of the machine; the list of problems can not be written. An interruption.
+pub fn look_at_contents(
+    request: &Request,
+    plan: &Plan,
+    scanned: &mut Scanned,
+    counter: &RunCounter,
+) -> Result<(), Failure> {
+    let mut options =
+        RunOptions::of_plan(plan.foot(), request.policy, request.jobs, request.roots.clone())?;
+    if options.checks.level == CheckLevel::None || (request.dry_run && !request.look) {
+        return Ok(());
+    }
+    options.stop = request.stop.clone();
+    let found = look(plan, &options, counter)?;
+    scanned.unlisted = found.unlisted;
+    if found.is_empty() {
+        return Ok(());
+    }
+    scanned.problems.extend(found.listed);
+    if !request.dry_run {
+        let values: Vec<_> = scanned.problems.iter().map(Problem::to_value).collect();
+        write_problems(&Staging::of(&request.out).problems_path(), &values)?;
+    }
+    Ok(())
+}
+
+/// Advice after a refused scan.
+pub const MEND: &str =
+    "nothing was packed; mend the files, or leave them out with --on-problem skip|quarantine";
+
+/// Advice after a refused run.
+pub fn kept(ran: &Ran) -> String {
+    format!(
+        "nothing was published; {} kept. To leave the bad samples out, run the same command with \
+         --on-problem skip|quarantine; after mending the files, with --fresh",
+        crate::units::counted(ran.packed + ran.skipped, "finished shard is", "finished shards are")
+    )
+}

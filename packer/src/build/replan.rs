@@ -1,0 +1,73 @@
+//! What differs between the plan in a working folder and a new one, as a sentence. Pure but for the
+//! plans, which it reads.
+
+use tarflume_formats::plan::{PlanFoot, PlannedSample};
+use tarflume_formats::shown;
+use tarflume_formats::{Plan, name};
+
+use crate::failure::Failure;
+
+/// The first difference between two plans, in words; `None` if they are the same.
+pub(super) fn difference(old: &Plan, new: &Plan) -> Result<Option<String>, Failure> {
+    let (a, b) = (old.foot(), new.foot());
+    if let (Some(a), Some(b)) = (a.options.as_object(), b.options.as_object())
+        && let Some((option, was)) = a.iter().find(|(k, v)| b.get(*k) != Some(v))
+    {
+        let is = b.get(option).cloned().unwrap_or_default();
+        let flag = crate::plan::flag_of(option);
+        return Ok(Some(format!("{flag} was {} and is {}", said(was), said(&is))));
+    }
+    if a.entry_points != b.entry_points {
+        let given = |foot: &PlanFoot| if foot.entry_points { "not given" } else { "given" };
+        return Ok(Some(format!("--no-entry-points was {} and is {}", given(a), given(b))));
+    }
+    if a.tool != b.tool {
+        let (a, b) = (shown::text(&a.tool), shown::text(&b.tool));
+        return Ok(Some(format!("it was planned by {a}, this is {b}")));
+    }
+    let shards = a.shards.len().max(b.shards.len());
+    for shard in 0..shards {
+        let same = match (a.shards.get(shard), b.shards.get(shard)) {
+            (Some(a), Some(b)) => a.content == b.content && a.sources == b.sources,
+            _ => false,
+        };
+        if !same {
+            return changed_sample(old, new, shard).map(Some);
+        }
+    }
+    Ok((a.content != b.content).then(|| "the plan differs".into()))
+}
+
+/// An option's value as a person would say it.
+fn said(value: &serde_json::Value) -> String {
+    match value {
+        serde_json::Value::Null => "not given".into(),
+        serde_json::Value::String(text) => format!("'{}'", shown::text(text)),
+        serde_json::Value::Object(fields) => {
+            let given = fields.iter().filter(|(_, v)| !v.is_null());
+            given.map(|(k, v)| format!("{k} {}", said(v))).collect::<Vec<_>>().join(" ")
+        }
+        other => other.to_string(),
+    }
+}
+
+fn changed_sample(old: &Plan, new: &Plan, shard: usize) -> Result<String, Failure> {
+    let (mut was, mut is) = (old.samples(shard), new.samples(shard));
+    let (mut a, mut b) = (PlannedSample::default(), PlannedSample::default());
+    loop {
+        let (more_a, more_b) = (was.next_into(&mut a)?, is.next_into(&mut b)?);
+        let text = match (more_a, more_b) {
+            (true, true) if a == b => continue,
+            (true, true) if a.source == b.source => {
+                format!("the files of '{}' have changed", name::shown(&a.source))
+            }
+            (true, true) if a.source < b.source => {
+                format!("'{}' is gone from the source", name::shown(&a.source))
+            }
+            (_, true) => format!("'{}' is new in the source", name::shown(&b.source)),
+            (true, false) => format!("'{}' is gone from the source", name::shown(&a.source)),
+            (false, false) => "the source folders have moved or changed".into(),
+        };
+        return Ok(text);
+    }
+}

@@ -1,0 +1,70 @@
+//! Refuses source and output folders that can't be packed from or into. Reads names only.
+
+use std::path::{Path, PathBuf};
+
+use tarflume_formats::files::{self, Kind, patiently};
+use tarflume_formats::shown::ShowPath;
+
+use crate::failure::Failure;
+
+/// Refuses an output that is a file or inside a source, and a source that is not a folder.
+///
+/// # Errors
+/// As said above; the operating system refuses to look.
+pub(super) fn check_folders(roots: &[PathBuf], out: &Path) -> Result<(), Failure> {
+    if matches!(files::kind(out)?, Some(Kind::File | Kind::Other)) {
+        let text = format!(
+            "-o {}: this is a file; name a folder, which is created if it is not there",
+            out.shown()
+        );
+        return Err(Failure::usage(text));
+    }
+    let inner = real(out)?;
+    for root in roots {
+        if !files::is_folder(root)? {
+            return Err(Failure::usage(no_folder(root)));
+        }
+        if inner.starts_with(real(root)?) {
+            return Err(Failure::usage(format!(
+                "the output folder {} lies inside the source {}; choose one outside",
+                out.shown(),
+                root.shown()
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// The path without links. What does not exist yet (the output folder, as a rule) lies where its parent
+/// does.
+fn real(path: &Path) -> Result<PathBuf, Failure> {
+    use std::io::ErrorKind as K;
+    let refused = |e| Failure::io(e, "find", path);
+    let path = std::path::absolute(path).map_err(refused)?;
+    for above in path.ancestors() {
+        match patiently(|| above.canonicalize()) {
+            Ok(found) => {
+                // `strip_prefix` of an ancestor does not fail.
+                return Ok(found.join(path.strip_prefix(above).unwrap_or(Path::new(""))));
+            }
+            Err(e) if matches!(e.kind(), K::NotFound | K::NotADirectory) => {}
+            Err(e) => return Err(Failure::io(e, "find", above)),
+        }
+    }
+    Ok(path)
+}
+
+/// What to do with a source that is not a folder: tars are packed already.
+fn no_folder(root: &Path) -> String {
+    let tar = root.file_name().is_some_and(|name| {
+        let name = name.to_string_lossy().to_ascii_lowercase();
+        [".tar", ".tar.gz", ".tgz", ".tar.zst", ".tzst"].iter().any(|end| name.ends_with(end))
+    });
+    let advice = if tar {
+        "; a tar that is packed already needs an index, no packing: `pack index` makes it (of a plain \
+         tar, so decompress it first)"
+    } else {
+        "; SRC must be one"
+    };
+    format!("{} is not a folder{advice}", root.shown())
+}

@@ -1,0 +1,58 @@
+//! What an image is by its first bytes, whatever its name says.
+
+use tarflume_formats::content::Content;
+
+/// Bytes that are enough to tell.
+pub(crate) const ENOUGH: usize = 16;
+
+/// The extension that images of this format have here, if `bytes` begin like one.
+pub(crate) fn ext(bytes: &[u8]) -> Option<&'static str> {
+    match Content::of(bytes)?.ext {
+        "tiff" => Some("tif"),
+        ext @ ("jpg" | "png" | "webp" | "gif" | "bmp") => Some(ext),
+        _ => None,
+    }
+}
+
+/// True if `said`, in lower case, is another name for what `ext` says.
+pub(crate) fn same(said: &[u8], ext: &str) -> bool {
+    let one = |ext: &[u8]| match ext {
+        b"jpeg" => b"jpg".to_vec(),
+        b"tiff" => b"tif".to_vec(),
+        other => other.to_vec(),
+    };
+    one(said) == one(ext.as_bytes())
+}
+
+/// Why a file with the name of a JPEG is none, and what to do: `it is no JPEG but a PNG`.
+pub(super) fn other_than_jpeg(bytes: &[u8]) -> Option<String> {
+    let Content { name, ext } = Content::of(bytes).filter(|found| found.ext != "jpg")?;
+    Some(format!(
+        "it is no JPEG but {name}: rename it to .{ext}, or have `pack build --ext-by-content` name images so"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn first_bytes_tell_the_format() {
+        let starts: [(&[u8], Option<&str>); 8] = [
+            (b"\xff\xd8\xff\xe0", Some("jpg")),
+            (b"\x89PNG\r\n\x1a\n", Some("png")),
+            (b"RIFF\0\0\0\0WEBPVP8 ", Some("webp")),
+            (b"GIF89a", Some("gif")),
+            (b"BM\0\0", Some("bmp")),
+            (b"II*\0", Some("tif")),
+            (b"{}", None),
+            (b"", None),
+        ];
+        for (bytes, wanted) in starts {
+            assert_eq!(ext(bytes), wanted, "{bytes:?}");
+        }
+        assert!(same(b"jpeg", "jpg") && same(b"tif", "tif") && !same(b"jpg", "png"));
+        assert_eq!(other_than_jpeg(b"\xff\xd8\xff"), None);
+        assert!(other_than_jpeg(b"GIF89a").unwrap().starts_with("it is no JPEG but a GIF: rename"));
+    }
+}

@@ -1,0 +1,53 @@
+//! Choices that are written as words: the same words in plans, on command lines and in Python.
+
+/// A fixed set of values, each with one word. The words are part of the format of plans and never change.
+pub trait Choice: Copy + 'static {
+    /// All values, in the order in which help texts and errors list them.
+    const ALL: &'static [Self];
+
+    /// The word of this value.
+    fn word(self) -> &'static str;
+
+    /// The value with this word; case matters.
+    fn from_word(word: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|choice| choice.word() == word)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::check::CheckLevel;
+    use crate::verify::Level;
+    use crate::workdir::quarantine::Policy;
+
+    fn words<T: Choice>() -> Vec<&'static str> {
+        T::ALL.iter().map(|choice| choice.word()).collect()
+    }
+
+    /// Plans of released versions hold these words.
+    #[test]
+    fn the_words_of_plans_are_these() {
+        assert_eq!(words::<CheckLevel>(), ["none", "structure", "decode"]);
+        assert_eq!(words::<Policy>(), ["fail", "skip", "quarantine"]);
+        assert_eq!(words::<Level>(), ["quick", "full", "decode"]);
+    }
+
+    #[test]
+    fn a_word_is_read_as_it_is_written() {
+        for level in CheckLevel::ALL {
+            assert_eq!(CheckLevel::from_word(level.word()), Some(*level));
+        }
+        for other in ["", "Decode", "decode ", "dec"] {
+            assert_eq!(CheckLevel::from_word(other), None, "{other:?}");
+        }
+    }
+
+    /// Reports write the same words.
+    #[test]
+    fn levels_are_serialized_as_their_words() {
+        for level in Level::ALL {
+            assert_eq!(serde_json::to_value(level).unwrap(), level.word());
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! Makes sidecar and manifest for tars that others made.
+//!
+//! A shard that is damaged or ambiguous is refused by itself and the others go on, but a folder with
+//! a refused shard gets no manifest. Nothing that exists is replaced unless `force` says so, but for
+//! sidecars that are right and are to get entry points. Nothing is printed here.
+//!
+//! `rows` groups members into samples, `sidecar` reads a tar into a sidecar, `shard` decides
+//! which sidecar stays, `probe` asks by a few headers whether one belongs to its tar, `unsorted` finds
+//! keys that come back, `folder` makes the manifest.
+
+pub(crate) mod folder;
+pub(crate) mod options;
+pub(crate) mod probe;
+pub(crate) mod rows;
+pub(crate) mod shard;
+pub(crate) mod sidecar;
+mod unsorted;
+
+use std::path::Path;
+
+use rayon::prelude::*;
+use tarflume_formats::files::{self, Kind};
+use tarflume_formats::shown::ShowPath;
+
+use crate::failure::Failure;
+
+pub use options::Options;
+pub use shard::{Indexed, Made, index_tar};
+
+/// What became of one argument.
+#[derive(Debug)]
+pub struct Done {
+    /// The tars, in the order of the manifest.
+    pub tars: Vec<Indexed>,
+    /// For a folder: the manifest, or why there is none.
+    pub manifest: Option<Result<folder::MadeManifest, Failure>>,
+}
+
+/// Indexes a tar, or all tars of a folder; `on_bytes` gets the number of bytes of tars that were processed since its last call.
+///
+/// # Errors
+/// Nothing can be done: no such path, no tar in the folder, no threads. An interruption; sidecars that
+/// were made before it stay. The failure of one tar is in its [`Indexed`].
+pub fn index(
+    path: &Path,
+    options: &Options,
+    on_bytes: &(dyn Fn(u64) + Sync),
+) -> Result<Done, Failure> {
+    let is_folder = is_folder(path)?;
+    let (tars, refused) =
+        if is_folder { folder::tars(path)? } else { (vec![path.to_path_buf()], Vec::new()) };
+    let mut tars = in_parallel(options.jobs, tars, |tar| {
+        let result = index_tar(&tar, options, on_bytes);
+        Indexed { tar, result }
+    })?;
+    if options.stop.requested() {
+        return Err(Failure::interrupted());
+    }
+    tars.extend(refused);
+    let manifest = is_folder.then(|| folder::publish_manifest(path, &tars, options));
+    Ok(Done { tars, manifest })
+}
+
+/// True for a folder, false for a file.
+///
+/// # Errors
+/// There is nothing at `path`: wrong usage. Nobody could say.
+pub fn is_folder(path: &Path) -> Result<bool, Failure> {
+    match files::kind(path)? {
+        Some(kind) => Ok(kind == Kind::Folder),
+        None => Err(Failure::usage(format!(
+            "{}: cannot find it: there is no such file or folder",
+            path.shown()
+        ))),
+    }
+}
+
+/// Applies `work` to each item with `jobs` threads; results are in the order of the items.
+///
+/// # Errors
+/// The operating system gives no threads.
+pub fn in_parallel<T: Send, R: Send>(
+    jobs: usize,
+    items: Vec<T>,
+    work: impl Fn(T) -> R + Send + Sync,
+) -> Result<Vec<R>, Failure> {
+    if jobs <= 1 || items.len() <= 1 {
+        return Ok(items.into_iter().map(work).collect());
+    }
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(jobs.min(items.len()))
+        .build()
+        .map_err(|e| Failure::no_thread(&e))?;
+    // One item at a time: shards take long, and differ.
+    Ok(pool.install(|| items.into_par_iter().with_max_len(1).map(work).collect()))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,123 @@
+//! Does a sidecar belong to its tar? Asked by a few headers and the end, without reading the data.
+//!
+//! It can't see bytes that changed inside a part: for that every checksum must be read.
+
+use std::collections::BTreeSet;
+
+use tarflume_formats::error::{Error, ErrorKind, Result};
+use tarflume_formats::index::Sample;
+use tarflume_formats::reading::TarReader;
+use tarflume_formats::{Index, name};
+
+use super::rows::part_of;
+
+/// Rows looked at beside the first and the last.
+const ROWS: u64 = 16;
+/// Members that may stand between the last part and the end marker before it looks wrong.
+const BEHIND: usize = 1000;
+
+/// Everything found different, in the order of the tar; empty if the sidecar seems to be right.
+///
+/// # Errors
+/// The operating system's refusal to read; a damaged sidecar.
+pub(crate) fn compare(reader: &mut TarReader, index: &Index) -> Result<Vec<Error>> {
+    let mut found = Vec::new();
+    for row in rows(index.samples()) {
+        if let Some(sample) = index.sample(row)? {
+            found.extend(header(reader, &sample)?);
+        }
+    }
+    found.extend(end(reader, index)?);
+    Ok(found)
+}
+
+/// First, last and some between.
+fn rows(samples: u64) -> BTreeSet<u64> {
+    let Some(last) = samples.checked_sub(1) else { return BTreeSet::new() };
+    let between = (0..ROWS).map(|i| (u128::from(last) * u128::from(i) / u128::from(ROWS)) as u64);
+    between.chain([last]).collect()
+}
+
+/// What differs at the first part of `sample`.
+fn header(reader: &mut TarReader, sample: &Sample<'_>) -> Result<Option<Error>> {
+    let Some(part) = sample.parts().next().transpose()? else { return Ok(None) };
+    reader.resume_at(sample.first);
+    let member = match reader.next_member() {
+        Ok(Some(member)) => member,
+        Ok(None) => {
+            let text = "zeros stand here, where the sidecar lists a sample";
+            return Ok(Some(placed(ErrorKind::BadHeader, text.into(), sample)));
+        }
+        Err(error) => return passed_on(error, sample).map(Some),
+    };
+    let same = part_of(&member).is_some_and(|(key, ext)| key == sample.key && *ext == *part.ext)
+        && member.data == part.offset
+        && member.size == part.length;
+    if same {
+        return Ok(None);
+    }
+    let text = format!(
+        "the sidecar lists part '{}' of {} bytes here, the tar has '{}' of {} bytes",
+        name::shown(part.ext),
+        part.length,
+        name::shown(&member.name),
+        member.size
+    );
+    Ok(Some(placed(ErrorKind::Stale, text, sample)))
+}
+
+fn placed(kind: ErrorKind, text: String, sample: &Sample<'_>) -> Error {
+    Error::new(kind, text).with_byte(sample.first).with_key(sample.shown_key())
+}
+
+/// What is wrong with the tar is a finding; that it can't be read is an error.
+fn passed_on(error: Error, sample: &Sample<'_>) -> Result<Error> {
+    if error.kind() == ErrorKind::Io { Err(error) } else { Ok(error.with_key(sample.shown_key())) }
+}
+
+/// What differs behind the last part: no part may follow, and the end marker must.
+fn end(reader: &mut TarReader, index: &Index) -> Result<Option<Error>> {
+    let last = match index.samples().checked_sub(1) {
+        Some(row) => index.sample(row)?,
+        None => None,
+    };
+    let end = last.as_ref().map_or(Ok(0), Sample::end)?;
+    reader.resume_at(end);
+    for _ in 0..BEHIND {
+        match reader.next_member() {
+            Ok(Some(member)) if part_of(&member).is_some() => {
+                let text =
+                    "the tar goes on with this part behind the last one that the sidecar lists";
+                return Ok(Some(
+                    Error::new(ErrorKind::Stale, text)
+                        .with_byte(member.first)
+                        .with_key(name::shown(&member.name)),
+                ));
+            }
+            Ok(Some(_)) => {}
+            Ok(None) => break,
+            Err(error) if error.kind() == ErrorKind::Io => return Err(error),
+            Err(error) => return Ok(Some(error)),
+        }
+    }
+    match reader.end() {
+        Some(end) if !reader.only_zeros_from(end)? => {
+            let text = "more than zeros follows the end marker";
+            Ok(Some(Error::new(ErrorKind::Damaged, text).with_byte(end)))
+        }
+        _ => Ok(None),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn few_rows_are_all_looked_at_and_many_are_spread() {
+        assert!(rows(0).is_empty());
+        assert_eq!(rows(3).into_iter().collect::<Vec<_>>(), [0, 1, 2]);
+        let many = rows(1_000_000);
+        assert_eq!((many.len(), many.first(), many.last()), (17, Some(&0), Some(&999_999)));
+    }
+}

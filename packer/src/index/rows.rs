@@ -1,0 +1,198 @@
+//! Members into rows: consecutive members of the same key are one sample, by WebDataset's rule.
+//!
+//! Reads nothing and judges nothing but a part that stands twice. Members that can't be part of a
+//! sample are counted and skipped; they do not end the sample around them, as in webdataset.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use tarflume_formats::error::Result;
+use tarflume_formats::index::{IndexBuilder, TarFacts};
+use tarflume_formats::name;
+use tarflume_formats::tar::{Member, MemberKind};
+
+/// Members that belong to no sample.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Skipped {
+    /// Directories.
+    pub directories: u64,
+    /// Links, devices, volume labels: readers of shards pass over them.
+    pub not_regular: u64,
+    /// Files whose name gives no key: no extension, hidden, or `__reserved__`.
+    pub without_key: u64,
+}
+
+impl Skipped {
+    /// All of them.
+    pub fn total(&self) -> u64 {
+        self.directories + self.not_regular + self.without_key
+    }
+}
+
+impl std::ops::AddAssign for Skipped {
+    fn add_assign(&mut self, other: Skipped) {
+        self.directories += other.directories;
+        self.not_regular += other.not_regular;
+        self.without_key += other.without_key;
+    }
+}
+
+/// Key and lower-case extension of a member that is part of a sample.
+pub(crate) fn part_of(member: &Member) -> Option<(&[u8], Cow<'_, [u8]>)> {
+    if member.kind != MemberKind::File {
+        return None;
+    }
+    name::split(&member.name).map(|(key, ext)| (key, name::lower(ext)))
+}
+
+/// The rows of a shard, growing.
+#[derive(Debug, Default)]
+pub(crate) struct Rows {
+    builder: IndexBuilder,
+    /// The key of the sample that is open, if one is.
+    open: Option<Vec<u8>>,
+    /// A key came that does not follow the one before it in byte order.
+    unsorted: bool,
+    skipped: Skipped,
+}
+
+impl Rows {
+    /// No rows.
+    pub(crate) fn new() -> Rows {
+        Rows::default()
+    }
+
+    /// Adds a part; the member before it decides whether it begins a sample.
+    ///
+    /// # Errors
+    /// The sample has this part already; too many extensions. The part is left out then.
+    pub(crate) fn part(
+        &mut self,
+        member: &Member,
+        key: &[u8],
+        ext: &[u8],
+        checksum: Option<u32>,
+    ) -> Result<()> {
+        if self.open.as_deref() != Some(key) {
+            self.builder.sample(key, member.first);
+            self.unsorted |= self.open.as_deref().is_some_and(|before| before > key);
+            let open = self.open.get_or_insert_default();
+            open.clear();
+            open.extend_from_slice(key);
+        }
+        self.builder.part(ext, member.data, member.size, checksum)
+    }
+
+    /// Counts a member that is no part.
+    pub(crate) fn skip(&mut self, member: &Member) {
+        match member.kind {
+            MemberKind::Directory => self.skipped.directories += 1,
+            MemberKind::File => self.skipped.without_key += 1,
+            _ => self.skipped.not_regular += 1,
+        }
+    }
+
+    /// Sets the dimensions of the open sample.
+    pub(crate) fn dimensions(&mut self, (width, height): (u32, u32)) {
+        self.builder.dimensions(width, height);
+    }
+
+    /// True if some key does not follow the one before it in byte order: another may come back.
+    pub(crate) fn are_unsorted(&self) -> bool {
+        self.unsorted
+    }
+
+    /// Parts so far: the number of the next one.
+    pub(crate) fn parts(&self) -> u64 {
+        self.builder.parts()
+    }
+
+    /// Sets the entry points of part number `part`; they come in the order of parts.
+    pub(crate) fn entry_points(&mut self, part: u64, points: &[u8]) {
+        self.builder.entry_points_of(part, points);
+    }
+
+    /// The key of the sample that came last.
+    pub(crate) fn open_key(&self) -> Option<&[u8]> {
+        self.open.as_deref()
+    }
+
+    /// Samples so far.
+    pub(crate) fn samples(&self) -> u64 {
+        self.builder.samples()
+    }
+
+    /// Members passed over so far.
+    pub(crate) fn skipped(&self) -> Skipped {
+        self.skipped
+    }
+
+    /// Parts by extension.
+    pub(crate) fn ext_counts(&self) -> BTreeMap<String, u64> {
+        self.builder.ext_counts()
+    }
+
+    /// The sidecar's bytes.
+    ///
+    /// # Errors
+    /// As [`IndexBuilder::encode`].
+    pub(crate) fn encode(self, facts: &TarFacts) -> Result<Vec<u8>> {
+        self.builder.encode(facts)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tarflume_formats::Index;
+
+    fn index(names: &[&str]) -> (Index, Skipped) {
+        let mut rows = Rows::new();
+        for (i, name) in names.iter().enumerate() {
+            let first = i as u64 * 1024;
+            let kind = if name.ends_with('/') { MemberKind::Directory } else { MemberKind::File };
+            let member =
+                Member { name: name.as_bytes().to_vec(), kind, first, data: first + 512, size: 1 };
+            match part_of(&member) {
+                Some((key, ext)) => rows.part(&member, key, &ext, None).unwrap(),
+                None => rows.skip(&member),
+            }
+        }
+        let skipped = rows.skipped();
+        let facts = TarFacts { length: names.len() as u64 * 1024, digest: None };
+        (Index::from_bytes(rows.encode(&facts).unwrap()).unwrap(), skipped)
+    }
+
+    fn samples(names: &[&str]) -> Vec<(String, Vec<String>)> {
+        let (index, _) = index(names);
+        index
+            .iter()
+            .map(|sample| {
+                let sample = sample.unwrap();
+                let exts = sample.parts().map(|part| name::shown(part.unwrap().ext));
+                (sample.shown_key(), exts.collect())
+            })
+            .collect()
+    }
+
+    fn sample(key: &str, exts: &[&str]) -> (String, Vec<String>) {
+        (key.into(), exts.iter().map(|e| e.to_string()).collect())
+    }
+
+    #[test]
+    fn neighbours_of_one_key_are_a_sample() {
+        assert_eq!(
+            samples(&["a.jpg", "a.JSON", "b.jpg", "a.cls"]),
+            [sample("a", &["jpg", "json"]), sample("b", &["jpg"]), sample("a", &["cls"])]
+        );
+    }
+
+    #[test]
+    fn what_is_no_part_does_not_end_a_sample() {
+        let names = ["d/", "a.jpg", "noext", "d/", ".hid.jpg", "a.json"];
+        assert_eq!(samples(&names), [sample("a", &["jpg", "json"])]);
+        let skipped = Skipped { directories: 2, not_regular: 0, without_key: 2 };
+        assert_eq!(index(&names).1, skipped);
+        assert_eq!(skipped.total(), 4);
+    }
+}

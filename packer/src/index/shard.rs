@@ -1,0 +1,155 @@
+//! One tar's sidecar: kept if it is right, else made and published.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use tarflume_formats::error::Result;
+use tarflume_formats::manifest::ShardEntry;
+use tarflume_formats::publish::write_whole;
+use tarflume_formats::reading::{Reading, TarReader};
+use tarflume_formats::shard::index_path;
+use tarflume_formats::{Index, files, name};
+
+use super::options::Options;
+use super::probe;
+use super::rows::Skipped;
+use super::sidecar::read_tar;
+use super::unsorted;
+use crate::failure::Failure;
+use crate::problem::Problems;
+
+/// What became of one tar.
+#[derive(Debug)]
+pub struct Indexed {
+    /// The tar.
+    pub tar: PathBuf,
+    /// Its sidecar, or why there is none.
+    pub result: Result<Made, Failure>,
+}
+
+/// A tar's sidecar, made or found.
+#[derive(Debug)]
+pub struct Made {
+    /// As the manifest lists it. Its name is empty where the tar's own is not UTF-8.
+    pub entry: ShardEntry,
+    /// Parts by extension.
+    pub extensions: BTreeMap<String, u64>,
+    /// Members that belong to no sample; not known for a sidecar that was kept.
+    pub skipped: Skipped,
+    /// True if a good sidecar was there and was left as it is.
+    pub kept: bool,
+    /// What a reader should know, one line each.
+    pub warnings: Vec<String>,
+    /// Parts that have entry points.
+    pub entry_points: u64,
+    /// JPEGs that got no entry points because they are damaged.
+    pub damaged: Problems,
+}
+
+/// Makes the sidecar of the tar at `tar`, or finds that it has a good one.
+///
+/// # Errors
+/// The tar is damaged, ambiguous, compressed or without samples; a sidecar of another tar is there
+/// and `force` is not set; the operating system's refusal to read or write.
+pub fn index_tar(
+    tar: &Path,
+    options: &Options,
+    on_bytes: &(dyn Fn(u64) + Sync),
+) -> Result<Made, Failure> {
+    let sidecar = index_path(tar);
+    if !options.force && files::is_there(&sidecar)? {
+        let kept = keep(tar, options).map_err(|error| {
+            let failure = Failure::from(&error);
+            if error.blame().is_machine() {
+                return failure;
+            }
+            let text = format!("{failure}; if the tar is right, replace its sidecar with --force");
+            Failure { text, ..failure }
+        })?;
+        // It is this tar's, so nothing is lost where another with entry points takes its place.
+        if !options.entry_points || kept.entry_points > 0 {
+            return Ok(kept);
+        }
+    }
+    let read = read_tar(tar, options, on_bytes)?;
+    let mut warnings = read.warnings;
+    let replaced = match Index::open(&sidecar) {
+        Ok(old) => Some(old),
+        Err(error) if error.blame().is_machine() => return Err(error.into()),
+        Err(_) => None, // there is none, or it is damaged
+    };
+    if !options.entry_points && replaced.is_some_and(|old| old.has_entry_points()) {
+        let text =
+            "the sidecar that is replaced had entry points; give --entry-points to have them again";
+        warnings.push(text.into());
+    }
+    write_whole(&sidecar, &read.bytes)?;
+    let index = Index::open(&sidecar)?;
+    if read.unsorted {
+        warnings.extend(unsorted::told(&index)?);
+    }
+    Ok(Made {
+        entry: entry(tar, &index),
+        extensions: read.extensions,
+        skipped: read.skipped,
+        kept: false,
+        warnings,
+        entry_points: index.count_entry_points()?.0,
+        damaged: read.damaged,
+    })
+}
+
+/// The sidecar that is there, if it is whole and belongs to this tar.
+fn keep(tar: &Path, options: &Options) -> Result<Made> {
+    let path = index_path(tar);
+    let index = Index::open(&path)?;
+    let mut reader = TarReader::open(tar, Reading::Headers)?;
+    index.check_tar_length(reader.length())?;
+    index.check()?;
+    if let Some(error) = probe::compare(&mut reader, &index)?.into_iter().next() {
+        return Err(error);
+    }
+    let mut warnings = Vec::new();
+    if options.reading == Reading::Everything && !index.has_checksums() {
+        let text = "the sidecar that is kept was made by headers alone; add checksums with --force";
+        warnings.push(text.into());
+    }
+    warnings.extend(unsorted::told(&index)?);
+    let (entry, extensions) = (entry(tar, &index), ext_counts(&index)?);
+    Ok(Made {
+        entry,
+        extensions,
+        skipped: Skipped::default(),
+        kept: true,
+        warnings,
+        entry_points: index.count_entry_points()?.0,
+        damaged: Problems::default(),
+    })
+}
+
+/// How the manifest lists a tar that has this sidecar.
+pub(crate) fn entry(tar: &Path, index: &Index) -> ShardEntry {
+    let name = tar.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    ShardEntry {
+        name: name.into(),
+        samples: index.samples(),
+        bytes: index.tar().length,
+        blake3: index.tar().digest.map(|d| d.to_hex().to_string()),
+        index_bytes: index.length(),
+        index_blake3: index.digest().to_hex().to_string(),
+    }
+}
+
+/// Parts by extension.
+///
+/// # Errors
+/// A damaged sidecar.
+pub(crate) fn ext_counts(index: &Index) -> Result<BTreeMap<String, u64>> {
+    let mut counts: BTreeMap<&[u8], u64> = BTreeMap::new();
+    for sample in index.iter() {
+        for part in sample?.parts() {
+            *counts.entry(part?.ext).or_default() += 1;
+        }
+    }
+    Ok(counts.into_iter().map(|(ext, n)| (name::shown(ext), n)).collect())
+}

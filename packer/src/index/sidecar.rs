@@ -1,0 +1,254 @@
+//! Reads a tar and makes its sidecar in memory. Nothing is written.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use tarflume_formats::checksum::crc32c;
+use tarflume_formats::error::{Error, ErrorKind, Result};
+use tarflume_formats::name;
+use tarflume_formats::reading::{MAX_WHOLE, Reading, TarReader};
+use tarflume_formats::tar::Member;
+
+use super::options::Options;
+use super::rows::{Rows, Skipped, part_of};
+use crate::check::{CheckLevel, Content, Dimensions, Fault, LARGE, Tray};
+use crate::problem::{Problem, Problems};
+
+/// Parts up to this length are looked at whole; longer ones in pieces. JPEGs that are to have entry
+/// points may be as long as packing allows.
+const WHOLE: u64 = 64 * 1024 * 1024;
+/// Number of bytes between two progress reports.
+const TELL: u64 = 4 * 1024 * 1024;
+
+/// A sidecar in memory, and what was seen on the way.
+#[derive(Debug)]
+pub(crate) struct Read {
+    /// The sidecar's bytes.
+    pub bytes: Vec<u8>,
+    /// Parts by extension.
+    pub extensions: BTreeMap<String, u64>,
+    /// Members that belong to no sample.
+    pub skipped: Skipped,
+    /// Some key does not follow the one before it in byte order.
+    pub unsorted: bool,
+    /// What a reader should know, one line each.
+    pub warnings: Vec<String>,
+    /// JPEGs that have no entry points because they are damaged.
+    pub damaged: Problems,
+}
+
+/// Reads a tar and makes its sidecar in memory.
+///
+/// # Errors
+/// The tar is damaged, ambiguous, compressed or without samples. An interruption.
+pub(crate) fn read_tar(
+    tar: &Path,
+    options: &Options,
+    on_bytes: &(dyn Fn(u64) + Sync),
+) -> Result<Read> {
+    let mut making = Making {
+        tar,
+        reader: TarReader::open(tar, options.reading)?,
+        rows: Rows::new(),
+        entry_points: options.entry_points,
+        tray: Tray::default(),
+        has_image: false,
+        waiting: Vec::new(),
+        damaged: Problems::default(),
+    };
+    let mut warnings = Vec::new();
+    let mut told = 0;
+    loop {
+        if options.stop.requested() {
+            let ended = std::io::Error::from(std::io::ErrorKind::Interrupted);
+            return Err(Error::io(ended, "read on", tar));
+        }
+        match making.reader.next_member() {
+            Ok(Some(member)) => {
+                making.member(&member, options.reading).map_err(|e| at(e, tar, &member))?;
+                let end = member.end().min(making.reader.length());
+                if end - told >= TELL {
+                    on_bytes(end - told);
+                    told = end;
+                }
+            }
+            Ok(None) => break,
+            Err(error) if error.kind() == ErrorKind::MissingEnd && options.allow_missing_end => {
+                warnings.push(format!("the end marker is missing: {error}"));
+                break;
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    making.settle();
+    if let Some(end) = making.reader.end()
+        && !making.reader.only_zeros_from(end)?
+    {
+        warnings.push(format!(
+            "byte {end}: the end marker stands here, but more than zeros follows it, which no \
+             reader sees; were two tars joined?"
+        ));
+    }
+    on_bytes(making.reader.length().saturating_sub(told));
+    making.finish(warnings)
+}
+
+struct Making<'a> {
+    tar: &'a Path,
+    reader: TarReader,
+    rows: Rows,
+    entry_points: bool,
+    tray: Tray,
+    /// Whether the open sample has an image: dimensions are those of the first one, or of none.
+    has_image: bool,
+    /// The JPEGs on the tray.
+    waiting: Vec<Waiting>,
+    damaged: Problems,
+}
+
+/// A JPEG whose codes are still to be read.
+struct Waiting {
+    /// The number of its part.
+    part: u64,
+    /// The byte of the tar at which it begins.
+    at: u64,
+    key: Vec<u8>,
+}
+
+impl Making<'_> {
+    fn member(&mut self, member: &Member, reading: Reading) -> Result<()> {
+        let Some((key, ext)) = part_of(member) else {
+            self.rows.skip(member);
+            return Ok(());
+        };
+        if reading == Reading::Headers {
+            return self.rows.part(member, key, &ext, None);
+        }
+        let content = Content::of(&ext);
+        let has_image = self.has_image && self.rows.open_key() == Some(key);
+        let looked_at = if has_image { Content::Other } else { content };
+        self.has_image = has_image || content.is_image();
+        let (checksum, dimensions) = self.look(member, looked_at)?;
+        self.rows.part(member, key, &ext, Some(checksum))?;
+        if let Some(dimensions) = dimensions {
+            self.rows.dimensions(dimensions);
+        }
+        if self.entry_points && content == Content::Jpeg && member.size <= MAX_WHOLE {
+            self.jpeg(member, key)?;
+        }
+        Ok(())
+    }
+
+    /// Checksum of a part, and its dimensions if it is an image.
+    fn look(&mut self, member: &Member, content: Content) -> Result<(u32, Option<Dimensions>)> {
+        if member.size > WHOLE {
+            return Ok((self.reader.checksum(member)?, None));
+        }
+        let data = self.reader.data(member)?;
+        let dimensions = if content.is_image() { content.dimensions(data) } else { None };
+        Ok((crc32c(data), dimensions))
+    }
+
+    /// Looks at the JPEG that is the newest part, and puts it on the tray if it can have entry points.
+    fn jpeg(&mut self, member: &Member, key: &[u8]) -> Result<()> {
+        let large = member.size > LARGE;
+        if large || self.tray.is_full() {
+            self.settle(); // entry points come in the order of parts
+        }
+        let jpeg = Waiting { part: self.rows.parts() - 1, at: member.data, key: key.to_vec() };
+        let data = self.reader.data(member)?;
+        match Content::Jpeg.check(data, CheckLevel::Structure).map(|found| found.codes) {
+            Ok(None) => {}
+            Ok(Some(header)) if large => match self.tray.read_one(data, &header) {
+                Ok(points) => self.rows.entry_points(jpeg.part, points),
+                Err(fault) => self.damaged.push(told(self.tar, &jpeg, fault)),
+            },
+            Ok(Some(header)) => {
+                self.tray.put(data, header);
+                self.waiting.push(jpeg);
+            }
+            Err(fault) => self.damaged.push(told(self.tar, &jpeg, fault)),
+        }
+        Ok(())
+    }
+
+    /// Reads the codes of all JPEGs that wait.
+    fn settle(&mut self) {
+        self.tray.read();
+        for (number, jpeg) in self.waiting.drain(..).enumerate() {
+            match self.tray.entry_points(number) {
+                Ok(points) => self.rows.entry_points(jpeg.part, points),
+                Err(fault) => self.damaged.push(told(self.tar, &jpeg, fault)),
+            }
+        }
+        self.tray.clear();
+    }
+
+    fn finish(mut self, warnings: Vec<String>) -> Result<Read> {
+        let unsorted = self.rows.are_unsorted();
+        let tar = self.tar;
+        if self.rows.samples() == 0 {
+            let text = "there is no sample in this tar: no file of it has a name like key.ext";
+            return Err(Error::new(ErrorKind::WrongFormat, text).with_path(tar));
+        }
+        let facts = self.reader.finish()?;
+        let (extensions, skipped) = (self.rows.ext_counts(), self.rows.skipped());
+        let bytes = self.rows.encode(&facts).map_err(|e| e.with_path(tar))?;
+        // Findings of JPEGs on the tray come later than findings of others.
+        self.damaged.listed.sort_by_key(|problem| problem.byte);
+        Ok(Read { bytes, extensions, skipped, unsorted, warnings, damaged: self.damaged })
+    }
+}
+
+fn told(tar: &Path, jpeg: &Waiting, fault: Fault) -> Problem {
+    let reason = format!("{}; it gets no entry points", fault.reason);
+    let problem = Problem::new(fault.kind, tar.display().to_string(), reason);
+    problem.at(jpeg.at + fault.byte).of(name::shown(&jpeg.key))
+}
+
+fn at(error: Error, tar: &Path, member: &Member) -> Error {
+    error.with_path(tar).with_byte(member.first).with_key(name::shown(&member.name))
+}
+
+#[cfg(test)]
+mod tests {
+    use tarflume_fixtures::{Photo, PhotoKind};
+    use tarflume_formats::Index;
+    use tarflume_formats::shard::{Durability, ShardWriter};
+
+    use super::*;
+    use crate::stop::Stop;
+
+    #[test]
+    fn dimensions_are_those_of_the_first_image_or_of_none() {
+        let folder = tempfile::tempdir().unwrap();
+        let photo = Photo::tiny(PhotoKind::Yuv444).encode(1).unwrap();
+        let mut shard = ShardWriter::create(folder.path(), "a.tar").unwrap();
+        let samples: [&[(&str, &[u8])]; 4] = [
+            &[("tif", b"II no header"), ("thumb.jpg", &photo)],
+            &[("json", b"{}"), ("jpg", &photo), ("thumb.jpg", b"no JPEG")],
+            &[("json", b"{}")],
+            &[("jpg", &photo)],
+        ];
+        for (n, parts) in samples.into_iter().enumerate() {
+            shard.begin(format!("{n}").as_bytes());
+            for (ext, bytes) in parts {
+                shard.part(ext.as_bytes(), bytes.len() as u64).unwrap().copy_from_slice(bytes);
+            }
+            shard.commit(None).unwrap();
+        }
+        shard.finish().unwrap().publish(folder.path(), "a.tar", Durability::Cached).unwrap();
+        let options = Options {
+            reading: Reading::Everything,
+            entry_points: false,
+            force: false,
+            allow_missing_end: false,
+            jobs: 1,
+            stop: Stop::new(),
+        };
+        let read = read_tar(&folder.path().join("a.tar"), &options, &|_| {}).unwrap();
+        let index = Index::from_bytes(read.bytes).unwrap();
+        let known = index.iter().map(|sample| sample.unwrap().dimensions.is_some());
+        assert_eq!(known.collect::<Vec<_>>(), [false, true, false, true]);
+    }
+}

@@ -1,0 +1,132 @@
+//! Whole tars indexed: those that others made, those that lie, those we write ourselves.
+#![allow(clippy::disallowed_methods, reason = "a test that asks wrongly fails")]
+
+use std::fs;
+
+use tarflume_fixtures::{Lie, Photo, PhotoKind, good_shard};
+use tarflume_formats::Index;
+use tarflume_formats::manifest::FILE_NAME;
+use tarflume_formats::reading::Reading;
+use tarflume_formats::shard::{Durability, ShardWriter, index_path};
+
+use super::*;
+use crate::check::Content;
+use crate::exit::Exit;
+use crate::stop::Stop;
+
+fn everything() -> Options {
+    Options {
+        reading: Reading::Everything,
+        entry_points: false,
+        force: false,
+        allow_missing_end: false,
+        jobs: 2,
+        stop: Stop::new(),
+    }
+}
+
+fn run(path: &Path, options: &Options) -> Done {
+    index(path, options, &|_| {}).unwrap()
+}
+
+#[test]
+fn a_sidecar_made_afterwards_is_the_one_that_packing_writes() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut shard = ShardWriter::create(dir.path(), "a.tar").unwrap();
+    for key in ["b", "a", "c"] {
+        let photo = Photo::tiny(PhotoKind::ALL[0]).encode(1).unwrap();
+        let dimensions = Content::of(b"jpg").dimensions(&photo);
+        shard.begin(key.as_bytes());
+        shard.part(b"jpg", photo.len() as u64).unwrap().copy_from_slice(&photo);
+        shard.part(b"json", 2).unwrap().copy_from_slice(b"{}");
+        shard.commit(dimensions).unwrap();
+    }
+    shard.finish().unwrap().publish(dir.path(), "a.tar", Durability::Cached).unwrap();
+    let sidecar = index_path(&dir.path().join("a.tar"));
+    let written = fs::read(&sidecar).unwrap();
+    fs::remove_file(&sidecar).unwrap();
+    run(&dir.path().join("a.tar"), &everything());
+    assert_eq!(fs::read(&sidecar).unwrap(), written);
+}
+
+#[test]
+fn lies_are_refused_with_their_place_and_publish_nothing() {
+    for (lie, says) in [
+        (Lie::CutAtBlock, "byte 3584: the tar ends without its end marker"),
+        (Lie::CutMidData, "key s1.jpg: the tar ends inside this member"),
+        (Lie::NoEnd, "without its end marker"),
+        (Lie::BadChecksum, "byte 2048: no tar header"),
+        (Lie::RepeatedPart, "key s1: the part 'jpg' appears twice"),
+        (Lie::RepeatedPartByCase, "key s1: the part 'jpg' appears twice"),
+        (Lie::GnuSparse, "sparse"),
+        (Lie::Gzip, "gzip data, no plain tar: decompress it first"),
+        (Lie::AllZero, "no sample in this tar"),
+        (Lie::Empty, "empty"),
+    ] {
+        for reading in [Reading::Everything, Reading::Headers] {
+            let dir = tempfile::tempdir().unwrap();
+            fs::write(dir.path().join("good.tar"), good_shard()).unwrap();
+            fs::write(dir.path().join("lie.tar"), lie.bytes()).unwrap();
+            let done = run(dir.path(), &Options { reading, ..everything() });
+            assert!(done.tars[0].result.is_ok());
+            let failure = done.tars[1].result.as_ref().unwrap_err();
+            assert!(failure.text.contains(says), "{failure}");
+            assert_eq!(failure.exit, Exit::BadData);
+            assert_eq!(done.manifest.unwrap().unwrap_err().exit, Exit::BadData);
+            assert!(!dir.path().join("lie.index").exists());
+            assert!(!dir.path().join(FILE_NAME).exists());
+        }
+    }
+}
+
+#[test]
+fn a_missing_end_marker_can_be_allowed() {
+    let dir = tempfile::tempdir().unwrap();
+    let tar = dir.path().join("a.tar");
+    fs::write(&tar, Lie::NoEnd.bytes()).unwrap();
+    let done = run(&tar, &Options { allow_missing_end: true, ..everything() });
+    let made = done.tars[0].result.as_ref().unwrap();
+    assert_eq!((made.entry.samples, made.warnings.len()), (3, 1));
+    assert_eq!(
+        Index::open(&index_path(&tar)).unwrap().tar().length,
+        fs::metadata(&tar).unwrap().len()
+    );
+}
+
+#[test]
+fn what_exists_is_kept_if_it_is_right_and_replaced_by_force_alone() {
+    let dir = tempfile::tempdir().unwrap();
+    let tar = dir.path().join("a.tar");
+    fs::write(&tar, good_shard()).unwrap();
+    run(dir.path(), &everything());
+    let manifest = fs::read(dir.path().join(FILE_NAME)).unwrap();
+    let again = run(dir.path(), &everything());
+    assert!(again.tars[0].result.as_ref().unwrap().kept);
+    assert!(again.manifest.unwrap().unwrap().kept);
+    fs::write(&tar, Lie::CaseTwins.bytes()).unwrap();
+    let stale = run(dir.path(), &everything());
+    assert!(stale.tars[0].result.as_ref().unwrap_err().text.contains("--force"));
+    assert_eq!(fs::read(dir.path().join(FILE_NAME)).unwrap(), manifest);
+    let forced = run(dir.path(), &Options { force: true, ..everything() });
+    assert_eq!(forced.manifest.unwrap().unwrap().manifest.samples, 5);
+}
+
+#[test]
+fn a_packed_tar_is_passed_over_only_beside_its_plain_one() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("a.tar"), good_shard()).unwrap();
+    fs::write(dir.path().join("a.tar.gz"), Lie::Gzip.bytes()).unwrap();
+    assert_eq!(run(dir.path(), &everything()).tars.len(), 1);
+    fs::rename(dir.path().join("a.tar.gz"), dir.path().join("b.tar.gz")).unwrap();
+    let done = run(dir.path(), &everything());
+    assert!(done.tars[1].result.as_ref().unwrap_err().text.contains("compressed"));
+    assert!(done.manifest.unwrap().is_err());
+}
+
+#[test]
+fn nothing_to_index_is_wrong_usage() {
+    let dir = tempfile::tempdir().unwrap();
+    for path in [dir.path().to_path_buf(), dir.path().join("none.tar")] {
+        assert_eq!(index(&path, &everything(), &|_| {}).unwrap_err().exit, Exit::Usage);
+    }
+}

@@ -1,0 +1,283 @@
+//! Planning: a scan and the options -> the plan, written to a file.
+//!
+//! Every refusal that needs no file's content happens here, before a byte of a shard is written.
+//! Floors: `deal` is arithmetic, `twins` decides about samples that can't both stay, this file
+//! streams what is left into a [`PlanWriter`].
+
+pub(crate) mod deal;
+pub(crate) mod duplicates;
+pub(crate) mod warnings;
+
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use rayon::slice::ParallelSliceMut;
+use serde::{Deserialize, Serialize};
+use tarflume_formats::plan::{PlanFoot, PlanWriter, PlannedExt, PlannedPart, PlannedSample};
+use tarflume_formats::publish::TempFile;
+use tarflume_formats::{Result, name, tar};
+
+use self::deal::{Cut, Cutter, Total, shuffled_place};
+use self::duplicates::Decided;
+use crate::scan::Scan;
+use crate::scan::list::{FoundSample, Spot};
+use crate::scan::options::{ScanOptions, ScanProblem};
+
+/// The program and its version, as plans and manifests name it.
+pub(crate) const TOOL: &str = concat!("pack ", env!("CARGO_PKG_VERSION"));
+
+/// The options that shape shards. They are part of the plan and of its content hash.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Shape {
+    /// How large shards become.
+    pub cut: Cut,
+    /// What a shard's name begins with.
+    pub prefix: String,
+    /// The seed by which samples are shuffled over shards.
+    pub shuffle: Option<u64>,
+    /// Leaves out images whose bytes were seen before.
+    pub dedupe: bool,
+    /// Packs no more samples than this.
+    pub limit: Option<u64>,
+    /// How closely content is looked at: what is refused by it is not in the shards.
+    pub check: String,
+    /// The other options that decide what is packed under which name, as text.
+    pub names: String,
+    /// See `names`.
+    pub require: String,
+    /// See `names`.
+    pub ext_map: String,
+    /// See `names`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub ext_by_content: bool,
+    /// See `names`. A list of keys is its digest behind an `@`.
+    pub exclude: Vec<String>,
+    /// See `names`.
+    pub follow_links: bool,
+}
+
+/// The flag on the command line that sets a field of [`Shape`].
+pub(crate) fn flag_of(field: &str) -> String {
+    match field {
+        "cut" => "the size of shards (--shard-size, --shard-samples, --shards)".into(),
+        field => format!("--{}", field.replace('_', "-")),
+    }
+}
+
+/// The samples that will be packed, in order.
+#[derive(Debug)]
+pub(crate) struct Dealt<'a> {
+    scan: &'a Scan,
+    decided: Decided,
+    /// The samples in the order of the shards; `None` is the order of their names.
+    order: Option<Vec<(u64, Spot)>>,
+    limit: u64,
+    total: Total,
+}
+
+impl<'a> Dealt<'a> {
+    /// Decides what is packed, and in which order.
+    ///
+    /// # Errors
+    /// See [`duplicates::keys`] and [`duplicates::images`].
+    pub(crate) fn new(
+        scan: &'a Scan,
+        roots: &[PathBuf],
+        options: &ScanOptions,
+        shape: &Shape,
+    ) -> Result<Dealt<'a>> {
+        let mut decided = duplicates::keys(scan, roots, &options.names, &options.listed)?;
+        if shape.dedupe {
+            duplicates::images(scan, roots, &mut decided)?;
+        }
+        let mut dealt = Dealt {
+            scan,
+            decided,
+            order: None,
+            limit: u64::MAX, // set below: a shuffle deals all samples before the first N are taken
+            total: Total::default(),
+        };
+        if let Some(seed) = shape.shuffle {
+            let mut order = Vec::with_capacity(scan.samples.len() as usize);
+            dealt.each(|spot, sample| order.push((shuffled_place(seed, &sample.key), spot)));
+            order.par_sort_unstable(); // equal places keep the order of names
+            order.truncate(
+                shape.limit.map_or(usize::MAX, |n| usize::try_from(n).unwrap_or(usize::MAX)),
+            );
+            dealt.order = Some(order);
+        }
+        dealt.limit = shape.limit.unwrap_or(u64::MAX);
+        let mut total = Total::default();
+        let mut member = Vec::new();
+        dealt.each(|_, sample| {
+            total.samples += 1;
+            total.bytes += sample_bytes(sample, &scan.exts, &mut member);
+        });
+        dealt.total = total;
+        Ok(dealt)
+    }
+
+    /// What was found wrong among twins.
+    pub(crate) fn problems(&self) -> &[ScanProblem] {
+        &self.decided.problems
+    }
+
+    /// Files that are left out because the key that their sample got among twins is listed.
+    pub(crate) fn skipped(&self) -> u64 {
+        self.decided.skipped
+    }
+
+    /// What will be packed, all in all.
+    pub(crate) fn total(&self) -> Total {
+        self.total
+    }
+
+    /// Samples whose key was changed because it collided with another in case.
+    pub(crate) fn renamed(&self) -> u64 {
+        self.decided.renamed.len() as u64
+    }
+
+    /// Calls `each` with every sample that is packed, in order.
+    fn each(&self, mut each: impl FnMut(Spot, &FoundSample)) {
+        let renamed = &self.decided.renamed;
+        let mut give = |spot: Spot, sample: &FoundSample| match renamed.get(&spot) {
+            None => each(spot, sample),
+            Some(key) => each(spot, &FoundSample { key: key.clone(), ..sample.clone() }),
+        };
+        if let Some(order) = &self.order {
+            let mut sample = FoundSample::default();
+            for &(_, spot) in order {
+                self.scan.samples.read(spot, &mut sample);
+                give(spot, &sample);
+            }
+            return;
+        }
+        let mut left = if self.limit == u64::MAX { u64::MAX } else { self.limit };
+        self.scan.samples.visit(|spot, sample| {
+            if left == 0 {
+                return false;
+            }
+            if self.decided.dropped.is_empty() || !self.decided.dropped.contains(&spot) {
+                left -= 1;
+                give(spot, sample);
+            }
+            true
+        });
+    }
+}
+
+/// The fields of a plan beside the samples, their order and the problems.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Terms<'a> {
+    /// The source folders.
+    pub roots: &'a [PathBuf],
+    /// What shapes the shards.
+    pub shape: &'a Shape,
+    /// Whether sidecars get JPEG entry points.
+    pub entry_points: bool,
+}
+
+/// Writes the plan to a temporary file beside `target`, and gives both back.
+///
+/// # Errors
+/// The operating system's refusal to write.
+pub(crate) fn write_plan(
+    dealt: &Dealt<'_>,
+    terms: Terms<'_>,
+    problems: Vec<serde_json::Value>,
+    target: &Path,
+) -> Result<(TempFile, PlanFoot)> {
+    let folder = tarflume_formats::publish::folder_of(target);
+    let name = target.file_name().unwrap_or_default().to_string_lossy();
+    let mut temp = TempFile::create(folder, &name)?;
+    let out = BufWriter::with_capacity(1 << 20, &mut temp.file);
+    let foot = encode_plan(dealt, terms, problems, out)?;
+    Ok((temp, foot))
+}
+
+/// Encodes the plan into `out`, which may be a sink.
+///
+/// # Errors
+/// What `out` gives.
+pub(crate) fn encode_plan<W: Write>(
+    dealt: &Dealt<'_>,
+    terms: Terms<'_>,
+    problems: Vec<serde_json::Value>,
+    out: W,
+) -> Result<PlanFoot> {
+    let (exts, numbers) = sorted_exts(&dealt.scan.exts);
+    let mut writer = PlanWriter::new(out, exts)
+        .map_err(|e| tarflume_formats::Error::io(e, "write", "the plan"))?;
+    writer.set_entry_points(terms.entry_points);
+    stream_shards(dealt, terms.shape, &numbers, &mut writer)?;
+    let roots = terms.roots.iter().map(|r| r.to_string_lossy().into_owned()).collect();
+    let options = serde_json::to_value(terms.shape).unwrap_or_default(); // strings and numbers only
+    let (_, foot) = writer.finish(TOOL.into(), roots, options, problems)?;
+    Ok(foot)
+}
+
+fn stream_shards<W: Write>(
+    dealt: &Dealt<'_>,
+    shape: &Shape,
+    numbers: &[u16],
+    writer: &mut PlanWriter<W>,
+) -> Result<()> {
+    let mut cutter = Cutter::new(shape.cut, dealt.total);
+    let mut planned = PlannedSample::default();
+    let mut member = Vec::new();
+    let (mut shards, mut bytes, mut result) = (0, 0, Ok(()));
+    dealt.each(|_, sample| {
+        if result.is_err() {
+            return;
+        }
+        let size = sample_bytes(sample, &dealt.scan.exts, &mut member);
+        result = (|| {
+            if cutter.begins_shard(size) {
+                if shards > 0 {
+                    writer.end_shard(bytes + tar::END.len() as u64)?;
+                }
+                writer.begin_shard(shard_name(&shape.prefix, shards));
+                shards += 1;
+                bytes = 0;
+            }
+            bytes += size;
+            planned.root = sample.root;
+            planned.source.clone_from(&sample.source);
+            planned.key.clone_from(&sample.key);
+            planned.parts.clear();
+            planned.parts.extend(sample.parts.iter().map(|p| PlannedPart {
+                ext: numbers[p.ext as usize],
+                size: p.size,
+                stamp: p.stamp,
+            }));
+            writer.add(&planned)
+        })();
+    });
+    result?;
+    if shards > 0 { writer.end_shard(bytes + tar::END.len() as u64) } else { Ok(()) }
+}
+
+/// The name of shard `number`.
+pub(crate) fn shard_name(prefix: &str, number: u64) -> String {
+    format!("{prefix}-{number:06}.tar")
+}
+
+/// Extensions sorted by name, because threads number them as they meet them; and, for each number
+/// of the scan, the number in the plan.
+fn sorted_exts(exts: &[PlannedExt]) -> (Vec<PlannedExt>, Vec<u16>) {
+    let mut order: Vec<usize> = (0..exts.len()).collect();
+    order.sort_by_key(|&i| (&exts[i].shard, &exts[i].source));
+    let mut numbers = vec![0; exts.len()];
+    order.iter().enumerate().for_each(|(new, &old)| numbers[old] = new as u16);
+    (order.into_iter().map(|i| exts[i].clone()).collect(), numbers)
+}
+
+/// Bytes of the sample's members in the tar.
+fn sample_bytes(sample: &FoundSample, exts: &[PlannedExt], member: &mut Vec<u8>) -> u64 {
+    let part = |part: &crate::scan::list::FoundPart| {
+        member.clear();
+        name::join(member, &sample.key, exts[part.ext as usize].shard.as_bytes());
+        tar::header_len(member, part.size).saturating_add(part.size.next_multiple_of(tar::BLOCK))
+    };
+    sample.parts.iter().map(part).sum()
+}

@@ -1,0 +1,332 @@
+//! Running: a plan's shards -> finished shards in the working folder, with their records.
+//!
+//! Each shard is one job. Its bytes follow from the plan and its number alone, so any
+//! number of threads, machines and attempts gives the same. Packing and publishing are different
+//! threads: while one shard is synced to disk, the next is packed.
+
+mod folders;
+pub(crate) mod look;
+pub(crate) mod options;
+mod part;
+mod readahead;
+mod sample;
+mod sources;
+
+pub use options::{Checks, RunOptions};
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Mutex, PoisonError};
+use std::thread::{self, Builder};
+
+use serde::Deserialize;
+use tarflume_formats::plan::PlannedSample;
+use tarflume_formats::publish::write_as;
+use tarflume_formats::record::ShardRecord;
+use tarflume_formats::shard::{Durability, WrittenShard};
+use tarflume_formats::shown::ShowPath;
+use tarflume_formats::{Plan, ShardWriter};
+
+use self::part::Parts;
+use self::readahead::Ahead;
+use self::sample::{Packing, Wrong};
+use self::sources::Absences;
+use crate::failure::Failure;
+use crate::problem::Problem;
+use crate::workdir::quarantine::{Policy, set_aside};
+use crate::workdir::staging::Staging;
+
+/// Counters of a run, which the progress display reads.
+#[derive(Debug, Default)]
+pub struct RunCounter {
+    /// Bytes of source files packed.
+    pub bytes: AtomicU64,
+    /// Samples packed.
+    pub samples: AtomicU64,
+    /// Shards finished, those found finished among them.
+    pub shards: AtomicU64,
+    /// Problems found.
+    pub problems: AtomicU64,
+}
+
+/// Result of a run.
+#[derive(Debug)]
+pub struct Ran {
+    /// Whether its shards survive a power cut.
+    pub durability: Durability,
+    /// Shards packed now.
+    pub packed: u64,
+    /// Shards that were finished before.
+    pub skipped: u64,
+    /// Problems in the order of the plan, those of skipped shards among them.
+    pub problems: Vec<Problem>,
+    /// Shards that are not finished because they have problems and the policy is to fail.
+    pub refused: u64,
+}
+
+/// Result of one shard.
+enum Outcome {
+    Skipped,
+    Packed,
+    Refused,
+}
+
+/// A shard on its way from packing to publishing.
+struct Finished {
+    number: usize,
+    written: WrittenShard,
+    problems: Vec<Problem>,
+}
+
+/// Packs the `shards` of the plan that are not finished yet.
+///
+/// # Errors
+/// The first failure of the machine, threads that can't be started and a source that is not there among them;
+/// shards finished before it stay finished. An interruption.
+pub fn run(
+    plan: &Plan,
+    staging: &Staging,
+    shards: &[usize],
+    options: &RunOptions,
+    counter: &RunCounter,
+) -> Result<Ran, Failure> {
+    let job = Job {
+        plan,
+        staging,
+        options,
+        counter,
+        stop: AtomicBool::new(false),
+        results: Mutex::new(Vec::new()),
+        failure: Mutex::new(None),
+    };
+    let next = AtomicUsize::new(0);
+    let (send, receive) = sync_channel::<Finished>(options.jobs);
+    let receive = Mutex::new(receive);
+    thread::scope(|scope| {
+        let thread = |name: &str| Builder::new().name(format!("tarflume-{name}"));
+        for _ in 0..options.jobs.min(4) {
+            let publisher = thread("publish").spawn_scoped(scope, || job.publish_all(&receive));
+            publisher.map_or_else(|e| job.fail(Failure::no_thread(&e)), drop);
+        }
+        for _ in 0..options.jobs {
+            let (send, job, next) = (send.clone(), &job, &next);
+            let packer = thread("pack").spawn_scoped(scope, move || {
+                while let Some(&number) = shards.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    if job.stopped() {
+                        break;
+                    }
+                    let packed = job.pack(number, &send);
+                    packed.unwrap_or_else(|failure| job.fail(failure));
+                }
+            });
+            packer.map_or_else(|e| job.fail(Failure::no_thread(&e)), drop);
+            if job.stopped() {
+                break; // a packer sends once more at most, and the channel has room for all of these
+            }
+        }
+        drop(send); // the publishers end when the last packer has
+    });
+    if let Some(failure) = job.failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        return Err(failure);
+    }
+    if options.stop.requested() {
+        return Err(Failure::interrupted());
+    }
+    let mut results = job.results.into_inner().unwrap_or_else(PoisonError::into_inner);
+    results.sort_by_key(|(number, ..)| *number);
+    let durability = options.durability;
+    let mut ran = Ran { durability, packed: 0, skipped: 0, problems: Vec::new(), refused: 0 };
+    for (_, outcome, problems) in results {
+        match outcome {
+            Outcome::Skipped => ran.skipped += 1,
+            Outcome::Packed => ran.packed += 1,
+            Outcome::Refused => ran.refused += 1,
+        }
+        ran.problems.extend(problems);
+    }
+    Ok(ran)
+}
+
+fn unreadable(record: &Path, why: &serde_json::Error) -> Failure {
+    Failure::bad_data(format!(
+        "{}: it lists a problem that this version can't read ({why}); go on with the version that packed \
+         the shard, or remove the file, and the shard is packed again",
+        record.shown()
+    ))
+}
+
+/// State that the threads of a run share.
+struct Job<'a> {
+    plan: &'a Plan,
+    staging: &'a Staging,
+    options: &'a RunOptions,
+    counter: &'a RunCounter,
+    stop: AtomicBool,
+    results: Mutex<Vec<(usize, Outcome, Vec<Problem>)>>,
+    failure: Mutex<Option<Failure>>,
+}
+
+impl Job<'_> {
+    fn stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed) || self.options.stop.requested()
+    }
+
+    /// Keeps the first failure and stops the others.
+    fn fail(&self, failure: Failure) {
+        self.stop.store(true, Ordering::Relaxed);
+        self.failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(failure);
+    }
+
+    fn done(&self, number: usize, outcome: Outcome, problems: Vec<Problem>) {
+        if !matches!(outcome, Outcome::Refused) {
+            self.counter.shards.fetch_add(1, Ordering::Relaxed);
+        }
+        let mut results = self.results.lock().unwrap_or_else(PoisonError::into_inner);
+        results.push((number, outcome, problems));
+    }
+
+    fn pack(&self, number: usize, send: &SyncSender<Finished>) -> Result<(), Failure> {
+        if let Some(record) = self.finished(number)? {
+            return self.skip(number, record);
+        }
+        sources::check(&self.options.roots)?;
+        let name = &self.plan.foot().shards[number].name;
+        let mut writer = ShardWriter::create(&self.staging.shards(), name)?;
+        let mut problems = Vec::new();
+        if !self.fill(number, &mut writer, &mut problems)? {
+            return Ok(()); // the temporary file goes with the writer
+        }
+        if self.options.policy == Policy::Fail && !problems.is_empty() {
+            self.done(number, Outcome::Refused, problems);
+            return Ok(());
+        }
+        let finished = Finished { number, written: writer.finish()?, problems };
+        // The publishers end after all packers, so the channel is open unless a publisher has failed.
+        let _ = send.send(finished);
+        Ok(())
+    }
+
+    /// Notes a shard that needs not be packed again.
+    ///
+    /// # Errors
+    /// The record lists a problem that this version can't read, so its shard can't be reported.
+    fn skip(&self, number: usize, record: ShardRecord) -> Result<(), Failure> {
+        let path = self.staging.record_path(&record.entry.name);
+        let read = record.problems.iter().map(Problem::deserialize);
+        let problems: Result<Vec<Problem>, _> = read.collect();
+        let problems = problems.map_err(|e| unreadable(&path, &e))?;
+        let bytes = self.plan.foot().shards[number].source_bytes;
+        self.counter.bytes.fetch_add(bytes, Ordering::Relaxed);
+        self.counter.samples.fetch_add(record.entry.samples, Ordering::Relaxed);
+        // An attempt with another policy may have left samples out.
+        let refused = self.options.policy == Policy::Fail && !problems.is_empty();
+        let outcome = if refused { Outcome::Refused } else { Outcome::Skipped };
+        self.done(number, outcome, problems);
+        Ok(())
+    }
+
+    /// Writes all samples of a shard, and gathers the problems of those that are left out; false if it was
+    /// stopped before the end.
+    fn fill(
+        &self,
+        number: usize,
+        writer: &mut ShardWriter,
+        problems: &mut Vec<Problem>,
+    ) -> Result<bool, Failure> {
+        let foot = self.plan.foot();
+        let roots = &self.options.roots;
+        let mut samples = self.plan.samples(number);
+        let mut parts = Parts::new(foot, roots, &self.options.checks);
+        let (mut ahead, mut absences) = (Ahead::default(), Absences::default());
+        loop {
+            let taken = ahead.take(&mut samples, &mut parts)?;
+            if taken == 0 {
+                break;
+            }
+            for n in 0..taken {
+                if self.stopped() {
+                    return Ok(false);
+                }
+                let planned = ahead.sample(n);
+                let packing = Packing { writer, parts: &mut parts, ahead: &mut ahead };
+                match sample::pack(packing, n, &planned) {
+                    Ok(bytes) => {
+                        absences.read();
+                        self.count(bytes);
+                    }
+                    Err(Wrong::Failure(failure)) => return Err(failure),
+                    Err(Wrong::Problems(of_sample)) => {
+                        absences.refused(&roots[planned.root as usize], &of_sample)?;
+                        self.leave_out(&planned, &of_sample)?;
+                        problems.extend(of_sample);
+                    }
+                }
+                ahead.give_back(n, planned);
+            }
+        }
+        absences.check(&foot.shards[number].name, roots)?;
+        Ok(true)
+    }
+
+    /// The record of a shard that needs not be packed again.
+    fn finished(&self, number: usize) -> Result<Option<ShardRecord>, Failure> {
+        let record = self.staging.finished(self.plan.foot(), number)?;
+        match record {
+            Some(record) if self.options.durability == Durability::Synced => {
+                Ok(self.staging.secured(record)?)
+            }
+            record => Ok(record),
+        }
+    }
+
+    /// A sample of so many bytes is packed.
+    fn count(&self, bytes: u64) {
+        self.counter.bytes.fetch_add(bytes, Ordering::Relaxed);
+        self.counter.samples.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Counts the problems of a sample, and sets its files aside if that is the policy.
+    fn leave_out(&self, sample: &PlannedSample, problems: &[Problem]) -> Result<(), Failure> {
+        self.counter.problems.fetch_add(problems.len() as u64, Ordering::Relaxed);
+        let Some(first) = problems.first() else { return Ok(()) };
+        if self.options.policy != Policy::Quarantine {
+            return Ok(());
+        }
+        let roots = &self.options.roots;
+        let files = part::files(self.plan.foot(), roots, sample);
+        set_aside(&self.staging.quarantine(), &roots[sample.root as usize], &files, first)
+    }
+
+    /// Publishes shards as they come, until no packer is left.
+    fn publish_all(&self, receive: &Mutex<Receiver<Finished>>) {
+        loop {
+            let finished = receive.lock().unwrap_or_else(PoisonError::into_inner).recv();
+            let Ok(finished) = finished else { return };
+            if self.stop.load(Ordering::Relaxed) {
+                continue; // drained, so that no packer waits
+            }
+            self.publish(finished).unwrap_or_else(|failure| self.fail(failure));
+        }
+    }
+
+    fn publish(&self, finished: Finished) -> Result<(), Failure> {
+        let Finished { number, written, problems } = finished;
+        let foot = self.plan.foot();
+        let name = &foot.shards[number].name;
+        let extensions = written.extensions.clone();
+        let entry = written.publish(&self.staging.shards(), name, self.options.durability)?;
+        let record = ShardRecord {
+            plan: foot.content.clone(),
+            shard: number as u64,
+            entry,
+            entry_points: foot.entry_points,
+            unsynced: self.options.durability == Durability::Cached,
+            extensions,
+            problems: problems.iter().map(Problem::to_value).collect(),
+        };
+        write_as(&self.staging.record_path(name), &record.to_json(), self.options.durability)?;
+        self.done(number, Outcome::Packed, problems);
+        Ok(())
+    }
+}

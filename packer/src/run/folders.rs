@@ -1,0 +1,65 @@
+//! The source folder that is being read from, held open: its files are opened by their base names.
+//!
+//! Samples are sorted, so neighbours share a folder; a walk down the whole path for each file costs
+//! as much as reading a small file.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+
+use rustix::fs::{CWD, Mode, OFlags, openat};
+use tarflume_formats::files;
+
+use crate::source::part_path;
+
+/// Opens source files for one thread.
+#[derive(Debug)]
+pub(super) struct Folders<'a> {
+    roots: &'a [PathBuf],
+    /// Root, path under it with the slash at its end, and the folder.
+    open: Option<(u32, Vec<u8>, OwnedFd)>,
+    name: Vec<u8>,
+}
+
+impl<'a> Folders<'a> {
+    pub(super) fn new(roots: &'a [PathBuf]) -> Folders<'a> {
+        Folders { roots, open: None, name: Vec::new() }
+    }
+
+    /// The path of a part, for messages.
+    pub(super) fn path(&self, root: u32, source: &[u8], ext: &str) -> PathBuf {
+        part_path(&self.roots[root as usize], source, ext.as_bytes())
+    }
+
+    /// Opens `source.ext` under a root for reading.
+    ///
+    /// # Errors
+    /// The operating system's refusal.
+    pub(super) fn open(&mut self, root: u32, source: &[u8], ext: &str) -> io::Result<File> {
+        let base = source.iter().rposition(|&b| b == b'/').map_or(0, |slash| slash + 1);
+        let (folder, base) = source.split_at(base);
+        let same = |open: &(u32, Vec<u8>, OwnedFd)| open.0 == root && open.1 == folder;
+        if !self.open.as_ref().is_some_and(same) {
+            self.open = None;
+            let path = part_path(&self.roots[root as usize], folder, b"");
+            let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+            let opened = files::patiently(|| Ok(openat(CWD, &path, flags, Mode::empty())?))?;
+            self.open = Some((root, folder.to_vec(), opened));
+        }
+        self.name.clear();
+        self.name.extend_from_slice(base);
+        self.name.push(b'.');
+        self.name.extend_from_slice(ext.as_bytes());
+        // A blocking open of a pipe that replaced the file would never return.
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
+        match &self.open {
+            Some((.., folder)) => {
+                let name = self.name.as_slice();
+                let open = || Ok(openat(folder, name, flags, Mode::empty())?);
+                files::patiently(open).map(File::from)
+            }
+            None => Err(io::ErrorKind::NotFound.into()), // it was opened above
+        }
+    }
+}

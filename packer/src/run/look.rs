@@ -1,0 +1,205 @@
+//! Looks at the files of a plan as closely as a run would, and packs nothing.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread::{self, Builder};
+
+use tarflume_formats::Plan;
+
+use super::RunCounter;
+use super::options::RunOptions;
+use super::part::{Parts, Refused};
+use super::readahead::Ahead;
+use super::sample::{Seen, look_at};
+use super::sources::{self, Absences};
+use crate::failure::Failure;
+use crate::problem::{LISTED_MAX, Problems};
+
+/// What was found in the shards, by their numbers: no more than is listed in the end.
+#[derive(Debug, Default)]
+struct Found {
+    shards: BTreeMap<usize, Problems>,
+    failure: Option<Failure>,
+}
+
+impl Found {
+    /// Adds a shard's problems, and forgets those that its place in the plan puts behind the last listed one.
+    fn add(&mut self, number: usize, problems: Problems) {
+        if !problems.is_empty() {
+            self.shards.insert(number, problems);
+        }
+        let mut room = LISTED_MAX;
+        for problems in self.shards.values_mut() {
+            let cut = problems.listed.len().saturating_sub(room);
+            problems.listed.truncate(room);
+            problems.listed.shrink_to_fit();
+            problems.unlisted += cut as u64;
+            room -= problems.listed.len();
+        }
+    }
+
+    /// All of them, in the order of the plan.
+    fn joined(self) -> Problems {
+        let mut all = Problems::default();
+        for problems in self.shards.into_values() {
+            all.unlisted += problems.unlisted;
+            all.listed.extend(problems.listed);
+        }
+        all
+    }
+}
+
+/// Looks at all samples of the plan: what is wrong with them, in the order of the plan.
+///
+/// # Errors
+/// The first failure of the machine, threads that can't be started and a source that is not there among them; an
+/// interruption.
+pub(crate) fn look(
+    plan: &Plan,
+    options: &RunOptions,
+    counter: &RunCounter,
+) -> Result<Problems, Failure> {
+    let shards = plan.foot().shards.len();
+    let (next, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
+    let found = Mutex::new(Found::default());
+    let fail = |failure| {
+        stop.store(true, Ordering::Relaxed);
+        locked(&found).failure.get_or_insert(failure);
+    };
+    thread::scope(|scope| {
+        for _ in 0..options.jobs.min(shards) {
+            let looker = Builder::new().name("tarflume-look".into()).spawn_scoped(scope, || {
+                loop {
+                    let number = next.fetch_add(1, Ordering::Relaxed);
+                    if number >= shards || stop.load(Ordering::Relaxed) {
+                        return;
+                    }
+                    match shard((plan, number), options, counter, &stop) {
+                        Ok(problems) => locked(&found).add(number, problems),
+                        Err(failure) => fail(failure),
+                    }
+                }
+            });
+            if let Err(error) = looker {
+                fail(Failure::no_thread(&error));
+                break;
+            }
+        }
+    });
+    let found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+    match found.failure {
+        Some(failure) => Err(failure),
+        None if options.stop.requested() => Err(Failure::interrupted()),
+        None => Ok(found.joined()),
+    }
+}
+
+fn locked(found: &Mutex<Found>) -> MutexGuard<'_, Found> {
+    found.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn shard(
+    (plan, number): (&Plan, usize),
+    options: &RunOptions,
+    counter: &RunCounter,
+    stop: &AtomicBool,
+) -> Result<Problems, Failure> {
+    sources::check(&options.roots)?;
+    let mut samples = plan.samples(number);
+    let mut parts = Parts::new(plan.foot(), &options.roots, &options.checks);
+    let (mut ahead, mut space, mut absences) = (Ahead::default(), Vec::new(), Absences::default());
+    let mut problems = Problems::default();
+    loop {
+        let taken = ahead.take(&mut samples, &mut parts)?;
+        if taken == 0 {
+            break;
+        }
+        for n in 0..taken {
+            if stop.load(Ordering::Relaxed) || options.stop.requested() {
+                return Ok(problems);
+            }
+            let planned = ahead.sample(n);
+            let mut of_sample = Vec::new();
+            for part in 0..planned.parts.len() {
+                let seen = Seen { parts: &mut parts, ahead: &mut ahead, space: &mut space };
+                match look_at(seen, (n, part), &planned) {
+                    Ok(()) => {}
+                    Err(Refused::Problem(problem)) => of_sample.push(*problem),
+                    Err(Refused::Failure(failure)) => return Err(failure),
+                }
+            }
+            if of_sample.is_empty() {
+                absences.read();
+            } else {
+                absences.refused(&options.roots[planned.root as usize], &of_sample)?;
+            }
+            counter.problems.fetch_add(of_sample.len() as u64, Ordering::Relaxed);
+            of_sample.into_iter().for_each(|problem| problems.push(problem));
+            let bytes = planned.parts.iter().map(|part| part.size).sum();
+            counter.bytes.fetch_add(bytes, Ordering::Relaxed);
+            counter.samples.fetch_add(1, Ordering::Relaxed);
+            ahead.give_back(n, planned);
+        }
+    }
+    absences.check(&plan.foot().shards[number].name, &options.roots)?;
+    counter.shards.fetch_add(1, Ordering::Relaxed);
+    Ok(problems)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use tarflume_formats::plan::PlanWriter;
+
+    use super::*;
+    use crate::exit::Exit;
+    use crate::problem::{Problem, ProblemKind};
+    use crate::workdir::quarantine::Policy;
+
+    /// Runs in a separate process, whose address space has no room for a thread's stack.
+    #[test]
+    fn a_thread_that_can_not_start_ends_the_look_without_a_panic() {
+        const NAME: &str =
+            "run::look::tests::a_thread_that_can_not_start_ends_the_look_without_a_panic";
+        const STACK: &str = "281474976710656";
+        if std::env::var("RUST_MIN_STACK").as_deref() != Ok(STACK) {
+            let mut command = Command::new(std::env::current_exe().unwrap());
+            command.args(["--exact", NAME, "--test-threads=1"]).env("RUST_MIN_STACK", STACK);
+            let out = command.output().unwrap();
+            let said = String::from_utf8_lossy(&out.stdout);
+            assert!(out.status.success() && said.contains("1 passed"), "{out:?}");
+            return;
+        }
+        let mut writer = PlanWriter::new(Vec::new(), Vec::new()).unwrap();
+        writer.begin_shard("s.tar");
+        writer.end_shard(1024).unwrap();
+        let options = serde_json::json!({"check": "structure"});
+        let (bytes, _) = writer.finish(String::new(), Vec::new(), options, Vec::new()).unwrap();
+        let plan = Plan::from_bytes(bytes).unwrap();
+        let options = RunOptions::of_plan(plan.foot(), Policy::Fail, 2, Vec::new()).unwrap();
+        let failure = look(&plan, &options, &RunCounter::default()).unwrap_err();
+        assert_eq!(failure.exit, Exit::TryAgain);
+        assert!(failure.text.contains("cannot start a thread"), "{failure}");
+    }
+
+    fn problems(path: &str, listed: usize) -> Problems {
+        let problem = Problem::new(ProblemKind::BadJson, path, "it is damaged");
+        Problems { listed: vec![problem; listed], unlisted: 0 }
+    }
+
+    #[test]
+    fn no_more_problems_are_held_than_are_listed_and_the_first_of_the_plan_are_kept() {
+        let mut found = Found::default();
+        for number in [7, 3, 9, 0, 5] {
+            found.add(number, problems(&number.to_string(), LISTED_MAX / 2));
+            let held: usize = found.shards.values().map(|shard| shard.listed.len()).sum();
+            assert!(held <= LISTED_MAX, "{held} after shard {number}");
+        }
+        let all = found.joined();
+        assert_eq!((all.listed.len(), all.unlisted), (LISTED_MAX, 3 * (LISTED_MAX as u64 / 2)));
+        assert_eq!(all.listed[0].path, "0");
+        assert_eq!(all.listed[LISTED_MAX - 1].path, "3");
+    }
+}

@@ -1,0 +1,67 @@
+//! How a plan is run. Nothing here changes the bytes of a shard.
+
+use std::path::PathBuf;
+
+use tarflume_formats::plan::PlanFoot;
+use tarflume_formats::shard::Durability;
+
+use crate::check::CheckLevel;
+use crate::choice::Choice;
+use crate::failure::Failure;
+use crate::stop::Stop;
+use crate::workdir::quarantine::Policy;
+
+/// The checks of files while they are packed.
+#[derive(Debug, Clone, Copy)]
+pub struct Checks {
+    /// Of their content.
+    pub level: CheckLevel,
+    /// Of their modification times; sizes are always compared.
+    pub times: bool,
+}
+
+/// How a plan is run.
+#[derive(Debug)]
+pub struct RunOptions {
+    /// The checks of files.
+    pub checks: Checks,
+    /// How problems are handled.
+    pub policy: Policy,
+    /// Threads that pack.
+    pub jobs: usize,
+    /// Whether shards survive a power cut.
+    pub durability: Durability,
+    /// The source folders, in the order of the plan.
+    pub roots: Vec<PathBuf>,
+    /// Ends the run early.
+    pub stop: Stop,
+}
+
+impl RunOptions {
+    /// The options of a run of this plan: everything compared and synced, and nothing
+    /// but its own [`Stop`] ends it.
+    ///
+    /// # Errors
+    /// A plan of a check that is not known here; another number of source folders than it has.
+    pub fn of_plan(
+        foot: &PlanFoot,
+        policy: Policy,
+        jobs: usize,
+        roots: Vec<PathBuf>,
+    ) -> Result<RunOptions, Failure> {
+        let level = foot.options.get("check").and_then(|word| word.as_str()).unwrap_or_default();
+        let level = CheckLevel::from_word(level).ok_or_else(|| {
+            Failure::bad_data(format!("the plan asks for an unknown check '{level}'"))
+        })?;
+        if roots.len() != foot.roots.len() {
+            return Err(Failure::usage(format!(
+                "the plan has {} source folders, {} were given",
+                foot.roots.len(),
+                roots.len()
+            )));
+        }
+        let checks = Checks { level, times: true };
+        let durability = Durability::Synced;
+        Ok(RunOptions { checks, policy, jobs, durability, roots, stop: Stop::new() })
+    }
+}

@@ -1,0 +1,215 @@
+//! Reads the files of samples into places they are given, and looks at them there.
+//!
+//! Knows neither shards nor their order: whether a file may stay, and what is wrong with it.
+
+use std::path::PathBuf;
+
+use tarflume_formats::plan::{PlanFoot, PlannedExt, PlannedPart, PlannedSample};
+use tarflume_formats::{Blame, name};
+
+use super::folders::Folders;
+use super::options::Checks;
+use crate::check::{CheckLevel, Content, Fault, Found};
+use crate::failure::Failure;
+use crate::problem::{Problem, ProblemKind};
+use crate::source::{PlannedFile, ReadFault, part_path, shown_path};
+
+/// The reason of a problem: the file was there when it was planned.
+pub(super) const GONE: &str = "it is gone since it was planned";
+
+/// Why a sample is not in its shard.
+pub(super) enum Refused {
+    /// Something is wrong with its files.
+    Problem(Box<Problem>),
+    /// The machine failed.
+    Failure(Failure),
+}
+
+impl From<tarflume_formats::Error> for Refused {
+    fn from(error: tarflume_formats::Error) -> Refused {
+        Refused::Failure(error.into())
+    }
+}
+
+/// Paths of all files of a sample.
+pub(super) fn files(foot: &PlanFoot, roots: &[PathBuf], sample: &PlannedSample) -> Vec<PathBuf> {
+    let root = &roots[sample.root as usize];
+    let ext = |number: u16| foot.exts[number as usize].source.as_bytes();
+    sample.parts.iter().map(|p| part_path(root, &sample.source, ext(p.ext))).collect()
+}
+
+/// Reads parts for one thread.
+#[derive(Debug)]
+pub(super) struct Parts<'a> {
+    foot: &'a PlanFoot,
+    folders: Folders<'a>,
+    checks: &'a Checks,
+}
+
+impl<'a> Parts<'a> {
+    /// The files of this plan, under these folders.
+    pub(super) fn new(foot: &'a PlanFoot, roots: &'a [PathBuf], checks: &'a Checks) -> Parts<'a> {
+        Parts { foot, folders: Folders::new(roots), checks }
+    }
+
+    /// True if the Huffman codes of JPEGs are to be read.
+    pub(super) fn reads_codes(&self) -> bool {
+        match self.checks.level {
+            CheckLevel::None => false,
+            CheckLevel::Structure => self.foot.entry_points,
+            CheckLevel::Decode => true,
+        }
+    }
+
+    /// True if sidecars get entry points.
+    pub(super) fn notes_entry_points(&self) -> bool {
+        self.foot.entry_points
+    }
+
+    fn ext(&self, part: &PlannedPart) -> &'a PlannedExt {
+        &self.foot.exts[part.ext as usize]
+    }
+
+    /// A part's extension in the shard.
+    pub(super) fn shard_ext(&self, part: &PlannedPart) -> &'a [u8] {
+        self.ext(part).shard.as_bytes()
+    }
+
+    /// What its extension promises.
+    pub(super) fn content(&self, part: &PlannedPart) -> Content {
+        Content::of(self.shard_ext(part))
+    }
+
+    /// True if its content is looked at, which needs all of it in memory.
+    pub(super) fn is_looked_at(&self, part: &PlannedPart) -> bool {
+        self.content(part) != Content::Other && self.checks.level != CheckLevel::None
+    }
+
+    /// Opens its file.
+    pub(super) fn open(
+        &mut self,
+        sample: &PlannedSample,
+        part: &PlannedPart,
+    ) -> Result<PlannedFile, Refused> {
+        let opened = self.folders.open(sample.root, &sample.source, &self.ext(part).source);
+        let stamp = self.checks.times.then_some(part.stamp);
+        match opened {
+            Ok(file) => Ok(PlannedFile::new(file, part.size, stamp)),
+            Err(error) => Err(self.refused(sample, part, ReadFault::Refused(error))),
+        }
+    }
+
+    /// Reads all of a part into `space`, which has its planned size, and looks at it.
+    pub(super) fn read(
+        &mut self,
+        sample: &PlannedSample,
+        part: &PlannedPart,
+        space: &mut [u8],
+    ) -> Result<Found, Refused> {
+        let mut file = self.open(sample, part)?;
+        file.fill(space).map_err(|fault| self.refused(sample, part, fault))?;
+        let found = self.content(part).check(space, self.checks.level);
+        let found = found.map_err(|fault| self.fault(sample, part, fault))?;
+        file.check().map_err(|fault| self.refused(sample, part, fault))?;
+        Ok(found)
+    }
+
+    /// The refusal of a part whose content is at fault.
+    pub(super) fn fault(
+        &self,
+        sample: &PlannedSample,
+        part: &PlannedPart,
+        fault: Fault,
+    ) -> Refused {
+        self.problem(sample, part, fault.kind, Some(fault.byte), fault.reason)
+    }
+
+    /// A part that can't be looked at because it does not fit into memory.
+    pub(super) fn too_large(&self, sample: &PlannedSample, part: &PlannedPart) -> Refused {
+        let reason = format!("{} bytes are too many to be checked; give --check none", part.size);
+        let kind = match self.content(part) {
+            Content::Json => ProblemKind::BadJson,
+            _ => ProblemKind::BadImage,
+        };
+        self.problem(sample, part, kind, None, reason)
+    }
+
+    fn path(&self, sample: &PlannedSample, part: &PlannedPart) -> PathBuf {
+        self.folders.path(sample.root, &sample.source, &self.ext(part).source)
+    }
+
+    fn problem(
+        &self,
+        sample: &PlannedSample,
+        part: &PlannedPart,
+        kind: ProblemKind,
+        byte: Option<u64>,
+        reason: String,
+    ) -> Refused {
+        let path = shown_path(&self.path(sample, part));
+        let problem = Problem::new(kind, path, reason).at(byte).of(name::shown(&sample.key));
+        Refused::Problem(Box::new(problem))
+    }
+
+    /// A file that changed or can't be read is a problem; a machine that can't read it is a failure.
+    pub(super) fn refused(
+        &self,
+        sample: &PlannedSample,
+        part: &PlannedPart,
+        fault: ReadFault,
+    ) -> Refused {
+        use std::io::ErrorKind as K;
+        let told = |kind, reason: String| self.problem(sample, part, kind, None, reason);
+        match fault {
+            ReadFault::Changed(reason) => told(ProblemKind::Changed, reason),
+            ReadFault::Refused(e) if Blame::of(&e).is_machine() => {
+                Refused::Failure(Failure::io(e, "read", self.path(sample, part)))
+            }
+            ReadFault::Refused(e) => match e.kind() {
+                K::NotFound | K::NotADirectory => told(ProblemKind::Changed, GONE.into()),
+                _ => told(ProblemKind::Unreadable, e.to_string()),
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use super::*;
+    use crate::exit::Exit;
+
+    #[test]
+    fn only_what_every_machine_would_say_of_a_file_is_a_problem() {
+        let foot: PlanFoot = serde_json::from_value(serde_json::json!({
+            "schema": 1, "tool": "", "content": "", "roots": ["/photos"], "options": {}, "samples": 1,
+            "exts": [{"source": "jpg", "shard": "jpg"}], "bytes": 5, "shards": [], "problems": [],
+        }))
+        .unwrap();
+        let roots = [PathBuf::from("/photos")];
+        let checks = Checks { level: CheckLevel::Structure, times: true };
+        let parts = Parts::new(&foot, &roots, &checks);
+        let part = PlannedPart { ext: 0, size: 5, stamp: 0 };
+        let sample =
+            PlannedSample { source: b"a/b".into(), key: b"a/b".into(), ..Default::default() };
+        for code in (1..=133).chain([4000]) {
+            let error = io::Error::from_raw_os_error(code);
+            let data = Blame::of(&error) == Blame::Data;
+            match parts.refused(&sample, &part, ReadFault::Refused(error)) {
+                Refused::Problem(problem) => {
+                    assert!(data, "{code}: {problem}");
+                    assert_eq!(problem.path, "/photos/a/b.jpg");
+                }
+                Refused::Failure(failure) => {
+                    assert!(!data, "{code}: {failure}");
+                    assert!(matches!(failure.exit, Exit::TryAgain | Exit::Barred), "{code}");
+                    assert!(
+                        failure.text.starts_with("/photos/a/b.jpg: cannot read: "),
+                        "{failure}"
+                    );
+                }
+            }
+        }
+    }
+}

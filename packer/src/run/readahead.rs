@@ -1,0 +1,143 @@
+//! Takes some samples of a shard at a time and reads their JPEGs ahead, so that the Huffman codes of
+//! many are read at once.
+//!
+//! Problems are kept until the sample's turn: they are reported in the order of the
+//! plan, whatever was read together.
+
+use std::ops::Range;
+
+use tarflume_formats::plan::{PlannedPart, PlannedSample, PlannedSamples};
+
+use super::part::{Parts, Refused};
+use crate::check::{Content, Dimensions, LARGE, Tray};
+use crate::failure::Failure;
+use crate::problem::Problem;
+
+/// Samples taken at a time, at most.
+const SAMPLES: usize = 1024;
+
+/// Samples, and those of their JPEGs that were read ahead.
+#[derive(Debug, Default)]
+pub(super) struct Ahead {
+    samples: Vec<PlannedSample>,
+    taken: usize,
+    jpegs: Vec<Jpeg>,
+    tray: Tray,
+}
+
+/// A JPEG that was read ahead.
+#[derive(Debug)]
+struct Jpeg {
+    sample: usize,
+    part: usize,
+    room: Range<usize>,
+    found: Result<Looked, Box<Problem>>,
+}
+
+#[derive(Debug)]
+struct Looked {
+    dimensions: Option<Dimensions>,
+    /// Its number on the tray, if its codes were read.
+    number: Option<usize>,
+}
+
+/// A part that was read ahead and found right.
+pub(super) struct ReadAhead<'a> {
+    pub(super) bytes: &'a [u8],
+    pub(super) dimensions: Option<Dimensions>,
+    /// None if it is of a kind that has no entry points.
+    pub(super) entry_points: &'a [u8],
+}
+
+impl Ahead {
+    /// Takes the next samples, one if no codes are to be read: how many.
+    ///
+    /// # Errors
+    /// A damaged plan; the machine failed.
+    pub(super) fn take(
+        &mut self,
+        planned: &mut PlannedSamples<'_>,
+        parts: &mut Parts<'_>,
+    ) -> Result<usize, Failure> {
+        self.taken = 0;
+        self.jpegs.clear();
+        self.tray.clear();
+        let most = if parts.reads_codes() { SAMPLES } else { 1 };
+        while self.taken < most && !self.tray.is_full() {
+            if self.samples.len() == self.taken {
+                self.samples.push(PlannedSample::default());
+            }
+            if !planned.next_into(&mut self.samples[self.taken])? {
+                break;
+            }
+            if parts.reads_codes() {
+                self.read_jpegs(self.taken, parts)?;
+            }
+            self.taken += 1;
+        }
+        self.tray.read();
+        Ok(self.taken)
+    }
+
+    fn read_jpegs(&mut self, number: usize, parts: &mut Parts<'_>) -> Result<(), Failure> {
+        let Ahead { samples, jpegs, tray, .. } = self;
+        let sample = &samples[number];
+        for (n, part) in sample.parts.iter().enumerate() {
+            // A large one is no faster in company.
+            if parts.content(part) != Content::Jpeg || part.size > LARGE {
+                continue;
+            }
+            let room = tray.room(part.size as usize);
+            let found = match parts.read(sample, part, tray.fill(room.clone())) {
+                Ok(found) => Ok(Looked {
+                    dimensions: found.dimensions,
+                    number: found.codes.map(|header| tray.add(room.clone(), header)),
+                }),
+                Err(Refused::Problem(problem)) => Err(problem),
+                Err(Refused::Failure(failure)) => return Err(failure),
+            };
+            let wrong = found.is_err();
+            jpegs.push(Jpeg { sample: number, part: n, room, found });
+            if wrong {
+                break; // the sample will be refused for it
+            }
+        }
+        Ok(())
+    }
+
+    /// A sample that was taken, out of here; it is to be given back.
+    pub(super) fn sample(&mut self, number: usize) -> PlannedSample {
+        std::mem::take(&mut self.samples[number])
+    }
+
+    /// Gives a sample back, so that its memory is used again.
+    pub(super) fn give_back(&mut self, number: usize, sample: PlannedSample) {
+        self.samples[number] = sample;
+    }
+
+    /// What was read ahead of a part of a sample; none if it was not.
+    pub(super) fn part(
+        &self,
+        (number, n): (usize, usize),
+        sample: &PlannedSample,
+        part: &PlannedPart,
+        parts: &Parts<'_>,
+    ) -> Result<Option<ReadAhead<'_>>, Refused> {
+        let at = self.jpegs.binary_search_by_key(&(number, n), |jpeg| (jpeg.sample, jpeg.part));
+        let Ok(at) = at else { return Ok(None) };
+        let Jpeg { room, found, .. } = &self.jpegs[at];
+        let looked = found.as_ref().map_err(|problem| Refused::Problem(problem.clone()))?;
+        let entry_points = match looked.number.map(|number| self.tray.entry_points(number)) {
+            Some(Ok(points)) => points,
+            Some(Err(fault)) => return Err(parts.fault(sample, part, fault)),
+            None => &[],
+        };
+        let bytes = self.tray.bytes(room.clone());
+        Ok(Some(ReadAhead { bytes, dimensions: looked.dimensions, entry_points }))
+    }
+
+    /// The tray, to read the codes of one JPEG alone.
+    pub(super) fn tray(&mut self) -> &mut Tray {
+        &mut self.tray
+    }
+}

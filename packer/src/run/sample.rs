@@ -1,0 +1,159 @@
+//! Packs one sample: its files come straight into the shard's buffer and are checked there, but for
+//! JPEGs that were read ahead, which are copied.
+
+use tarflume_formats::ShardWriter;
+use tarflume_formats::plan::{PlannedPart, PlannedSample};
+use tarflume_formats::reading::MAX_WHOLE;
+use tarflume_formats::shard::STREAM_ABOVE;
+
+use super::part::{Parts, Refused};
+use super::readahead::Ahead;
+use crate::check::Dimensions;
+use crate::failure::Failure;
+use crate::problem::Problem;
+
+/// Where a sample goes, and what of it is there already.
+pub(super) struct Packing<'a, 'b> {
+    pub(super) writer: &'a mut ShardWriter,
+    pub(super) parts: &'a mut Parts<'b>,
+    pub(super) ahead: &'a mut Ahead,
+}
+
+/// Why a sample is not in its shard: what is wrong with its parts, one or several; or the machine failed.
+pub(super) enum Wrong {
+    Problems(Vec<Problem>),
+    Failure(Failure),
+}
+
+impl From<tarflume_formats::Error> for Wrong {
+    fn from(error: tarflume_formats::Error) -> Wrong {
+        Wrong::Failure(error.into())
+    }
+}
+
+/// Appends the sample, the `number`th of those taken ahead, to the shard, or leaves the shard as it
+/// was. Gives the bytes of its files.
+pub(super) fn pack(
+    mut packing: Packing<'_, '_>,
+    number: usize,
+    sample: &PlannedSample,
+) -> Result<u64, Wrong> {
+    packing.writer.begin(&sample.key);
+    match packing.all(number, sample) {
+        Ok(dimensions) => {
+            packing.writer.commit(dimensions)?;
+            Ok(sample.parts.iter().map(|part| part.size).sum())
+        }
+        Err(wrong) => {
+            packing.writer.abandon()?;
+            Err(wrong)
+        }
+    }
+}
+
+impl Packing<'_, '_> {
+    fn all(&mut self, number: usize, sample: &PlannedSample) -> Result<Option<Dimensions>, Wrong> {
+        let mut dimensions = None;
+        for (n, part) in sample.parts.iter().enumerate() {
+            match self.one((number, n), sample, part) {
+                Ok(found) => dimensions = dimensions.or(found),
+                Err(Refused::Failure(failure)) => return Err(Wrong::Failure(failure)),
+                Err(Refused::Problem(problem)) => {
+                    return Err(self.others(*problem, (number, n), sample));
+                }
+            }
+        }
+        Ok(dimensions)
+    }
+
+    /// The problems of the parts behind the first bad one, so that one report has all of them.
+    fn others(
+        &mut self,
+        first: Problem,
+        (number, n): (usize, usize),
+        sample: &PlannedSample,
+    ) -> Wrong {
+        let (mut problems, mut space) = (vec![first], Vec::new());
+        for part in n + 1..sample.parts.len() {
+            let seen = Seen { parts: &mut *self.parts, ahead: &mut *self.ahead, space: &mut space };
+            match look_at(seen, (number, part), sample) {
+                Ok(()) => {}
+                Err(Refused::Problem(problem)) => problems.push(*problem),
+                Err(Refused::Failure(failure)) => return Wrong::Failure(failure),
+            }
+        }
+        Wrong::Problems(problems)
+    }
+
+    fn one(
+        &mut self,
+        place: (usize, usize),
+        sample: &PlannedSample,
+        part: &PlannedPart,
+    ) -> Result<Option<Dimensions>, Refused> {
+        let Packing { writer, parts, ahead } = self;
+        let ext = parts.shard_ext(part);
+        let in_memory = parts.is_looked_at(part) && part.size <= MAX_WHOLE;
+        if let Some(read) = ahead.part(place, sample, part, parts)? {
+            writer.part(ext, part.size)?.copy_from_slice(read.bytes);
+            if parts.notes_entry_points() {
+                writer.entry_points(read.entry_points);
+            }
+            Ok(read.dimensions)
+        } else if part.size <= STREAM_ABOVE || in_memory {
+            let space = writer.part(ext, part.size)?;
+            let found = parts.read(sample, part, space)?;
+            if let Some(header) = found.codes.filter(|_| parts.reads_codes()) {
+                let read = ahead.tray().read_one(space, &header);
+                let points = read.map_err(|fault| parts.fault(sample, part, fault))?;
+                if parts.notes_entry_points() {
+                    writer.entry_points(points);
+                }
+            }
+            Ok(found.dimensions)
+        } else if parts.is_looked_at(part) {
+            Err(parts.too_large(sample, part))
+        } else {
+            let mut file = parts.open(sample, part)?;
+            writer.stream_part(ext, part.size, |piece| {
+                file.fill(piece).map_err(|fault| parts.refused(sample, part, fault))
+            })?;
+            file.check().map_err(|fault| parts.refused(sample, part, fault))?;
+            Ok(None)
+        }
+    }
+}
+
+/// What looking at a part needs.
+pub(super) struct Seen<'a, 'b> {
+    pub(super) parts: &'a mut Parts<'b>,
+    pub(super) ahead: &'a mut Ahead,
+    /// Used again for each.
+    pub(super) space: &'a mut Vec<u8>,
+}
+
+/// Looks at part `n` of the sample, the `number`th of those taken ahead, and keeps nothing of it.
+pub(super) fn look_at(
+    seen: Seen<'_, '_>,
+    (number, n): (usize, usize),
+    sample: &PlannedSample,
+) -> Result<(), Refused> {
+    let Seen { parts, ahead, space } = seen;
+    let part = &sample.parts[n];
+    if ahead.part((number, n), sample, part, parts)?.is_some() {
+        return Ok(());
+    }
+    if !parts.is_looked_at(part) {
+        return parts.open(sample, part).map(drop);
+    }
+    if part.size > MAX_WHOLE {
+        return Err(parts.too_large(sample, part));
+    }
+    space.resize(part.size as usize, 0);
+    let found = parts.read(sample, part, space)?;
+    if let Some(header) = found.codes.filter(|_| parts.reads_codes()) {
+        let read = ahead.tray().read_one(space, &header);
+        read.map(drop).map_err(|fault| parts.fault(sample, part, fault))?;
+    }
+    Ok(())
+}

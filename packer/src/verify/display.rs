@@ -1,0 +1,48 @@
+//! A report as text: one line per problem, then the totals.
+
+use std::fmt;
+
+use super::{Level, Report};
+use crate::units;
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for problem in &self.problems {
+            writeln!(f, "{problem}")?;
+        }
+        if self.unlisted > 0 {
+            writeln!(f, "at least {} more are not listed", units::count(self.unlisted))?;
+        }
+        f.write_str(&self.summary())
+    }
+}
+
+impl Report {
+    /// `12 shards, 34,567 samples, 3.2 GB: whole`, or how many problems of which kind.
+    pub fn summary(&self) -> String {
+        let mut line = format!(
+            "{}, {}, {}: ",
+            units::counted(self.shards, "shard", "shards"),
+            units::counted(self.samples, "sample", "samples"),
+            units::bytes(self.bytes)
+        );
+        if self.whole {
+            line.push_str("whole");
+        } else {
+            let kinds: Vec<String> = self
+                .counts
+                .iter()
+                .map(|(kind, n)| format!("{kind} {}", units::count(*n)))
+                .collect();
+            let total = units::counted(self.problems.len() as u64, "problem", "problems");
+            line.push_str(&format!("{total} ({})", kinds.join(", ")));
+        }
+        if self.shards_without_checksums > 0 && self.level > Level::Quick {
+            let shards = units::counted(self.shards_without_checksums, "shard has", "shards have");
+            line.push_str(&format!(
+                "\nnote: {shards} no checksums, so their data is not proved; add them with `pack index --force`"
+            ));
+        }
+        line
+    }
+}

@@ -1,0 +1,12 @@
+//! The state of an output folder between two commands: working folder, quarantine, manifest, list of
+//! problems.
+//!
+//! Every stage reads and writes it; it imports no stage.
+
+pub(crate) mod quarantine;
+pub(crate) mod staging;
+pub(crate) mod state;
+
+pub use quarantine::Policy;
+pub use staging::{Lock, Staging};
+pub use state::{Progress, Standing, progress, published, standing};

@@ -1,0 +1,205 @@
+//! The policy for problems, and copies of the files that have them.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File, Permissions};
+use std::io::{ErrorKind, Read, Write};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use tarflume_formats::Digest;
+use tarflume_formats::files::{self, Patient, patiently};
+use tarflume_formats::publish::{Published, TempFile, create_folders, folder_of, write_whole};
+use tarflume_formats::shard::has_bytes;
+use tarflume_formats::shown::ShowPath;
+
+use crate::choice::Choice;
+use crate::failure::Failure;
+use crate::problem::Problem;
+
+/// Bytes that are copied at a time.
+const PIECE: usize = 256 * 1024;
+/// What a reason's name ends with.
+const REASON: &str = ".reason.json";
+/// Bytes of a name that a file system holds.
+const NAME_MAX: usize = 255;
+/// Bytes of an extension with its dot, at most: a longer one is part of the name.
+const EXTENSION: usize = 16;
+
+/// How a problem is handled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Policy {
+    /// Nothing is published.
+    Fail,
+    /// The sample is left out.
+    Skip,
+    /// The sample is left out, and its files are copied aside with the reason.
+    Quarantine,
+}
+
+impl Choice for Policy {
+    const ALL: &'static [Policy] = &[Policy::Fail, Policy::Skip, Policy::Quarantine];
+
+    fn word(self) -> &'static str {
+        match self {
+            Policy::Fail => "fail",
+            Policy::Skip => "skip",
+            Policy::Quarantine => "quarantine",
+        }
+    }
+}
+
+/// Copies `files`, which are below `root`, to `folder` under their own names, each with a
+/// `.reason.json` beside it. A missing or unreadable file has its reason only.
+///
+/// A copy has its name once it is whole and synced, and replaces nothing: where another file has the
+/// name, a hash is added to it. Folders on the way are not entered through links.
+///
+/// # Errors
+/// A file could not be copied; a link stands where a folder of the quarantine should.
+pub(crate) fn set_aside(
+    folder: &Path,
+    root: &Path,
+    files: &[PathBuf],
+    problem: &Problem,
+) -> Result<(), Failure> {
+    let mut json = serde_json::to_vec_pretty(&problem.to_value()).unwrap_or_default();
+    json.push(b'\n');
+    for file in files {
+        let under = file.strip_prefix(root).unwrap_or(file);
+        let wanted = folder.join(under);
+        make_folders(folder, under.parent().unwrap_or(Path::new("")))?;
+        let copied = copy(file, &wanted)?;
+        write_whole(&reason_path(copied.as_ref().unwrap_or(&wanted)), &json)?;
+    }
+    Ok(())
+}
+
+/// Creates `folder` and what `below` it is not there. What is there must be folders.
+fn make_folders(folder: &Path, below: &Path) -> Result<(), Failure> {
+    let mut path = folder.to_path_buf();
+    for name in std::iter::once(None).chain(below.components().map(Some)) {
+        path.extend(name);
+        match patiently(|| fs::symlink_metadata(&path)) {
+            Ok(found) if found.is_dir() => continue,
+            Ok(_) => {
+                return Err(Failure::usage(format!(
+                    "{} is not a folder; move it away, so that files can be copied there",
+                    path.shown()
+                )));
+            }
+            Err(e) if e.kind() == ErrorKind::NotFound => create_folders(&path)?,
+            Err(e) => return Err(Failure::io(e, "look at", &path)),
+        }
+    }
+    Ok(())
+}
+
+/// Copies `file` to `wanted` or, where another file has that name, to one with a hash: where to.
+/// `None` if there is no file that could be read.
+fn copy(file: &Path, wanted: &Path) -> Result<Option<PathBuf>, Failure> {
+    // A pipe that replaced the file is not read: a read could block forever.
+    let source = match files::open(file) {
+        Ok((source, _)) => source,
+        Err(error) if error.blame().is_machine() => return Err(error.into()),
+        Err(_) => return Ok(None), // unreadable or gone: the reason says so
+    };
+    let name = wanted.file_name().unwrap_or_default();
+    let mut temp = TempFile::create(folder_of(wanted), &name.to_string_lossy())?;
+    let (length, digest) = copy_bytes(&source, file, &mut temp)?;
+    temp.sync()?;
+    let mut target = wanted.to_path_buf();
+    for attempt in 0_u64.. {
+        // A temporary file that was renamed away is not missed when it is dropped.
+        if temp.rename_new(&target)? == Published::New || has_bytes(&target, length, &digest)? {
+            break;
+        }
+        target = folder_of(wanted).join(hashed_name(name, file, &digest, attempt));
+    }
+    Ok(Some(target))
+}
+
+/// The name of a copy whose own name another file has: with a hash of its source and its bytes, before the
+/// extension. So a later attempt finds the copy at once, however many files have that name.
+fn hashed_name(name: &OsStr, source: &Path, digest: &Digest, attempt: u64) -> OsString {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(source.as_os_str().as_bytes()).update(digest.as_bytes());
+    hasher.update(&attempt.to_le_bytes());
+    let hash = format!("~{}", &hasher.finalize().to_hex()[..16]);
+    let name = name.as_bytes();
+    let dot = name.iter().rposition(|&b| b == b'.').filter(|&dot| name.len() - dot <= EXTENSION);
+    let (stem, extension) = name.split_at(dot.unwrap_or(name.len()));
+    let stem = &stem[..stem.len().min(NAME_MAX - hash.len() - extension.len())];
+    OsString::from_vec([stem, hash.as_bytes(), extension].concat())
+}
+
+/// Copies all bytes and the permissions of `source`, which stands at `file`: how many, and their digest.
+fn copy_bytes(source: &File, file: &Path, temp: &mut TempFile) -> Result<(u64, Digest), Failure> {
+    let refused = |e| Failure::io(e, "read", file);
+    let mut buffer = vec![0; PIECE];
+    let (mut length, mut hasher) = (0, blake3::Hasher::new());
+    loop {
+        let read = Patient(source).read(&mut buffer).map_err(refused)?;
+        if read == 0 {
+            break;
+        }
+        let written = temp.file.write_all(&buffer[..read]);
+        written.map_err(|e| Failure::io(e, "write", temp.path()))?;
+        hasher.update(&buffer[..read]);
+        length += read as u64;
+    }
+    let found = patiently(|| source.metadata()).map_err(refused)?;
+    if found.len() != length {
+        return Err(Failure::try_again(format!(
+            "{}: it changed while it was copied to the quarantine: {length} bytes were read, it has {}",
+            file.shown(),
+            found.len()
+        )));
+    }
+    let mode = Permissions::from_mode(found.permissions().mode() & 0o777);
+    match patiently(|| temp.file.set_permissions(mode.clone())) {
+        // File systems of Windows, and some that are mounted by a program, have no permissions.
+        Err(e) if matches!(e.kind(), ErrorKind::PermissionDenied | ErrorKind::Unsupported) => {}
+        set => set.map_err(|e| Failure::io(e, "set the permissions of", temp.path()))?,
+    }
+    Ok((length, hasher.finalize()))
+}
+
+/// Where the reason of a file in the quarantine stands: beside it. A name that is too long is cut.
+fn reason_path(copied: &Path) -> PathBuf {
+    let name = copied.file_name().unwrap_or_default();
+    let mut reason = OsString::from(name);
+    if name.len() + REASON.len() > NAME_MAX {
+        let digest = blake3::hash(name.as_bytes()).to_hex();
+        reason = OsString::from_vec(name.as_bytes()[..NAME_MAX - 40].to_vec());
+        reason.push(format!("~{}", &digest[..16]));
+    }
+    reason.push(REASON);
+    copied.with_file_name(reason)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hashed_name_keeps_its_extension_and_is_never_too_long() {
+        let digest = blake3::hash(b"bytes");
+        let hashed = |name: &str, source: &str, attempt| {
+            let name = hashed_name(OsStr::new(name), Path::new(source), &digest, attempt);
+            name.into_string().unwrap()
+        };
+        let name = hashed("bad.jpg", "/a/bad.jpg", 0);
+        assert!(name.starts_with("bad~") && name.ends_with(".jpg") && name.len() == 24, "{name}");
+        assert_eq!(name, hashed("bad.jpg", "/a/bad.jpg", 0));
+        assert_ne!(name, hashed("bad.jpg", "/b/bad.jpg", 0));
+        assert_ne!(name, hashed("bad.jpg", "/a/bad.jpg", 1));
+        for long in
+            ["n".repeat(255), format!("{}.jpg", "n".repeat(251)), format!("n.{}", "x".repeat(253))]
+        {
+            let name = hashed(&long, "/a", 0);
+            assert!(name.len() <= NAME_MAX && name.contains('~'), "{name}");
+        }
+        assert!(hashed(&format!("{}.jpg", "n".repeat(251)), "/a", 0).ends_with(".jpg"));
+    }
+}

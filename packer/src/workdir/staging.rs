@@ -1,0 +1,326 @@
+//! The working folder `.pack` in the output folder: where everything stands until it is published.
+//!
+//! ```text
+//! OUT/.pack/plan                     the plan
+//! OUT/.pack/policy                   what is done about problems: fail, skip or quarantine
+//! OUT/.pack/lock                     held by `build`, `plan` and `finalize`
+//! OUT/.pack/shards/NAME.tar          finished shards,
+//! OUT/.pack/shards/NAME.index    their sidecars,
+//! OUT/.pack/shards/NAME.tar.record   and the note that they are finished, written last
+//! ```
+//!
+//! Readers of OUT see no shard before the data set is whole. Only `finalize` and a fresh start
+//! remove anything here.
+
+mod leftovers;
+mod lock;
+mod removal;
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use tarflume_formats::files;
+use tarflume_formats::manifest::{self, hex_digest};
+use tarflume_formats::plan::PlanFoot;
+use tarflume_formats::publish::{
+    create_folders, folder_of, sync_file, sync_folder, sync_name, write_whole,
+};
+use tarflume_formats::record::ShardRecord;
+use tarflume_formats::shard::{has_bytes, index_path};
+use tarflume_formats::shown::ShowPath;
+use tarflume_formats::{Error, ErrorKind, Index, Plan, Result};
+
+use crate::failure::Failure;
+
+pub use lock::Lock;
+use lock::Taken;
+
+/// The lock's name in the working folder.
+const LOCK: &str = "lock";
+
+/// The working folder of one output folder.
+#[derive(Debug, Clone)]
+pub struct Staging {
+    out: PathBuf,
+    root: PathBuf,
+}
+
+impl Staging {
+    /// The working folder of `out`; nothing is created.
+    pub fn of(out: &Path) -> Staging {
+        Staging { out: out.to_path_buf(), root: out.join(".pack") }
+    }
+
+    /// The output folder.
+    pub fn out(&self) -> &Path {
+        &self.out
+    }
+
+    /// Where the plan stands.
+    pub fn plan_path(&self) -> PathBuf {
+        self.root.join("plan")
+    }
+
+    /// Where shards are written.
+    pub fn shards(&self) -> PathBuf {
+        self.root.join("shards")
+    }
+
+    /// Where the manifest will stand.
+    pub fn manifest_path(&self) -> PathBuf {
+        self.out.join(manifest::FILE_NAME)
+    }
+
+    /// Where problems are listed.
+    pub fn problems_path(&self) -> PathBuf {
+        self.out.join("problems.jsonl")
+    }
+
+    /// Where the files of problems are copied to.
+    pub fn quarantine(&self) -> PathBuf {
+        self.out.join("quarantine")
+    }
+
+    /// Creates the folders.
+    ///
+    /// # Errors
+    /// The operating system's refusal.
+    pub fn create(&self) -> Result<(), Failure> {
+        Ok(create_folders(&self.shards())?)
+    }
+
+    /// Makes sure that no other command plans or publishes here.
+    ///
+    /// # Errors
+    /// Another one does.
+    pub fn lock(&self) -> Result<Lock, Failure> {
+        // A command that has published removes the working folder, perhaps between any two of these steps.
+        for _ in 0..3 {
+            if !self.created()? {
+                continue;
+            }
+            match Lock::take(&self.lock_path())? {
+                Taken::Held(lock) => {
+                    self.create()?;
+                    self.secure_names()?;
+                    return Ok(lock);
+                }
+                Taken::Gone => {}
+                Taken::Busy => break,
+            }
+        }
+        Err(Failure::try_again(format!(
+            "another pack is running in {}; wait for it, or choose another folder",
+            self.out.shown()
+        )))
+    }
+
+    /// Creates the folders; false if one was removed meanwhile.
+    fn created(&self) -> Result<bool, Failure> {
+        match create_folders(&self.shards()) {
+            Err(error) if error.is_missing() => Ok(false),
+            created => Ok(created.map(|()| true)?),
+        }
+    }
+
+    /// Makes the names of the working folder and of all folders above it survive a power cut: an attempt
+    /// that was killed may have created them and not have synced them.
+    fn secure_names(&self) -> Result<(), Failure> {
+        for folder in [&self.shards(), &self.root, &self.out] {
+            sync_name(folder)?;
+        }
+        leftovers::sync_above(&self.out)
+    }
+
+    fn lock_path(&self) -> PathBuf {
+        self.root.join(LOCK)
+    }
+
+    /// True if there is a plan.
+    ///
+    /// # Errors
+    /// The operating system's refusal to say.
+    pub fn has_plan(&self) -> Result<bool, Failure> {
+        Ok(files::is_there(&self.plan_path())?)
+    }
+
+    /// Opens the plan; `None` if there is none.
+    ///
+    /// # Errors
+    /// It can't be read, or is damaged.
+    pub fn plan_if_there(&self) -> Result<Option<Plan>> {
+        match Plan::open(&self.plan_path()) {
+            Err(error) if is_nowhere(&error) => Ok(None),
+            plan => plan.map(Some),
+        }
+    }
+
+    /// Opens the plan.
+    ///
+    /// # Errors
+    /// There is none, or it is damaged.
+    pub fn plan(&self) -> Result<Plan, Failure> {
+        self.plan_if_there()?.ok_or_else(|| {
+            Failure::usage(format!(
+                "there is no plan in {}; make one with `pack plan SRC -o {}`",
+                self.out.shown(),
+                self.out.shown()
+            ))
+        })
+    }
+
+    /// Notes what is done about problems.
+    ///
+    /// # Errors
+    /// The operating system's refusal.
+    pub fn set_policy(&self, word: &str) -> Result<()> {
+        write_whole(&self.root.join("policy"), word.as_bytes())
+    }
+
+    /// What is done about problems, if it was noted.
+    ///
+    /// # Errors
+    /// The operating system's refusal to read it.
+    pub fn policy(&self) -> Result<Option<String>> {
+        let path = self.root.join("policy");
+        match files::read_whole(&path, "read") {
+            Ok(word) => Ok(Some(String::from_utf8_lossy(&word).into_owned())),
+            Err(error) if is_nowhere(&error) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Where the record of the shard called `name` stands.
+    pub fn record_path(&self, name: &str) -> PathBuf {
+        self.shards().join(format!("{name}.record"))
+    }
+
+    /// The record of the shard called `name`; `None` if there is none, or it is damaged.
+    fn record(&self, name: &str) -> Result<Option<ShardRecord>> {
+        let path = self.record_path(name);
+        let bytes = unless_refused(files::read_whole(&path, "read"))?;
+        Ok(bytes.and_then(|bytes| ShardRecord::from_json(&bytes).ok()))
+    }
+
+    /// The record of a shard of the plan that is finished and whole; `None` if it must be packed (again).
+    ///
+    /// Asked are: plan, whether it has entry points, name, lengths, and that the sidecar belongs to a tar of that length.
+    ///
+    /// # Errors
+    /// The operating system's refusal to say.
+    pub fn finished(&self, plan: &PlanFoot, number: usize) -> Result<Option<ShardRecord>> {
+        let Some(shard) = plan.shards.get(number) else { return Ok(None) };
+        let Some(record) = self.record(&shard.name)? else { return Ok(None) };
+        let entry = &record.entry;
+        let same_plan = record.plan == plan.content && record.entry_points == plan.entry_points;
+        if !same_plan || record.shard != number as u64 || entry.name != shard.name {
+            return Ok(None);
+        }
+        let tar = self.place(&entry.name, |tar| {
+            Ok(unless_refused(files::metadata(tar, "look at"))?
+                .is_some_and(|found| found.len() == entry.bytes))
+        })?;
+        let index = self.place(&entry.name, |tar| {
+            let index = unless_refused(Index::open(&index_path(tar)))?;
+            Ok(index.is_some_and(|index| {
+                index.tar().length == entry.bytes
+                    && index.samples() == entry.samples
+                    && index.length() == entry.index_bytes
+                    && index.tar().digest.map(|d| d.to_hex().to_string()) == entry.blake3
+            }))
+        })?;
+        Ok((tar.is_some() && index.is_some()).then_some(record))
+    }
+
+    /// Where the shard called `name` stands so that it `fits`: in the working folder or, since `finalize`
+    /// may have been ended while it moved shards out, in the output folder.
+    fn place(
+        &self,
+        name: &str,
+        mut fits: impl FnMut(&Path) -> Result<bool>,
+    ) -> Result<Option<PathBuf>> {
+        for folder in [self.shards(), self.out.clone()] {
+            let path = folder.join(name);
+            if fits(&path)? {
+                return Ok(Some(path));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Makes a finished shard survive a power cut. One that was left to the operating system is read
+    /// whole, since a power cut may have come; `None` if it was spoiled.
+    ///
+    /// # Errors
+    /// The operating system's refusal.
+    pub fn secured(&self, mut record: ShardRecord) -> Result<Option<ShardRecord>> {
+        if !record.unsynced {
+            return Ok(Some(record));
+        }
+        let entry = &record.entry;
+        let (Some(digest), index_digest) = (entry.digest()?, hex_digest(&entry.index_blake3)?)
+        else {
+            return Ok(None);
+        };
+        let tar = self.place(&entry.name, |tar| has_bytes(tar, entry.bytes, &digest))?;
+        let index = self.place(&entry.name, |tar| {
+            has_bytes(&index_path(tar), entry.index_bytes, &index_digest)
+        })?;
+        let (Some(tar), Some(index)) = (tar, index.map(|tar| index_path(&tar))) else {
+            return Ok(None);
+        };
+        for path in [tar, index] {
+            sync_file(&path)?;
+            sync_folder(folder_of(&path))?;
+        }
+        record.unsynced = false;
+        write_whole(&self.record_path(&record.entry.name), &record.to_json())?;
+        Ok(Some(record))
+    }
+
+    /// Temporary files in the working folder, with their age.
+    ///
+    /// # Errors
+    /// The operating system's refusal.
+    pub fn temporaries(&self) -> Result<Vec<(PathBuf, Duration)>, Failure> {
+        let mut found = leftovers::temporaries(&self.root)?;
+        found.extend(leftovers::temporaries(&self.shards())?);
+        Ok(found)
+    }
+
+    /// Removes what attempts that were killed left under temporary names outside the working folder:
+    /// of the manifest, of the list of problems, of quarantined files and their reasons. Makes all names in
+    /// the quarantine survive a power cut.
+    ///
+    /// # Errors
+    /// The operating system's refusal.
+    pub fn sweep(&self) -> Result<(), Failure> {
+        let lists = [manifest::FILE_NAME, "problems.jsonl"].map(|name| format!(".{name}."));
+        leftovers::sweep(&self.out, &|name| lists.iter().any(|list| name.starts_with(list)))?;
+        leftovers::settle(&self.quarantine())
+    }
+
+    /// True if something was packed here and is not published: a plan, or a shard.
+    ///
+    /// # Errors
+    /// The operating system's refusal to say.
+    pub fn is_begun(&self) -> Result<bool, Failure> {
+        Ok(self.has_plan()? || !leftovers::entries(&self.shards())?.is_empty())
+    }
+}
+
+/// True if the error says that there is no such file, or that a file is in the place of a folder above it.
+fn is_nowhere(error: &Error) -> bool {
+    let file_above = |e: &io::Error| e.kind() == io::ErrorKind::NotADirectory;
+    error.is_missing() || error.io_error().is_some_and(file_above)
+}
+
+/// `None` for what is not there, or is damaged; what the operating system does not say is an error.
+fn unless_refused<T>(result: Result<T>) -> Result<Option<T>> {
+    match result {
+        Ok(found) => Ok(Some(found)),
+        Err(error) if error.kind() == ErrorKind::Io && !is_nowhere(&error) => Err(error),
+        Err(_) => Ok(None),
+    }
+}

@@ -1,0 +1,69 @@
+//! The lock of a working folder: one command at a time replaces the plan or publishes.
+
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use rustix::fs::{CWD, FlockOperation, Mode, OFlags, flock, openat};
+use rustix::io::{Errno, retry_on_intr};
+use tarflume_formats::files::patiently;
+use tarflume_formats::shown::ShowPath;
+
+use crate::failure::Failure;
+
+/// Held while a command may replace the plan or publish.
+#[derive(Debug)]
+pub struct Lock(#[expect(dead_code, reason = "the lock is the open file")] Option<File>);
+
+/// What came of taking a lock.
+#[derive(Debug)]
+pub(super) enum Taken {
+    /// It is held now.
+    Held(Lock),
+    /// Another process holds it.
+    Busy,
+    /// The working folder, or the lock in it, was removed meanwhile: what was locked protects nothing.
+    Gone,
+}
+
+impl Lock {
+    /// Takes the lock whose file is `path`, which is created if it is not there.
+    ///
+    /// # Errors
+    /// The operating system's refusal; a link stands at `path`.
+    pub(super) fn take(path: &Path) -> Result<Taken, Failure> {
+        // Nothing is ever written to it, so nothing that stands there is cut.
+        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let file = match retry_on_intr(|| openat(CWD, path, flags, Mode::from_raw_mode(0o644))) {
+            Ok(file) => File::from(file),
+            Err(Errno::NOENT) => return Ok(Taken::Gone),
+            Err(Errno::LOOP) => {
+                let text = format!("{} is a link, which no pack has made; remove it", path.shown());
+                return Err(Failure::usage(text));
+            }
+            Err(e) => return Err(Failure::io(e.into(), "open the lock", path)),
+        };
+        match retry_on_intr(|| flock(&file, FlockOperation::NonBlockingLockExclusive)) {
+            Ok(()) => {}
+            Err(Errno::WOULDBLOCK) => return Ok(Taken::Busy),
+            // Some network file systems know no locks; names and renames keep attempts apart.
+            Err(Errno::NOSYS | Errno::NOTSUP | Errno::NOLCK | Errno::INVAL) => {
+                return Ok(Taken::Held(Lock(None)));
+            }
+            Err(e) => return Err(Failure::io(e.into(), "lock", path)),
+        }
+        Ok(if stands_at(&file, path)? { Taken::Held(Lock(Some(file))) } else { Taken::Gone })
+    }
+}
+
+/// True if the open file still has the name `path`.
+fn stands_at(file: &File, path: &Path) -> Result<bool, Failure> {
+    let refused = |e| Failure::io(e, "look at the lock", path);
+    let ours = patiently(|| file.metadata()).map_err(refused)?;
+    match patiently(|| fs::symlink_metadata(path)) {
+        Ok(there) => Ok((ours.dev(), ours.ino()) == (there.dev(), there.ino())),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(e) => Err(refused(e)),
+    }
+}

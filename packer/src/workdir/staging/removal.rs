@@ -1,0 +1,143 @@
+//! What goes from a working folder: what an earlier attempt left, and all of it once the data set stands.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use tarflume_formats::files::{self, patiently};
+use tarflume_formats::manifest::hex_digest;
+use tarflume_formats::publish::{remove_if_there, sync_folder};
+use tarflume_formats::record::ShardRecord;
+use tarflume_formats::shard::{has_bytes, index_path};
+use tarflume_formats::{ErrorKind, Manifest};
+
+use super::lock::{Lock, Taken};
+use super::{LOCK, Staging, leftovers};
+use crate::failure::Failure;
+
+impl Staging {
+    /// Removes what an earlier attempt left, but not the plan that is being written, nor the lock.
+    ///
+    /// It may have been ended while it published: a file in the output folder is its own if a record in
+    /// the working folder says so, byte for byte, as long as no manifest names it.
+    ///
+    /// # Errors
+    /// The operating system's refusal.
+    pub fn clear(&self) -> Result<(), Failure> {
+        let shards = self.shards();
+        for entry in leftovers::entries(&shards)? {
+            let name = entry.file_name();
+            let Some(tar) = name.to_str().and_then(|name| name.strip_suffix(".record")) else {
+                continue;
+            };
+            if let Some(ShardRecord { entry, .. }) = self.record(tar)?
+                && entry.name == tar
+            {
+                let moved = self.out.join(tar);
+                // A digest that can't be read names no file.
+                if let Ok(index) = hex_digest(&entry.index_blake3)
+                    && has_bytes(&index_path(&moved), entry.index_bytes, &index)?
+                {
+                    remove_if_there(&index_path(&moved))?;
+                }
+                if let Ok(Some(digest)) = entry.digest()
+                    && has_bytes(&moved, entry.bytes, &digest)?
+                {
+                    remove_if_there(&moved)?;
+                }
+            }
+        }
+        remove_all(&shards)?;
+        self.create()
+    }
+
+    /// Removes the plan, if there is one.
+    ///
+    /// # Errors
+    /// The operating system's refusal.
+    pub fn forget_plan(&self) -> Result<(), Failure> {
+        Ok(remove_if_there(&self.plan_path())?)
+    }
+
+    /// Removes the working folder and all in it, the lock last, so that no command takes it before.
+    ///
+    /// A file that another process has open (network file systems keep it under another
+    /// name), or put something there meanwhile, stays: a later command removes it.
+    ///
+    /// # Errors
+    /// The operating system's refusal.
+    pub fn remove(&self) -> Result<(), Failure> {
+        for entry in leftovers::entries(&self.root)? {
+            if entry.file_name() == LOCK {
+                continue;
+            }
+            let path = entry.path();
+            let removed = patiently(|| match entry.file_type()?.is_dir() {
+                true => fs::remove_dir_all(&path),
+                false => fs::remove_file(&path),
+            });
+            unless_in_use(removed, &path)?;
+        }
+        let lock = self.lock_path();
+        unless_in_use(patiently(|| fs::remove_file(&lock)), &lock)?;
+        unless_in_use(patiently(|| fs::remove_dir(&self.root)), &self.root)
+    }
+
+    /// Removes the working folder of a data set whose manifest another attempt gave its name, perhaps without
+    /// syncing it.
+    ///
+    /// # Errors
+    /// The operating system's refusal.
+    pub fn remove_synced(&self) -> Result<(), Failure> {
+        sync_folder(self.out())?;
+        self.remove()
+    }
+
+    /// Removes the working folder that an attempt left which was ended after it had published
+    /// `manifest`. One that holds the plan of another data set stays. The caller holds the lock.
+    ///
+    /// # Errors
+    /// The operating system's refusal.
+    pub fn remove_published(&self, manifest: &Manifest) -> Result<(), Failure> {
+        match self.plan_if_there() {
+            Ok(Some(plan)) if manifest.plan.as_ref() != Some(&plan.foot().content) => Ok(()),
+            Err(error) if error.kind() == ErrorKind::Io => Err(error.into()),
+            _ => self.remove_synced(),
+        }
+    }
+
+    /// As [`Staging::remove_published`], if no other command is at work here.
+    ///
+    /// # Errors
+    /// The operating system's refusal.
+    pub fn sweep_published(&self, manifest: &Manifest) -> Result<(), Failure> {
+        if !files::is_there(&self.root)? {
+            return Ok(());
+        }
+        match Lock::take(&self.lock_path())? {
+            Taken::Held(_lock) => self.remove_published(manifest),
+            Taken::Busy | Taken::Gone => Ok(()), // another command removes it, or has done so
+        }
+    }
+}
+
+/// The refusal to remove `path`, unless it is gone or in use.
+fn unless_in_use(removed: io::Result<()>, path: &Path) -> Result<(), Failure> {
+    use io::ErrorKind as K;
+    match removed {
+        Err(e) if matches!(e.kind(), K::NotFound | K::DirectoryNotEmpty | K::ResourceBusy) => {
+            Ok(())
+        }
+        removed => removed.map_err(|e| Failure::io(e, "remove", path)),
+    }
+}
+
+/// Removes a folder and all in it, if it is there.
+fn remove_all(folder: &Path) -> Result<(), Failure> {
+    match patiently(|| fs::remove_dir_all(folder)) {
+        Err(e) if e.kind() != io::ErrorKind::NotFound => {
+            Err(Failure::io(e, "remove the working folder", folder))
+        }
+        _ => Ok(()),
+    }
+}

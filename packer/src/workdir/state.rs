@@ -1,0 +1,144 @@
+//! Questions about the state of an output folder: what is planned, what is finished, what is published.
+//!
+//! Reads only, except for [`write_problems`].
+
+use std::path::Path;
+
+use tarflume_formats::dataset::read_manifest;
+use tarflume_formats::files;
+use tarflume_formats::plan::PlanFoot;
+use tarflume_formats::publish::{remove_if_there, write_whole};
+use tarflume_formats::record::ShardRecord;
+use tarflume_formats::shard::index_path;
+use tarflume_formats::shown::{self, ShowPath};
+use tarflume_formats::{Index, Manifest, Plan};
+
+use super::staging::Staging;
+use crate::check::Content;
+use crate::failure::Failure;
+
+/// Numbers of unfinished shards that a failure names.
+const NAMED: usize = 10;
+
+/// The finished and the unfinished shards of a plan.
+#[derive(Debug)]
+pub struct Progress {
+    /// Number of shards in the plan.
+    pub total: usize,
+    /// Numbers of the unfinished shards.
+    pub missing: Vec<usize>,
+    /// Records of the finished shards, in order.
+    pub records: Vec<ShardRecord>,
+}
+
+impl Progress {
+    /// The failure of a command that needs every shard.
+    pub(crate) fn unfinished(&self, out: &Path) -> Failure {
+        let few: Vec<_> = self.missing.iter().take(NAMED).map(usize::to_string).collect();
+        let more = if self.missing.len() > few.len() { ", ..." } else { "" };
+        Failure::try_again(format!(
+            "{} of {} shards are not finished ({}{more}); pack them with `pack run {}`",
+            self.missing.len(),
+            self.total,
+            few.join(", "),
+            out.shown()
+        ))
+    }
+}
+
+/// Looks for each shard of the plan.
+///
+/// # Errors
+/// The operating system refuses to read a record or a shard.
+pub fn progress(staging: &Staging, foot: &PlanFoot) -> Result<Progress, Failure> {
+    let mut progress =
+        Progress { total: foot.shards.len(), missing: Vec::new(), records: Vec::new() };
+    for number in 0..foot.shards.len() {
+        match staging.finished(foot, number)? {
+            Some(record) => progress.records.push(record),
+            None => progress.missing.push(number),
+        }
+    }
+    Ok(progress)
+}
+
+/// The manifest of the published data set; `None` if there is none.
+///
+/// # Errors
+/// The manifest can't be read, or the operating system refuses to look for it.
+pub fn published(staging: &Staging) -> Result<Option<Manifest>, Failure> {
+    let path = staging.manifest_path();
+    if !files::is_there(&path)? {
+        return Ok(None);
+    }
+    Ok(Some(read_manifest(&path)?))
+}
+
+/// As [`published`], but `None` if the working folder holds the plan of another data set.
+fn settled(staging: &Staging) -> Result<Option<Manifest>, Failure> {
+    let Some(manifest) = published(staging)? else { return Ok(None) };
+    let plan = staging.plan_if_there()?;
+    let other = plan.is_some_and(|plan| manifest.plan.as_ref() != Some(&plan.foot().content));
+    Ok((!other).then_some(manifest))
+}
+
+/// The content of an output folder.
+#[derive(Debug)]
+pub enum Standing {
+    /// A data set. Its working folder may still exist.
+    Published(Manifest),
+    /// A plan that is not published.
+    Planned(Plan),
+}
+
+/// Reads what an output folder holds, while other commands may publish it.
+///
+/// # Errors
+/// The folder has neither a plan nor a data set; as [`published`]; the plan can't be read.
+pub fn standing(staging: &Staging) -> Result<Standing, Failure> {
+    if let Some(manifest) = settled(staging)? {
+        return Ok(Standing::Published(manifest));
+    }
+    if let Some(plan) = staging.plan_if_there()? {
+        return Ok(Standing::Planned(plan));
+    }
+    // `finalize` writes the manifest before it removes the plan: another command may have published
+    // between the two looks above.
+    match settled(staging)? {
+        Some(manifest) => Ok(Standing::Published(manifest)),
+        None => Ok(Standing::Planned(staging.plan()?)),
+    }
+}
+
+/// True if the data set has JPEGs and no sidecar has entry points. JPEGs of some kinds never have any.
+///
+/// # Errors
+/// A sidecar can't be opened.
+pub(crate) fn lacks_entry_points(staging: &Staging, manifest: &Manifest) -> Result<bool, Failure> {
+    let is_jpeg = |ext: &String| Content::of(ext.as_bytes()) == Content::Jpeg;
+    if !manifest.extensions.keys().any(is_jpeg) {
+        return Ok(false);
+    }
+    for shard in &manifest.shards {
+        if Index::open(&index_path(&staging.out().join(&shard.name)))?.has_entry_points() {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Writes `problems.jsonl`, one object per line; removes an existing file if there are no problems.
+///
+/// # Errors
+/// The operating system refuses.
+pub(crate) fn write_problems(path: &Path, problems: &[serde_json::Value]) -> Result<(), Failure> {
+    if problems.is_empty() {
+        return Ok(remove_if_there(path)?);
+    }
+    let mut lines = String::new();
+    for problem in problems {
+        lines.push_str(&shown::json(problem));
+        lines.push('\n');
+    }
+    Ok(write_whole(path, lines.as_bytes())?)
+}

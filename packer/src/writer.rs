@@ -1,0 +1,361 @@
+//! `DatasetWriter`: samples that a program makes -> shards with sidecars, a manifest at the end.
+//!
+//! As a build, it leaves nothing in the output folder before all is whole: finished shards wait in the
+//! working folder. The same samples give the tars and sidecars that `pack build` makes of their files.
+
+mod keys;
+
+use std::path::{Path, PathBuf};
+use std::thread::JoinHandle;
+
+use tarflume_formats::files;
+use tarflume_formats::publish::{write_as, write_whole};
+use tarflume_formats::record::ShardRecord;
+use tarflume_formats::shard::{Durability, ShardWriter, WrittenShard};
+use tarflume_formats::shown::ShowPath;
+use tarflume_formats::{Manifest, name, tar};
+
+use self::keys::Keys;
+use crate::build::finalize::move_all;
+use crate::build::options::{SHARD_SIZE, check_prefix};
+use crate::check::{CheckLevel, Content, Dimensions, Tray};
+use crate::failure::Failure;
+use crate::plan::shard_name;
+use crate::problem::{Problem, ProblemKind};
+use crate::scan::rules::NameRules;
+use crate::workdir::staging::{Lock, Staging};
+use crate::workdir::state::published;
+
+/// A record has this instead of a plan's hash.
+const NO_PLAN: &str = "written without a plan";
+
+/// How shards are written.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Shards are called PREFIX-000000.tar.
+    pub prefix: String,
+    /// A shard's largest size in bytes; a sample that is larger gets a shard of its own.
+    pub shard_size: u64,
+    /// A shard's largest number of samples.
+    pub shard_samples: Option<u64>,
+    /// Which keys are refused.
+    pub names: NameRules,
+    /// How closely parts are looked at.
+    pub check: CheckLevel,
+    /// Whether JPEGs get entry points.
+    pub entry_points: bool,
+    /// Whether finished shards survive a power cut.
+    pub durability: Durability,
+    /// Forgets what an earlier attempt left in the working folder.
+    pub fresh: bool,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            prefix: "shard".into(),
+            shard_size: SHARD_SIZE,
+            shard_samples: None,
+            names: NameRules::default(),
+            check: CheckLevel::Structure,
+            entry_points: true,
+            durability: Durability::Synced,
+            fresh: false,
+        }
+    }
+}
+
+/// Why a sample was not written.
+#[derive(Debug)]
+pub enum Rejected {
+    /// It is at fault; others can still be written.
+    Problem(Box<Problem>),
+    /// The machine failed.
+    Failure(Failure),
+}
+
+impl From<Box<Problem>> for Rejected {
+    fn from(problem: Box<Problem>) -> Rejected {
+        Rejected::Problem(problem)
+    }
+}
+
+impl From<Failure> for Rejected {
+    fn from(failure: Failure) -> Rejected {
+        Rejected::Failure(failure)
+    }
+}
+
+impl From<tarflume_formats::Error> for Rejected {
+    fn from(error: tarflume_formats::Error) -> Rejected {
+        Rejected::Failure(error.into())
+    }
+}
+
+/// What stays of a writer that was given up.
+#[derive(Debug)]
+pub struct Left {
+    /// Finished shards.
+    pub shards: usize,
+    /// Samples in them.
+    pub samples: u64,
+    /// Where they stand.
+    pub folder: PathBuf,
+}
+
+/// Writes a data set sample by sample.
+#[derive(Debug)]
+pub struct DatasetWriter {
+    staging: Staging,
+    _lock: Lock,
+    options: Options,
+    shard: Option<ShardWriter>,
+    /// Shards begun.
+    begun: u64,
+    /// The shard that gets its name in the working folder while the next one is written.
+    publishing: Option<JoinHandle<Result<ShardRecord, Failure>>>,
+    records: Vec<ShardRecord>,
+    keys: Keys,
+    tray: Tray,
+}
+
+impl DatasetWriter {
+    /// Begins a data set in the folder `out`, which is created if it is not there.
+    ///
+    /// # Errors
+    /// Wrong usage: a data set, or the rest of an attempt, stands there; a prefix that is none. Another
+    /// program is at work there. The operating system's refusal.
+    pub fn create(out: &Path, options: Options) -> Result<DatasetWriter, Failure> {
+        check_prefix(&options.prefix)?;
+        let staging = Staging::of(out);
+        let there = || out.display().to_string();
+        if published(&staging)?.is_some() {
+            return Err(Failure::usage(format!(
+                "{} holds a data set already; choose another folder, or remove that one first",
+                there()
+            )));
+        }
+        let lock = staging.lock()?;
+        if options.fresh {
+            staging.clear()?;
+            staging.forget_plan()?;
+        } else if staging.is_begun()? {
+            return Err(Failure::usage(format!(
+                "{} holds an unfinished data set; give --fresh to discard it, or choose another folder",
+                there()
+            )));
+        }
+        let first = out.join(shard_name(&options.prefix, 0));
+        if files::is_there(&first)? {
+            return Err(Failure::usage(format!(
+                "{} is there already and belongs to no data set; choose another folder or --prefix",
+                first.shown()
+            )));
+        }
+        Ok(DatasetWriter {
+            staging,
+            _lock: lock,
+            options,
+            shard: None,
+            begun: 0,
+            publishing: None,
+            records: Vec::new(),
+            keys: Keys::default(),
+            tray: Tray::default(),
+        })
+    }
+
+    /// Writes a sample: its key, and its parts by extension, which are in the order of extensions.
+    ///
+    /// # Errors
+    /// The sample is at fault (a key that repeats or that some reader would misread, a part that is
+    /// empty or damaged) and is left out; or the machine failed.
+    pub fn write(&mut self, key: &[u8], parts: &[(&[u8], &[u8])]) -> Result<(), Rejected> {
+        let mut parts: Vec<(Vec<u8>, &[u8])> =
+            parts.iter().map(|(ext, bytes)| (name::lower(ext).into_owned(), *bytes)).collect();
+        parts.sort_by(|a, b| a.0.cmp(&b.0));
+        keys::check(&self.options.names, key, &parts)?;
+        self.keys.check(&self.options.names, key)?;
+        self.make_room(key, &parts)?;
+        if self.shard.is_none() {
+            let name = shard_name(&self.options.prefix, self.begun);
+            self.shard = Some(ShardWriter::create(&self.staging.shards(), &name)?);
+            self.begun += 1;
+        }
+        let Some(shard) = &mut self.shard else { return Ok(()) };
+        let mut packing = Packing { shard, tray: &mut self.tray, options: &self.options };
+        match packing.all(key, &parts) {
+            Ok(dimensions) => shard.commit(dimensions)?,
+            Err(rejected) => {
+                shard.abandon()?;
+                return Err(rejected);
+            }
+        }
+        self.keys.add(key);
+        Ok(())
+    }
+
+    /// Samples written.
+    pub fn samples(&self) -> u64 {
+        self.keys.len()
+    }
+
+    /// Ends the shard if it is full, or has no room for this sample.
+    fn make_room(&mut self, key: &[u8], parts: &[(Vec<u8>, &[u8])]) -> Result<(), Failure> {
+        let Some(shard) = &self.shard else { return Ok(()) };
+        let mut member = Vec::new();
+        let mut length = shard.position() + tar::END.len() as u64;
+        for (ext, bytes) in parts {
+            member.clear();
+            name::join(&mut member, key, ext);
+            let size = bytes.len() as u64;
+            length += tar::header_len(&member, size) + size.next_multiple_of(512);
+        }
+        let full = self.options.shard_samples.is_some_and(|most| shard.samples() >= most);
+        if shard.samples() > 0 && (full || length > self.options.shard_size) {
+            return self.end_shard();
+        }
+        Ok(())
+    }
+
+    /// Ends the shard; it is synced while the next one is written.
+    fn end_shard(&mut self) -> Result<(), Failure> {
+        let Some(shard) = self.shard.take().filter(|shard| shard.samples() > 0) else {
+            return Ok(());
+        };
+        self.settle()?;
+        let written = shard.finish()?;
+        let number = self.begun - 1;
+        let (staging, options) = (self.staging.clone(), self.options.clone());
+        let publish = move || publish(&staging, &options, number, written);
+        self.publishing = Some(
+            std::thread::Builder::new()
+                .name("tarflume-publish".into())
+                .spawn(publish)
+                .map_err(|e| Failure::no_thread(&e))?,
+        );
+        Ok(())
+    }
+
+    /// Waits for the shard that is being published.
+    fn settle(&mut self) -> Result<(), Failure> {
+        let Some(thread) = self.publishing.take() else { return Ok(()) };
+        let record = thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        self.records.push(record?);
+        Ok(())
+    }
+
+    /// Ends the last shard, moves all shards out of the working folder, and writes the manifest.
+    ///
+    /// # Errors
+    /// Nothing was written; a file bears a shard's name already; the operating system's refusal.
+    pub fn finish(mut self) -> Result<Manifest, Failure> {
+        self.end_shard()?;
+        self.settle()?;
+        if self.records.is_empty() {
+            self.staging.remove()?;
+            let text = format!("no sample was written to {}", self.staging.out().shown());
+            return Err(Failure::usage(text));
+        }
+        let manifest = move_all(&self.staging, std::mem::take(&mut self.records), None)?;
+        self.staging.sweep()?;
+        write_whole(&self.staging.manifest_path(), &manifest.to_json())?;
+        self.staging.remove()?;
+        Ok(manifest)
+    }
+
+    /// Gives up: nothing is published. Finished shards stay in the working folder; without any, it goes.
+    ///
+    /// # Errors
+    /// The operating system's refusal.
+    pub fn abandon(mut self) -> Result<Left, Failure> {
+        self.shard = None; // its temporary file goes with it
+        self.settle()?;
+        if self.records.is_empty() {
+            self.staging.remove()?;
+        }
+        Ok(Left {
+            shards: self.records.len(),
+            samples: self.records.iter().map(|record| record.entry.samples).sum(),
+            folder: self.staging.shards(),
+        })
+    }
+}
+
+/// Gives a shard its name in the working folder, and writes its record.
+fn publish(
+    staging: &Staging,
+    options: &Options,
+    number: u64,
+    written: WrittenShard,
+) -> Result<ShardRecord, Failure> {
+    let name = shard_name(&options.prefix, number);
+    let extensions = written.extensions.clone();
+    let entry = written.publish(&staging.shards(), &name, options.durability)?;
+    let record = ShardRecord {
+        plan: NO_PLAN.into(),
+        shard: number,
+        entry,
+        entry_points: options.entry_points,
+        unsynced: options.durability == Durability::Cached,
+        extensions,
+        problems: Vec::new(),
+    };
+    write_as(&staging.record_path(&name), &record.to_json(), options.durability)?;
+    Ok(record)
+}
+
+/// A sample on its way into a shard.
+struct Packing<'a> {
+    shard: &'a mut ShardWriter,
+    tray: &'a mut Tray,
+    options: &'a Options,
+}
+
+impl Packing<'_> {
+    fn all(
+        &mut self,
+        key: &[u8],
+        parts: &[(Vec<u8>, &[u8])],
+    ) -> Result<Option<Dimensions>, Rejected> {
+        self.shard.begin(key);
+        let mut dimensions = None;
+        for (ext, bytes) in parts {
+            let found = self.part(key, ext, bytes)?;
+            dimensions = dimensions.or(found);
+        }
+        Ok(dimensions)
+    }
+
+    fn part(
+        &mut self,
+        key: &[u8],
+        ext: &[u8],
+        bytes: &[u8],
+    ) -> Result<Option<Dimensions>, Rejected> {
+        let refused = |kind: ProblemKind, byte: Option<u64>, reason: String| {
+            let mut member = Vec::new();
+            name::join(&mut member, key, ext);
+            let problem = Problem::new(kind, name::shown(&member), reason);
+            Rejected::Problem(Box::new(problem.at(byte).of(name::shown(key))))
+        };
+        if bytes.is_empty() {
+            return Err(refused(ProblemKind::Empty, None, "the part is empty".into()));
+        }
+        let check = Content::of(ext).check(bytes, self.options.check);
+        let found = check.map_err(|f| refused(f.kind, Some(f.byte), f.reason))?;
+        self.shard.part(ext, bytes.len() as u64)?.copy_from_slice(bytes);
+        let decode = self.options.check == CheckLevel::Decode;
+        if let Some(header) = found.codes.filter(|_| self.options.entry_points || decode) {
+            let points = self.tray.read_one(bytes, &header);
+            let points = points.map_err(|f| refused(f.kind, Some(f.byte), f.reason))?;
+            if self.options.entry_points {
+                self.shard.entry_points(points);
+            }
+        }
+        Ok(found.dimensions)
+    }
+}
+
+#[cfg(test)]
+mod tests;

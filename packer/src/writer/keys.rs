@@ -1,0 +1,125 @@
+//! Keys that programs give: which ones are refused, and which ones were there before.
+
+use std::collections::HashMap;
+
+use tarflume_formats::name;
+
+use crate::collide::fold;
+use crate::problem::{Problem, ProblemKind};
+use crate::scan::rules::{Action, MAX_NAME, NameRules, Rule, Verdict};
+
+/// Keys written so far, by their digests: 32 bytes or so a key.
+#[derive(Debug, Default)]
+pub(super) struct Keys {
+    /// Digest of the folded key, and of the first key that folds so.
+    met: HashMap<u128, u128>,
+    count: u64,
+}
+
+impl Keys {
+    /// Refuses a key that was written before, or one that differs only in case from one that was.
+    pub(super) fn check(&self, rules: &NameRules, key: &[u8]) -> Result<(), Box<Problem>> {
+        match self.met.get(&digest(&fold(key))) {
+            Some(&first) if first == digest(key) => {
+                Err(problem(ProblemKind::RepeatedKey, key, "this key was written before".into()))
+            }
+            Some(_) if rules.action(Rule::Case) != Action::Allow => {
+                let reason = "this key differs from an earlier one only in case; change it, or say \
+                              --names case=allow";
+                Err(problem(ProblemKind::CaseCollision, key, reason.into()))
+            }
+            _ if self.met.contains_key(&!digest(key)) => {
+                Err(problem(ProblemKind::RepeatedKey, key, "this key was written before".into()))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The key is written.
+    pub(super) fn add(&mut self, key: &[u8]) {
+        self.count += 1;
+        let own = digest(key);
+        let first = *self.met.entry(digest(&fold(key))).or_insert(own);
+        if first != own {
+            self.met.insert(!own, own); // a twin that was allowed stands for itself
+        }
+    }
+
+    pub(super) fn len(&self) -> u64 {
+        self.count
+    }
+}
+
+/// The first half of a key's blake3.
+fn digest(key: &[u8]) -> u128 {
+    let hash = blake3::hash(key);
+    hash.as_bytes().iter().take(16).fold(0, |all, &byte| all << 8 | u128::from(byte))
+}
+
+fn problem(kind: ProblemKind, key: &[u8], reason: String) -> Box<Problem> {
+    let shown = name::shown(key);
+    Box::new(Problem::new(kind, shown.clone(), reason).of(shown))
+}
+
+/// Refuses names that some reader would misread, as `pack build` does; nothing is renamed.
+pub(super) fn check(
+    rules: &NameRules,
+    key: &[u8],
+    parts: &[(Vec<u8>, &[u8])],
+) -> Result<(), Box<Problem>> {
+    let refused = |reason: String| Err(problem(ProblemKind::BadName, key, reason));
+    if let Some(why) = name::unsafe_as_path(key) {
+        return refused(why.replace("the name", "the key"));
+    }
+    if parts.is_empty() {
+        return Err(problem(ProblemKind::MissingPart, key, "the sample has no part".into()));
+    }
+    if let Some(twins) = parts.windows(2).find(|pair| pair[0].0 == pair[1].0) {
+        let ext = name::shown(&twins[0].0);
+        let reason = format!("the part '{ext}' is given twice");
+        return Err(problem(ProblemKind::RepeatedPart, key, reason));
+    }
+    let components: Vec<&[u8]> = key.split(|&b| b == b'/').collect();
+    for (n, component) in components.iter().enumerate() {
+        match rules.judge(component, n + 1 == components.len()) {
+            Verdict::Keep => {}
+            Verdict::Refuse(rule) => return refused(told(rule)),
+            Verdict::Skip => return refused(told(Rule::Hidden)),
+            Verdict::Becomes(other) => {
+                let other = name::shown(&other);
+                return refused(format!("'{other}' is its name by --names; give it that one"));
+            }
+        }
+    }
+    for (ext, _) in parts {
+        if rules.judge_ext(ext) != Verdict::Keep {
+            return refused(format!(
+                "the part '{}' has blanks or foreign letters",
+                name::shown(ext)
+            ));
+        }
+        let mut member = Vec::new();
+        name::join(&mut member, key, ext);
+        if name::split(&member) != Some((key, ext)) || ext.is_empty() || ext.contains(&b'/') {
+            let text = "readers would not find key and part again in the name";
+            return refused(format!("{text} '{}'", name::shown(&member)));
+        }
+        if member.len() > MAX_NAME && rules.action(Rule::Long) != Action::Allow {
+            return refused(told(Rule::Long));
+        }
+    }
+    Ok(())
+}
+
+fn told(rule: Rule) -> String {
+    let what = match rule {
+        Rule::Dot => "a dot in the last component, at which readers end the key".to_string(),
+        Rule::Space => "blanks or control characters".into(),
+        Rule::NonAscii => "characters that are not ASCII".into(),
+        Rule::Hidden => "a component that begins with a dot".into(),
+        Rule::Dunder => "a component that begins with '__', which readers take for metadata".into(),
+        Rule::Long => format!("with its part more than {MAX_NAME} bytes, which some readers cut"),
+        Rule::Case => "the letters of another key in another case".into(),
+    };
+    format!("the key has {what}; change it, or give --names {}=allow", rule.word())
+}

@@ -1,0 +1,133 @@
+//! Data sets written sample by sample: what is published, what is refused, what is left behind.
+#![allow(clippy::disallowed_methods, reason = "a test that asks wrongly fails")]
+
+use std::fs;
+
+use tarflume_fixtures::{Photo, PhotoKind};
+
+use super::*;
+use crate::exit::Exit;
+use crate::stop::Stop;
+use crate::verify::{self, Level};
+
+fn small() -> Options {
+    Options { shard_samples: Some(3), durability: Durability::Cached, ..Options::default() }
+}
+
+fn photo(n: u64) -> Vec<u8> {
+    Photo::tiny(PhotoKind::ALL[0]).encode(n).unwrap()
+}
+
+fn write(writer: &mut DatasetWriter, key: &str) -> Result<(), Rejected> {
+    let jpeg = photo(key.len() as u64);
+    writer.write(key.as_bytes(), &[(b"json", b"{}"), (b"JPG", &jpeg)])
+}
+
+fn refused(result: Result<(), Rejected>) -> Problem {
+    match result {
+        Err(Rejected::Problem(problem)) => *problem,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn what_is_written_is_whole_and_appears_at_the_end() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut writer = DatasetWriter::create(dir.path(), small()).unwrap();
+    for n in 0..8 {
+        write(&mut writer, &format!("cats/{n:03}")).unwrap();
+    }
+    let visible = || {
+        let names = fs::read_dir(dir.path()).unwrap().map(|e| e.unwrap().file_name());
+        names.filter(|name| !name.to_string_lossy().starts_with('.')).count()
+    };
+    assert_eq!(visible(), 0);
+    let manifest = writer.finish().unwrap();
+    let samples: Vec<_> = manifest.shards.iter().map(|shard| shard.samples).collect();
+    assert_eq!((manifest.samples, samples), (8, vec![3, 3, 2]));
+    assert_eq!(visible(), 7);
+    assert!(!dir.path().join(".pack").exists());
+    let options =
+        verify::Options { level: Level::Decode, require: None, jobs: 1, stop: Stop::new() };
+    let report = verify::verify(&[dir.path().to_path_buf()], &options, &|_| {}).unwrap();
+    assert!(report.whole, "{report}");
+    let again = DatasetWriter::create(dir.path(), small()).unwrap_err();
+    assert!(again.text.contains("holds a data set already") && again.exit == Exit::Usage);
+}
+
+#[test]
+fn faulty_samples_are_named_and_leave_no_trace() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut writer = DatasetWriter::create(dir.path(), small()).unwrap();
+    write(&mut writer, "a").unwrap();
+    for (key, kind) in [
+        ("a", ProblemKind::RepeatedKey),
+        ("A", ProblemKind::CaseCollision),
+        ("b.c", ProblemKind::BadName),
+        ("../b", ProblemKind::BadName),
+        ("/b", ProblemKind::BadName),
+        ("", ProblemKind::BadName),
+        ("b c", ProblemKind::BadName),
+        (".b", ProblemKind::BadName),
+        ("__b", ProblemKind::BadName),
+        ("é", ProblemKind::BadName),
+        (&"b".repeat(98), ProblemKind::BadName),
+    ] {
+        assert_eq!(refused(write(&mut writer, key)).kind, kind, "{key}");
+    }
+    let jpeg = photo(1);
+    type Parts<'a> = &'a [(&'a [u8], &'a [u8])];
+    let parts: [(Parts<'_>, ProblemKind); 6] = [
+        (&[], ProblemKind::MissingPart),
+        (&[(b"txt", b"")], ProblemKind::Empty),
+        (&[(b"json", b"[1]")], ProblemKind::BadJson),
+        (&[(b"jpg", &jpeg[..jpeg.len() - 9]), (b"txt", b"x")], ProblemKind::BadJpeg),
+        (&[(b"TXT", b"x"), (b"txt", b"x")], ProblemKind::RepeatedPart),
+        (&[(b"t/t", b"x")], ProblemKind::BadName),
+    ];
+    for (parts, kind) in parts {
+        assert_eq!(refused(writer.write(b"b", parts)).kind, kind);
+    }
+    write(&mut writer, "b").unwrap();
+    let manifest = writer.finish().unwrap();
+    assert_eq!((manifest.samples, manifest.extensions["jpg"]), (2, 2));
+}
+
+#[test]
+fn a_writer_that_is_given_up_publishes_nothing_and_is_forgotten_on_request() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut writer = DatasetWriter::create(dir.path(), small()).unwrap();
+    for n in 0..4 {
+        write(&mut writer, &n.to_string()).unwrap();
+    }
+    let left = writer.abandon().unwrap();
+    assert_eq!((left.shards, left.samples), (1, 3));
+    assert!(left.folder.join("shard-000000.index").exists());
+    assert!(!dir.path().join("dataset.json").exists());
+    let refused = DatasetWriter::create(dir.path(), small()).unwrap_err();
+    assert!(refused.text.contains("unfinished"), "{refused}");
+    let mut writer = DatasetWriter::create(dir.path(), Options { fresh: true, ..small() }).unwrap();
+    write(&mut writer, "0").unwrap();
+    assert_eq!(writer.finish().unwrap().samples, 1);
+}
+
+#[test]
+fn nothing_written_is_wrong_usage_and_leaves_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let writer = DatasetWriter::create(dir.path(), small()).unwrap();
+    assert_eq!(writer.finish().unwrap_err().exit, Exit::Usage);
+    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn case_twins_that_are_allowed_still_come_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let names = NameRules::parse("case=allow").unwrap();
+    let mut writer = DatasetWriter::create(dir.path(), Options { names, ..small() }).unwrap();
+    write(&mut writer, "ab").unwrap();
+    write(&mut writer, "aB").unwrap();
+    assert_eq!(refused(write(&mut writer, "aB")).kind, ProblemKind::RepeatedKey);
+    assert_eq!(refused(write(&mut writer, "ab")).kind, ProblemKind::RepeatedKey);
+    write(&mut writer, "AB").unwrap();
+    assert_eq!(writer.finish().unwrap().samples, 3);
+}
