@@ -14,10 +14,12 @@
 
 mod cache;
 mod context;
+mod decode;
 mod events;
 mod flights;
 mod jpegs;
 mod kernels;
+mod launch;
 #[cfg(feature = "cuda")]
 pub(crate) mod numa;
 mod nvrtc;

@@ -6,13 +6,7 @@
 
 use std::sync::OnceLock;
 
-use tarflume_jpeg::Header;
-
-use super::Cuda;
-use crate::decode::hybrid::jpeg_decoder::{
-    Abilities, Compressed, JpegDecoder, Stored, Verdict, Wanted,
-};
-use crate::device::driver::WorkStream;
+use crate::decode::hybrid::jpeg_decoder::Abilities;
 use crate::device::nvjpeg::trial::trial;
 use crate::device::nvjpeg::{Library, Nvjpeg};
 use crate::error::{Error, ErrorKind, Result};
@@ -63,42 +57,5 @@ impl Jpegs {
     pub(super) fn decoder(&self, stored: bool) -> Result<&Nvjpeg> {
         let missing = || Error::new(ErrorKind::Device, "the decoder was not prepared");
         self.place(stored).get().ok_or_else(missing)
-    }
-}
-
-impl JpegDecoder for Cuda {
-    fn prepare_decoder(&self, stored: bool) -> Result<Abilities> {
-        self.call("entering the device", || {
-            // SAFETY: our own stream, which is alive.
-            Ok(unsafe {
-                self.jpegs.prepare(&self.libraries, stored, self.stream(WorkStream::Decode) as u64)
-            })
-        })?
-    }
-
-    fn admit(
-        &self,
-        jpeg: (&[u8], &Header),
-        wanted: Wanted,
-    ) -> Result<std::result::Result<(), String>> {
-        let nvjpeg = self.jpegs.decoder(wanted.stored)?;
-        let admit = || Ok(nvjpeg.admit(jpeg, wanted.channels, wanted.scale));
-        self.call("entering the device", admit)?
-    }
-
-    fn decode(&self, jpegs: &[Compressed<'_>]) -> Result<Vec<Verdict>> {
-        let nvjpeg = self.jpegs.decoder(false)?;
-        self.call("entering the device", || {
-            // SAFETY: our own stream, which is alive; all else is what callers of this trait promise.
-            Ok(unsafe { nvjpeg.decode(self.stream(WorkStream::Decode) as u64, jpegs) })
-        })?
-    }
-
-    fn decode_stored(&self, jpegs: &[Stored]) -> Result<Vec<Verdict>> {
-        let nvjpeg = self.jpegs.decoder(true)?;
-        self.call("entering the device", || {
-            // SAFETY: as above.
-            Ok(unsafe { nvjpeg.decode_stored(self.stream(WorkStream::Decode) as u64, jpegs) })
-        })?
     }
 }

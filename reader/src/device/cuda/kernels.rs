@@ -16,9 +16,7 @@ use cudarc::driver::{DriverError, result, sys};
 use super::cache::Cache;
 use super::context::{Primary, Words};
 use super::nvrtc::{Nvrtc, Target};
-use super::{Cuda, held};
-use crate::device::driver::{KernelLauncher, WorkStream};
-use crate::device::kernels::args::{self, BLOCK, ENTRIES, SOURCE};
+use crate::device::kernels::args::{BLOCK, ENTRIES, SOURCE};
 use crate::device::kernels::launch::{Argument, Launch};
 use crate::error::{Error, ErrorKind, Result};
 use crate::libraries::Libraries;
@@ -161,40 +159,6 @@ fn capability(context: &Primary) -> std::result::Result<u32, DriverError> {
 
 fn refused(what: &'static str) -> impl Fn(DriverError) -> Error {
     move |error| Error::new(ErrorKind::Device, format!("{what} failed")).with_source(Words(error))
-}
-
-impl KernelLauncher for Cuda {
-    fn prepare_kernels(&self) -> Result<()> {
-        if self.kernels.get().is_some() {
-            return Ok(());
-        }
-        let make = || Ok(Kernels::new(&self.context, &self.libraries));
-        let (made, warning) = self.call("entering the device", make)??;
-        if let Some(warning) = warning {
-            held(&self.warning).get_or_insert(warning);
-        }
-        // Code is brought to the device by the first launch, which may wait for all that runs there.
-        self.call("trying kernels", || {
-            args::nothing()
-                .iter()
-                .try_for_each(|launch| made.launch(launch, self.stream(WorkStream::Copy)))
-        })?;
-        if let Err(second) = self.kernels.set(made) {
-            // Somebody else was as fast.
-            self.call("unloading kernels", || {
-                drop(second);
-                Ok(())
-            })?;
-        }
-        Ok(())
-    }
-
-    fn launch(&self, launch: &Launch) -> Result<()> {
-        let Some(kernels) = self.kernels.get() else {
-            return Err(Error::new(ErrorKind::Device, "kernels were not prepared"));
-        };
-        self.call(launch.entry, || kernels.launch(launch, self.stream(WorkStream::Copy)))
-    }
 }
 
 #[cfg(test)]

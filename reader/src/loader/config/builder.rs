@@ -11,11 +11,9 @@ use crate::decode::image::Image;
 use crate::decode::json::Json;
 use crate::decode::raw::Raw;
 use crate::decode::text::Text;
-use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::fetch::fetched::Verify;
 use crate::loader::bad_samples::OnBad;
-use crate::loader::config::device_builder::DeviceLoaderBuilder;
 use crate::loader::config::sampler::EpochLength;
 use crate::loader::indexed::worker::Policy;
 use crate::loader::pipeline::columns::Columns;
@@ -267,31 +265,6 @@ impl LoaderBuilder {
     pub fn prefetch(mut self, batches: usize) -> Self {
         self.prefetch = batches;
         self
-    }
-
-    /// Batches go to this device. The other options come before this one: it gives the builder of a
-    /// [`DeviceLoader`](crate::loader::DeviceLoader).
-    ///
-    /// Pictures are uploaded as bytes, and converted on the device to what their column asks for.
-    ///
-    /// ```no_run
-    /// use tarflume::{Device, Loader, RandomResizedCrop};
-    ///
-    /// # fn main() -> tarflume::Result<()> {
-    /// let loader = Loader::builder("shards/")
-    ///     .image("jpg", RandomResizedCrop::new(224))
-    ///     .batch(256)
-    ///     .device(Device::cuda(0)?)
-    ///     .build()?;
-    /// for batch in loader.epoch(0) {
-    ///     let batch = batch?;
-    ///     println!("{:#x}", batch.column("image")?.pointer);
-    /// }
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn device(self, device: Device) -> DeviceLoaderBuilder {
-        DeviceLoaderBuilder::new(self, device)
     }
 
     /// Goes on where `state` was taken, with any world, batch, threads and prefetch.

@@ -40,6 +40,33 @@ pub struct DeviceLoaderBuilder {
 /// A resident data set: its size, how it is preloaded, and what the device decodes for each batch.
 type Resident = (ResidentSize, PreloadFn, Option<ResidentJpegs>);
 
+impl LoaderBuilder {
+    /// Batches go to this device. The other options come before this one: it gives the builder of a
+    /// [`DeviceLoader`](crate::loader::DeviceLoader).
+    ///
+    /// Pictures are uploaded as bytes, and converted on the device to what their column asks for.
+    ///
+    /// ```no_run
+    /// use tarflume::{Device, Loader, RandomResizedCrop};
+    ///
+    /// # fn main() -> tarflume::Result<()> {
+    /// let loader = Loader::builder("shards/")
+    ///     .image("jpg", RandomResizedCrop::new(224))
+    ///     .batch(256)
+    ///     .device(Device::cuda(0)?)
+    ///     .build()?;
+    /// for batch in loader.epoch(0) {
+    ///     let batch = batch?;
+    ///     println!("{:#x}", batch.column("image")?.pointer);
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn device(self, device: Device) -> DeviceLoaderBuilder {
+        DeviceLoaderBuilder::new(self, device)
+    }
+}
+
 impl DeviceLoaderBuilder {
     pub(crate) fn new(host: LoaderBuilder, device: Device) -> DeviceLoaderBuilder {
         DeviceLoaderBuilder { host, device, slots: SLOTS, resident: None }
