@@ -10,6 +10,7 @@ A crate is published unless its manifest has `publish = false`. There is no list
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -90,6 +91,22 @@ def published(folder: str) -> tuple[list[dict], list[dict]]:
     return ours, [member for member in members if member not in ours]
 
 
+def from_nothing(ours: list[dict]) -> str:
+    """An empty folder to verify in.
+
+    Cargo takes a package for something that never changes under its version: it would compile against the copy of an
+    earlier crate that the last run unpacked (in a folder of its own home without the name of a host) and compiled.
+    """
+    base = json.loads(cargo("metadata", "--no-deps", "--format-version", "1"))["target_directory"]
+    folder = Path(base) / "packages"
+    shutil.rmtree(folder, ignore_errors=True)
+    home = Path(os.environ.get("CARGO_HOME", Path.home() / ".cargo"))
+    for unpacked in (home / "registry" / "src").glob("-*"):
+        for package in ours:
+            shutil.rmtree(unpacked / f"{package['name']}-{package['version']}", ignore_errors=True)
+    return str(folder)
+
+
 def main() -> None:
     verify = sys.argv[1:] == ["--verify"]
     if sys.argv[1:] and not verify:
@@ -97,7 +114,7 @@ def main() -> None:
     ours, others = published(".")
     left_out = [word for member in others for word in ("--exclude", member["name"])]
     words = ["package", "--workspace", *left_out, "--locked", "--allow-dirty"]
-    cargo(*words, *([] if verify else ["--no-verify"]))
+    cargo(*words, *(["--target-dir", from_nothing(ours)] if verify else ["--no-verify"]))
     # These need the published crates of the workspace: their contents are checked, and nothing is compiled.
     ours += [member for folder in ELSEWHERE for member in published(folder)[0]]
     faults = []
