@@ -29,6 +29,7 @@ OUTSIDE = {
     "FORMAT.md": "FORMAT.md",
     "CHANGELOG.md": "CHANGELOG.md",
     "CONTRIBUTING.md": "CONTRIBUTING.md",
+    "RELEASING.md": "RELEASING.md",
     "bench/README.md": "bench/README.md",
     "bench/RESULTS.md": "bench/RESULTS.md",
     "bench/gpu/README.md": "bench/gpu/README.md",

@@ -21,7 +21,7 @@
 //! # }
 //! ```
 //!
-//! With the feature `cuda`, `loader.epoch(e)` gives batches that are in the GPU when the step before ends,
+//! With the feature `cuda`, a `DeviceLoader` gives batches that are in the GPU when the step before ends,
 //! and `tensors` is the same call. Copies, and who waits for whom:
 //!
 //! | from | to | copies of the rows |
