@@ -17,7 +17,6 @@ use tarflume_formats::reading::Reading;
 use tarflume_packer::Failure;
 use tarflume_packer::Problem;
 use tarflume_packer::Stop;
-use tarflume_packer::build;
 use tarflume_packer::build::{self, Built};
 use tarflume_packer::build::{Prepared, Request, Scanned, prepare};
 use tarflume_packer::index;
