@@ -1,14 +1,8 @@
-//! Into the GPU: batches arrive in device memory while the step before is computed.
+//! Devices: batches arrive in device memory while the step before is computed.
 //!
-//! Floors: [`launch`], `ordinal` (which device) < `driver` (what is asked of a device) and `ring` (which slot
-//! may be used when; pure);
-//! [`finish`] < [`crop`] and [`planes`] < [`head`] < [`draw`] (what a GPU can do to pictures, and the same on
-//! the host), [`kernel`] (how it is told) < `store` (rows that stay) and `heap` (pieces that stay) < `work`
-//! (what is done to every batch) < `slot` (a slab on the device and its marks) < `line` (between the thread
-//! that copies and the consumer) < [`batch`] < `feeding` (that thread). `cuda` is a driver; the loader puts it
-//! together. Beside them JPEGs decoded by a GPU: `decoder` (words) and `fit` (which), `presence` <
-//! `visit` (the thread's context) < `nvjpeg` < `trial` (what it does right); [`share`] (how many) < `staged` (rows in which either decoder may go on), and `region` (where the device's pixels
-//! stand, and who waits for whom).
+//! [`Device`] is what a user names. `driver` is the interface to a GPU, `cuda` the driver for NVIDIA's GPUs, `nvjpeg` its
+//! decoder of JPEGs. `upload` brings batches there, `memory` keeps data there, [`kernels`] describes what is launched.
+//! The loader puts them together.
 
 #[cfg(feature = "cuda")]
 pub(crate) mod call_scope;

@@ -28,16 +28,10 @@
 //! integers, with which any number of ranks goes on at the next sample; [`Loader::ledger`] proves
 //! that each was seen once.
 //!
-//! Floors, lower ones first; a file imports only from floors below its own:
-//!
-//! 1. [`error`], [`mod@column`], [`size`], [`rank`]: words; `range`: what profilers are told;
-//! 2. [`order`]: which sample comes when, pure, no I/O;
-//! 3. [`source`]: bytes of a shard; [`dataset`]: shards and their sidecars, opened, map-style; [`mod@array`]:
-//!    rows of npy files;
-//! 4. [`fetch`]: which reads a batch needs; [`decode`]: from parts to rows;
-//! 5. [`slab`], [`batch`]: the memory of a batch; `pool`: the threads of the process;
-//! 6. [`stream`]: samples of tars without a sidecar; [`device`]: batches in the memory of a GPU;
-//! 7. [`loader`]: all of it put together.
+//! Where things are: [`order`] decides which sample comes when, without I/O. [`source`] reads bytes of a shard, and
+//! [`dataset`] opens shards with their sidecars. [`fetch`] plans the reads of a batch, [`decode`] makes rows of parts with
+//! the arithmetic of [`picture`], [`batch`] and [`slab`] hold them. [`stream`] reads tars without a sidecar, [`device`]
+//! brings batches to a GPU, and [`loader`] puts all of it together.
 #![deny(unsafe_code)]
 #![warn(missing_docs)]
 

@@ -1,4 +1,6 @@
-//! decode::hybrid
+//! JPEGs that host and device share: which ones the device decodes, and the rows that either can fill.
+//!
+//! Calls the device through the trait [`JpegDecoder`](jpeg_decoder) alone.
 
 pub mod balance;
 #[doc(hidden)]

@@ -1,4 +1,6 @@
-//! device::kernels
+//! What the kernels of `*.cu` take: entries, arguments and grids.
+//!
+//! Pure: a driver compiles and launches them.
 
 pub mod args;
 pub mod launch;

@@ -1,4 +1,4 @@
-//! device::memory
+//! Device memory that outlives a batch: rows and JPEGs of resident data sets, and buffers for decoded pictures.
 
 pub(crate) mod decode_buffers;
 pub(crate) mod jpeg_store;

@@ -1,4 +1,6 @@
-//! device::upload
+//! Batches on their way to a device: the thread that copies them, the queue to the consumer, and the slots.
+//!
+//! Calls the device through `driver` alone. Decodes nothing.
 
 pub(crate) mod batch;
 pub(crate) mod post_copy;

@@ -1,4 +1,4 @@
-//! loader::config
+//! The options of a loader, and how a loader is built from them.
 
 pub(crate) mod build;
 pub(crate) mod builder;

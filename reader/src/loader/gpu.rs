@@ -1,4 +1,4 @@
-//! loader::gpu
+//! Loaders whose batches go to a device: the device's part of the columns' work, resident data sets, and their epochs.
 
 pub(crate) mod epoch;
 pub(crate) mod hybrid_columns;

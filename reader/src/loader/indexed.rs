@@ -1,4 +1,4 @@
-//! loader::indexed
+//! Batches of shards that have an index: planned by the order, read by place.
 
 pub(crate) mod new_shards;
 pub(crate) mod planner;

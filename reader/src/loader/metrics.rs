@@ -1,4 +1,4 @@
-//! loader::metrics
+//! What a loader counts, its statistics, and what they say limits it.
 
 pub(crate) mod advice;
 pub(crate) mod bottleneck;

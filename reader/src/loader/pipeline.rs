@@ -1,4 +1,6 @@
-//! loader::pipeline
+//! The queue of batches between planner, workers and consumer, for indexed shards and streams alike.
+//!
+//! Knows neither shards nor orders: planners and workers are traits here.
 
 pub(crate) mod columns;
 pub(crate) mod machine;

@@ -1,4 +1,4 @@
-//! loader::streaming
+//! Batches of streams: tars without an index, front to back.
 
 pub(crate) mod builder;
 pub(crate) mod loader;
