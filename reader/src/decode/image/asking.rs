@@ -31,7 +31,7 @@ impl Image {
     /// among its codes a device may make something and say nothing.
     ///
     /// ```
-    /// use tarflume::device::share::Share;
+    /// use tarflume::decode::hybrid::balance::Share;
     /// use tarflume::{Image, RandomResizedCrop};
     ///
     /// let crop = RandomResizedCrop::new(224).flip(0.5);

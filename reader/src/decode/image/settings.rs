@@ -20,7 +20,7 @@ use crate::picture::resize::Filter;
 ///
 /// ```
 /// use tarflume::decode::image::Image;
-/// use tarflume::decode::output::{Layout, Normalise};
+/// use tarflume::picture::output::{Layout, Normalise};
 /// use tarflume::decode::random_crop::RandomResizedCrop;
 /// # use tarflume::{column::{DType, RowShape}, decode::Decode};
 ///
