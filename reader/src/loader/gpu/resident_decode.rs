@@ -33,7 +33,7 @@ pub(crate) struct ResidentDecoder {
 struct Tasks {
     /// With the column and the row of each.
     jpegs: Vec<(Stored, usize, usize)>,
-    /// PixelSource where, to where, how many bytes.
+    /// From where, to where, how many bytes.
     copies: Vec<(u64, u64, usize)>,
 }
 

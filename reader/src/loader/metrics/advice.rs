@@ -124,13 +124,13 @@ impl Stats {
                 self.pace()
             ),
             Bottleneck::Decode if facts.slept > 0.5 => format!(
-                "HybridDecoder is the limit: it took {} of the threads' time, and slept in {} of that. {consumer} \
+                "Decoding is the limit: it took {} of the threads' time, and slept in {} of that. {consumer} \
                  More threads (.threads()) help, more cores do not.",
                 percent(decode),
                 percent(facts.slept)
             ),
             Bottleneck::Decode => format!(
-                "HybridDecoder is the limit: it took {} of the threads' time. {consumer} More cores, smaller images \
+                "Decoding is the limit: it took {} of the threads' time. {consumer} More cores, smaller images \
                  on disk or a cheaper filter help.",
                 percent(decode)
             ),

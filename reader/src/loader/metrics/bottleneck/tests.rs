@@ -101,7 +101,7 @@ fn counted(meter: Counters, [read, decode, consumer, starved]: [u64; 4]) -> Coun
 fn counters_become_facts() {
     let stats = meter(100, 1800, 10, 990).stats();
     assert_eq!(stats.bottleneck(), Bottleneck::Decode);
-    assert!(stats.verdict().starts_with("HybridDecoder is the limit: it took 90 % of"), "{stats}");
+    assert!(stats.verdict().starts_with("Decoding is the limit: it took 90 % of"), "{stats}");
     assert!(stats.verdict().contains("taken as fast as they came"), "{stats}");
 
     let slow = meter(1800, 100, 300, 700);
@@ -218,5 +218,5 @@ fn a_decoder_that_holds_batches_up_is_blamed_and_no_idle_thread() {
 fn the_table_ends_in_the_verdict() {
     let text = meter(100, 1800, 10, 990).stats().to_string();
     assert_eq!(text.lines().count(), 7);
-    assert!(text.lines().last().unwrap().starts_with("HybridDecoder is"), "{text}");
+    assert!(text.lines().last().unwrap().starts_with("Decoding is"), "{text}");
 }
