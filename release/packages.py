@@ -95,7 +95,7 @@ def from_nothing(ours: list[dict]) -> str:
     """An empty folder to verify in.
 
     Cargo takes a package for something that never changes under its version: it would compile against the copy of an
-    earlier crate that the last run unpacked (in a folder of its own home without the name of a host) and compiled.
+    earlier crate that the last run unpacked (in a separate folder of the registry's sources) and compiled.
     """
     base = json.loads(cargo("metadata", "--no-deps", "--format-version", "1"))["target_directory"]
     folder = Path(base) / "packages"

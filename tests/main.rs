@@ -18,7 +18,7 @@
 //! - `absent`: sources that are not there; `streams`: output that is lost;
 //! - `bench`: what is measured of a data set; `exclude`: samples that a list of keys leaves out;
 //! - `machine_trouble`: too few open files, no threads, pipes in the place of shards: the machine's trouble is no sample's fault;
-//! - `manuals`: completions and man pages; `doctor`: what is told of a machine and its GPUs, which are played.
+//! - `manuals`: completions and man pages; `doctor`: its report on a machine and its GPUs, which are simulated.
 //!
 //! Nothing here looks into the crates: what is asserted is what a user or another program sees. (One
 //! test of `exclude` is such a user of the reader.)

@@ -87,7 +87,7 @@ def ours(x, deliver, batches):
 
 
 def alone(x, batches):
-    """Images a second of our loader when nobody computes: whether a picture more could be decoded."""
+    """Images a second of our loader without a training step: whether more pictures could be decoded."""
     made, close = ours(x, "ring", batches)
     for _ in range(max(1, batches // 4)):
         next(made)
@@ -141,7 +141,7 @@ def part(x, say):
     step, nvml, runs = Step(x), Nvml(x.place), {}
     told = set()
     every = cases(x)
-    say("tarflume, nobody computes", images_s=[alone(x, x.sizes["steps"] + 4) for _ in range(2)])
+    say("tarflume, no training step", images_s=[alone(x, x.sizes["steps"] + 4) for _ in range(2)])
     for round_ in range(x.sizes["train_rounds"]):
         at = round_ % len(every)  # each round begins one case later, so that noise hits all alike
         for name in [*every][at:] + [*every][:at]:

@@ -13,9 +13,7 @@ use std::time::Instant;
 
 use tarflume::Dataset;
 use tarflume_formats::files;
-use tarflume_packer::Exit;
-use tarflume_packer::Failure;
-use tarflume_packer::units;
+use tarflume_packer::{Exit, Failure, units};
 
 use self::options::Options;
 use self::report::{Report, as_flags};

@@ -40,8 +40,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
-use tarflume_packer::Exit;
-use tarflume_packer::Outcome;
+use tarflume_packer::{Exit, Outcome};
 
 use crate::signals;
 

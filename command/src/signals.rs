@@ -7,8 +7,7 @@ use std::sync::{Arc, OnceLock};
 
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
-use tarflume_packer::Exit;
-use tarflume_packer::Stop;
+use tarflume_packer::{Exit, Stop};
 
 static STATE: OnceLock<State> = OnceLock::new();
 

@@ -5,9 +5,7 @@ use std::path::PathBuf;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use serde_json::{Value, json};
-use tarflume_packer::Exit;
-use tarflume_packer::Failure;
-use tarflume_packer::Problem;
+use tarflume_packer::{Exit, Failure, Problem};
 
 use crate::json::from_json;
 

@@ -4,13 +4,10 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use pyo3::prelude::*;
-use tarflume_packer::CheckLevel;
-use tarflume_packer::Choice;
-use tarflume_packer::Stop;
 use tarflume_packer::build::{BuildOptions, jobs};
 use tarflume_packer::verify::Level;
 use tarflume_packer::workdir::Policy;
-use tarflume_packer::{index, size, verify};
+use tarflume_packer::{CheckLevel, Choice, Stop, index, size, verify};
 
 use crate::errors::usage;
 use crate::failures::Refused;

@@ -5,10 +5,8 @@ use std::path::PathBuf;
 use pyo3::prelude::*;
 use tarflume::{Error, ErrorKind};
 use tarflume_formats::reading::Reading;
-use tarflume_packer::Exit;
-use tarflume_packer::Stop;
-use tarflume_packer::index::Options;
-use tarflume_packer::index::index_tar;
+use tarflume_packer::index::{Options, index_tar};
+use tarflume_packer::{Exit, Stop};
 
 use crate::errors::OrRaise;
 

@@ -2,10 +2,9 @@
 
 use clap::ValueEnum;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use tarflume_packer::CheckLevel;
-use tarflume_packer::Choice;
 use tarflume_packer::verify::Level;
 use tarflume_packer::workdir::Policy;
+use tarflume_packer::{CheckLevel, Choice};
 
 use super::out;
 

@@ -9,10 +9,7 @@ use tarflume::fetch::fetched::Verify;
 use tarflume::source::open::SourceKind;
 use tarflume::{Shuffle, Size};
 use tarflume_formats::shown;
-use tarflume_packer::Exit;
-use tarflume_packer::Outcome;
-use tarflume_packer::size;
-use tarflume_packer::units;
+use tarflume_packer::{Exit, Outcome, size, units};
 
 use super::args::{self, Format};
 use super::out;

@@ -1,10 +1,8 @@
 //! `pack build`: plan + run + finalize.
 
-use tarflume_packer::Exit;
-use tarflume_packer::Outcome;
-use tarflume_packer::build::{self, Built};
-use tarflume_packer::build::{Prepared, prepare};
+use tarflume_packer::build::{self, Built, Prepared, prepare};
 use tarflume_packer::scan::ScanCounter;
+use tarflume_packer::{Exit, Outcome};
 
 use super::packing::{self, RunArgs};
 use super::source_args::SourceArgs;

@@ -5,9 +5,7 @@ use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
-use tarflume_packer::Exit;
-use tarflume_packer::listing;
-use tarflume_packer::{Failure, Outcome};
+use tarflume_packer::{Exit, Failure, Outcome, listing};
 
 use super::out;
 

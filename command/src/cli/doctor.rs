@@ -7,8 +7,7 @@ use std::io::Write;
 use std::time::Duration;
 
 use tarflume_formats::shown;
-use tarflume_packer::Exit;
-use tarflume_packer::{Failure, Outcome};
+use tarflume_packer::{Exit, Failure, Outcome};
 
 use super::args::Format;
 use super::out;

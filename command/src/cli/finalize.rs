@@ -3,11 +3,9 @@
 use std::path::PathBuf;
 
 use tarflume_formats::shard::Durability;
-use tarflume_packer::Exit;
-use tarflume_packer::Outcome;
 use tarflume_packer::build::finalize;
-use tarflume_packer::workdir::Staging;
-use tarflume_packer::workdir::{Standing, standing};
+use tarflume_packer::workdir::{Staging, Standing, standing};
+use tarflume_packer::{Exit, Outcome};
 
 use super::source_args::ShowArgs;
 use super::summary;

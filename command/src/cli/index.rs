@@ -5,13 +5,8 @@ use std::path::PathBuf;
 
 use tarflume_formats::reading::Reading;
 use tarflume_formats::shown::ShowPath;
-use tarflume_packer::Exit;
-use tarflume_packer::Problems;
-use tarflume_packer::Stop;
-use tarflume_packer::index::Made;
-use tarflume_packer::index::{self, Done, Indexed, Options};
-use tarflume_packer::units;
-use tarflume_packer::{Failure, Outcome};
+use tarflume_packer::index::{self, Done, Indexed, Made, Options};
+use tarflume_packer::{Exit, Failure, Outcome, Problems, Stop, units};
 
 use super::args::Jobs;
 use super::out::{self, Bar};

@@ -4,11 +4,8 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use tarflume_formats::shown;
-use tarflume_packer::Exit;
-use tarflume_packer::Outcome;
-use tarflume_packer::listing;
 use tarflume_packer::survey::{self, Spread, Survey};
-use tarflume_packer::units;
+use tarflume_packer::{Exit, Outcome, listing, units};
 
 use super::args::Format;
 use super::out;

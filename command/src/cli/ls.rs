@@ -9,10 +9,8 @@ use serde::Serialize;
 use tarflume_formats::index::{Part, Sample};
 use tarflume_formats::shown::{self, ShowPath};
 use tarflume_formats::{Error, name};
-use tarflume_packer::Exit;
-use tarflume_packer::Outcome;
 use tarflume_packer::listing::{self, Shard};
-use tarflume_packer::units;
+use tarflume_packer::{Exit, Outcome, units};
 
 use super::args::Format;
 use super::out;

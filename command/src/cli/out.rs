@@ -11,8 +11,7 @@ use std::sync::{Mutex, PoisonError};
 use console::Term;
 use indicatif::{ProgressBar, ProgressStyle};
 use tarflume_formats::shown::{Screen, message};
-use tarflume_packer::Failure;
-use tarflume_packer::units;
+use tarflume_packer::{Failure, units};
 
 /// Standard output, buffered.
 pub(super) fn stdout() -> BufWriter<StdoutLock<'static>> {

@@ -5,14 +5,11 @@ use std::path::PathBuf;
 use tarflume_formats::Plan;
 use tarflume_formats::plan::PlanFoot;
 use tarflume_formats::shard::Durability;
-use tarflume_packer::Failure;
-use tarflume_packer::build;
 use tarflume_packer::build::{Request, Scanned};
 use tarflume_packer::progress::Goal;
-use tarflume_packer::run::RunOptions;
-use tarflume_packer::run::{self, Ran, RunCounter};
-use tarflume_packer::workdir::Policy;
-use tarflume_packer::workdir::Staging;
+use tarflume_packer::run::{self, Ran, RunCounter, RunOptions};
+use tarflume_packer::workdir::{Policy, Staging};
+use tarflume_packer::{Failure, build};
 
 use super::progress;
 use super::source_args::ShowArgs;

@@ -1,9 +1,8 @@
 //! `pack plan`: the first step of a pack by many machines.
 
-use tarflume_packer::Exit;
-use tarflume_packer::Outcome;
 use tarflume_packer::build::{Prepared, prepare};
 use tarflume_packer::scan::ScanCounter;
+use tarflume_packer::{Exit, Outcome};
 
 use super::source_args::SourceArgs;
 use super::{progress, summary};

@@ -3,12 +3,8 @@
 use std::path::PathBuf;
 
 use tarflume::rank;
-use tarflume_packer::Choice;
-use tarflume_packer::Exit;
-use tarflume_packer::workdir::Policy;
-use tarflume_packer::workdir::Staging;
-use tarflume_packer::workdir::{self, Standing};
-use tarflume_packer::{Failure, Outcome};
+use tarflume_packer::workdir::{self, Policy, Staging, Standing};
+use tarflume_packer::{Choice, Exit, Failure, Outcome};
 
 use super::args::{Jobs, choice};
 use super::packing::{self, RunArgs};

@@ -3,12 +3,9 @@
 
 use std::path::PathBuf;
 
-use tarflume_packer::CheckLevel;
-use tarflume_packer::Failure;
-use tarflume_packer::build::BuildOptions;
-use tarflume_packer::build::Request;
-use tarflume_packer::size;
+use tarflume_packer::build::{BuildOptions, Request};
 use tarflume_packer::workdir::Policy;
+use tarflume_packer::{CheckLevel, Failure, size};
 
 use super::args::{Format, Jobs, choice};
 use super::progress;

@@ -4,11 +4,8 @@ use std::path::PathBuf;
 
 use tarflume_formats::Manifest;
 use tarflume_formats::shown::ShowPath;
-use tarflume_packer::Exit;
-use tarflume_packer::Outcome;
-use tarflume_packer::units;
-use tarflume_packer::workdir::Staging;
-use tarflume_packer::workdir::{self, Standing};
+use tarflume_packer::workdir::{self, Staging, Standing};
+use tarflume_packer::{Exit, Outcome, units};
 
 use super::args::Format;
 

@@ -7,11 +7,9 @@ use tarflume::rank::Rank;
 use tarflume_formats::Manifest;
 use tarflume_formats::plan::PlanFoot;
 use tarflume_formats::shown::{self, ShowPath};
-use tarflume_packer::build;
 use tarflume_packer::build::{Ready, Scanned};
 use tarflume_packer::run::Ran;
-use tarflume_packer::units;
-use tarflume_packer::{Problem, counts};
+use tarflume_packer::{Problem, build, counts, units};
 
 use super::out;
 use super::source_args::ShowArgs;

@@ -3,10 +3,7 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use tarflume_packer::Exit;
-use tarflume_packer::Outcome;
-use tarflume_packer::unpack;
-use tarflume_packer::{listing, units};
+use tarflume_packer::{Exit, Outcome, listing, units, unpack};
 
 use super::args::Jobs;
 use super::out::{self, Bar};

@@ -4,10 +4,8 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use tarflume_formats::shown;
-use tarflume_packer::Exit;
-use tarflume_packer::Outcome;
-use tarflume_packer::Stop;
 use tarflume_packer::verify::{self, Level, Options, Report};
+use tarflume_packer::{Exit, Outcome, Stop};
 
 use super::args::{Format, Jobs, choice};
 use super::out::{self, Bar};

@@ -23,7 +23,7 @@ use crate::workdir::state::{Progress, progress, published, write_problems};
 ///
 /// # Errors
 /// Shards are missing (try again); all samples were left out; a sidecar is not what its record says; a
-/// file of a shard's name stands in the way, or another data set; the operating system's refusal.
+/// file with the name of a shard, or another data set, is in the output folder; the operating system refuses.
 pub fn finalize(
     staging: &Staging,
     foot: &PlanFoot,

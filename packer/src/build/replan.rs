@@ -2,8 +2,7 @@
 //! plans, which it reads.
 
 use tarflume_formats::plan::{PlanFoot, PlannedSample};
-use tarflume_formats::shown;
-use tarflume_formats::{Plan, name};
+use tarflume_formats::{Plan, name, shown};
 
 use crate::failure::Failure;
 

@@ -20,7 +20,6 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use tarflume_formats::files;
 use tarflume_formats::manifest::{self, hex_digest};
 use tarflume_formats::plan::PlanFoot;
 use tarflume_formats::publish::{
@@ -29,7 +28,7 @@ use tarflume_formats::publish::{
 use tarflume_formats::record::ShardRecord;
 use tarflume_formats::shard::{has_bytes, index_path};
 use tarflume_formats::shown::ShowPath;
-use tarflume_formats::{Error, ErrorKind, Index, Plan, Result};
+use tarflume_formats::{Error, ErrorKind, Index, Plan, Result, files};
 
 use crate::failure::Failure;
 

@@ -5,13 +5,12 @@
 use std::path::Path;
 
 use tarflume_formats::dataset::read_manifest;
-use tarflume_formats::files;
 use tarflume_formats::plan::PlanFoot;
 use tarflume_formats::publish::{remove_if_there, write_whole};
 use tarflume_formats::record::ShardRecord;
 use tarflume_formats::shard::index_path;
 use tarflume_formats::shown::{self, ShowPath};
-use tarflume_formats::{Index, Manifest, Plan};
+use tarflume_formats::{Index, Manifest, Plan, files};
 
 use super::staging::Staging;
 use crate::check::Content;

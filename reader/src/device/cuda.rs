@@ -20,8 +20,7 @@ mod flights;
 mod jpegs;
 mod kernels;
 mod launch;
-#[cfg(feature = "cuda")]
-pub(crate) mod numa;
+mod numa;
 mod nvrtc;
 mod pinned;
 mod streams;

@@ -11,8 +11,9 @@ use std::time::Duration;
 use tarflume_jpeg::Header;
 
 use crate::batch::Batch;
-use crate::decode::hybrid::jpeg_decoder::JpegDecoder;
-use crate::decode::hybrid::jpeg_decoder::{Abilities, Compressed, Stored, Verdict, Wanted};
+use crate::decode::hybrid::jpeg_decoder::{
+    Abilities, Compressed, JpegDecoder, Stored, Verdict, Wanted,
+};
 use crate::device::driver::{
     Copied, DeviceMemory, DevicePtr, Driver, Event, Events, KernelLauncher, OnCopied, Stream,
     Uploads, WorkStream,

@@ -15,7 +15,6 @@ mod library;
 mod offer;
 mod status;
 mod symbols;
-#[cfg(feature = "cuda")]
 pub(crate) mod trial;
 mod wishes;
 

@@ -1,5 +1,5 @@
 //! A batch whose pictures differ in size and in where they are, drawn as one of pictures of one size:
-//! what stands in each row's [`RowHeader`] is done.
+//! each row's [`RowHeader`] says what is drawn.
 //!
 //! Pure: the same as the kernel does, on the host in double precision, which is what it is tested
 //! against.

@@ -17,7 +17,7 @@ fn raw(handle: u64) -> sys::CUevent {
 }
 
 impl Cuda {
-    /// Refuses what would draw us into a capture of the consumer's stream, and spoil it.
+    /// Returns an error if the stream is being captured: an event there would invalidate the capture.
     pub(super) fn expect_no_capture(&self, on: WorkStream) -> Result<()> {
         let WorkStream::Consumer(_) = on else { return Ok(()) };
         if !self.call("asking a stream", || is_captured(self.stream(on)))? {
@@ -31,10 +31,13 @@ impl Cuda {
         Err(Error::new(ErrorKind::Device, text))
     }
 
-    /// The event of a mark of ours.
+    /// The CUDA event with this handle.
+    ///
+    /// # Errors
+    /// It is not an event of this device.
     pub(super) fn known(&self, handle: u64) -> Result<sys::CUevent> {
         let known = held(&self.events).contains(&handle);
-        let text = "a mark of another device";
+        let text = "this event is not of this device";
         known.then(|| raw(handle)).ok_or_else(|| Error::new(ErrorKind::Device, text))
     }
 
@@ -54,7 +57,7 @@ impl Cuda {
         self.expect_no_capture(on)?;
         let (event, stream) = (self.known(handle)?, self.stream(on));
         self.call("marking a stream", || {
-            // SAFETY: an event of ours that is alive; a stream of ours, or the consumer's, by his promise.
+            // SAFETY: an event of ours that is alive; a stream of ours, or the consumer's by the promise of `Stream::raw`.
             unsafe { result::event::record(event, stream) }
         })
     }
@@ -68,7 +71,7 @@ impl Events for Cuda {
     fn destroy_event(&self, event: Event) {
         if held(&self.events).remove(&event.0) {
             let _ = self.call("freeing an event", || {
-                // SAFETY: an event of ours, taken out of the table just now: nobody finds it again.
+                // SAFETY: an event of ours, removed from the table just now, so no other call finds it.
                 unsafe { result::event::destroy(raw(event.0)) }
             });
         }

@@ -26,7 +26,7 @@ impl KernelLauncher for Cuda {
                 .try_for_each(|launch| made.launch(launch, self.stream(WorkStream::Copy)))
         })?;
         if let Err(second) = self.kernels.set(made) {
-            // Somebody else was as fast.
+            // Another thread has loaded them meanwhile.
             self.call("unloading kernels", || {
                 drop(second);
                 Ok(())

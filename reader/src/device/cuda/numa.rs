@@ -9,7 +9,7 @@ use rustix::thread::{CpuSet, sched_setaffinity};
 
 /// Processors of the memory node that a PCI device hangs on; none if the machine has one node, or does
 /// not say.
-pub(crate) fn near(sys: &Path, bus: &str) -> Vec<usize> {
+pub(super) fn near(sys: &Path, bus: &str) -> Vec<usize> {
     let device = sys.join("bus/pci/devices").join(bus.to_ascii_lowercase());
     let read = |path: &Path| fs::read_to_string(path).unwrap_or_default();
     let Ok(node) = read(&device.join("numa_node")).trim().parse::<u32>() else {
@@ -28,7 +28,7 @@ fn listed(text: &str) -> Vec<usize> {
 }
 
 /// Does something in a thread that runs on these processors; on any if the system refuses.
-pub(crate) fn on<T: Send>(processors: &[usize], what: impl FnOnce() -> T + Send) -> T {
+pub(super) fn on<T: Send>(processors: &[usize], what: impl FnOnce() -> T + Send) -> T {
     if processors.is_empty() {
         return what();
     }

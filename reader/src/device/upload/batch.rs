@@ -7,10 +7,9 @@ use std::thread::{self, ThreadId};
 use crate::batch::Batch;
 use crate::column::DType;
 use crate::device::driver::Stream;
-use crate::device::upload::queue;
 use crate::device::upload::queue::Shared;
-use crate::device::upload::ring;
 use crate::device::upload::slot::{DeviceSlot, Slots};
+use crate::device::upload::{queue, ring};
 use crate::error::{Error, Result};
 
 /// A batch whose fixed columns are in device memory, or on their way.

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use crate::decode::ForDevice;
+use crate::decode::{Decode, ForDevice};
 use crate::device::Device;
 use crate::device::upload::post_copy::{Make, PostCopy};
 use crate::device::upload::slot::Slots;
@@ -36,13 +36,15 @@ fn undecoded(why: &str) -> String {
     format!("JPEGs are decoded by the CPU: {why}")
 }
 
+/// True if a column is to share its JPEGs with a device.
+fn shares_jpegs(columns: &Columns) -> bool {
+    let shares = |part: ForDevice| part.shared.is_some();
+    columns.iter().any(|(_, decode)| decode.for_device().is_some_and(shares))
+}
+
 /// The warning of a loader without a device whose columns were to share JPEGs with one.
 pub(crate) fn without_device(columns: &Columns) -> Option<String> {
-    let shares = |decode: &dyn crate::decode::Decode| {
-        decode.for_device().is_some_and(|part| part.shared.is_some())
-    };
-    let any = columns.iter().any(|(_, decode)| shares(&**decode));
-    any.then(|| undecoded("the loader has no device: build it with .device(..)"))
+    shares_jpegs(columns).then(|| undecoded("the loader has no device: build it with .device(..)"))
 }
 
 impl ColumnPlacement {
@@ -96,7 +98,7 @@ impl ColumnPlacement {
         name: &str,
         part: ForDevice,
         batches: (usize, bool),
-    ) -> Option<(Arc<dyn crate::decode::Decode>, Make)> {
+    ) -> Option<(Arc<dyn Decode>, Make)> {
         let ForDevice { decode, finish, drawn, shared } = part;
         if let Some((size, channels)) = drawn {
             return Some((decode, Make::Drawn { finish, size, channels, store: None }));
@@ -125,10 +127,7 @@ impl ColumnPlacement {
         extent: &Extent<'_>,
     ) -> Result<(ColumnPlacement, Plan)> {
         device.0.prepare_kernels()?;
-        let shares = |part: ForDevice| part.shared.is_some();
-        let undecoded = columns
-            .iter()
-            .any(|(_, decode)| decode.for_device().is_some_and(shares))
+        let undecoded = shares_jpegs(columns)
             .then(|| undecoded("the data set stays on the device, and is decoded once"));
         let mut plan = Plan::new(residency, columns, extent, &device.0)?;
         let makes = std::mem::take(&mut plan.makes);

@@ -73,11 +73,11 @@ impl DeviceShared {
     /// The statistics of the host, with those of the device.
     pub(crate) fn stats(&self) -> Stats {
         let _ = self.slots.driver.reap();
-        let host = self.host.stats();
-        let warnings = [host.warning, self.slots.warning(), self.warning.clone()];
+        let mut host = self.host.stats();
+        let warnings = [host.warning.take(), self.slots.warning(), self.warning.clone()];
         let warning = warnings.into_iter().flatten().reduce(|one, other| format!("{one}; {other}"));
         let device = Some(self.slots.device().to_string());
-        Stats { warning, device, decoder: self.decoder_stats(), ..self.host.meter.stats() }
+        Stats { warning, device, decoder: self.decoder_stats(), ..host }
     }
 
     /// The counters of the device's decoder, if it decodes.
