@@ -25,7 +25,7 @@ mod tests {
         T::ALL.iter().map(|choice| choice.word()).collect()
     }
 
-    /// Plans of released versions hold these words.
+    /// Plans hold these words.
     #[test]
     fn the_words_of_plans_are_these() {
         assert_eq!(words::<CheckLevel>(), ["none", "structure", "decode"]);

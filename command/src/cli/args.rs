@@ -62,7 +62,7 @@ impl Described for CheckLevel {
                 "Check JPEG markers, dimensions and end of image; headers of other images; JSON objects"
             }
             CheckLevel::Decode => {
-                "As `structure`; also read every Huffman code of sequential JPEGs and decode other images"
+                "As `structure`; also read every Huffman code of JPEGs and decode other images"
             }
         }
     }
@@ -88,7 +88,7 @@ impl Described for Level {
                 "Check every header, checksum and digest; keys and parts of the whole set"
             }
             Level::Decode => {
-                "As `full`; also decode every image and JSON, and read every Huffman code of sequential JPEGs"
+                "As `full`; also decode every image and JSON, and read every Huffman code of JPEGs"
             }
         }
     }

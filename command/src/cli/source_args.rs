@@ -82,7 +82,7 @@ pub(super) struct SourceArgs {
     limit: Option<u64>,
     /// Check the content of files at this level [default: structure].
     ///
-    /// `decode` reads every Huffman code of sequential JPEGs (entry points need this in any case)
+    /// `decode` reads every Huffman code of JPEGs (entry points need this in any case)
     /// and decodes every other image to pixels. --dry-run checks contents only if --check is given.
     #[arg(long, value_parser = choice::<CheckLevel>(), help_heading = "Samples")]
     check: Option<CheckLevel>,

@@ -15,7 +15,7 @@ Levels:
   quick    lengths, end markers and sidecars, and some headers of each tar; reads no data
   full     one pass over every byte: all headers, checksums and digests; keys that repeat or differ
            only in case, within and across shards; samples that are split or lack a part
-  decode   as full, and every image and JSON is decoded: of sequential JPEGs every Huffman code is
+  decode   as full, and every image and JSON is decoded: of JPEGs every Huffman code is
            read, and entry points must be those that were found again
 
 Missing parts: --require names what each sample must have (image stands for any image). Without it a

@@ -10,7 +10,7 @@ pub enum CheckLevel {
     None,
     /// JPEG markers, dimensions and end of image; headers of other images; JSON objects.
     Structure,
-    /// As `structure`, and every Huffman code of sequential JPEGs read, every other image decoded.
+    /// As `structure`, and every Huffman code of JPEGs read, every other image decoded.
     Decode,
 }
 

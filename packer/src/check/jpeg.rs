@@ -6,7 +6,7 @@ use super::fault::{CheckLevel, Dimensions, Fault, MAX_PIXELS};
 use super::sniff::other_than_jpeg;
 use crate::problem::ProblemKind;
 
-/// Looks at markers, segments, tables, dimensions and the end of the image; kinds whose codes nobody reads
+/// Looks at markers, segments, tables, dimensions and the end of the image; kinds whose codes can not be read
 /// are faults if `level` asks for them.
 ///
 /// # Errors

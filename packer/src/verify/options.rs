@@ -13,7 +13,7 @@ pub enum Level {
     Quick,
     /// Every header, every checksum, every digest; keys and parts of the whole set.
     Full,
-    /// As full, and every image and JSON decoded; of sequential JPEGs, every Huffman code read.
+    /// As full, and every image and JSON decoded; of JPEGs, every Huffman code read.
     Decode,
 }
 
