@@ -9,7 +9,7 @@ import pathlib
 HERE = pathlib.Path(__file__).resolve().parent
 PATH = HERE / "jpeg.json"
 LEFT, TOP, BAR, GAP, WIDTH = 20, 84, 34, 44, 760
-COLOURS = ["#1d5fbf", "#e08a00", "#3a9d5d", "#8a5bc7", "#5aa9c9", "#9aa5b1"]
+COLORS = ["#1d5fbf", "#e08a00", "#3a9d5d", "#8a5bc7", "#5aa9c9", "#9aa5b1"]
 
 
 def main():
@@ -19,16 +19,16 @@ def main():
     height = TOP + len(bars) * (BAR + GAP)
     parts = [f'<text x="{LEFT}" y="26" class="h">RandomResizedCrop(224) of an ImageNet photograph, one thread, µs</text>']
     x = LEFT
-    for stage, colour in zip(stages, COLOURS):
-        parts.append(f'<rect x="{x}" y="42" width="12" height="12" rx="2" fill="{colour}"/>'
+    for stage, color in zip(stages, COLORS):
+        parts.append(f'<rect x="{x}" y="42" width="12" height="12" rx="2" fill="{color}"/>'
                      f'<text x="{x + 17}" y="53" class="l">{stage}</text>')
         x += 34 + 7.1 * len(stage)
     for n, bar in enumerate(bars):
         y, at = TOP + n * (BAR + GAP) + 18, LEFT
         parts.append(f'<text x="{LEFT}" y="{y - 7}" class="t">{bar["name"]}: {bar["us"]:.0f}</text>')
-        for stage, colour in zip(stages, COLOURS):
+        for stage, color in zip(stages, COLORS):
             width = bar["stages"][stage] * scale
-            parts.append(f'<rect x="{at:.1f}" y="{y}" width="{width:.1f}" height="{BAR}" fill="{colour}"/>')
+            parts.append(f'<rect x="{at:.1f}" y="{y}" width="{width:.1f}" height="{BAR}" fill="{color}"/>')
             if width > 26:
                 parts.append(f'<text x="{at + width / 2:.1f}" y="{y + BAR / 2 + 5}" class="n">{bar["stages"][stage]:.0f}</text>')
             at += width

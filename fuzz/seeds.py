@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes the seeds whose scans libjpeg-turbo alone makes, by Pillow: fuzz/seeds.py fuzz/seeds
 
-Progressive pictures with bits that come in several scans, with restart markers, grey and of four components. The
+Progressive pictures with bits that come in several scans, with restart markers, gray and of four components. The
 other seeds of JPEGs are of `cargo run -p tarflume-jpeg --example jpeg_seeds`."""
 import io
 import pathlib
@@ -13,7 +13,7 @@ MODES = {"jpeg_header": b"", "jpeg_scan": b"", "jpeg_decode": bytes([1, 0, 20, 2
 KINDS = {
     "progressive-refined": ("RGB", (40, 24), {"subsampling": 2}),
     "progressive-restarts": ("RGB", (33, 17), {"subsampling": 1, "restart_marker_blocks": 2}),
-    "progressive-grey": ("L", (31, 40), {}),
+    "progressive-gray": ("L", (31, 40), {}),
     "progressive-cmyk": ("CMYK", (16, 24), {}),
 }
 

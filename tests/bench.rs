@@ -58,7 +58,7 @@ fn an_accelerator_is_played() {
         let words = format!("shards --samples 40 --batch 4 --step-ms 2 {options}");
         let fed = &measured(&place, &words)["accelerator"];
         assert_eq!((&fed["steps"], &fed["step_ms"]), (&9.into(), &2.0.into()), "all but the first");
-        let used = fed["utilisation_percent"].as_f64().unwrap();
+        let used = fed["utilization_percent"].as_f64().unwrap();
         assert!(used > 0.0 && used <= 100.0, "{fed:#}");
         assert_eq!(fed["target_percent"], 90.0);
         let wait = |name: &str| fed[name].as_f64().unwrap();
@@ -84,7 +84,7 @@ fn people_get_lines_and_tables() {
         assert_eq!(begins(line), 1, "{line}: {}", run.stdout);
     }
     assert_eq!(begins("stage "), 3, "{}", run.stdout);
-    run.says("samples/s").says("MB/s").says("first batch after").says("% utilisation, target 90 %");
+    run.says("samples/s").says("MB/s").says("first batch after").says("% utilization, target 90 %");
 }
 
 #[test]

@@ -4,7 +4,7 @@
     python3 bench/decode/exact.py --photos FOLDER [--forms progressive,restart] [--append]
 
 jpegtran changes the coding and no coefficient: progressive scans by several scripts, components in scans of their own,
-restart intervals, rotation, grey. Needs jpegtran (Debian: libjpeg-turbo-progs), the Python package, Pillow and NumPy.
+restart intervals, rotation, gray. Needs jpegtran (Debian: libjpeg-turbo-progs), the Python package, Pillow and NumPy.
 """
 import argparse
 import io
@@ -38,7 +38,7 @@ FORMS = {
     "restart": ["-progressive", "-restart", "1"],
     "restarts": ["-progressive", "-restart", "3B"],
     "rotated": ["-progressive", "-rotate", "90"],
-    "grey": ["-progressive", "-grayscale"],
+    "gray": ["-progressive", "-grayscale"],
     **{name: ["-scans", name] for name in SCRIPTS},
     "alone-restarts": ["-scans", "alone", "-restart", "5B"],
     "single-restarts": ["-scans", "single", "-restart", "1"],

@@ -7,7 +7,7 @@ import threading
 from machine import identity
 
 
-class Utilisation(ctypes.Structure):
+class Utilization(ctypes.Structure):
     _fields_ = [("gpu", ctypes.c_uint), ("memory", ctypes.c_uint)]
 
 
@@ -33,7 +33,7 @@ class Nvml:
 
     def busy(self):
         """Per cent of NVML's last period in which a kernel ran."""
-        rates = Utilisation()
+        rates = Utilization()
         if self._library is None or self._library.nvmlDeviceGetUtilizationRates(self._handle, ctypes.byref(rates)):
             return None
         return rates.gpu

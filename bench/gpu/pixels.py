@@ -13,7 +13,7 @@ SEED = 11
 DECODED = (14.0, 1.5)
 #: The host rounds to bytes between its two passes, the device does not.
 RESIZED = (2.0, 0.6)
-#: Colour at half its resolution.
+#: Color at half its resolution.
 PLANES = (60.0, 2.5)
 #: Batches that are compared when several are under way.
 IN_FLIGHT = 8
@@ -26,7 +26,7 @@ def ways(side, most):
         "bytes, cut and resized on the host": (image, {}, (0.0, 0.0)),
         f"resize_on_device={most}": (image | {"resize_on_device": most}, {}, RESIZED),
         "device_decoder=1.0": (image | {"device_decoder": 1.0}, {}, DECODED),
-        "device_decoder=1.0, grey": (image | {"device_decoder": 1.0, "channels": "grey"}, {}, DECODED),
+        "device_decoder=1.0, gray": (image | {"device_decoder": 1.0, "channels": "gray"}, {}, DECODED),
         "device_decoder=1.0, no smaller decoding":
             (image | {"device_decoder": 1.0, "reducing_gap": None}, {}, DECODED),
         "resident, rgb": (image, {"resident": tarflume.Resident("4GiB", side=most, format="rgb")}, RESIZED),

@@ -20,7 +20,7 @@ import common  # noqa: E402
 from common import Case, CaseError, bash, first_line, sh  # noqa: E402
 
 PER_FOLDER, MAX_S, MAX_MB = 8_000, 180, 1_500
-# 8x8 grey pixels
+# 8x8 gray pixels
 JPEG = base64.b64decode(
     "/9j/4AAQSkZJRgABAQAAAQABAAD/2wBDAFA3PEY8MlBGQUZaVVBfeMiCeG5uePWvuZHI////////////////////////////////////"
     "////////////////wAALCAAIAAgBAREA/8QAFAABAAAAAAAAAAAAAAAAAAAAAP/EABQQAQAAAAAAAAAAAAAAAAAAAAD/2gAIAQEAAD8AP//Z")

@@ -82,13 +82,13 @@ fn key(n: u64) -> String {
 }
 
 fn time(dir: &Path) -> Result<()> {
-    let neighbour = Neighbour::start(dir)?;
+    let neighbor = Neighbor::start(dir)?;
     let before = Memory::now()?;
     let start = Instant::now();
     let dataset = Dataset::open(dir)?;
     let first = start.elapsed().as_secs_f64() * 1e3;
     let opened = Memory::now()?;
-    neighbour.stop()?;
+    neighbor.stop()?;
 
     let mut times = Vec::new();
     for _ in 0..ROUNDS {
@@ -151,17 +151,17 @@ fn hold(dir: &Path) -> Result<()> {
 }
 
 /// Another process that has the data set open.
-struct Neighbour(Child);
+struct Neighbor(Child);
 
-impl Neighbour {
-    fn start(dir: &Path) -> Result<Neighbour> {
+impl Neighbor {
+    fn start(dir: &Path) -> Result<Neighbor> {
         let mut command = Command::new(std::env::current_exe()?);
         command.arg("hold").arg(dir).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn()?;
         let out = child.stdout.take().ok_or("no output")?;
         let mut line = String::new();
         BufReader::new(out).read_line(&mut line)?;
-        Ok(Neighbour(child))
+        Ok(Neighbor(child))
     }
 
     fn stop(mut self) -> Result<()> {

@@ -133,7 +133,7 @@ impl Manifest {
     pub fn to_json(&self) -> Vec<u8> {
         let mut head = self.clone();
         let shards = std::mem::take(&mut head.shards);
-        // Maps and structs of strings and numbers always serialise.
+        // Maps and structs of strings and numbers always serialize.
         let mut out = serde_json::to_string_pretty(&head).unwrap_or_default();
         out.truncate(out.rfind("[]").unwrap_or(out.len()));
         out.push('[');

@@ -5,7 +5,7 @@
 //!
 //! The rule is webdataset's own (`tariterators.py`): the key is the folder path and the base name
 //! up to its first dot, the extension is all that follows, lower-cased; members of one sample are
-//! neighbours. Two cases differ on purpose, because the readers disagree about them and no sample
+//! neighbors. Two cases differ on purpose, because the readers disagree about them and no sample
 //! can be meant: hidden files (`dir/.x.jpg`) are never part of a sample.
 
 use std::borrow::Cow;

@@ -125,7 +125,7 @@ pub fn json(value: &impl Serialize) -> String {
     let mut out = Vec::new();
     let written =
         value.serialize(&mut Serializer::with_formatter(&mut out, Escaped(CompactFormatter)));
-    debug_assert!(written.is_ok(), "values without odd keys always serialise");
+    debug_assert!(written.is_ok(), "values without odd keys always serialize");
     String::from_utf8(out).unwrap_or_default()
 }
 
@@ -134,7 +134,7 @@ pub fn json_lines(value: &impl Serialize) -> String {
     let mut out = Vec::new();
     let pretty = Escaped(PrettyFormatter::new());
     let written = value.serialize(&mut Serializer::with_formatter(&mut out, pretty));
-    debug_assert!(written.is_ok(), "values without odd keys always serialise");
+    debug_assert!(written.is_ok(), "values without odd keys always serialize");
     String::from_utf8(out).unwrap_or_default()
 }
 

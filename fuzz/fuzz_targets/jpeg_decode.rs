@@ -1,9 +1,9 @@
 //! Decoding a hostile JPEG: never a panic, never a byte outside the output's rows, and the same result
-//! by one stream as by four. The first six bytes choose scale, colour and region.
+//! by one stream as by four. The first six bytes choose scale, color and region.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use tarflume_jpeg::{Colour, Decoder, ErrorKind, Header, Job, Region, Scale};
+use tarflume_jpeg::{Color, Decoder, ErrorKind, Header, Job, Region, Scale};
 
 fuzz_target!(|input: &[u8]| {
     let Some((choice, bytes)) = input.split_first_chunk::<6>() else { return };
@@ -12,7 +12,7 @@ fuzz_target!(|input: &[u8]| {
         return;
     }
     let scale = Scale::ALL[usize::from(choice[0] % 4)];
-    let colour = if choice[1] & 1 == 0 { Colour::Rgb } else { Colour::Grey };
+    let color = if choice[1] & 1 == 0 { Color::Rgb } else { Color::Gray };
     let (width, height) = scale.of(header.width(), header.height());
     let part = |from: u8, length: u8, all: u32| {
         let from = u32::from(from) * all / 256;
@@ -21,14 +21,14 @@ fuzz_target!(|input: &[u8]| {
     let ((left, width), (top, height)) =
         (part(choice[2], choice[3], width), part(choice[4], choice[5], height));
     let region = Region { left, top, width, height };
-    let line = width as usize * colour.bytes();
+    let line = width as usize * color.bytes();
     let stride = line + 3;
     let decode = |streams| {
         let mut output = vec![0xa5; stride * height as usize];
         let job = Job {
             region: Some(region),
             scale,
-            colour,
+            color,
             stride,
             ..Job::new(bytes, &header, &mut output)
         };

@@ -10,7 +10,7 @@ use tarflume_jpeg::{Decoder, Header, Job};
 const GOOD: [&[u8]; 3] = [
     include_bytes!("../seeds/jpeg_header/yuv420"),
     include_bytes!("../seeds/jpeg_header/yuv444"),
-    include_bytes!("../seeds/jpeg_header/grey"),
+    include_bytes!("../seeds/jpeg_header/gray"),
 ];
 
 fn pixels_of(header: &Header) -> Vec<u8> {

@@ -18,7 +18,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         ("yuv420", PhotoKind::Yuv420, (97, 61)),
         ("yuv444", PhotoKind::Yuv444, (40, 24)),
         ("yuv422", PhotoKind::Yuv422, (33, 17)),
-        ("grey", PhotoKind::Grey, (31, 40)),
+        ("gray", PhotoKind::Gray, (31, 40)),
         ("progressive", PhotoKind::Progressive, (24, 16)),
         ("cmyk", PhotoKind::Cmyk, (16, 8)),
         ("exif", PhotoKind::Exif(6), (9, 7)),

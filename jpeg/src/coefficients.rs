@@ -117,7 +117,7 @@ pub(crate) struct Coefficients {
     grid: Grid,
     /// For each block that is read, by MCUs: the zigzag numbers of what is not 0.
     filled: Vec<u64>,
-    /// Blocks that are kept, by MCUs: before dequantising, in natural order. All zeros between pictures.
+    /// Blocks that are kept, by MCUs: before dequantizing, in natural order. All zeros between pictures.
     kept: Vec<[i16; 64]>,
     /// The last coefficient of each block of a row of MCUs.
     last: Vec<u8>,

@@ -41,7 +41,7 @@ pub struct Header {
     pub(crate) data: usize,
     /// The marker of the first scan.
     scan: usize,
-    /// Whether the first three components are luma and two of colour.
+    /// Whether the first three components are luma and two of color.
     pub(crate) ycc: bool,
     orientation: Option<u8>,
     channels: u8,
@@ -103,7 +103,7 @@ impl Header {
                     let frame = frame.as_ref().ok_or_else(missing)?;
                     return Header::of(frame, segment, (at, walk.at()), tables, &marks);
                 }
-                DQT => tables.quantisation(segment, at)?,
+                DQT => tables.quantization(segment, at)?,
                 DHT => tables.huffman(bytes, start, segment.len(), at)?,
                 DAC => scan::conditioning(segment, at)?,
                 DRI => marks.restart = scan::restart(segment, at)?,
@@ -219,7 +219,7 @@ impl Header {
         self.height
     }
 
-    /// Colour components: 1, 3 or 4.
+    /// Color components: 1, 3 or 4.
     pub fn channels(&self) -> u8 {
         self.channels
     }
@@ -240,7 +240,7 @@ impl Header {
         self.restart > 0
     }
 
-    /// Whether the first three components are luma and two of colour, and not red, green and blue, or cyan,
+    /// Whether the first three components are luma and two of color, and not red, green and blue, or cyan,
     /// magenta and yellow.
     pub fn is_luma_first(&self) -> bool {
         self.ycc

@@ -3,7 +3,7 @@
 use crate::error::{Error, ErrorKind, Result};
 use crate::extent::{Region, Scale};
 use crate::header::Header;
-use crate::lines::Colour;
+use crate::lines::Color;
 
 /// A picture, or a part of one, to be decoded.
 #[derive(Debug)]
@@ -20,7 +20,7 @@ pub struct Job<'a> {
     /// How much smaller.
     pub scale: Scale,
     /// What a pixel is.
-    pub colour: Colour,
+    pub color: Color,
     /// Where the pixels go: row after row, the first pixel first.
     pub output: &'a mut [u8],
     /// Bytes from row to row of the output.
@@ -28,7 +28,7 @@ pub struct Job<'a> {
 }
 
 impl<'a> Job<'a> {
-    /// The whole picture at full scale, in colour, rows without gaps.
+    /// The whole picture at full scale, in color, rows without gaps.
     pub fn new(bytes: &'a [u8], header: &'a Header, output: &'a mut [u8]) -> Job<'a> {
         Job {
             bytes,
@@ -36,7 +36,7 @@ impl<'a> Job<'a> {
             entry_points: None,
             region: None,
             scale: Scale::Full,
-            colour: Colour::Rgb,
+            color: Color::Rgb,
             output,
             stride: header.width as usize * 3,
         }
@@ -55,7 +55,7 @@ impl<'a> Job<'a> {
         self.header.check_bytes(self.bytes)?;
         let area = self.area();
         area.check(self.scale.of(self.header.width, self.header.height))?;
-        let line = area.width as usize * self.colour.bytes();
+        let line = area.width as usize * self.color.bytes();
         let rows = area.height as usize;
         let all = self.stride.checked_mul(rows - 1).and_then(|above| above.checked_add(line));
         if self.stride < line || all.is_none_or(|all| all > self.output.len()) {

@@ -15,7 +15,7 @@ pub(crate) enum Upsampling {
     /// There is one for each pixel.
     #[default]
     None,
-    /// Two columns from one, weighted 3 to 1 with the neighbour.
+    /// Two columns from one, weighted 3 to 1 with the neighbor.
     FancyAcross,
     /// Two rows from one, weighted alike.
     FancyDown,

@@ -63,7 +63,7 @@ pub use crate::error::{Error, ErrorKind, Result};
 pub use crate::extent::{Region, Scale};
 pub use crate::header::{Header, whole};
 pub use crate::job::{Job, Report, Use};
-pub use crate::lines::Colour;
+pub use crate::lines::Color;
 pub use crate::points::EntryPoints;
 pub use crate::scanner::Scanner;
 

@@ -1,4 +1,4 @@
-//! From samples to rows of pixels: upsampling and colour.
+//! From samples to rows of pixels: upsampling and color.
 
 use crate::extent::Region;
 use crate::layout::{Layout, Part, Upsampling};
@@ -7,33 +7,33 @@ use crate::simd::Simd;
 
 /// What a pixel is made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum Colour {
+pub enum Color {
     /// Three bytes: red, green, blue.
     #[default]
     Rgb,
-    /// One byte. Of a picture stored as luma and colour it is the luma, as libjpeg gives it.
-    Grey,
+    /// One byte. Of a picture stored as luma and color it is the luma, as libjpeg gives it.
+    Gray,
 }
 
-impl Colour {
+impl Color {
     /// Bytes of a pixel.
     pub fn bytes(self) -> usize {
         match self {
-            Colour::Rgb => 3,
-            Colour::Grey => 1,
+            Color::Rgb => 3,
+            Color::Gray => 1,
         }
     }
 }
 
-/// Lines that components are upsampled to, and one of colours; kept from picture to picture.
+/// Lines that components are upsampled to, and one of colors; kept from picture to picture.
 #[derive(Debug, Default)]
 pub(crate) struct Lines([Vec<u8>; 4], Vec<u8>);
 
 /// What the rows of pixels are to be.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Wanted {
-    pub(crate) colour: Colour,
-    /// Whether the first three components are luma and colour.
+    pub(crate) color: Color,
+    /// Whether the first three components are luma and color.
     pub(crate) ycc: bool,
 }
 
@@ -47,14 +47,14 @@ impl Lines {
         (region, y): (&Region, u32),
         out: &mut [u8],
     ) {
-        let stored = wanted.colour == Colour::Grey && wanted.ycc && layout.count == 3;
-        let grey = layout.count == 1 || stored;
-        let needed = if grey { 1 } else { layout.count };
+        let stored = wanted.color == Color::Gray && wanted.ycc && layout.count == 3;
+        let gray = layout.count == 1 || stored;
+        let needed = if gray { 1 } else { layout.count };
         for (n, part) in layout.parts().enumerate().take(needed) {
             fill(&mut self.0[n], simd, planes, (n, part), (region, y));
         }
         let width = region.width as usize;
-        let mut colours = std::mem::take(&mut self.1);
+        let mut colors = std::mem::take(&mut self.1);
         let line = |n: usize| self.0[n].as_slice();
         let direct = |n: usize| &planes.line(n, y, region.left)[1..=width];
         let samples = |n: usize| match layout.parts[n].upsampling {
@@ -66,28 +66,28 @@ impl Lines {
         };
         if layout.count == 4 {
             let inks = [0, 1, 2, 3].map(samples);
-            match wanted.colour {
-                Colour::Rgb => from_inks(simd, inks, wanted.ycc, out),
-                Colour::Grey => {
-                    colours.resize(3 * width, 0);
-                    from_inks(simd, inks, wanted.ycc, &mut colours);
-                    for (grey, &[r, g, b]) in out.iter_mut().zip(colours.as_chunks().0) {
-                        *grey = luma_of(r, g, b);
+            match wanted.color {
+                Color::Rgb => from_inks(simd, inks, wanted.ycc, out),
+                Color::Gray => {
+                    colors.resize(3 * width, 0);
+                    from_inks(simd, inks, wanted.ycc, &mut colors);
+                    for (gray, &[r, g, b]) in out.iter_mut().zip(colors.as_chunks().0) {
+                        *gray = luma_of(r, g, b);
                     }
                 }
             }
-            self.1 = colours;
+            self.1 = colors;
             return;
         }
-        self.1 = colours;
-        match (grey, wanted.colour) {
-            (true, Colour::Grey) => out.copy_from_slice(samples(0)),
-            (true, Colour::Rgb) => (simd.grey_rgb)(samples(0), out),
-            (false, Colour::Rgb) if wanted.ycc => {
+        self.1 = colors;
+        match (gray, wanted.color) {
+            (true, Color::Gray) => out.copy_from_slice(samples(0)),
+            (true, Color::Rgb) => (simd.gray_rgb)(samples(0), out),
+            (false, Color::Rgb) if wanted.ycc => {
                 (simd.ycc_rgb)(samples(0), samples(1), samples(2), out);
             }
-            (false, Colour::Rgb) => interleave(samples(0), samples(1), samples(2), out),
-            (false, Colour::Grey) => luma(samples(0), samples(1), samples(2), out),
+            (false, Color::Rgb) => interleave(samples(0), samples(1), samples(2), out),
+            (false, Color::Gray) => luma(samples(0), samples(1), samples(2), out),
         }
     }
 }
@@ -141,8 +141,8 @@ fn interleave(red: &[u8], green: &[u8], blue: &[u8], out: &mut [u8]) {
 /// The luma of stored red, green and blue.
 fn luma(red: &[u8], green: &[u8], blue: &[u8], out: &mut [u8]) {
     let samples = red.iter().zip(green).zip(blue);
-    for (grey, ((&r, &g), &b)) in out.iter_mut().zip(samples) {
-        *grey = luma_of(r, g, b);
+    for (gray, ((&r, &g), &b)) in out.iter_mut().zip(samples) {
+        *gray = luma_of(r, g, b);
     }
 }
 
@@ -153,7 +153,7 @@ fn luma_of(red: u8, green: u8, blue: u8) -> u8 {
 }
 
 /// Red, green and blue of four inks as JPEGs store them, 255 for none: what Pillow makes of libjpeg-turbo's
-/// CMYK (its `cmyk2rgb`). With `ycc` three of the inks are stored as luma and colour.
+/// CMYK (its `cmyk2rgb`). With `ycc` three of the inks are stored as luma and color.
 fn from_inks(simd: &Simd, [cyan, magenta, yellow, black]: [&[u8]; 4], ycc: bool, out: &mut [u8]) {
     if ycc {
         (simd.ycc_rgb)(cyan, magenta, yellow, out);

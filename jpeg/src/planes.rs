@@ -5,14 +5,14 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::layout::{Layout, Part};
 use crate::simd::{Blocks, Simd};
 
-/// Rows of MCUs that are kept: those that lanes are at, those whose neighbours are missing, and some for
+/// Rows of MCUs that are kept: those that lanes are at, those whose neighbors are missing, and some for
 /// a lane that lags behind. So the samples of a photograph stay in the cache.
 pub(crate) const KEPT_ROWS: u32 = 8;
 
 /// What the coefficients of each component are multiplied with, in natural order.
 pub(crate) type Divisors = [Option<[u16; 64]>; 4];
 
-/// Samples before and behind each row, for neighbours and whole vectors.
+/// Samples before and behind each row, for neighbors and whole vectors.
 const MARGIN: usize = 16;
 
 /// The samples of one component that a region needs.
@@ -125,7 +125,7 @@ impl Planes {
 }
 
 impl Plane {
-    /// Writes the neighbours that the picture's first and last columns lack.
+    /// Writes the neighbors that the picture's first and last columns lack.
     fn repeat_edges(&mut self, part: &Part, top: usize, rows: usize) {
         if !part.upsampling.looks_aside() {
             return;

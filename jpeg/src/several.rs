@@ -5,7 +5,7 @@ use crate::coefficients::Grid;
 use crate::error::Result;
 use crate::job::{Job, Report};
 use crate::layout::Layout;
-use crate::lines::Colour;
+use crate::lines::Color;
 use crate::scans::{Scans, Wanted};
 use crate::simd::Simd;
 use crate::slot::Slot;
@@ -42,7 +42,7 @@ fn draw(scans: &mut Scans, slot: &mut Slot, simd: &Simd, job: &mut Job<'_>) -> R
 
 /// What the pixels depend on.
 fn wanted(layout: &Layout, job: &Job<'_>) -> [Wanted; 4] {
-    let luma = job.colour == Colour::Grey && job.header.ycc && layout.count == 3;
+    let luma = job.color == Color::Gray && job.header.ycc && layout.count == 3;
     let mut wanted = [Wanted::Nothing; 4];
     for (n, (wanted, part)) in wanted.iter_mut().zip(layout.parts()).enumerate() {
         *wanted = match part.block {

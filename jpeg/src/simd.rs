@@ -11,7 +11,7 @@ pub(crate) use self::run::{Blocks, Simd};
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
-mod colour;
+mod color;
 mod cosines;
 mod groups;
 mod idct;

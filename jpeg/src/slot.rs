@@ -161,8 +161,8 @@ impl Slot {
         let top = (self.layout.rows.start + number as u32) * lines;
         let from = top.max(region.top);
         let to = (top + lines).min(region.top + region.height);
-        let wanted = Wanted { colour: job.colour, ycc: job.header.ycc };
-        let bytes = region.width as usize * job.colour.bytes();
+        let wanted = Wanted { color: job.color, ycc: job.header.ycc };
+        let bytes = region.width as usize * job.color.bytes();
         for y in from..to {
             let at = (y - region.top) as usize * job.stride;
             let out = &mut job.output[at..at + bytes];

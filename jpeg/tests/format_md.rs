@@ -6,7 +6,7 @@ use tarflume_jpeg::{EntryPoints, Header, Scanner};
 
 const FORMAT: &str = include_str!("../../FORMAT.md");
 
-/// The JPEG of the worked example: grey, 8 x 24 pixels, three rows of one MCU of one block.
+/// The JPEG of the worked example: gray, 8 x 24 pixels, three rows of one MCU of one block.
 ///
 /// The one DC code is `0` and says that three bits follow, the one AC code is `0` and ends the block.
 fn jpeg() -> Vec<u8> {

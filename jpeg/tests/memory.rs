@@ -8,7 +8,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
 use tarflume_fixtures::{Photo, PhotoKind};
-use tarflume_jpeg::{Colour, Decoder, ErrorKind, Header, Job, Region, Scale, Scanner};
+use tarflume_jpeg::{Color, Decoder, ErrorKind, Header, Job, Region, Scale, Scanner};
 
 struct Counting;
 
@@ -64,7 +64,7 @@ fn calls(run: impl FnOnce()) -> u64 {
     CALLS.get() - before
 }
 
-/// A flat grey JPEG in as few bytes as there can be: two bits a block. `sof` is the frame's marker.
+/// A flat gray JPEG in as few bytes as there can be: two bits a block. `sof` is the frame's marker.
 fn flat(sof: u8, width: u16, height: u16, restart: u16, components: u8) -> Vec<u8> {
     let mut jpeg = b"\xff\xd8\xff\xdb\0\x43\0".to_vec();
     jpeg.extend([16; 64]);
@@ -126,8 +126,8 @@ fn sampled(sof: u8, (width, height): (u16, u16), factors: &[u8]) -> Vec<u8> {
 
 /// JPEGs of all kinds, some with an absurd number of restart markers.
 fn jpegs() -> Vec<Vec<u8>> {
-    use PhotoKind::{Cmyk, Grey, Progressive, Yuv420, Yuv422, Yuv444};
-    let photos = [(Yuv444, 300, 200), (Yuv420, 500, 375), (Yuv422, 97, 350), (Grey, 260, 260)];
+    use PhotoKind::{Cmyk, Gray, Progressive, Yuv420, Yuv422, Yuv444};
+    let photos = [(Yuv444, 300, 200), (Yuv420, 500, 375), (Yuv422, 97, 350), (Gray, 260, 260)];
     let others = [(Progressive, 300, 250), (Progressive, 17, 900), (Cmyk, 211, 160)];
     let photo = |(kind, width, height)| Photo::new(width, height, kind).encode(3).unwrap();
     let mut all: Vec<Vec<u8>> = photos.into_iter().chain(others).map(photo).collect();
@@ -289,8 +289,8 @@ fn a_corner_of_the_largest_picture_takes_little() {
     let header = Header::parse(&jpeg).unwrap();
     let region = Some(Region { left: 65527, top: 65527, width: 8, height: 8 });
     let mut output = vec![0; 64];
-    let colour = Colour::Grey;
-    let job = Job { region, colour, stride: 8, ..Job::new(&jpeg, &header, &mut output) };
+    let color = Color::Gray;
+    let job = Job { region, color, stride: 8, ..Job::new(&jpeg, &header, &mut output) };
     let (taken, result) = peak(|| Decoder::new().decode(job));
     result.unwrap();
     assert_eq!(output, [128; 64]);

@@ -239,7 +239,7 @@ pub(crate) fn fold(key: &[u8]) -> Cow<'_, [u8]> {
         return Cow::Owned(key.to_ascii_lowercase());
     }
     match std::str::from_utf8(key) {
-        // Letter by letter: `str::to_lowercase` looks at a sigma's neighbours.
+        // Letter by letter: `str::to_lowercase` looks at a sigma's neighbors.
         Ok(text) => {
             let lower: String = text.chars().flat_map(char::to_lowercase).collect();
             Cow::Owned(lower.into_bytes())

@@ -56,7 +56,7 @@ pub enum ProblemKind {
     Checksum,
     /// The tar's bytes do not have the digest that the sidecar or manifest states.
     Digest,
-    /// Members of one sample are not neighbours.
+    /// Members of one sample are not neighbors.
     SplitSample,
     /// There is no sidecar.
     MissingIndex,
@@ -83,7 +83,7 @@ impl ProblemKind {
 
 impl fmt::Display for ProblemKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // The serialised form is the one form: kebab-case.
+        // The serialized form is the one form: kebab-case.
         match serde_json::to_value(self) {
             Ok(serde_json::Value::String(text)) => f.pad(&text),
             _ => Err(fmt::Error),

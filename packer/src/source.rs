@@ -8,7 +8,7 @@ use tarflume_formats::files::{self, Patient};
 
 /// A digest of a modification time, so that a plan keeps four bytes of it instead of twelve.
 ///
-/// The mixing is the finaliser of splitmix64 (Steele, Lea and Flood, 2014).
+/// The mixing is the finalizer of splitmix64 (Steele, Lea and Flood, 2014).
 pub(crate) fn stamp(seconds: i64, nanoseconds: i64) -> u32 {
     let mut z = (seconds as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ nanoseconds as u64;
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

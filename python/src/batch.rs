@@ -143,7 +143,7 @@ impl Batch {
         Py::new(slf.py(), Batch { batch: host, device: None, made: Vec::new(), texts })
     }
 
-    /// Names of the columns that the GPU made: pictures that it normalised, or that stay in its memory.
+    /// Names of the columns that the GPU made: pictures that it normalized, or that stay in its memory.
     #[getter]
     fn made(&self) -> Vec<String> {
         self.made.clone()

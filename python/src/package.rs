@@ -41,7 +41,7 @@ pub(crate) mod _core {
     #[pymodule_export]
     use crate::stream::TarStream;
     #[pymodule_export]
-    use crate::transforms::{CentreCrop, RandomResizedCrop, Resize, ResizeCentreCrop, Whole};
+    use crate::transforms::{CenterCrop, RandomResizedCrop, Resize, ResizeCenterCrop, Whole};
     #[pymodule_export]
     use crate::writer::Writer;
 }

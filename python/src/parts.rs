@@ -5,7 +5,7 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 use tarflume::decode::{Decode, class, image, json, npy, raw, text};
-use tarflume::picture::output::Normalise;
+use tarflume::picture::output::Normalize;
 
 use crate::again::{Again, NewArgs, again};
 use crate::apply::{Applied, Wanted};
@@ -36,7 +36,7 @@ macro_rules! part {
 /// A picture: cut and resized by `transform`, an array of a row's shape.
 ///
 /// `part` is its extension, or several: `"jpg;png"` takes what a sample has. `layout` is "hwc" or
-/// "chw"; `channels` "rgb", "grey" or "rgba". `dtype="float32"`, `"float16"` or `"bfloat16"` gives
+/// "chw"; `channels` "rgb", "gray" or "rgba". `dtype="float32"`, `"float16"` or `"bfloat16"` gives
 /// `(byte / 255 - mean) / std`, with ImageNet's `mean` and `std` unless others are given; where batches
 /// go to a GPU, bytes are copied there and become that there. `filter` is
 /// "bilinear", "bicubic", "lanczos", "nearest" or "bilinear-fast" (aliased). `reducing_gap` says how
@@ -93,9 +93,9 @@ impl Image {
                 "Image takes a transform: tarflume.RandomResizedCrop(224), or another",
             ));
         };
-        let normalise = match (mean, std) {
-            (None, None) => Normalise::imagenet(),
-            (mean, std) => Normalise::new(mean.unwrap_or([0.0; 3]), std.unwrap_or([1.0; 3])),
+        let normalize = match (mean, std) {
+            (None, None) => Normalize::imagenet(),
+            (mean, std) => Normalize::new(mean.unwrap_or([0.0; 3]), std.unwrap_or([1.0; 3])),
         };
         let image = image::Image::new(part, transform)
             .layout(words::layout(py, layout)?)
@@ -117,9 +117,9 @@ impl Image {
                 let text = "mean and std need dtype=\"float32\", \"float16\" or \"bfloat16\"";
                 return Err(usage(py, text));
             }
-            "float32" => image.to_f32(normalise),
-            "float16" => image.to_f16(normalise),
-            "bfloat16" => image.to_bf16(normalise),
+            "float32" => image.to_f32(normalize),
+            "float16" => image.to_f16(normalize),
+            "bfloat16" => image.to_bf16(normalize),
             other => {
                 let text = format!(
                     "pictures are \"uint8\", \"float32\", \"float16\" or \"bfloat16\", not {other:?}"

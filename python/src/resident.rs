@@ -13,7 +13,7 @@ use crate::numbers::Number;
 ///
 /// `budget` is the most memory for it, as "100GiB"; if the data set does not fit, making the loader says
 /// so. Pictures stay whole, in their own shape, with at most `side * side` pixels, and every epoch cuts
-/// its own crops out of them; `format="yuv420"` keeps them in half the bytes, with colours at half the
+/// its own crops out of them; `format="yuv420"` keeps them in half the bytes, with colors at half the
 /// resolution, as most JPEGs have them; `format="jpeg"` keeps the JPEGs, which the GPU decodes for each
 /// batch. Columns of texts and raw files are read as ever.
 #[pyclass(frozen, module = "tarflume")]

@@ -60,7 +60,7 @@ pub(crate) fn transform_of(object: &Bound<'_, PyAny>) -> Option<AnyTransform> {
             })*
         };
     }
-    known!(RandomResizedCrop, Resize, CentreCrop, ResizeCentreCrop, Whole);
+    known!(RandomResizedCrop, Resize, CenterCrop, ResizeCenterCrop, Whole);
     None
 }
 
@@ -147,15 +147,15 @@ impl Resize {
 /// The middle `size` pixels, not resized: one number for a square, or `(height, width)`. A smaller
 /// picture is an error.
 #[pyclass(frozen, module = "tarflume")]
-pub struct CentreCrop(AnyTransform, Again);
+pub struct CenterCrop(AnyTransform, Again);
 
 #[pymethods]
-impl CentreCrop {
+impl CenterCrop {
     #[new]
     fn new(py: Python<'_>, size: Sides) -> PyResult<Self> {
         let again = again!(py, size);
-        let crop = fixed_crop::CentreCrop::new(size);
-        Ok(CentreCrop(checked(py, crop)?, again))
+        let crop = fixed_crop::CenterCrop::new(size);
+        Ok(CenterCrop(checked(py, crop)?, again))
     }
 
     fn __getnewargs_ex__<'py>(&self, py: Python<'py>) -> NewArgs<'py> {
@@ -168,18 +168,18 @@ impl CentreCrop {
 }
 
 /// The shorter side resized to `side` pixels, then the middle `size` taken: the usual transform of an
-/// evaluation, `ResizeCentreCrop(256, 224)`.
+/// evaluation, `ResizeCenterCrop(256, 224)`.
 #[pyclass(frozen, module = "tarflume")]
-pub struct ResizeCentreCrop(AnyTransform, Again);
+pub struct ResizeCenterCrop(AnyTransform, Again);
 
 #[pymethods]
-impl ResizeCentreCrop {
+impl ResizeCenterCrop {
     #[new]
     fn new(py: Python<'_>, side: Number<u32>, size: Sides) -> PyResult<Self> {
         let Number(side) = side;
         let again = again!(py, side, size);
-        let crop = fixed_crop::ResizeCentreCrop::new(side, size);
-        Ok(ResizeCentreCrop(checked(py, crop)?, again))
+        let crop = fixed_crop::ResizeCenterCrop::new(side, size);
+        Ok(ResizeCenterCrop(checked(py, crop)?, again))
     }
 
     fn __getnewargs_ex__<'py>(&self, py: Python<'py>) -> NewArgs<'py> {

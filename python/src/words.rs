@@ -47,7 +47,7 @@ pub(crate) fn dtype(py: Python<'_>, word: &str) -> PyResult<DType> {
 }
 
 pub(crate) fn channels(py: Python<'_>, word: &str) -> PyResult<Channels> {
-    let known = [("rgb", Channels::Rgb), ("grey", Channels::Grey), ("rgba", Channels::Rgba)];
+    let known = [("rgb", Channels::Rgb), ("gray", Channels::Gray), ("rgba", Channels::Rgba)];
     one_of(py, "channels", word, &known)
 }
 

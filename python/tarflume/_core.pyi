@@ -15,7 +15,7 @@ __version__: Final[str]
 type Path = str | os.PathLike[str]
 type Shards = Path | Sequence[Path] | Dataset | Sequence[tuple[Path | Dataset, int]]
 type Sides = int | tuple[int, int]
-type Transform = RandomResizedCrop | Resize | CentreCrop | ResizeCentreCrop | Whole
+type Transform = RandomResizedCrop | Resize | CenterCrop | ResizeCenterCrop | Whole
 type Part = str | Image | Json | Class | Raw | Text | Npy | Apply
 type DType = Literal[
     "uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64", "float16", "bfloat16",
@@ -218,13 +218,13 @@ class Resize:
     def __new__(cls, size: Sides | None = None, *, shorter: int | None = None, longest: int | None = None) -> Self: ...
 
 @final
-class CentreCrop:
+class CenterCrop:
     """The middle `size` pixels, not resized."""
 
     def __new__(cls, size: Sides) -> Self: ...
 
 @final
-class ResizeCentreCrop:
+class ResizeCenterCrop:
     """The shorter side resized to `side` pixels, then the middle `size` taken."""
 
     def __new__(cls, side: int, size: Sides) -> Self: ...
@@ -245,7 +245,7 @@ class Image:
         part: str = ...,
         *,
         layout: Literal["hwc", "chw"] = "hwc",
-        channels: Literal["rgb", "grey", "rgba"] = "rgb",
+        channels: Literal["rgb", "gray", "rgba"] = "rgb",
         dtype: Literal["uint8", "float32", "float16", "bfloat16"] = "uint8",
         mean: Sequence[float] | None = None,
         std: Sequence[float] | None = None,

@@ -51,7 +51,7 @@ def test_columns_of_text_numbers_and_floats(shards):
     assert offsets[0] == 0 and offsets[-1] == batch["jpeg"].values.nbytes == sum(map(len, batch["jpeg"]))
 
 
-def test_normalised_pictures_are_those_of_bytes(shards):
+def test_normalized_pictures_are_those_of_bytes(shards):
     resize = tarflume.Resize((16, 24))
     mean, std = [0.5, 0.4, 0.3], [0.2, 0.3, 0.4]
     floats = tarflume.Image(resize, dtype="float32", layout="chw", mean=mean, std=std)

@@ -296,7 +296,7 @@ def sample(n: int) -> dict[str, object]:
         "__key__": f"train/{n:03}",
         "__note__": "not written",
         "png": (np.arange(48, dtype=np.uint8).reshape(4, 4, 3) + n).astype(np.uint8),
-        "grey.png": np.linspace(0.0, 1.0, 12).reshape(3, 4),
+        "gray.png": np.linspace(0.0, 1.0, 12).reshape(3, 4),
         "jpg": np.full((8, 8, 3), n, dtype=np.uint8),
         "cls": n,
         "json": {"n": n},

@@ -19,7 +19,7 @@ SHARDS, EACH = 4, 7
 
 def png(n: int) -> bytes:
     out = io.BytesIO()
-    # Small, and of one size, so that they make batches; some grey, some with an alpha channel.
+    # Small, and of one size, so that they make batches; some gray, some with an alpha channel.
     picture(n).resize((8, 6)).convert(("RGB", "L", "RGBA")[n % 3]).save(out, "PNG")
     return out.getvalue()
 

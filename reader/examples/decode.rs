@@ -11,11 +11,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 use tarflume::column::Row;
-use tarflume::decode::fixed_crop::{ResizeCentreCrop, Whole};
+use tarflume::decode::fixed_crop::{ResizeCenterCrop, Whole};
 use tarflume::decode::image::Image;
 use tarflume::decode::random_crop::RandomResizedCrop;
 use tarflume::decode::{Decode, Sample, Scratch};
-use tarflume::picture::output::{Layout, Normalise};
+use tarflume::picture::output::{Layout, Normalize};
 use tarflume::picture::resize::Filter;
 
 fn main() {
@@ -32,16 +32,16 @@ fn main() {
 
     let crop = || RandomResizedCrop::new(224).flip(0.5);
     let image = |crop| Image::new("jpg", crop);
-    let normalise = Normalise::imagenet();
+    let normalize = Normalize::imagenet();
     let columns: [(&str, Image); 8] = [
         ("whole", Image::new("jpg", Whole::up_to(1 << 26))),
         ("crop", image(crop())),
         ("crop_bilinear_fast", image(crop()).filter(Filter::BilinearFast)),
         ("crop_chw", image(crop()).layout(Layout::Chw)),
-        ("crop_f32_chw", image(crop()).layout(Layout::Chw).to_f32(normalise)),
-        ("crop_f16_chw", image(crop()).layout(Layout::Chw).to_f16(normalise)),
-        ("crop_f16_hwc", image(crop()).to_f16(normalise)),
-        ("evaluation", Image::new("jpg", ResizeCentreCrop::new(256, 224))),
+        ("crop_f32_chw", image(crop()).layout(Layout::Chw).to_f32(normalize)),
+        ("crop_f16_chw", image(crop()).layout(Layout::Chw).to_f16(normalize)),
+        ("crop_f16_hwc", image(crop()).to_f16(normalize)),
+        ("evaluation", Image::new("jpg", ResizeCenterCrop::new(256, 224))),
     ];
     for (name, column) in columns {
         let runs = match &wanted {

@@ -3,7 +3,7 @@
 //!     cargo run --release -p tarflume --example epoch -- shards/
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
-use tarflume::{Loader, RandomResizedCrop, ResizeCentreCrop, Shuffle, Split};
+use tarflume::{Loader, RandomResizedCrop, ResizeCenterCrop, Shuffle, Split};
 
 fn main() -> tarflume::Result<()> {
     let shards = std::env::args().nth(1).unwrap_or_else(|| "shards/".into());
@@ -15,7 +15,7 @@ fn main() -> tarflume::Result<()> {
         .batch(4)
         .build()?;
     let validate = Loader::builder(&shards)
-        .image("jpg", ResizeCentreCrop::new(256, 224))
+        .image("jpg", ResizeCenterCrop::new(256, 224))
         .label("json", "/class")
         .batch(4)
         .remainder(tarflume::Remainder::Uneven)

@@ -61,7 +61,7 @@ pub use array::ArrayDataset;
 pub use batch::{Batch, Column};
 pub use dataset::Dataset;
 pub use dataset::pattern::Shards;
-pub use decode::fixed_crop::{CentreCrop, Resize, ResizeCentreCrop};
+pub use decode::fixed_crop::{CenterCrop, Resize, ResizeCenterCrop};
 pub use decode::image::Image;
 pub use decode::json::Json;
 pub use decode::random_crop::RandomResizedCrop;

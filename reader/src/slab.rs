@@ -8,12 +8,12 @@
 //! - every range handed out lies inside its block: ranges are made by [`Layout`] and
 //!   [`Slab::make_room`] from the lengths the blocks were allocated with, and slicing is checked;
 //! - rows don't overlap: row `i` of a column of `n` bytes a row is `start + i * n`, columns follow each
-//!   other, and variable rows lie between neighbouring entries of a rising list;
+//!   other, and variable rows lie between neighboring entries of a rising list;
 //! - a row is lent once at a time: its flag is swapped when it is lent, and lending again panics;
 //! - nobody reads while somebody writes: reading asks for *sealed*; sealing sets the state, then counts
 //!   what is lent; lending counts itself, then asks the state, all sequentially consistent, so one of
 //!   two that race sees the other and panics. Back to *filling* needs `&mut`;
-//! - bytes are initialised: see `block`.
+//! - bytes are initialized: see `block`.
 #![allow(unsafe_code)]
 
 mod block;

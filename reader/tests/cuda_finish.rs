@@ -17,7 +17,7 @@ use tarflume::decode::json::Json;
 use tarflume::decode::random_crop::RandomResizedCrop;
 use tarflume::libraries::Libraries;
 use tarflume::picture::geometry::Size;
-use tarflume::picture::output::{Layout, Normalise};
+use tarflume::picture::output::{Layout, Normalize};
 use tarflume::picture::pixels::Channels;
 use tarflume::picture::row_header::RowHeader;
 use tarflume::{Device, Loader, LoaderBuilder, Remainder, Shuffle};
@@ -49,7 +49,7 @@ fn shards() -> tempfile::TempDir {
 /// Columns of every element, layout and number of channels, and one that is nobody's to finish.
 fn builder(dir: &tempfile::TempDir) -> LoaderBuilder {
     let crop = || Image::new("jpg", RandomResizedCrop::new(24).flip(0.5));
-    let by = Normalise::imagenet();
+    let by = Normalize::imagenet();
     Loader::builder(dir.path())
         .column("plain", crop())
         .column("f32", crop().to_f32(by).layout(Layout::Chw))
@@ -58,8 +58,8 @@ fn builder(dir: &tempfile::TempDir) -> LoaderBuilder {
         .column("bf16", crop().to_bf16(by).layout(Layout::Chw))
         .column("bytes", crop().layout(Layout::Chw))
         .column(
-            "grey",
-            Image::new("jpg", Resize::exact((7, 9))).channels(Channels::Grey).to_f32(by),
+            "gray",
+            Image::new("jpg", Resize::exact((7, 9))).channels(Channels::Gray).to_f32(by),
         )
         .column("rgba", Image::new("jpg", Resize::exact(5)).channels(Channels::Rgba).to_f16(by))
         .shuffle(Shuffle::Full { seed: 4 })
@@ -164,22 +164,22 @@ fn a_launch_that_is_refused_ends_the_epoch() {
 #[ignore = "a child of the test below"]
 fn child_resized() {
     let dir = shards();
-    let crop = || Image::new("jpg", RandomResizedCrop::new(24).flip(0.5)).to_f32(Normalise::unit());
-    let build = |ours: Image, grey: Image| {
-        let all = Loader::builder(dir.path()).column("image", ours).column("grey", grey);
+    let crop = || Image::new("jpg", RandomResizedCrop::new(24).flip(0.5)).to_f32(Normalize::unit());
+    let build = |ours: Image, gray: Image| {
+        let all = Loader::builder(dir.path()).column("image", ours).column("gray", gray);
         all.shuffle(Shuffle::Full { seed: 4 }).batch(4).threads(2)
     };
-    let host = build(crop(), crop().channels(Channels::Grey)).build().unwrap();
+    let host = build(crop(), crop().channels(Channels::Gray)).build().unwrap();
     // Of some pictures more pixels are needed than 40 x 40: the host resizes them.
     let ours = crop().layout(Layout::Chw).resize_on_device(40);
-    let grey = crop().channels(Channels::Grey).resize_on_device(64);
-    let ours = build(ours, grey).device(Device::cuda(0).unwrap()).device_slots(3).build().unwrap();
+    let gray = crop().channels(Channels::Gray).resize_on_device(64);
+    let ours = build(ours, gray).device(Device::cuda(0).unwrap()).device_slots(3).build().unwrap();
     let consumer = Consumer::new();
     let (mut decoded, mut ready) = (0, 0);
     for (right, batch) in host.epoch(1).zip(ours.epoch(1)) {
         let (right, batch) = (right.unwrap(), batch.unwrap());
         batch.ready_on(consumer.stream()).unwrap();
-        for (name, planes) in [("image", 3), ("grey", 1)] {
+        for (name, planes) in [("image", 3), ("gray", 1)] {
             let there = batch.column(name).unwrap();
             let bytes = consumer.read(there.pointer, there.shape.iter().product::<usize>() * 4);
             let float = |b: &[u8]| f32::from_le_bytes(b.try_into().unwrap());

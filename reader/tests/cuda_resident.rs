@@ -10,7 +10,7 @@ use tarflume::column::DType;
 use tarflume::decode::image::Image;
 use tarflume::decode::json::Json;
 use tarflume::decode::random_crop::RandomResizedCrop;
-use tarflume::picture::output::{Layout, Normalise};
+use tarflume::picture::output::{Layout, Normalize};
 use tarflume::picture::pixels::Channels;
 use tarflume::{
     Batch, Device, DeviceBatch, ErrorKind, Loader, LoaderBuilder, LoaderState, OnBad, Remainder,
@@ -54,9 +54,9 @@ fn builder(dir: &Path) -> LoaderBuilder {
     let crop =
         || Image::new("jpg", RandomResizedCrop::new(SIDE as u32).flip(0.5)).reducing_gap(None);
     Loader::builder(dir)
-        .column("image", crop().to_f32(Normalise::unit()).layout(Layout::Chw))
+        .column("image", crop().to_f32(Normalize::unit()).layout(Layout::Chw))
         .column("label", Json::new("json", "/class"))
-        .column("grey", crop().channels(Channels::Grey))
+        .column("gray", crop().channels(Channels::Gray))
         .text("json")
         .shuffle(Shuffle::Full { seed: 4 })
         .remainder(Remainder::Uneven)
@@ -113,10 +113,10 @@ fn child_equal() {
             let label = batch.column("label").unwrap();
             assert_eq!((label.dtype, label.shape.len()), (DType::I64, 1));
             assert_eq!(read(&consumer, &batch, "label"), right.column("label").unwrap().bytes());
-            let grey = read(&consumer, &batch, "grey");
+            let gray = read(&consumer, &batch, "gray");
             let apart = |(a, b): (&u8, &u8)| a.abs_diff(*b);
-            let grey = right.column("grey").unwrap().bytes().iter().zip(&grey).map(apart).max();
-            assert!(grey <= Some(2), "{grey:?}");
+            let gray = right.column("gray").unwrap().bytes().iter().zip(&gray).map(apart).max();
+            assert!(gray <= Some(2), "{gray:?}");
             // What differs in length is read as ever.
             assert_eq!(
                 batch.host().column("json").unwrap().bytes(),
@@ -129,13 +129,13 @@ fn child_equal() {
         (1..=epoch).for_each(|epoch| expected.merge(&ours.expected(epoch).unwrap()).unwrap());
         ours.ledger().prove(&expected).unwrap();
     }
-    // The host rounds to bytes between its two passes; planes have half of the colour's resolution.
+    // The host rounds to bytes between its two passes; planes have half of the color's resolution.
     let (least, largest) = if yuv { (2.5, 60.0) } else { (0.6, 2.1) };
     assert!(mean < least && most <= largest, "they differ by {mean} in the mean, {most} at most");
     let fit = ours.resident().unwrap();
     assert_eq!(fit.samples, u64::from(SHARDS * EACH));
-    let colour = if yuv { 256 * 256 * 3 / 2 + 4 * 256 } else { 256 * 256 * 3 };
-    assert_eq!(fit.sample_bytes, (64 + colour + 64 + 256 * 256 + 8) as u64);
+    let color = if yuv { 256 * 256 * 3 / 2 + 4 * 256 } else { 256 * 256 * 3 };
+    assert_eq!(fit.sample_bytes, (64 + color + 64 + 256 * 256 + 8) as u64);
 }
 
 #[test]

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use tarflume::column::{DType, Row};
 use tarflume::decode::class::Class;
-use tarflume::decode::fixed_crop::{CentreCrop, Resize};
+use tarflume::decode::fixed_crop::{CenterCrop, Resize};
 use tarflume::decode::image::Image;
 use tarflume::decode::json::Json;
 use tarflume::decode::npy::Npy;
@@ -18,7 +18,7 @@ use tarflume::decode::raw::Raw;
 use tarflume::decode::sequence::Sequence;
 use tarflume::decode::text::Text;
 use tarflume::decode::{Decode, Sample, Scratch};
-use tarflume::picture::output::{Layout, Normalise};
+use tarflume::picture::output::{Layout, Normalize};
 use tarflume_fixtures::{Photo, PhotoKind};
 
 struct Counting;
@@ -100,12 +100,12 @@ fn a_warm_thread_allocates_nothing_but_what_picture_libraries_do() {
     // small lists for each row and column of the output at most.
     let photo = Photo::new(500, 375, PhotoKind::Yuv420).encode(1).unwrap();
     let pixels = 500 * 375 * 3;
-    let (decoder, bytes) = counted(&Image::new("ext", CentreCrop::new(224)), &photo);
+    let (decoder, bytes) = counted(&Image::new("ext", CenterCrop::new(224)), &photo);
     assert!(decoder <= 60, "{decoder} allocations by the JPEG decoder");
     assert!(bytes < pixels, "{bytes} bytes: the picture itself is in a kept buffer");
     let crop = || RandomResizedCrop::new(224).flip(1.0);
-    let normalised = Image::new("ext", crop()).layout(Layout::Chw).to_f16(Normalise::imagenet());
-    for column in [Image::new("ext", Resize::exact(224)), Image::new("ext", crop()), normalised] {
+    let normalized = Image::new("ext", crop()).layout(Layout::Chw).to_f16(Normalize::imagenet());
+    for column in [Image::new("ext", Resize::exact(224)), Image::new("ext", crop()), normalized] {
         let (count, bytes) = counted(&column, &photo);
         assert!(count <= decoder + 2 * 224 + 16, "{count} allocations by {column:?}");
         assert!(bytes < pixels, "{bytes} bytes by {column:?}");

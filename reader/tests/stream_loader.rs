@@ -15,7 +15,7 @@ use harness::Shards;
 use tarflume::column::{DType, Row, RowShape};
 use tarflume::decode::{Decode, Sample, Scratch};
 use tarflume::stream::Stream;
-use tarflume::{Batch, CentreCrop, ErrorKind, Loader, LoaderState, OnBad, RandomResizedCrop};
+use tarflume::{Batch, CenterCrop, ErrorKind, Loader, LoaderState, OnBad, RandomResizedCrop};
 use tarflume::{Remainder, Result, Shuffle, Split, StreamLoader, StreamLoaderBuilder};
 
 /// Extensions and bytes of a sample.
@@ -84,9 +84,9 @@ fn the_columns_are_those_of_the_indexed_loader_in_the_same_order() {
 #[test]
 fn pictures_are_those_of_the_indexed_loader() {
     let shards = Shards::of_photos(40);
-    let indexed = Loader::builder(shards.path()).image("jpg", CentreCrop::new(8)).batch(8);
+    let indexed = Loader::builder(shards.path()).image("jpg", CenterCrop::new(8)).batch(8);
     let indexed: Vec<_> = indexed.build().unwrap().epoch(0).map(|b| plain(&b.unwrap())).collect();
-    let stream = Loader::stream(open(&shards)).image("jpg", CentreCrop::new(8)).batch(8);
+    let stream = Loader::stream(open(&shards)).image("jpg", CenterCrop::new(8)).batch(8);
     assert!(epoch(&stream.build().unwrap(), 0).unwrap() == indexed);
 }
 

@@ -143,7 +143,7 @@ fn fate(way: usize, ops: &[Op], n: usize) -> Fate {
         NEWEST if data || ops[n + 1..].iter().all(|op| !op.is_of_names()) => Fate::Kept,
         NEWEST => Fate::Lost,
         _ => {
-            // The finaliser of splitmix64: always the same choice for the same case.
+            // The finalizer of splitmix64: always the same choice for the same case.
             let mut z = ((way * 1_000_003 + ops.len()) * 1_000_003 + n) as u64;
             z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
             z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

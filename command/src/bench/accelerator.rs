@@ -34,7 +34,7 @@ pub(super) fn play(loader: &Loader, step: Duration, until: Until) -> Result<Acce
     Ok(Accelerator {
         step_ms: ms(step),
         steps: waits.len() as u64,
-        utilisation_percent: utilisation(step, waits.len() as u64, running),
+        utilization_percent: utilization(step, waits.len() as u64, running),
         target_percent: TARGET_PERCENT,
         wait_p50_ms: ms(percentile(&waits, 50)),
         wait_p99_ms: ms(percentile(&waits, 99)),
@@ -43,11 +43,11 @@ pub(super) fn play(loader: &Loader, step: Duration, until: Until) -> Result<Acce
     })
 }
 
-/// Accelerator utilisation in percent, as MLPerf Storage defines it (Rules, "Training Workloads"):
+/// Accelerator utilization in percent, as MLPerf Storage defines it (Rules, "Training Workloads"):
 /// AU = total compute time / total running time x 100, where the compute time is the ideal one, steps
 /// times the time of a step, and the first step is left out, so that filling the pipeline does not
 /// count. 100 says that every wait was hidden behind a computation.
-pub(crate) fn utilisation(step: Duration, steps: u64, running: Duration) -> f64 {
+pub(crate) fn utilization(step: Duration, steps: u64, running: Duration) -> f64 {
     let ideal = step.as_secs_f64() * steps as f64;
     if running.is_zero() { 0.0 } else { (100.0 * ideal / running.as_secs_f64()).min(100.0) }
 }
@@ -65,11 +65,11 @@ mod tests {
     const MS: Duration = Duration::from_millis(1);
 
     #[test]
-    fn utilisation_is_the_share_of_ideal_computing_in_the_running_time() {
-        assert_eq!(utilisation(30 * MS, 10, 300 * MS), 100.0);
-        assert_eq!(utilisation(30 * MS, 10, 600 * MS), 50.0);
-        assert_eq!(utilisation(30 * MS, 10, 299 * MS), 100.0);
-        assert_eq!(utilisation(30 * MS, 0, Duration::ZERO), 0.0);
+    fn utilization_is_the_share_of_ideal_computing_in_the_running_time() {
+        assert_eq!(utilization(30 * MS, 10, 300 * MS), 100.0);
+        assert_eq!(utilization(30 * MS, 10, 600 * MS), 50.0);
+        assert_eq!(utilization(30 * MS, 10, 299 * MS), 100.0);
+        assert_eq!(utilization(30 * MS, 0, Duration::ZERO), 0.0);
     }
 
     #[test]

@@ -57,8 +57,8 @@ pub(crate) struct Accelerator {
     pub(crate) step_ms: f64,
     /// Steps that were counted: all but the first.
     pub(crate) steps: u64,
-    /// See [`super::accelerator::utilisation`].
-    pub(crate) utilisation_percent: f64,
+    /// See [`super::accelerator::utilization`].
+    pub(crate) utilization_percent: f64,
     /// The percentage from which MLPerf Storage takes a storage system for fast enough.
     pub(crate) target_percent: f64,
     /// The wait for a batch that half of the steps did not exceed, in milliseconds.

@@ -28,7 +28,7 @@ Examples:
 Each part runs for --seconds, or for --samples. The decoded part decodes each image, resizes a random
 crop to 224 x 224, flips half of the images, and makes batches. Data that was read before comes from the
 page cache: to measure a cold disk, take a data set larger than memory, or one that was not read yet.
-The accelerator's utilisation is defined as in MLPerf Storage: ideal computing time divided by running
+The accelerator's utilization is defined as in MLPerf Storage: ideal computing time divided by running
 time, without the first step.
 
 Exit codes: 0 done   2 wrong usage   65 a sample or shard is damaged   75 try again";
@@ -250,11 +250,11 @@ fn rate(rate: &Rate) -> String {
 }
 
 fn fed(fed: &Accelerator) -> String {
-    let reached = if fed.utilisation_percent >= fed.target_percent { "reached" } else { "missed" };
+    let reached = if fed.utilization_percent >= fed.target_percent { "reached" } else { "missed" };
     format!(
-        "{:.1} % utilisation, target {} % {reached}; {} of {} ms; batch wait p50 {:.2} ms, p99 {:.2} ms, \
+        "{:.1} % utilization, target {} % {reached}; {} of {} ms; batch wait p50 {:.2} ms, p99 {:.2} ms, \
          max {:.2} ms",
-        fed.utilisation_percent,
+        fed.utilization_percent,
         fed.target_percent,
         units::counted(fed.steps, "step", "steps"),
         fed.step_ms,

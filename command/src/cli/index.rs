@@ -19,7 +19,7 @@ Examples:
   pack index --force cc3m-00007.tar          make a new sidecar after the tar was replaced
 
 A member belongs to a sample by WebDataset's rule: the key is its name up to the first dot after the
-last slash, and members of one sample are neighbours. Directories, links and files without extension
+last slash, and members of one sample are neighbors. Directories, links and files without extension
 are skipped, as WebDataset does. A tar that is cut, damaged or ambiguous (the same part twice in a
 sample) is refused: it gets no sidecar, and its folder no manifest. The other tars are indexed.
 

@@ -109,7 +109,7 @@ fn heads_that_are_wrong_are_refused_at_their_byte() {
         ("{'descr': ^'<f99999999999', 'fortran_order': False, 'shape': (3,), }", WrongFormat),
         ("{'descr': '<f4', ^'descr': '<f4'}", WrongFormat),
         ("^{'descr': '<f4'}", WrongFormat),
-        ("{^'colour': 1}", WrongFormat),
+        ("{^'color': 1}", WrongFormat),
         ("{'descr': '<f4', 'fortran_order': False, 'shape': ()} ^1", WrongFormat),
         ("^__import__('os')", WrongFormat),
         ("{'descr': ^'", WrongFormat),

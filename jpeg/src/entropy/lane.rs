@@ -56,7 +56,7 @@ pub(crate) struct Lane {
     pub(crate) data: Unstuffed,
     /// Lanes on one picture share them.
     pub(crate) tables: Option<Arc<Tables>>,
-    /// Blocks of the leg, before dequantising, in natural order. All zeros when a leg starts.
+    /// Blocks of the leg, before dequantizing, in natural order. All zeros when a leg starts.
     pub(crate) coefficients: Vec<[i16; 64]>,
     /// For each, the zigzag place of its last coefficient.
     pub(crate) last: Vec<u8>,

@@ -19,7 +19,7 @@ pub(crate) struct Bits<'a> {
     end: usize,
 }
 
-/// A block's coefficients before dequantising, in natural order, and the zigzag numbers of those that are
+/// A block's coefficients before dequantizing, in natural order, and the zigzag numbers of those that are
 /// not 0.
 pub(crate) type Block<'a> = (&'a mut [i16; 64], &'a mut u64);
 

@@ -12,7 +12,7 @@ pub(crate) struct Component {
     /// Blocks of an MCU, across and down: 1 to 4.
     pub(crate) h: u32,
     pub(crate) v: u32,
-    /// Number of its quantisation table.
+    /// Number of its quantization table.
     pub(crate) quant: usize,
     /// Numbers of its Huffman tables, if there is one scan of all components.
     pub(crate) dc: usize,

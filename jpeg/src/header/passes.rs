@@ -118,7 +118,7 @@ impl<'a> Passes<'a> {
             let segment = walk.segment(at)?;
             match marker {
                 SOS => return self.begin(segment, at, walk.at()).map(Some),
-                DQT => self.tables.quantisation(segment, at)?,
+                DQT => self.tables.quantization(segment, at)?,
                 DHT => self.tables.huffman(self.bytes, start, segment.len(), at)?,
                 DAC => scan::conditioning(segment, at)?,
                 DRI => self.restart = scan::restart(segment, at)?,
@@ -242,7 +242,7 @@ impl<'a> Passes<'a> {
 mod tests {
     use crate::header::Header;
 
-    /// A grey progressive JPEG of 128 scans: the first coefficient and each other one, but for one bit, and
+    /// A gray progressive JPEG of 128 scans: the first coefficient and each other one, but for one bit, and
     /// this bit.
     fn many_scans(width: u16, height: u16) -> Vec<u8> {
         let mut jpeg = vec![0xff, 0xd8, 0xff, 0xdb, 0, 67, 0];

@@ -9,16 +9,16 @@ pub(crate) struct Standard {
     pub(super) symbols: &'static [u8],
 }
 
-/// Sizes of DC differences: of luma, of colour.
+/// Sizes of DC differences: of luma, of color.
 pub(super) static DC: [Standard; 2] = [
     Standard { counts: [0, 1, 5, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0], symbols: &SIZES },
     Standard { counts: [0, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0], symbols: &SIZES },
 ];
 
-/// Runs and sizes of AC coefficients: of luma, of colour.
+/// Runs and sizes of AC coefficients: of luma, of color.
 pub(super) static AC: [Standard; 2] = [
     Standard { counts: [0, 2, 1, 3, 3, 2, 4, 3, 5, 5, 4, 4, 0, 0, 1, 0x7d], symbols: &LUMA },
-    Standard { counts: [0, 2, 1, 2, 4, 4, 3, 4, 7, 5, 4, 4, 0, 1, 2, 0x77], symbols: &COLOUR },
+    Standard { counts: [0, 2, 1, 2, 4, 4, 3, 4, 7, 5, 4, 4, 0, 1, 2, 0x77], symbols: &COLOR },
 ];
 
 const SIZES: [u8; 12] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11];
@@ -39,7 +39,7 @@ const LUMA: [u8; 162] = [
 ];
 
 #[rustfmt::skip]
-const COLOUR: [u8; 162] = [
+const COLOR: [u8; 162] = [
     0x00, 0x01, 0x02, 0x03, 0x11, 0x04, 0x05, 0x21, 0x31, 0x06, 0x12, 0x41, 0x51, 0x07, 0x61, 0x71,
     0x13, 0x22, 0x32, 0x81, 0x08, 0x14, 0x42, 0x91, 0xa1, 0xb1, 0xc1, 0x09, 0x23, 0x33, 0x52, 0xf0,
     0x15, 0x62, 0x72, 0xd1, 0x0a, 0x16, 0x24, 0x34, 0xe1, 0x25, 0xf1, 0x17, 0x18, 0x19, 0x1a, 0x26,

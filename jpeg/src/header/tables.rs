@@ -1,4 +1,4 @@
-//! Quantisation and Huffman tables, as the segments give them.
+//! Quantization and Huffman tables, as the segments give them.
 
 use super::components::Components;
 use super::standard::{self, Standard};
@@ -78,12 +78,12 @@ pub(crate) struct Tables {
 }
 
 impl Tables {
-    pub(super) fn quantisation(&mut self, mut segment: &[u8], at: usize) -> Result<()> {
+    pub(super) fn quantization(&mut self, mut segment: &[u8], at: usize) -> Result<()> {
         while let Some((&kind, rest)) = segment.split_first() {
             let (wide, number) = (kind >> 4, usize::from(kind & 15));
             let length = if wide == 0 { 64 } else { 128 };
             if wide > 1 || number > 3 || rest.len() < length {
-                return Err(Error::damaged(at, "a quantisation table is cut or has no number"));
+                return Err(Error::damaged(at, "a quantization table is cut or has no number"));
             }
             let (divisors, rest) = rest.split_at(length);
             self.quant[number] = Some(match wide {
@@ -157,9 +157,9 @@ impl Tables {
     }
 }
 
-/// The error of a scan at `at` that needs a quantisation table which is not there.
+/// The error of a scan at `at` that needs a quantization table which is not there.
 pub(super) fn missing_divisors(number: usize, at: usize) -> Error {
-    Error::damaged(at, format!("quantisation table {number} was never given"))
+    Error::damaged(at, format!("quantization table {number} was never given"))
 }
 
 /// The error of a scan at `at` that needs a Huffman table which is not there.

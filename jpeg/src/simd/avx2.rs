@@ -13,7 +13,7 @@ use std::arch::x86_64::*;
 
 use super::lanes::{Lanes, samples_needed};
 use super::run::{Blocks, Simd};
-use super::{colour, idct, portable, reduced, sse41, upsample};
+use super::{color, idct, portable, reduced, sse41, upsample};
 
 /// The table, if the processor has AVX2.
 pub(super) fn simd() -> Option<&'static Simd> {
@@ -27,7 +27,7 @@ static SIMD: Simd = Simd {
     h2v2,
     h1v2,
     ycc_rgb,
-    grey_rgb,
+    gray_rgb,
 };
 
 /// A function of the table that runs a kernel.
@@ -50,8 +50,8 @@ entry!(to_2x2 = reduced::to_2x2, (blocks: &mut Blocks<'_>));
 entry!(h2v1 = upsample::h2v1, (line: &[u8], out: &mut [u8]));
 entry!(h2v2 = upsample::h2v2, (near: &[u8], far: &[u8], out: &mut [u8]));
 entry!(h1v2 = upsample::h1v2, (near: &[u8], far: &[u8], bias: u8, out: &mut [u8]));
-entry!(ycc_rgb = colour::ycc_rgb, (y: &[u8], cb: &[u8], cr: &[u8], out: &mut [u8]));
-entry!(grey_rgb = colour::grey_rgb, (grey: &[u8], out: &mut [u8]));
+entry!(ycc_rgb = color::ycc_rgb, (y: &[u8], cb: &[u8], cr: &[u8], out: &mut [u8]));
+entry!(gray_rgb = color::gray_rgb, (gray: &[u8], out: &mut [u8]));
 
 /// A processor that has AVX2.
 #[derive(Clone, Copy)]

@@ -14,7 +14,7 @@ use std::arch::x86_64::*;
 
 use super::lanes::{Lanes, samples_needed};
 use super::run::{Blocks, Simd};
-use super::{avx2, colour, idct, portable, reduced, upsample};
+use super::{avx2, color, idct, portable, reduced, upsample};
 
 /// The table, if the processor has AVX-512. VNNI keeps those out that slow down for long vectors.
 pub(super) fn simd() -> Option<&'static Simd> {
@@ -32,7 +32,7 @@ static SIMD: Simd = Simd {
     h2v2,
     h1v2,
     ycc_rgb,
-    grey_rgb,
+    gray_rgb,
 };
 
 /// A function of the table that runs a kernel.
@@ -55,8 +55,8 @@ entry!(to_2x2 = reduced::to_2x2, (blocks: &mut Blocks<'_>));
 entry!(h2v1 = upsample::h2v1, (line: &[u8], out: &mut [u8]));
 entry!(h2v2 = upsample::h2v2, (near: &[u8], far: &[u8], out: &mut [u8]));
 entry!(h1v2 = upsample::h1v2, (near: &[u8], far: &[u8], bias: u8, out: &mut [u8]));
-entry!(ycc_rgb = colour::ycc_rgb, (y: &[u8], cb: &[u8], cr: &[u8], out: &mut [u8]));
-entry!(grey_rgb = colour::grey_rgb, (grey: &[u8], out: &mut [u8]));
+entry!(ycc_rgb = color::ycc_rgb, (y: &[u8], cb: &[u8], cr: &[u8], out: &mut [u8]));
+entry!(gray_rgb = color::gray_rgb, (gray: &[u8], out: &mut [u8]));
 
 /// A processor that has AVX-512.
 #[derive(Clone, Copy)]

@@ -9,7 +9,7 @@ use super::cosines::{
 };
 use super::groups::{CORNER, Handful, fill, only, rest};
 use super::lanes::Lanes;
-use super::pairs::{Wide, adds, dequantised, dot, dots, dots_add, may_wrap, pairs, subs};
+use super::pairs::{Wide, adds, dequantized, dot, dots, dots_add, may_wrap, pairs, subs};
 use super::portable;
 use super::run::Blocks;
 
@@ -30,21 +30,21 @@ pub(super) fn to_8x8<L: Lanes>(lanes: L, blocks: &mut Blocks<'_>) {
             return (lanes.shorter().idct[0])(&mut rest(blocks, n));
         };
         n += L::GROUPS;
-        let c0 = dequantised(lanes, blocks, handful, 0);
+        let c0 = dequantized(lanes, blocks, handful, 0);
         if may_wrap(lanes, c0) {
             portable::idct::to_8x8(&mut handful.blocks::<L>(blocks));
             continue;
         }
-        let c1 = dequantised(lanes, blocks, handful, 1);
-        let c2 = dequantised(lanes, blocks, handful, 2);
-        let c3 = dequantised(lanes, blocks, handful, 3);
+        let c1 = dequantized(lanes, blocks, handful, 1);
+        let c2 = dequantized(lanes, blocks, handful, 2);
+        let c3 = dequantized(lanes, blocks, handful, 3);
         let rows = if handful.last < CORNER {
             corner(lanes, [c0, c1, c2, c3])
         } else {
-            let c4 = dequantised(lanes, blocks, handful, 4);
-            let c5 = dequantised(lanes, blocks, handful, 5);
-            let c6 = dequantised(lanes, blocks, handful, 6);
-            let c7 = dequantised(lanes, blocks, handful, 7);
+            let c4 = dequantized(lanes, blocks, handful, 4);
+            let c5 = dequantized(lanes, blocks, handful, 5);
+            let c6 = dequantized(lanes, blocks, handful, 6);
+            let c7 = dequantized(lanes, blocks, handful, 7);
             full(lanes, [c0, c1, c2, c3, c4, c5, c6, c7])
         };
         lanes.store_8x8(rows, &mut blocks.out[handful.at..], blocks.stride, blocks.across);
@@ -92,7 +92,7 @@ fn pass<L: Lanes, const BITS: i32>(lanes: L, c: [L::V; 8]) -> [L::V; 8] {
 /// Rows of the upper left 4x4 coefficients; all others are 0.
 #[inline(always)]
 fn corner<L: Lanes>(lanes: L, c: [L::V; 4]) -> [L::V; 4] {
-    // Lower halves only. Columns 1 and 2 change places, so that neighbours are the pairs of pass 2.
+    // Lower halves only. Columns 1 and 2 change places, so that neighbors are the pairs of pass 2.
     let c20 = lanes.swap_middle_32(lanes.zip_low_16(c[0], c[2]));
     let c31 = lanes.swap_middle_32(lanes.zip_low_16(c[1], c[3]));
     let [r0, r1, r2, r3, r4, r5, r6, r7] = corner_sums::<L, FIRST>(lanes, c20, c31);

@@ -72,14 +72,14 @@ pub(super) trait Lanes: Copy {
     fn left_32<const BITS: i32>(self, a: Self::V) -> Self::V;
     /// Shifts in the sign.
     fn right_32<const BITS: i32>(self, a: Self::V) -> Self::V;
-    /// Sums of 32 bits of products of neighbouring 16 bits, signed.
+    /// Sums of 32 bits of products of neighboring 16 bits, signed.
     fn dot(self, a: Self::V, b: Self::V) -> Self::V;
     /// `sum` plus `dot`.
     #[inline(always)]
     fn dot_add(self, sum: Self::V, a: Self::V, b: Self::V) -> Self::V {
         self.add_32(sum, self.dot(a, b))
     }
-    /// Sums of 16 bits of products of neighbouring 8 bits, of which those of `b` are below 64.
+    /// Sums of 16 bits of products of neighboring 8 bits, of which those of `b` are below 64.
     fn dot_8(self, a: Self::V, b: Self::V) -> Self::V;
     /// `(a + b + 1) / 2`, unsigned 8 bits.
     fn mean_up(self, a: Self::V, b: Self::V) -> Self::V;

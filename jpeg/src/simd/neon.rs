@@ -14,7 +14,7 @@ use std::arch::is_aarch64_feature_detected;
 
 use super::lanes::Lanes;
 use super::run::{Blocks, Simd};
-use super::{colour, idct, portable, reduced, upsample};
+use super::{color, idct, portable, reduced, upsample};
 
 /// The table, if the processor has NEON.
 pub(super) fn simd() -> Option<&'static Simd> {
@@ -28,7 +28,7 @@ static SIMD: Simd = Simd {
     h2v2,
     h1v2,
     ycc_rgb,
-    grey_rgb,
+    gray_rgb,
 };
 
 /// A function of the table that runs a kernel.
@@ -51,8 +51,8 @@ entry!(to_2x2 = reduced::to_2x2, (blocks: &mut Blocks<'_>));
 entry!(h2v1 = upsample::h2v1, (line: &[u8], out: &mut [u8]));
 entry!(h2v2 = upsample::h2v2, (near: &[u8], far: &[u8], out: &mut [u8]));
 entry!(h1v2 = upsample::h1v2, (near: &[u8], far: &[u8], bias: u8, out: &mut [u8]));
-entry!(ycc_rgb = colour::ycc_rgb, (y: &[u8], cb: &[u8], cr: &[u8], out: &mut [u8]));
-entry!(grey_rgb = colour::grey_rgb, (grey: &[u8], out: &mut [u8]));
+entry!(ycc_rgb = color::ycc_rgb, (y: &[u8], cb: &[u8], cr: &[u8], out: &mut [u8]));
+entry!(gray_rgb = color::gray_rgb, (gray: &[u8], out: &mut [u8]));
 
 /// A processor that has NEON.
 #[derive(Clone, Copy)]

@@ -9,7 +9,7 @@ use super::run::Blocks;
 pub(super) type Wide<L> = [<L as Lanes>::V; 2];
 
 #[inline(always)]
-pub(super) fn dequantised<L: Lanes>(
+pub(super) fn dequantized<L: Lanes>(
     lanes: L,
     blocks: &Blocks<'_>,
     handful: Handful,

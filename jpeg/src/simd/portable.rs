@@ -16,5 +16,5 @@ pub(super) static SIMD: Simd = Simd {
     h2v2: lines::h2v2,
     h1v2: lines::h1v2,
     ycc_rgb: lines::ycc_rgb,
-    grey_rgb: lines::grey_rgb,
+    gray_rgb: lines::gray_rgb,
 };

@@ -9,7 +9,7 @@ use super::cosines::{
 };
 use super::groups::{CORNER, Handful, fill, only, rest};
 use super::lanes::Lanes;
-use super::pairs::{Wide, adds, dequantised, dot, dots, may_wrap, pairs, subs};
+use super::pairs::{Wide, adds, dequantized, dot, dots, may_wrap, pairs, subs};
 use super::portable;
 use super::run::Blocks;
 
@@ -33,20 +33,20 @@ pub(super) fn to_4x4<L: Lanes>(lanes: L, blocks: &mut Blocks<'_>) {
             return (lanes.shorter().idct[1])(&mut rest(blocks, n));
         };
         n += L::GROUPS;
-        let c0 = dequantised(lanes, blocks, handful, 0);
+        let c0 = dequantized(lanes, blocks, handful, 0);
         if may_wrap(lanes, c0) {
             portable::reduced::to_4x4(&mut handful.blocks::<L>(blocks));
             continue;
         }
-        let c1 = dequantised(lanes, blocks, handful, 1);
-        let c2 = dequantised(lanes, blocks, handful, 2);
-        let c3 = dequantised(lanes, blocks, handful, 3);
+        let c1 = dequantized(lanes, blocks, handful, 1);
+        let c2 = dequantized(lanes, blocks, handful, 2);
+        let c3 = dequantized(lanes, blocks, handful, 3);
         let samples = if handful.last < CORNER {
             corner_4x4(lanes, [c0, c1, c2, c3])
         } else {
-            let c5 = dequantised(lanes, blocks, handful, 5);
-            let c6 = dequantised(lanes, blocks, handful, 6);
-            let c7 = dequantised(lanes, blocks, handful, 7);
+            let c5 = dequantized(lanes, blocks, handful, 5);
+            let c6 = dequantized(lanes, blocks, handful, 6);
+            let c7 = dequantized(lanes, blocks, handful, 7);
             samples_4x4(lanes, [c0, c1, c2, c3, c5, c6, c7])
         };
         handful.store::<L, 4>(lanes.groups(samples), blocks);
@@ -57,7 +57,7 @@ pub(super) fn to_4x4<L: Lanes>(lanes: L, blocks: &mut Blocks<'_>) {
 /// From rows of the upper left 4x4 coefficients; all others are 0.
 #[inline(always)]
 fn corner_4x4<L: Lanes>(lanes: L, c: [L::V; 4]) -> L::V {
-    // Lower halves only. Columns 1 and 2 change places, so that neighbours are the pairs of pass 2.
+    // Lower halves only. Columns 1 and 2 change places, so that neighbors are the pairs of pass 2.
     let c02 = lanes.swap_middle_32(lanes.zip_low_16(c[0], c[2]));
     let c13 = lanes.swap_middle_32(lanes.zip_low_16(c[1], c[3]));
     let r = corner_sums_4::<L, FIRST_4>(lanes, c02, c13);
@@ -153,11 +153,11 @@ pub(super) fn to_2x2<L: Lanes>(lanes: L, blocks: &mut Blocks<'_>) {
             return (lanes.shorter().idct[2])(&mut rest(blocks, n));
         };
         n += L::GROUPS;
-        let c0 = dequantised(lanes, blocks, handful, 0);
-        let c1 = dequantised(lanes, blocks, handful, 1);
-        let c3 = dequantised(lanes, blocks, handful, 3);
-        let c5 = dequantised(lanes, blocks, handful, 5);
-        let c7 = dequantised(lanes, blocks, handful, 7);
+        let c0 = dequantized(lanes, blocks, handful, 0);
+        let c1 = dequantized(lanes, blocks, handful, 1);
+        let c3 = dequantized(lanes, blocks, handful, 3);
+        let c5 = dequantized(lanes, blocks, handful, 5);
+        let c7 = dequantized(lanes, blocks, handful, 7);
         let samples = samples_2x2(lanes, [c0, c1, c3, c5, c7]);
         handful.store::<L, 2>(lanes.groups(samples), blocks);
         handful.clear::<L>(blocks);

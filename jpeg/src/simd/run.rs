@@ -8,26 +8,26 @@ pub(crate) struct Simd {
     pub(crate) name: &'static str,
     /// Inverse DCTs to 8x8, 4x4, 2x2 and 1x1 samples a block.
     pub(crate) idct: [fn(&mut Blocks<'_>); 4],
-    /// Twice as many columns: `(line, out)`. `line` holds a left neighbour, n samples and a right
-    /// neighbour; `out` 2 n.
+    /// Twice as many columns: `(line, out)`. `line` holds a left neighbor, n samples and a right
+    /// neighbor; `out` 2 n.
     pub(crate) h2v1: fn(&[u8], &mut [u8]),
     /// One of two rows, and twice as many columns: `(near, far, out)`, lines as in `h2v1`.
     pub(crate) h2v2: fn(&[u8], &[u8], &mut [u8]),
     /// One of two rows: `(near, far, bias, out)`, n samples each; bias 1 for the upper, 2 for the lower.
     pub(crate) h1v2: fn(&[u8], &[u8], u8, &mut [u8]),
     /// `(y, cb, cr, out)`: n samples each, 3 n bytes of red, green, blue.
-    pub(crate) ycc_rgb: Colour,
-    /// `(grey, out)`: n samples, 3 n bytes.
-    pub(crate) grey_rgb: fn(&[u8], &mut [u8]),
+    pub(crate) ycc_rgb: Color,
+    /// `(gray, out)`: n samples, 3 n bytes.
+    pub(crate) gray_rgb: fn(&[u8], &mut [u8]),
 }
 
 /// See [`Simd::ycc_rgb`].
-pub(crate) type Colour = fn(&[u8], &[u8], &[u8], &mut [u8]);
+pub(crate) type Color = fn(&[u8], &[u8], &[u8], &mut [u8]);
 
 /// Blocks of one component that lie beside each other in the picture.
 #[derive(Debug)]
 pub(crate) struct Blocks<'a> {
-    /// Coefficients before dequantising, in natural order (row by row); blocks of other components lie
+    /// Coefficients before dequantizing, in natural order (row by row); blocks of other components lie
     /// between those meant. The blocks meant are all zeros afterwards.
     pub(crate) coefficients: &'a mut [[i16; 64]],
     /// For each of `coefficients`, the zigzag number of its last coefficient that may not be 0.

@@ -2,7 +2,7 @@
 
 use std::fmt::Debug;
 
-use tarflume_jpeg::{Colour, Header, Region, Scale, Use};
+use tarflume_jpeg::{Color, Header, Region, Scale, Use};
 
 use crate::inks::from_inks;
 use crate::ours::{Ask, Ours};
@@ -17,16 +17,16 @@ pub(crate) fn right(
     turbo: &mut Turbo,
     jpeg: &[u8],
     scale: Scale,
-    colour: Colour,
+    color: Color,
 ) -> Result<Decoded, String> {
     let four = Header::parse(jpeg).is_ok_and(|header| header.channels() == 4);
-    let asked = match colour {
-        _ if four => turbo::Colour::Inks,
-        Colour::Rgb => turbo::Colour::Rgb,
-        Colour::Grey => turbo::Colour::Grey,
+    let asked = match color {
+        _ if four => turbo::Color::Inks,
+        Color::Rgb => turbo::Color::Rgb,
+        Color::Gray => turbo::Color::Gray,
     };
     let decoded = turbo.decode(jpeg, 1 << scale as u32, asked)?;
-    let picture = if four { from_inks(&decoded.picture, colour) } else { decoded.picture };
+    let picture = if four { from_inks(&decoded.picture, color) } else { decoded.picture };
     Ok(Decoded { picture, ..decoded })
 }
 
@@ -50,24 +50,24 @@ impl Beside {
     }
 
     /// What libjpeg-turbo makes of a good JPEG; and Pillow of that, if it has four components.
-    pub(crate) fn right(&mut self, jpeg: &[u8], scale: Scale, colour: Colour) -> Picture {
-        let decoded = right(&mut self.turbo, jpeg, scale, colour).unwrap();
+    pub(crate) fn right(&mut self, jpeg: &[u8], scale: Scale, color: Color) -> Picture {
+        let decoded = right(&mut self.turbo, jpeg, scale, color).unwrap();
         assert_eq!(decoded.warning, "", "the oracle finds no fault with its own JPEGs");
         decoded.picture
     }
 
     /// The whole picture must be libjpeg-turbo's, byte for byte.
-    pub(crate) fn whole(&mut self, jpeg: &[u8], scale: Scale, colour: Colour, what: &dyn Debug) {
-        let right = self.right(jpeg, scale, colour);
-        self.ask(jpeg, Ask { scale, colour, ..Ask::default() }, &right, what);
+    pub(crate) fn whole(&mut self, jpeg: &[u8], scale: Scale, color: Color, what: &dyn Debug) {
+        let right = self.right(jpeg, scale, color);
+        self.ask(jpeg, Ask { scale, color, ..Ask::default() }, &right, what);
     }
 
-    /// At every scale in colour, and in grey as stored.
+    /// At every scale in color, and in gray as stored.
     pub(crate) fn scales(&mut self, jpeg: &[u8], what: &dyn Debug) {
         for scale in Scale::ALL {
-            self.whole(jpeg, scale, Colour::Rgb, what);
+            self.whole(jpeg, scale, Color::Rgb, what);
         }
-        self.whole(jpeg, Scale::Full, Colour::Grey, what);
+        self.whole(jpeg, Scale::Full, Color::Gray, what);
     }
 
     /// What is asked for must be this picture, or this window of it.
@@ -86,9 +86,9 @@ impl Beside {
         };
         let Some(difference) = difference else { return };
         let points = if ask.points.is_some() { ", entry points" } else { "" };
-        let Ask { scale, colour, region, .. } = ask;
+        let Ask { scale, color, region, .. } = ask;
         let region = region.map(|r| format!(" {r}")).unwrap_or_default();
-        self.tell(format!("{scale:?} {colour:?}{region}{points} of {what:?}: {difference}"));
+        self.tell(format!("{scale:?} {color:?}{region}{points} of {what:?}: {difference}"));
     }
 
     /// Something differs.

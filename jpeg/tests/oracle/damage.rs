@@ -2,7 +2,7 @@
 //! that names a byte of the file, or what libjpeg-turbo shows too.
 
 use tarflume_fixtures::SplitMix64;
-use tarflume_jpeg::{Colour, Error, ErrorKind, Scale, Use};
+use tarflume_jpeg::{Color, Error, ErrorKind, Scale, Use};
 
 use crate::beside::right;
 use crate::ours::{Ask, Ours};
@@ -22,17 +22,17 @@ fn kinds() -> Vec<Vec<u8>> {
     let mut turbo = Turbo::new();
     let sampled = Recipe::sampled;
     let plain = |restart| Recipe { restart, ..Recipe::default() };
-    let optimised = |recipe| Recipe { optimised: true, ..recipe };
+    let optimized = |recipe| Recipe { optimized: true, ..recipe };
     let recipes = [
         (40, 27, 3, plain(0)),
         (40, 33, 3, sampled((2, 2))),
-        (73, 33, 3, optimised(sampled((2, 1)))),
+        (73, 33, 3, optimized(sampled((2, 1)))),
         (25, 45, 3, Recipe { restart: 1, ..sampled((1, 2)) }),
         (100, 19, 3, Recipe { restart: 3, ..sampled((4, 1)) }),
         (57, 43, 1, Recipe { quality: 93, ..plain(0) }),
-        (75, 67, 1, optimised(plain(5))),
+        (75, 67, 1, optimized(plain(5))),
         (34, 18, 3, Recipe { space: Space::AdobeRgb, quality: 95, ..plain(2) }),
-        (70, 59, 3, Recipe { restart: 300, quality: 70, ..optimised(sampled((2, 2))) }),
+        (70, 59, 3, Recipe { restart: 300, quality: 70, ..optimized(sampled((2, 2))) }),
         (64, 56, 3, Recipe { progressive: true, ..sampled((2, 2)) }),
         (70, 50, 3, Recipe { scans: Scans::OneEach, ..sampled((2, 1)) }),
         (40, 20, 4, plain(3)),
@@ -95,7 +95,7 @@ fn wrong(ours: &mut Ours, turbo: &mut Turbo, jpeg: &[u8], what: &str) -> Option<
         let used = if blob.is_empty() { Use::Absent } else { Use::Used };
         assert_eq!((same.difference(&picture), report.entry_points), (None, used), "{what}");
     }
-    match right(turbo, jpeg, Scale::Full, Colour::Rgb) {
+    match right(turbo, jpeg, Scale::Full, Color::Rgb) {
         Err(text) => Some(format!("libjpeg-turbo says {text}")),
         Ok(right) => {
             let difference = picture.difference(&right.picture)?;
@@ -208,8 +208,8 @@ macro_rules! kinds {
 }
 
 kinds!(
-    ycc_444 0, ycc_420 1, ycc_422 2, ycc_440_with_restarts 3, ycc_411_with_restarts 4, grey 5,
-    grey_with_restarts 6, rgb_with_restarts 7, ycc_420_with_a_useless_interval 8, progressive 9,
+    ycc_444 0, ycc_420 1, ycc_422 2, ycc_440_with_restarts 3, ycc_411_with_restarts 4, gray 5,
+    gray_with_restarts 6, rgb_with_restarts 7, ycc_420_with_a_useless_interval 8, progressive 9,
     a_scan_for_each_component 10, cmyk 11,
     progressive_with_restarts 12, progressive_ycck 13,
 );

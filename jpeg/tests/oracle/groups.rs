@@ -2,7 +2,7 @@
 //! alone, and those are libjpeg-turbo's.
 
 use tarflume_fixtures::SplitMix64;
-use tarflume_jpeg::{Colour, Header, Region, Scale};
+use tarflume_jpeg::{Color, Header, Region, Scale};
 
 use crate::beside::Beside;
 use crate::ours::{Ask, Room, job};
@@ -26,7 +26,7 @@ fn members(beside: &mut Beside) -> Vec<Member> {
         let recipe = Recipe {
             quality: [30, 75, 95][n % 3],
             restart: [0, 0, 3, 0, 1][n % 5],
-            optimised: n % 2 == 0,
+            optimized: n % 2 == 0,
             progressive: n % 11 == 10,
             space: if n % 13 == 5 { Space::AdobeRgb } else { Space::Jfif },
             ..Recipe::sampled(lumas[n % 5])
@@ -43,7 +43,7 @@ fn members(beside: &mut Beside) -> Vec<Member> {
 /// What is asked of member `n` in its turn.
 fn ask<'m>(rng: &mut SplitMix64, header: &Header, member: &'m Member) -> Ask<'m> {
     let scale = Scale::ALL[rng.below(4) as usize];
-    let colour = if rng.below(4) == 0 { Colour::Grey } else { Colour::Rgb };
+    let color = if rng.below(4) == 0 { Color::Gray } else { Color::Rgb };
     let (width, height) = scale.of(header.width(), header.height());
     let (left, top) = (rng.below(width), rng.below(height));
     let region = Region {
@@ -54,7 +54,7 @@ fn ask<'m>(rng: &mut SplitMix64, header: &Header, member: &'m Member) -> Ask<'m>
     };
     let region = (rng.below(3) > 0).then_some(region);
     let points = member.points.as_deref().filter(|_| rng.below(2) == 0);
-    Ask { scale, colour, region, points }
+    Ask { scale, color, region, points }
 }
 
 /// Draws groups of `size` members and compares each result with what the member gives alone.
@@ -93,7 +93,7 @@ fn groups(size: usize, count: u64) {
             if members[*n].what.2.progressive {
                 continue; // decoded by another library, with pixels of its own
             }
-            let whole = beside.right(&members[*n].jpeg, ask.scale, ask.colour);
+            let whole = beside.right(&members[*n].jpeg, ask.scale, ask.color);
             beside.ask(&members[*n].jpeg, *ask, &whole, &members[*n].what);
         }
     }
@@ -144,7 +144,7 @@ fn one_damaged_member_harms_nobody_else() {
         });
         assert_eq!(failed, [2], "cut at {cut}");
         for (n, room) in rest.iter().zip(&rooms) {
-            let whole = beside.right(&members[*n].jpeg, Scale::Full, Colour::Rgb);
+            let whole = beside.right(&members[*n].jpeg, Scale::Full, Color::Rgb);
             assert_eq!(room.picture().difference(&whole), None);
         }
     }

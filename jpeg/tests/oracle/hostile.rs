@@ -90,8 +90,8 @@ fn a_range_of_two_components() {
 fn ranges_before_their_dc() {
     let mut turbo = Turbo::new();
     let script = vec![ScanOf::new(&[0], (0, 0), (0, 0)), ScanOf::new(&[0], (1, 63), (0, 0))];
-    let grey = Picture::new(40, 30, 1, Motif::Scene, 3);
-    let jpeg = turbo.encode(&grey, &Recipe { script, ..Recipe::default() });
+    let gray = Picture::new(40, 30, 1, Motif::Scene, 3);
+    let jpeg = turbo.encode(&gray, &Recipe { script, ..Recipe::default() });
     let all = scans(&jpeg);
     // Tables stand in front of each scan: the second part begins with them.
     let tables = segments(&jpeg).into_iter().filter(|s| s.marker == 0xC4).map(|s| s.at - 4);
@@ -144,7 +144,7 @@ fn more_scans_than_any_encoder_writes_are_refused() {
     assert!(error.text().contains("more than 500 scans"), "{error}");
 }
 
-/// A grey progressive picture of 64 blocks: the DC of all, then a scan of the AC in these bits.
+/// A gray progressive picture of 64 blocks: the DC of all, then a scan of the AC in these bits.
 fn with_ac(symbols: &[u8], bits: &str) -> Vec<u8> {
     let flat = Picture::new(64, 64, 1, Motif::Flat, 1);
     let script = vec![ScanOf::new(&[0], (0, 0), (0, 0))];
@@ -172,8 +172,8 @@ fn runs_of_ended_blocks_end_with_the_scan() {
     // Symbol 0x60: 64 blocks and what six bits say more.
     let mut beside = Beside::new();
     let jpeg = with_ac(&[0x60], "00000000000000");
-    let right = beside.right(&jpeg, tarflume_jpeg::Scale::Full, tarflume_jpeg::Colour::Grey);
-    let ask = Ask { colour: tarflume_jpeg::Colour::Grey, ..Ask::default() };
+    let right = beside.right(&jpeg, tarflume_jpeg::Scale::Full, tarflume_jpeg::Color::Gray);
+    let ask = Ask { color: tarflume_jpeg::Color::Gray, ..Ask::default() };
     beside.ask(&jpeg, ask, &right, &"64 blocks");
     beside.verdict();
     for bits in ["00000000000001", "00000000111111"] {

@@ -1,6 +1,6 @@
-//! Four components: libjpeg-turbo's inks, and of them the colours that Pillow makes.
+//! Four components: libjpeg-turbo's inks, and of them the colors that Pillow makes.
 
-use tarflume_jpeg::{Colour, Header, Region, Scale};
+use tarflume_jpeg::{Color, Header, Region, Scale};
 
 use crate::beside::Beside;
 use crate::ours::Ask;
@@ -11,7 +11,7 @@ use crate::turbo::{Recipe, ScanOf, Scans, Space};
 /// Pillow 13's `Image.open(jpeg).convert("RGB")` and `convert("L")` of libjpeg-turbo's inks: it takes them
 /// for stored the other way round (`CMYK;I`) whatever the file says; then `cmyk2rgb`, with `MULDIV255` as
 /// `(t + (t >> 8)) >> 8`, and `rgb2l`, of libImaging/Convert.c.
-pub(crate) fn from_inks(inks: &Picture, colour: Colour) -> Picture {
+pub(crate) fn from_inks(inks: &Picture, color: Color) -> Picture {
     assert_eq!(inks.channels, 4);
     let rgb = |ink: &[u8; 4]| {
         let [cyan, magenta, yellow, black] = ink.map(|stored| 255 - i32::from(stored));
@@ -22,9 +22,9 @@ pub(crate) fn from_inks(inks: &Picture, colour: Colour) -> Picture {
         })
     };
     let pixels = inks.bytes.as_chunks::<4>().0.iter().map(rgb);
-    let (channels, bytes) = match colour {
-        Colour::Rgb => (3, pixels.flatten().collect()),
-        Colour::Grey => {
+    let (channels, bytes) = match color {
+        Color::Rgb => (3, pixels.flatten().collect()),
+        Color::Gray => {
             let luma = |[r, g, b]: [u8; 3]| {
                 let [r, g, b] = [r, g, b].map(u32::from);
                 ((r * 19595 + g * 38470 + b * 7471 + 0x8000) >> 16) as u8
@@ -73,11 +73,11 @@ const PILLOW: &[([u8; 4], [u8; 3], u8)] = &[
 ];
 
 #[test]
-fn colours_are_those_that_pillow_printed() {
-    for &(inks, rgb, grey) in PILLOW {
+fn colors_are_those_that_pillow_printed() {
+    for &(inks, rgb, gray) in PILLOW {
         let one = Picture { width: 1, height: 1, channels: 4, bytes: inks.to_vec() };
-        assert_eq!(from_inks(&one, Colour::Rgb).bytes, rgb, "{inks:?}");
-        assert_eq!(from_inks(&one, Colour::Grey).bytes, [grey], "{inks:?}");
+        assert_eq!(from_inks(&one, Color::Rgb).bytes, rgb, "{inks:?}");
+        assert_eq!(from_inks(&one, Color::Gray).bytes, [gray], "{inks:?}");
     }
     assert!(PILLOW.len() > 20);
 }
@@ -118,11 +118,11 @@ fn parts_are_those_of_the_whole() {
     let mut beside = Beside::new();
     for recipe in recipes() {
         let jpeg = beside.encode(&Picture::new(90, 70, 4, Motif::Scene, 5), &recipe);
-        for (scale, colour) in [(Scale::Full, Colour::Rgb), (Scale::Half, Colour::Grey)] {
-            let right = beside.right(&jpeg, scale, colour);
+        for (scale, color) in [(Scale::Full, Color::Rgb), (Scale::Half, Color::Gray)] {
+            let right = beside.right(&jpeg, scale, color);
             for (left, top, width, height) in [(0, 0, 9, 9), (17, 20, 13, 9), (44, 34, 1, 1)] {
                 let region = Some(Region { left, top, width, height });
-                let ask = Ask { scale, colour, region, ..Ask::default() };
+                let ask = Ask { scale, color, region, ..Ask::default() };
                 beside.ask(&jpeg, ask, &right, &recipe);
             }
         }
@@ -159,7 +159,7 @@ fn every_transform_that_an_adobe_segment_names_is_understood_as_libjpeg_turbo_do
     for transform in [0, 1, 2, 3, 255] {
         pieces.body(0xEE)[11] = transform;
         let jpeg = pieces.file(0);
-        let asked = crate::beside::right(&mut beside.turbo, &jpeg, Scale::Full, Colour::Rgb);
+        let asked = crate::beside::right(&mut beside.turbo, &jpeg, Scale::Full, Color::Rgb);
         let right = asked.unwrap().picture;
         beside.ask(&jpeg, Ask::default(), &right, &transform);
     }

@@ -2,7 +2,7 @@
 
 use crate::picture::{Motif, Picture};
 use crate::segments::{bodies, markers};
-use crate::turbo::{Colour, Recipe, Scans, Space, Turbo};
+use crate::turbo::{Color, Recipe, Scans, Space, Turbo};
 
 const SOI: u8 = 0xD8;
 const EOI: u8 = 0xD9;
@@ -31,7 +31,7 @@ fn what_is_encoded_well_is_decoded_as_it_was() {
     let mut turbo = Turbo::new();
     let recipe = Recipe { quality: 100, space: Space::AdobeRgb, ..Recipe::default() };
     let jpeg = turbo.encode(&scene(), &recipe);
-    let decoded = turbo.decode(&jpeg, 1, Colour::Rgb).unwrap();
+    let decoded = turbo.decode(&jpeg, 1, Color::Rgb).unwrap();
     assert_eq!((decoded.warnings, decoded.warning.as_str()), (0, ""));
     assert!(differences(&decoded.picture, &scene()).max() < Some(4));
     assert!(scene().difference(&scene()).is_none());
@@ -80,14 +80,14 @@ fn restart_markers_come_when_asked_for() {
 fn tables_are_of_the_kind_asked_for() {
     let mut turbo = Turbo::new();
     let plain = turbo.encode(&scene(), &Recipe::default());
-    let optimised = turbo.encode(&scene(), &Recipe { optimised: true, ..Recipe::default() });
-    assert_ne!(bodies(&plain, DHT), bodies(&optimised, DHT));
-    assert!(optimised.len() < plain.len());
+    let optimized = turbo.encode(&scene(), &Recipe { optimized: true, ..Recipe::default() });
+    assert_ne!(bodies(&plain, DHT), bodies(&optimized, DHT));
+    assert!(optimized.len() < plain.len());
     let three = turbo.encode(&scene(), &Recipe { three_tables: true, ..Recipe::default() });
     assert_eq!((bodies(&plain, DQT).len(), bodies(&three, DQT).len()), (2, 3));
-    let quantisers: Vec<_> =
-        turbo.coefficients(&three).unwrap().into_iter().map(|p| p.quantisers).collect();
-    assert_ne!(quantisers[1], quantisers[2]);
+    let quantizers: Vec<_> =
+        turbo.coefficients(&three).unwrap().into_iter().map(|p| p.quantizers).collect();
+    assert_ne!(quantizers[1], quantizers[2]);
     let wide = Recipe { wide_tables: true, quality: 1, ..Recipe::default() };
     let wide = turbo.encode(&scene(), &wide);
     assert_eq!(bodies(&wide, DQT)[0].len(), 129);
@@ -99,7 +99,7 @@ fn scans_are_split_as_asked() {
     let mut scans = |scans| {
         let jpeg = turbo.encode(&scene(), &Recipe { scans, ..Recipe::sampled((2, 2)) });
         let counts: Vec<u8> = bodies(&jpeg, SOS).iter().map(|s| s[0]).collect();
-        (counts, turbo.decode(&jpeg, 1, Colour::Rgb).unwrap().picture)
+        (counts, turbo.decode(&jpeg, 1, Color::Rgb).unwrap().picture)
     };
     let (counts, picture) = scans(Scans::Interleaved);
     assert_eq!(counts, [3]);
@@ -112,7 +112,7 @@ fn scans_are_split_as_asked() {
 }
 
 #[test]
-fn colour_spaces_are_said_as_asked() {
+fn color_spaces_are_said_as_asked() {
     let mut turbo = Turbo::new();
     let (jfif, adobe) = (0xE0, 0xEE);
     let cases = [
@@ -130,9 +130,9 @@ fn colour_spaces_are_said_as_asked() {
         assert!(components.eq(names), "{space:?}");
         let transform = bodies(&jpeg, adobe).first().map(|body| body[11]);
         assert_eq!(transform == Some(1), space == Space::AdobeYcc);
-        let decoded = turbo.decode(&jpeg, 1, Colour::Rgb).unwrap().picture;
+        let decoded = turbo.decode(&jpeg, 1, Color::Rgb).unwrap().picture;
         let off: u64 = differences(&decoded, &scene()).sum();
-        assert!(off / (decoded.bytes.len() as u64) < 8, "{space:?}: the colours are others");
+        assert!(off / (decoded.bytes.len() as u64) < 8, "{space:?}: the colors are others");
     }
 }
 
@@ -147,12 +147,12 @@ fn extra_segments_stand_after_the_jfif_one() {
 }
 
 #[test]
-fn scales_round_up_and_grey_is_one_channel() {
+fn scales_round_up_and_gray_is_one_channel() {
     let mut turbo = Turbo::new();
     let jpeg = turbo.encode(&scene(), &Recipe::sampled((2, 2)));
     for (scale, size) in [(1, (45, 37)), (2, (23, 19)), (4, (12, 10)), (8, (6, 5))] {
-        for (colour, channels) in [(Colour::Rgb, 3), (Colour::Grey, 1)] {
-            let picture = turbo.decode(&jpeg, scale, colour).unwrap().picture;
+        for (color, channels) in [(Color::Rgb, 3), (Color::Gray, 1)] {
+            let picture = turbo.decode(&jpeg, scale, color).unwrap().picture;
             assert_eq!((picture.width, picture.height), size);
             assert_eq!(picture.channels, channels);
         }
@@ -163,14 +163,14 @@ fn scales_round_up_and_grey_is_one_channel() {
 fn damage_is_counted_and_nonsense_refused_and_the_server_goes_on() {
     let mut turbo = Turbo::new();
     let jpeg = turbo.encode(&scene(), &Recipe::default());
-    let cut = turbo.decode(&jpeg[..jpeg.len() / 2], 1, Colour::Rgb).unwrap();
+    let cut = turbo.decode(&jpeg[..jpeg.len() / 2], 1, Color::Rgb).unwrap();
     assert_eq!((cut.warnings > 0, cut.warning.as_str()), (true, "Premature end of JPEG file"));
-    assert!(turbo.decode(b"nonsense", 1, Colour::Rgb).is_err_and(|e| e.contains("Not a JPEG")));
-    assert!(turbo.decode(b"", 1, Colour::Rgb).is_err());
+    assert!(turbo.decode(b"nonsense", 1, Color::Rgb).is_err_and(|e| e.contains("Not a JPEG")));
+    assert!(turbo.decode(b"", 1, Color::Rgb).is_err());
     assert!(turbo.coefficients(b"nonsense").is_err());
     let cmyk = turbo.encode(&Picture::new(9, 9, 4, Motif::Scene, 1), &Recipe::default());
-    assert!(turbo.decode(&cmyk, 1, Colour::Rgb).is_err_and(|e| e.contains("color conversion")));
-    assert_eq!(turbo.decode(&jpeg, 1, Colour::Rgb).unwrap().warnings, 0);
+    assert!(turbo.decode(&cmyk, 1, Color::Rgb).is_err_and(|e| e.contains("color conversion")));
+    assert_eq!(turbo.decode(&jpeg, 1, Color::Rgb).unwrap().warnings, 0);
 }
 
 #[test]
@@ -182,13 +182,13 @@ fn coefficients_are_those_of_the_file() {
     let planes = turbo.coefficients(&jpeg).unwrap();
     assert_eq!(planes.len(), 1);
     assert_eq!((planes[0].blocks, planes[0].padded), ((5, 3), (5, 3)));
-    assert_eq!(planes[0].quantisers, [1; 64]);
+    assert_eq!(planes[0].quantizers, [1; 64]);
     for block in &planes[0].coefficients {
         assert_eq!(i32::from(block[0]), (value - 128) * 8);
         assert!(block[1..].iter().all(|c| *c == 0));
     }
-    let colour = turbo.encode(&scene(), &Recipe::sampled((2, 2)));
-    let planes = turbo.coefficients(&colour).unwrap();
+    let color = turbo.encode(&scene(), &Recipe::sampled((2, 2)));
+    let planes = turbo.coefficients(&color).unwrap();
     assert_eq!((planes[0].blocks, planes[0].padded), ((6, 5), (6, 6)));
     assert_eq!((planes[1].blocks, planes[1].padded), ((3, 3), (3, 3)));
     assert_eq!(planes[0].coefficients.len(), 36);

@@ -2,7 +2,7 @@
 //! axes and all sizes, so that each pair of choices meets many times.
 
 use tarflume_fixtures::SplitMix64;
-use tarflume_jpeg::{Colour, Header, Scale};
+use tarflume_jpeg::{Color, Header, Scale};
 
 use crate::beside::Beside;
 use crate::picture::{Motif, Picture};
@@ -31,7 +31,7 @@ const SAMPLINGS: [[(u32, u32); 2]; 16] = [
 
 const QUALITIES: [u32; 9] = [1, 5, 25, 50, 75, 85, 92, 97, 100];
 
-/// Sizes at which MCUs of 8, 16 and 32 pixels begin, end and have neighbours.
+/// Sizes at which MCUs of 8, 16 and 32 pixels begin, end and have neighbors.
 const SIZES: [(usize, usize); 10] =
     [(1, 1), (2, 3), (8, 8), (9, 7), (16, 17), (33, 15), (31, 33), (47, 50), (64, 65), (70, 41)];
 
@@ -62,7 +62,7 @@ fn qualities_and_tables() {
     let mut recipes = Vec::new();
     for quality in QUALITIES {
         let recipe = Recipe { quality, ..Recipe::sampled((2, 2)) };
-        recipes.push(Recipe { optimised: true, ..recipe.clone() });
+        recipes.push(Recipe { optimized: true, ..recipe.clone() });
         recipes.push(Recipe { three_tables: true, ..recipe.clone() });
         recipes.push(Recipe { wide_tables: true, ..recipe });
     }
@@ -78,7 +78,7 @@ fn restart_intervals() {
 }
 
 #[test]
-fn colour_spaces() {
+fn color_spaces() {
     let spaces = [Space::Jfif, Space::AdobeYcc, Space::Unsaid, Space::AdobeRgb, Space::NamedRgb];
     let of =
         |space| [(1, 1), (2, 2)].map(|luma| Recipe { space, quality: 95, ..Recipe::sampled(luma) });
@@ -86,7 +86,7 @@ fn colour_spaces() {
 }
 
 #[test]
-fn grey_with_whatever_factors() {
+fn gray_with_whatever_factors() {
     let of = |luma| [0, 3].map(|restart| Recipe { restart, ..Recipe::sampled(luma) });
     all(&[(1, 1), (2, 2), (2, 1), (4, 4)].map(of).concat(), 1);
 }
@@ -127,7 +127,7 @@ fn drawn(n: u64) -> (Picture, Recipe) {
             2 if channels == 3 => Space::AdobeRgb,
             _ => Space::Jfif,
         },
-        optimised: of(2) == 0,
+        optimized: of(2) == 0,
         three_tables: of(4) == 0,
         wide_tables: of(6) == 0,
         ..Recipe::default()
@@ -137,16 +137,16 @@ fn drawn(n: u64) -> (Picture, Recipe) {
     (Picture::new(width, height, channels, motif, n), recipe)
 }
 
-/// Some thousand of them, each at two scales and in one of both colours.
+/// Some thousand of them, each at two scales and in one of both colors.
 fn draw(numbers: std::ops::Range<u64>) {
     let mut beside = Beside::new();
     for n in numbers {
         let (picture, recipe) = drawn(n);
         let jpeg = beside.encode(&picture, &recipe);
-        let colour = if n % 4 == 0 { Colour::Grey } else { Colour::Rgb };
+        let color = if n % 4 == 0 { Color::Gray } else { Color::Rgb };
         let what = (n, picture.width, picture.height, recipe);
-        beside.whole(&jpeg, Scale::Full, colour, &what);
-        beside.whole(&jpeg, Scale::ALL[(n % 4) as usize], Colour::Rgb, &what);
+        beside.whole(&jpeg, Scale::Full, color, &what);
+        beside.whole(&jpeg, Scale::ALL[(n % 4) as usize], Color::Rgb, &what);
     }
     beside.verdict();
 }

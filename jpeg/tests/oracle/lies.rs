@@ -24,7 +24,7 @@ fn cases() -> Vec<Case> {
     let recipes = [
         (150, 70, 3, Recipe::sampled((2, 2))),
         (500, 24, 3, Recipe { restart: 7, ..Recipe::default() }),
-        (420, 33, 1, Recipe { optimised: true, ..Recipe::default() }),
+        (420, 33, 1, Recipe { optimized: true, ..Recipe::default() }),
         (61, 90, 3, Recipe { restart: 1, ..Recipe::sampled((2, 1)) }),
     ];
     let case = |(width, height, channels, recipe)| {

@@ -3,7 +3,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use tarflume_jpeg::{Colour, Decoder, ErrorKind, Header, Job, Region, Scale};
+use tarflume_jpeg::{Color, Decoder, ErrorKind, Header, Job, Region, Scale};
 
 use crate::beside::Beside;
 use crate::ours::{Ask, Ours};
@@ -28,7 +28,7 @@ fn the_widest_and_the_highest_pictures() {
             let jpeg = beside.encode(&picture, &recipe);
             let points = beside.ours.points(&jpeg).unwrap();
             for scale in [Scale::Full, Scale::Quarter] {
-                let whole = beside.right(&jpeg, scale, Colour::Rgb);
+                let whole = beside.right(&jpeg, scale, Color::Rgb);
                 let (width, height) = (whole.width as u32, whole.height as u32);
                 let (across, down) = (width.min(30), height.min(30));
                 let end = Region {
@@ -61,7 +61,7 @@ fn intervals_of_every_length_with_entry_points() {
             let recipe = Recipe { restart, ..Recipe::sampled(luma) };
             let jpeg = beside.encode(&picture, &recipe);
             let points = beside.ours.points(&jpeg).unwrap();
-            let whole = beside.right(&jpeg, Scale::Full, Colour::Rgb);
+            let whole = beside.right(&jpeg, Scale::Full, Color::Rgb);
             for left in [0, 200, 255, 300, 511, 590] {
                 let region = Some(Region { left, top: 13, width: 10, height: 20 });
                 for points in [None, Some(&points[..])] {
@@ -87,7 +87,7 @@ fn one_row_takes_longer_than_all_others() {
             let recipe = Recipe { quality: 99, ..Recipe::sampled(luma) };
             let jpeg = beside.encode(&picture, &recipe);
             let points = beside.ours.points(&jpeg).unwrap();
-            let whole = beside.right(&jpeg, Scale::Full, Colour::Rgb);
+            let whole = beside.right(&jpeg, Scale::Full, Color::Rgb);
             let part = Some(Region { left: 20, top: 5, width: 100, height: 390 });
             for (streams, region) in (1..=4).flat_map(|n| [(n, None), (n, part)]) {
                 beside.ours.decoder.set_streams(streams);
@@ -136,9 +136,9 @@ fn a_header_of_other_bytes_is_an_error_or_a_picture() {
     let mut turbo = Turbo::new();
     let recipes = [
         Recipe::default(),
-        Recipe { optimised: true, ..Recipe::sampled((2, 2)) },
+        Recipe { optimized: true, ..Recipe::sampled((2, 2)) },
         Recipe { progressive: true, ..Recipe::default() },
-        Recipe { restart: 2, optimised: true, ..Recipe::sampled((2, 1)) },
+        Recipe { restart: 2, optimized: true, ..Recipe::sampled((2, 1)) },
     ];
     let made = |(n, recipe): (usize, &Recipe)| {
         turbo.encode(&Picture::new(40 + n, 30, 3, Motif::ALL[n % 4], n as u64), recipe)
@@ -161,10 +161,10 @@ fn a_header_of_other_bytes_is_an_error_or_a_picture() {
     }
 }
 
-/// A grey JPEG in which each DC is `size` ones more than the one before, and nothing else.
+/// A gray JPEG in which each DC is `size` ones more than the one before, and nothing else.
 fn rising(blocks: usize, size: u8) -> Vec<u8> {
-    let grey = Picture::new(8 * blocks, 8, 1, Motif::Flat, 1);
-    let mut pieces = Pieces::of(&Turbo::new().encode(&grey, &Recipe::default()));
+    let gray = Picture::new(8 * blocks, 8, 1, Motif::Flat, 1);
+    let mut pieces = Pieces::of(&Turbo::new().encode(&gray, &Recipe::default()));
     pieces.segments.retain(|(marker, _)| *marker != DHT);
     for (table, symbol) in [(0x00, size), (0x10, 0)] {
         // One code, of one bit.
@@ -209,7 +209,7 @@ fn no_code_is_all_ones() {
     let jpeg = pieces.file(0);
     let error = Ours::default().decode(&jpeg, Ask::default()).unwrap_err();
     assert!(error.text().contains("too many codes of 1 bits"), "{error}");
-    assert!(turbo.decode(&jpeg, 1, crate::turbo::Colour::Grey).is_err());
+    assert!(turbo.decode(&jpeg, 1, crate::turbo::Color::Gray).is_err());
 }
 
 #[test]

@@ -20,7 +20,7 @@ const COM: u8 = 0xFE;
 /// A scene in 4:2:0 with restart markers, in pieces.
 fn pieces(beside: &mut Beside, space: Space) -> Pieces {
     let picture = Picture::new(61, 43, 3, Motif::Scene, 8);
-    let recipe = Recipe { restart: 3, optimised: true, space, ..Recipe::sampled((2, 2)) };
+    let recipe = Recipe { restart: 3, optimized: true, space, ..Recipe::sampled((2, 2)) };
     Pieces::of(&beside.encode(&picture, &recipe))
 }
 
@@ -90,7 +90,7 @@ fn tables_have_other_numbers() {
 }
 
 #[test]
-fn quantisers_of_16_bits_are_small() {
+fn quantizers_of_16_bits_are_small() {
     changed("16 bits", Space::Jfif, |pieces| {
         pieces.segments.iter_mut().for_each(|(m, _)| *m = if *m == SOF0 { SOF1 } else { *m });
         pieces.bodies(DQT).for_each(|body| {
@@ -169,15 +169,15 @@ fn a_restart_interval_is_said_twice_or_is_longer_than_the_picture() {
 #[test]
 fn one_table_serves_all_components() {
     let mut beside = Beside::new();
-    // Grey pixels as RGB components: three equal planes, coded with the first component's tables.
-    let grey = Picture::new(40, 24, 1, Motif::Scene, 6);
-    let bytes = grey.bytes.iter().flat_map(|&g| [g; 3]).collect();
-    let picture = Picture { channels: 3, bytes, ..grey };
+    // Gray pixels as RGB components: three equal planes, coded with the first component's tables.
+    let gray = Picture::new(40, 24, 1, Motif::Scene, 6);
+    let bytes = gray.bytes.iter().flat_map(|&g| [g; 3]).collect();
+    let picture = Picture { channels: 3, bytes, ..gray };
     let recipe = Recipe { space: Space::AdobeRgb, ..Recipe::default() };
     let jpeg = beside.encode(&picture, &recipe);
     for scale in Scale::ALL {
-        beside.whole(&jpeg, scale, tarflume_jpeg::Colour::Rgb, &scale);
-        beside.whole(&jpeg, scale, tarflume_jpeg::Colour::Grey, &scale);
+        beside.whole(&jpeg, scale, tarflume_jpeg::Color::Rgb, &scale);
+        beside.whole(&jpeg, scale, tarflume_jpeg::Color::Gray, &scale);
     }
     beside.verdict();
 }
@@ -186,7 +186,7 @@ fn one_table_serves_all_components() {
 /// way on x86-64; its C code, and its code for other processors, loses others.
 #[cfg(target_arch = "x86_64")]
 #[test]
-fn quantisers_are_beyond_all_measure() {
+fn quantizers_are_beyond_all_measure() {
     let mut beside = Beside::new();
     for (n, steps) in [2, 4, 10, 30, 100, 255, 1000, 25_500_u16].into_iter().enumerate() {
         for motif in Motif::ALL {

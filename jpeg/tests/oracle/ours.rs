@@ -1,6 +1,6 @@
 //! The crate, asked as its users ask it: every answer a picture, every byte beside it left alone.
 
-use tarflume_jpeg::{Colour, Decoder, Error, Header, Job, Region, Report, Scale, Scanner};
+use tarflume_jpeg::{Color, Decoder, Error, Header, Job, Region, Report, Scale, Scanner};
 
 use crate::picture::Picture;
 
@@ -9,11 +9,11 @@ const UNTOUCHED: u8 = 0xA5;
 /// Bytes between rows of the output.
 const GAP: usize = 5;
 
-/// What of a JPEG is asked for. The default is all of it, in colour.
+/// What of a JPEG is asked for. The default is all of it, in color.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Ask<'a> {
     pub(crate) scale: Scale,
-    pub(crate) colour: Colour,
+    pub(crate) color: Color,
     pub(crate) region: Option<Region>,
     pub(crate) points: Option<&'a [u8]>,
 }
@@ -30,7 +30,7 @@ impl Room {
     pub(crate) fn new(header: &Header, ask: &Ask<'_>) -> Room {
         let whole = ask.scale.of(header.width(), header.height());
         let size = ask.region.map_or(whole, |r| (r.width, r.height));
-        let channels = ask.colour.bytes();
+        let channels = ask.color.bytes();
         let stride = size.0 as usize * channels + GAP;
         Room { size, channels, stride, bytes: vec![UNTOUCHED; stride * size.1 as usize] }
     }
@@ -59,7 +59,7 @@ pub(crate) fn job<'a>(
     job.entry_points = ask.points;
     job.region = ask.region;
     job.scale = ask.scale;
-    job.colour = ask.colour;
+    job.color = ask.color;
     job.stride = room.stride;
     job
 }

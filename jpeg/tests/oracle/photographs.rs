@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use tarflume_fixtures::{PHOTOS, SplitMix64};
-use tarflume_jpeg::{Colour, Header, Region, Scale};
+use tarflume_jpeg::{Color, Header, Region, Scale};
 
 use crate::beside::Beside;
 use crate::ours::Ask;
@@ -14,13 +14,13 @@ const MORE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../shared/data/photo
 /// So many of these at most, at equal distances.
 const MOST: usize = 60;
 
-/// All scales, grey, and regions with and without entry points.
+/// All scales, gray, and regions with and without entry points.
 fn look_at(beside: &mut Beside, name: &str, jpeg: &[u8]) {
     let header = Header::parse(jpeg).unwrap();
     let points = beside.ours.points(jpeg).unwrap();
-    beside.whole(jpeg, Scale::Full, Colour::Grey, &name);
+    beside.whole(jpeg, Scale::Full, Color::Gray, &name);
     for scale in Scale::ALL {
-        let right = beside.right(jpeg, scale, Colour::Rgb);
+        let right = beside.right(jpeg, scale, Color::Rgb);
         beside.ask(jpeg, Ask { scale, ..Ask::default() }, &right, &name);
         let mut rng = SplitMix64::nth(jpeg.len() as u64, scale as u64);
         let (width, height) = scale.of(header.width(), header.height());
@@ -33,7 +33,7 @@ fn look_at(beside: &mut Beside, name: &str, jpeg: &[u8]) {
                 height: rng.between(1, height - top),
             };
             let points = (n % 2 == 0 && !points.is_empty()).then_some(&points[..]);
-            let ask = Ask { scale, colour: Colour::Rgb, region: Some(region), points };
+            let ask = Ask { scale, color: Color::Rgb, region: Some(region), points };
             beside.ask(jpeg, ask, &right, &name);
         }
     }

@@ -6,7 +6,7 @@ use std::fmt;
 
 use tarflume_fixtures::SplitMix64;
 
-/// Rows of pixels without gaps; 1 (grey), 3 (RGB) or 4 (CMYK) channels.
+/// Rows of pixels without gaps; 1 (gray), 3 (RGB) or 4 (CMYK) channels.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Picture {
     pub(crate) width: usize,
@@ -31,7 +31,7 @@ pub(crate) enum Motif {
     Noise,
     /// Only 0 and 255, in tiles of one to three pixels: the largest coefficients there are.
     Tiles,
-    /// One colour: blocks that end at once.
+    /// One color: blocks that end at once.
     Flat,
 }
 
@@ -55,8 +55,8 @@ impl Picture {
             Motif::Noise => bytes.fill_with(|| rng.next_u64() as u8),
             Motif::Tiles => tiles(&mut bytes, width, channels, &mut rng),
             Motif::Flat => {
-                let colour = rng.next_u64().to_le_bytes();
-                bytes.iter_mut().enumerate().for_each(|(i, b)| *b = colour[i % channels]);
+                let color = rng.next_u64().to_le_bytes();
+                bytes.iter_mut().enumerate().for_each(|(i, b)| *b = color[i % channels]);
             }
         }
         Picture { width, height, channels, bytes }

@@ -2,7 +2,7 @@
 //! whatever the script.
 
 use tarflume_fixtures::{PHOTOS, SplitMix64};
-use tarflume_jpeg::{Colour, ErrorKind, Header, Region, Scale};
+use tarflume_jpeg::{Color, ErrorKind, Header, Region, Scale};
 
 use crate::beside::Beside;
 use crate::ours::Ask;
@@ -32,7 +32,7 @@ const SAMPLINGS: [[(u32, u32); 2]; 18] = [
     [(1, 2), (2, 1)],
 ];
 
-/// Sizes at which MCUs of 8, 16 and 32 pixels begin, end and have neighbours.
+/// Sizes at which MCUs of 8, 16 and 32 pixels begin, end and have neighbors.
 const SIZES: [(usize, usize); 10] =
     [(1, 1), (2, 3), (8, 8), (9, 7), (16, 17), (33, 15), (31, 33), (47, 50), (64, 65), (70, 41)];
 
@@ -111,7 +111,7 @@ fn restart_intervals() {
 }
 
 #[test]
-fn colour_spaces_and_grey() {
+fn color_spaces_and_gray() {
     let spaces = [Space::Jfif, Space::AdobeYcc, Space::Unsaid, Space::AdobeRgb, Space::NamedRgb];
     let of = |space| [(1, 1), (2, 2)].map(|luma| Recipe { space, luma, ..progressive() });
     all(&spaces.map(of).concat(), 3);
@@ -179,17 +179,17 @@ fn drawn(n: u64) -> (Picture, Recipe) {
     (Picture::new(width, height, channels, motif, n), recipe)
 }
 
-/// Whole and in part, at all scales and in both colours by turns.
+/// Whole and in part, at all scales and in both colors by turns.
 fn draw(numbers: std::ops::Range<u64>) {
     let mut beside = Beside::new();
     for n in numbers {
         let (picture, recipe) = drawn(n);
         let jpeg = beside.encode(&picture, &recipe);
-        let colour = if n % 4 == 0 { Colour::Grey } else { Colour::Rgb };
+        let color = if n % 4 == 0 { Color::Gray } else { Color::Rgb };
         let what = (n, picture.width, picture.height, recipe);
-        beside.whole(&jpeg, Scale::Full, colour, &what);
+        beside.whole(&jpeg, Scale::Full, color, &what);
         let scale = Scale::ALL[(n % 4) as usize];
-        let right = beside.right(&jpeg, scale, Colour::Rgb);
+        let right = beside.right(&jpeg, scale, Color::Rgb);
         beside.ask(&jpeg, Ask { scale, ..Ask::default() }, &right, &what);
         let mut rng = SplitMix64::nth(6, n);
         for _ in 0..3 {
@@ -254,7 +254,7 @@ fn long_runs_of_ended_blocks() {
             }
             let recipe = Recipe { restart, ..progressive() };
             let jpeg = beside.encode(&picture, &recipe);
-            beside.whole(&jpeg, Scale::Full, Colour::Rgb, &(width, height, restart));
+            beside.whole(&jpeg, Scale::Full, Color::Rgb, &(width, height, restart));
         }
     }
     beside.verdict();
@@ -265,7 +265,7 @@ fn long_runs_of_ended_blocks() {
 fn photographs() {
     let mut beside = Beside::new();
     for photo in PHOTOS {
-        let whole = beside.right(photo.jpeg, Scale::Full, Colour::Rgb);
+        let whole = beside.right(photo.jpeg, Scale::Full, Color::Rgb);
         for recipe in [progressive(), Recipe { luma: (2, 2), restart: 50, ..progressive() }] {
             let jpeg = beside.encode(&whole, &recipe);
             beside.scales(&jpeg, &(photo.key, recipe.luma));
@@ -273,7 +273,7 @@ fn photographs() {
             let region =
                 Region { left: width / 3, top: height / 4, width: width / 2, height: height / 3 };
             let ask = Ask { region: Some(region), ..Ask::default() };
-            let right = beside.right(&jpeg, Scale::Full, Colour::Rgb);
+            let right = beside.right(&jpeg, Scale::Full, Color::Rgb);
             beside.ask(&jpeg, ask, &right, &photo.key);
         }
     }
@@ -323,18 +323,18 @@ fn coefficients_that_no_scan_brings_are_missing() {
 }
 
 #[test]
-fn a_small_scale_and_a_grey_picture_take_less_reading() {
+fn a_small_scale_and_a_gray_picture_take_less_reading() {
     let mut beside = Beside::new();
     let picture = Picture::new(160, 160, 3, Motif::Noise, 4);
     let mut jpeg = beside.encode(&picture, &Recipe { luma: (1, 1), ..progressive() });
-    let right = beside.right(&jpeg, Scale::Full, Colour::Grey);
+    let right = beside.right(&jpeg, Scale::Full, Color::Gray);
     // The last scan is of the AC of the first component, the one before of another's.
     let scans: Vec<usize> =
         segments(&jpeg).iter().filter(|s| s.marker == 0xDA).map(|s| s.at).collect();
-    let of_colour = scans[scans.len() - 2] + 20;
-    jpeg[of_colour..of_colour + 40].fill(0xfe);
+    let of_color = scans[scans.len() - 2] + 20;
+    jpeg[of_color..of_color + 40].fill(0xfe);
     beside.ours.decode(&jpeg, Ask::default()).unwrap_err();
-    beside.ask(&jpeg, Ask { colour: Colour::Grey, ..Ask::default() }, &right, &"colour is damaged");
+    beside.ask(&jpeg, Ask { color: Color::Gray, ..Ask::default() }, &right, &"color is damaged");
     beside.ours.decode(&jpeg, Ask { scale: Scale::Eighth, ..Ask::default() }).unwrap();
     beside.verdict();
 }

@@ -1,7 +1,7 @@
 //! Kinds that are not decoded: refused with a reason, and never a panic. And some that look as if they
 //! were of these.
 
-use tarflume_jpeg::{Colour, ErrorKind, Header, Scale};
+use tarflume_jpeg::{Color, ErrorKind, Header, Scale};
 
 use crate::beside::Beside;
 use crate::ours::{Ask, Ours};
@@ -32,7 +32,7 @@ fn what_nobody_decodes_is_refused_with_a_reason() {
     let mut rates = baseline.clone();
     (rates.body(0xC0)[7], rates.body(0xC0)[10]) = (0x31, 0x21);
     let rates = rates.file(0);
-    assert!(turbo.decode(&rates, 1, crate::turbo::Colour::Rgb).is_err());
+    assert!(turbo.decode(&rates, 1, crate::turbo::Color::Rgb).is_err());
     cases.push((rates, "rates that do not divide"));
     let mut ours = Ours::default();
     for (jpeg, why) in cases {
@@ -90,7 +90,7 @@ fn a_scan_has_an_order_of_its_own() {
     for (luma, scans) in [(1, 1), (2, 2)].map(|luma| (luma, Scans::LumaThenChroma)) {
         let recipe = Recipe { scans, three_tables: true, ..Recipe::sampled(luma) };
         let mut pieces = Pieces::of(&beside.encode(&scene(3), &recipe));
-        // The colours change their names in the frame: the scan has the second before the first.
+        // The colors change their names in the frame: the scan has the second before the first.
         let frame = pieces.body(0xC0);
         frame.swap(9, 12);
         let jpeg = pieces.file(0);
@@ -102,7 +102,7 @@ fn a_scan_has_an_order_of_its_own() {
     pieces.body(0xC0).swap(9, 12);
     let error = Header::parse(&pieces.file(0)).unwrap_err();
     assert!(error.text().contains("in another order"), "{error}");
-    assert!(Turbo::new().decode(&pieces.file(0), 1, crate::turbo::Colour::Rgb).is_err());
+    assert!(Turbo::new().decode(&pieces.file(0), 1, crate::turbo::Color::Rgb).is_err());
 }
 
 #[test]
@@ -144,8 +144,8 @@ fn no_sampling_is_decoded_to_another_picture() {
         for (width, height) in [(53, 38), (70, 50), (17, 9)] {
             let picture = Picture::new(width, height, 3, Motif::Scene, 11);
             let Ok(jpeg) = beside.turbo.try_encode(&picture, &recipe) else { continue };
-            beside.whole(&jpeg, Scale::Full, Colour::Rgb, &recipe);
-            beside.whole(&jpeg, Scale::ALL[n as usize % 4], Colour::Rgb, &recipe);
+            beside.whole(&jpeg, Scale::Full, Color::Rgb, &recipe);
+            beside.whole(&jpeg, Scale::ALL[n as usize % 4], Color::Rgb, &recipe);
             same += 1;
             // FORMAT.md: a first component as fine as any, others 1, 2 or 4 times as coarse.
             let fits = |(most, own): (u32, u32)| {

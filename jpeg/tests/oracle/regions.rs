@@ -2,7 +2,7 @@
 //!
 //! The whole picture comes from libjpeg-turbo; its own crops are not asked for.
 
-use tarflume_jpeg::{Colour, Region, Report, Scale, Use};
+use tarflume_jpeg::{Color, Region, Report, Scale, Use};
 
 use crate::beside::Beside;
 use crate::ours::Ask;
@@ -26,7 +26,7 @@ fn bands(width: u32, height: u32) -> impl Iterator<Item = Region> {
     })
 }
 
-/// These regions of one JPEG at one scale; entry points and colours in turn.
+/// These regions of one JPEG at one scale; entry points and colors in turn.
 fn regions(
     beside: &mut Beside,
     jpeg: &[u8],
@@ -35,13 +35,13 @@ fn regions(
     what: &dyn std::fmt::Debug,
 ) {
     let points = beside.ours.points(jpeg).unwrap();
-    let whole = [Colour::Rgb, Colour::Grey].map(|colour| beside.right(jpeg, scale, colour));
+    let whole = [Color::Rgb, Color::Gray].map(|color| beside.right(jpeg, scale, color));
     for (n, &region) in of.iter().enumerate() {
-        let grey = n % 5 == 0;
-        let colour = if grey { Colour::Grey } else { Colour::Rgb };
+        let gray = n % 5 == 0;
+        let color = if gray { Color::Gray } else { Color::Rgb };
         let points = (n % 3 != 0).then_some(&points[..]);
-        let ask = Ask { scale, colour, region: Some(region), points };
-        beside.ask(jpeg, ask, &whole[usize::from(grey)], what);
+        let ask = Ask { scale, color, region: Some(region), points };
+        beside.ask(jpeg, ask, &whole[usize::from(gray)], what);
     }
 }
 

@@ -1,6 +1,6 @@
 //! Every size from 1x1 to 70x70 of the commonest samplings.
 
-use tarflume_jpeg::{Colour, Scale};
+use tarflume_jpeg::{Color, Scale};
 
 use crate::beside::Beside;
 use crate::picture::{Motif, Picture};
@@ -9,7 +9,7 @@ use crate::turbo::Recipe;
 const MOST: usize = 70;
 
 /// All widths with every `step`th height from `first` on: full size for all of them, the smaller
-/// scales and grey in turn.
+/// scales and gray in turn.
 fn sizes(luma: (u32, u32), (first, step): (usize, usize)) {
     let mut beside = Beside::new();
     for height in (first..=MOST).step_by(step) {
@@ -18,15 +18,15 @@ fn sizes(luma: (u32, u32), (first, step): (usize, usize)) {
             let picture = Picture::new(width, height, 3, motif, 420);
             let jpeg = beside.encode(&picture, &Recipe { quality: 80, ..Recipe::sampled(luma) });
             let what = (luma, width, height, motif);
-            beside.whole(&jpeg, Scale::Full, Colour::Rgb, &what);
-            let (scale, colour) = match (width + height) % 5 {
-                0 => (Scale::Full, Colour::Grey),
-                1 => (Scale::Eighth, Colour::Rgb),
-                2 => (Scale::Quarter, Colour::Rgb),
-                3 => (Scale::Half, Colour::Rgb),
-                _ => ([Scale::Half, Scale::Quarter, Scale::Eighth][width % 3], Colour::Grey),
+            beside.whole(&jpeg, Scale::Full, Color::Rgb, &what);
+            let (scale, color) = match (width + height) % 5 {
+                0 => (Scale::Full, Color::Gray),
+                1 => (Scale::Eighth, Color::Rgb),
+                2 => (Scale::Quarter, Color::Rgb),
+                3 => (Scale::Half, Color::Rgb),
+                _ => ([Scale::Half, Scale::Quarter, Scale::Eighth][width % 3], Color::Gray),
             };
-            beside.whole(&jpeg, scale, colour, &what);
+            beside.whole(&jpeg, scale, color, &what);
         }
     }
     beside.verdict();

@@ -17,10 +17,10 @@ const DECODE: u32 = 1;
 const ENCODE: u32 = 2;
 const COEFFICIENTS: u32 = 3;
 
-/// The colour that is asked for.
+/// The color that is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Colour {
-    Grey,
+pub(crate) enum Color {
+    Gray,
     Rgb,
     /// The four inks of CMYK and YCCK, as libjpeg-turbo gives them: 255 is none.
     Inks,
@@ -35,7 +35,7 @@ pub(crate) struct Decoded {
     pub(crate) warning: String,
 }
 
-/// The quantised coefficients of one component.
+/// The quantized coefficients of one component.
 pub(crate) struct Plane {
     /// Blocks that hold pixels of the image: across, down.
     pub(crate) blocks: (usize, usize),
@@ -44,8 +44,8 @@ pub(crate) struct Plane {
     /// Horizontal and vertical sampling factor.
     pub(crate) sampling: (u32, u32),
     /// In natural order.
-    pub(crate) quantisers: [u32; 64],
-    /// Row by row of the padded size, in natural order, not dequantised.
+    pub(crate) quantizers: [u32; 64],
+    /// Row by row of the padded size, in natural order, not dequantized.
     pub(crate) coefficients: Vec<[i16; 64]>,
 }
 
@@ -74,12 +74,12 @@ impl Turbo {
         &mut self,
         jpeg: &[u8],
         scale: u32,
-        colour: Colour,
+        color: Color,
     ) -> Result<Decoded, String> {
-        let components = match colour {
-            Colour::Grey => 1,
-            Colour::Rgb => 3,
-            Colour::Inks => 4,
+        let components = match color {
+            Color::Gray => 1,
+            Color::Rgb => 3,
+            Color::Inks => 4,
         };
         self.ask(&[DECODE, scale, components, jpeg.len() as u32], &[jpeg])?;
         let [width, height, channels, warnings] = [(); 4].map(|()| self.number());
@@ -119,14 +119,14 @@ impl Turbo {
 
     fn plane(&mut self) -> Plane {
         let [across, down, wide, high, h, v] = [(); 6].map(|()| self.number());
-        let quantisers = [(); 64].map(|()| self.number());
+        let quantizers = [(); 64].map(|()| self.number());
         let padded = (wide as usize, high as usize);
         let bytes = self.bytes(padded.0 * padded.1 * 128);
         let (values, _) = bytes.as_chunks::<2>();
         let values: Vec<i16> = values.iter().map(|b| i16::from_le_bytes(*b)).collect();
         let coefficients = values.as_chunks::<64>().0.to_vec();
         let blocks = (across as usize, down as usize);
-        Plane { blocks, padded, sampling: (h, v), quantisers, coefficients }
+        Plane { blocks, padded, sampling: (h, v), quantizers, coefficients }
     }
 
     /// Sends a request; whether it was granted.

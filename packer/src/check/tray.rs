@@ -175,7 +175,7 @@ mod tests {
     #[test]
     fn scan_data_that_are_missing_or_too_many_are_told() {
         use PhotoKind::*;
-        for kind in [Yuv444, Yuv420, Yuv422, Grey, Cmyk] {
+        for kind in [Yuv444, Yuv420, Yuv422, Gray, Cmyk] {
             let whole = Photo::new(320, 240, kind).encode(7).unwrap();
             let end = whole.len() - 2;
             for cut in [end / 2, end - end / 10] {

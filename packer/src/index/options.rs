@@ -1,4 +1,4 @@
-//! The options of indexing. No behaviour.
+//! The options of indexing. No behavior.
 
 use tarflume_formats::reading::Reading;
 

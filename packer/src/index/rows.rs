@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn neighbours_of_one_key_are_a_sample() {
+    fn neighbors_of_one_key_are_a_sample() {
         assert_eq!(
             samples(&["a.jpg", "a.JSON", "b.jpg", "a.cls"]),
             [sample("a", &["jpg", "json"]), sample("b", &["jpg"]), sample("a", &["cls"])]

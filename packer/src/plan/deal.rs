@@ -85,7 +85,7 @@ impl Cutter {
 /// A sample's place among the shuffled: samples are sorted by it.
 ///
 /// It follows from seed and key alone, so that a sample added to the source moves no other past its
-/// neighbours. blake3, keyed by the seed.
+/// neighbors. blake3, keyed by the seed.
 pub(crate) fn shuffled_place(seed: u64, key: &[u8]) -> u64 {
     let mut blake3_key = *b"tarflume shuffle 1              ";
     blake3_key[24..].copy_from_slice(&seed.to_le_bytes());

@@ -1,6 +1,6 @@
 //! The source folder that is being read from, held open: its files are opened by their base names.
 //!
-//! Samples are sorted, so neighbours share a folder; a walk down the whole path for each file costs
+//! Samples are sorted, so neighbors share a folder; a walk down the whole path for each file costs
 //! as much as reading a small file.
 
 use std::fs::File;

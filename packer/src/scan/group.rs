@@ -36,7 +36,7 @@ pub(super) struct Grouped {
     pub(super) newest: i64,
 }
 
-/// Groups neighbouring names; shared by the threads of a scan.
+/// Groups neighboring names; shared by the threads of a scan.
 pub(super) struct Grouper<'a> {
     pub(super) options: &'a ScanOptions,
     pub(super) roots: &'a [PathBuf],

@@ -48,7 +48,7 @@ impl Spot {
     }
 }
 
-/// Neighbours of one folder.
+/// Neighbors of one folder.
 #[derive(Debug)]
 pub(super) struct Run {
     pub(super) root: u32,

@@ -27,7 +27,7 @@ const NEW_FILE: OFlags = OFlags::WRONLY
 pub(crate) struct Tree {
     path: PathBuf,
     root: OwnedFd,
-    /// The folder that was used last, and its path: neighbours share it.
+    /// The folder that was used last, and its path: neighbors share it.
     last: Option<(Vec<u8>, OwnedFd)>,
 }
 

@@ -1,4 +1,4 @@
-//! The options of a verification. No behaviour.
+//! The options of a verification. No behavior.
 
 use serde::Serialize;
 

@@ -61,7 +61,7 @@ def _guarded(samples: Iterator[dict[str, Any]], handler: Handler) -> Iterator[di
 
 
 class _regrouped:
-    """The samples of a tar whose parts were chosen and renamed: neighbours with one key, as in the tar."""
+    """The samples of a tar whose parts were chosen and renamed: neighbors with one key, as in the tar."""
 
     def __init__(
         self,

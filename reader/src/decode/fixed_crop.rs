@@ -1,4 +1,4 @@
-//! Transforms without chance: resize, centre crop, both (for evaluation), and the whole picture.
+//! Transforms without chance: resize, center crop, both (for evaluation), and the whole picture.
 //!
 //! Pure arithmetic on sizes, as torchvision rounds them.
 
@@ -73,17 +73,17 @@ fn shorter_to(source: Size, side: u32, longest: u32) -> Result<Size> {
 
 /// The middle of the picture, pixel by pixel.
 #[derive(Debug, Clone)]
-pub struct CentreCrop(Size);
+pub struct CenterCrop(Size);
 
-impl CentreCrop {
+impl CenterCrop {
     /// The middle `size` pixels: one number for a square, or `(height, width)`. A smaller picture is
-    /// an error; [`ResizeCentreCrop`] takes any.
-    pub fn new(size: impl Into<Size>) -> CentreCrop {
-        CentreCrop(size.into())
+    /// an error; [`ResizeCenterCrop`] takes any.
+    pub fn new(size: impl Into<Size>) -> CenterCrop {
+        CenterCrop(size.into())
     }
 }
 
-impl Transform for CentreCrop {
+impl Transform for CenterCrop {
     fn extent(&self) -> Extent {
         Extent::Fixed(self.0)
     }
@@ -91,7 +91,7 @@ impl Transform for CentreCrop {
     fn place(&self, source: Size, _: &mut Random) -> Result<Placement> {
         if source.width < self.0.width || source.height < self.0.height {
             let text = format!(
-                "a picture of {source} has no centre of {}; ResizeCentreCrop takes any size",
+                "a picture of {source} has no center of {}; ResizeCenterCrop takes any size",
                 self.0
             );
             return Err(Error::new(ErrorKind::Decode, text));
@@ -110,19 +110,19 @@ fn middle(all: u32, part: u32) -> u32 {
 /// The usual transform of an evaluation: the shorter side resized, then the middle taken. Both are
 /// done at once, and give what the two steps give.
 #[derive(Debug, Clone)]
-pub struct ResizeCentreCrop {
+pub struct ResizeCenterCrop {
     side: u32,
     crop: Size,
 }
 
-impl ResizeCentreCrop {
+impl ResizeCenterCrop {
     /// The shorter side to `side`, then the middle `crop` pixels: `new(256, 224)`.
-    pub fn new(side: u32, crop: impl Into<Size>) -> ResizeCentreCrop {
-        ResizeCentreCrop { side, crop: crop.into() }
+    pub fn new(side: u32, crop: impl Into<Size>) -> ResizeCenterCrop {
+        ResizeCenterCrop { side, crop: crop.into() }
     }
 }
 
-impl Transform for ResizeCentreCrop {
+impl Transform for ResizeCenterCrop {
     fn extent(&self) -> Extent {
         Extent::Fixed(self.crop)
     }
@@ -208,24 +208,24 @@ mod tests {
     }
 
     #[test]
-    fn the_centre_is_rounded_as_python_rounds() {
-        let at = |all| place(&CentreCrop::new(224), all, 224).cut.left;
+    fn the_center_is_rounded_as_python_rounds() {
+        let at = |all| place(&CenterCrop::new(224), all, 224).cut.left;
         assert_eq!((at(224), at(225), at(227), at(229)), (0, 0, 2, 2));
-        assert!(CentreCrop::new(224).place(Size::new(300, 200), &mut Random::new(0)).is_err());
+        assert!(CenterCrop::new(224).place(Size::new(300, 200), &mut Random::new(0)).is_err());
     }
 
     #[test]
-    fn resize_and_centre_crop_take_the_same_pixels_as_the_two_steps() {
-        let placed = place(&ResizeCentreCrop::new(256, 224), 500, 375);
+    fn resize_and_center_crop_take_the_same_pixels_as_the_two_steps() {
+        let placed = place(&ResizeCenterCrop::new(256, 224), 500, 375);
         // 500 x 375 becomes 341 x 256; the crop begins at (58, 16) of it.
         assert_eq!(placed.cut, Cut::whole(Size::new(500, 375)));
         assert!((placed.area.left - 58.0 * 500.0 / 341.0).abs() < 1e-9);
         assert!((placed.area.top - 16.0 * 375.0 / 256.0).abs() < 1e-9);
         assert!((placed.area.width - 224.0 * 500.0 / 341.0).abs() < 1e-9);
         for (width, height) in [(1, 1), (3, 5000), (224, 224), (257, 256), (65_535, 65_535)] {
-            place(&ResizeCentreCrop::new(224, 224), width, height);
+            place(&ResizeCenterCrop::new(224, 224), width, height);
         }
-        assert!(ResizeCentreCrop::new(200, 224).validate().is_err());
+        assert!(ResizeCenterCrop::new(200, 224).validate().is_err());
     }
 
     #[test]

@@ -125,7 +125,7 @@ impl<'a> Other<'a> {
         pixels.saturating_add(self.beside)
     }
 
-    /// Decodes all of it into `pixels`, with 1 channel if it is grey or grey is wanted, else with
+    /// Decodes all of it into `pixels`, with 1 channel if it is gray or gray is wanted, else with
     /// 3, or 4 if they are wanted and there.
     ///
     /// # Errors
@@ -136,7 +136,7 @@ impl<'a> Other<'a> {
             return Err(damaged(format!("pixels of kind {color:?} are not understood")));
         };
         let channels = match (wanted, kind.channels) {
-            (Channels::Grey, _) | (_, 1) | (Channels::Rgb, 2) => 1,
+            (Channels::Gray, _) | (_, 1) | (Channels::Rgb, 2) => 1,
             (Channels::Rgba, 2 | 4) => 4,
             _ => 3,
         };

@@ -2,7 +2,7 @@
 //!
 //! Decoding itself is in `tarflume-jpeg`.
 
-use tarflume_jpeg::{Colour, Header, Job, Region, Scale};
+use tarflume_jpeg::{Color, Header, Job, Region, Scale};
 
 use crate::decode::hybrid::request::DecodeRequest;
 use crate::error::{Error, ErrorKind, Result};
@@ -57,7 +57,7 @@ impl<'a> Jpeg<'a> {
         Size::new(self.header.width(), self.header.height())
     }
 
-    pub(super) fn is_grey(&self) -> bool {
+    pub(super) fn is_gray(&self) -> bool {
         self.header.channels() == 1
     }
 
@@ -92,18 +92,18 @@ impl<'a> Jpeg<'a> {
         wanted: Channels,
         pixels: &'b mut Pixels,
     ) -> Result<Job<'b>> {
-        let grey = self.header.channels() == 1 || wanted == Channels::Grey;
-        let colour = if grey { Colour::Grey } else { Colour::Rgb };
+        let gray = self.header.channels() == 1 || wanted == Channels::Gray;
+        let color = if gray { Color::Gray } else { Color::Rgb };
         let View { scale, region } = *view;
-        pixels.set(Size::new(region.width, region.height), colour.bytes())?;
+        pixels.set(Size::new(region.width, region.height), color.bytes())?;
         Ok(Job {
             bytes: self.bytes,
             header: &self.header,
             entry_points: self.entry_points,
             region: Some(region),
             scale,
-            colour,
-            stride: region.width as usize * colour.bytes(),
+            color,
+            stride: region.width as usize * color.bytes(),
             output: &mut pixels.bytes,
         })
     }

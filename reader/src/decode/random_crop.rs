@@ -13,7 +13,7 @@ use crate::picture::random::Random;
 ///
 /// The algorithm is that of torchvision's `RandomResizedCrop.get_params`: up to ten times, area
 /// uniform in `scale`, logarithm of width over height uniform in `ratio`, place uniform; if none
-/// fits, the largest centred crop whose shape is within `ratio`.
+/// fits, the largest centered crop whose shape is within `ratio`.
 #[derive(Debug, Clone)]
 pub struct RandomResizedCrop {
     size: Size,
@@ -74,11 +74,11 @@ impl RandomResizedCrop {
                 return Cut { left, top, size };
             }
         }
-        self.centred(source)
+        self.centered(source)
     }
 
     /// What is taken where no random crop fits.
-    fn centred(&self, source: Size) -> Cut {
+    fn centered(&self, source: Size) -> Cut {
         let (width, height) = (f64::from(source.width), f64::from(source.height));
         let ratio = width / height;
         let side = |length: f64, all: u32| (length.round_ties_even() as u32).clamp(1, all);

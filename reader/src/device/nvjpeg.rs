@@ -37,7 +37,7 @@ use self::status::{Format, Status};
 use self::wishes::Wishes;
 use crate::error::{Error, ErrorKind, Result};
 
-/// Colours between samples are interpolated, as our own decoder does it. Known from 12.1 on.
+/// Colors between samples are interpolated, as our own decoder does it. Known from 12.1 on.
 const INTERPOLATE: u32 = 1 << 5;
 
 /// The best first.

@@ -35,7 +35,7 @@ impl Verify {
     }
 }
 
-/// The finisher of SplitMix64 (Steele, Lea, Flood 2014): neighbours get far-apart numbers.
+/// The finisher of SplitMix64 (Steele, Lea, Flood 2014): neighbors get far-apart numbers.
 fn spread(n: u64) -> u64 {
     let n = (n ^ (n >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let n = (n ^ (n >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

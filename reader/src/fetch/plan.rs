@@ -1,6 +1,6 @@
 //! `Plan`: which bytes a batch needs, as runs of reads.
 //!
-//! Looks samples up in their sidecars, sorts them as they stand on disk, and merges neighbours. Reads
+//! Looks samples up in their sidecars, sorts them as they stand on disk, and merges neighbors. Reads
 //! no tar. What is wrong with one sample is noted and leaves the others alone.
 
 use std::ops::Range;
@@ -41,7 +41,7 @@ impl Default for Limits {
     }
 }
 
-/// Neighbouring samples of one shard, to be read together.
+/// Neighboring samples of one shard, to be read together.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Run {
     /// The shard.

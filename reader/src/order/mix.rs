@@ -11,7 +11,7 @@ pub const ORDER_VERSION: u32 = 1;
 /// The step of SplitMix64: odd, 2^64 divided by the golden ratio.
 const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// SplitMix64's finaliser (Stafford's "Mix13"): a bijection of 64 bits, each bit of the input
+/// SplitMix64's finalizer (Stafford's "Mix13"): a bijection of 64 bits, each bit of the input
 /// changes each bit of the output in half of all cases.
 #[inline]
 pub const fn mix(mut z: u64) -> u64 {

@@ -8,7 +8,7 @@ use crate::order::mix::{Key, below};
 /// orders only.
 const TABLE: u64 = 256;
 
-/// Rounds of the Feistel network. Measured on ten million pairs of neighbours (n = 257, 1000, 4097):
+/// Rounds of the Feistel network. Measured on ten million pairs of neighbors (n = 257, 1000, 4097):
 /// with 4 rounds their differences are far from uniform, with 5 visibly, with 6 just so at n = 257;
 /// with 8 they can't be told from Fisher-Yates. The tests repeat it on fewer.
 const ROUNDS: usize = 8;

@@ -13,9 +13,9 @@ pub struct Mixing {
     /// How many independent samples a batch is worth, by the classes in it: about the batch for an
     /// exact shuffle, 1 where a batch holds a single class.
     pub effective: f64,
-    /// Reads a batch needs when it is fetched alone: runs of neighbouring slots in it.
+    /// Reads a batch needs when it is fetched alone: runs of neighboring slots in it.
     pub reads_per_batch: f64,
-    /// Reads a batch when as many batches as [`AHEAD`] says are fetched together, so that neighbours
+    /// Reads a batch when as many batches as [`AHEAD`] says are fetched together, so that neighbors
     /// among all of them share a read.
     pub reads_ahead: [f64; 3],
     /// The longest distance in slots from one sample of the order to the next.
@@ -75,7 +75,7 @@ pub fn mixing_of(
     }
 }
 
-/// Runs of neighbours in a set of slots, which it sorts.
+/// Runs of neighbors in a set of slots, which it sorts.
 fn runs(slots: &mut [u64]) -> u64 {
     slots.sort_unstable();
     let breaks = slots.windows(2).filter(|pair| pair[1] != pair[0] + 1).count() as u64;

@@ -1,4 +1,4 @@
-//! Which samples take part: all, some runs of neighbours, or any set of ordinals.
+//! Which samples take part: all, some runs of neighbors, or any set of ordinals.
 //!
 //! The k-th of the selected is slot k; the order deals slots, and a selection turns them into
 //! ordinals. Few runs are kept as a list, many as bits; the same set always in the same form.
@@ -33,7 +33,7 @@ enum Form {
     Bits(Arc<Bits>),
 }
 
-/// Neighbours that are all kept; they end where the next one's `before` says.
+/// Neighbors that are all kept; they end where the next one's `before` says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Run {
     /// The first one's ordinal.
@@ -250,7 +250,7 @@ fn sorted(samples: u64, ordinals: impl IntoIterator<Item = u64>) -> Result<Vec<u
     }
 }
 
-/// Takes ascending ranges, joins neighbours, and chooses the form.
+/// Takes ascending ranges, joins neighbors, and chooses the form.
 struct Builder {
     samples: u64,
     kept: u64,

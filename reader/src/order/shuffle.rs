@@ -26,7 +26,7 @@ pub enum Shuffle {
         /// Another seed, another order.
         seed: u64,
     },
-    /// Runs of `block` neighbours in random order; the samples of each `window` successive runs are
+    /// Runs of `block` neighbors in random order; the samples of each `window` successive runs are
     /// then shuffled exactly among themselves.
     Blocks {
         /// Samples in a run, which are read at once.

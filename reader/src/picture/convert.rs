@@ -1,5 +1,5 @@
 //! What becomes of a batch of decoded pictures on the device: laid out, widened to another type,
-//! normalised, mirrored. Bytes cross the bus, a quarter of what floats would be.
+//! normalized, mirrored. Bytes cross the bus, a quarter of what floats would be.
 //!
 //! Pure: the description, and the same done on the host, which is what the kernel is tested against.
 
@@ -7,7 +7,7 @@ use half::{bf16, f16};
 
 use crate::error::{Error, Result};
 use crate::picture::geometry::Size;
-use crate::picture::output::{Layout, Normalise};
+use crate::picture::output::{Layout, Normalize};
 
 /// The type of a finished picture's elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -137,13 +137,13 @@ impl Finish {
     ///
     /// # Errors
     /// `element` is [`Element::U8`], or a deviation makes numbers that are none.
-    pub fn floats(element: Element, normalise: Normalise) -> Result<Finish> {
+    pub fn floats(element: Element, normalize: Normalize) -> Result<Finish> {
         if element == Element::U8 {
-            return Err(Error::usage("bytes are not normalised: choose f16, bf16 or f32"));
+            return Err(Error::usage("bytes are not normalized: choose f16, bf16 or f32"));
         }
-        let (scale, shift) = normalise.factors();
+        let (scale, shift) = normalize.factors();
         if !scale.iter().chain(&shift).all(|x| x.is_finite()) {
-            return Err(Error::usage("a standard deviation of 0 normalises nothing"));
+            return Err(Error::usage("a standard deviation of 0 normalizes nothing"));
         }
         Ok(Finish { layout: Layout::Hwc, element, scale, shift })
     }
@@ -282,7 +282,7 @@ mod tests {
             (Element::F16, f16::from_f32(100.0 / 255.0).to_ne_bytes().to_vec()),
             (Element::Bf16, bf16::from_f32(100.0 / 255.0).to_ne_bytes().to_vec()),
         ] {
-            let finish = Finish::floats(element, Normalise::unit()).unwrap();
+            let finish = Finish::floats(element, Normalize::unit()).unwrap();
             let mut out = vec![0; finish.output_bytes(&pictures)];
             finish.on_host(&pictures, &[100], None, &mut out).unwrap();
             assert_eq!(out, expected, "{element:?}");
@@ -295,8 +295,8 @@ mod tests {
         assert!(Pictures::new(1, Size::new(0, 4), 3).is_err());
         assert!(Pictures::new(1, Size::new(1 << 16, 1 << 15), 3).is_err());
         assert!(Pictures::new(usize::MAX / 4, Size::new(4, 4), 3).is_err());
-        assert!(Finish::floats(Element::U8, Normalise::unit()).is_err());
-        assert!(Finish::floats(Element::F32, Normalise::new([0.0; 3], [0.0; 3])).is_err());
+        assert!(Finish::floats(Element::U8, Normalize::unit()).is_err());
+        assert!(Finish::floats(Element::F32, Normalize::new([0.0; 3], [0.0; 3])).is_err());
         let pictures = Pictures::new(2, Size::new(2, 2), 1).unwrap();
         let finish = Finish::bytes();
         assert!(finish.on_host(&pictures, &[0; 7], None, &mut [0; 8]).is_err());

@@ -1,5 +1,5 @@
 //! From resized bytes to the elements of a row: turned, mirrored, widened to the wanted channels,
-//! laid out and normalised, line by line, so that a line is in the cache for all of it.
+//! laid out and normalized, line by line, so that a line is in the cache for all of it.
 //!
 //! Plain loops over fixed chunks, which compile to vector instructions.
 
@@ -23,37 +23,37 @@ pub enum Layout {
 
 /// Makes a byte a number: `(byte / 255 - mean) / std`, for each channel.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Normalise {
+pub struct Normalize {
     scale: [f32; 4],
     shift: [f32; 4],
 }
 
-impl Normalise {
-    /// With mean and standard deviation of red, green and blue on a scale of 0 to 1; a grey picture
+impl Normalize {
+    /// With mean and standard deviation of red, green and blue on a scale of 0 to 1; a gray picture
     /// takes those of red. Opacity stays 0 to 1.
-    pub fn new(mean: [f32; 3], std: [f32; 3]) -> Normalise {
-        let mut normalise = Normalise { scale: [1.0 / 255.0; 4], shift: [0.0; 4] };
+    pub fn new(mean: [f32; 3], std: [f32; 3]) -> Normalize {
+        let mut normalize = Normalize { scale: [1.0 / 255.0; 4], shift: [0.0; 4] };
         for channel in 0..3 {
             let (mean, std) = (f64::from(mean[channel]), f64::from(std[channel]));
-            normalise.scale[channel] = (1.0 / (255.0 * std)) as f32;
-            normalise.shift[channel] = (-mean / std) as f32;
+            normalize.scale[channel] = (1.0 / (255.0 * std)) as f32;
+            normalize.shift[channel] = (-mean / std) as f32;
         }
-        normalise
+        normalize
     }
 
     /// The means and deviations of ImageNet that pre-trained models expect.
-    pub fn imagenet() -> Normalise {
-        Normalise::new([0.485, 0.456, 0.406], [0.229, 0.224, 0.225])
+    pub fn imagenet() -> Normalize {
+        Normalize::new([0.485, 0.456, 0.406], [0.229, 0.224, 0.225])
     }
 
     /// 0 to 1.
-    pub fn unit() -> Normalise {
-        Normalise::new([0.0; 3], [1.0; 3])
+    pub fn unit() -> Normalize {
+        Normalize::new([0.0; 3], [1.0; 3])
     }
 
     /// -1 to 1.
-    pub fn centred() -> Normalise {
-        Normalise::new([0.5; 3], [0.5; 3])
+    pub fn centered() -> Normalize {
+        Normalize::new([0.5; 3], [0.5; 3])
     }
 
     /// What a byte is multiplied by, and what is added then, for each of four channels.
@@ -75,9 +75,9 @@ impl Normalise {
 pub(crate) enum Elements {
     #[default]
     Bytes,
-    Single(Normalise),
-    Half(Normalise),
-    Brain(Normalise),
+    Single(Normalize),
+    Half(Normalize),
+    Brain(Normalize),
 }
 
 impl Elements {
@@ -134,7 +134,7 @@ impl Picture<'_> {
             }),
             Elements::Single(n) => {
                 self.lines(first(row.elements()?, length)?, line, &|plane, from, to| {
-                    self.normalise(&n, plane, from, to);
+                    self.normalize(&n, plane, from, to);
                 });
             }
             Elements::Half(n) => {
@@ -153,7 +153,7 @@ impl Picture<'_> {
     }
 
     /// Bytes to numbers: of one channel if `plane` names it, else of whole pixels.
-    fn normalise(&self, by: &Normalise, plane: Option<usize>, from: &[u8], to: &mut [f32]) {
+    fn normalize(&self, by: &Normalize, plane: Option<usize>, from: &[u8], to: &mut [f32]) {
         if let Some(channel) = plane {
             for (to, &from) in to.iter_mut().zip(from) {
                 *to = by.value(from, channel);
@@ -168,14 +168,14 @@ impl Picture<'_> {
     }
 
     /// Bytes to numbers of two bytes: in pieces, by the processor's own conversion where it has one.
-    fn halve<T>(&self, by: &Normalise, plane: Option<usize>, from: &[u8], to: &mut [T])
+    fn halve<T>(&self, by: &Normalize, plane: Option<usize>, from: &[u8], to: &mut [T])
     where
         [T]: HalfFloatSliceExt,
     {
         let mut values = [0.0f32; 192]; // whole pixels of 1, 3 and 4 channels
         for (from, to) in from.chunks(192).zip(to.chunks_mut(192)) {
             let values = &mut values[..from.len()];
-            self.normalise(by, plane, from, values);
+            self.normalize(by, plane, from, values);
             to.convert_from_f32_slice(values);
         }
     }
@@ -291,7 +291,7 @@ fn apart(pixels: &[u8], channels: usize, split: &mut [u8]) {
     }
 }
 
-fn whole_pixels<const N: usize>(by: &Normalise, from: &[u8], to: &mut [f32]) {
+fn whole_pixels<const N: usize>(by: &Normalize, from: &[u8], to: &mut [f32]) {
     for (to, from) in to.as_chunks_mut::<N>().0.iter_mut().zip(from.as_chunks::<N>().0) {
         for channel in 0..N {
             to[channel] = by.value(from[channel], channel);

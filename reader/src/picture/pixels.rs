@@ -8,9 +8,9 @@ use crate::picture::geometry::Size;
 /// The channels of a row's pixels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Channels {
-    /// One: luma. Of a colour JPEG its own Y, of other colours 0.299 R + 0.587 G + 0.114 B.
-    Grey,
-    /// Red, green, blue. Grey is repeated, transparency dropped.
+    /// One: luma. Of a color JPEG its own Y, of other colors 0.299 R + 0.587 G + 0.114 B.
+    Gray,
+    /// Red, green, blue. Gray is repeated, transparency dropped.
     #[default]
     Rgb,
     /// Red, green, blue and opacity, 255 where the picture has none.
@@ -21,14 +21,14 @@ impl Channels {
     /// How many there are.
     pub fn count(self) -> usize {
         match self {
-            Channels::Grey => 1,
+            Channels::Gray => 1,
             Channels::Rgb => 3,
             Channels::Rgba => 4,
         }
     }
 }
 
-/// Pixels row by row, 8 bits a channel. They may have fewer channels than asked for: a grey picture
+/// Pixels row by row, 8 bits a channel. They may have fewer channels than asked for: a gray picture
 /// stays one channel until it is written.
 #[derive(Debug, Default)]
 pub(crate) struct Pixels {
@@ -96,8 +96,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_luma_of_grey_is_the_grey() {
-        assert!((0..=255).all(|grey| luma(grey, grey, grey) == grey));
+    fn the_luma_of_gray_is_the_gray() {
+        assert!((0..=255).all(|gray| luma(gray, gray, gray) == gray));
         assert_eq!((luma(255, 0, 0), luma(0, 255, 0), luma(0, 0, 255)), (76, 150, 29));
     }
 

@@ -74,7 +74,7 @@ pub(crate) fn resize(
 /// opacity, and the resized picture.
 pub(crate) fn memory(placement: &Placement, filter: Filter, channels: usize) -> u64 {
     let Placement { cut, size, .. } = *placement;
-    // Grey pictures have one channel, others at least three.
+    // Gray pictures have one channel, others at least three.
     let channels = channels.max(3) as u64;
     let resized = size.pixels().saturating_mul(channels);
     if filter == Filter::Nearest {

@@ -48,7 +48,7 @@ pub fn planes_on_host(
     Ok(())
 }
 
-/// The colours of one picture, pixel by pixel, as planes.
+/// The colors of one picture, pixel by pixel, as planes.
 fn to_planes(size: Size, picture: &[u8], planes: &mut [u8]) {
     let (columns, lines) = halves(size);
     let (width, height) = (size.width as usize, size.height as usize);
@@ -80,14 +80,14 @@ pub(crate) fn from_planes(size: Size, planes: &[u8]) -> Vec<u8> {
     let (columns, lines) = halves(size);
     let (width, pixels) = (size.width as usize, size.pixels() as usize);
     let samples = columns * lines;
-    let neighbour = |at: usize, count: usize| {
+    let neighbor = |at: usize, count: usize| {
         let other = if at % 2 == 1 { at / 2 + 1 } else { (at / 2).saturating_sub(1) };
         other.min(count - 1)
     };
     let chroma = |plane: &[u8], x: usize, y: usize| {
         let sample = |column, line| i32::from(plane[line * columns + column]);
-        let (near_x, far_x) = (x / 2, neighbour(x, columns));
-        let (near_y, far_y) = (y / 2, neighbour(y, lines));
+        let (near_x, far_x) = (x / 2, neighbor(x, columns));
+        let (near_y, far_y) = (y / 2, neighbor(y, lines));
         let near = 3 * sample(near_x, near_y) + sample(near_x, far_y);
         let far = 3 * sample(far_x, near_y) + sample(far_x, far_y);
         // Where two results are equally near, up and down by turns.
@@ -98,12 +98,12 @@ pub(crate) fn from_planes(size: Size, planes: &[u8]) -> Vec<u8> {
         let (x, y, luma) = (at % width, at / width, i32::from(luma));
         let blue = chroma(&planes[pixels..], x, y);
         let red = chroma(&planes[pixels + samples..], x, y);
-        let colours = [
+        let colors = [
             luma + ((91_881 * red + (1 << 15)) >> 16),
             luma + ((-22_554 * blue - 46_802 * red + (1 << 15)) >> 16),
             luma + ((116_130 * blue + (1 << 15)) >> 16),
         ];
-        rgb.extend(colours.map(|value| value.clamp(0, 255) as u8));
+        rgb.extend(colors.map(|value| value.clamp(0, 255) as u8));
     }
     rgb
 }
@@ -121,14 +121,14 @@ mod tests {
     }
 
     #[test]
-    fn known_colours_have_known_planes() {
+    fn known_colors_have_known_planes() {
         let one = Size::new(1, 1);
         assert_eq!(planes(one, &[255, 0, 0]), [76, 85, 255]);
         assert_eq!(planes(one, &[0, 255, 0]), [150, 44, 21]);
         assert_eq!(planes(one, &[0, 0, 255]), [29, 255, 107]);
-        for grey in 0..=255 {
-            assert_eq!(planes(one, &[grey; 3]), [grey, 128, 128]);
-            assert_eq!(from_planes(one, &[grey, 128, 128]), [grey; 3]);
+        for gray in 0..=255 {
+            assert_eq!(planes(one, &[gray; 3]), [gray, 128, 128]);
+            assert_eq!(from_planes(one, &[gray, 128, 128]), [gray; 3]);
         }
     }
 

@@ -2,7 +2,7 @@
 //!
 //! A room with unsafe code. What it relies on, and why it holds:
 //! - ranges lie inside their block: each is asked for before it is made a slice;
-//! - bytes are initialised: our own are allocated zeroed, foreign ones by the promise of [`Foreign`];
+//! - bytes are initialized: our own are allocated zeroed, foreign ones by the promise of [`Foreign`];
 //! - who reads and who writes is the promise of the callers, `Slab`'s rules.
 
 use std::alloc::{self, Layout as Shape};
@@ -19,7 +19,7 @@ const HUGE: usize = 4 << 20;
 /// Memory that somebody else gave, for as long as this value lives.
 ///
 /// # Safety
-/// `length` bytes from `start` on are initialised memory that nobody else reads or writes, at the same
+/// `length` bytes from `start` on are initialized memory that nobody else reads or writes, at the same
 /// address until the value is dropped; or another device reads it, while the slab is sealed.
 pub(crate) unsafe trait Foreign: Send + Sync + fmt::Debug {
     /// Its first byte.
@@ -34,7 +34,7 @@ pub(crate) trait HostMemory: Send + Sync + fmt::Debug {
     fn block(&self, bytes: usize) -> Option<Box<dyn Foreign>>;
 }
 
-/// Initialised memory of a fixed length, aligned to a page if it is our own.
+/// Initialized memory of a fixed length, aligned to a page if it is our own.
 #[derive(Debug)]
 pub(super) struct Block {
     start: NonNull<u8>,
@@ -106,7 +106,7 @@ impl Block {
         assert!(start.checked_add(length).is_some_and(|end| end <= self.length));
         // SAFETY: the range lies inside the block (just asked).
         let at = unsafe { self.start.add(start) };
-        // SAFETY: initialised memory of this block; the caller keeps writers away.
+        // SAFETY: initialized memory of this block; the caller keeps writers away.
         unsafe { std::slice::from_raw_parts(at.as_ptr(), length) }
     }
 
@@ -117,7 +117,7 @@ impl Block {
         assert!(start.checked_add(length).is_some_and(|end| end <= self.length));
         // SAFETY: the range lies inside the block (just asked).
         let at = unsafe { self.start.add(start) };
-        // SAFETY: initialised memory of this block; the caller keeps all others away.
+        // SAFETY: initialized memory of this block; the caller keeps all others away.
         unsafe { std::slice::from_raw_parts_mut(at.as_ptr(), length) }
     }
 }

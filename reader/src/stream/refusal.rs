@@ -16,7 +16,7 @@ pub enum Refusal {
     EqualSteps,
     /// An exact permutation of all samples.
     FullShuffle,
-    /// Runs of neighbours dealt at random.
+    /// Runs of neighbors dealt at random.
     BlockShuffle,
     /// Any sample to any rank, whatever shard it stands in.
     SplitByPosition,

@@ -1,4 +1,4 @@
-//! `Grouping`: neighbours with the same key become a sample.
+//! `Grouping`: neighbors with the same key become a sample.
 //!
 //! FORMAT.md has the rule. A sample is given only once what follows it shows that it is whole: a tar
 //! that is cut between two members never gives half a sample.

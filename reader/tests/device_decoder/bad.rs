@@ -83,7 +83,7 @@ fn child_found_late() {
             let crop = Image::new("jpg", RandomResizedCrop::new(24).flip(0.5)).stream(stream);
             crop.device_decoder(share.clone())
         };
-        let columns = Loader::builder(dir.path()).column("image", crop(0)).column("grey", crop(1));
+        let columns = Loader::builder(dir.path()).column("image", crop(0)).column("gray", crop(1));
         let columns = columns.text("json").label("json", "/class");
         columns.batch(5).threads(2).on_bad(OnBad::Skip)
     };

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use cudarc::driver::{CudaContext, CudaStream, result};
-use tarflume::decode::fixed_crop::{Resize, ResizeCentreCrop};
+use tarflume::decode::fixed_crop::{Resize, ResizeCenterCrop};
 use tarflume::decode::hybrid::balance::Share;
 use tarflume::decode::image::Image;
 use tarflume::decode::json::Json;
 use tarflume::decode::random_crop::RandomResizedCrop;
 use tarflume::device::Stream;
-use tarflume::picture::output::{Layout, Normalise};
+use tarflume::picture::output::{Layout, Normalize};
 use tarflume::picture::pixels::Channels;
 use tarflume::{Device, DeviceBatch, DeviceLoader, Loader, LoaderBuilder, Remainder, Shuffle};
 use tarflume_fixtures::{Photo, PhotoKind};
@@ -57,7 +57,7 @@ pub(crate) fn jpeg(n: u32) -> Vec<u8> {
         4 => photo(PhotoKind::Progressive, width, height, n.into()),
         5 => photo(PhotoKind::Cmyk, width, height, n.into()),
         6 => photo(PhotoKind::Exif(6), width, height, n.into()),
-        7 => photo(PhotoKind::Grey, width, height, n.into()),
+        7 => photo(PhotoKind::Gray, width, height, n.into()),
         8 => long(n.into()),
         9 => photo(PhotoKind::Yuv444, 1200, 900, n.into()),
         _ => photo(PhotoKind::Yuv420, width, height, n.into()),
@@ -92,19 +92,19 @@ pub(crate) fn builder(dir: &tempfile::TempDir, share: &Share) -> LoaderBuilder {
             "f32",
             crop("jpg")
                 .stream(1)
-                .to_f32(Normalise::unit())
+                .to_f32(Normalize::unit())
                 .layout(Layout::Chw)
                 .device_decoder(share.clone()),
         )
         .column(
-            "grey",
+            "gray",
             Image::new("jpg", Resize::exact((9, 14)))
-                .channels(Channels::Grey)
+                .channels(Channels::Gray)
                 .device_decoder(share.clone()),
         )
         .column(
-            "centre",
-            Image::new("jpg", ResizeCentreCrop::new(20, 16)).device_decoder(share.clone()),
+            "center",
+            Image::new("jpg", ResizeCenterCrop::new(20, 16)).device_decoder(share.clone()),
         )
         .column("plain", crop("jpg").layout(Layout::Chw))
         .shuffle(Shuffle::Full { seed: 4 })
@@ -181,7 +181,7 @@ impl Consumer {
             let there = batch.column(name).unwrap();
             assert_eq!((there.dtype, &there.shape), (column.dtype(), &column.shape()), "{name}");
             let found = self.read(batch, name);
-            if ["label", "plain", "centre"].contains(&name) {
+            if ["label", "plain", "center"].contains(&name) {
                 assert!(found == expected, "{name} differs in step {}", right.step());
                 continue;
             }

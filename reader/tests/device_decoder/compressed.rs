@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tarflume::decode::image::Image;
 use tarflume::decode::json::Json;
-use tarflume::picture::output::{Layout, Normalise};
+use tarflume::picture::output::{Layout, Normalize};
 use tarflume::picture::pixels::Channels;
 use tarflume::{
     DeviceLoader, Loader, LoaderBuilder, OnBad, RandomResizedCrop, Remainder, Residency, Result,
@@ -22,8 +22,8 @@ pub(crate) fn columns(dir: &Path, gap: Option<f64>) -> LoaderBuilder {
     Loader::builder(dir)
         .column("image", crop())
         .column("label", Json::new("json", "/class"))
-        .column("f32", crop().stream(1).to_f32(Normalise::unit()).layout(Layout::Chw))
-        .column("grey", crop().stream(2).channels(Channels::Grey))
+        .column("f32", crop().stream(1).to_f32(Normalize::unit()).layout(Layout::Chw))
+        .column("gray", crop().stream(2).channels(Channels::Gray))
         .shuffle(Shuffle::Full { seed: 4 })
         .remainder(Remainder::Uneven)
         .batch(4)
@@ -56,9 +56,9 @@ fn child_alike() {
     expected.merge(&ours.expected(1).unwrap()).unwrap();
     ours.ledger().prove(&expected).unwrap();
     let decoder = ours.stats().decoder.unwrap();
-    // In each epoch, of each ten, those that are progressive, of four components, turned; grey ones as RGB.
-    let (colour, grey) = (5 * SAMPLES / 10, 6 * SAMPLES / 10);
-    assert_eq!(decoder.decoded, u64::from(2 * (2 * colour + grey)), "{decoder:?}");
+    // In each epoch, of each ten, those that are progressive, of four components, turned; gray ones as RGB.
+    let (color, gray) = (5 * SAMPLES / 10, 6 * SAMPLES / 10);
+    assert_eq!(decoder.decoded, u64::from(2 * (2 * color + gray)), "{decoder:?}");
     assert_eq!((decoder.refused, ours.bad_samples().len()), (0, 0));
     assert!(decoder.about.contains("_DEVICE"), "{decoder:?}");
     let fit = ours.resident().unwrap();

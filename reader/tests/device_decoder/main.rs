@@ -126,7 +126,7 @@ fn where_something_is_missing_the_host_does_it_and_statistics_say_why() {
 fn child_repeats() {
     let (dir, consumer) = (shards(&[]), Consumer::new());
     let begin = || builder(&dir, &Share::fixed(500));
-    let names = ["image", "f32", "grey"];
+    let names = ["image", "f32", "gray"];
     let bytes = |loader: &DeviceLoader, epoch, most: usize| -> Vec<Vec<u8>> {
         let batches = loader.epoch(epoch).take(most).map(Result::unwrap);
         batches.flat_map(|batch| names.map(|name| consumer.read(&batch, name))).collect()

@@ -73,7 +73,7 @@ def inputs():
     alpha = Image.linear_gradient("L").resize(cat.size)
     clear = cat.copy()
     clear.putalpha(alpha)
-    return {"rgb": cat, "grey": cat.convert("L"), "rgba": clear}
+    return {"rgb": cat, "gray": cat.convert("L"), "rgba": clear}
 
 
 FILTERS = {

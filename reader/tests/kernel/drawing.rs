@@ -163,8 +163,8 @@ fn boxes_that_are_none_read_nothing_outside() {
                 to.copy_from_slice(&nowhere[n >> (3 * side) & 7].to_ne_bytes());
             }
         }
-        // One colour: every mean is that, or nothing.
-        let (colour, store) = match format {
+        // One color: every mean is that, or nothing.
+        let (color, store) = match format {
             Format::Pixels => (200, vec![200; bytes]),
             Format::Yuv420 => (200, [vec![200; 20], vec![128; 12]].concat()),
         };
@@ -173,7 +173,7 @@ fn boxes_that_are_none_read_nothing_outside() {
         let drawn = Pictures::new(4096, Size::new(2, 2), 3).unwrap();
         let run = Run::of("draw").drawn(heads, Some(store), &drawn, &Finish::bytes());
         let out = run.grid((1, 64), 8).output(drawn.bytes());
-        assert!(out.iter().all(|&byte| byte == colour || byte == 0), "a mean of {colour} alone");
+        assert!(out.iter().all(|&byte| byte == color || byte == 0), "a mean of {color} alone");
     }
 }
 

@@ -11,7 +11,7 @@ use tarflume::device::kernels::args;
 use tarflume::picture::convert::{Element, Finish, Pictures};
 use tarflume::picture::crop::CropBox;
 use tarflume::picture::geometry::{Cut, Size};
-use tarflume::picture::output::{Layout, Normalise};
+use tarflume::picture::output::{Layout, Normalize};
 use tarflume::picture::resample::Strides;
 use tarflume::picture::row_header::{Described, Format, RowHeader};
 
@@ -130,7 +130,7 @@ const ELEMENTS: [Element; 4] = [Element::U8, Element::F16, Element::Bf16, Elemen
 pub(crate) fn finish(element: Element, layout: Layout) -> Finish {
     let finish = match element {
         Element::U8 => Finish::bytes(),
-        _ => Finish::floats(element, Normalise::imagenet()).unwrap(),
+        _ => Finish::floats(element, Normalize::imagenet()).unwrap(),
     };
     finish.layout(layout)
 }
@@ -175,7 +175,7 @@ pub(crate) fn any_box(dice: &mut Dice, size: Size, pixels: bool) -> CropBox {
 }
 
 /// Asserts that what the kernel made is what the host made, as far as single precision goes: both may
-/// round to neighbouring numbers of the element, which is rare where there are few numbers.
+/// round to neighboring numbers of the element, which is rare where there are few numbers.
 pub(crate) fn same(element: Element, found: &[u8], wanted: &[u8], about: &str) {
     let allowed = |number: f32| match element {
         Element::U8 => 1.0,

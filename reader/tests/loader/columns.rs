@@ -11,7 +11,7 @@ use tarflume::decode::npy::Npy;
 use tarflume::decode::raw::Raw;
 use tarflume::decode::sequence::Sequence;
 use tarflume::order::{Remainder, Shuffle, Split};
-use tarflume::picture::output::{Layout, Normalise};
+use tarflume::picture::output::{Layout, Normalize};
 use tarflume::{Batch, ErrorKind, Loader, LoaderBuilder, Result};
 use tarflume_fixtures::{Photo, PhotoKind};
 use tarflume_formats::npy::{Dtype, write_header};
@@ -82,8 +82,8 @@ fn all_kinds(shards: &Shards) -> LoaderBuilder {
         });
     Loader::builder(shards.path())
         .image("jpg", Resize::exact((4, 6)))
-        .column("single", photo().layout(Layout::Chw).to_f32(Normalise::unit()))
-        .column("half", photo().to_f16(Normalise::unit()))
+        .column("single", photo().layout(Layout::Chw).to_f32(Normalize::unit()))
+        .column("half", photo().to_f16(Normalize::unit()))
         .label("cls", "")
         .text("txt")
         .bytes("bin")

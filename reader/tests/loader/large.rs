@@ -84,7 +84,7 @@ fn decoders_see_whole_groups_however_many_threads_there_are() {
     let loader = loader.threads(64).shuffle(Shuffle::Full { seed: 9 }).build().unwrap();
     assert_eq!(loader.epoch(0).map(|batch| batch.unwrap().len()).sum::<usize>(), 2560);
     let seen = seen.lock().unwrap();
-    // The first batch is split among all threads, two samples each. The others are not; neighbours that are
+    // The first batch is split among all threads, two samples each. The others are not; neighbors that are
     // read at once stay together, so some groups hold a sample or two less.
     let wide: usize = seen.range(6..).map(|(size, times)| size * times).sum();
     assert!(wide >= (2560 - 256) * 9 / 10, "{seen:?}");

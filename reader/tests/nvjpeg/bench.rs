@@ -7,7 +7,7 @@ use tarflume::device::libraries::Libraries;
 use tarflume::device::nvjpeg::{
     Backend, Compressed, Found, Library, Nvjpeg, Scale, Verdict, checked,
 };
-use tarflume_jpeg::{Colour, Decoder, Header, Job};
+use tarflume_jpeg::{Color, Decoder, Header, Job};
 
 pub(crate) use crate::played::{alone as child, libraries as played};
 
@@ -102,15 +102,15 @@ pub(crate) fn on_cpu(order: &Order<'_>) -> Vec<u8> {
     let header = Header::parse(bytes).unwrap();
     let (width, height) = size(order);
     let mut output = vec![0; (width * height) as usize * channels as usize];
-    let colour = if channels == 1 { Colour::Grey } else { Colour::Rgb };
+    let color = if channels == 1 { Color::Gray } else { Color::Rgb };
     let job = Job::new(bytes, &header, &mut output);
     Decoder::new()
-        .decode(Job { scale, colour, stride: width as usize * channels as usize, ..job })
+        .decode(Job { scale, color, stride: width as usize * channels as usize, ..job })
         .unwrap();
     output
 }
 
-/// Both decoders round in another way, once for samples and once for colours: 4 at most, hardly ever 1.
+/// Both decoders round in another way, once for samples and once for colors: 4 at most, hardly ever 1.
 pub(crate) fn assert_alike(order: &Order<'_>, found: &[u8]) {
     let right = on_cpu(order);
     assert_eq!(right.len(), found.len());

@@ -26,7 +26,7 @@ fn photo(kind: PhotoKind, width: u16, height: u16) -> Vec<u8> {
 
 /// Sizes that are no multiples of anything, and tiny ones.
 fn pictures() -> Vec<Vec<u8>> {
-    let kinds = [PhotoKind::Yuv420, PhotoKind::Yuv422, PhotoKind::Yuv444, PhotoKind::Grey];
+    let kinds = [PhotoKind::Yuv420, PhotoKind::Yuv422, PhotoKind::Yuv444, PhotoKind::Gray];
     let sizes = [(97, 61), (16, 16), (1, 1), (33, 250)];
     let mut all: Vec<_> = kinds.iter().flat_map(|&k| sizes.map(|(w, h)| photo(k, w, h))).collect();
     let taken = |jpeg: &&[u8]| takes(&Header::parse(jpeg).unwrap()).is_ok();
@@ -56,8 +56,8 @@ fn child_decodes_all_scales() {
     // All of them in one batch: scales and channels mixed.
     let mut orders: Vec<Order<'_>> = Vec::new();
     for (n, jpeg) in jpegs.iter().enumerate() {
-        let grey = Header::parse(jpeg).unwrap().channels() == 1;
-        let channels = if grey || n % 5 == 0 { 1 } else { 3 };
+        let gray = Header::parse(jpeg).unwrap().channels() == 1;
+        let channels = if gray || n % 5 == 0 { 1 } else { 3 };
         orders.extend(scales.iter().map(|&scale| (&jpeg[..], scale, channels)));
     }
     // Slowly or fast, and again with the state of the batch before.

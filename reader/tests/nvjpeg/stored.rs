@@ -63,8 +63,8 @@ fn child_alike() {
     let jpegs = crate::pictures();
     let mut orders: Vec<Order<'_>> = Vec::new();
     for (n, jpeg) in jpegs.iter().enumerate() {
-        let grey = Header::parse(jpeg).unwrap().channels() == 1;
-        let channels = if grey || n % 5 == 0 { 1 } else { 3 };
+        let gray = Header::parse(jpeg).unwrap().channels() == 1;
+        let channels = if gray || n % 5 == 0 { 1 } else { 3 };
         if bench.admits(&(jpeg, Scale::Full, channels)).is_ok() {
             orders.extend(scales.iter().map(|&scale| (&jpeg[..], scale, channels)));
         }

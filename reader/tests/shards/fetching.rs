@@ -134,7 +134,7 @@ fn json_alone_is_read_without_a_byte_of_the_pictures() {
 }
 
 #[test]
-fn neighbours_are_one_read_and_strangers_are_not() {
+fn neighbors_are_one_read_and_strangers_are_not() {
     let made = Made::new(&[100]);
     let dataset = Dataset::open(made.path()).unwrap();
     let mut plan = Plan::new();

@@ -46,12 +46,12 @@ fn samples(block: &[i16; 64], quant: &[u16; 64]) -> [[u8; 8]; 8] {
 
 /// The sample of a block of one coefficient.
 pub(in crate::simd) fn flat(coefficient: i16, quant: u16) -> u8 {
-    let value = dequantised(coefficient, quant) << BETWEEN_BITS;
+    let value = dequantized(coefficient, quant) << BETWEEN_BITS;
     sample(round(value.into(), BETWEEN_BITS + EIGHTH_BITS))
 }
 
 fn columns(block: &[i16; 64], quant: &[u16; 64]) -> [[i16; 8]; 8] {
-    let value = |i: usize| dequantised(block[i], quant[i]);
+    let value = |i: usize| dequantized(block[i], quant[i]);
     if block[8..].iter().all(|&c| c == 0) {
         // What the sums below come to, but for absurd values: these wrap.
         return [std::array::from_fn(|x| value(x) << BETWEEN_BITS); 8];
@@ -95,7 +95,7 @@ fn sums(c: [i16; 8]) -> [i32; 8] {
     out
 }
 
-pub(super) fn dequantised(coefficient: i16, quant: u16) -> i16 {
+pub(super) fn dequantized(coefficient: i16, quant: u16) -> i16 {
     coefficient.wrapping_mul(quant.cast_signed())
 }
 

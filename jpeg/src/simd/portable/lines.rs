@@ -1,8 +1,8 @@
-//! Upsampling and colour of whole lines, in plain Rust. Lines may have any length.
+//! Upsampling and color of whole lines, in plain Rust. Lines may have any length.
 //!
 //! Upsampling is the triangle filter that libjpeg calls fancy: a new sample is 3/4 of the nearer old
 //! one and 1/4 of the farther one. Where two results are equally near, rounding goes up and down by
-//! turns. Colour is that of JFIF (ITU-R BT.601, all 256 values) with factors of 16 bits.
+//! turns. Color is that of JFIF (ITU-R BT.601, all 256 values) with factors of 16 bits.
 
 /// See [`crate::simd::run::Simd::h2v1`].
 pub(in crate::simd) fn h2v1(line: &[u8], out: &mut [u8]) {
@@ -35,8 +35,8 @@ pub(in crate::simd) fn h1v2(near: &[u8], far: &[u8], bias: u8, out: &mut [u8]) {
 /// See [`crate::simd::run::Simd::ycc_rgb`].
 pub(in crate::simd) fn ycc_rgb(y: &[u8], cb: &[u8], cr: &[u8], out: &mut [u8]) {
     let n = y.len();
-    let colours = y.iter().zip(&cb[..n]).zip(&cr[..n]);
-    for (((y, cb), cr), new) in colours.zip(out[..3 * n].as_chunks_mut::<3>().0) {
+    let colors = y.iter().zip(&cb[..n]).zip(&cr[..n]);
+    for (((y, cb), cr), new) in colors.zip(out[..3 * n].as_chunks_mut::<3>().0) {
         let (y, cb, cr) = (i32::from(*y), i32::from(*cb) - 128, i32::from(*cr) - 128);
         let red = y + ((91881 * cr + 32768) >> 16);
         let green = y + ((-22554 * cb - 46802 * cr + 32768) >> 16);
@@ -45,9 +45,9 @@ pub(in crate::simd) fn ycc_rgb(y: &[u8], cb: &[u8], cr: &[u8], out: &mut [u8]) {
     }
 }
 
-/// See [`crate::simd::run::Simd::grey_rgb`].
-pub(in crate::simd) fn grey_rgb(grey: &[u8], out: &mut [u8]) {
-    for (grey, new) in grey.iter().zip(out[..3 * grey.len()].as_chunks_mut::<3>().0) {
-        *new = [*grey; 3];
+/// See [`crate::simd::run::Simd::gray_rgb`].
+pub(in crate::simd) fn gray_rgb(gray: &[u8], out: &mut [u8]) {
+    for (gray, new) in gray.iter().zip(out[..3 * gray.len()].as_chunks_mut::<3>().0) {
+        *new = [*gray; 3];
     }
 }

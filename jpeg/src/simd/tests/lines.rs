@@ -71,7 +71,7 @@ fn rows_are_doubled() {
     }
 }
 
-fn colour(y: u8, cb: u8, cr: u8) -> [u8; 3] {
+fn color(y: u8, cb: u8, cr: u8) -> [u8; 3] {
     let (y, cb, cr) = (i64::from(y), i64::from(cb) - 128, i64::from(cr) - 128);
     let red = y + (91881 * cr + 32768).div_euclid(65536);
     let green = y + (-22554 * cb - 46802 * cr + 32768).div_euclid(65536);
@@ -80,12 +80,12 @@ fn colour(y: u8, cb: u8, cr: u8) -> [u8; 3] {
 }
 
 #[test]
-fn every_pair_of_chroma_gives_its_colour() {
+fn every_pair_of_chroma_gives_its_color() {
     let cr: Vec<_> = (0..=255).collect();
     for cb in 0..=255 {
         for y in [0, 77, 128, 255] {
             let (y, cb) = ([y; 256], [cb; 256]);
-            let want: Vec<_> = (0..256).flat_map(|i| colour(y[i], cb[i], cr[i])).collect();
+            let want: Vec<_> = (0..256).flat_map(|i| color(y[i], cb[i], cr[i])).collect();
             for set in Simd::all() {
                 let mut got = vec![0; 3 * 256];
                 (set.ycc_rgb)(&y, &cb, &cr, &mut got);
@@ -95,13 +95,13 @@ fn every_pair_of_chroma_gives_its_colour() {
     }
 }
 
-/// All 2^24 colours.
+/// All 2^24 colors.
 #[test]
 #[ignore = "five seconds in a debug build"]
-fn every_colour_is_exact() {
+fn every_color_is_exact() {
     let cr: Vec<_> = (0..=255).collect();
     for (y, cb) in (0..=255).flat_map(|y| (0..=255).map(move |cb| (y, cb))) {
-        let want: Vec<_> = (0..=255).flat_map(|cr| colour(y, cb, cr)).collect();
+        let want: Vec<_> = (0..=255).flat_map(|cr| color(y, cb, cr)).collect();
         for set in Simd::all() {
             let mut got = vec![0; 3 * 256];
             (set.ycc_rgb)(&[y; 256], &[cb; 256], &cr, &mut got);
@@ -111,17 +111,17 @@ fn every_colour_is_exact() {
 }
 
 #[test]
-fn colour_lines_of_every_length() {
+fn color_lines_of_every_length() {
     let mut numbers = Numbers::new(4);
     for n in LENGTHS.chain([1000]) {
         let [y, cb, cr] = std::array::from_fn(|_| extremes(&mut numbers, n));
-        let want: Vec<_> = (0..n).flat_map(|i| colour(y[i], cb[i], cr[i])).collect();
-        let grey: Vec<_> = y.iter().flat_map(|&y| [y; 3]).collect();
+        let want: Vec<_> = (0..n).flat_map(|i| color(y[i], cb[i], cr[i])).collect();
+        let gray: Vec<_> = y.iter().flat_map(|&y| [y; 3]).collect();
         for set in Simd::all() {
             let got = within(3 * n, |out| (set.ycc_rgb)(&y, &cb, &cr, out));
             assert_eq!(got, want, "{}, {n} samples", set.name);
-            let got = within(3 * n, |out| (set.grey_rgb)(&y, out));
-            assert_eq!(got, grey, "{}, {n} samples", set.name);
+            let got = within(3 * n, |out| (set.gray_rgb)(&y, out));
+            assert_eq!(got, gray, "{}, {n} samples", set.name);
         }
     }
 }
@@ -135,7 +135,7 @@ fn the_first_line_says_how_many() {
         (set.h2v2)(&long[..52], &long, &mut out);
         (set.h2v1)(&long[..52], &mut out);
         (set.h1v2)(&long[..50], &long, 1, &mut out);
-        (set.grey_rgb)(&long[..50], &mut out);
+        (set.gray_rgb)(&long[..50], &mut out);
         assert!(out[150..].iter().all(|&b| b == 1), "{}", set.name);
         (set.h2v1)(&[], &mut []);
         (set.h2v2)(&[1], &[1], &mut []);
@@ -162,7 +162,7 @@ fn short_lines_are_noticed() {
             attempt(&|out| (set.ycc_rgb)(&long[..n], &long[..n - 1], &long, out));
             attempt(&|out| (set.ycc_rgb)(&long[..n], &long, &long[..n - 1], out));
             attempt(&|out| (set.ycc_rgb)(&long[..n], &long, &long, &mut out[..3 * n - 1]));
-            attempt(&|out| (set.grey_rgb)(&long[..n], &mut out[..3 * n - 1]));
+            attempt(&|out| (set.gray_rgb)(&long[..n], &mut out[..3 * n - 1]));
         }
     }
 }

@@ -82,6 +82,6 @@ fn speed() {
         speed("h2v2", 2 * N, &|out| (set.h2v2)(black_box(&lines[0]), &lines[1], out));
         speed("h1v2", N, &|out| (set.h1v2)(black_box(a), b, 1, out));
         speed("ycc_rgb", 3 * N, &|out| (set.ycc_rgb)(black_box(a), b, c, out));
-        speed("grey_rgb", 3 * N, &|out| (set.grey_rgb)(black_box(a), out));
+        speed("gray_rgb", 3 * N, &|out| (set.gray_rgb)(black_box(a), out));
     }
 }

@@ -5,7 +5,7 @@
 use crate::picture::Picture;
 
 const PROGRESSIVE: u32 = 1;
-const OPTIMISED: u32 = 2;
+const OPTIMIZED: u32 = 2;
 const ARITHMETIC: u32 = 4;
 const RGB: u32 = 8;
 const NO_JFIF: u32 = 16;
@@ -15,7 +15,7 @@ const WIDE_TABLES: u32 = 128;
 const YCCK: u32 = 256;
 const BLACK_AS_LUMA: u32 = 512;
 
-/// The colours that a JPEG of three components stores, and how it says so.
+/// The colors that a JPEG of three components stores, and how it says so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Space {
     /// YCbCr, said by a JFIF segment.
@@ -84,13 +84,13 @@ pub(crate) struct Recipe {
     /// Scans of one's own, instead of what `scans` and `progressive` say.
     pub(crate) script: Vec<ScanOf>,
     /// Huffman tables made for this image instead of the standard's.
-    pub(crate) optimised: bool,
+    pub(crate) optimized: bool,
     pub(crate) arithmetic: bool,
-    /// A quantisation table of its own for the last component, too.
+    /// A quantization table of its own for the last component, too.
     pub(crate) three_tables: bool,
-    /// Quantisers above 255 at low qualities: extended sequential, tables of 16 bits.
+    /// Quantizers above 255 at low qualities: extended sequential, tables of 16 bits.
     pub(crate) wide_tables: bool,
-    /// Four components: stored as luma, colour and black, not as inks.
+    /// Four components: stored as luma, color and black, not as inks.
     pub(crate) ycck: bool,
     /// Four components: the last one has the factors of the first.
     pub(crate) black_as_luma: bool,
@@ -110,7 +110,7 @@ impl Default for Recipe {
             scans: Scans::Interleaved,
             progressive: false,
             script: Vec::new(),
-            optimised: false,
+            optimized: false,
             arithmetic: false,
             three_tables: false,
             wide_tables: false,
@@ -148,7 +148,7 @@ impl Recipe {
         };
         let flags = space
             | flag(self.progressive, PROGRESSIVE)
-            | flag(self.optimised, OPTIMISED)
+            | flag(self.optimized, OPTIMIZED)
             | flag(self.arithmetic, ARITHMETIC)
             | flag(self.three_tables, THREE_TABLES)
             | flag(self.wide_tables, WIDE_TABLES)

@@ -3,14 +3,14 @@
  * Numbers are 32 bits, little-endian. A request is a kind and its fields; a reply is 0 and what was asked
  * for, or 1 and a text (length, bytes). Whatever a JPEG holds, the server answers and goes on; it exits
  * with a message only when a request itself is cut or malformed. turbo.rs is the other side.
- *   1 decode: scale denominator, components (1 grey, 3 RGB, 4 CMYK as stored), length, JPEG
+ *   1 decode: scale denominator, components (1 gray, 3 RGB, 4 CMYK as stored), length, JPEG
  *       -> width, height, components, warnings, text of the first warning, pixels
  *   2 encode: struct recipe below, extra markers (length, bytes), scans of its own (length, SCAN bytes each:
  *       components, their four numbers, Ss, Se, Ah, Al), pixels -> length, JPEG
  *   3 coefficients: length, JPEG -> components, and of each: blocks across, blocks down (of the image),
- *       the same rounded up to whole MCUs, horizontal and vertical sampling factor, 64 quantisers,
- *       then 64 coefficients (16 bits) of each block of the rounded size; quantisers and coefficients
- *       in natural order, the latter not dequantised */
+ *       the same rounded up to whole MCUs, horizontal and vertical sampling factor, 64 quantizers,
+ *       then 64 coefficients (16 bits) of each block of the rounded size; quantizers and coefficients
+ *       in natural order, the latter not dequantized */
 #include <setjmp.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@
 #include <jerror.h>
 
 enum { DECODE = 1, ENCODE = 2, COEFFICIENTS = 3 };
-enum { PROGRESSIVE = 1, OPTIMISED = 2, ARITHMETIC = 4, RGB = 8, NO_JFIF = 16, ADOBE = 32, THREE_TABLES = 64,
+enum { PROGRESSIVE = 1, OPTIMIZED = 2, ARITHMETIC = 4, RGB = 8, NO_JFIF = 16, ADOBE = 32, THREE_TABLES = 64,
        WIDE_TABLES = 128, YCCK = 256, BLACK_AS_LUMA = 512 };
 enum { INTERLEAVED = 0, ONE_EACH = 1, LUMA_THEN_CHROMA = 2 };
 enum { MOST_PIXELS = 1 << 26, SCAN = 9, MOST_SCANS = 1000 };
@@ -209,7 +209,7 @@ static void set_up(struct jpeg_compress_struct *c, const struct recipe *r, jpeg_
     if (r->flags & NO_JFIF) c->write_JFIF_header = c->write_Adobe_marker = FALSE;
     if (r->flags & ADOBE) c->write_Adobe_marker = TRUE;
     c->restart_interval = r->restart;
-    c->optimize_coding = !!(r->flags & OPTIMISED);
+    c->optimize_coding = !!(r->flags & OPTIMIZED);
     c->arith_code = !!(r->flags & ARITHMETIC);
     if (scans > 0) {
         c->num_scans = scans;

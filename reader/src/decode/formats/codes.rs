@@ -97,9 +97,9 @@ impl Bits<'_> {
                 2 => {}
                 // A palette.
                 3 => {
-                    let colours = self.take(8)? + 1;
-                    self.image(colours)?;
-                    width = blocks(width, shared(colours));
+                    let colors = self.take(8)? + 1;
+                    self.image(colors)?;
+                    width = blocks(width, shared(colors));
                 }
                 _ => {
                     let side = self.take(3)? + 2;
@@ -110,7 +110,7 @@ impl Bits<'_> {
         Some(width)
     }
 
-    /// Colours that may be named by a symbol, beside those of green.
+    /// Colors that may be named by a symbol, beside those of green.
     fn cache(&mut self) -> Option<usize> {
         if self.take(1)? == 0 {
             return Some(0);
@@ -161,7 +161,7 @@ impl Bits<'_> {
         Some(u64::from(least + self.take(more as usize)?) + 1)
     }
 
-    /// Five codes, of which the first has `cache` symbols for colours.
+    /// Five codes, of which the first has `cache` symbols for colors.
     fn group(&mut self, cache: usize) -> Option<[Code; 5]> {
         let green = self.code(256 + COPIES + cache)?;
         let [red, blue, opacity, distance] = OTHERS;
@@ -218,9 +218,9 @@ impl Bits<'_> {
     }
 }
 
-/// How many pixels of so many colours stand in one, as the exponent of 2.
-fn shared(colours: u32) -> u32 {
-    match colours {
+/// How many pixels of so many colors stand in one, as the exponent of 2.
+fn shared(colors: u32) -> u32 {
+    match colors {
         0..=2 => 3,
         3..=4 => 2,
         5..=16 => 1,

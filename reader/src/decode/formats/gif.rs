@@ -1,4 +1,4 @@
-//! GIF: the screen, its colours and the first frame.
+//! GIF: the screen, its colors and the first frame.
 //!
 //! Profiles, texts and comments are never handed to the decoder, which would collect them.
 
@@ -8,7 +8,7 @@ use super::bytes::le16;
 use super::pieces::Pieces;
 use crate::picture::geometry::Size;
 
-/// Bytes before the colours of the screen.
+/// Bytes before the colors of the screen.
 const SCREEN: usize = 13;
 /// The decoder's buffers, whatever the picture.
 const BUFFERS: u64 = 256 << 10;
@@ -36,11 +36,11 @@ fn first_frame(bytes: &[u8]) -> Option<Size> {
     }
 }
 
-/// Where the screen's colours end.
+/// Where the screen's colors end.
 fn screen(bytes: &[u8]) -> Option<usize> {
     let flags = *bytes.get(10)?;
-    let colours = if flags & 0x80 == 0 { 0 } else { 3 << ((flags & 7) + 1) };
-    Some(SCREEN + colours)
+    let colors = if flags & 0x80 == 0 { 0 } else { 3 << ((flags & 7) + 1) };
+    Some(SCREEN + colors)
 }
 
 /// Where the extension at `at` ends.

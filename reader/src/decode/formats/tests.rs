@@ -1,4 +1,4 @@
-//! Formats beside JPEG: every colour kind, wrong and damaged files.
+//! Formats beside JPEG: every color kind, wrong and damaged files.
 
 use image::{DynamicImage, ImageFormat};
 use tarflume_fixtures::{SplitMix64, bombs};
@@ -51,7 +51,7 @@ fn every_format_and_depth_gives_the_wanted_channels() {
     for (format, color) in kinds {
         let bytes = encode(&picture(color), format);
         let oracle = image::load_from_memory_with_format(&bytes, format).unwrap();
-        for wanted in [Channels::Rgb, Channels::Rgba, Channels::Grey] {
+        for wanted in [Channels::Rgb, Channels::Rgba, Channels::Gray] {
             let found = decode(&bytes, wanted).unwrap();
             let name = format!("{format:?} {color:?} {wanted:?}");
             assert_eq!((found.width, found.height), (13, 7), "{name}");
@@ -62,9 +62,9 @@ fn every_format_and_depth_gives_the_wanted_channels() {
                 let [r, g, b, a] = pixel.0;
                 let close = |found: u8, expected: u8| found.abs_diff(expected) <= 1;
                 let same = match (wanted, found) {
-                    (Channels::Grey, [grey]) => close(*grey, luma(r, g, b)),
-                    (_, [grey]) => {
-                        [r, g, b].iter().all(|&c| close(*grey, c))
+                    (Channels::Gray, [gray]) => close(*gray, luma(r, g, b)),
+                    (_, [gray]) => {
+                        [r, g, b].iter().all(|&c| close(*gray, c))
                             && (wanted != Channels::Rgba || a == 255)
                     }
                     (_, [fr, fg, fb]) => close(*fr, r) && close(*fg, g) && close(*fb, b),
@@ -84,7 +84,7 @@ fn a_palette_with_opacity_is_looked_up() {
     assert_eq!(decode(&png, Channels::Rgb).unwrap().bytes, [255, 0, 0, 0, 0, 255]);
 }
 
-/// Two pixels of a palette of two colours, the second half transparent.
+/// Two pixels of a palette of two colors, the second half transparent.
 fn indexed_png() -> Vec<u8> {
     let mut png = b"\x89PNG\r\n\x1a\n".to_vec();
     let mut chunk = |kind: &[u8], data: &[u8]| {
@@ -232,7 +232,7 @@ fn the_jpeg_of_a_tiff_is_the_one_that_its_decoder_finds() {
 #[test]
 fn strips_that_lie_upon_each_other_are_refused() {
     let mut jpeg =
-        tarflume_fixtures::Photo::new(8, 8, tarflume_fixtures::PhotoKind::Grey).encode(1).unwrap();
+        tarflume_fixtures::Photo::new(8, 8, tarflume_fixtures::PhotoKind::Gray).encode(1).unwrap();
     jpeg.resize(64 << 10, 0);
     let strips = |count: u32| {
         let places = 8 + jpeg.len() as u32;

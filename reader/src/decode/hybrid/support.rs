@@ -8,12 +8,12 @@ use std::fmt;
 
 use tarflume_jpeg::{Header, whole};
 
-/// How the colours of a picture are sampled.
+/// How the colors of a picture are sampled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Fit {
     /// One component.
-    Grey,
-    /// Colour as fine as luma.
+    Gray,
+    /// Color as fine as luma.
     Yuv444,
     /// Half as fine across.
     Yuv422,
@@ -25,13 +25,13 @@ pub enum Fit {
 
 impl Fit {
     /// All of them.
-    pub const ALL: [Fit; 5] = [Fit::Grey, Fit::Yuv444, Fit::Yuv422, Fit::Yuv420, Fit::Yuv440];
+    pub const ALL: [Fit; 5] = [Fit::Gray, Fit::Yuv444, Fit::Yuv422, Fit::Yuv420, Fit::Yuv440];
 }
 
 impl fmt::Display for Fit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Fit::Grey => "one component",
+            Fit::Gray => "one component",
             Fit::Yuv444 => "4:4:4",
             Fit::Yuv422 => "4:2:2",
             Fit::Yuv420 => "4:2:0",
@@ -53,19 +53,19 @@ pub fn takes(header: &Header) -> Result<Fit, &'static str> {
         return Err("it is sequential, but not baseline");
     }
     if header.channels() == 3 && !header.is_luma_first() {
-        return Err("its colours are stored as red, green and blue");
+        return Err("its colors are stored as red, green and blue");
     }
     let mut blocks = [(0, 0); 3];
     for (each, found) in blocks.iter_mut().zip(header.blocks_of_mcu()) {
         *each = found;
     }
     match (header.channels(), blocks) {
-        (1, _) => Ok(Fit::Grey),
+        (1, _) => Ok(Fit::Gray),
         (3, [(1, 1), (1, 1), (1, 1)]) => Ok(Fit::Yuv444),
         (3, [(2, 1), (1, 1), (1, 1)]) => Ok(Fit::Yuv422),
         (3, [(2, 2), (1, 1), (1, 1)]) => Ok(Fit::Yuv420),
         (3, [(1, 2), (1, 1), (1, 1)]) => Ok(Fit::Yuv440),
-        _ => Err("its colours are sampled in an unusual way"),
+        _ => Err("its colors are sampled in an unusual way"),
     }
 }
 
@@ -100,7 +100,7 @@ mod tests {
         assert_eq!(of(PhotoKind::Yuv444), Ok(Fit::Yuv444));
         assert_eq!(of(PhotoKind::Yuv422), Ok(Fit::Yuv422));
         assert_eq!(of(PhotoKind::Yuv420), Ok(Fit::Yuv420));
-        assert_eq!(of(PhotoKind::Grey), Ok(Fit::Grey));
+        assert_eq!(of(PhotoKind::Gray), Ok(Fit::Gray));
         assert_eq!(of(PhotoKind::Exif(6)), Ok(Fit::Yuv420));
         assert!(of(PhotoKind::Progressive).unwrap_err().contains("progressive"));
         assert!(of(PhotoKind::Cmyk).unwrap_err().contains("four components"));

@@ -21,10 +21,10 @@ impl Image {
     /// does of tars without an index.
     ///
     /// Only with an output of one size, [`Filter::Bilinear`], and one or three channels. To the CPU go,
-    /// whatever the share, all but baseline JPEGs of usual sampling, those that EXIF turns, grey ones that
+    /// whatever the share, all but baseline JPEGs of usual sampling, those that EXIF turns, gray ones that
     /// become RGB, those longer than the row has room for or too large when decoded, and pictures of
     /// transforms whose filter sees more than what becomes the output
-    /// ([`ResizeCentreCrop`](crate::ResizeCentreCrop)).
+    /// ([`ResizeCenterCrop`](crate::ResizeCenterCrop)).
     ///
     /// Both decoders round in their own way: pixels differ by up to 4 of 255 before they are resized.
     /// With [`Share::fixed`] the same pictures go to the device in every run. Of a JPEG that is damaged
@@ -56,7 +56,7 @@ impl Image {
         if self.share.is_none() || self.shared().is_some() {
             return Ok(());
         }
-        let text = "device_decoder needs a transform of one output size, Filter::Bilinear, and RGB or grey";
+        let text = "device_decoder needs a transform of one output size, Filter::Bilinear, and RGB or gray";
         Err(Error::usage(text))
     }
 
@@ -76,9 +76,9 @@ impl Asks for Image {
         let (turn, upright, placement) = self.placed(sample, &source).ok()?;
         placement.check(upright).and_then(|()| self.check_size(placement.size)).ok()?;
         let Source::Jpeg(jpeg) = source else { return None };
-        let made_grey = self.channels == Channels::Grey;
+        let made_gray = self.channels == Channels::Gray;
         let fits =
-            turn == Turn::default() && placement.is_tight() && (made_grey || !jpeg.is_grey());
+            turn == Turn::default() && placement.is_tight() && (made_gray || !jpeg.is_gray());
         fits.then(|| jpeg.asked(&placement, self.reducing_gap, least))
     }
 }

@@ -1,4 +1,4 @@
-//! Which part of an `Image`'s work a device may do: laying pixels out and normalising them, or, of pictures
+//! Which part of an `Image`'s work a device may do: laying pixels out and normalizing them, or, of pictures
 //! that stay in its memory, all but decoding.
 
 use std::sync::Arc;

@@ -8,7 +8,7 @@ use crate::decode::hybrid::balance::Share;
 use crate::error::Result;
 use crate::picture::convert::{Element, Finish};
 use crate::picture::geometry::Transform;
-use crate::picture::output::{Elements, Layout, Normalise};
+use crate::picture::output::{Elements, Layout, Normalize};
 use crate::picture::pixels::Channels;
 use crate::picture::resize::Filter;
 
@@ -20,12 +20,12 @@ use crate::picture::resize::Filter;
 ///
 /// ```
 /// use tarflume::decode::image::Image;
-/// use tarflume::picture::output::{Layout, Normalise};
+/// use tarflume::picture::output::{Layout, Normalize};
 /// use tarflume::decode::random_crop::RandomResizedCrop;
 /// # use tarflume::{column::{DType, RowShape}, decode::Decode};
 ///
 /// let crop = RandomResizedCrop::new(224).flip(0.5);
-/// let pictures = Image::new("jpg;jpeg;png", crop).layout(Layout::Chw).to_f16(Normalise::imagenet());
+/// let pictures = Image::new("jpg;jpeg;png", crop).layout(Layout::Chw).to_f16(Normalize::imagenet());
 /// assert_eq!(pictures.shape(), RowShape::Fixed(DType::F16, vec![3, 224, 224]));
 /// ```
 #[derive(Debug, Clone)]
@@ -92,24 +92,24 @@ impl Image {
         self
     }
 
-    /// Rows of `f32`, normalised.
+    /// Rows of `f32`, normalized.
     #[must_use]
-    pub fn to_f32(mut self, normalise: Normalise) -> Self {
-        self.elements = Elements::Single(normalise);
+    pub fn to_f32(mut self, normalize: Normalize) -> Self {
+        self.elements = Elements::Single(normalize);
         self
     }
 
-    /// Rows of half precision, normalised.
+    /// Rows of half precision, normalized.
     #[must_use]
-    pub fn to_f16(mut self, normalise: Normalise) -> Self {
-        self.elements = Elements::Half(normalise);
+    pub fn to_f16(mut self, normalize: Normalize) -> Self {
+        self.elements = Elements::Half(normalize);
         self
     }
 
-    /// Rows of `bf16` (the upper half of an `f32`), normalised.
+    /// Rows of `bf16` (the upper half of an `f32`), normalized.
     #[must_use]
-    pub fn to_bf16(mut self, normalise: Normalise) -> Self {
-        self.elements = Elements::Brain(normalise);
+    pub fn to_bf16(mut self, normalize: Normalize) -> Self {
+        self.elements = Elements::Brain(normalize);
         self
     }
 

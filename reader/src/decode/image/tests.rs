@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use tarflume_fixtures::{PHOTOS, Photo, PhotoKind};
 
-use super::super::fixed_crop::{CentreCrop, Resize, ResizeCentreCrop, Whole};
+use super::super::fixed_crop::{CenterCrop, Resize, ResizeCenterCrop, Whole};
 use super::super::random_crop::RandomResizedCrop;
 use super::*;
 use crate::picture::geometry::{Area, Cut, Placement, Transform};
-use crate::picture::output::{Layout, Normalise};
+use crate::picture::output::{Layout, Normalize};
 use crate::picture::pixels::Channels;
 use crate::picture::resize::Filter;
 
@@ -73,7 +73,7 @@ fn mean(found: &[u8], expected: &[u8]) -> f64 {
     sum as f64 / found.len() as f64
 }
 
-/// Colours as far as they show: where opacity is nearly 0, dividing by it makes much of a rounding.
+/// Colors as far as they show: where opacity is nearly 0, dividing by it makes much of a rounding.
 fn worst_as_seen(found: &[u8], expected: &[u8]) -> u8 {
     let seen = |pixels: &[u8]| -> Vec<u8> {
         let opaque = |p: &[u8]| {
@@ -95,9 +95,9 @@ fn resizing_is_pillows() {
             Channels::Rgb,
         ),
         (
-            include_bytes!("../../../tests/golden/grey.png"),
-            include_bytes!("../../../tests/golden/grey.pillow"),
-            Channels::Grey,
+            include_bytes!("../../../tests/golden/gray.png"),
+            include_bytes!("../../../tests/golden/gray.pillow"),
+            Channels::Gray,
         ),
         (
             include_bytes!("../../../tests/golden/rgba.png"),
@@ -134,7 +134,7 @@ fn resizing_is_pillows() {
 
 #[test]
 fn the_evaluation_transform_is_torchvisions_two_steps() {
-    let image = Image::new("png", ResizeCentreCrop::new(64, 48));
+    let image = Image::new("png", ResizeCenterCrop::new(64, 48));
     let found = decode(&image, include_bytes!("../../../tests/golden/rgb.png")).unwrap();
     assert!(worst(&found, include_bytes!("../../../tests/golden/evaluation.pillow")) <= 1);
 }
@@ -162,7 +162,7 @@ fn all_orientations_give_what_turning_first_gives() {
         let mut png = std::io::Cursor::new(Vec::new());
         upright.write_to(&mut png, image::ImageFormat::Png).unwrap();
         let png = png.into_inner();
-        let cut = Image::new("jpg", CentreCrop::new((31, 22)));
+        let cut = Image::new("jpg", CenterCrop::new((31, 22)));
         assert_eq!(decode(&cut, &bytes).unwrap(), decode(&cut, &png).unwrap(), "EXIF {exif}");
         for seed in 0..20 {
             let image = Image::new("jpg", RandomResizedCrop::new((24, 40)).flip(0.5));
@@ -233,7 +233,7 @@ fn huge_pictures_are_refused_by_their_header() {
     assert_eq!(error.kind(), ErrorKind::Limit);
     assert!(error.text().contains("60000 x 60000 has 3600000000 pixels"), "{error}");
     let small = Image::new("jpg", Resize::exact(8)).most_pixels(63);
-    assert!(decode(&small, &Photo::tiny(PhotoKind::Grey).encode(1).unwrap()).is_err());
+    assert!(decode(&small, &Photo::tiny(PhotoKind::Gray).encode(1).unwrap()).is_err());
 }
 
 #[test]
@@ -279,6 +279,6 @@ fn a_transform_that_lies_is_an_error_and_no_panic() {
     }
     let nothing = Image::new("jpg", Resize::exact(0));
     assert_eq!(nothing.validate().unwrap_err().kind(), ErrorKind::Usage);
-    let flat = Image::new("jpg", Resize::exact(4)).to_f32(Normalise::new([0.0; 3], [0.0; 3]));
+    let flat = Image::new("jpg", Resize::exact(4)).to_f32(Normalize::new([0.0; 3], [0.0; 3]));
     assert_eq!(flat.validate().unwrap_err().kind(), ErrorKind::Usage);
 }

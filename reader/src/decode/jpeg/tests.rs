@@ -41,7 +41,7 @@ fn every_kind_decodes_nearly_as_the_image_crate_does() {
         let found = decode(&bytes, Channels::Rgb, None).unwrap();
         let expected = oracle(&bytes);
         assert_eq!((found.width, found.height), expected.dimensions(), "{name}");
-        // It rounds its inverse DCT in another way, and interpolates colour less finely; exactness is
+        // It rounds its inverse DCT in another way, and interpolates color less finely; exactness is
         // proved beside libjpeg-turbo, in jpeg/tests.
         let mut sum = 0;
         for (at, pixel) in expected.pixels().enumerate() {
@@ -89,15 +89,15 @@ fn pictures_are_decoded_smaller_only_as_long_as_enough_is_left() {
 }
 
 #[test]
-fn grey_of_colour_is_its_luma() {
+fn gray_of_color_is_its_luma() {
     for (name, bytes) in photographs() {
-        let found = decode(&bytes, Channels::Grey, None).unwrap();
+        let found = decode(&bytes, Channels::Gray, None).unwrap();
         assert_eq!(found.channels, 1, "{name}");
         let expected = oracle(&bytes);
         let mut worst = 0;
         for (at, pixel) in expected.pixels().enumerate() {
             let expected = luma(pixel[0], pixel[1], pixel[2]);
-            // Colours that RGB can't hold were clipped on the oracle's way.
+            // Colors that RGB can't hold were clipped on the oracle's way.
             let clipped = pixel.0.iter().any(|&c| c == 0 || c == 255);
             worst = worst.max(if clipped { 0 } else { found.bytes[at].abs_diff(expected) });
         }
@@ -108,7 +108,7 @@ fn grey_of_colour_is_its_luma() {
 #[test]
 fn every_cut_is_an_error_and_random_damage_never_panics() {
     let mut random = SplitMix64::new(11);
-    for kind in [PhotoKind::Yuv420, PhotoKind::Progressive, PhotoKind::Grey, PhotoKind::Cmyk] {
+    for kind in [PhotoKind::Yuv420, PhotoKind::Progressive, PhotoKind::Gray, PhotoKind::Cmyk] {
         let whole = Photo::new(40, 24, kind).encode(3).unwrap();
         for length in 0..whole.len() {
             assert!(
@@ -122,7 +122,7 @@ fn every_cut_is_an_error_and_random_damage_never_panics() {
                 let place = random.below(bytes.len() as u32) as usize;
                 bytes[place] = random.next_u64() as u8;
             }
-            for wanted in [Channels::Rgb, Channels::Grey] {
+            for wanted in [Channels::Rgb, Channels::Gray] {
                 // Damage to the size may ask for much; the limit is checked above this file.
                 let size = Jpeg::open(&bytes, None).map(|jpeg| jpeg.size().pixels());
                 if size.is_ok_and(|pixels| pixels < 1 << 22) {
@@ -145,7 +145,7 @@ fn data_that_end_early_never_show_an_earlier_picture() {
 }
 
 #[test]
-fn a_picture_of_one_colour_is_no_damage() {
+fn a_picture_of_one_color_is_no_damage() {
     for shade in [0xaa, 0x55, 0] {
         let mut bytes = Vec::new();
         let encoder = image::codecs::jpeg::JpegEncoder::new_with_quality(&mut bytes, 100);

@@ -38,33 +38,33 @@ fn area_is_uniform_and_shapes_are_log_uniform() {
 fn places_are_uniform_and_within_the_picture() {
     let crop = RandomResizedCrop::new((32, 64));
     for source in [Size::new(500, 375), Size::new(61, 97), Size::new(1, 1), Size::new(3, 2)] {
-        let mut centre = (0.0, 0.0, 0.0);
+        let mut center = (0.0, 0.0, 0.0);
         for cut in cuts(&crop, source, 4000) {
             let placement = Placement::of(cut, Size::new(64, 32));
             placement.check(source).unwrap();
             let free = (source.width - cut.size.width, source.height - cut.size.height);
             if free.0 > 8 && free.1 > 8 {
-                centre.0 += f64::from(cut.left) / f64::from(free.0);
-                centre.1 += f64::from(cut.top) / f64::from(free.1);
-                centre.2 += 1.0;
+                center.0 += f64::from(cut.left) / f64::from(free.0);
+                center.1 += f64::from(cut.top) / f64::from(free.1);
+                center.2 += 1.0;
             }
         }
-        if centre.2 > 1000.0 {
-            let mean = (centre.0 / centre.2, centre.1 / centre.2);
+        if center.2 > 1000.0 {
+            let mean = (center.0 / center.2, center.1 / center.2);
             assert!((mean.0 - 0.5).abs() < 0.03 && (mean.1 - 0.5).abs() < 0.03, "{mean:?}");
         }
     }
 }
 
 #[test]
-fn where_no_crop_fits_the_largest_centred_one_is_taken() {
+fn where_no_crop_fits_the_largest_centered_one_is_taken() {
     let crop = RandomResizedCrop::new(224).scale(1.0..=1.0);
-    let centred = |width, height| crop.centred(Size::new(width, height));
-    assert_eq!(centred(1000, 100), Cut { left: 433, top: 0, size: Size::new(133, 100) });
-    assert_eq!(centred(100, 1000), Cut { left: 0, top: 433, size: Size::new(100, 133) });
-    assert_eq!(centred(100, 100), Cut::whole(Size::new(100, 100)));
+    let centered = |width, height| crop.centered(Size::new(width, height));
+    assert_eq!(centered(1000, 100), Cut { left: 433, top: 0, size: Size::new(133, 100) });
+    assert_eq!(centered(100, 1000), Cut { left: 0, top: 433, size: Size::new(100, 133) });
+    assert_eq!(centered(100, 100), Cut::whole(Size::new(100, 100)));
     let cut = cuts(&crop, Size::new(1000, 100), 1).next().unwrap();
-    assert_eq!(cut, centred(1000, 100), "a crop of all the area fits only its own shape");
+    assert_eq!(cut, centered(1000, 100), "a crop of all the area fits only its own shape");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! `Pinned`: host memory that the device copies from without the driver's help.
 //!
 //! A room with unsafe code. What it relies on, and why it holds:
-//! - it is initialised: written with zeros first;
+//! - it is initialized: written with zeros first;
 //! - it is the slab's alone, and freed once, when the slab is; a copy that reads it keeps the slab.
 #![allow(unsafe_code)]
 

@@ -1,4 +1,4 @@
-// What the device does to a batch before it is trained on: widened, laid out, normalised, mirrored; gathered.
+// What the device does to a batch before it is trained on: widened, laid out, normalized, mirrored; gathered.
 // resample.cu beside it is the second half of the same text: boxes of pictures of any size, planes.
 //
 // Compiled when a program starts (NVRTC), without a single include; compiled as C++ for the tests, which is
@@ -122,7 +122,7 @@ __device__ __forceinline__ void finish(const Byte *pictures, const Output &out, 
         const Byte *picture = pictures + row * pixels * CHANNELS;
         for (Count n = (Count)blockIdx.x * blockDim.x + threadIdx.x; n < pixels; n += (Count)gridDim.x * blockDim.x) {
             Bits32 pixel = (Bits32)n, x = pixel % width;
-            // The mirrored pixel of the same line is read, so that neighbours write neighbours.
+            // The mirrored pixel of the same line is read, so that neighbors write neighbors.
             Bits32 source = flip ? pixel - x + (width - 1u - x) : pixel;
             float values[CHANNELS];
 #pragma unroll

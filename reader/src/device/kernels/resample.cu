@@ -67,7 +67,7 @@ struct PixelWalk {
 // A line of chroma between two lines of samples: 3/4 of the nearer, 1/4 of the farther, in quarters.
 struct Chroma {
     const Byte *near, *far;
-    int here, beside; // of the pixel's own column, and of the neighbour that the pixel lies towards
+    int here, beside; // of the pixel's own column, and of the neighbor that the pixel lies towards
 
     __device__ __forceinline__ int column(Bits32 at) const { return 3 * near[at] + far[at]; }
     __device__ __forceinline__ Chroma(const Byte *plane, Count near_line, Count far_line, Bits32 own, Bits32 other)
@@ -79,17 +79,17 @@ struct Chroma {
     __device__ __forceinline__ void step(Bits32 x, Bits32 last)
     {
         int left = here;
-        if (x & 1u) here = beside; // on to the next column, which is known, as is its left neighbour
+        if (x & 1u) here = beside; // on to the next column, which is known, as is its left neighbor
         Bits32 right = (x >> 1) + 1u;
         beside = x & 1u ? left : column(right < last ? right : last);
     }
 };
 
 // YUV 4:2:0 planes as RGB, to the bit what libjpeg makes of them: chroma is upsampled by its triangle filter
-// ("fancy": samples lie in the middle of 2 x 2 pixels), colour is full-range BT.601 in 16 bits, rounded to bytes
+// ("fancy": samples lie in the middle of 2 x 2 pixels), color is full-range BT.601 in 16 bits, rounded to bytes
 // and clamped. So filtering these values is filtering the converted picture. A sum of two samples serves two
 // pixels: 3 loads a pixel, as for interleaved ones.
-struct ColourWalk {
+struct ColorWalk {
     const Byte *luma;
     Bits32 x, last; // last: column of chroma
     Chroma blue, red;
@@ -105,7 +105,7 @@ struct ColourWalk {
     {
         return (Count)((height + 1u) / 2u) * ((width + 1u) / 2u);
     }
-    __device__ __forceinline__ ColourWalk(const Byte *picture, Bits32 height, Bits32 width, Bits32 x, Bits32 y)
+    __device__ __forceinline__ ColorWalk(const Byte *picture, Bits32 height, Bits32 width, Bits32 x, Bits32 y)
         : luma(picture + ((Count)y * width + x)), x(x), last((width + 1u) / 2u - 1u),
           blue(chroma(picture + (Count)height * width, height, width, x, y)),
           red(chroma(picture + (Count)height * width + plane_of(height, width), height, width, x, y))
@@ -240,9 +240,9 @@ __device__ __forceinline__ void draw_row(const Head &head, const Byte *picture, 
     }
 }
 
-// What crosses the memory: the box's bytes once, as neighbours' taps overlap in the caches (a byte is a tap of
+// What crosses the memory: the box's bytes once, as neighbors' taps overlap in the caches (a byte is a tap of
 // about four output pixels), and the output once; a head is one broadcast. 224 x 224 of RGB bytes to f16 are
-// 151 kB in (75 kB of planes) and 301 kB out. Neighbouring threads write neighbouring pixels, and read pixels
+// 151 kB in (75 kB of planes) and 301 kB out. Neighboring threads write neighboring pixels, and read pixels
 // as far apart as the scale is.
 template <int CHANNELS>
 __device__ __forceinline__ void draw(const Batch &batch, const Output &out, Count rows, Bits32 out_height,
@@ -253,7 +253,7 @@ __device__ __forceinline__ void draw(const Batch &batch, const Output &out, Coun
         const Head head = *(const Head *)at;
         const Byte *picture = picture_of<CHANNELS>(batch, head, at + sizeof(Head));
         if (CHANNELS == 3 && head.format == FORMAT_YUV420)
-            draw_row<3, ColourWalk>(head, picture, out, row, out_height, out_width);
+            draw_row<3, ColorWalk>(head, picture, out, row, out_height, out_width);
         else draw_row<CHANNELS, PixelWalk<CHANNELS>>(head, picture, out, row, out_height, out_width);
     }
 }

@@ -11,7 +11,7 @@ const TINY: u32 = 32;
 /// What a decoder does right.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Offer {
-    /// By format, then by how colours are sampled.
+    /// By format, then by how colors are sampled.
     kinds: [[bool; Fit::ALL.len()]; 2],
     /// The smallest scale; larger ones are right, too.
     least: Scale,
@@ -41,7 +41,7 @@ impl Offer {
         self.tiny = false;
     }
 
-    /// Whether colour pictures of the usual kind are decoded to RGB: if not, the decoder is of no use.
+    /// Whether color pictures of the usual kind are decoded to RGB: if not, the decoder is of no use.
     pub fn is_of_use(&self) -> bool {
         self.has(Fit::Yuv420, Format::Rgb)
     }
@@ -89,8 +89,8 @@ impl Offer {
             lacks.push(format!("at {}", scales.join(", ")));
         }
         for fit in Fit::ALL {
-            let colour = fit != Fit::Grey && !self.has(fit, Format::Rgb);
-            if colour || !self.has(fit, Format::Grey) {
+            let color = fit != Fit::Gray && !self.has(fit, Format::Rgb);
+            if color || !self.has(fit, Format::Gray) {
                 lacks.push(format!("of {fit}"));
             }
         }

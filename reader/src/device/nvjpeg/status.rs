@@ -90,18 +90,18 @@ impl fmt::Display for Backend {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Format {
     /// One byte: luma.
-    Grey,
+    Gray,
     /// Three bytes: red, green, blue.
     Rgb,
 }
 
 impl Format {
-    pub(super) const ALL: [Format; 2] = [Format::Grey, Format::Rgb];
+    pub(super) const ALL: [Format; 2] = [Format::Gray, Format::Rgb];
 
     /// Its `nvjpegOutputFormat_t`.
     pub(super) fn number(self) -> i32 {
         match self {
-            Format::Grey => 2, // NVJPEG_OUTPUT_Y
+            Format::Gray => 2, // NVJPEG_OUTPUT_Y
             Format::Rgb => 5,  // NVJPEG_OUTPUT_RGBI
         }
     }
@@ -109,7 +109,7 @@ impl Format {
     /// Of so many channels.
     pub(super) fn of(channels: u8) -> Option<Format> {
         match channels {
-            1 => Some(Format::Grey),
+            1 => Some(Format::Gray),
             3 => Some(Format::Rgb),
             _ => None,
         }

@@ -4,7 +4,7 @@
 //! and why it holds:
 //! - a library called libnvjpeg that has all these names has them with these parameters: versions 12.4 and
 //!   13.3 were compared with their headers;
-//! - loading it runs its initialisers, which is what whoever names such a library asks for;
+//! - loading it runs its initializers, which is what whoever names such a library asks for;
 //! - it is never unloaded, so functions stay where they are: CUDA's libraries don't survive it.
 #![allow(unsafe_code)]
 
@@ -73,7 +73,7 @@ impl Functions {
     /// # Errors
     /// In words: it can't be loaded, or lacks one.
     pub(super) fn load(name: &OsStr) -> Result<Functions, String> {
-        // SAFETY: initialisers of a library that calls itself libnvjpeg.
+        // SAFETY: initializers of a library that calls itself libnvjpeg.
         let library = unsafe { libloading::Library::new(name) }.map_err(|error| words(&error))?;
         let functions = Functions::of(&library).map_err(|error| {
             format!("it is loaded, but is none of nvJPEG 12 or later: {}", words(&error))

@@ -9,24 +9,24 @@
 #![allow(unsafe_code)]
 
 use cudarc::driver::{DriverError, result, sys};
-use tarflume_jpeg::{Colour, Decoder, Header, Job};
+use tarflume_jpeg::{Color, Decoder, Header, Job};
 
 use crate::device::memory::jpeg_store;
 use crate::device::nvjpeg::{Compressed, Fit, Nvjpeg, Offer, Scale, Stored, Verdict, checked};
 use crate::error::{Error, ErrorKind, Result};
 
-/// Made by `trial/make.py`: odd sizes, a wave that every shift shows, colours that change slowly.
+/// Made by `trial/make.py`: odd sizes, a wave that every shift shows, colors that change slowly.
 const PICTURES: [(&[u8], Fit); 5] = [
     (include_bytes!("trial/yuv444.jpg"), Fit::Yuv444),
     (include_bytes!("trial/yuv422.jpg"), Fit::Yuv422),
     (include_bytes!("trial/yuv420.jpg"), Fit::Yuv420),
     (include_bytes!("trial/yuv440.jpg"), Fit::Yuv440),
-    (include_bytes!("trial/grey.jpg"), Fit::Grey),
+    (include_bytes!("trial/gray.jpg"), Fit::Gray),
 ];
 
 const TINY: [(&[u8], Fit); 2] = [
     (include_bytes!("trial/tiny420.jpg"), Fit::Yuv420),
-    (include_bytes!("trial/tinygrey.jpg"), Fit::Grey),
+    (include_bytes!("trial/tinygray.jpg"), Fit::Gray),
 ];
 
 /// Steps of 255 that a value may be away from the CPU's, at most and in the middle of a picture. Two decoders that are
@@ -140,7 +140,7 @@ fn shots() -> Result<Vec<Shot>> {
     let mut shots = Vec::new();
     let tiny = TINY.into_iter().map(|picture| (picture, true));
     for ((jpeg, fit), tiny) in PICTURES.into_iter().map(|picture| (picture, false)).chain(tiny) {
-        let channels = if fit == Fit::Grey { &[1][..] } else { &[1, 3] };
+        let channels = if fit == Fit::Gray { &[1][..] } else { &[1, 3] };
         for &channels in channels {
             let header = checked(jpeg).map_err(|why| Error::new(ErrorKind::Device, why))?;
             shots.push(Shot { jpeg, header, fit, tiny, channels });
@@ -162,9 +162,9 @@ impl Shot {
     /// What the CPU makes of it.
     fn on_cpu(&self, scale: Scale) -> Result<Vec<u8>> {
         let mut output = vec![0; self.bytes(scale)];
-        let colour = if self.channels == 1 { Colour::Grey } else { Colour::Rgb };
+        let color = if self.channels == 1 { Color::Gray } else { Color::Rgb };
         let stride = self.size(scale).0 as usize * usize::from(self.channels);
-        let job = Job { scale, colour, stride, ..Job::new(self.jpeg, &self.header, &mut output) };
+        let job = Job { scale, color, stride, ..Job::new(self.jpeg, &self.header, &mut output) };
         let told = |error: tarflume_jpeg::Error| Error::new(ErrorKind::Device, error.text());
         Decoder::new().decode(job).map_err(told)?;
         Ok(output)

@@ -22,7 +22,7 @@ impl Wishes {
     /// The library's, of full scale.
     pub(super) fn new(handle: &Arc<Handle>, smallest: Scale) -> Result<Wishes, Status> {
         let pair = |scale| -> Result<[Wish; 2], Status> {
-            Ok([Wish::new(handle, Format::Grey, scale)?, Wish::new(handle, Format::Rgb, scale)?])
+            Ok([Wish::new(handle, Format::Gray, scale)?, Wish::new(handle, Format::Rgb, scale)?])
         };
         let mut wishes = Wishes { all: pair(Scale::Full)?.map(|wish| vec![wish]), refused: None };
         let smaller = |scale: &Scale| (1..=smallest as u32).contains(&(*scale as u32));

@@ -1,4 +1,4 @@
-//! Tells storage ahead what is coming, where a shuffle deals neighbours among many batches.
+//! Tells storage ahead what is coming, where a shuffle deals neighbors among many batches.
 //!
 //! `Blocks` and `Buffer` take their samples from stretches of the shards that are read from front to
 //! back; a batch alone sees a few scattered samples of them. So the samples of a whole stretch are
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn who_deals_no_neighbours_has_no_scout() {
+    fn who_deals_no_neighbors_has_no_scout() {
         assert_eq!(reach(&Shuffle::Full { seed: 1 }), 0);
         assert_eq!(reach(&Shuffle::None), 0);
         assert_eq!(reach(&Shuffle::Buffer { size: 1000, seed: 1 }), 1000);

@@ -1,4 +1,4 @@
-//! `Shuffle::Blocks`: runs of neighbours in random order, windows of runs shuffled exactly.
+//! `Shuffle::Blocks`: runs of neighbors in random order, windows of runs shuffled exactly.
 //!
 //! Knows slots only. A last run that is shorter than the others stands at a place of its own, drawn
 //! from the key.

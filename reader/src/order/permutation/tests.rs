@@ -141,10 +141,10 @@ fn bin(x: u64, n: u64) -> usize {
 struct Quality {
     /// The place of one thing over the keys.
     place: f64,
-    /// The places of two neighbours, in bins.
+    /// The places of two neighbors, in bins.
     pair: f64,
-    /// The differences of all neighbours.
-    neighbours: f64,
+    /// The differences of all neighbors.
+    neighbors: f64,
     /// The differences of things that share the lower half of a Feistel network.
     halves: f64,
     /// A thing's places under two successive keys, in bins.
@@ -154,14 +154,14 @@ struct Quality {
 impl Quality {
     fn of(shuffle: fn(u64, u64) -> Vec<u64>, n: u64, keys: u64) -> Quality {
         let apart = 1 << ((u64::BITS - (n - 1).leading_zeros()) / 2);
-        let [mut place, mut neighbours, mut halves] = [n, n - 1, n - 1].map(Cells::even);
+        let [mut place, mut neighbors, mut halves] = [n, n - 1, n - 1].map(Cells::even);
         let [mut pair, mut passes] = [true, false].map(|one_order| Cells::table(n, one_order));
         let mut last = shuffle(n, keys);
         for number in 0..keys {
             let all = shuffle(n, number);
             place.add(all[n as usize / 3] as usize);
             pair.add(bin(all[0], n) * BINS as usize + bin(all[1], n));
-            for (cells, apart) in [(&mut neighbours, 1), (&mut halves, apart)] {
+            for (cells, apart) in [(&mut neighbors, 1), (&mut halves, apart)] {
                 for (a, b) in all.iter().zip(&all[apart..]) {
                     cells.add(((b + n - a) % n - 1) as usize);
                 }
@@ -174,7 +174,7 @@ impl Quality {
         Quality {
             place: place.deviations(),
             pair: pair.deviations(),
-            neighbours: neighbours.deviations(),
+            neighbors: neighbors.deviations(),
             halves: halves.deviations(),
             passes: passes.deviations(),
         }
@@ -182,7 +182,7 @@ impl Quality {
 
     /// The largest of the sums.
     fn worst(&self) -> f64 {
-        let all = [self.place, self.pair, self.neighbours, self.halves, self.passes];
+        let all = [self.place, self.pair, self.neighbors, self.halves, self.passes];
         all.into_iter().fold(f64::MIN, f64::max)
     }
 }

@@ -14,7 +14,7 @@ fn oracle(picture: &Picture<'_>, x: usize, y: usize, channel: usize) -> u8 {
     let pixel = &picture.bytes[pixel * picture.channels..][..picture.channels];
     match (pixel, channel) {
         (_, 3) if pixel.len() < 4 => 255,
-        ([grey], _) => *grey,
+        ([gray], _) => *gray,
         _ => pixel[channel],
     }
 }
@@ -80,8 +80,8 @@ fn bytes_are_turned_widened_and_laid_out() {
 }
 
 #[test]
-fn numbers_are_normalised_in_either_precision() {
-    let by = Normalise::imagenet();
+fn numbers_are_normalized_in_either_precision() {
+    let by = Normalize::imagenet();
     let (mean, std) = ([0.485, 0.456, 0.406, 0.0], [0.229, 0.224, 0.225, 1.0]);
     let exact = |channel: usize, byte: u8| (f64::from(byte) / 255.0 - mean[channel]) / std[channel];
     each(|picture| {
@@ -96,11 +96,11 @@ fn numbers_are_normalised_in_either_precision() {
 
 #[test]
 fn the_ready_made_ranges_are_what_they_say() {
-    let ends = |by: Normalise| [by.value(0, 0), by.value(255, 2)];
-    assert_eq!(ends(Normalise::unit()), [0.0, 1.0]);
-    assert_eq!(ends(Normalise::centred()), [-1.0, 1.0]);
-    assert_eq!(Normalise::imagenet().value(255, 3), 1.0, "opacity stays 0 to 1");
-    assert!(!Normalise::new([0.5; 3], [0.0; 3]).is_finite());
+    let ends = |by: Normalize| [by.value(0, 0), by.value(255, 2)];
+    assert_eq!(ends(Normalize::unit()), [0.0, 1.0]);
+    assert_eq!(ends(Normalize::centered()), [-1.0, 1.0]);
+    assert_eq!(Normalize::imagenet().value(255, 3), 1.0, "opacity stays 0 to 1");
+    assert!(!Normalize::new([0.5; 3], [0.0; 3]).is_finite());
 }
 
 #[test]
@@ -113,5 +113,5 @@ fn a_row_too_short_is_an_error() {
     let mut row = Row::variable(&mut row, &mut used);
     let error = picture.write(Elements::Bytes, &mut row, &mut Vec::new()).unwrap_err();
     assert!(error.text().contains("12 elements does not fit a row of 11"), "{error}");
-    assert_eq!(Elements::Half(Normalise::unit()).dtype(), DType::F16);
+    assert_eq!(Elements::Half(Normalize::unit()).dtype(), DType::F16);
 }

@@ -76,7 +76,7 @@ fn what_the_device_does_not_take_is_the_hosts() {
     let staged = staged(Share::fixed(1000), true, false);
     let from = |jpeg: &[u8]| head_of(&row(&staged, jpeg, 3).unwrap()).unwrap().from();
     assert_eq!(from(&photo(PhotoKind::Yuv422, 80, 60)), PixelSource::Store);
-    for kind in [PhotoKind::Progressive, PhotoKind::Cmyk, PhotoKind::Grey, PhotoKind::Exif(3)] {
+    for kind in [PhotoKind::Progressive, PhotoKind::Cmyk, PhotoKind::Gray, PhotoKind::Exif(3)] {
         assert_eq!(from(&photo(kind, 80, 60)), PixelSource::Row, "{kind:?}");
     }
     assert_eq!(from(&photo(PhotoKind::Exif(1), 80, 60)), PixelSource::Store);

@@ -1,4 +1,4 @@
-"""Makes the pictures beside this file: a wave of luma that a shift or a missing block shows, colours that change so
+"""Makes the pictures beside this file: a wave of luma that a shift or a missing block shows, colors that change so
 slowly that it does not matter how they are interpolated. Needs NumPy and cjpeg (Debian: libjpeg-turbo-progs)."""
 
 import pathlib
@@ -7,7 +7,7 @@ import subprocess
 import numpy as np
 
 PICTURES = {"yuv444": (61, 45, "1x1"), "yuv422": (77, 50, "2x1"), "yuv420": (90, 67, "2x2"), "yuv440": (53, 75, "1x2"),
-            "grey": (70, 41, None), "tiny420": (5, 3, "2x2"), "tinygrey": (1, 1, None)}
+            "gray": (70, 41, None), "tiny420": (5, 3, "2x2"), "tinygray": (1, 1, None)}
 
 here = pathlib.Path(__file__).parent
 for name, (width, height, sampling) in PICTURES.items():

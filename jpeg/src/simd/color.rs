@@ -1,4 +1,4 @@
-//! Colour conversion in vectors. As `portable::lines`, exact for every colour.
+//! Color conversion in vectors. As `portable::lines`, exact for every color.
 //!
 //! Lines shorter than a vector go to the set with shorter ones; the last vector of a line overlaps the
 //! one before it.
@@ -100,25 +100,25 @@ const SECOND: [[u8; 16]; 2] = tables(1);
 const THIRD: [[u8; 16]; 2] = tables(2);
 
 #[inline(always)]
-pub(super) fn grey_rgb<L: Lanes>(lanes: L, grey: &[u8], out: &mut [u8]) {
-    let n = grey.len();
+pub(super) fn gray_rgb<L: Lanes>(lanes: L, gray: &[u8], out: &mut [u8]) {
+    let n = gray.len();
     if n < L::BYTES {
-        return (lanes.shorter().grey_rgb)(grey, out);
+        return (lanes.shorter().gray_rgb)(gray, out);
     }
     let out = &mut out[..3 * n];
     for at in starts(n, L::BYTES) {
-        let grey = lanes.load(&grey[at..]);
+        let gray = lanes.load(&gray[at..]);
         let v = [
-            lanes.shuffle(grey, &GREY[0]),
-            lanes.shuffle(grey, &GREY[1]),
-            lanes.shuffle(grey, &GREY[2]),
+            lanes.shuffle(gray, &GRAY[0]),
+            lanes.shuffle(gray, &GRAY[1]),
+            lanes.shuffle(gray, &GRAY[2]),
         ];
         lanes.store_three(v, &mut out[3 * at..][..3 * L::BYTES]);
     }
 }
 
 /// Every byte three times.
-const GREY: [[u8; 16]; 3] = {
+const GRAY: [[u8; 16]; 3] = {
     let mut tables = [[0; 16]; 3];
     let mut i = 0;
     while i < 48 {
