@@ -53,6 +53,7 @@ pub mod name;
 pub mod npy;
 pub mod place;
 pub mod plan;
+pub mod poison;
 pub mod publish;
 pub mod reading;
 pub mod recheck;

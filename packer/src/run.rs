@@ -15,9 +15,9 @@ mod sources;
 pub use options::{Checks, RunOptions};
 
 use std::path::Path;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::sync::{Mutex, PoisonError};
 use std::thread::{self, Builder};
 
 use serde::Deserialize;
@@ -36,6 +36,7 @@ use crate::failure::Failure;
 use crate::problem::Problem;
 use crate::workdir::quarantine::{Policy, set_aside};
 use crate::workdir::staging::Staging;
+use tarflume_formats::poison::IgnorePoison;
 
 /// Counters of a run, which the progress display reads.
 #[derive(Debug, Default)]
@@ -127,13 +128,13 @@ pub fn run(
         }
         drop(send); // the publishers end when the last packer has
     });
-    if let Some(failure) = job.failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
+    if let Some(failure) = job.failure.into_inner().ignore_poison() {
         return Err(failure);
     }
     if options.stop.requested() {
         return Err(Failure::interrupted());
     }
-    let mut results = job.results.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let mut results = job.results.into_inner().ignore_poison();
     results.sort_by_key(|(number, ..)| *number);
     let durability = options.durability;
     let mut ran = Ran { durability, packed: 0, skipped: 0, problems: Vec::new(), refused: 0 };
@@ -175,14 +176,14 @@ impl Job<'_> {
     /// Keeps the first failure and stops the others.
     fn fail(&self, failure: Failure) {
         self.stop.store(true, Ordering::Relaxed);
-        self.failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(failure);
+        self.failure.lock().ignore_poison().get_or_insert(failure);
     }
 
     fn done(&self, number: usize, outcome: Outcome, problems: Vec<Problem>) {
         if !matches!(outcome, Outcome::Refused) {
             self.counter.shards.fetch_add(1, Ordering::Relaxed);
         }
-        let mut results = self.results.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut results = self.results.lock().ignore_poison();
         results.push((number, outcome, problems));
     }
 
@@ -301,7 +302,7 @@ impl Job<'_> {
     /// Publishes shards as they come, until no packer is left.
     fn publish_all(&self, receive: &Mutex<Receiver<Finished>>) {
         loop {
-            let finished = receive.lock().unwrap_or_else(PoisonError::into_inner).recv();
+            let finished = receive.lock().ignore_poison().recv();
             let Ok(finished) = finished else { return };
             if self.stop.load(Ordering::Relaxed) {
                 continue; // drained, so that no packer waits

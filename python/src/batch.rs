@@ -1,6 +1,6 @@
 //! `Batch`: a mapping from names to columns.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
@@ -11,6 +11,7 @@ use crate::column::{Column, of_batch};
 use crate::device::{DeviceColumn, stream_of};
 use crate::errors::usage;
 use crate::ragged::Ragged;
+use tarflume_formats::poison::IgnorePoison;
 
 /// The name under which keys are found.
 pub(crate) const KEY: &str = "key";
@@ -46,7 +47,7 @@ impl Batch {
     /// The column in device memory, if this batch has it there.
     fn column_there(&self, py: Python<'_>, name: &str) -> PyResult<Option<DeviceColumn>> {
         let Some(device) = &self.device else { return Ok(None) };
-        let held = device.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let held = device.lock().ignore_poison().clone();
         let batch = held.ok_or_else(|| usage(py, "this batch was released"))?;
         Ok(batch.column(name).ok().map(|column| DeviceColumn::new(&batch, column)))
     }
@@ -155,7 +156,7 @@ impl Batch {
     fn release(&self, py: Python<'_>, stream: Option<Bound<'_, PyAny>>) -> PyResult<()> {
         let stream = stream.map(|stream| stream_of(Some(&stream))).transpose()?.flatten();
         let Some(device) = &self.device else { return Ok(()) };
-        let held = device.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let held = device.lock().ignore_poison().take();
         if let (Some(batch), Some(stream)) = (&held, stream) {
             batch.used_on(stream);
         }
@@ -169,7 +170,7 @@ impl Batch {
     fn used_on(&self, stream: Bound<'_, PyAny>) -> PyResult<()> {
         let stream = stream_of(Some(&stream))?;
         if let (Some(device), Some(stream)) = (&self.device, stream)
-            && let Some(batch) = &*device.lock().unwrap_or_else(PoisonError::into_inner)
+            && let Some(batch) = &*device.lock().ignore_poison()
         {
             batch.used_on(stream);
         }

@@ -1,13 +1,14 @@
 //! `Epoch`: the iterator over the batches of one epoch. Waits without the interpreter's lock, and looks
 //! at signals while it waits.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use pyo3::prelude::*;
 
 use crate::batch::Batch;
 use crate::errors::OrRaise;
+use tarflume_formats::poison::IgnorePoison;
 
 /// How often a wait looks for Ctrl-C.
 const LOOK: Duration = Duration::from_millis(50);
@@ -80,7 +81,7 @@ impl Epoch {
     }
 
     fn look(&self) -> tarflume::Result<Look> {
-        let mut held = self.epoch.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut held = self.epoch.lock().ignore_poison();
         let Some(epoch) = held.as_mut() else { return Ok(Look::End) };
         if !epoch.ready(LOOK) {
             return Ok(Look::NotYet);
@@ -114,7 +115,7 @@ impl Epoch {
     /// Batches still to come.
     fn __length_hint__(&self, py: Python<'_>) -> u64 {
         py.detach(|| {
-            let held = self.epoch.lock().unwrap_or_else(PoisonError::into_inner);
+            let held = self.epoch.lock().ignore_poison();
             held.as_ref().map_or(0, Running::remaining)
         })
     }
@@ -132,7 +133,7 @@ impl Epoch {
     fn charge(&self, py: Python<'_>, seconds: f64) {
         let busy = Duration::try_from_secs_f64(seconds).unwrap_or_default();
         py.detach(|| {
-            if let Some(epoch) = &*self.epoch.lock().unwrap_or_else(PoisonError::into_inner) {
+            if let Some(epoch) = &*self.epoch.lock().ignore_poison() {
                 epoch.charge(busy);
             }
         });
@@ -140,7 +141,7 @@ impl Epoch {
 
     /// Nothing more is prepared; batches that were given out stay.
     fn close(&self, py: Python<'_>) {
-        py.detach(|| drop(self.epoch.lock().unwrap_or_else(PoisonError::into_inner).take()));
+        py.detach(|| drop(self.epoch.lock().ignore_poison().take()));
     }
 
     fn __enter__(slf: Py<Self>) -> Py<Self> {
@@ -156,7 +157,7 @@ impl Epoch {
 impl Drop for Epoch {
     /// Threads may be waited for, and one of them may be waiting for the interpreter.
     fn drop(&mut self) {
-        let held = self.epoch.get_mut().unwrap_or_else(PoisonError::into_inner).take();
+        let held = self.epoch.get_mut().ignore_poison().take();
         if held.is_some() {
             Python::attach(|py| py.detach(|| drop(held)));
         }

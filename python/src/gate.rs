@@ -3,10 +3,11 @@
 //! a GPU's driver end before: it takes itself down when the process does.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard};
 use std::time::Duration;
 
 use pyo3::prelude::*;
+use tarflume_formats::poison::IgnorePoison;
 
 /// How long the end of Python waits for functions that are running.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -20,7 +21,7 @@ static GATE: Mutex<Gate> = Mutex::new(Gate { inside: 0, shut: false });
 static LEFT: Condvar = Condvar::new();
 
 fn gate() -> MutexGuard<'static, Gate> {
-    GATE.lock().unwrap_or_else(PoisonError::into_inner)
+    GATE.lock().ignore_poison()
 }
 
 /// One thread that is inside.

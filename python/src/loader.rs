@@ -1,7 +1,7 @@
 //! `Loader`: the front door.
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
@@ -15,6 +15,7 @@ use crate::json::{from_json, to_json};
 use crate::ledger::Ledger;
 use crate::resident;
 use crate::settings::{Given, Settings};
+use tarflume_formats::poison::IgnorePoison;
 
 /// Batches of a data set, epoch after epoch, made by threads in Rust.
 ///
@@ -65,7 +66,7 @@ pub struct Loader {
 
 impl Loader {
     fn held(&self) -> MutexGuard<'_, Option<Arc<AnyLoader>>> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+        self.inner.lock().ignore_poison()
     }
 
     fn inner(&self, py: Python<'_>) -> PyResult<Arc<AnyLoader>> {
@@ -244,7 +245,7 @@ impl Loader {
 impl Drop for Loader {
     /// Threads may be waited for, and one of them may be waiting for the interpreter.
     fn drop(&mut self) {
-        let held = self.inner.get_mut().unwrap_or_else(PoisonError::into_inner).take();
+        let held = self.inner.get_mut().ignore_poison().take();
         if held.is_some() {
             Python::attach(|py| py.detach(|| drop(held)));
         }

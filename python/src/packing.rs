@@ -5,7 +5,7 @@
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -23,6 +23,7 @@ use tarflume_packer::{Failure, Problem, Stop, index, verify};
 use crate::errors::bug;
 use crate::failures::{Refused, keywords};
 use crate::json::from_json;
+use tarflume_formats::poison::IgnorePoison;
 
 /// What a piece of work gives: JSON, or why there is none.
 pub(crate) type Outcome = Result<Value, Refused>;
@@ -91,7 +92,7 @@ impl Work {
     }
 
     fn held(&self) -> MutexGuard<'_, Option<Thread>> {
-        self.thread.lock().unwrap_or_else(PoisonError::into_inner)
+        self.thread.lock().ignore_poison()
     }
 }
 
@@ -154,7 +155,7 @@ impl Work {
 impl Drop for Work {
     /// Nobody waits any more: ended, and waited for, so that no thread outlives its work.
     fn drop(&mut self) {
-        let thread = self.thread.get_mut().unwrap_or_else(PoisonError::into_inner).take();
+        let thread = self.thread.get_mut().ignore_poison().take();
         if let Some(thread) = thread {
             self.stop.request();
             Python::attach(|py| py.detach(|| drop(thread.handle.join())));

@@ -1,7 +1,7 @@
 //! `TarStream`: the samples of one tar without a sidecar, as WebDataset has them: dicts. Waits without
 //! the interpreter's lock, and looks at signals while it waits.
 
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::Duration;
 
 use pyo3::prelude::*;
@@ -11,6 +11,7 @@ use tarflume::stream::{Next, Samples, Stream, StreamSample};
 use crate::batch::key_text;
 use crate::errors::{OrRaise, usage};
 use crate::numbers::Number;
+use tarflume_formats::poison::IgnorePoison;
 
 /// How often a wait looks for Ctrl-C.
 const LOOK: Duration = Duration::from_millis(50);
@@ -27,15 +28,15 @@ struct Rung {
 
 impl Rung {
     fn ring(&self) {
-        *self.rung.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        *self.rung.lock().ignore_poison() = true;
         self.more.notify_all();
     }
 
     /// Until it rings, or for a while.
     fn wait(&self) {
-        let rung = self.rung.lock().unwrap_or_else(PoisonError::into_inner);
+        let rung = self.rung.lock().ignore_poison();
         let waited = self.more.wait_timeout_while(rung, LOOK, |rung| !*rung);
-        let (mut rung, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        let (mut rung, _) = waited.ignore_poison();
         *rung = false;
     }
 }
@@ -59,7 +60,7 @@ pub struct TarStream {
 
 impl TarStream {
     fn held(&self) -> MutexGuard<'_, Option<Samples>> {
-        self.samples.lock().unwrap_or_else(PoisonError::into_inner)
+        self.samples.lock().ignore_poison()
     }
 
     fn dict<'py>(&self, py: Python<'py>, sample: &StreamSample) -> PyResult<Bound<'py, PyDict>> {
@@ -152,8 +153,7 @@ impl TarStream {
 
 impl Drop for TarStream {
     fn drop(&mut self) {
-        let Some(held) = self.samples.get_mut().unwrap_or_else(PoisonError::into_inner).take()
-        else {
+        let Some(held) = self.samples.get_mut().ignore_poison().take() else {
             return;
         };
         if self.is_of_another_process() {

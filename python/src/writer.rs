@@ -1,7 +1,7 @@
 //! `Writer`: what stands below `tarflume.ShardWriter`: parts as bytes, to shards.
 
 use std::path::PathBuf;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
@@ -16,6 +16,7 @@ use crate::failures::Refused;
 use crate::json::from_json;
 use crate::numbers::Number;
 use crate::pack::{bytes, choice};
+use tarflume_formats::poison::IgnorePoison;
 
 /// Shards of samples that a program makes, one writer a data set.
 #[pyclass(frozen, module = "tarflume._core")]
@@ -26,7 +27,7 @@ pub struct Writer {
 
 impl Writer {
     fn held(&self) -> MutexGuard<'_, Option<DatasetWriter>> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+        self.inner.lock().ignore_poison()
     }
 
     /// The writer, taken: nobody writes any more.

@@ -5,7 +5,8 @@
 mod padded;
 
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError, TryLockError};
+use std::sync::{Arc, Mutex, TryLockError};
+use tarflume_formats::poison::IgnorePoison;
 
 pub use self::padded::{Padded, PaddedPictures};
 
@@ -85,11 +86,11 @@ impl BatchPool {
 
     /// How many stand on it.
     pub(crate) fn len(&self) -> usize {
-        self.free.lock().unwrap_or_else(PoisonError::into_inner).len()
+        self.free.lock().ignore_poison().len()
     }
 
     pub(crate) fn take(&self) -> Option<Box<Content>> {
-        self.free.lock().unwrap_or_else(PoisonError::into_inner).pop()
+        self.free.lock().ignore_poison().pop()
     }
 
     /// Never waits long: where a process was forked, whoever held the lock may be gone for ever.

@@ -5,11 +5,12 @@
 
 use std::cell::Cell;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex as StdMutex, PoisonError, RwLock, Weak};
+use std::sync::{Arc, Mutex as StdMutex, RwLock, Weak};
 use std::thread::JoinHandle;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::sync::{AtomicBool, Condvar, Mutex, MutexGuard};
+use tarflume_formats::poison::IgnorePoison;
 
 /// Something with steps that any thread may do.
 pub(crate) trait Work: Send + Sync {
@@ -28,7 +29,7 @@ pub(crate) struct Bell {
 
 impl Bell {
     fn count(&self) -> MutexGuard<'_, u64> {
-        self.rung.lock().unwrap_or_else(PoisonError::into_inner)
+        self.rung.lock().ignore_poison()
     }
 
     /// There is work for one more thread.
@@ -110,7 +111,7 @@ impl Pool {
     /// # Errors
     /// The system refuses to start a thread.
     pub(crate) fn of_process(threads: usize) -> Result<Arc<Pool>> {
-        let mut pool = POOL.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut pool = POOL.lock().ignore_poison();
         let found = match pool.upgrade().filter(|found| found.process().expect().is_ok()) {
             Some(found) => found,
             None => {
@@ -124,7 +125,7 @@ impl Pool {
     }
 
     fn grow(&self, threads: usize) -> Result<()> {
-        let mut running = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut running = self.threads.lock().ignore_poison();
         while running.len() < threads {
             let shared = self.shared.clone();
             let name = format!("tarflume-{}", running.len());
@@ -159,7 +160,7 @@ impl Pool {
 
     /// Takes it away again. A step that is being done goes on.
     pub(crate) fn remove(&self, work: &Arc<dyn Work>) {
-        let mut works = self.shared.works.write().unwrap_or_else(PoisonError::into_inner);
+        let mut works = self.shared.works.write().ignore_poison();
         works.retain(|other| !Arc::ptr_eq(other, work));
     }
 }
@@ -172,7 +173,7 @@ impl Shared {
 
     /// Puts `work` among those that the threads look after.
     pub(crate) fn add(&self, work: Arc<dyn Work>) {
-        self.works.write().unwrap_or_else(PoisonError::into_inner).push(work);
+        self.works.write().ignore_poison().push(work);
         self.bell.ring_all();
     }
 
@@ -201,18 +202,18 @@ impl Shared {
             }
             let mut count = self.bell.count();
             while *count == rung {
-                count = self.bell.heard.wait(count).unwrap_or_else(PoisonError::into_inner);
+                count = self.bell.heard.wait(count).ignore_poison();
             }
         }
     }
 
     /// Asks every work once, beginning behind the one that was asked last; true after a step.
     fn round(&self, turn: &mut usize) -> bool {
-        let count = self.works.read().unwrap_or_else(PoisonError::into_inner).len();
+        let count = self.works.read().ignore_poison().len();
         for _ in 0..count {
             *turn += 1;
             let work = {
-                let works = self.works.read().unwrap_or_else(PoisonError::into_inner);
+                let works = self.works.read().ignore_poison();
                 if works.is_empty() {
                     return false;
                 }
@@ -230,12 +231,12 @@ impl Drop for Pool {
     fn drop(&mut self) {
         if self.process.expect().is_err() {
             // These threads are not here, and can't be waited for.
-            let threads = self.threads.get_mut().unwrap_or_else(PoisonError::into_inner);
+            let threads = self.threads.get_mut().ignore_poison();
             std::mem::forget(std::mem::take(threads));
             return;
         }
         self.shared.stop();
-        let threads = self.threads.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let threads = self.threads.get_mut().ignore_poison();
         let me = std::thread::current().id();
         for thread in threads.drain(..).filter(|thread| thread.thread().id() != me) {
             let _ = thread.join(); // a panic in it was caught where it happened

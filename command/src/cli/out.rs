@@ -6,10 +6,11 @@
 
 use std::fmt;
 use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use console::Term;
 use indicatif::{ProgressBar, ProgressStyle};
+use tarflume_formats::poison::IgnorePoison;
 use tarflume_formats::shown::{Screen, message};
 use tarflume_packer::{Failure, units};
 
@@ -28,7 +29,7 @@ static LOST: Mutex<Option<io::Error>> = Mutex::new(None);
 
 /// Forgets what an earlier command in this process could not say.
 pub(super) fn begin() {
-    LOST.lock().unwrap_or_else(PoisonError::into_inner).take();
+    LOST.lock().ignore_poison().take();
 }
 
 /// Prints a line of results on standard output, as [`message`] shows it.
@@ -46,7 +47,7 @@ pub(super) fn tell(text: fmt::Arguments<'_>) {
 pub(super) fn keep(result: io::Result<()>) {
     match result {
         Err(e) if e.kind() != io::ErrorKind::BrokenPipe => {
-            LOST.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(e);
+            LOST.lock().ignore_poison().get_or_insert(e);
         }
         _ => {}
     }
@@ -58,7 +59,7 @@ pub(super) fn keep(result: io::Result<()>) {
 /// Something that was said did not reach standard output.
 pub(super) fn end() -> io::Result<()> {
     keep(io::stdout().flush());
-    LOST.lock().unwrap_or_else(PoisonError::into_inner).take().map_or(Ok(()), Err)
+    LOST.lock().ignore_poison().take().map_or(Ok(()), Err)
 }
 
 /// A reader who has seen enough (`pack ls | head`) is no failure.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 use std::thread::{self, Builder};
 
 use tarflume_formats::Plan;
@@ -15,6 +15,7 @@ use super::sample::{Seen, look_at};
 use super::sources::{self, Absences};
 use crate::failure::Failure;
 use crate::problem::{LISTED_MAX, Problems};
+use tarflume_formats::poison::IgnorePoison;
 
 /// What was found in the shards, by their numbers: no more than is listed in the end.
 #[derive(Debug, Default)]
@@ -87,7 +88,7 @@ pub(crate) fn look(
             }
         }
     });
-    let found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let found = found.into_inner().ignore_poison();
     match found.failure {
         Some(failure) => Err(failure),
         None if options.stop.requested() => Err(Failure::interrupted()),
@@ -96,7 +97,7 @@ pub(crate) fn look(
 }
 
 fn locked(found: &Mutex<Found>) -> MutexGuard<'_, Found> {
-    found.lock().unwrap_or_else(PoisonError::into_inner)
+    found.lock().ignore_poison()
 }
 
 fn shard(

@@ -3,12 +3,13 @@
 //! Pure. An extension is lower-cased, then mapped; `jpeg` becomes `jpg` by default.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use tarflume_formats::name;
 use tarflume_formats::plan::PlannedExt;
 
 use crate::check::IMAGE_EXTS;
+use tarflume_formats::poison::IgnorePoison;
 
 /// How source extensions are renamed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -101,7 +102,7 @@ type ExtPair = (Vec<u8>, Vec<u8>);
 impl ExtTable {
     /// The number of this pair of source and shard extension; `None` after 65,536 of them.
     pub(super) fn number(&self, source: &[u8], shard: &[u8]) -> Option<u16> {
-        let mut table = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut table = self.0.lock().ignore_poison();
         let next = u16::try_from(table.len()).ok();
         match table.get(&(source.to_vec(), shard.to_vec())) {
             Some(&number) => Some(number),
@@ -114,7 +115,7 @@ impl ExtTable {
 
     /// The extensions by number. Only UTF-8 was given numbers.
     pub(super) fn into_list(self) -> Vec<PlannedExt> {
-        let table = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let table = self.0.into_inner().ignore_poison();
         let mut list: Vec<_> = table.into_iter().collect();
         list.sort_by_key(|(_, number)| *number);
         let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();

@@ -1,11 +1,12 @@
 //! Many shards at once: opened, or asked whether they are what they were, in several threads.
 
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use crate::dataset::Dataset;
 use crate::error::{Error, Result};
+use tarflume_formats::poison::IgnorePoison;
 
 impl Dataset {
     /// Opens every sidecar, in several threads, and compares it with its tar's length and with the
@@ -70,7 +71,7 @@ fn in_threads(shards: &[usize], job: impl Fn(usize) -> Result<()> + Sync) -> Res
             shards.get(at).map(|number| (at, number))
         } {
             if let Err(error) = job(number) {
-                let mut first = wrong.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut first = wrong.lock().ignore_poison();
                 if first.as_ref().is_none_or(|(before, _)| at < *before) {
                     *first = Some((at, error));
                 }
@@ -86,7 +87,7 @@ fn in_threads(shards: &[usize], job: impl Fn(usize) -> Result<()> + Sync) -> Res
         }
         work();
     });
-    match wrong.into_inner().unwrap_or_else(PoisonError::into_inner) {
+    match wrong.into_inner().ignore_poison() {
         Some((_, error)) => Err(error),
         None => Ok(()),
     }

@@ -28,7 +28,7 @@ mod streams;
 use std::collections::HashSet;
 use std::fmt;
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::time::Duration;
 
 use cudarc::driver::{DriverError, result, sys};
@@ -47,6 +47,7 @@ use crate::device::presence::is_driver_there;
 use crate::error::{Error, ErrorKind, Result};
 use crate::libraries::Libraries;
 use crate::slab::{Foreign, HostMemory};
+use tarflume_formats::poison::IgnorePoison;
 
 /// DLPack's number for CUDA.
 const DLPACK_CUDA: i32 = 2;
@@ -68,7 +69,7 @@ pub(super) struct Cuda {
 }
 
 fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+    mutex.lock().ignore_poison()
 }
 
 impl Cuda {

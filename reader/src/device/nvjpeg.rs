@@ -19,8 +19,9 @@ pub(crate) mod trial;
 mod wishes;
 
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
+use tarflume_formats::poison::IgnorePoison;
 use tarflume_jpeg::Header;
 pub use tarflume_jpeg::Scale;
 
@@ -300,7 +301,7 @@ impl Nvjpeg {
             return Ok(());
         }
         // What follows the header was found whole; the engines' own limits are the library's matter.
-        let held = || self.parsers.lock().unwrap_or_else(PoisonError::into_inner);
+        let held = || self.parsers.lock().ignore_poison();
         let kept = held().pop();
         let parser = kept.map_or_else(|| Parser::new(&self.handle), Ok);
         let mut parser = parser.map_err(|status| status.to_string())?;
@@ -381,7 +382,7 @@ impl Nvjpeg {
         pieces: Vec<std::result::Result<Piece, String>>,
         patience: usize,
     ) -> Result<Vec<Verdict>> {
-        let mut hands = self.hands.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut hands = self.hands.lock().ignore_poison();
         let mut verdicts = vec![Verdict::Decoded; pieces.len()];
         let mut groups = Format::ALL.map(|_| Vec::new());
         for (n, piece) in pieces.into_iter().enumerate() {

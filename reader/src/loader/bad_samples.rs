@@ -2,11 +2,12 @@
 
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use serde::Serialize;
 
 use crate::error::{Error, ErrorKind, Result};
+use tarflume_formats::poison::IgnorePoison;
 
 /// What is done about a bad sample.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -93,7 +94,7 @@ impl BadList {
     /// # Errors
     /// [`ErrorKind::TooManyBad`]: that is one too many.
     pub(crate) fn add(&self, bad: BadSample) -> Result<()> {
-        let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut found = self.found.lock().ignore_poison();
         if found.iter().any(|other| other.ordinal == bad.ordinal) {
             return Ok(());
         }
@@ -138,7 +139,7 @@ impl BadList {
 
     /// All so far, by ordinal: the same list for any number of threads.
     pub(crate) fn all(&self) -> Vec<BadSample> {
-        let mut all = self.found.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let mut all = self.found.lock().ignore_poison().clone();
         all.sort_by_key(|bad| bad.ordinal);
         all
     }

@@ -1,7 +1,7 @@
 //! What a loader and its epochs share, and how an epoch begins.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use crate::batch::{BatchPool, Names};
 use crate::error::Result;
@@ -16,6 +16,7 @@ use crate::loader::pipeline::queue::{BatchQueue, QueueLimits};
 use crate::order::{By, Ledger, LoaderState, Order, Remainder, Share, Steps};
 use crate::pool::Pool;
 use crate::slab::HostMemory;
+use tarflume_formats::poison::IgnorePoison;
 
 /// How far the whole job is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,11 +56,11 @@ impl LoaderShared {
     }
 
     pub(crate) fn ledger(&self) -> MutexGuard<'_, Ledger> {
-        self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
+        self.ledger.lock().ignore_poison()
     }
 
     pub(crate) fn progress(&self) -> MutexGuard<'_, JobPosition> {
-        self.progress.lock().unwrap_or_else(PoisonError::into_inner)
+        self.progress.lock().ignore_poison()
     }
 
     pub(crate) fn steps(&self, position: u64) -> Result<Steps> {
@@ -73,7 +74,7 @@ impl LoaderShared {
         epoch: u64,
         memory: Option<Arc<dyn HostMemory>>,
     ) -> Result<(BatchQueue, u64, bool)> {
-        let resumed = self.resumed.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let resumed = self.resumed.lock().ignore_poison().take();
         let position = resumed.filter(|at| at.epoch == epoch).map_or(0, |at| at.position);
         *self.progress() = JobPosition { epoch, position };
         let steps = self.steps(position)?;

@@ -6,13 +6,14 @@
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, OnceLock, RwLock};
 
 use crate::error::Result;
 use crate::source::Source;
 use crate::source::identity::Identity;
 use crate::source::limit::open_files;
 use crate::source::open::Open;
+use tarflume_formats::poison::IgnorePoison;
 
 /// Open sources by shard number.
 #[derive(Debug)]
@@ -85,11 +86,11 @@ impl Shelf {
     pub fn get_known(&self, number: usize, was: Option<Identity>) -> Result<Arc<dyn Source>> {
         let slot = &self.slots[number];
         self.touch(slot);
-        if let Some(source) = &*slot.source.read().unwrap_or_else(PoisonError::into_inner) {
+        if let Some(source) = &*slot.source.read().ignore_poison() {
             return Ok(source.clone());
         }
         let source = {
-            let mut place = slot.source.write().unwrap_or_else(PoisonError::into_inner);
+            let mut place = slot.source.write().ignore_poison();
             if let Some(source) = &*place {
                 return Ok(source.clone());
             }
@@ -103,7 +104,7 @@ impl Shelf {
 
     /// Shards that stand open now.
     pub fn standing_open(&self) -> usize {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner).len()
+        self.open.lock().ignore_poison().len()
     }
 
     /// Notes that this slot was used last. Writes nothing if it was before: shards are mostly asked
@@ -129,14 +130,13 @@ impl Shelf {
     /// locked by this thread, so none waits for another in a circle.
     fn make_room(&self, number: usize) {
         let mut closed = Vec::new(); // let go after the lock is: to unmap a shard takes a while
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut open = self.open.lock().ignore_poison();
         open.push(number);
         while open.len() > self.cap {
             let used = |&at: &usize| self.slots[open[at]].used.load(Ordering::Relaxed);
             let Some(oldest) = (0..open.len() - 1).min_by_key(used) else { return };
             let oldest = open.swap_remove(oldest);
-            let mut source =
-                self.slots[oldest].source.write().unwrap_or_else(PoisonError::into_inner);
+            let mut source = self.slots[oldest].source.write().ignore_poison();
             closed.push(source.take());
         }
     }

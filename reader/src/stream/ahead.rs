@@ -5,7 +5,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -21,6 +21,7 @@ use super::tar::Tar;
 use super::unpack::Unpack;
 use crate::error::{Error, ErrorKind, Result};
 use crate::order::mix::Key;
+use tarflume_formats::poison::IgnorePoison;
 
 /// How long a drop waits for a thread that may be inside a user's `Read`.
 const PATIENCE: Duration = Duration::from_millis(50);
@@ -139,7 +140,7 @@ impl Drop for Ahead {
         if !self.interruptible {
             let told = self.shared.told();
             let wait = self.shared.finished.wait_timeout_while(told, PATIENCE, |t| !t.finished);
-            let (told, _) = wait.unwrap_or_else(PoisonError::into_inner);
+            let (told, _) = wait.ignore_poison();
             if !told.finished {
                 return; // it ends when the user's Read does
             }
@@ -151,7 +152,7 @@ impl Drop for Ahead {
 
 impl Shared {
     fn told(&self) -> MutexGuard<'_, Told> {
-        self.told.lock().unwrap_or_else(PoisonError::into_inner)
+        self.told.lock().ignore_poison()
     }
 
     fn note(&self, text: String) {

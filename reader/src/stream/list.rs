@@ -7,12 +7,13 @@ use std::io::{self, Read};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use tarflume_formats::files::{self, Kind};
 
 use super::raw::Origin;
 use crate::error::{Error, ErrorKind, Result};
+use tarflume_formats::poison::IgnorePoison;
 
 /// Endings of what a folder's shards are called.
 const ENDINGS: [&[u8]; 5] = [b".tar", b".tar.gz", b".tgz", b".tar.zst", b".tzst"];
@@ -65,7 +66,7 @@ impl Shard {
         let Some(once) = &self.once else {
             return Origin::open(&self.name).map_err(|e| cannot("open", e).with_path(&self.name));
         };
-        let taken = once.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let taken = once.lock().ignore_poison().take();
         taken.ok_or_else(|| {
             let text = "this was read in an earlier epoch and can't be read again: stream files \
                         to read them more than once";

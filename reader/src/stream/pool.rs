@@ -4,7 +4,8 @@
 //! serves any sample of it, and so that a sample's cost follows from the lengths of its parts alone.
 
 use std::collections::BTreeMap;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard};
+use tarflume_formats::poison::IgnorePoison;
 
 /// Smallest buffer, in bytes.
 const SMALLEST: usize = 4096;
@@ -101,7 +102,7 @@ impl Pool {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().ignore_poison()
     }
 
     /// An empty body.
@@ -177,7 +178,7 @@ impl Pool {
                 continue;
             }
             told = false;
-            state = self.room.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state = self.room.wait(state).ignore_poison();
         }
     }
 

@@ -5,12 +5,13 @@
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use super::pool::Pool;
 use super::sample::StreamSample;
 use crate::error::{Error, Result};
+use tarflume_formats::poison::IgnorePoison;
 
 /// What an error costs in the queue, in bytes, so that a million of them do not pile up.
 const ERROR_COST: u64 = 1024;
@@ -140,7 +141,7 @@ impl Queue {
         self.pool.set_hungry(true);
         let mut state = self.lock();
         while state.waiting.is_empty() && !state.ended {
-            state = self.more.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state = self.more.wait(state).ignore_poison();
         }
         let next = state.waiting.pop_front();
         drop(state);
@@ -174,6 +175,6 @@ impl Queue {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().ignore_poison()
     }
 }

@@ -3,7 +3,7 @@
 
 use std::fmt;
 use std::sync::atomic::{AtomicU16, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use tarflume_jpeg::{Header, Scale, Scanner};
 
@@ -17,6 +17,7 @@ use crate::error::{Error, Result};
 use crate::picture::crop::CropBox;
 use crate::picture::geometry::{Cut, Size};
 use crate::picture::row_header::{Described, Format, RowHeader};
+use tarflume_formats::poison::IgnorePoison;
 
 /// Bytes that a row has for a JPEG: photographs of 500 x 375 have 110 kB, and rarely more than this.
 const JPEG_ROOM: usize = 160 << 10;
@@ -46,7 +47,7 @@ impl Sharing {
 
     /// Tells of a batch that was put together.
     pub(crate) fn told(&self, waited: Waited) {
-        let mut share = self.share.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut share = self.share.lock().ignore_poison();
         share.told(waited);
         self.per_mille.store(share.per_mille(), Ordering::Relaxed);
     }

@@ -3,12 +3,13 @@
 
 use std::collections::VecDeque;
 use std::mem;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use crate::batch::Batch;
 use crate::device::driver::{Copied, OnCopied};
 use crate::error::Result;
+use tarflume_formats::poison::IgnorePoison;
 
 /// A copy that may not be done.
 pub(super) struct Flight {
@@ -27,7 +28,7 @@ pub(super) struct Flights {
 }
 
 fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+    mutex.lock().ignore_poison()
 }
 
 impl Flights {
@@ -73,7 +74,7 @@ impl Flights {
 
     /// Keeps all batches for ever. Takes no lock: in a process that was forked nobody may give it back.
     pub(super) fn forget(&mut self) {
-        let flying = self.flying.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let flying = self.flying.get_mut().ignore_poison();
         mem::take(flying).into_iter().for_each(mem::forget);
     }
 }

@@ -2,10 +2,11 @@
 
 use std::fs;
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::thread::Builder;
 
 use rustix::thread::{CpuSet, sched_setaffinity};
+use tarflume_formats::poison::IgnorePoison;
 
 /// Processors of the memory node that a PCI device hangs on; none if the machine has one node, or does
 /// not say.
@@ -33,7 +34,7 @@ pub(super) fn on<T: Send>(processors: &[usize], what: impl FnOnce() -> T + Send)
         return what();
     }
     let what = Mutex::new(Some(what));
-    let take = || what.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let take = || what.lock().ignore_poison().take();
     std::thread::scope(|scope| {
         let thread = Builder::new().spawn_scoped(scope, || {
             let mut set = CpuSet::new();

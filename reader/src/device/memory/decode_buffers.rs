@@ -6,12 +6,13 @@
 
 use std::collections::VecDeque;
 use std::mem;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use crate::batch::Batch;
 use crate::device::driver::{Driver, Event, WorkStream};
 use crate::error::Result;
+use tarflume_formats::poison::IgnorePoison;
 
 /// Batches that use it at once.
 pub(crate) const HALVES: u64 = 2;
@@ -58,7 +59,7 @@ impl DecodeBuffers {
     }
 
     fn free(&self) -> MutexGuard<'_, VecDeque<Half>> {
-        self.free.lock().unwrap_or_else(PoisonError::into_inner)
+        self.free.lock().ignore_poison()
     }
 
     /// A half that nothing on the device reads any more: waits for that. None if other batches have both.
@@ -148,7 +149,7 @@ impl Drop for Lease {
 
 impl Drop for DecodeBuffers {
     fn drop(&mut self) {
-        let free = self.free.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let free = self.free.get_mut().ignore_poison();
         let halves = mem::take(free);
         for half in halves {
             let marks = [half.before, half.decoded, half.read];

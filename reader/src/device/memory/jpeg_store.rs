@@ -1,11 +1,12 @@
 //! `JpegStore`: rows of different lengths that stay in device memory, one behind the other, in few large blocks.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use crate::device::driver::Driver;
 use crate::device::memory::row_store::RowStore;
 use crate::error::{Error, ErrorKind, Result};
+use tarflume_formats::poison::IgnorePoison;
 
 /// Rows begin at multiples of so many bytes.
 pub(crate) const ALIGNED: u64 = 64;
@@ -32,7 +33,7 @@ impl JpegStore {
     }
 
     fn blocks(&self) -> MutexGuard<'_, Vec<(RowStore, u64)>> {
-        self.blocks.lock().unwrap_or_else(PoisonError::into_inner)
+        self.blocks.lock().ignore_poison()
     }
 
     /// Lets go of all rows.

@@ -1,7 +1,7 @@
 //! `DeviceBatch`: a batch in device memory, and what it was copied from.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread::{self, ThreadId};
 
 use crate::batch::Batch;
@@ -11,6 +11,7 @@ use crate::device::upload::queue::Shared;
 use crate::device::upload::slot::{DeviceSlot, Slots};
 use crate::device::upload::{queue, ring};
 use crate::error::{Error, Result};
+use tarflume_formats::poison::IgnorePoison;
 
 /// A batch whose fixed columns are in device memory, or on their way.
 ///
@@ -73,7 +74,7 @@ impl DeviceBatch {
     }
 
     fn streams(&self) -> MutexGuard<'_, Vec<(User, bool)>> {
-        self.streams.lock().unwrap_or_else(PoisonError::into_inner)
+        self.streams.lock().ignore_poison()
     }
 
     /// The batch in host memory: keys, columns of rows of different lengths, and the others, too.

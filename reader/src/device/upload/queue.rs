@@ -3,7 +3,7 @@
 //! Holds no lock while it calls the device.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::Duration;
 
 use crate::batch::{Batch, RowFacts};
@@ -13,6 +13,7 @@ use crate::device::upload::ring::{Next, Ring};
 use crate::device::upload::slot::{DeviceSlot, Slots};
 use crate::error::{Error, ErrorKind, Result};
 use crate::range::{self, Range};
+use tarflume_formats::poison::IgnorePoison;
 
 /// Copies that may be under way when another one is begun: a consumer who runs ahead of the device by many batches must
 /// not have host memory pinned for each.
@@ -58,7 +59,7 @@ impl Shared {
     }
 
     pub(crate) fn line(&self) -> MutexGuard<'_, UploadQueue> {
-        self.line.lock().unwrap_or_else(PoisonError::into_inner)
+        self.line.lock().ignore_poison()
     }
 
     pub(crate) fn slots(&self) -> &Slots {
@@ -77,12 +78,12 @@ impl Shared {
                 }
                 Next::Stop => return Ok(None),
                 Next::Wait if flying == 0 => {
-                    line = self.changed.wait(line).unwrap_or_else(PoisonError::into_inner);
+                    line = self.changed.wait(line).ignore_poison();
                 }
                 // Host memory comes back while the consumer keeps all slots.
                 Next::Wait => {
                     let waited = self.changed.wait_timeout(line, LOOK);
-                    drop(waited.unwrap_or_else(PoisonError::into_inner));
+                    drop(waited.ignore_poison());
                     flying = self.slots.driver.reap()?;
                     line = self.line();
                 }

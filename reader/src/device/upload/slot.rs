@@ -1,7 +1,7 @@
 //! `DeviceSlot`: a slab on the device and its marks; `Slots`: those of a loader that nobody has.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use crate::batch::Batch;
 use crate::device::driver::{DevicePtr, Driver, Event, OnCopied, Stream, WorkStream};
@@ -9,6 +9,7 @@ use crate::device::upload::post_copy::PostCopy;
 use crate::device::upload::ring::Queue;
 use crate::error::{Error, Result};
 use crate::slab::{Foreign, HostMemory};
+use tarflume_formats::poison::IgnorePoison;
 
 /// A slab on the device. Dropped, it waits for whoever was told of it last, and gives its memory back.
 pub(crate) struct DeviceSlot {
@@ -33,7 +34,7 @@ impl DeviceSlot {
     }
 
     fn uses(&self) -> MutexGuard<'_, Vec<Event>> {
-        self.uses.lock().unwrap_or_else(PoisonError::into_inner)
+        self.uses.lock().ignore_poison()
     }
 
     /// The mark of the consumer's `n`th stream.
@@ -152,7 +153,7 @@ impl Slots {
     }
 
     fn free(&self) -> MutexGuard<'_, Vec<(DeviceSlot, usize)>> {
-        self.free.lock().unwrap_or_else(PoisonError::into_inner)
+        self.free.lock().ignore_poison()
     }
 
     /// What is wrong with how things are set up.

@@ -1,6 +1,6 @@
 //! `UploadThread`: the thread that copies batches, and what the consumer finds.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
@@ -10,6 +10,7 @@ use crate::device::upload::queue::{HostBatch, Shared};
 use crate::device::upload::ring::Take;
 use crate::device::upload::slot::Slots;
 use crate::error::{Error, ErrorKind, Result};
+use tarflume_formats::poison::IgnorePoison;
 
 /// What the thread is fed with: the next batch, waited for; `None` after the last.
 pub(crate) type Source = Box<dyn FnMut() -> Option<Result<HostBatch>> + Send>;
@@ -49,7 +50,7 @@ impl Feeder {
         line.fed.clear();
         drop(line);
         self.shared.changed.notify_all();
-        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let thread = self.thread.lock().ignore_poison().take();
         if let Some(thread) = thread {
             let _ = thread.join();
         }
@@ -116,7 +117,7 @@ impl UploadThread {
                 Take::Wait => {
                     self.shared.changed.notify_all(); // that all are held, perhaps
                     let wait = self.shared.changed.wait_timeout(line, most);
-                    let (again, time) = wait.unwrap_or_else(PoisonError::into_inner);
+                    let (again, time) = wait.ignore_poison();
                     (line, waited) = (again, time.timed_out());
                 }
             }

@@ -1,7 +1,7 @@
 //! `DeviceEpoch`: the iterator over the batches of one epoch, in device memory.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError, TryLockError, Weak};
+use std::sync::{Arc, Mutex, TryLockError, Weak};
 use std::time::Duration;
 
 use crate::batch::{Batch, Content};
@@ -17,6 +17,7 @@ use crate::loader::pipeline::queue::BatchQueue;
 use crate::loader::pipeline::receiver::BatchReceiver;
 use crate::loader::progress::EpochProgress;
 use crate::pool::Process;
+use tarflume_formats::poison::IgnorePoison;
 
 /// How long a wait takes that is begun anew until there is something.
 const LONG: Duration = Duration::from_secs(3600);
@@ -150,7 +151,7 @@ static LIVE: Mutex<Vec<Weak<Live>>> = Mutex::new(Vec::new());
 impl Live {
     fn begin(flow: Arc<BatchQueue>, feeder: Arc<Feeder>) -> Arc<Live> {
         let live = Arc::new(Live { process: Process::this(), flow, feeder });
-        let mut all = LIVE.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = LIVE.lock().ignore_poison();
         all.retain(|other| other.strong_count() > 0);
         all.push(Arc::downgrade(&live));
         live

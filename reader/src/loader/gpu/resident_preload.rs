@@ -1,7 +1,7 @@
 //! `Preload`: how the stores of a resident data set are filled, once, through the ring, by an epoch in order.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use crate::decode::hybrid::row::head_of;
 use crate::decode::resident::jpeg::Entry;
@@ -13,6 +13,7 @@ use crate::loader::gpu::epoch::DeviceEpoch;
 use crate::loader::gpu::resident_plan::{Plan, Resident};
 use crate::loader::gpu::state::DeviceShared;
 use crate::picture::row_header::RowHeader;
+use tarflume_formats::poison::IgnorePoison;
 
 /// Stores that are to be filled before the first epoch.
 pub(crate) struct Preload {
@@ -45,7 +46,7 @@ impl Preload {
     /// # Errors
     /// The loader's, and the device's. The next call begins anew, as after a no.
     pub(crate) fn fill(&self, goes_on: &mut dyn FnMut(u64) -> bool) -> Result<bool> {
-        let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut inner = self.inner.lock().ignore_poison();
         let Some(from) = &*inner else { return Ok(true) };
         for column in &self.columns {
             if let Some((heap, _)) = &column.heap {

@@ -3,7 +3,7 @@
 //! Knows slots, the device's part of the decoding, and resident data. Starts no threads.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use crate::device::upload::slot::Slots;
 use crate::error::Result;
@@ -14,6 +14,7 @@ use crate::loader::metrics::stats::{DecoderStats, Stats};
 use crate::loader::pipeline::memory_budget::SPARE_SLABS;
 use crate::loader::pipeline::queue::BatchQueue;
 use crate::loader::shared::LoaderShared;
+use tarflume_formats::poison::IgnorePoison;
 
 /// Fills the resident stores, unless they are filled. Returns false if the callback, which gets the number of samples
 /// between batches, returned false.
@@ -102,6 +103,6 @@ impl DecoderCounters {
     }
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, DecoderStats> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock().ignore_poison()
     }
 }

@@ -1,6 +1,6 @@
 //! From the order to jobs: which samples the next batch holds, and what must be read for it.
 
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::error::{Error, Result};
@@ -14,6 +14,7 @@ use crate::loader::pipeline::memory_budget::MemoryBudget;
 use crate::loader::pipeline::pending_batch::{Dealt, Enough, PendingBatch, Workspace};
 use crate::loader::pipeline::queue::{BatchPlanner, Planned};
 use crate::order::{Cursor, Steps};
+use tarflume_formats::poison::IgnorePoison;
 
 /// Parts that lie no more than this many bytes apart are read at once: a read costs as much as copying
 /// some thousand bytes. Much more, and asking for the JSON alone would read small images, too.
@@ -146,7 +147,7 @@ impl BatchPlanner for IndexedPlanner {
         let with = &self.labour.with;
         self.fresh.open_ahead(&with.dataset, &desk.draws);
         desk.plan.fill(&with.dataset, &desk.draws, &with.recipe.wanted, limits)?;
-        let bad = desk.bad.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let bad = desk.bad.get_mut().ignore_poison();
         bad.clear();
         bad.extend(desk.plan.take_bad());
         let bad = usize::from(!bad.is_empty());

@@ -1,7 +1,7 @@
 //! A task of a batch: reads some runs of shards, a chunk at a time, and decodes their samples into their rows.
 
 use std::ops::Range;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use tarflume_formats::name;
 
@@ -19,6 +19,7 @@ use crate::loader::pipeline::queue::BatchWorker;
 use crate::order::Order;
 use crate::order::mix::Key;
 use crate::range;
+use tarflume_formats::poison::IgnorePoison;
 
 /// What is done about bad samples, and which are noticed.
 #[derive(Debug, Clone, Copy, Default)]
@@ -78,7 +79,7 @@ impl IndexedWorker {
     }
 
     fn hand(&self) -> WorkerState {
-        let hand = self.hands.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let hand = self.hands.lock().ignore_poison().pop();
         hand.unwrap_or_else(|| WorkerState {
             fetched: vec![Fetched::new()],
             scratch: Scratch::with_memory(self.with.decode.clone()),
@@ -89,7 +90,7 @@ impl IndexedWorker {
 
     fn put_back(&self, mut hand: WorkerState) {
         hand.fetched.iter_mut().for_each(Fetched::clear);
-        self.hands.lock().unwrap_or_else(PoisonError::into_inner).push(hand);
+        self.hands.lock().ignore_poison().push(hand);
     }
 
     /// Reads runs and writes their samples.

@@ -4,7 +4,7 @@
 
 use std::ffi::CStr;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use crate::decode::Scratch;
@@ -13,6 +13,7 @@ use crate::decode::calls::Calls;
 use crate::loader::metrics::idle::{IdleStats, Lack, SampledTime};
 use crate::loader::metrics::stats::{RingStats, Setting, StageStats, Stats};
 use crate::range::Range;
+use tarflume_formats::poison::IgnorePoison;
 
 /// One stage's counters.
 #[derive(Debug, Default)]
@@ -99,7 +100,7 @@ impl Counters {
     }
 
     fn decoders(&self) -> MutexGuard<'_, (Blocks, Calls)> {
-        self.decoders.lock().unwrap_or_else(PoisonError::into_inner)
+        self.decoders.lock().ignore_poison()
     }
 
     /// What reading and decoding one sample takes a thread on average; `None` before it can be told.
@@ -111,7 +112,7 @@ impl Counters {
 
     /// A batch was asked for while batches stood ready in so many slots of all.
     pub(crate) fn asked(&self, (ready, slots): (usize, usize)) {
-        let mut ring = self.ring.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut ring = self.ring.lock().ignore_poison();
         ring.asked += 1;
         ring.missing += u64::from(ready == 0);
         ring.ready += ready as u64;
@@ -137,7 +138,7 @@ impl Counters {
 
     /// Where the time of decoding a task went, and all time of its thread since it was measured last.
     pub(crate) fn sampled(&self, decode: SampledTime, thread: SampledTime) {
-        let mut sampled = self.sampled.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut sampled = self.sampled.lock().ignore_poison();
         sampled[0] += decode;
         sampled[1] += thread;
     }
@@ -182,8 +183,8 @@ impl Counters {
         stages.extend([upload, transform].into_iter().filter(|stage| stage.items > 0));
         stages.push(consumer);
         let (blocks, calls) = *self.decoders();
-        let ring = *self.ring.lock().unwrap_or_else(PoisonError::into_inner);
-        let [decoding, working] = *self.sampled.lock().unwrap_or_else(PoisonError::into_inner);
+        let ring = *self.ring.lock().ignore_poison();
+        let [decoding, working] = *self.sampled.lock().ignore_poison();
         let waits = |of: usize| Duration::from_nanos(self.waits[of].load(Ordering::Relaxed));
         Stats {
             threads: self.threads as usize,

@@ -6,13 +6,14 @@
 //! holds something for decoding never waits for reading.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex};
 use std::time::Instant;
 
 use crate::decode::{Memory, Scratch};
 use crate::error::{Error, ErrorKind, Result};
 use crate::loader::pipeline::machine::memory as machine_memory;
 use crate::size::Size;
+use tarflume_formats::poison::IgnorePoison;
 
 /// Slabs beside those in preparation: one with the consumer, one on its way back.
 pub(crate) const SPARE_SLABS: u64 = 2;
@@ -257,11 +258,11 @@ impl Memory for MemoryShare {
             return Err(Error::new(ErrorKind::Limit, text));
         }
         // Whoever has it is decoding one sample and gives it back: this wait ends.
-        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut taken = self.taken.lock().ignore_poison();
         if *taken + bytes > self.share {
             let since = Instant::now();
             while *taken + bytes > self.share {
-                taken = self.changed.wait(taken).unwrap_or_else(PoisonError::into_inner);
+                taken = self.changed.wait(taken).ignore_poison();
             }
             self.waited.fetch_add(since.elapsed().as_nanos() as u64, Ordering::Relaxed);
         }
@@ -271,7 +272,7 @@ impl Memory for MemoryShare {
 
     fn give(&self, bytes: u64) {
         if bytes > 0 {
-            *self.taken.lock().unwrap_or_else(PoisonError::into_inner) -= bytes;
+            *self.taken.lock().ignore_poison() -= bytes;
             self.changed.notify_all();
         }
     }

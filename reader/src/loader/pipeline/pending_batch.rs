@@ -1,8 +1,8 @@
 //! A batch on its way: what it will hold, and what became of each row.
 
 use std::ops::Range;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 use crate::batch::{Content, RowFacts, RowState};
 use crate::decode::image::pixels_of;
@@ -11,6 +11,7 @@ use crate::fetch::plan::{Bad, Draw, Plan};
 use crate::loader::pipeline::columns::ColumnSet;
 use crate::loader::pipeline::panics::caught;
 use crate::loader::pipeline::stream_samples::StreamSamples;
+use tarflume_formats::poison::IgnorePoison;
 
 /// A sample that the order dealt to a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,7 +76,7 @@ impl Workspace {
 
     /// The samples that planning found to be bad.
     pub(crate) fn take_bad(&self) -> Vec<Bad> {
-        std::mem::take(&mut *self.bad.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut *self.bad.lock().ignore_poison())
     }
 
     /// Bytes that row `row` of slab column `column` may take.
@@ -208,7 +209,7 @@ impl PendingBatch {
 
     /// Row `row` makes the whole batch an error.
     pub(crate) fn fail(&self, row: usize, error: Error) {
-        let mut failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut failure = self.failure.lock().ignore_poison();
         if failure.as_ref().is_none_or(|(first, _)| row < *first) {
             *failure = Some((row, error));
         }
@@ -217,7 +218,7 @@ impl PendingBatch {
     /// Row `row` is left out, or holds the sample `by` instead of its own, and this is why.
     pub(crate) fn bad(&self, row: usize, why: Error, by: Option<u64>) {
         self.desk.outcomes[row].store(by.unwrap_or(SKIPPED), Ordering::Relaxed);
-        self.bad.lock().unwrap_or_else(PoisonError::into_inner).push((row, why));
+        self.bad.lock().ignore_poison().push((row, why));
     }
 
     /// Makes room for the variable columns, as measured.
@@ -232,12 +233,12 @@ impl PendingBatch {
     /// All rows are written: closes the batch, and hands the lists back.
     pub(crate) fn close(mut self) -> (Box<Workspace>, Result<Box<Content>>) {
         self.desk.gathered.clear();
-        let failure = self.failure.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let failure = self.failure.into_inner().ignore_poison();
         if let Some((_, error)) = failure {
             return (self.desk, Err(error));
         }
         self.desk.facts(&mut self.content.facts);
-        self.content.bad = self.bad.into_inner().unwrap_or_else(PoisonError::into_inner);
+        self.content.bad = self.bad.into_inner().ignore_poison();
         self.content.bad.sort_by_key(|(row, _)| *row);
         let facts = &self.content.facts;
         self.content.slab.seal(|row| facts[row].state != RowState::Skipped);

@@ -5,8 +5,8 @@
 //! job, [`BatchWorker`] does its tasks.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::batch::{BatchPool, Content};
@@ -19,6 +19,7 @@ use crate::pool::{Bell, Work};
 use crate::range;
 use crate::slab::{HostMemory, Layout, Slab};
 use crate::sync::{AtomicBool, Condvar, Mutex, MutexGuard};
+use tarflume_formats::poison::IgnorePoison;
 
 /// What a feed has to say.
 pub(crate) enum Planned {
@@ -134,7 +135,7 @@ impl BatchQueue {
 
     /// The line, locked. It is as it was left: what idle threads lacked since then is counted.
     fn line(&self) -> MutexGuard<'_, QueueState> {
-        let mut line = self.line.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut line = self.line.lock().ignore_poison();
         #[cfg(test)]
         (line.locked += 1);
         let now = Instant::now();
@@ -162,7 +163,7 @@ impl BatchQueue {
             if self.cancelled.load(Ordering::Acquire) {
                 return None;
             }
-            line = self.ready.wait(line).unwrap_or_else(PoisonError::into_inner);
+            line = self.ready.wait(line).ignore_poison();
         }
     }
 
@@ -173,7 +174,7 @@ impl BatchQueue {
             !here && !line.is_over() && !self.cancelled.load(Ordering::Acquire)
         };
         let waited = self.ready.wait_timeout_while(self.line(), most, waits);
-        !waited.unwrap_or_else(PoisonError::into_inner).1.timed_out()
+        !waited.ignore_poison().1.timed_out()
     }
 
     /// No further step is begun. Slabs go back to where the next epoch takes them from.

@@ -3,7 +3,7 @@
 //! Never waits: it runs on a thread of the pool, and the stream rings when there is more.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use crate::error::{Error, ErrorKind, Result};
@@ -15,6 +15,7 @@ use crate::loader::streaming::worker::{StreamWorker, number};
 use crate::pool::Bell;
 use crate::size::Size;
 use crate::stream::{Item, Next, Samples, Stream};
+use tarflume_formats::poison::IgnorePoison;
 
 /// Sentences that are worth telling, each once.
 #[derive(Debug, Default)]
@@ -23,11 +24,11 @@ pub(crate) struct Notes(Mutex<Vec<String>>);
 impl Notes {
     /// All so far.
     pub(crate) fn all(&self) -> Vec<String> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.0.lock().ignore_poison().clone()
     }
 
     fn add(&self, notes: Vec<String>) {
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.0.lock().ignore_poison();
         for note in notes {
             if !all.contains(&note) {
                 all.push(note);

@@ -1,7 +1,7 @@
 //! A task of a batch of a stream: decodes samples, which are in memory already, into their rows.
 
 use std::ops::Range;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use crate::decode::{Memory, Scratch};
 use crate::error::{Error, Result};
@@ -14,6 +14,7 @@ use crate::loader::pipeline::queue::BatchWorker;
 use crate::loader::pipeline::stream_samples::of;
 use crate::order::mix::Key;
 use crate::range;
+use tarflume_formats::poison::IgnorePoison;
 
 /// Bits of a row in what stands for a sample's ordinal.
 const ROW_BITS: u32 = 40;
@@ -92,7 +93,7 @@ impl StreamWorker {
 
 impl BatchWorker for StreamWorker {
     fn task(&self, job: &PendingBatch, task: usize) {
-        let hand = self.hands.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let hand = self.hands.lock().ignore_poison().pop();
         let mut scratch = hand.unwrap_or_else(|| Scratch::with_memory(self.decode.clone()));
         let measured = Clocks::seldom();
         let watch = Watch::start(range::DECODE);
@@ -115,7 +116,7 @@ impl BatchWorker for StreamWorker {
             self.meter.sampled(since.spent(), before);
         }
         self.meter.count(&mut scratch);
-        self.hands.lock().unwrap_or_else(PoisonError::into_inner).push(scratch);
+        self.hands.lock().ignore_poison().push(scratch);
     }
 
     fn threads(&self) -> usize {
