@@ -180,7 +180,7 @@ pub(crate) struct Terms<'a> {
 /// Writes the plan to a temporary file beside `target`, and gives both back.
 ///
 /// # Errors
-/// The operating system's refusal to write.
+/// Returns an error if the operating system refuses to write.
 pub(crate) fn write_plan(
     dealt: &Dealt<'_>,
     terms: Terms<'_>,

@@ -266,7 +266,7 @@ impl DatasetWriter {
     /// Gives up: nothing is published. Finished shards stay in the working folder; without any, it goes.
     ///
     /// # Errors
-    /// The operating system's refusal.
+    /// Returns an error if the operating system refuses.
     pub fn abandon(mut self) -> Result<Left, Failure> {
         self.shard = None; // its temporary file goes with it
         self.settle()?;

@@ -83,7 +83,7 @@ pub(super) fn take(
 /// parts as they were stored, or `decoded`.
 ///
 /// # Errors
-/// As [`take`].
+/// Returns the errors of [`take`].
 pub(super) fn measure(
     loader: &Loader,
     until: Until,

@@ -1,5 +1,4 @@
-//! Reads a sidecar from its first byte to its last and believes nothing that [`Index::open`] has not
-//! looked at yet.
+//! Reads a whole sidecar and checks everything that [`Index::open`] leaves for later.
 
 use super::layout as l;
 use super::sample::Sample;
@@ -7,11 +6,11 @@ use super::view::Index;
 use crate::error::Result;
 
 impl Index {
-    /// Reads the whole sidecar: every checksum, every row, the order of keys, where entry points
-    /// stand.
+    /// Checks the whole sidecar: every checksum, every row, the order of keys, and the positions of
+    /// entry points.
     ///
     /// # Errors
-    /// The first thing found wrong.
+    /// Returns the first problem found.
     pub fn check(&self) -> Result<()> {
         self.body.read(self.body.start, self.body.bytes.len() - self.body.start)?;
         self.check_ends()?;
@@ -23,7 +22,7 @@ impl Index {
         self.check_points()
     }
 
-    /// The rows' first and last record must take in all keys and parts.
+    /// Checks that the first and the last record of the rows cover all keys and parts.
     fn check_ends(&self) -> Result<()> {
         let (_, first_key, first_part) = self.body.row(0)?;
         let (_, last_key, last_part) = self.body.row(self.samples())?;
@@ -34,7 +33,7 @@ impl Index {
         Err(self.body.lie(0, "the rows do not take in all keys and parts"))
     }
 
-    /// Samples and parts follow each other in the tar, each part behind a header of its own.
+    /// Checks that samples and parts follow each other in the tar, each part after its own header.
     fn check_sample(&self, sample: &Sample<'_>, before: u64) -> Result<u64> {
         if sample.first < before {
             return Err(self.body.lie(sample.row, "it begins inside the sample before it"));
@@ -52,7 +51,7 @@ impl Index {
         Ok(end)
     }
 
-    /// Keys rise, and of equal keys the rows do: so no row is missing or named twice.
+    /// Checks that keys rise, and rows of equal keys, too: then no row is missing or listed twice.
     fn check_order(&self) -> Result<()> {
         let mut before = None;
         for n in 0..self.samples() {

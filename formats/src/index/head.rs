@@ -1,6 +1,6 @@
-//! The sidecar's head: fixed part and section table, read from bytes and checked.
+//! The sidecar's head: fixed part and section table, parsed and checked.
 //!
-//! Everything before the body is believed only after its own checksum was found right.
+//! Nothing of the head is used before its checksum matched.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -12,7 +12,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::le::{u32_at, u64_at};
 use crate::name;
 
-/// Where the known sections stand in the file.
+/// The byte ranges of the known sections in the file.
 #[derive(Debug, Default)]
 pub(super) struct Sections {
     pub(super) rows: Range<usize>,
@@ -23,12 +23,12 @@ pub(super) struct Sections {
     pub(super) checksums: Option<Range<usize>>,
     pub(super) dims: Option<Range<usize>>,
     pub(super) order: Option<Range<usize>>,
-    /// Where entry points begin, and they themselves.
+    /// The starts of the entry points and the entry points themselves.
     pub(super) points: Option<(Range<usize>, Range<usize>)>,
 }
 
-/// The whole head, or as much of it as is needed to refuse it: from the first bytes of a sidecar
-/// that is `length` bytes long. `more` reads that many bytes from its start.
+/// Returns the whole head of a sidecar of `length` bytes, or as much of it as is needed to refuse
+/// it. `more` reads that many bytes from the start of the file.
 pub(super) fn whole_head(
     start: &[u8],
     length: u64,
@@ -44,7 +44,7 @@ pub(super) fn whole_head(
     more(body).map(Cow::Owned)
 }
 
-/// The fixed part, checked.
+/// The checked fixed part.
 pub(super) struct Head {
     pub(super) facts: TarFacts,
     pub(super) samples: u64,
@@ -57,8 +57,8 @@ pub(super) struct Head {
 }
 
 impl Head {
-    /// Reads the head from the first bytes of a sidecar that is `found` bytes long: all bytes
-    /// before the body must be there.
+    /// Parses the head of a sidecar that is `found` bytes long. `bytes` must hold everything before
+    /// the body.
     pub(super) fn parse(bytes: &[u8], found: u64) -> Result<Head> {
         if !bytes.starts_with(&l::MAGIC) {
             let text = "this is no tarflume sidecar: its first eight bytes are others";
@@ -153,7 +153,7 @@ impl Head {
         Ok(found)
     }
 
-    /// The number of records in each section must be what the head says.
+    /// Checks that each section has the number of records that the head declares.
     fn check_lengths(&self, found: &Sections) -> Result<()> {
         let expect = |length: usize, records: Option<u64>, record: usize| {
             records.and_then(|n| n.checked_mul(record as u64)) == Some(length as u64)

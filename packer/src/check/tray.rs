@@ -114,7 +114,7 @@ impl Tray {
     /// Reads the codes of one JPEG that is not on the tray, and gives its entry points.
     ///
     /// # Errors
-    /// As [`Tray::entry_points`].
+    /// Returns the errors of [`Tray::entry_points`].
     pub(crate) fn read_one(&mut self, bytes: &[u8], header: &Header) -> Result<&[u8], Fault> {
         self.alone.clear();
         let read = self.scanner.scan(bytes, header, &mut self.alone);

@@ -135,7 +135,7 @@ impl Rows {
     /// The sidecar's bytes.
     ///
     /// # Errors
-    /// As [`IndexBuilder::encode`].
+    /// Returns the errors of [`IndexBuilder::encode`].
     pub(crate) fn encode(self, facts: &TarFacts) -> Result<Vec<u8>> {
         self.builder.encode(facts)
     }

@@ -35,7 +35,7 @@ impl<'a> Folders<'a> {
     /// Opens `source.ext` under a root for reading.
     ///
     /// # Errors
-    /// The operating system's refusal.
+    /// Returns an error if the operating system refuses.
     pub(super) fn open(&mut self, root: u32, source: &[u8], ext: &str) -> io::Result<File> {
         let base = source.iter().rposition(|&b| b == b'/').map_or(0, |slash| slash + 1);
         let (folder, base) = source.split_at(base);

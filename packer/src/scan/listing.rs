@@ -49,7 +49,7 @@ impl Listing {
     /// Reads the names of the folder at `path`; `stem_of` tells how much of a file's name is key.
     ///
     /// # Errors
-    /// The operating system's refusal.
+    /// Returns an error if the operating system refuses.
     pub(super) fn read(
         path: &Path,
         follow_links: bool,

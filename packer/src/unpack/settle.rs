@@ -23,7 +23,7 @@ impl Settled {
     /// Begins to watch the file system of the folder `out`.
     ///
     /// # Errors
-    /// The operating system's refusal.
+    /// Returns an error if the operating system refuses.
     pub(super) fn of(out: &Path) -> Result<Settled, Failure> {
         let root = File::open(out).map_err(|e| Failure::io(e, "open the folder", out))?;
         let release = rustix::system::uname().release().to_string_lossy().into_owned();

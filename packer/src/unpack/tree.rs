@@ -54,7 +54,7 @@ impl Tree {
     /// The tree under the folder at `path`.
     ///
     /// # Errors
-    /// The operating system's refusal.
+    /// Returns an error if the operating system refuses.
     pub(crate) fn open(path: &Path) -> Result<Tree, Failure> {
         let flags = FOLDER.difference(OFlags::NOFOLLOW); // the caller may name a link
         let root = openat(CWD, path, flags, Mode::empty())
@@ -65,7 +65,7 @@ impl Tree {
     /// Creates the file `path` and the folders above it. `path` was found safe.
     ///
     /// # Errors
-    /// The operating system's refusal.
+    /// Returns an error if the operating system refuses.
     pub(crate) fn file(&mut self, path: &[u8]) -> Result<Created, Failure> {
         let (folder, base) = split(path);
         let root = self.path.clone();
@@ -90,7 +90,7 @@ impl Tree {
     /// Creates the folder `path`. It was found safe.
     ///
     /// # Errors
-    /// The operating system's refusal.
+    /// Returns an error if the operating system refuses.
     pub(crate) fn folder(&mut self, path: &[u8]) -> Result<Created, Failure> {
         match self.folder_at(path) {
             Ok(_) => Ok(Created::Folder),
@@ -102,7 +102,7 @@ impl Tree {
     /// Removes a file that was created here.
     ///
     /// # Errors
-    /// The operating system's refusal.
+    /// Returns an error if the operating system refuses.
     pub(crate) fn remove(&mut self, path: &[u8]) -> Result<(), Failure> {
         let (folder, base) = split(path);
         let root = self.path.clone();

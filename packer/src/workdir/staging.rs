@@ -84,7 +84,7 @@ impl Staging {
     /// Creates the folders.
     ///
     /// # Errors
-    /// The operating system's refusal.
+    /// Returns an error if the operating system refuses.
     pub fn create(&self) -> Result<(), Failure> {
         Ok(create_folders(&self.shards())?)
     }
@@ -139,7 +139,7 @@ impl Staging {
     /// True if there is a plan.
     ///
     /// # Errors
-    /// The operating system's refusal to say.
+    /// Returns an error if the operating system refuses to say.
     pub fn has_plan(&self) -> Result<bool, Failure> {
         Ok(files::is_there(&self.plan_path())?)
     }
@@ -172,7 +172,7 @@ impl Staging {
     /// Notes what is done about problems.
     ///
     /// # Errors
-    /// The operating system's refusal.
+    /// Returns an error if the operating system refuses.
     pub fn set_policy(&self, word: &str) -> Result<()> {
         write_whole(&self.root.join("policy"), word.as_bytes())
     }
@@ -180,7 +180,7 @@ impl Staging {
     /// What is done about problems, if it was noted.
     ///
     /// # Errors
-    /// The operating system's refusal to read it.
+    /// Returns an error if the operating system refuses to read it.
     pub fn policy(&self) -> Result<Option<String>> {
         let path = self.root.join("policy");
         match files::read_whole(&path, "read") {
@@ -207,7 +207,7 @@ impl Staging {
     /// Asked are: plan, whether it has entry points, name, lengths, and that the sidecar belongs to a tar of that length.
     ///
     /// # Errors
-    /// The operating system's refusal to say.
+    /// Returns an error if the operating system refuses to say.
     pub fn finished(&self, plan: &PlanFoot, number: usize) -> Result<Option<ShardRecord>> {
         let Some(shard) = plan.shards.get(number) else { return Ok(None) };
         let Some(record) = self.record(&shard.name)? else { return Ok(None) };
@@ -252,7 +252,7 @@ impl Staging {
     /// whole, since a power cut may have come; `None` if it was spoiled.
     ///
     /// # Errors
-    /// The operating system's refusal.
+    /// Returns an error if the operating system refuses.
     pub fn secured(&self, mut record: ShardRecord) -> Result<Option<ShardRecord>> {
         if !record.unsynced {
             return Ok(Some(record));
@@ -281,7 +281,7 @@ impl Staging {
     /// Temporary files in the working folder, with their age.
     ///
     /// # Errors
-    /// The operating system's refusal.
+    /// Returns an error if the operating system refuses.
     pub fn temporaries(&self) -> Result<Vec<(PathBuf, Duration)>, Failure> {
         let mut found = leftovers::temporaries(&self.root)?;
         found.extend(leftovers::temporaries(&self.shards())?);
@@ -293,7 +293,7 @@ impl Staging {
     /// the quarantine survive a power cut.
     ///
     /// # Errors
-    /// The operating system's refusal.
+    /// Returns an error if the operating system refuses.
     pub fn sweep(&self) -> Result<(), Failure> {
         let lists = [manifest::FILE_NAME, "problems.jsonl"].map(|name| format!(".{name}."));
         leftovers::sweep(&self.out, &|name| lists.iter().any(|list| name.starts_with(list)))?;
@@ -303,7 +303,7 @@ impl Staging {
     /// True if something was packed here and is not published: a plan, or a shard.
     ///
     /// # Errors
-    /// The operating system's refusal to say.
+    /// Returns an error if the operating system refuses to say.
     pub fn is_begun(&self) -> Result<bool, Failure> {
         Ok(self.has_plan()? || !leftovers::entries(&self.shards())?.is_empty())
     }

@@ -14,7 +14,7 @@ fn block_at(bytes: &[u8], index: usize) -> [u8; 512] {
     bytes[index * 512..][..512].try_into().expect("a block")
 }
 
-/// Changes a block and makes its checksum right again.
+/// Changes a block and recomputes its checksum.
 fn altered(name: &[u8], alter: impl FnOnce(&mut [u8; 512])) -> [u8; 512] {
     let mut block = block_at(&written(name, 5), 0);
     alter(&mut block);

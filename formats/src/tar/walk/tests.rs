@@ -3,7 +3,7 @@
 use super::*;
 use crate::tar::{END, pax, write_header};
 
-/// A header of any type, its checksum right.
+/// Returns a header of any type with a valid checksum.
 fn block(typeflag: u8, name: &[u8], size: &[u8]) -> Vec<u8> {
     let mut blocks = Vec::new();
     write_header(&mut blocks, name, 0).expect("a short name");
@@ -16,7 +16,7 @@ fn block(typeflag: u8, name: &[u8], size: &[u8]) -> Vec<u8> {
     block
 }
 
-/// A header of any type with its data and padding.
+/// Returns a header of any type with its data and padding.
 fn entry(typeflag: u8, name: &[u8], data: &[u8]) -> Vec<u8> {
     let mut out = block(typeflag, name, format!("{:011o}", data.len()).as_bytes());
     out.extend_from_slice(data);
@@ -24,7 +24,7 @@ fn entry(typeflag: u8, name: &[u8], data: &[u8]) -> Vec<u8> {
     out
 }
 
-/// A header of records.
+/// Returns a pax header of these records.
 fn extra(typeflag: u8, records: &[(&str, &str)]) -> Vec<u8> {
     let mut data = Vec::new();
     for (key, value) in records {
@@ -123,7 +123,7 @@ fn a_link_or_directory_has_no_data_and_no_pax_size() {
         let sized = extra(b'x', &[("size", "600")]);
         bad(&[&sized, &link, &b], ErrorKind::BadHeader, 0, Some("link"), "readers of tars");
     }
-    // bsdtar keeps even a size of 0 for the member behind a volume label.
+    // bsdtar keeps even a size of 0 for the member after a volume label.
     let label = block(b'V', b"label", b"00000000000");
     for size in ["0", "600"] {
         let sized = extra(b'x', &[("size", size)]);

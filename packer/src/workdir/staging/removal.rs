@@ -22,7 +22,7 @@ impl Staging {
     /// the working folder says so, byte for byte, as long as no manifest names it.
     ///
     /// # Errors
-    /// The operating system's refusal.
+    /// Returns an error if the operating system refuses.
     pub fn clear(&self) -> Result<(), Failure> {
         let shards = self.shards();
         for entry in leftovers::entries(&shards)? {
@@ -54,7 +54,7 @@ impl Staging {
     /// Removes the plan, if there is one.
     ///
     /// # Errors
-    /// The operating system's refusal.
+    /// Returns an error if the operating system refuses.
     pub fn forget_plan(&self) -> Result<(), Failure> {
         Ok(remove_if_there(&self.plan_path())?)
     }
@@ -65,7 +65,7 @@ impl Staging {
     /// name), or put something there meanwhile, stays: a later command removes it.
     ///
     /// # Errors
-    /// The operating system's refusal.
+    /// Returns an error if the operating system refuses.
     pub fn remove(&self) -> Result<(), Failure> {
         for entry in leftovers::entries(&self.root)? {
             if entry.file_name() == LOCK {
@@ -87,7 +87,7 @@ impl Staging {
     /// syncing it.
     ///
     /// # Errors
-    /// The operating system's refusal.
+    /// Returns an error if the operating system refuses.
     pub fn remove_synced(&self) -> Result<(), Failure> {
         sync_folder(self.out())?;
         self.remove()
@@ -97,7 +97,7 @@ impl Staging {
     /// `manifest`. One that holds the plan of another data set stays. The caller holds the lock.
     ///
     /// # Errors
-    /// The operating system's refusal.
+    /// Returns an error if the operating system refuses.
     pub fn remove_published(&self, manifest: &Manifest) -> Result<(), Failure> {
         match self.plan_if_there() {
             Ok(Some(plan)) if manifest.plan.as_ref() != Some(&plan.foot().content) => Ok(()),
@@ -109,7 +109,7 @@ impl Staging {
     /// As [`Staging::remove_published`], if no other command is at work here.
     ///
     /// # Errors
-    /// The operating system's refusal.
+    /// Returns an error if the operating system refuses.
     pub fn sweep_published(&self, manifest: &Manifest) -> Result<(), Failure> {
         if !files::is_there(&self.root)? {
             return Ok(());
