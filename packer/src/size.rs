@@ -1,9 +1,9 @@
-//! Sizes as people type them: `256MiB`, `1GB`, `500k`, `1073741824`.
+//! Sizes as text: `256MiB`, `1GB`, `500k`, `1073741824`.
 
-/// Bytes of a size with or without unit.
+/// Parses a size with or without unit to bytes.
 ///
 /// # Errors
-/// A sentence that shows the form.
+/// Returns an error that shows the expected form.
 pub fn parse(text: &str) -> Result<u64, String> {
     let text = text.trim();
     let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());

@@ -1,5 +1,5 @@
-//! The state of an output folder between two commands: working folder, quarantine, manifest, list of
-//! problems.
+//! The state of an output folder between two commands: working folder, quarantine, manifest, list
+//! of problems.
 //!
 //! Every stage reads and writes it; it imports no stage.
 

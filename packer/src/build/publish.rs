@@ -1,4 +1,4 @@
-//! Building: a plan in place -> all its shards packed, then published, or refused.
+//! The end of a build: packed shards -> a published data set, or a refusal.
 
 use tarflume_formats::{Manifest, Plan};
 
@@ -16,16 +16,17 @@ use crate::workdir::state::write_problems;
 /// Result of a build.
 #[derive(Debug)]
 pub enum Built {
-    /// Samples have problems, and the policy is to fail: finished shards are kept, nothing is published.
+    /// Samples have problems, and the policy is to fail: finished shards are kept, nothing is
+    /// published.
     Refused(Ran),
     /// The data set is published.
     Published(Manifest, Ran),
 }
 
-/// Publishes what a run of all shards gave; or, where it refused some, lists all problems.
+/// Publishes the shards of a complete run, or lists all problems if some shards were refused.
 ///
 /// # Errors
-/// As [`finalize`]; the list of problems can not be written.
+/// Returns the errors of [`finalize`], and an error if the list of problems cannot be written.
 pub fn conclude(ready: &Ready, ran: Ran) -> Result<Built, Failure> {
     let foot = ready.plan.foot();
     if ran.refused == 0 {
@@ -38,11 +39,13 @@ pub fn conclude(ready: &Ready, ran: Ran) -> Result<Built, Failure> {
     Ok(Built::Refused(ran))
 }
 
-/// Checks the contents of a plan that is not run, so that one report has all problems; does nothing if they are not
-/// to be checked. Adds the problems to those of the scan, and to the list in the output folder.
+/// Checks the contents of a plan that is not run, so that one report has all problems; does nothing
+/// if contents are not to be checked. Adds the problems to those of the scan, and to the list in
+/// the output folder.
 ///
 /// # Errors
-/// A failure of the machine; the list of problems can not be written. An interruption.
+/// Returns an error for a failure of the machine, if the list of problems cannot be written, and
+/// after an interruption.
 pub fn look_at_contents(
     request: &Request,
     plan: &Plan,

@@ -1,12 +1,12 @@
-//! What differs between the plan in a working folder and a new one, as a sentence. Pure but for the
-//! plans, which it reads.
+//! Describes the difference between the plan in a working folder and a new one as a sentence. Reads
+//! the plans and nothing else.
 
 use tarflume_formats::plan::{PlanFoot, PlannedSample};
 use tarflume_formats::{Plan, name, shown};
 
 use crate::failure::Failure;
 
-/// The first difference between two plans, in words; `None` if they are the same.
+/// Returns the first difference between two plans; `None` if they are the same.
 pub(super) fn difference(old: &Plan, new: &Plan) -> Result<Option<String>, Failure> {
     let (a, b) = (old.foot(), new.foot());
     if let (Some(a), Some(b)) = (a.options.as_object(), b.options.as_object())
@@ -37,7 +37,7 @@ pub(super) fn difference(old: &Plan, new: &Plan) -> Result<Option<String>, Failu
     Ok((a.content != b.content).then(|| "the plan differs".into()))
 }
 
-/// An option's value as a person would say it.
+/// Returns an option's value as text for a message.
 fn said(value: &serde_json::Value) -> String {
     match value {
         serde_json::Value::Null => "not given".into(),

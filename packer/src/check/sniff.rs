@@ -1,11 +1,11 @@
-//! What an image is by its first bytes, whatever its name says.
+//! Recognizes an image format by its first bytes, whatever its name.
 
 use tarflume_formats::content::Content;
 
-/// Bytes that are enough to tell.
+/// Number of bytes that identify every format.
 pub(crate) const ENOUGH: usize = 16;
 
-/// The extension that images of this format have here, if `bytes` begin like one.
+/// Returns the extension for the format that `bytes` begin, if it is a known image format.
 pub(crate) fn ext(bytes: &[u8]) -> Option<&'static str> {
     match Content::of(bytes)?.ext {
         "tiff" => Some("tif"),
@@ -14,7 +14,7 @@ pub(crate) fn ext(bytes: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// True if `said`, in lower case, is another name for what `ext` says.
+/// Returns true if the lower-case extension `said` is a synonym of `ext`.
 pub(crate) fn same(said: &[u8], ext: &str) -> bool {
     let one = |ext: &[u8]| match ext {
         b"jpeg" => b"jpg".to_vec(),
@@ -24,7 +24,7 @@ pub(crate) fn same(said: &[u8], ext: &str) -> bool {
     one(said) == one(ext.as_bytes())
 }
 
-/// Why a file with the name of a JPEG is none, and what to do: `it is no JPEG but a PNG`.
+/// Returns why a file with the name of a JPEG is not one, and the remedy.
 pub(super) fn other_than_jpeg(bytes: &[u8]) -> Option<String> {
     let Content { name, ext } = Content::of(bytes).filter(|found| found.ext != "jpg")?;
     Some(format!(

@@ -1,4 +1,4 @@
-//! Whole tars indexed: those that others made, those that lie, those we write ourselves.
+//! Indexes whole tars: foreign ones, invalid ones, and our own.
 #![allow(clippy::disallowed_methods, reason = "a test that asks wrongly fails")]
 
 use std::fs;

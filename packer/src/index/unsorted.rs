@@ -1,4 +1,5 @@
-//! Keys that come back after another sample: a tar whose members are not sorted gives half samples.
+//! Finds keys that come back after another sample: a tar with unsorted members has incomplete
+//! samples.
 
 use std::collections::HashSet;
 
@@ -7,21 +8,21 @@ use tarflume_formats::{Index, name};
 
 use crate::units;
 
-/// What came back, and where first.
+/// The keys that come back, and the first of them.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Returned {
-    /// Samples with other parts of an earlier one's key: halves.
+    /// Samples with other parts than an earlier one of their key.
     halves: u64,
-    /// Samples with parts that an earlier one of their key has.
+    /// Samples that repeat parts of an earlier one of their key.
     repeated: u64,
-    /// The key that came back first in the tar, its first byte before and there.
+    /// The key that first comes back in the tar, with the first byte of both samples.
     first: Option<(Vec<u8>, u64, u64)>,
 }
 
-/// One line about the keys of a shard that come back, if there are any.
+/// Returns one line about the keys of a shard that come back, if there are any.
 ///
 /// # Errors
-/// A damaged sidecar.
+/// Returns an error if the sidecar is damaged.
 pub(super) fn told(index: &Index) -> Result<Option<String>> {
     let found = find(index)?;
     let Some((key, before, again)) = found.first else { return Ok(None) };
@@ -43,7 +44,7 @@ pub(super) fn told(index: &Index) -> Result<Option<String>> {
     )))
 }
 
-/// Goes over the keys in their order: where equal ones stand side by side, one came back.
+/// Visits the keys in their order, where equal ones are adjacent.
 fn find(index: &Index) -> Result<Returned> {
     let mut found = Returned::default();
     let (mut run, mut before): (Vec<u64>, &[u8]) = (Vec::new(), &[]);

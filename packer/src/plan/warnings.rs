@@ -1,4 +1,4 @@
-//! What is odd about a plan and no fault: shards that hardly any reader is fast with.
+//! Warnings about a valid plan: shard sizes that are slow for nearly every reader.
 
 use tarflume_formats::plan::PlanFoot;
 
@@ -6,12 +6,12 @@ use super::Shape;
 use super::deal::Cut;
 use crate::units;
 
-/// So many shards are looked at for being small.
+/// From this many shards on, their size is checked.
 const MANY: usize = 16;
-/// Bytes below which a shard is small: opening it costs more than reading it.
+/// Shards below this many bytes are small: opening one costs more than reading it.
 const SMALL: u64 = 1 << 20;
 
-/// One sentence for each thing.
+/// Returns one sentence per warning.
 pub fn of(foot: &PlanFoot) -> Vec<String> {
     let shape = serde_json::from_value::<Shape>(foot.options.clone());
     let limit = shape.ok().and_then(|shape| match shape.cut {

@@ -18,7 +18,8 @@ impl fmt::Display for Report {
 }
 
 impl Report {
-    /// `12 shards, 34,567 samples, 3.2 GB: whole`, or how many problems of which kind.
+    /// Returns the totals: `12 shards, 34,567 samples, 3.2 GB: whole`, or the number of problems by
+    /// kind.
     pub fn summary(&self) -> String {
         let mut line = format!(
             "{}, {}, {}: ",

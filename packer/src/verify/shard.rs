@@ -1,4 +1,4 @@
-//! One shard: its tar, its sidecar, and what the manifest says of them.
+//! Verifies one shard: its tar, its sidecar, and its entry in the manifest.
 
 use std::path::{Path, PathBuf};
 
@@ -16,25 +16,25 @@ use super::sets::Target;
 use crate::index::probe;
 use crate::problem::{Problem, ProblemKind, Problems};
 
-/// What was found out about a shard.
+/// The result for a shard.
 #[derive(Debug)]
 pub(crate) struct Proved {
     /// The tar.
     pub path: PathBuf,
     /// Its bytes.
     pub bytes: u64,
-    /// True if its sidecar is there but has no checksums.
+    /// True if its sidecar exists but has no checksums.
     pub without_checksums: bool,
-    /// Its rows, from the sidecar or, where that can't be believed, from the tar.
+    /// Its rows, from the sidecar or, if that is not usable, from the tar.
     pub index: Option<Index>,
-    /// What is wrong with it.
+    /// The problems found.
     pub problems: Problems,
 }
 
-/// Proves one shard.
+/// Verifies one shard.
 ///
 /// # Errors
-/// The machine failed: nothing is known of the shard then.
+/// Returns an error if the machine failed: the shard's state is then unknown.
 pub(crate) fn prove(
     target: Target,
     options: &Options,
@@ -75,7 +75,7 @@ fn missing_shard(error: &Error, listed: bool) -> Problem {
     Problem { kind, ..problem }
 }
 
-/// The sidecar, if it is whole.
+/// Returns the sidecar if it is intact.
 fn open_sidecar(tar: &Path, problems: &mut Problems) -> Result<Option<Index>> {
     let path = index_path(tar);
     match Index::open(&path).and_then(|index| index.check().map(|()| index)) {
@@ -113,7 +113,7 @@ fn quick(
     } else {
         push_stale_length(&index, proved.bytes, &mut proved.problems)?;
     }
-    // A sidecar that describes another tar says nothing about the manifest, nor of its parts.
+    // A sidecar that describes another tar is no evidence about the manifest or about its parts.
     if proved.problems.listed[told..].iter().all(|p| p.kind != ProblemKind::StaleIndex) {
         points::quick(&tar.display().to_string(), &index, &mut proved.problems)?;
         listed(tar, entry, &index, proved);
@@ -153,7 +153,7 @@ fn full(
     } else if ended {
         listed_length(tar, entry, facts.length, &mut proved.problems);
     }
-    // The rows of a tar without a trustworthy sidecar are kept in memory: 80 bytes each, and the key.
+    // The rows of a tar without a usable sidecar are kept in memory: 80 bytes each, and the key.
     proved.index = Some(Index::from_bytes(rows.encode(&facts)?)?);
     Ok(())
 }
@@ -173,7 +173,7 @@ fn digest(
     }
 }
 
-/// Holds a sidecar that is whole against what the manifest lists.
+/// Compares an intact sidecar with the manifest's entry.
 fn listed(tar: &Path, entry: Option<&ShardEntry>, index: &Index, proved: &mut Proved) {
     let Some(entry) = entry else { return };
     let found = crate::index::shard::entry(tar, index);
@@ -185,7 +185,7 @@ fn listed(tar: &Path, entry: Option<&ShardEntry>, index: &Index, proved: &mut Pr
         ("sidecar bytes", entry.index_bytes.to_string(), found.index_bytes.to_string()),
         ("sidecar digest", entry.index_blake3.clone(), found.index_blake3),
     ];
-    // A cut tar was reported already.
+    // A truncated tar was reported already.
     let told = index.tar().length != proved.bytes && index.tar().length == entry.bytes;
     let differences: Vec<String> = differences
         .iter()
@@ -237,7 +237,7 @@ fn no_end(tar: &Path, length: u64) -> Problem {
     Problem::new(ProblemKind::MissingEnd, tar.display().to_string(), text).at(length)
 }
 
-/// True if the last two blocks are zeros, as they are in every tar that was written to its end.
+/// Returns true if the last two blocks are zeros, as in every tar that was written to its end.
 fn ends_in_zeros(reader: &mut TarReader) -> Result<bool> {
     match reader.length().checked_sub(1024) {
         Some(from) => reader.only_zeros_from(from),

@@ -1,4 +1,4 @@
-//! Questions about the state of an output folder: what is planned, what is finished, what is published.
+//! The state of an output folder: what is planned, finished, and published.
 //!
 //! Reads only, except for [`write_problems`].
 
@@ -16,7 +16,7 @@ use super::staging::Staging;
 use crate::check::Content;
 use crate::failure::Failure;
 
-/// Numbers of unfinished shards that a failure names.
+/// Limit on the numbers of unfinished shards in a failure's message.
 const NAMED: usize = 10;
 
 /// The finished and the unfinished shards of a plan.
@@ -31,7 +31,7 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// The failure of a command that needs every shard.
+    /// Returns the failure of a command that needs every shard.
     pub(crate) fn unfinished(&self, out: &Path) -> Failure {
         let few: Vec<_> = self.missing.iter().take(NAMED).map(usize::to_string).collect();
         let more = if self.missing.len() > few.len() { ", ..." } else { "" };
@@ -45,10 +45,10 @@ impl Progress {
     }
 }
 
-/// Looks for each shard of the plan.
+/// Looks up the state of each shard of the plan.
 ///
 /// # Errors
-/// The operating system refuses to read a record or a shard.
+/// Returns an error if the operating system refuses to read a record or a shard.
 pub fn progress(staging: &Staging, foot: &PlanFoot) -> Result<Progress, Failure> {
     let mut progress =
         Progress { total: foot.shards.len(), missing: Vec::new(), records: Vec::new() };
@@ -61,10 +61,10 @@ pub fn progress(staging: &Staging, foot: &PlanFoot) -> Result<Progress, Failure>
     Ok(progress)
 }
 
-/// The manifest of the published data set; `None` if there is none.
+/// Returns the manifest of the published data set; `None` if there is none.
 ///
 /// # Errors
-/// The manifest can't be read, or the operating system refuses to look for it.
+/// Returns an error if the manifest cannot be read or the operating system refuses.
 pub fn published(staging: &Staging) -> Result<Option<Manifest>, Failure> {
     let path = staging.manifest_path();
     if !files::is_there(&path)? {
@@ -90,10 +90,11 @@ pub enum Standing {
     Planned(Plan),
 }
 
-/// Reads what an output folder holds, while other commands may publish it.
+/// Reads the content of an output folder, while other commands may publish it.
 ///
 /// # Errors
-/// The folder has neither a plan nor a data set; as [`published`]; the plan can't be read.
+/// Returns the errors of [`published`], and an error if the folder has neither a plan nor a data
+/// set or the plan cannot be read.
 pub fn standing(staging: &Staging) -> Result<Standing, Failure> {
     if let Some(manifest) = settled(staging)? {
         return Ok(Standing::Published(manifest));
@@ -102,17 +103,18 @@ pub fn standing(staging: &Staging) -> Result<Standing, Failure> {
         return Ok(Standing::Planned(plan));
     }
     // `finalize` writes the manifest before it removes the plan: another command may have published
-    // between the two looks above.
+    // between the two lookups above.
     match settled(staging)? {
         Some(manifest) => Ok(Standing::Published(manifest)),
         None => Ok(Standing::Planned(staging.plan()?)),
     }
 }
 
-/// True if the data set has JPEGs and no sidecar has entry points. JPEGs of some kinds never have any.
+/// Returns true if the data set has JPEGs and no sidecar has entry points. JPEGs of some kinds
+/// never have any.
 ///
 /// # Errors
-/// A sidecar can't be opened.
+/// Returns an error if a sidecar cannot be opened.
 pub(crate) fn lacks_entry_points(staging: &Staging, manifest: &Manifest) -> Result<bool, Failure> {
     let is_jpeg = |ext: &String| Content::of(ext.as_bytes()) == Content::Jpeg;
     if !manifest.extensions.keys().any(is_jpeg) {
@@ -129,7 +131,7 @@ pub(crate) fn lacks_entry_points(staging: &Staging, manifest: &Manifest) -> Resu
 /// Writes `problems.jsonl`, one object per line; removes an existing file if there are no problems.
 ///
 /// # Errors
-/// The operating system refuses.
+/// Returns an error if the operating system refuses.
 pub(crate) fn write_problems(path: &Path, problems: &[serde_json::Value]) -> Result<(), Failure> {
     if problems.is_empty() {
         return Ok(remove_if_there(path)?);

@@ -1,4 +1,4 @@
-//! Keys that programs give: which ones are refused, and which ones were there before.
+//! The keys of a program: which ones are refused, and which ones were written before.
 
 use std::collections::HashMap;
 
@@ -8,16 +8,16 @@ use crate::collide::fold;
 use crate::problem::{Problem, ProblemKind};
 use crate::scan::rules::{Action, MAX_NAME, NameRules, Rule, Verdict};
 
-/// Keys written so far, by their digests: 32 bytes or so a key.
+/// Keys written so far, by their digests: about 32 bytes per key.
 #[derive(Debug, Default)]
 pub(super) struct Keys {
-    /// Digest of the folded key, and of the first key that folds so.
+    /// From the digest of the folded key to that of the first key that folds to it.
     met: HashMap<u128, u128>,
     count: u64,
 }
 
 impl Keys {
-    /// Refuses a key that was written before, or one that differs only in case from one that was.
+    /// Refuses a key that was written before, or that differs from a written one only in case.
     pub(super) fn check(&self, rules: &NameRules, key: &[u8]) -> Result<(), Box<Problem>> {
         match self.met.get(&digest(&fold(key))) {
             Some(&first) if first == digest(key) => {
@@ -35,7 +35,7 @@ impl Keys {
         }
     }
 
-    /// The key is written.
+    /// Adds a written key.
     pub(super) fn add(&mut self, key: &[u8]) {
         self.count += 1;
         let own = digest(key);
@@ -50,7 +50,7 @@ impl Keys {
     }
 }
 
-/// The first half of a key's blake3.
+/// Returns the first half of a key's blake3.
 fn digest(key: &[u8]) -> u128 {
     let hash = blake3::hash(key);
     hash.as_bytes().iter().take(16).fold(0, |all, &byte| all << 8 | u128::from(byte))
@@ -61,7 +61,7 @@ fn problem(kind: ProblemKind, key: &[u8], reason: String) -> Box<Problem> {
     Box::new(Problem::new(kind, shown.clone(), reason).of(shown))
 }
 
-/// Refuses names that some reader would misread, as `pack build` does; nothing is renamed.
+/// Refuses names that some reader would misread, as `pack build` does; renames nothing.
 pub(super) fn check(
     rules: &NameRules,
     key: &[u8],

@@ -1,7 +1,7 @@
-//! A finished shard's way from the working folder to where readers look for it.
+//! Moves a finished shard from the working folder to the output folder.
 //!
-//! It may be ended at any instant and begun again. A rename that finds nothing to move is no proof that
-//! an earlier attempt moved it: the file that stands at the other end is read and compared.
+//! It can be interrupted at any instant and repeated. A rename that finds no source does not prove
+//! that an earlier attempt moved the file: the file at the target is read and compared.
 
 use std::path::Path;
 
@@ -18,8 +18,8 @@ use crate::workdir::staging::Staging;
 /// Moves a shard out: the tar first, the sidecar last.
 ///
 /// # Errors
-/// A sidecar is not what its record says; another file has the shard's name; the shard is gone; the
-/// operating system's refusal.
+/// Returns an error if a sidecar differs from its record, another file has the shard's name, the
+/// shard is missing, or the operating system refuses.
 pub(super) fn move_out(staging: &Staging, entry: &ShardEntry) -> Result<(), Failure> {
     let (from, to) = (staging.shards().join(&entry.name), staging.out().join(&entry.name));
     let index = hex_digest(&entry.index_blake3)?;
@@ -30,11 +30,11 @@ pub(super) fn move_out(staging: &Staging, entry: &ShardEntry) -> Result<(), Fail
     move_file(staging, (&from, &to), (entry.index_bytes, &index))
 }
 
-/// Refuses a shard that does not stand whole in the output folder: lengths, and that tar, sidecar and
-/// record belong together. What was moved by an earlier attempt was read whole by [`move_out`].
+/// Checks that the shard in the output folder is complete: lengths, and that tar, sidecar and
+/// record belong together. [`move_out`] has read files moved by an earlier attempt completely.
 ///
 /// # Errors
-/// What differs; the operating system's refusal.
+/// Returns an error that names the difference, or that the operating system refuses.
 pub(super) fn check(staging: &Staging, entry: &ShardEntry) -> Result<(), Failure> {
     open_index(staging.out(), entry)?;
     Ok(())
@@ -44,7 +44,7 @@ fn no_digest(name: &str) -> Failure {
     Failure::bad_data(format!("{name}: its record has no digest; pack it again"))
 }
 
-/// The sidecar, wherever it stands now, is read whole before anything is moved.
+/// Reads the whole sidecar, at its current place, before anything is moved.
 fn check_sidecar(staging: &Staging, entry: &ShardEntry, digest: &Digest) -> Result<(), Failure> {
     let path = index_path(&staging.shards().join(&entry.name));
     let index = match Index::open(&path) {
@@ -62,7 +62,7 @@ fn check_sidecar(staging: &Staging, entry: &ShardEntry, digest: &Digest) -> Resu
     )))
 }
 
-/// Moves one file. Its length and digest are as recorded.
+/// Moves one file after comparing its length and digest with the record.
 fn move_file(
     staging: &Staging,
     (from, to): (&Path, &Path),
@@ -75,7 +75,7 @@ fn move_file(
         Err(error) => return Err(error.into()),
     };
     if has_bytes(to, length, digest)? {
-        return Ok(remove_if_there(from)?); // an earlier attempt's, or another machine's
+        return Ok(remove_if_there(from)?); // moved by an earlier attempt or another machine
     }
     if moved || tarflume_formats::files::is_there(to)? {
         return Err(Failure::bad_data(format!(

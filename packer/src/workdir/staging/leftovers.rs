@@ -1,4 +1,4 @@
-//! What attempts that were killed leave under temporary names.
+//! Temporary files of killed attempts.
 
 use std::fs::{self, DirEntry};
 use std::io;
@@ -12,7 +12,7 @@ use tarflume_formats::publish::{is_temporary, remove_if_there, sync_folder};
 
 use crate::failure::Failure;
 
-/// The entries of `folder`; none if there is no such folder.
+/// Returns the entries of `folder`; none if there is no such folder.
 pub(super) fn entries(folder: &Path) -> Result<Vec<DirEntry>, Failure> {
     let refused = |e| Failure::io(e, "read the folder", folder);
     match patiently(|| fs::read_dir(folder)) {
@@ -22,7 +22,7 @@ pub(super) fn entries(folder: &Path) -> Result<Vec<DirEntry>, Failure> {
     }
 }
 
-/// Temporary files of `folder`, with their age.
+/// Returns temporary files of `folder`, with their age.
 pub(super) fn temporaries(folder: &Path) -> Result<Vec<(PathBuf, Duration)>, Failure> {
     let mut found = Vec::new();
     for entry in entries(folder)? {
@@ -54,7 +54,7 @@ pub(super) fn sweep(folder: &Path, ours: &dyn Fn(&str) -> bool) -> Result<(), Fa
     Ok(())
 }
 
-/// Removes all temporary files below `folder`, and makes every name below it survive a power cut.
+/// Removes all temporary files below `folder` and syncs every name below it to disk.
 pub(super) fn settle(folder: &Path) -> Result<(), Failure> {
     let found = entries(folder)?;
     if found.is_empty() {
@@ -72,22 +72,22 @@ pub(super) fn settle(folder: &Path) -> Result<(), Failure> {
     Ok(sync_folder(folder)?)
 }
 
-/// Folders above the output folder whose names are synced, at most.
+/// Limit on the folders above the output folder whose names are synced.
 const ABOVE: usize = 16;
 
-/// Makes the names of the folders above `path` survive a power cut, as far as they are of its file system and can
-/// be synced: most were there long before.
+/// Syncs the names of the folders above `path` to disk, as far as they are on its file system and
+/// can be synced: most existed long before.
 pub(super) fn sync_above(path: &Path) -> Result<(), Failure> {
     let refused = |e| Failure::io(e, "find", path);
     let path = patiently(|| fs::canonicalize(path)).map_err(refused)?;
     let device = |path: &Path| patiently(|| fs::metadata(path)).map(|found| found.dev());
     let own = device(&path).map_err(refused)?;
-    // The folder right above was synced already.
+    // The parent folder was synced already.
     for above in path.ancestors().skip(2).take(ABOVE) {
         match device(above) {
             Ok(device) if device == own => {}
             Ok(_) => break,
-            // A folder that this user may not even look at was not made by this build.
+            // A folder that this user may not examine was not made by this build.
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => break,
             Err(error) => return Err(refused(error)),
         }

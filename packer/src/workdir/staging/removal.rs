@@ -1,4 +1,5 @@
-//! What goes from a working folder: what an earlier attempt left, and all of it once the data set stands.
+//! Removes files of a working folder: those of an earlier attempt, and the whole folder once the
+//! data set is published.
 
 use std::fs;
 use std::io;
@@ -16,10 +17,12 @@ use super::{LOCK, Staging, leftovers};
 use crate::failure::Failure;
 
 impl Staging {
-    /// Removes what an earlier attempt left, but not the plan that is being written, nor the lock.
+    /// Removes the files of an earlier attempt, but not the plan that is being written, nor the
+    /// lock.
     ///
-    /// It may have been ended while it published: a file in the output folder is its own if a record in
-    /// the working folder says so, byte for byte, as long as no manifest names it.
+    /// The attempt may have been interrupted while it published: a file in the output folder
+    /// belongs to it if a record in the working folder has the same bytes and no manifest names the
+    /// file.
     ///
     /// # Errors
     /// Returns an error if the operating system refuses.
@@ -33,8 +36,10 @@ impl Staging {
             if let Some(ShardRecord { entry, .. }) = self.record(tar)?
                 && entry.name == tar
             {
+                // The sidecar goes first: a tar without a sidecar is an unfinished shard, but a sidecar
+                // without its tar would be an error for every reader.
                 let moved = self.out.join(tar);
-                // A digest that can't be read names no file.
+                // An invalid digest names no file.
                 if let Ok(index) = hex_digest(&entry.index_blake3)
                     && has_bytes(&index_path(&moved), entry.index_bytes, &index)?
                 {
@@ -61,8 +66,8 @@ impl Staging {
 
     /// Removes the working folder and all in it, the lock last, so that no command takes it before.
     ///
-    /// A file that another process has open (network file systems keep it under another
-    /// name), or put something there meanwhile, stays: a later command removes it.
+    /// A file that another process holds open (network file systems keep it under another name), or
+    /// created meanwhile, stays: a later command removes it.
     ///
     /// # Errors
     /// Returns an error if the operating system refuses.
@@ -83,8 +88,8 @@ impl Staging {
         unless_in_use(patiently(|| fs::remove_dir(&self.root)), &self.root)
     }
 
-    /// Removes the working folder of a data set whose manifest another attempt gave its name, perhaps without
-    /// syncing it.
+    /// Removes the working folder of a data set whose manifest another attempt published, possibly
+    /// without syncing it.
     ///
     /// # Errors
     /// Returns an error if the operating system refuses.
@@ -93,7 +98,7 @@ impl Staging {
         self.remove()
     }
 
-    /// Removes the working folder that an attempt left which was ended after it had published
+    /// Removes the working folder of an attempt that was interrupted after it had published
     /// `manifest`. One that holds the plan of another data set stays. The caller holds the lock.
     ///
     /// # Errors
@@ -106,7 +111,7 @@ impl Staging {
         }
     }
 
-    /// As [`Staging::remove_published`], if no other command is at work here.
+    /// As [`Staging::remove_published`], if no other command is running here.
     ///
     /// # Errors
     /// Returns an error if the operating system refuses.
@@ -121,7 +126,7 @@ impl Staging {
     }
 }
 
-/// The refusal to remove `path`, unless it is gone or in use.
+/// Returns the error of removing `path`, unless it is missing or in use.
 fn unless_in_use(removed: io::Result<()>, path: &Path) -> Result<(), Failure> {
     use io::ErrorKind as K;
     match removed {
@@ -132,7 +137,7 @@ fn unless_in_use(removed: io::Result<()>, path: &Path) -> Result<(), Failure> {
     }
 }
 
-/// Removes a folder and all in it, if it is there.
+/// Removes a folder and all in it, if it exists.
 fn remove_all(folder: &Path) -> Result<(), Failure> {
     match patiently(|| fs::remove_dir_all(folder)) {
         Err(e) if e.kind() != io::ErrorKind::NotFound => {
