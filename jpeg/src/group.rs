@@ -1,8 +1,8 @@
-//! One call of a decoder: deals rows of pictures to lanes, looks at each lane that stops, and tells
-//! what became of each job.
+//! One call of a decoder: assigns rows of pictures to lanes, handles each lane that stops, and
+//! reports the result of each job.
 //!
-//! How rows are walked is in `strand`, how they become pixels in `slot`; here is only who does what
-//! next, and what ends with whom.
+//! `strand` walks over rows, `slot` turns them into pixels; this file only schedules, and decides
+//! how far an error reaches.
 
 use std::mem;
 
@@ -17,7 +17,7 @@ use crate::simd::Simd;
 use crate::slot::Slot;
 use crate::strand::{Picture, Strand};
 
-/// What a decoder works with, kept from call to call.
+/// The state of a decoder, kept from call to call.
 #[derive(Debug)]
 pub(crate) struct Hands {
     lanes: [Lane; MOST_LANES],
@@ -25,11 +25,11 @@ pub(crate) struct Hands {
     scans: Scans,
     lockstep: Lockstep,
     simd: &'static Simd,
-    /// Lanes that are used.
+    /// Number of lanes in use.
     streams: usize,
-    /// The most bytes that a job may take.
+    /// Limit on the bytes that a job may take.
     memory: u64,
-    /// A call is under way; or was left by a panic of the caller's.
+    /// True during a call, and after a call that ended in a panic of the caller's code.
     busy: bool,
 }
 
@@ -58,11 +58,12 @@ impl Hands {
     }
 
     /// # Errors
-    /// The job can't be, is of a kind that is not decoded, or takes more memory than is allowed.
+    /// Returns an error if the job is invalid, of a kind that is not decoded, or needs more memory
+    /// than is allowed.
     fn admit(&self, job: &Job<'_>) -> Result<()> {
         job.check()?;
         if job.header.unsupported().is_some() {
-            // What was cut is damaged first of all.
+            // A truncated file is reported as damaged, whatever else would be wrong with it.
             whole(job.bytes)?;
         }
         job.header.check_supported()?;
@@ -93,18 +94,18 @@ impl Hands {
     }
 }
 
-/// A picture that is dealt out.
+/// A picture that is being decoded.
 #[derive(Debug)]
 struct Work<'a> {
     job: Job<'a>,
     number: usize,
     points: Option<EntryPoints<'a>>,
-    /// The first row that no lane has, and the one behind the last.
+    /// The first row that no lane has taken, and the end of the rows.
     row: u32,
     end: u32,
-    /// Rows that a lane is dealt at once.
+    /// Number of rows that a lane takes at once.
     share: u32,
-    /// Lanes at work on it.
+    /// Number of lanes that work on it.
     lanes: usize,
 }
 
@@ -115,9 +116,9 @@ pub(crate) struct Group<'h, 'a, I, F> {
     done: F,
     /// Jobs taken so far.
     taken: usize,
-    /// What the slots are at.
+    /// The picture of each slot.
     works: [Option<Work<'a>>; MOST_LANES],
-    /// Slot and walk of the lanes at work, which are the first `live`.
+    /// Slot and walk of the working lanes, which are the first `live`.
     strands: [(usize, Strand); MOST_LANES],
     live: usize,
 }
@@ -147,9 +148,11 @@ where
         }
     }
 
-    /// Gives the next lane some rows; false if there are none.
+    /// Assigns rows to the next lane; returns false if there are none.
     fn deal(&mut self) -> bool {
         loop {
+            // Rows of open pictures first: a new picture is opened only if no row fits, so that few
+            // pictures share the cache.
             let open = |(work, slot): (&Option<Work<'_>>, &Slot)| {
                 work.as_ref().is_some_and(|work| work.row < work.end && slot.has_room(work.row))
             };
@@ -163,12 +166,13 @@ where
         }
     }
 
-    /// Opens a job in a slot; or does it at once, if it is no work for lanes.
+    /// Opens a job in a slot, or decodes it at once if lanes cannot.
     fn open(&mut self, number: usize, mut job: Job<'a>) {
         if let Err(error) = self.hands.admit(&job) {
             return (self.done)(number, Err(error));
         }
-        // Each slot in use has a lane at work or rows that can be dealt, and there are as many as lanes.
+        // Never empty: each slot in use has a working lane or rows to assign, and there are as many
+        // slots as lanes.
         let Some(free) = self.works.iter().position(Option::is_none) else { return };
         let Hands { slots, scans, simd, .. } = &mut *self.hands;
         let slot = &mut slots[free];
@@ -179,7 +183,7 @@ where
         if let Err(error) = slot.open(&job) {
             return (self.done)(number, Err(error));
         }
-        // Others never have any.
+        // Kinds without entry points ignore any that are given.
         let blob = job.entry_points.filter(|_| job.header.without_entry_points().is_none());
         let points = blob.and_then(|blob| EntryPoints::read(blob).ok());
         let (mcus, header) = (slot.layout.mcus, job.header);
@@ -195,7 +199,7 @@ where
         self.works[free] = Some(Work::of((number, job), slot, points));
     }
 
-    /// Gives the first free lane a share of the rows of a slot.
+    /// Assigns a share of the rows of a slot to the first free lane.
     fn begin(&mut self, slot: usize) {
         let Some(work) = &mut self.works[slot] else { return };
         let rows = work.row..work.row.saturating_add(work.share).min(work.end);
@@ -218,14 +222,14 @@ where
         }
     }
 
-    /// Looks at a lane that stopped.
+    /// Handles a lane that stopped.
     fn settle(&mut self, number: usize) {
         let (slot, strand) = (self.strands[number].0, &mut self.strands[number].1);
         let Some(work) = &mut self.works[slot] else { return };
         let mut strand = mem::take(strand);
         let picture = work.picture(&self.hands.slots[slot]);
         if self.hands.slots[slot].error.is_some() {
-            // Another lane of the picture failed: nothing is made of this one's rows.
+            // Another lane of the picture failed: this one's rows are discarded.
             self.hands.lanes[number].wipe();
             return self.retire(number);
         }
@@ -250,7 +254,7 @@ where
         }
     }
 
-    /// A lane can't go on: its picture ends, or begins again without entry points.
+    /// Handles the error of a lane: its picture ends, or starts again without entry points.
     fn fail(&mut self, number: usize, error: Error) {
         let slot = self.strands[number].0;
         self.hands.slots[slot].error = Some(error);
@@ -261,11 +265,12 @@ where
         self.retire(number);
     }
 
-    /// A lane has nothing to do; perhaps it was its picture's last one.
+    /// Frees a lane; finishes its picture if the lane was its last one.
     fn retire(&mut self, number: usize) {
         let slot = self.strands[number].0;
         self.live -= 1;
         self.hands.lanes[number].tables = None;
+        // Working lanes stay the first `live`: the last one moves to the free place.
         self.hands.lanes.swap(number, self.live);
         self.strands.swap(number, self.live);
         let Some(work) = &mut self.works[slot] else { return };
@@ -275,7 +280,8 @@ where
         }
         let from = &mut self.hands.slots[slot];
         if from.error.is_some() && work.points.is_some() {
-            // The entry points may have led astray: the codes alone decide.
+            // The fault may be in the entry points: decode again without them, so that only the
+            // codes decide whether the picture is damaged.
             from.reset();
             from.report.entry_points = Use::Refused;
             work.begin_again(from);
@@ -292,10 +298,10 @@ where
 }
 
 impl<'a> Work<'a> {
-    /// All of a picture, to be dealt out.
+    /// Begins the work on a whole picture.
     fn of((number, job): (usize, Job<'a>), slot: &Slot, points: Option<EntryPoints<'a>>) -> Self {
         let rows = &slot.layout.rows;
-        // Each row can be entered: dealt one by one, all lanes are busy to the end.
+        // Each row has an entry point: taken one by one, all lanes stay busy to the end.
         let (row, end, share) = (rows.start, rows.end, 1);
         let mut work = Work { job, number, points, row, end, share, lanes: 0 };
         if points.is_none() {
@@ -304,7 +310,7 @@ impl<'a> Work<'a> {
         work
     }
 
-    /// Without entry points the walk is from the first row on, by one lane.
+    /// Starts without entry points: one lane walks from the first row on.
     fn begin_again(&mut self, slot: &Slot) {
         (self.points, self.share) = (None, u32::MAX);
         (self.row, self.end) = (0, slot.layout.rows.end);

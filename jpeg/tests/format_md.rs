@@ -1,5 +1,5 @@
-//! FORMAT.md keeps its word about entry points: its worked example is what the scanner writes, and can
-//! be read by the words of that page alone.
+//! FORMAT.md keeps its word about entry points: its worked example is what the scanner writes, and
+//! can be read by the words of that page alone.
 #![allow(clippy::unwrap_used, reason = "a test that panics has failed")]
 
 use tarflume_jpeg::{EntryPoints, Header, Scanner};
@@ -8,7 +8,8 @@ const FORMAT: &str = include_str!("../../FORMAT.md");
 
 /// The JPEG of the worked example: gray, 8 x 24 pixels, three rows of one MCU of one block.
 ///
-/// The one DC code is `0` and says that three bits follow, the one AC code is `0` and ends the block.
+/// The one DC code is `0` and says that three bits follow, the one AC code is `0` and ends the
+/// block.
 fn jpeg() -> Vec<u8> {
     let mut bytes = vec![0xff, 0xd8, 0xff, 0xdb, 0, 67, 0];
     bytes.extend([16; 64]);

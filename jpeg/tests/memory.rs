@@ -1,5 +1,5 @@
-//! What decoding takes: never more than [`Header::memory`] said, nothing at all once a decoder is warm,
-//! next to nothing for a header that claims what the file can't hold.
+//! What decoding takes: never more than [`Header::memory`] said, nothing at all once a decoder is
+//! warm, next to nothing for a header that claims what the file can't hold.
 //!
 //! A test binary of its own, for it counts every allocation of the process.
 #![allow(clippy::unwrap_used)]
@@ -13,8 +13,8 @@ use tarflume_jpeg::{Color, Decoder, ErrorKind, Header, Job, Region, Scale, Scann
 struct Counting;
 
 thread_local! {
-    /// What this thread did: the harness has others. Calls, bytes now, bytes at most, and the largest
-    /// block that is to be had.
+    /// What this thread did: the harness has others. Calls, bytes now, bytes at most, and the
+    /// largest block that is to be had.
     static CALLS: Cell<u64> = const { Cell::new(0) };
     static NOW: Cell<i64> = const { Cell::new(0) };
     static PEAK: Cell<i64> = const { Cell::new(0) };
@@ -104,8 +104,8 @@ fn whole(width: u16, height: u16, restart: u16, components: u8) -> Vec<u8> {
     jpeg
 }
 
-/// A flat picture whose components are sampled as `factors` say (across << 4 | down), in one scan: all
-/// there is, or the first pass of a progressive one.
+/// A flat picture whose components are sampled as `factors` say (across << 4 | down), in one scan:
+/// all there is, or the first pass of a progressive one.
 fn sampled(sof: u8, (width, height): (u16, u16), factors: &[u8]) -> Vec<u8> {
     let mut jpeg = flat(sof, width, height, 0, factors.len() as u8);
     let frame = jpeg.windows(2).position(|w| w == [0xff, sof]).unwrap() + 10;

@@ -106,7 +106,7 @@ pub fn run(
     let receive = Mutex::new(receive);
     thread::scope(|scope| {
         let thread = |name: &str| Builder::new().name(format!("tarflume-{name}"));
-        // Publishers mostly wait for syncs; four keep a disk busy, however many packers there are.
+        // Publishers mostly wait for syncs, so a few serve any number of packers.
         for _ in 0..options.jobs.min(4) {
             let publisher = thread("publish").spawn_scoped(scope, || job.publish_all(&receive));
             publisher.map_or_else(|e| job.fail(Failure::no_thread(&e)), drop);

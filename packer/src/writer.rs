@@ -224,7 +224,7 @@ impl DatasetWriter {
         let Some(shard) = self.shard.take().filter(|shard| shard.samples() > 0) else {
             return Ok(());
         };
-        // One shard is published at a time: a second one in flight would double the unsynced bytes.
+        // At most one shard is being published, so that the bytes waiting for a sync stay bounded.
         self.settle()?;
         let written = shard.finish()?;
         let number = self.begun - 1;

@@ -1,7 +1,7 @@
-//! Inverse DCTs of 8x8 coefficients to 4x4 and 2x2 samples in vectors, a block a group.
+//! Inverse DCTs of 8x8 coefficients to 4x4 and 2x2 samples in vectors, one block per group.
 //!
-//! As `portable::reduced`, with sums of products by pairs; see there for the source and for what
-//! wraps where.
+//! Equal to `portable::reduced`, with sums of products by pairs; see there for the source and for
+//! where values wrap.
 
 use super::cosines::{
     BETWEEN_BITS, C_0_211, C_0_509, C_0_601, C_0_720, C_0_765, C_0_850, C_0_899, C_1_061, C_1_272,
@@ -13,7 +13,7 @@ use super::pairs::{Wide, adds, dequantized, dot, dots, may_wrap, pairs, subs};
 use super::portable;
 use super::run::Blocks;
 
-/// Shifts behind the two passes to 4x4.
+/// Shifts after the two passes to 4x4.
 const FIRST_4: i32 = FACTOR_BITS - BETWEEN_BITS + 1;
 const SECOND_4: i32 = FACTOR_BITS + BETWEEN_BITS + EIGHTH_BITS + 1;
 
@@ -54,10 +54,10 @@ pub(super) fn to_4x4<L: Lanes>(lanes: L, blocks: &mut Blocks<'_>) {
     }
 }
 
-/// From rows of the upper left 4x4 coefficients; all others are 0.
+/// Transforms rows of the upper left 4x4 coefficients; all others are 0.
 #[inline(always)]
 fn corner_4x4<L: Lanes>(lanes: L, c: [L::V; 4]) -> L::V {
-    // Lower halves only. Columns 1 and 2 change places, so that neighbors are the pairs of pass 2.
+    // Lower halves only. Columns 1 and 2 are swapped, so that neighbors are the pairs of pass 2.
     let c02 = lanes.swap_middle_32(lanes.zip_low_16(c[0], c[2]));
     let c13 = lanes.swap_middle_32(lanes.zip_low_16(c[1], c[3]));
     let r = corner_sums_4::<L, FIRST_4>(lanes, c02, c13);
@@ -86,7 +86,7 @@ fn corner_sums_4<L: Lanes, const BITS: i32>(lanes: L, c02: L::V, c13: L::V) -> [
     ]
 }
 
-/// From all rows but 4.
+/// Transforms all rows but row 4.
 #[inline(always)]
 fn samples_4x4<L: Lanes>(lanes: L, [c0, c1, c2, c3, c5, c6, c7]: [L::V; 7]) -> L::V {
     let (c13, c57, c26) = (pairs(lanes, c1, c3), pairs(lanes, c5, c7), pairs(lanes, c2, c6));
@@ -115,7 +115,8 @@ fn samples_4x4<L: Lanes>(lanes: L, [c0, c1, c2, c3, c5, c6, c7]: [L::V; 7]) -> L
     lanes.xor(rows, lanes.bytes(&[0x80; 16]))
 }
 
-/// Four outputs of lines whose coefficients come in pairs, `c0` as upper halves of 32 bits.
+/// Computes four outputs of lines whose coefficients come in pairs, `c0` as upper halves of 32
+/// bits.
 #[inline(always)]
 fn sums_4<L: Lanes, const BITS: i32>(
     lanes: L,
@@ -164,12 +165,12 @@ pub(super) fn to_2x2<L: Lanes>(lanes: L, blocks: &mut Blocks<'_>) {
     }
 }
 
-/// From rows 0, 1, 3, 5 and 7.
+/// Transforms rows 0, 1, 3, 5 and 7.
 #[inline(always)]
 fn samples_2x2<L: Lanes>(lanes: L, [c0, c1, c3, c5, c7]: [L::V; 5]) -> L::V {
     const FIRST: i32 = FACTOR_BITS - BETWEEN_BITS + 2;
     const SECOND: i32 = FACTOR_BITS + BETWEEN_BITS + EIGHTH_BITS + 2;
-    /// Of columns 0 to 7: those that are even have no part in the odd half.
+    /// For columns 0 to 7: even ones do not contribute to the odd half.
     const ODD: [i16; 8] = [0, C_3_624, 0, -C_1_272, 0, C_0_850, 0, -C_0_720];
     let odd = adds(
         lanes,

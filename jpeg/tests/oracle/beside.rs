@@ -12,7 +12,8 @@ use crate::turbo::{self, Decoded, Recipe, Turbo};
 /// Differences that are told at most.
 const TOLD: usize = 8;
 
-/// What libjpeg-turbo makes of a JPEG, damaged or not; and Pillow of that, if it has four components.
+/// What libjpeg-turbo makes of a JPEG, damaged or not; and Pillow of that, if it has four
+/// components.
 pub(crate) fn right(
     turbo: &mut Turbo,
     jpeg: &[u8],

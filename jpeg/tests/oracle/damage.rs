@@ -1,5 +1,5 @@
-//! Damaged JPEGs: cut at every byte, bits turned at a hundred thousand places. Never a panic; an error
-//! that names a byte of the file, or what libjpeg-turbo shows too.
+//! Damaged JPEGs: cut at every byte, bits turned at a hundred thousand places. Never a panic; an
+//! error that names a byte of the file, or what libjpeg-turbo shows too.
 
 use tarflume_fixtures::SplitMix64;
 use tarflume_jpeg::{Color, Error, ErrorKind, Scale, Use};

@@ -1,5 +1,5 @@
-//! Groups: whatever stands beside a picture and in whichever order, its pixels are those that it has
-//! alone, and those are libjpeg-turbo's.
+//! Groups: whatever stands beside a picture and in whichever order, its pixels are those that it
+//! has alone, and those are libjpeg-turbo's.
 
 use tarflume_fixtures::SplitMix64;
 use tarflume_jpeg::{Color, Header, Region, Scale};

@@ -103,7 +103,8 @@ fn ranges_before_their_dc() {
     assert!(error.text().contains("come before the first one"), "{error}");
 }
 
-/// The last scan of a file, so often: each may cost a pass over all blocks, and is a dozen bytes long.
+/// The last scan of a file, so often: each may cost a pass over all blocks, and is a dozen bytes
+/// long.
 fn repeat_last_scan(jpeg: &[u8], times: usize) -> Vec<u8> {
     let last = scans(jpeg).pop().unwrap();
     let (scan, end) = (last.at - 4, jpeg.len() - 2);
@@ -125,7 +126,8 @@ fn scans_that_come_again_are_refused() {
 
 #[test]
 fn more_scans_than_any_encoder_writes_are_refused() {
-    // Each coefficient of three components by itself, and many bits of some: 502 scans that make sense.
+    // Each coefficient of three components by itself, and many bits of some: 502 scans that make
+    // sense.
     let mut script = vec![ScanOf::new(&[0, 1, 2], (0, 0), (0, 0))];
     for (c, k) in (0..3).flat_map(|c| (1..64).map(move |k| (c, k))) {
         let low = if c == 0 && k < 63 { 5 } else { 0 };

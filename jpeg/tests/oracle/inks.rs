@@ -8,9 +8,9 @@ use crate::picture::{Motif, Picture};
 use crate::segments::Pieces;
 use crate::turbo::{Recipe, ScanOf, Scans, Space};
 
-/// Pillow 13's `Image.open(jpeg).convert("RGB")` and `convert("L")` of libjpeg-turbo's inks: it takes them
-/// for stored the other way round (`CMYK;I`) whatever the file says; then `cmyk2rgb`, with `MULDIV255` as
-/// `(t + (t >> 8)) >> 8`, and `rgb2l`, of libImaging/Convert.c.
+/// Pillow 13's `Image.open(jpeg).convert("RGB")` and `convert("L")` of libjpeg-turbo's inks: it
+/// takes them for stored the other way round (`CMYK;I`) whatever the file says; then `cmyk2rgb`,
+/// with `MULDIV255` as `(t + (t >> 8)) >> 8`, and `rgb2l`, of libImaging/Convert.c.
 pub(crate) fn from_inks(inks: &Picture, color: Color) -> Picture {
     assert_eq!(inks.channels, 4);
     let rgb = |ink: &[u8; 4]| {

@@ -1,4 +1,5 @@
-//! The oracle does what is asked of it: every word of a recipe shows in the file, every answer fits.
+//! The oracle does what is asked of it: every word of a recipe shows in the file, every answer
+//! fits.
 
 use crate::picture::{Motif, Picture};
 use crate::segments::{bodies, markers};

@@ -1,5 +1,5 @@
-//! Entry points that lie, and bytes that are not those they were made from: what is decoded with them
-//! is what is decoded without, or the same error.
+//! Entry points that lie, and bytes that are not those they were made from: what is decoded with
+//! them is what is decoded without, or the same error.
 
 use crc_fast::{CrcAlgorithm, checksum};
 use tarflume_fixtures::SplitMix64;
@@ -39,7 +39,8 @@ fn cases() -> Vec<Case> {
     recipes.into_iter().map(case).collect()
 }
 
-/// What the decoder makes of it; the pixels, or the error without its place: lanes fail in any order.
+/// What the decoder makes of it; the pixels, or the error without its place: lanes fail in any
+/// order.
 fn outcome(ours: &mut Ours, jpeg: &[u8], ask: Ask<'_>) -> Result<(Picture, Report), String> {
     ours.report(jpeg, ask).map_err(|error| format!("{:?}", error.kind()))
 }

@@ -1,5 +1,5 @@
-//! The ends of what can be asked: the largest sizes and steps, intervals longer than rows, headers of
-//! other bytes, codes that add up to what no picture has, callers that panic.
+//! The ends of what can be asked: the largest sizes and steps, intervals longer than rows, headers
+//! of other bytes, codes that add up to what no picture has, callers that panic.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

@@ -182,8 +182,8 @@ fn one_table_serves_all_components() {
     beside.verdict();
 }
 
-/// Sums in the inverse DCT no longer fit 16 bits here, and which bits are lost is libjpeg-turbo's own
-/// way on x86-64; its C code, and its code for other processors, loses others.
+/// Sums in the inverse DCT no longer fit 16 bits here, and which bits are lost is libjpeg-turbo's
+/// own way on x86-64; its C code, and its code for other processors, loses others.
 #[cfg(target_arch = "x86_64")]
 #[test]
 fn quantizers_are_beyond_all_measure() {

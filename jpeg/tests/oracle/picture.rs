@@ -27,7 +27,8 @@ impl fmt::Debug for Picture {
 pub(crate) enum Motif {
     /// Slopes and hard edges under a little noise, as photographs have them.
     Scene,
-    /// Each value by itself: long codes, every coefficient, sums beyond 0 to 255 before they are cut.
+    /// Each value by itself: long codes, every coefficient, sums beyond 0 to 255 before they are
+    /// cut.
     Noise,
     /// Only 0 and 255, in tiles of one to three pixels: the largest coefficients there are.
     Tiles,
@@ -73,8 +74,8 @@ impl Picture {
         Picture { width, height, channels: self.channels, bytes }
     }
 
-    /// Where this and another picture differ first, and by how much they differ at most; `None` where
-    /// they are equal. For messages.
+    /// Where this and another picture differ first, and by how much they differ at most; `None`
+    /// where they are equal. For messages.
     pub(crate) fn difference(&self, other: &Picture) -> Option<String> {
         let size = |p: &Picture| (p.width, p.height, p.channels);
         if size(self) != size(other) {

@@ -1,5 +1,5 @@
-//! Pictures whose coefficients come in several scans, progressive and sequential: libjpeg-turbo's pixels,
-//! whatever the script.
+//! Pictures whose coefficients come in several scans, progressive and sequential: libjpeg-turbo's
+//! pixels, whatever the script.
 
 use tarflume_fixtures::{PHOTOS, SplitMix64};
 use tarflume_jpeg::{Color, ErrorKind, Header, Region, Scale};
@@ -307,7 +307,8 @@ fn scans_that_are_missing_are_an_error_where_libjpeg_turbo_guesses() {
     }
 }
 
-/// T.81 allows it, and libjpeg-turbo takes them for zeros; here it can't be told from a file that was cut.
+/// T.81 allows it, and libjpeg-turbo takes them for zeros; here it can't be told from a file that
+/// was cut.
 #[test]
 fn coefficients_that_no_scan_brings_are_missing() {
     let mut beside = Beside::new();

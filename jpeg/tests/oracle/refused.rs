@@ -1,5 +1,5 @@
-//! Kinds that are not decoded: refused with a reason, and never a panic. And some that look as if they
-//! were of these.
+//! Kinds that are not decoded: refused with a reason, and never a panic. And some that look as if
+//! they were of these.
 
 use tarflume_jpeg::{Color, ErrorKind, Header, Scale};
 
@@ -83,7 +83,8 @@ fn tables_that_are_not_in_the_file_are_the_typical_ones() {
     assert!(error.text().contains("Huffman table 0 was never given"), "{error}");
 }
 
-/// A scan of some components in another order than the frame's; libjpeg-turbo refuses such a scan of all.
+/// A scan of some components in another order than the frame's; libjpeg-turbo refuses such a scan
+/// of all.
 #[test]
 fn a_scan_has_an_order_of_its_own() {
     let mut beside = Beside::new();

@@ -17,8 +17,8 @@ fn every(width: u32, height: u32) -> impl Iterator<Item = Region> {
     })
 }
 
-/// Every place and width beside a few rows, and every place and height beside a few columns: regions
-/// are cut in each direction by itself.
+/// Every place and width beside a few rows, and every place and height beside a few columns:
+/// regions are cut in each direction by itself.
 fn bands(width: u32, height: u32) -> impl Iterator<Item = Region> {
     let few = |all: u32| [(0, all), (all / 2, 1), (all / 3, all / 2), (all - 1, 1), (0, 1)];
     every(width, height).filter(move |r| {

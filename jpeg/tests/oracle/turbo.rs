@@ -1,5 +1,5 @@
-//! libjpeg-turbo as an oracle and as a maker of JPEGs: a small C program, compiled on first use, one
-//! process a [`Turbo`].
+//! libjpeg-turbo as an oracle and as a maker of JPEGs: a small C program, compiled on first use,
+//! one process a [`Turbo`].
 //!
 //! It is the rival's code that answers, never ours; what it is asked is in `turbo/turbo.c`.
 
@@ -68,8 +68,8 @@ impl Turbo {
     }
 
     /// The whole image at 1/`scale` of its size (1, 2, 4 or 8), with libjpeg-turbo's defaults: the
-    /// accurate integer IDCT and fancy upsampling. RGB of CMYK is an error, as is all that libjpeg-turbo
-    /// can't read.
+    /// accurate integer IDCT and fancy upsampling. RGB of CMYK is an error, as is all that
+    /// libjpeg-turbo can't read.
     pub(crate) fn decode(
         &mut self,
         jpeg: &[u8],

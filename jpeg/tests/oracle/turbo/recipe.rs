@@ -41,8 +41,8 @@ pub(crate) enum Scans {
     LumaThenChroma = 2,
 }
 
-/// A scan of a script of one's own: components in rising order, first and last coefficient, bits before
-/// and bits now.
+/// A scan of a script of one's own: components in rising order, first and last coefficient, bits
+/// before and bits now.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ScanOf {
     pub(crate) components: Vec<u8>,
