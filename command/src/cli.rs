@@ -1,7 +1,6 @@
-//! The command line: one file a command, each with its arguments, its help and its output.
+//! The command line: one file per command, with its arguments, its help and its output.
 //!
-//! Arguments are recorded and checked here; the work is done by the library below, which prints
-//! nothing.
+//! Parses and checks arguments; the work is done by the libraries, which print nothing.
 
 /// Prints a line of results: see [`out::say`].
 macro_rules! say {
@@ -92,12 +91,12 @@ enum Command {
     Man(man::Args),
 }
 
-/// Runs the command that the process was started with.
+/// Runs the command line of the process.
 pub fn main() -> ExitCode {
     run(std::env::args_os()).into()
 }
 
-/// Runs the command that these words are, its own name first; gives the exit code.
+/// Runs the command line `words`, which begins with the program's name; returns the exit code.
 pub fn run(words: impl IntoIterator<Item = OsString>) -> u8 {
     out::begin();
     let words: Vec<OsString> = words.into_iter().collect();
@@ -113,7 +112,7 @@ pub fn run(words: impl IntoIterator<Item = OsString>) -> u8 {
             Ok(Exit::Done)
         }
     };
-    // A command that has done its work and could not say so has not done all of it.
+    // A command whose results did not reach stdout has not succeeded.
     let outcome = outcome.and_then(|exit| match (exit, out::printed(out::end())) {
         (Exit::Done, Err(lost)) => Err(lost),
         _ => Ok(exit),
@@ -128,7 +127,7 @@ pub fn run(words: impl IntoIterator<Item = OsString>) -> u8 {
     exit as u8
 }
 
-/// The name of this program, by the first word of its command line.
+/// Returns the name of this program from the first word of its command line.
 fn name_of(words: &[OsString]) -> &'static str {
     let program = words.first().and_then(|word| Path::new(word).file_name());
     if program.is_some_and(|name| name == "tarflume") { "tarflume" } else { "pack" }

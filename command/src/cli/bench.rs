@@ -82,7 +82,7 @@ pub(super) struct Args {
     verify: Asked,
 }
 
-/// The words of `--shuffle`.
+/// The values of `--shuffle`.
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
 enum Order {
     None,
@@ -92,7 +92,7 @@ enum Order {
     Full,
 }
 
-/// The words of `--source`.
+/// The values of `--source`.
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
 enum Way {
     File,
@@ -100,7 +100,7 @@ enum Way {
 }
 
 impl Way {
-    /// The default of a loader.
+    /// Returns a loader's default.
     fn usual() -> Way {
         match SourceKind::default() {
             SourceKind::File => Way::File,
@@ -109,7 +109,7 @@ impl Way {
     }
 }
 
-/// The words of `--verify`.
+/// The values of `--verify`.
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
 enum Asked {
     Off,
@@ -164,7 +164,7 @@ impl Args {
         }
     }
 
-    /// `shuffle full, seed 0; batch 256; ..`: with what a measurement can be repeated.
+    /// Returns `shuffle full, seed 0; batch 256; ..`: the options that reproduce a measurement.
     fn said(&self, threads: u64) -> String {
         format!(
             "shuffle {}, seed {}; batch {}; {}; prefetch {}; memory {}; source {}; verify {}",

@@ -1,4 +1,5 @@
-//! `pack doctor`: is this machine set up to feed its GPUs, and are they busy?
+//! `pack doctor`: checks whether this machine is set up to feed its GPUs, and shows how busy they
+//! are.
 
 mod report;
 mod watched;

@@ -26,7 +26,7 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args) -> Outcome {
     let _ = signals::listen();
     let staging = Staging::of(&args.out);
-    // Before the lock, which would create the folder.
+    // Before taking the lock, which would create the folder.
     let plan = match standing(&staging)? {
         Standing::Planned(plan) => plan,
         Standing::Published(manifest) => {

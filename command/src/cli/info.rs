@@ -1,4 +1,4 @@
-//! `pack info`: what a data set or a shard holds, in a few lines.
+//! `pack info`: shows the content of a data set or a shard in a few lines.
 
 use std::io::{self, Write};
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! What `build` and `run` share: the arguments of a run, and showing it.
+//! Shared by `build` and `run`: the arguments of a run, and its progress display.
 
 use std::path::PathBuf;
 
@@ -27,7 +27,7 @@ pub(super) struct RunArgs {
 }
 
 impl RunArgs {
-    /// The options of a run of this plan.
+    /// Returns the options of a run of this plan.
     pub(super) fn options(
         &self,
         policy: Policy,
@@ -45,7 +45,7 @@ impl RunArgs {
     }
 }
 
-/// Runs shards of the plan and shows how far it is.
+/// Runs shards of the plan and shows the progress.
 pub(super) fn run_shown(
     plan: &Plan,
     staging: &Staging,
@@ -60,7 +60,7 @@ pub(super) fn run_shown(
     })
 }
 
-/// Looks at the contents of a plan that is not run, and shows how far it is.
+/// Checks the contents of a plan that is not run, and shows the progress.
 pub(super) fn look_shown(
     request: &Request,
     plan: &Plan,

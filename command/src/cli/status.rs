@@ -1,4 +1,4 @@
-//! `pack status`: how far the shards of a plan are.
+//! `pack status`: shows the progress of a plan.
 
 use std::path::PathBuf;
 
@@ -73,7 +73,7 @@ fn published(manifest: &Manifest, format: Format) {
     }
 }
 
-/// `0..3, 7, 9..12`: as `--shards` takes them, the end left out.
+/// Formats `0..3, 7, 9..12`: ranges as for `--shards`, without their end.
 fn ranges(numbers: &[usize]) -> String {
     let runs = numbers.chunk_by(|a, b| a + 1 == *b).map(|run| match run {
         [one] => one.to_string(),

@@ -1,4 +1,5 @@
-//! What `build`, `plan`, `run` and `finalize` say at the end: results on stdout, problems on stderr.
+//! The final output of `build`, `plan`, `run` and `finalize`: results on stdout, problems on
+//! stderr.
 
 use std::path::Path;
 
@@ -14,7 +15,7 @@ use tarflume_packer::{Problem, build, counts, units};
 use super::out;
 use super::source_args::ShowArgs;
 
-/// Problems that are printed one by one; the file has all.
+/// Number of problems that are printed one by one; the file has all.
 const SHOWN: usize = 10;
 
 fn say(show: ShowArgs, text: &str, value: impl FnOnce() -> serde_json::Value) {
@@ -43,7 +44,7 @@ pub(super) fn already_published(out: &Path, manifest: &Manifest, show: ShowArgs)
     );
 }
 
-/// A published data set without the entry points that this build has.
+/// Reports a published data set without the entry points that this build has.
 pub(super) fn lacks_entry_points(out: &Path, show: ShowArgs) {
     if !show.quiet && !show.is_json() {
         tell!(
@@ -54,7 +55,8 @@ pub(super) fn lacks_entry_points(out: &Path, show: ShowArgs) {
     }
 }
 
-/// On stderr: the first problems one by one, then how many of which kind; or all as JSON events.
+/// Prints the first problems one by one, then the numbers by kind, on stderr; or all as JSON
+/// events.
 fn problems(list: &[Problem], file: Option<&Path>, show: ShowArgs) {
     if show.is_json() {
         for problem in list {
@@ -77,7 +79,7 @@ fn problems(list: &[Problem], file: Option<&Path>, show: ShowArgs) {
     out::told(format!("{total}: {}{all}", kinds.join(", ")));
 }
 
-/// Oddities of the plan: reported, but no fault.
+/// Prints warnings about the plan, which change no exit code.
 fn warnings(foot: &PlanFoot, show: ShowArgs) {
     for text in build::warnings(foot) {
         if show.is_json() {
@@ -88,7 +90,7 @@ fn warnings(foot: &PlanFoot, show: ShowArgs) {
     }
 }
 
-/// Problems that were found and are in no list.
+/// Prints the number of problems that are in no list.
 fn unlisted(scanned: &Scanned) {
     if scanned.unlisted > 0 {
         let count = units::counted(scanned.unlisted, "problem is", "problems are");
@@ -105,7 +107,7 @@ fn renames(scanned: &Scanned, show: ShowArgs) {
     }
 }
 
-/// Keys of an exclude list that were not found: reported, but no fault.
+/// Prints keys of an exclude list that were not found, which change no exit code.
 fn absent(scanned: &Scanned, show: ShowArgs) {
     let Some(absent) = &scanned.absent else { return };
     if show.is_json() {

@@ -1,4 +1,4 @@
-//! `pack unpack`: the files of shards, back under a folder.
+//! `pack unpack`: restores the files of shards under a folder.
 
 use std::io::Write;
 use std::path::PathBuf;

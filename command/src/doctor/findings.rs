@@ -1,6 +1,6 @@
-//! What is wrong on a machine, by its facts alone: what it costs, and what to type.
+//! Judges a machine by its facts alone: what is wrong, what it costs, and what to type.
 //!
-//! A finding costs speed, or keeps a GPU from being used at all. A note may do so, or doesn't concern everybody:
+//! A finding costs speed, or prevents the use of a GPU. A note may do so or not concern everyone:
 //! it changes no exit code.
 
 use serde::Serialize;
@@ -9,33 +9,33 @@ use tarflume_packer::units;
 use super::cpulist;
 use super::facts::{Facts, Gpu};
 
-/// What a loader pins by default with a device: 4 slabs for three slots, 4 in preparation and 2 spare, each a batch
-/// of 256 pictures of 224 x 224 x 3 bytes.
+/// Memory that a loader pins by default with a device: 4 slabs for three slots, 4 in preparation
+/// and 2 spare, each a batch of 256 pictures of 224 x 224 x 3 bytes.
 pub(crate) const PINNED_BYTES: u64 = 10 * 256 * 224 * 224 * 3;
 
 /// Default memory limit of a loader.
 const LOADER_BYTES: u64 = 2 << 30;
 
-/// Below that, fewer than 128 shards stand open at once.
+/// Below this, fewer than 128 shards are open at once.
 const FEW_FILES: u64 = 512;
 
-/// Docker's /dev/shm has 64 MiB; DataLoaders with workers need more.
+/// Docker's default /dev/shm has 64 MiB; a DataLoader with workers needs more.
 const SMALL_SHARED: u64 = 1 << 30;
 
-/// Something wrong with the machine.
+/// A fault of the machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct Finding {
-    /// Its name, which stays: `narrow-link`.
+    /// Its name, which never changes: `narrow-link`.
     pub(crate) kind: &'static str,
     /// The GPU that it concerns.
     pub(crate) gpu: Option<u64>,
     /// False for a note.
     pub(crate) costs_speed: bool,
-    /// What is wrong.
+    /// The fault.
     pub(crate) what: String,
-    /// What it costs.
+    /// Its cost.
     pub(crate) cost: String,
-    /// What to do about it, or to type.
+    /// The remedy, or the command to type.
     pub(crate) advice: String,
 }
 
@@ -53,7 +53,7 @@ fn note(found: Finding) -> Finding {
     Finding { costs_speed: false, ..found }
 }
 
-/// All findings, then all notes.
+/// Returns all findings, then all notes.
 pub(crate) fn findings(facts: &Facts) -> Vec<Finding> {
     let mut found = driver(facts);
     for gpu in &facts.gpus {
@@ -66,7 +66,7 @@ pub(crate) fn findings(facts: &Facts) -> Vec<Finding> {
     found
 }
 
-/// A GPU that can't be used for want of a driver, or that is hidden.
+/// Reports a GPU that cannot be used for lack of a driver, or that is hidden.
 fn driver(facts: &Facts) -> Vec<Finding> {
     let (driver, mut found) = (&facts.driver, Vec::new());
     let cost = "batches stay in host memory";
@@ -145,7 +145,7 @@ fn of_gpu(facts: &Facts, gpu: &Gpu) -> Vec<Finding> {
     found
 }
 
-/// A link that is narrower than card and slot, or slower although the GPU is at work: an idle one rests.
+/// Reports a link with fewer lanes than possible, or slow under load: an idle link slows down.
 fn link(gpu: &Gpu) -> Vec<Finding> {
     let (link, mut found) = (&gpu.link, Vec::new());
     let look = gpu.pci_address.as_ref().map_or("nvidia-smi -q -d PCI".to_string(), |address| {
@@ -172,7 +172,7 @@ fn link(gpu: &Gpu) -> Vec<Finding> {
     found
 }
 
-/// Memory and limits.
+/// Reports memory and limits.
 fn host(facts: &Facts) -> Vec<Finding> {
     let (machine, limits, mut found) = (&facts.machine, &facts.limits, Vec::new());
     if let Some(room) = machine.page_cache_room_bytes.filter(|room| *room < LOADER_BYTES) {
@@ -220,7 +220,7 @@ fn host(facts: &Facts) -> Vec<Finding> {
     found
 }
 
-/// Libraries that a machine with a GPU lacks.
+/// Reports libraries that a machine with a GPU lacks.
 fn libraries(facts: &Facts) -> Vec<Finding> {
     if facts.gpus.is_empty() {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! The report of `pack doctor` as text: groups of lines, then findings and notes, a line each.
+//! The report of `pack doctor` as text: groups of lines, then findings and notes, one line each.
 
 use std::io::{self, Write};
 
@@ -9,7 +9,7 @@ use crate::doctor::Report;
 use crate::doctor::facts::{Driver, Gpu, Library, Limits, Link, Machine};
 use crate::doctor::findings::Finding;
 
-/// Writes all of it.
+/// Writes the whole report.
 pub(super) fn text(to: &mut impl Write, report: &Report) -> io::Result<()> {
     let facts = &report.facts;
     machine(to, &facts.machine)?;
@@ -75,7 +75,7 @@ fn limits(to: &mut impl Write, of: &Limits, memory: Option<u64>) -> io::Result<(
     line(to, "locked memory", format!("{locked} (ulimit -l)"))?;
     let files = of.open_files.map_or("unlimited".to_string(), units::count);
     line(to, "open files", format!("{files} (ulimit -n)"))?;
-    // Half of the memory is usual, and no finding.
+    // Half of the memory is the default, and not worth a line.
     match of.shared_memory_bytes {
         Some(shared) if memory.is_none_or(|memory| shared < memory / 4) => {
             line(to, "/dev/shm", units::bytes(shared))
@@ -136,7 +136,7 @@ fn gpu(to: &mut impl Write, of: &Gpu) -> io::Result<()> {
     Ok(())
 }
 
-/// `PCIe 1 x16 now, at most PCIe 5 x16; an idle link rests`
+/// Returns `PCIe 1 x16 now, at most PCIe 5 x16; an idle link slows down`.
 fn link(of: &Link) -> String {
     let shown = |n: Option<u64>| n.map_or("?".to_string(), |n| n.to_string());
     if of.generation.is_none() && of.width.is_none() {
@@ -160,7 +160,7 @@ fn library(to: &mut impl Write, of: &Library) -> io::Result<()> {
     line(to, of.name, found)
 }
 
-/// `  GPU 1: what is wrong: what it costs; what to do`
+/// Writes `  GPU 1: the fault: its cost; the remedy`.
 fn finding(to: &mut impl Write, of: &Finding) -> io::Result<()> {
     let gpu = of.gpu.map_or(String::new(), |number| format!("GPU {number}: "));
     writeln!(to, "  {gpu}{}: {}; {}", of.what, of.cost, of.advice)
