@@ -1,11 +1,11 @@
-//! A source that is not there: without its mount every file seems to be gone, and no sample may be left
+//! A missing source: without its mount every file seems to be missing, and no sample may be left
 //! out for that.
 
 use std::fs;
 
 use crate::harness::Place;
 
-/// A place with a plan of three shards in `out`, and what one build makes of it in `whole`.
+/// A place with a plan of three shards in `out`, and the result of one build of it in `whole`.
 fn planned() -> Place {
     let place = Place::new();
     place.folder("photos", 9);
@@ -14,7 +14,7 @@ fn planned() -> Place {
     place
 }
 
-/// No shard is finished, and with the source the data set is made.
+/// No shard is finished, and the data set is complete once the source is back.
 fn nothing_was_lost(place: &Place) {
     let left = place.names("out/.pack/shards");
     assert!(left.is_empty(), "{left:?}");

@@ -1,4 +1,4 @@
-//! `pack bench`: what it measures, on small data sets; no figure is held against a threshold.
+//! `pack bench`: its measurements of small data sets; no figure is compared with a threshold.
 
 use std::fs;
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::harness::Place;
 
-/// A place with the data set `shards` of so many photo-like pairs.
+/// A place with the data set `shards` of this many photo-like pairs.
 fn photos(pairs: usize) -> Place {
     let place = Place::new();
     place.photos("photos", pairs).pack("build photos -o shards --shards 2").succeeds();

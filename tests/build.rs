@@ -1,5 +1,4 @@
-//! What `pack build` makes of a folder, option by option. Names have a file of their own, and so
-//! has what is printed.
+//! The result of `pack build`, option by option. Names and terminal output have their own files.
 
 use std::collections::BTreeSet;
 use std::fs;

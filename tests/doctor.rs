@@ -1,4 +1,4 @@
-//! `pack doctor`: with no driver, and with the management library that `fixtures/nvml` plays.
+//! `pack doctor`: without a driver, and with the simulated management library of `fixtures/nvml`.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::harness::{Child, Place, Run};
 
-/// Where the played library is; newer than its sources.
+/// Returns the folder of the simulated library, built if its sources are newer.
 fn played() -> &'static str {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
     let folder = BUILT.get_or_init(|| {
@@ -24,7 +24,7 @@ fn played() -> &'static str {
     folder.to_str().unwrap()
 }
 
-/// The doctor where the played library is, with these knobs.
+/// Runs the doctor with the simulated library and these variables.
 fn doctor(knobs: &[(&str, &str)], words: &str) -> Run {
     let env = [&[("LD_LIBRARY_PATH", played())], knobs].concat();
     Place::new().pack_in(&env, &format!("doctor {words}"))
@@ -34,14 +34,15 @@ fn object(run: &Run) -> Value {
     serde_json::from_str(&run.stdout).unwrap()
 }
 
-/// The kinds of a report's findings about GPUs; others depend on the machine that runs the tests.
+/// Returns the kinds of a report's findings about GPUs; others depend on the machine that runs the
+/// tests.
 fn gpu_findings(report: &Value) -> Vec<(u64, &str)> {
     let findings = report["findings"].as_array().unwrap().iter();
     let of = |found: &Value| found["gpu"].as_u64();
     findings.filter_map(|f| Some((of(f)?, f["kind"].as_str().unwrap()))).collect()
 }
 
-/// True if no library of NVIDIA's is on the machine that runs the tests.
+/// Returns true if the machine that runs the tests has no library of NVIDIA's.
 fn bare() -> bool {
     !Path::new("/proc/driver/nvidia").exists()
 }

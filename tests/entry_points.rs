@@ -1,5 +1,5 @@
-//! Entry points of JPEGs: who writes them, who adds them, what they find out on the way, and how
-//! `verify` notices those that are wrong.
+//! Entry points of JPEGs: which commands write and add them, which damage that reveals, and how
+//! `verify` detects wrong ones.
 
 use std::fs;
 
@@ -22,7 +22,7 @@ fn photo(seed: u64) -> Vec<u8> {
     Photo::new(320, 240, PhotoKind::Yuv420).encode(seed).unwrap()
 }
 
-/// A photograph whose structure is whole, and its codes are not.
+/// A photograph whose structure is intact, but not its codes.
 fn damaged() -> Vec<u8> {
     let mut bytes = photo(7);
     let (middle, end) = (bytes.len() / 2, bytes.len() - 2);
@@ -46,7 +46,7 @@ fn sections(place: &Place, tar: &str) -> Option<(Vec<u8>, Vec<u8>)> {
     of("jpgs").zip(of("jpgb"))
 }
 
-/// Kinds, bytes and keys of the problems that a verification finds.
+/// Returns kinds, bytes and keys of the problems that a verification finds.
 fn verify(place: &Place, words: &str) -> Vec<(String, u64, String)> {
     let run = place.pack(&format!("verify --format json {words}"));
     let report: Value = serde_json::from_str(&run.stdout).unwrap();
@@ -182,7 +182,7 @@ fn problems_stand_in_the_order_of_the_plan_whatever_was_read_together() {
 fn large_photographs_are_read_alone_and_get_them_too() {
     let place = Place::new();
     let mut large = photo(3);
-    // A comment of a segment's greatest length, again and again, in front of all the rest.
+    // A comment segment of maximal length, again and again, before all the rest.
     let comment = [&[0xff, 0xfe, 0xff, 0xff][..], &[7; 65_533]].concat();
     large.splice(2..2, comment.repeat(140));
     assert!(large.len() > 8 << 20);
@@ -225,7 +225,7 @@ fn added_later_they_are_byte_for_byte_what_a_build_writes() {
     let place = mixed();
     place.pack("build photos -o with --shards 3").succeeds();
     place.pack("build photos -o out --shards 3 --no-entry-points").succeeds();
-    // One shard was done before it was killed.
+    // One shard was finished before the kill.
     place.pack("index --entry-points out/shard-000001.tar").succeeds();
     place.pack("index --entry-points out").succeeds();
     place.same("out", "with");
@@ -254,7 +254,8 @@ fn an_index_tells_damaged_jpegs_and_goes_on_with_the_others() {
     assert!(told.iter().zip(bytes).all(|(line, byte)| line.contains(&byte)), "{found:?}");
 }
 
-/// A data set of three pictures of the same length, after its sidecar was changed and summed again.
+/// A data set of three pictures of the same length, after its sidecar was changed and its checksums
+/// corrected.
 fn lie(change: impl FnOnce(&mut Vec<u8>)) -> Place {
     let place = Place::new();
     place.pair("photos/a").pair("photos/b").pair("photos/c");
@@ -264,7 +265,7 @@ fn lie(change: impl FnOnce(&mut Vec<u8>)) -> Place {
     change(&mut bytes);
     sum_again(&mut bytes);
     fs::write(path, bytes).unwrap();
-    // The manifest would notice; a tar alone has none.
+    // The manifest would reveal it; a single tar has none.
     fs::remove_file(place.at("out/dataset.json")).unwrap();
     place
 }

@@ -1,4 +1,4 @@
-//! `--exclude @FILE`: samples that a list of keys leaves out of `build` and `plan`.
+//! `--exclude @FILE`: a list of keys whose samples `build` and `plan` leave out.
 
 use std::fs;
 
@@ -9,7 +9,7 @@ use tarflume_fixtures::Fault;
 
 use crate::harness::Place;
 
-/// The keys of the data set in `name`, in order.
+/// Returns the keys of the data set in `name`, in order.
 fn keys(place: &Place, name: &str) -> Vec<String> {
     let members = place.members(name).into_iter();
     let mut keys: Vec<_> =

@@ -1,5 +1,5 @@
-//! One pack by several machines: `plan` once, `run` on each, `finalize` once. What comes out is byte
-//! for byte what one `build` makes, whatever was killed, repeated or done at the same time.
+//! One data set packed by several machines: `plan` once, `run` on each, `finalize` once. The result
+//! is byte for byte that of one `build`, whatever was killed, repeated or done at the same time.
 
 use std::fs;
 
@@ -9,7 +9,7 @@ use tarflume_fixtures::Fault;
 
 use crate::harness::{Place, Run};
 
-/// A place with a plan of seven shards in `out`, and what one build makes of it in `whole`.
+/// A place with a plan of seven shards in `out`, and the result of one build of it in `whole`.
 fn planned() -> Place {
     let place = Place::new();
     place.folder("photos", 20);
@@ -23,7 +23,7 @@ fn status(place: &Place) -> (i32, Value) {
     (run.exit, run.events().remove(0))
 }
 
-/// The numbers of the shards that are finished.
+/// Returns the numbers of the finished shards.
 fn finished(place: &Place) -> Vec<u64> {
     let (_, status) = status(place);
     let missing: Vec<u64> =

@@ -1,10 +1,10 @@
-//! Names that some reader would misread: each rule refuses, replaces or allows, as it was told.
+//! Names that some reader would misread: each rule refuses, replaces or allows, as configured.
 
 use tarflume_fixtures::Fault;
 
 use crate::harness::{Place, members_of};
 
-/// A folder with a good pair `good` and one of the name given; what `--names` makes of it.
+/// Packs a folder with a good pair `good` and one with the given name under `--names`.
 fn keys(stem: &str, rules: &str) -> Result<Vec<String>, String> {
     let place = Place::new();
     place.pair("photos/good").pair(&format!("photos/{stem}"));

@@ -1,5 +1,5 @@
-//! Each thing that can be wrong in a folder has its kind and its place in `problems.jsonl`; and what
-//! `--on-problem fail`, `skip` and `quarantine` do about it.
+//! Each fault of a folder has its kind and its place in `problems.jsonl`; and the effects of
+//! `--on-problem fail`, `skip` and `quarantine`.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -9,7 +9,7 @@ use tarflume_fixtures::{Fault, Planted, flat_jpeg};
 
 use crate::harness::Place;
 
-/// What each fault is called; nothing for hidden files, which are left out without a word.
+/// The kind of each fault; none for hidden files, which are left out without a problem.
 fn kind(fault: Fault) -> Option<&'static str> {
     use Fault::*;
     Some(match fault {
@@ -37,7 +37,7 @@ fn with(fault: Fault) -> (Place, Planted) {
     (place, planted)
 }
 
-/// The members that a good folder gives, without the sample that the fault spoiled.
+/// Returns the members of a good folder, without the sample that the fault spoiled.
 fn good_members(fault: Fault, planted: &Planted) -> Vec<String> {
     let place = Place::new();
     place.folder("photos", 30);
@@ -47,7 +47,7 @@ fn good_members(fault: Fault, planted: &Planted) -> Vec<String> {
     place.members("out").into_iter().filter(|name| !lost(name)).collect()
 }
 
-/// The problem that stands for the fault itself.
+/// Returns the problem of the fault itself.
 fn told<'a>(problems: &'a [Value], kind: &str) -> &'a Value {
     problems
         .iter()
@@ -71,7 +71,7 @@ fn each_fault_has_its_kind_and_place_and_nothing_is_published() {
         assert_eq!(published, ["problems.jsonl"], "{fault:?}");
         let problems = place.problems("out");
         let told = told(&problems, kind);
-        // The orphan that is left when its partner is a link or a pipe is a problem of its own.
+        // The file that lost its partner to a link or pipe is a separate problem.
         let expected = 1 + usize::from(kind == "not-regular");
         assert_eq!(problems.len(), expected, "{fault:?}: {problems:#?}");
         let path = match fault {
@@ -219,7 +219,7 @@ fn a_copy_in_the_quarantine_replaces_nothing_and_follows_no_link() {
         let hashed: Vec<_> = names.iter().filter(|name| name.ends_with(".jpg")).collect();
         let [_, first, ..] = hashed[..] else { panic!("{names:?}") };
         if round == 0 {
-            // The second time finds another's link where its copy stood.
+            // The second time, the copy's place is taken by a foreign link.
             assert!(copy(first) == flat_jpeg(b"orphan") && names.len() == 3, "{names:?}");
             fs::remove_file(place.at("out/quarantine").join(first)).unwrap();
             symlink(place.at("precious"), place.at("out/quarantine").join(first)).unwrap();

@@ -1,5 +1,5 @@
-//! Builds that end too early and are begun again: what was finished is kept, what has changed is
-//! refused, and nothing is ever mixed. (Builds killed at random stand in `kills`.)
+//! Builds that end too early and are repeated: finished shards are kept, changes are refused, and
+//! nothing is ever mixed. (`kills` has builds killed at random.)
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, symlink};
@@ -11,7 +11,7 @@ use tarflume_fixtures::{Fault, flat_jpeg};
 
 use crate::harness::{Child, JSON, Place};
 
-/// Waits until a file whose name ends so is in `folder`.
+/// Waits until `folder` has a file whose name ends like this.
 fn wait_for(folder: &Path, ending: &str) {
     let start = Instant::now();
     let there = || {

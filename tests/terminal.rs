@@ -1,4 +1,4 @@
-//! What `build` prints, frozen word by word: results on stdout, the rest on stderr.
+//! The exact output of `build`: results on stdout, the rest on stderr.
 
 use std::process::Command;
 

@@ -127,8 +127,8 @@ impl ShardWriter {
     ) -> Result<(), E> {
         self.sum_buffered();
         self.put_header(ext, length)?;
-        // From here on bytes of this sample reach the file and the hasher: bring both exactly to the
-        // sample's start and keep the hasher, so that `abandon` can return to that point.
+        // From here on bytes of this sample reach the file and the hasher: bring both exactly to
+        // the sample's start and keep the hasher, so that `abandon` can return to that point.
         if self.sample.rollback.is_none() {
             let keep = (self.position() - self.sample.first) as usize;
             self.flush_to(self.filled - keep)?;

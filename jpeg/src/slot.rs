@@ -59,7 +59,7 @@ impl Slot {
             Some(tables) => tables,
             None => {
                 self.tables = Arc::default();
-                #[allow(clippy::expect_used)] // nobody else knows of it
+                #[allow(clippy::expect_used)] // allocated above, so not shared
                 Arc::get_mut(&mut self.tables).expect("tables of its own")
             }
         };

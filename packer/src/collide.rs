@@ -94,8 +94,8 @@ fn find_in_batches<K: Keys + ?Sized>(
     if ascending(keys)? {
         return Ok(found);
     }
-    // Only keys that share a bit can clash, so only their hashes are kept, in as many passes as memory
-    // requires.
+    // Only keys that share a bit can clash, so only their hashes are kept, in as many passes as
+    // memory requires.
     let shared = shared_bits(keys, map_max)?;
     let passes = shared.expected(keys.count()).div_ceil(batch).max(1);
     for pass in 0..passes {

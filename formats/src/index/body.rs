@@ -159,8 +159,8 @@ impl Body {
         if !self.is_held() {
             return Err(self.error(ErrorKind::Truncated, ""));
         }
-        // The head is one load and is compared on every lookup. Times take a system call, so they are
-        // queried only when the last answer is old.
+        // The head is one load and is compared on every lookup. Times take a system call, so they
+        // are queried only when the last answer is old.
         match &self.stamp {
             Some(stamp) if stamp.is_due() => stamp.ask(|| self.check_again()),
             _ => Ok(()),

@@ -170,8 +170,8 @@ impl Index {
         let Body { sections, .. } = &self.body;
         // Opening has checked that each section has one record per part.
         let (first, count) = (parts.start as usize, (parts.end - parts.start) as usize);
-        // One buffer for spans, ids and checksums, and one read per section: the number of reads does
-        // not grow with the number of parts.
+        // One buffer for spans, ids and checksums, and one read per section: the number of reads
+        // does not grow with the number of parts.
         let sums = if sections.checksums.is_some() { 4 } else { 0 };
         make_room(&mut found.records, 0, count.saturating_mul(l::SPAN + 2 + sums))?;
         let (spans, rest) = found.records.split_at_mut(count * l::SPAN);

@@ -65,7 +65,7 @@ macro_rules! instructions {
     ($($name:ident = $instruction:ident($($arg:ident),*);)*) => {$(
         #[inline(always)]
         fn $name(self, $($arg: V),*) -> V {
-            // SAFETY: there is an `Avx2`, so the processor has AVX2.
+            // SAFETY: `self` proves that the processor has these instructions.
             unsafe { $instruction($($arg),*) }
         }
     )*};
@@ -76,7 +76,7 @@ macro_rules! shifts {
     ($($name:ident = $instruction:ident;)*) => {$(
         #[inline(always)]
         fn $name<const BITS: i32>(self, a: V) -> V {
-            // SAFETY: there is an `Avx2`.
+            // SAFETY: `self` proves that the processor has these instructions.
             unsafe { $instruction::<BITS>(a) }
         }
     )*};
@@ -90,7 +90,7 @@ macro_rules! composed {
             #[target_feature(enable = "avx2")]
             #[inline]
             fn inner($($arg: $type),*) -> $result $body
-            // SAFETY: there is an `Avx2`, so the processor has AVX2.
+            // SAFETY: `self` proves that the processor has these instructions.
             unsafe { inner($($arg),*) }
         }
     )*};
@@ -161,7 +161,7 @@ impl Lanes for Avx2 {
             for (v, to) in [(a, to), (b, to.wrapping_add(across))] {
                 // SAFETY: 8 bytes, which end where the 2 i-th row of the block does.
                 unsafe { _mm_storel_epi64(to.cast(), v) };
-                // SAFETY: there is an `Avx2`.
+                // SAFETY: `self` proves that the processor has these instructions.
                 let v = unsafe { _mm_castsi128_pd(v) };
                 // SAFETY: the same of the next row, at most the block's last, as was asserted.
                 unsafe { _mm_storeh_pd(to.wrapping_add(stride).cast(), v) };
@@ -184,7 +184,7 @@ impl Lanes for Avx2 {
     #[inline(always)]
     fn shuffle(self, a: V, table: &[u8; 16]) -> V {
         let table = self.bytes(table);
-        // SAFETY: there is an `Avx2`.
+        // SAFETY: `self` proves that the processor has these instructions.
         unsafe { _mm256_shuffle_epi8(a, table) }
     }
 

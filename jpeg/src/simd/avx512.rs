@@ -70,7 +70,7 @@ macro_rules! instructions {
     ($($name:ident = $instruction:ident($($arg:ident),*);)*) => {$(
         #[inline(always)]
         fn $name(self, $($arg: V),*) -> V {
-            // SAFETY: there is an `Avx512`, so the processor has it.
+            // SAFETY: `self` proves that the processor has these instructions.
             unsafe { $instruction($($arg),*) }
         }
     )*};
@@ -86,7 +86,7 @@ macro_rules! shifts {
             fn inner<const BITS: i32>(a: V) -> V {
                 $instruction(a, _mm_cvtsi32_si128(BITS))
             }
-            // SAFETY: there is an `Avx512`, so the processor has it.
+            // SAFETY: `self` proves that the processor has these instructions.
             unsafe { inner::<BITS>(a) }
         }
     )*};
@@ -100,7 +100,7 @@ macro_rules! composed {
             #[target_feature(enable = "avx512f,avx512bw")]
             #[inline]
             fn inner($($arg: $type),*) -> $result $body
-            // SAFETY: there is an `Avx512`, so the processor has it.
+            // SAFETY: `self` proves that the processor has these instructions.
             unsafe { inner($($arg),*) }
         }
     )*};
@@ -173,7 +173,7 @@ impl Lanes for Avx512 {
                 let to = to.wrapping_add(group * across);
                 // SAFETY: 8 bytes, which end where the 2 i-th row of the block does.
                 unsafe { _mm_storel_epi64(to.cast(), v) };
-                // SAFETY: there is an `Avx512`.
+                // SAFETY: `self` proves that the processor has these instructions.
                 let v = unsafe { _mm_castsi128_pd(v) };
                 // SAFETY: the same of the next row, at most the block's last, as was asserted.
                 unsafe { _mm_storeh_pd(to.wrapping_add(stride).cast(), v) };
@@ -196,7 +196,7 @@ impl Lanes for Avx512 {
     #[inline(always)]
     fn shuffle(self, a: V, table: &[u8; 16]) -> V {
         let table = self.bytes(table);
-        // SAFETY: there is an `Avx512`.
+        // SAFETY: `self` proves that the processor has these instructions.
         unsafe { _mm512_shuffle_epi8(a, table) }
     }
 

@@ -66,7 +66,7 @@ macro_rules! of_bytes {
     ($($name:ident = $instruction:ident;)*) => {$(
         #[inline(always)]
         fn $name(self, a: V, b: V) -> V {
-            // SAFETY: there is a `Neon`, so the processor has it.
+            // SAFETY: `self` proves that the processor has these instructions.
             unsafe { $instruction(a, b) }
         }
     )*};
@@ -83,7 +83,7 @@ macro_rules! of_others {
             fn inner(a: V, b: V) -> V {
                 $to($instruction($from(a), $from(b)))
             }
-            // SAFETY: there is a `Neon`, so the processor has it.
+            // SAFETY: `self` proves that the processor has these instructions.
             unsafe { inner(a, b) }
         }
     )*};
@@ -99,7 +99,7 @@ macro_rules! shifts {
             fn inner<const BITS: i32>(a: V) -> V {
                 $to($instruction::<BITS>($from(a)))
             }
-            // SAFETY: there is a `Neon`, so the processor has it.
+            // SAFETY: `self` proves that the processor has these instructions.
             unsafe { inner::<BITS>(a) }
         }
     )*};
@@ -113,7 +113,7 @@ macro_rules! composed {
             #[target_feature(enable = "neon")]
             #[inline]
             fn inner($($arg: $type),*) -> $result $body
-            // SAFETY: there is a `Neon`, so the processor has it.
+            // SAFETY: `self` proves that the processor has these instructions.
             unsafe { inner($($arg),*) }
         }
     )*};
@@ -185,7 +185,7 @@ impl Lanes for Neon {
     #[inline(always)]
     fn shuffle(self, a: V, table: &[u8; 16]) -> V {
         let table = self.bytes(table);
-        // SAFETY: there is a `Neon`; places behind the vector give 0.
+        // SAFETY: `self` proves that the processor has NEON; indices past the vector give 0.
         unsafe { vqtbl1q_u8(a, table) }
     }
 

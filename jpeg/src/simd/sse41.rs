@@ -67,7 +67,7 @@ macro_rules! instructions {
     ($($name:ident = $instruction:ident($($arg:ident),*);)*) => {$(
         #[inline(always)]
         fn $name(self, $($arg: V),*) -> V {
-            // SAFETY: there is an `Sse41`, so the processor has SSE4.1.
+            // SAFETY: `self` proves that the processor has these instructions.
             unsafe { $instruction($($arg),*) }
         }
     )*};
@@ -78,7 +78,7 @@ macro_rules! shifts {
     ($($name:ident = $instruction:ident;)*) => {$(
         #[inline(always)]
         fn $name<const BITS: i32>(self, a: V) -> V {
-            // SAFETY: there is an `Sse41`.
+            // SAFETY: `self` proves that the processor has these instructions.
             unsafe { $instruction::<BITS>(a) }
         }
     )*};
@@ -92,7 +92,7 @@ macro_rules! composed {
             #[target_feature(enable = "sse4.1")]
             #[inline]
             fn inner($($arg: $type),*) -> $result $body
-            // SAFETY: there is an `Sse41`, so the processor has SSE4.1.
+            // SAFETY: `self` proves that the processor has these instructions.
             unsafe { inner($($arg),*) }
         }
     )*};
@@ -147,7 +147,7 @@ impl Lanes for Sse41 {
             let at = 2 * i * stride;
             // SAFETY: 8 bytes, which end where the 2 i-th row of the block does.
             unsafe { _mm_storel_epi64(to.wrapping_add(at).cast(), rows) };
-            // SAFETY: there is an `Sse41`.
+            // SAFETY: `self` proves that the processor has these instructions.
             let rows = unsafe { _mm_castsi128_pd(rows) };
             // SAFETY: the same of the next row, at most the block's last, as was asserted.
             unsafe { _mm_storeh_pd(to.wrapping_add(at + stride).cast(), rows) };
@@ -169,7 +169,7 @@ impl Lanes for Sse41 {
     #[inline(always)]
     fn shuffle(self, a: V, table: &[u8; 16]) -> V {
         let table = self.bytes(table);
-        // SAFETY: there is an `Sse41`.
+        // SAFETY: `self` proves that the processor has these instructions.
         unsafe { _mm_shuffle_epi8(a, table) }
     }
 

@@ -1,5 +1,5 @@
-//! Groups: whatever stands beside a picture and in whichever order, its pixels are those that it
-//! has alone, and those are libjpeg-turbo's.
+//! Groups: whatever the other members and the order, a picture's pixels are those that it has
+//! alone, which are libjpeg-turbo's.
 
 use tarflume_fixtures::SplitMix64;
 use tarflume_jpeg::{Color, Header, Region, Scale};
@@ -9,7 +9,7 @@ use crate::ours::{Ask, Room, job};
 use crate::picture::{Motif, Picture};
 use crate::turbo::{Recipe, Space};
 
-/// A JPEG, its entry points if it has any, and what it is.
+/// A JPEG, its entry points if it has any, and its description.
 struct Member {
     jpeg: Vec<u8>,
     points: Option<Vec<u8>>,
@@ -40,7 +40,7 @@ fn members(beside: &mut Beside) -> Vec<Member> {
     found
 }
 
-/// What is asked of member `n` in its turn.
+/// The request for member `n` in its turn.
 fn ask<'m>(rng: &mut SplitMix64, header: &Header, member: &'m Member) -> Ask<'m> {
     let scale = Scale::ALL[rng.below(4) as usize];
     let color = if rng.below(4) == 0 { Color::Gray } else { Color::Rgb };
@@ -57,7 +57,7 @@ fn ask<'m>(rng: &mut SplitMix64, header: &Header, member: &'m Member) -> Ask<'m>
     Ask { scale, color, region, points }
 }
 
-/// Draws groups of `size` members and compares each result with what the member gives alone.
+/// Draws groups of `size` members and compares each result with that of the member alone.
 fn groups(size: usize, count: u64) {
     let mut beside = Beside::new();
     let members = members(&mut beside);
@@ -91,7 +91,7 @@ fn groups(size: usize, count: u64) {
                 ));
             }
             if members[*n].what.2.progressive {
-                continue; // decoded by another library, with pixels of its own
+                continue; // decoded by another library, with other pixels
             }
             let whole = beside.right(&members[*n].jpeg, ask.scale, ask.color);
             beside.ask(&members[*n].jpeg, *ask, &whole, &members[*n].what);
@@ -150,7 +150,7 @@ fn one_damaged_member_harms_nobody_else() {
     }
 }
 
-/// Bits turned in about every other member: each has the picture or the error that it has alone.
+/// Bits flipped in about every other member: each gives the same picture or error as alone.
 #[test]
 fn damaged_members_harm_nobody_else() {
     let mut beside = Beside::new();

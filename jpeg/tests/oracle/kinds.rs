@@ -1,5 +1,5 @@
-//! JPEGs of every kind that is decoded here: one axis after the other, then drawn at random over
-//! all axes and all sizes, so that each pair of choices meets many times.
+//! JPEGs of every kind that is decoded: one axis after the other, then drawn at random over all
+//! axes and sizes, so that each pair of choices occurs many times.
 
 use tarflume_fixtures::SplitMix64;
 use tarflume_jpeg::{Color, Header, Scale};

@@ -288,7 +288,7 @@ fn keep_earlier(request: &Request, staging: &Staging, new: &Plan) -> Result<bool
 /// Refuses existing files that have a shard's name and do not belong to this data set.
 fn check_in_the_way(request: &Request, foot: &PlanFoot, resumed: bool) -> Result<(), Failure> {
     if resumed {
-        return Ok(()); // it may be half published; `finalize` compares what stands there
+        return Ok(()); // it may be half published; `finalize` compares these files
     }
     for shard in &foot.shards {
         let tar = request.out.join(&shard.name);

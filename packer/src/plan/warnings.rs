@@ -21,7 +21,7 @@ pub fn of(foot: &PlanFoot) -> Vec<String> {
     let shards = foot.shards.len();
     let mut warnings = Vec::new();
     if let Some(limit) = limit {
-        // A sample that is larger has a shard of its own.
+        // A larger sample gets its own shard.
         let large = foot.shards.iter().filter(|shard| shard.bytes > limit).count() as u64;
         if large > 0 {
             warnings.push(format!(

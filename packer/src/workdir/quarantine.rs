@@ -103,7 +103,7 @@ fn copy(file: &Path, wanted: &Path) -> Result<Option<PathBuf>, Failure> {
     let source = match files::open(file) {
         Ok((source, _)) => source,
         Err(error) if error.blame().is_machine() => return Err(error.into()),
-        Err(_) => return Ok(None), // unreadable or gone: the reason says so
+        Err(_) => return Ok(None), // unreadable or missing: the reason file records it
     };
     let name = wanted.file_name().unwrap_or_default();
     let mut temp = TempFile::create(folder_of(wanted), &name.to_string_lossy())?;

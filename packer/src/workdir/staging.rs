@@ -140,7 +140,7 @@ impl Staging {
     /// Returns true if there is a plan.
     ///
     /// # Errors
-    /// Returns an error if the operating system refuses to say.
+    /// Returns an error if the operating system does not answer.
     pub fn has_plan(&self) -> Result<bool, Failure> {
         Ok(files::is_there(&self.plan_path())?)
     }
@@ -210,7 +210,7 @@ impl Staging {
     /// length.
     ///
     /// # Errors
-    /// Returns an error if the operating system refuses to say.
+    /// Returns an error if the operating system does not answer.
     pub fn finished(&self, plan: &PlanFoot, number: usize) -> Result<Option<ShardRecord>> {
         let Some(shard) = plan.shards.get(number) else { return Ok(None) };
         let Some(record) = self.record(&shard.name)? else { return Ok(None) };
@@ -306,7 +306,7 @@ impl Staging {
     /// Returns true if an unpublished plan or shard exists here.
     ///
     /// # Errors
-    /// Returns an error if the operating system refuses to say.
+    /// Returns an error if the operating system does not answer.
     pub fn is_begun(&self) -> Result<bool, Failure> {
         Ok(self.has_plan()? || !leftovers::entries(&self.shards())?.is_empty())
     }

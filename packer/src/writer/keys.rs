@@ -41,7 +41,7 @@ impl Keys {
         let own = digest(key);
         let first = *self.met.entry(digest(&fold(key))).or_insert(own);
         if first != own {
-            self.met.insert(!own, own); // a twin that was allowed stands for itself
+            self.met.insert(!own, own); // an allowed twin is found by its own digest
         }
     }
 

@@ -36,8 +36,8 @@ impl Staging {
             if let Some(ShardRecord { entry, .. }) = self.record(tar)?
                 && entry.name == tar
             {
-                // The sidecar goes first: a tar without a sidecar is an unfinished shard, but a sidecar
-                // without its tar would be an error for every reader.
+                // The sidecar goes first: a tar without a sidecar is an unfinished shard, but a
+                // sidecar without its tar would be an error for every reader.
                 let moved = self.out.join(tar);
                 // An invalid digest names no file.
                 if let Ok(index) = hex_digest(&entry.index_blake3)
