@@ -32,7 +32,7 @@ fn a_source_that_is_missing_is_to_be_mounted_whatever_the_policy() {
         let place = planned();
         fs::rename(place.at("photos"), place.at("away")).unwrap();
         let run = place.pack(&format!("run out --on-problem {policy}")).exits(75);
-        run.says("photos: the source folder is not there on this machine").says("--source");
+        run.says("photos: the source folder does not exist on this machine").says("--source");
         place.pack(&format!("run out --on-problem {policy} --source away/c0000/s000000.jpg"));
         nothing_was_lost(&place);
     }
@@ -45,7 +45,7 @@ fn an_empty_mount_point_is_no_source_whose_files_are_gone() {
         fs::rename(place.at("photos"), place.at("away")).unwrap();
         fs::create_dir(place.at("photos")).unwrap();
         let run = place.pack(&format!("run out --on-problem {policy}")).exits(75);
-        run.says("photos: the source folder is not there, or is empty").says("mount it");
+        run.says("photos: the source folder is missing or empty").says("mount it");
         nothing_was_lost(&place);
     }
 }

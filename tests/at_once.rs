@@ -110,8 +110,8 @@ fn misnamed() -> Place {
 fn an_image_of_another_name_says_what_it_is_and_what_to_do() {
     let place = misnamed();
     let run = place.pack("build photos -o out --names dot=allow --require json").exits(1);
-    run.says("a.jpg: byte 0: key a: it is no JPEG but a PNG: rename it to .png, or have")
-        .says("b.seg.jpeg: byte 0: key b: it is no JPEG but a GIF")
+    run.says("a.jpg: byte 0: key a: it is not a JPEG but a PNG: rename it to .png, or have")
+        .says("b.seg.jpeg: byte 0: key b: it is not a JPEG but a GIF")
         .says("--ext-by-content");
 }
 

@@ -268,7 +268,7 @@ fn what_can_not_be_packed_is_refused_before_anything_is_written() {
         ("build nowhere -o out", "nowhere"),
         ("build file -o out", "file"),
         ("build empty -o out", "no samples"),
-        ("build photos -o out --names dots=allow", "no rule 'dots'"),
+        ("build photos -o out --names dots=allow", "unknown rule 'dots'"),
         ("build photos -o out --shard-size 10furlongs", "256MiB"),
         ("build photos", "--out"),
         ("build -o out", "SRC"),

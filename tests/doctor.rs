@@ -68,7 +68,7 @@ fn a_narrow_link_is_found() {
     let run = run.says("GPU 0: Played GPU (0000:3b:00.0)").says("SM 87 %, memory 41 %");
     let run =
         run.says("21.5 GB of 85.9 GB in use").says("4000000000 (not seen from here) holds 21.5 GB");
-    let run = run.says("PCIe 1 x8 now, at most PCIe 5 x16; an idle link rests");
+    let run = run.says("PCIe 1 x8 now, at most PCIe 5 x16; an idle link slows down");
     run.says("  GPU 1: its link has 8 lanes and could have 16: copies take 2.0 times as long; ");
 }
 
@@ -91,7 +91,7 @@ fn what_else_is_wrong_with_a_gpu_is_found() {
     );
     assert_eq!(gpu_findings(&report), [(0, "slowed"), (1, "narrow-link"), (1, "split")]);
     assert_eq!(report["gpus"][1]["sm_percent"], Value::Null);
-    doctor(&[("FAKENVML_SPLIT", "1")], "").says("SM not told, memory not told; it is split (MIG)");
+    doctor(&[("FAKENVML_SPLIT", "1")], "").says("SM unknown, memory unknown; it is split (MIG)");
     let hidden = object(&doctor(&[("CUDA_VISIBLE_DEVICES", "")], "--format json").exits(1));
     assert!(hidden["findings"].as_array().unwrap().iter().any(|f| f["kind"] == "hidden-gpus"));
 }
@@ -99,8 +99,10 @@ fn what_else_is_wrong_with_a_gpu_is_found() {
 #[test]
 fn a_driver_that_refuses_is_a_finding() {
     let run = doctor(&[("FAKENVML_REFUSE", "18")], "").exits(1);
-    run.says("does not answer").says("NVIDIA's driver is there and refuses: ");
-    doctor(&[("FAKENVML_REFUSE", "18")], "--watch 1").exits(75).says("'pack doctor' says more");
+    run.says("does not answer").says("NVIDIA's driver is installed but refuses: ");
+    doctor(&[("FAKENVML_REFUSE", "18")], "--watch 1")
+        .exits(75)
+        .says("run 'pack doctor' for details");
 }
 
 #[test]
@@ -111,8 +113,8 @@ fn use_is_watched_and_its_means_told() {
     assert_eq!(lines[1][1..], ["0", "87", "41", "25", "12000", "3"], "{}", run.stdout);
     assert_eq!(lines[2][1..], ["1", "0", "0", "0", "-", "-"]);
     assert_eq!(lines[3][1..], ["0", "0", "0", "25", "12000", "3"], "every second look");
-    let run = run.says("means of 4 looks").says("GPU 0 had nothing to do in 56 % of the time");
-    run.says("GPU 1 had nothing to do.");
+    let run = run.says("means of 4 samples").says("GPU 0 was idle 56 % of the time");
+    run.says("GPU 1 was idle.");
 }
 
 #[test]

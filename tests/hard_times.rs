@@ -161,7 +161,7 @@ fn a_file_that_shrinks_grows_or_vanishes_after_it_was_planned_is_told() {
     });
     assert!(line.contains("bytes now, not the"), "{line}");
     let (_, line) = changed_meanwhile(|place, path| fs::remove_file(place.at(path)).unwrap());
-    assert!(line.contains("it is gone since it was planned"), "{line}");
+    assert!(line.contains("it was removed after it was planned"), "{line}");
     let (_, line) = changed_meanwhile(|place, path| {
         place.file(path, "");
     });

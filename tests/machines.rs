@@ -225,7 +225,7 @@ fn sources_may_stand_elsewhere_on_another_machine() {
     let place = planned();
     place.folder("elsewhere", 20); // the same files at another time
     fs::rename(place.at("photos"), place.at("gone")).unwrap();
-    place.pack("run out").exits(75).says("the source folder is not there");
+    place.pack("run out").exits(75).says("the source folder does not exist");
     place.pack("run out --source elsewhere").exits(65).says("modified after it was planned");
     place.pack("run out --source elsewhere --ignore-times").succeeds();
     place
@@ -266,7 +266,7 @@ fn only_finalize_sweeps_what_attempts_left_behind() {
     let left = "out/.pack/shards/.shard-000001.tar.other-host-1-2-3.tmp";
     place.file(left, "half a shard");
     place.pack("run out").succeeds();
-    place.pack("status out").succeeds().says("left behind");
+    place.pack("status out").succeeds().says("in progress or abandoned");
     assert!(place.at(left).exists());
     place.pack("finalize out").succeeds();
     place.same("out", "whole");

@@ -75,7 +75,10 @@ fn replaced_names_are_ones_that_every_reader_takes() {
         let place = Place::new();
         place.folder("photos", 3);
         fault.plant(&place.at("photos")).unwrap();
-        place.pack("build photos -o out --names replace").succeeds().says("1 sample stands under");
+        place
+            .pack("build photos -o out --names replace")
+            .succeeds()
+            .says("1 sample has another key");
         let members = place.members("out"); // plain ustar: the naive reader took it
         assert_eq!(members.len(), 8, "{fault:?}");
         for member in members {

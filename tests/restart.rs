@@ -294,7 +294,7 @@ fn whatever_bears_the_name_of_a_shard_or_sidecar_is_told_before_anything_is_pack
                 false => fs::write(place.at("out").join(name), "another's").unwrap(),
             }
             let run = place.pack("build photos -o out --shards 2").exits(2);
-            run.says(name).says("is there already");
+            run.says(name).says("exists and belongs to no data set");
             assert!(place.names("out/.pack/shards").is_empty());
         }
     }

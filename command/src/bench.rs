@@ -61,7 +61,7 @@ fn measured(options: &Options) -> Result<Report, Failure> {
         report.decoded = Some(taking::measure(&builder.build()?, options.until, opened, true)?);
         if lacking > 0 {
             let lacking = units::counted(lacking, "sample has", "samples have");
-            report.notes.push(format!("{lacking} no image, and no place in what is decoded"));
+            report.notes.push(format!("{lacking} no image and cannot be decoded"));
         }
     }
     if let Some(step) = options.step {
@@ -79,7 +79,7 @@ fn notes(options: &Options, samples: u64, images: bool) -> Vec<String> {
     let mut notes = Vec::new();
     if samples < options.batch {
         notes.push(format!(
-            "the data set has {}, less than a batch of {}: batches go through it again and again",
+            "the data set has {}, less than a batch of {}: batches repeat its samples",
             units::counted(samples, "sample", "samples"),
             units::count(options.batch)
         ));

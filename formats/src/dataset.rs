@@ -112,10 +112,10 @@ pub fn read_manifest(path: &Path) -> Result<Manifest> {
         // A failed check must not be reported as an unfinished build.
         let working = crate::publish::folder_of(path).join(WORKING);
         let text = if matches!(files::is_folder(&working), Ok(true)) {
-            "there is no manifest here: an unfinished build stands in this folder; run the same \
-             `pack build` again to go on with it, or ask `pack status DIR`"
+            "there is no manifest here: this folder holds an unfinished build; run the same \
+             `pack build` again to continue it, or run `pack status DIR`"
         } else {
-            "there is no manifest here; make one for tars that exist with `pack index DIR`"
+            "there is no manifest here; make one for existing tars with `pack index DIR`"
         };
         let error = Error::new(ErrorKind::Io, text).with_path(path);
         error.with_cause(cause.unwrap_or_else(|| missing.into()))

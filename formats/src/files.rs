@@ -93,7 +93,7 @@ pub fn kind(path: &Path) -> Result<Option<Kind>> {
         Ok(_) => Ok(Some(Kind::Other)),
         Err(e) => match e.kind() {
             K::NotFound | K::NotADirectory | K::InvalidFilename | K::InvalidInput => Ok(None),
-            _ => Err(Error::io(e, "ask what stands here", path)),
+            _ => Err(Error::io(e, "examine", path)),
         },
     }
 }
@@ -133,7 +133,7 @@ pub fn open(path: &Path) -> Result<(File, Metadata)> {
     let flags = (OFlags::NONBLOCK | OFlags::NOCTTY).bits().cast_signed();
     let open = || OpenOptions::new().read(true).custom_flags(flags).open(path);
     let file = patiently(open).map_err(|e| match e.raw_os_error() {
-        Some(libc::ENXIO) => no_file("a socket, or a device that is not there", path),
+        Some(libc::ENXIO) => no_file("a socket or a missing device", path),
         _ => Error::io(e, "open", path),
     })?;
     let found = patiently(|| file.metadata()).map_err(|e| Error::io(e, "read", path))?;
@@ -189,7 +189,7 @@ fn regular(found: Metadata, path: &Path) -> Result<Metadata> {
 }
 
 fn no_file(what: &str, path: &Path) -> Error {
-    let text = format!("this is {what} and no regular file; remove it, or name another path");
+    let text = format!("this is {what}, not a regular file; remove it or give another path");
     Error::new(ErrorKind::WrongFormat, text).with_path(path)
 }
 
@@ -258,7 +258,7 @@ mod tests {
         ] {
             for error in [
                 open(path).unwrap_err(),
-                metadata(path, "look at").unwrap_err(),
+                metadata(path, "examine").unwrap_err(),
                 read_whole(path, "read").unwrap_err(),
             ] {
                 assert_eq!(error.kind(), ErrorKind::WrongFormat);

@@ -86,7 +86,7 @@ impl Manifest {
     /// sum of the shards, and a shard name that leaves the folder or is listed twice.
     pub fn from_json(bytes: &[u8]) -> Result<Manifest> {
         let manifest: Manifest = serde_json::from_slice(bytes).map_err(|e| {
-            let text = format!("this is no {FILE_NAME}: {e}");
+            let text = format!("this is not a {FILE_NAME}: {e}");
             Error::new(ErrorKind::WrongFormat, text)
         })?;
         manifest.check()?;
@@ -101,7 +101,7 @@ impl Manifest {
         }
         if self.schema != SCHEMA {
             let text =
-                format!("schema {} of the manifest; this program knows {SCHEMA}", self.schema);
+                format!("the manifest has schema {}; this program reads {SCHEMA}", self.schema);
             return Err(Error::new(ErrorKind::Version, text));
         }
         let sum = |f: fn(&ShardEntry) -> u64| {
@@ -120,7 +120,7 @@ impl Manifest {
             if !names.insert(&shard.name) {
                 return Err(Error::new(
                     ErrorKind::Repeated,
-                    format!("shard '{shown}' stands twice"),
+                    format!("shard '{shown}' is listed twice"),
                 ));
             }
             shard.digest()?;
@@ -163,7 +163,7 @@ impl ShardEntry {
 pub fn hex_digest(hex: &str) -> Result<Digest> {
     Digest::from_hex(hex).map_err(|_| {
         let text =
-            format!("'{}' is no blake3 digest of 64 hex digits", name::shown(hex.as_bytes()));
+            format!("'{}' is not a blake3 digest of 64 hex digits", name::shown(hex.as_bytes()));
         Error::new(ErrorKind::Damaged, text)
     })
 }

@@ -77,13 +77,13 @@ impl Header {
 /// Returns an error if the bytes do not begin a header, or one of over [`MAX_HEAD`] bytes.
 pub fn needed(bytes: &[u8]) -> Result<usize> {
     if let Some(at) = bytes.iter().zip(MAGIC).position(|(&found, magic)| found != magic) {
-        let text = "this is no npy file: it does not begin with \\x93NUMPY";
+        let text = "this is not an npy file: it does not begin with \\x93NUMPY";
         return Err(Error::new(ErrorKind::WrongFormat, text).with_byte(at as u64));
     }
     if let Some(&major) = bytes.get(6)
         && (major == 0 || major > 3)
     {
-        let text = format!("npy version {major}; this program knows 1, 2 and 3");
+        let text = format!("npy version {major}; this program reads 1, 2 and 3");
         return Err(Error::new(ErrorKind::Version, text).with_byte(6));
     }
     if bytes.len() < FIRST {

@@ -120,7 +120,7 @@ impl TempFile {
     /// # Errors
     /// Returns an error if the operating system does not answer.
     fn is_at(&self, target: &Path) -> Result<bool> {
-        let refused = |e| Error::io(e, "look at", target);
+        let refused = |e| Error::io(e, "examine", target);
         let own = patiently(|| self.file.metadata()).map_err(refused)?;
         match patiently(|| fs::symlink_metadata(target)) {
             Ok(there) => Ok((own.dev(), own.ino()) == (there.dev(), there.ino())),
@@ -199,7 +199,7 @@ fn rename_if_free(from: &Path, to: &Path) -> Result<Published> {
     match patiently(|| fs::symlink_metadata(to)) {
         Ok(_) => return Ok(Published::AlreadyThere),
         Err(e) if e.kind() == io::ErrorKind::NotFound => {}
-        Err(e) => return Err(Error::io(e, "look at", to)),
+        Err(e) => return Err(Error::io(e, "examine", to)),
     }
     let renamed = uninterrupted(|| fs::rename(from, to));
     renamed.map(|()| Published::New).map_err(|e| Error::io(e, "rename to", to))

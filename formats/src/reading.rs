@@ -147,7 +147,7 @@ impl TarReader {
     /// Returns an error if it is longer than [`MAX_WHOLE`] or the operating system refuses to read.
     pub fn data(&mut self, member: &Member) -> Result<&[u8]> {
         if member.size > MAX_WHOLE {
-            let text = format!("{} bytes are too many to be looked at in memory", member.size);
+            let text = format!("{} bytes are too many to hold in memory", member.size);
             return Err(Error::new(ErrorKind::Limit, text)
                 .with_path(&self.path)
                 .with_byte(member.data)

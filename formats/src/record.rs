@@ -38,7 +38,7 @@ impl ShardRecord {
     /// Returns an error if the bytes are not a record.
     pub fn from_json(bytes: &[u8]) -> Result<ShardRecord> {
         serde_json::from_slice(bytes).map_err(|e| {
-            Error::new(ErrorKind::WrongFormat, format!("this is no shard record: {e}"))
+            Error::new(ErrorKind::WrongFormat, format!("this is not a shard record: {e}"))
         })
     }
 

@@ -93,7 +93,7 @@ impl Header {
         loop {
             let (marker, at) = walk.marker()?;
             if !is_segment(marker) {
-                let text = format!("marker ff{marker:02x} can't stand before the first scan");
+                let text = format!("marker ff{marker:02x} is not allowed before the first scan");
                 return Err(Error::damaged(at, text));
             }
             let start = walk.at() + 2;
@@ -183,7 +183,7 @@ impl Header {
         if self.data <= bytes.len() {
             return Ok(());
         }
-        Err(Error::new(ErrorKind::Usage, "the header is not of these bytes"))
+        Err(Error::new(ErrorKind::Usage, "the header belongs to other bytes"))
     }
 
     /// Returns its scans in order.
@@ -273,7 +273,7 @@ impl Header {
     pub fn without_entry_points(&self) -> Option<&'static str> {
         match self.unsupported {
             None if self.progressive => Some("it is progressive"),
-            None if self.several => Some("its components come in scans of their own"),
+            None if self.several => Some("its components are in separate scans"),
             None => self.unpointed,
             known => known,
         }

@@ -40,7 +40,7 @@ impl<'a> EntryPoints<'a> {
     /// Returns [`ErrorKind::Damaged`] if it is not one or was changed.
     pub fn read(blob: &'a [u8]) -> Result<EntryPoints<'a>> {
         let bad = |what: &str| {
-            let text = format!("these are no entry points: {what}; index the shard again");
+            let text = format!("these are not valid entry points: {what}; index the shard again");
             Err(Error::new(ErrorKind::Damaged, text))
         };
         let Some((first, places)) = blob.split_first_chunk::<FIXED>() else {

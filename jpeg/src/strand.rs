@@ -62,18 +62,18 @@ impl Stop {
             Stop::Fault(Fault::TooMany) => "more blocks end here than there are".into(),
             Stop::Fault(Fault::Cut) => match bytes.get(byte..byte + 2) {
                 Some([0xff, marker]) => {
-                    format!("marker ff{marker:02x} stands where more entropy-coded data should")
+                    format!("marker ff{marker:02x} is where more entropy-coded data should be")
                 }
                 _ => "the data end here, before the picture does: the file was cut".into(),
             },
             Stop::Restart(wanted) => {
-                format!("restart marker ffd{wanted} should stand here: the data are damaged")
+                format!("restart marker ffd{wanted} should be here: the data are damaged")
             }
-            Stop::Early => "a restart marker stands before its time: the data are damaged".into(),
+            Stop::Early => "a restart marker comes too early: the data are damaged".into(),
             Stop::Dc => "the codes add up to a brightness that no picture has".into(),
-            Stop::Disagrees => "a row does not end where its entry points say".into(),
+            Stop::Disagrees => "a row does not end at its next entry point".into(),
             Stop::Left(left) => {
-                format!("{left} bytes are left behind the last block: the data are damaged")
+                format!("{left} bytes are left after the last block: the data are damaged")
             }
         }
     }

@@ -36,7 +36,7 @@ impl Failure {
     /// A thread could not be started.
     pub fn no_thread(error: &dyn fmt::Display) -> Failure {
         Failure::try_again(format!(
-            "cannot start a thread: {error}; ask for fewer with --jobs, or raise the limits of processes and \
+            "cannot start a thread: {error}; use fewer with --jobs, or raise the limits of processes and \
              memory (`ulimit -u`, `ulimit -v`, the container's pids.max)"
         ))
     }
@@ -146,7 +146,7 @@ const RAISE_LIMIT: &str =
     "; raise the limit of open files (`ulimit -n`) and run the same command again";
 const TRIED: &str = "; it was tried several times: see the system's log (`dmesg`) for the disk, network or \
                      server, then run the same command again";
-const TROUBLE: &str = "; this is the machine's trouble: run the same command again";
+const TROUBLE: &str = "; the machine failed: run the same command again";
 /// Each advice to run the same command again, and its form for a command that cannot be repeated.
 const AGAIN: [(&str, &str); 4] = [
     (MAKE_ROOM, "; make room"),
@@ -155,7 +155,7 @@ const AGAIN: [(&str, &str); 4] = [
         TRIED,
         "; it was tried several times: see the system's log (`dmesg`) for the disk, network or server",
     ),
-    (TROUBLE, "; this is the machine's trouble"),
+    (TROUBLE, "; the machine failed"),
 ];
 
 /// Returns the remedy for an error.
@@ -166,7 +166,7 @@ fn advice(error: &io::Error) -> &'static str {
         K::ReadOnlyFilesystem => return "; mount it for writing, or name another folder",
         K::PermissionDenied => return "; change its permissions or owner, or run as another user",
         K::AlreadyExists | K::NotADirectory => {
-            return "; a file stands where a folder should: name another folder, or move it away";
+            return "; a file is in place of a folder: name another folder, or move the file away";
         }
         K::OutOfMemory => return "; give the process more memory, or fewer threads with --jobs",
         _ => {}
@@ -213,7 +213,7 @@ mod tests {
             (110, Exit::TryAgain, "tried several times"),
             (116, Exit::TryAgain, "tried several times"),
             (122, Exit::TryAgain, "make room"),
-            (4000, Exit::TryAgain, "the machine's trouble"),
+            (4000, Exit::TryAgain, "the machine failed"),
             (2, Exit::Barred, ""),
             (13, Exit::Barred, "permissions"),
             (17, Exit::Barred, "name another folder"),

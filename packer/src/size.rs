@@ -18,11 +18,12 @@ pub fn parse(text: &str) -> Result<u64, String> {
         "mib" => 1 << 20,
         "gib" => 1 << 30,
         "tib" => 1 << 40,
-        _ => return Err(format!("no size '{text}'; say 256MiB, 1GB or a number of bytes")),
+        _ => return Err(format!("invalid size '{text}'; give 256MiB, 1GB or a number of bytes")),
     };
-    let number: u64 = number.parse().map_err(|_| format!("no size '{text}'; say 256MiB or 1GB"))?;
+    let number: u64 =
+        number.parse().map_err(|_| format!("invalid size '{text}'; give 256MiB or 1GB"))?;
     match number.checked_mul(factor) {
-        Some(0) | None => Err(format!("'{text}' is no usable size")),
+        Some(0) | None => Err(format!("'{text}' is not a usable size")),
         Some(bytes) => Ok(bytes),
     }
 }

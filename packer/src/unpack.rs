@@ -156,7 +156,7 @@ impl Unpacking<'_> {
             MemberKind::File | MemberKind::Directory => {}
             MemberKind::Volume => return Ok(()),
             kind => {
-                let text = format!("not unpacked: this member is {kind}, no regular file");
+                let text = format!("not unpacked: this member is {kind}, not a regular file");
                 self.problem(ProblemKind::NotRegular, member, text);
                 return Ok(());
             }

@@ -148,7 +148,7 @@ impl DatasetWriter {
         let first = out.join(shard_name(&options.prefix, 0));
         if files::is_there(&first)? {
             return Err(Failure::usage(format!(
-                "{} is there already and belongs to no data set; choose another folder or --prefix",
+                "{} exists and belongs to no data set; choose another folder or --prefix",
                 first.shown()
             )));
         }

@@ -165,9 +165,9 @@ fn finalize_compares_what_an_earlier_attempt_moved() {
     // published.
     let length = fs::metadata(&from).unwrap().len();
     fs::write(&to, vec![0; length as usize]).unwrap();
-    place.pack("finalize out").exits(65).says("stands in the way");
+    place.pack("finalize out").exits(65).says("has the name of a shard");
     fs::rename(&from, place.at("aside")).unwrap();
-    place.pack("finalize out").exits(65).says("stands in the way");
+    place.pack("finalize out").exits(65).says("has the name of a shard");
     assert!(!place.at("out/dataset.json").try_exists().unwrap());
     // The same bytes twice, as left by a link and a kill on file systems without such a rename.
     fs::copy(place.at("aside"), &to).unwrap();

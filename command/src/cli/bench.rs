@@ -122,14 +122,14 @@ fn seconds(text: &str) -> Result<Duration, String> {
         Ok(seconds) if (0.001..=86_400.0).contains(&seconds) => {
             Ok(Duration::from_secs_f64(seconds))
         }
-        _ => Err("seconds from 0.001 to 86400 are needed, as 10".into()),
+        _ => Err("expected seconds from 0.001 to 86400, such as 10".into()),
     }
 }
 
 fn milliseconds(text: &str) -> Result<Duration, String> {
     match text.parse::<f64>() {
         Ok(ms) if (0.01..=60_000.0).contains(&ms) => Ok(Duration::from_secs_f64(ms / 1e3)),
-        _ => Err("milliseconds from 0.01 to 60000 are needed, as 30".into()),
+        _ => Err("expected milliseconds from 0.01 to 60000, such as 30".into()),
     }
 }
 

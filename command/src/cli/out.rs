@@ -93,7 +93,7 @@ pub(super) fn processors() -> usize {
 pub(super) fn jobs(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(n) if (1..=1024).contains(&n) => Ok(n),
-        _ => Err("a number from 1 to 1024 is needed".into()),
+        _ => Err("expected a number from 1 to 1024".into()),
     }
 }
 
@@ -184,7 +184,7 @@ mod tests {
         assert_eq!(wrapped("table   of   cells\nshort", 18), "table   of   cells\nshort");
         assert_eq!(wrapped("a /very/long/path here", 6), "a\n/very/long/path\nhere");
         for width in 1..40 {
-            let text = "nothing was packed; mend the files, or leave them out";
+            let text = "nothing was packed; fix the files, or leave them out";
             let all = wrapped(text, width);
             assert_eq!(all.replace('\n', " "), text, "{width}");
             assert!(all.lines().all(|line| line.len() <= width || !line.contains(' ')), "{width}");

@@ -59,7 +59,7 @@ Examples:
 Exit codes: 0 done or skipped; 65 bad data; 73 the system refuses; 75 try again.";
 
 fn parse_range(text: &str) -> Result<(usize, usize), String> {
-    let form = || format!("no range '{text}'; give --shards 0..100 for the first hundred");
+    let form = || format!("invalid range '{text}'; give --shards 0..100 for the first hundred");
     let (from, to) = text.split_once("..").ok_or_else(form)?;
     let number = |n: &str| n.parse::<usize>().map_err(|_| form());
     let (from, to) = (number(from)?, number(to)?);

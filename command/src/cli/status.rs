@@ -43,7 +43,7 @@ pub(super) fn run(args: &Args) -> Outcome {
                 say!("missing: {}", ranges(&found.missing));
             }
             for (path, age) in staging.temporaries()? {
-                say!("under way or left behind, {} s old: {}", age.as_secs(), path.shown());
+                say!("in progress or abandoned, {} s old: {}", age.as_secs(), path.shown());
             }
             if found.missing.is_empty() {
                 say!("publish with `pack finalize {}`", args.out.shown());

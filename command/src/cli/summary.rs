@@ -101,8 +101,8 @@ fn unlisted(scanned: &Scanned) {
 fn renames(scanned: &Scanned, show: ShowArgs) {
     if scanned.renamed > 0 && !show.quiet && !show.is_json() {
         say!(
-            "{} under another key than their file's name (see --names)",
-            units::counted(scanned.renamed, "sample stands", "samples stand")
+            "{} another key than the file's name (see --names)",
+            units::counted(scanned.renamed, "sample has", "samples have")
         );
     }
 }

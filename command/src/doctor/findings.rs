@@ -71,23 +71,19 @@ fn driver(facts: &Facts) -> Vec<Finding> {
     let (driver, mut found) = (&facts.driver, Vec::new());
     let cost = "batches stay in host memory";
     if let Some(refusal) = &driver.refusal {
-        let what = format!("NVIDIA's driver is there and refuses: {refusal}");
+        let what = format!("NVIDIA's driver is installed but refuses: {refusal}");
         found.push(finding(
             "driver-refuses",
             what,
             cost,
-            "nvidia-smi tells more; after an update: reboot",
+            "run nvidia-smi for details; after an update: reboot",
         ));
     } else if !driver.found && driver.kernel_module {
-        let what =
-            "the driver's kernel module is loaded, but its libraries can't be seen from here";
+        let what = "the driver's kernel module is loaded, but its libraries are not visible to this process";
         let advice = "start the container with --gpus all";
         found.push(finding("no-driver-library", what, cost, advice));
     } else if !driver.found && !driver.nvidia_devices.is_empty() {
-        let what = format!(
-            "there is a GPU of NVIDIA's ({}) without its driver",
-            driver.nvidia_devices.join(", ")
-        );
+        let what = format!("an NVIDIA GPU ({}) has no driver", driver.nvidia_devices.join(", "));
         let advice = "install it (Debian: apt install nvidia-driver), or start the container with \
                       --gpus all";
         found.push(finding("no-driver", what, cost, advice));
@@ -107,21 +103,22 @@ fn of_gpu(facts: &Facts, gpu: &Gpu) -> Vec<Finding> {
         && facts.machine.memory_nodes > 1
         && !cpulist::meet(near, allowed)
     {
-        let what =
-            format!("it hangs on processors {near}, and this process may run on {allowed} alone");
+        let what = format!(
+            "it is attached to processors {near}, but this process may only run on {allowed}"
+        );
         let cost = "each batch crosses the link between the processors";
         let advice = match gpu.memory_node {
             Some(node) => {
-                format!("numactl --cpunodebind={node} COMMAND, or ask for processors {near}")
+                format!("numactl --cpunodebind={node} COMMAND, or request processors {near}")
             }
-            None => format!("taskset -c {near} COMMAND, or ask for these processors"),
+            None => format!("taskset -c {near} COMMAND, or request these processors"),
         };
         found.push(finding("far-processors", what, cost, advice));
     }
     let slowed: Vec<_> = gpu.slowed_by.iter().filter(|by| *by != "power cap").cloned().collect();
     if !slowed.is_empty() {
         let what = format!("its clocks are slowed by {}", slowed.join(" and "));
-        let advice = "look at cooling and power: nvidia-smi -q -d PERFORMANCE,TEMPERATURE,POWER";
+        let advice = "check cooling and power: nvidia-smi -q -d PERFORMANCE,TEMPERATURE,POWER";
         found.push(finding(
             "slowed",
             what,
@@ -134,11 +131,11 @@ fn of_gpu(facts: &Facts, gpu: &Gpu) -> Vec<Finding> {
             "its memory had {}",
             units::counted(errors, "uncorrected error", "uncorrected errors")
         );
-        let advice = "nvidia-smi -q -d ECC,PAGE_RETIREMENT; let the machine be looked at";
+        let advice = "nvidia-smi -q -d ECC,PAGE_RETIREMENT; have the hardware checked";
         found.push(finding("memory-errors", what, "programs end, or results are wrong", advice));
     }
     if gpu.split {
-        let what = "it is split (MIG), and a split GPU does not tell its use";
+        let what = "it is split (MIG), and a split GPU does not report its utilization";
         let cost = "--watch shows nothing of it";
         found.push(note(finding("split", what, cost, "watch it with dcgmi dmon")));
     }
@@ -157,7 +154,7 @@ fn link(gpu: &Gpu) -> Vec<Finding> {
         let what = format!("its link has {now} lanes and could have {most}");
         let cost = format!("copies take {:.1} times as long", most as f64 / now as f64);
         let advice =
-            format!("look: {look}; then seat the card anew, or look for bifurcation in the BIOS");
+            format!("run {look}; then reseat the card, or check for bifurcation in the BIOS");
         found.push(finding("narrow-link", what, cost, advice));
     }
     let works = gpu.sm_percent.is_some_and(|percent| percent > 0);
@@ -183,13 +180,13 @@ fn host(facts: &Facts) -> Vec<Finding> {
             "little-memory",
             what,
             cost,
-            "give the loader less (memory=\"1GiB\"), or ask for more",
+            "give the loader less (memory=\"1GiB\"), or request more",
         ));
     }
     if let Some(files) = limits.open_files.filter(|files| *files < FEW_FILES) {
         let what = format!("{} may be open", units::counted(files, "file", "files"));
         let cost = format!(
-            "{} shards stand open at once, others are opened for every read",
+            "{} shards are open at once, others are opened for every read",
             (files / 4).max(1)
         );
         found.push(finding("few-files", what, cost, "ulimit -n 16384"));

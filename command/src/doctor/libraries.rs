@@ -10,7 +10,7 @@ use super::surroundings::Surroundings;
 
 const WANTED: [(&str, &str); 4] = [
     ("libcuda", "the driver's own: copies batches to a GPU"),
-    ("libnvrtc", "compiles kernels for the GPU that is there"),
+    ("libnvrtc", "compiles kernels for the installed GPU"),
     ("libnvjpeg", "decodes JPEGs on a GPU"),
     ("libnvcuvid", "the driver's own: lets libnvjpeg use decoders in hardware"),
 ];

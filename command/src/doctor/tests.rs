@@ -114,7 +114,7 @@ fn a_link_is_judged_by_its_lanes_and_by_its_speed_only_under_load() {
     slow.link.generation = Some(3);
     assert_eq!(kinds(&made.findings(vec![slow.clone()])), ["slow-link"]);
     slow.sm_percent = Some(0);
-    assert!(made.findings(vec![slow]).is_empty(), "an idle link rests");
+    assert!(made.findings(vec![slow]).is_empty(), "an idle link slows down");
     let silent = Gpu { link: Link::default(), ..healthy() };
     assert!(made.findings(vec![silent]).is_empty());
 }

@@ -94,7 +94,7 @@ impl Body {
         if end.is_some_and(|end| end <= self.tar_length) {
             return Ok(());
         }
-        let text = format!("the sidecar lies: part {part} ends past the end of the tar");
+        let text = format!("the sidecar is inconsistent: part {part} ends past the end of the tar");
         Err(self.error(ErrorKind::Damaged, text))
     }
 
@@ -109,7 +109,9 @@ impl Body {
         let table = 4 + (count + 1) * 4;
         let id = usize::from(id);
         if id >= count || table > exts.len() {
-            return Err(self.error(ErrorKind::Damaged, "the sidecar lies: no such extension"));
+            return Err(
+                self.error(ErrorKind::Damaged, "the sidecar is inconsistent: no such extension")
+            );
         }
         let pair = self.read(exts.start + 4 + id * 4, 8)?;
         let (start, end) = (u32_at(pair, 0) as usize, u32_at(pair, 4) as usize);
@@ -120,7 +122,10 @@ impl Body {
     }
 
     fn outside(&self) -> Error {
-        self.error(ErrorKind::Damaged, "the sidecar lies: an extension lies outside its section")
+        self.error(
+            ErrorKind::Damaged,
+            "the sidecar is inconsistent: an extension is outside its section",
+        )
     }
 
     /// Returns the extension with this number from the bytes of the section.
@@ -129,7 +134,9 @@ impl Body {
         let table = 4 + (count + 1) * 4;
         let id = usize::from(id);
         if id >= count || table > exts.len() {
-            return Err(self.error(ErrorKind::Damaged, "the sidecar lies: no such extension"));
+            return Err(
+                self.error(ErrorKind::Damaged, "the sidecar is inconsistent: no such extension")
+            );
         }
         let (start, end) = (u32_at(exts, 4 + id * 4) as usize, u32_at(exts, 8 + id * 4) as usize);
         if start > end || end > exts.len() - table {
@@ -148,7 +155,8 @@ impl Body {
                 record.copy_from_slice(bytes);
                 Ok(record)
             }
-            _ => Err(self.error(ErrorKind::Damaged, format!("the sidecar lies: no record {i}"))),
+            _ => Err(self
+                .error(ErrorKind::Damaged, format!("the sidecar is inconsistent: no record {i}"))),
         }
     }
 
@@ -317,14 +325,14 @@ impl Body {
         let Range { start, end } = self.block(block);
         let text = format!(
             "the sidecar is damaged: the block at bytes {start}..{end} has checksum {found:08x}, \
-             not {want:08x}; make it anew with `pack index --force`"
+             not {want:08x}; recreate it with `pack index --force`"
         );
         Err(self.error(ErrorKind::Damaged, text).with_byte(start as u64))
     }
 
     #[cold]
     pub(super) fn lie(&self, row: u64, what: &str) -> Error {
-        self.error(ErrorKind::Damaged, format!("the sidecar lies about row {row}: {what}"))
+        self.error(ErrorKind::Damaged, format!("the sidecar is inconsistent at row {row}: {what}"))
     }
 
     #[cold]
@@ -355,8 +363,7 @@ fn overwritten() -> Error {
 pub(super) fn make_room(bytes: &mut Vec<u8>, keep: usize, more: usize) -> Result<()> {
     bytes.truncate(keep);
     bytes.try_reserve(more).map_err(|_| {
-        let text =
-            format!("a sample of the sidecar takes {more} bytes, for which there is no memory");
+        let text = format!("not enough memory for the {more} bytes of a sample of the sidecar");
         Error::new(ErrorKind::Io, text).with_cause(io::ErrorKind::OutOfMemory.into())
     })?;
     bytes.resize(keep + more, 0);

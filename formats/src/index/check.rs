@@ -30,7 +30,7 @@ impl Index {
         if (first_key, first_part, last_key, last_part) == (0, 0, keys, self.parts) {
             return Ok(());
         }
-        Err(self.body.lie(0, "the rows do not take in all keys and parts"))
+        Err(self.body.lie(0, "the rows do not cover all keys and parts"))
     }
 
     /// Checks that samples and parts follow each other in the tar, each part after its own header.
@@ -42,9 +42,7 @@ impl Index {
         for part in sample.parts() {
             let part = part?;
             if part.offset < end.saturating_add(l::TAR_BLOCK) {
-                return Err(self
-                    .body
-                    .lie(sample.row, "a part overlaps with what stands before it"));
+                return Err(self.body.lie(sample.row, "a part overlaps the bytes before it"));
             }
             end = part.end();
         }

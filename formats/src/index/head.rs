@@ -61,7 +61,7 @@ impl Head {
     /// the body.
     pub(super) fn parse(bytes: &[u8], found: u64) -> Result<Head> {
         if !bytes.starts_with(&l::MAGIC) {
-            let text = "this is no tarflume sidecar: its first eight bytes are others";
+            let text = "this is not a tarflume sidecar: its first eight bytes differ";
             return Err(Error::new(ErrorKind::WrongFormat, text).with_byte(0));
         }
         if bytes.len() < l::FIXED {
@@ -69,7 +69,8 @@ impl Head {
         }
         let version = u32_at(bytes, at::VERSION);
         if version != l::VERSION {
-            let text = format!("sidecar version {version}; this program knows {}", l::VERSION);
+            let text =
+                format!("the sidecar has version {version}; this program reads {}", l::VERSION);
             return Err(Error::new(ErrorKind::Version, text).with_byte(at::VERSION as u64));
         }
         if u32_at(bytes, at::BYTE_ORDER) != l::BYTE_ORDER {
@@ -116,14 +117,14 @@ impl Head {
         let name = |line: usize| &bytes[l::FIXED + line * l::SECTION..][..4];
         for number in 0..self.sections {
             if (0..number).any(|before| name(before) == name(number)) {
-                return Err(damaged_head("a section stands twice in its table"));
+                return Err(damaged_head("a section is listed twice in its table"));
             }
             let line = l::FIXED + number * l::SECTION;
             let (start, length) = (u64_at(bytes, line + 8), u64_at(bytes, line + 16));
             let end = start.checked_add(length);
             let fits = start >= self.body as u64 && end.is_some_and(|end| end <= self.length);
             if !fits {
-                return Err(damaged_head("a section lies outside the file"));
+                return Err(damaged_head("a section is outside the file"));
             }
             let range = start as usize..(start + length) as usize;
             match name(number) {
@@ -193,7 +194,7 @@ fn check_head_sum(bytes: &[u8], body: usize) -> Result<()> {
 
 fn damaged_head(what: &str) -> Error {
     let text = format!(
-        "the head of the sidecar is damaged: {what}; make it anew with `pack index --force`"
+        "the head of the sidecar is damaged: {what}; recreate it with `pack index --force`"
     );
     Error::new(ErrorKind::Damaged, text).with_byte(0)
 }

@@ -78,7 +78,7 @@ impl Index {
         let Some((starts, points)) = &self.body.sections.points else { return Ok(()) };
         let number = |at: usize| self.body.read(at, 4).map(|bytes| u32_at(bytes, 0) as usize);
         if (number(starts.start)?, number(starts.end - 4)?) != (0, points.len()) {
-            let text = "the sidecar lies: the entry points do not take in their section";
+            let text = "the sidecar is inconsistent: the entry points do not fill their section";
             let error = self.body.error(ErrorKind::Damaged, text);
             return Err(error.with_byte(starts.start as u64));
         }
@@ -94,7 +94,7 @@ impl Index {
     ) -> Result<Option<Range<usize>>, E> {
         let Some((starts, points)) = &self.body.sections.points else { return Ok(None) };
         if part >= self.parts {
-            let text = format!("the sidecar has no part {part}, whose entry points are wanted");
+            let text = format!("the sidecar has no part {part}");
             return Err(self.body.error(ErrorKind::Damaged, text).into());
         }
         // Opening has checked that there is one start per part, and one more.
@@ -103,7 +103,9 @@ impl Index {
         get(at, &mut pair)?;
         let (start, end) = (u32_at(&pair, 0) as usize, u32_at(&pair, l::POINT_START) as usize);
         if start > end || end > points.len() {
-            let text = format!("the sidecar lies: the entry points of part {part} lie outside it");
+            let text = format!(
+                "the sidecar is inconsistent: the entry points of part {part} are outside their section"
+            );
             return Err(self.body.error(ErrorKind::Damaged, text).with_byte(at as u64).into());
         }
         Ok((start < end).then(|| points.start + start..points.start + end))

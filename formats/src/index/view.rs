@@ -106,7 +106,7 @@ impl Index {
         }
         let text = format!(
             "the sidecar describes a tar of {} bytes, but the tar has {length}; if the tar is right, \
-             make its sidecar anew with `pack index --force`",
+             recreate its sidecar with `pack index --force`",
             self.facts.length
         );
         Err(self.body.error(ErrorKind::Stale, text))
@@ -196,11 +196,11 @@ impl Index {
         (_, key_end, end_part): (u64, u64, u64),
     ) -> Result<(Range<usize>, Range<u64>)> {
         if first_part > end_part || end_part > self.parts || first > self.facts.length {
-            return Err(self.body.lie(row, "its parts or its first byte lie outside the shard"));
+            return Err(self.body.lie(row, "its parts or its first byte are outside the shard"));
         }
         let keys = &self.body.sections.keys;
         if key_start > key_end || key_end > keys.len() as u64 {
-            return Err(self.body.lie(row, "its key lies outside the section of keys"));
+            return Err(self.body.lie(row, "its key is outside the section of keys"));
         }
         let key = keys.start + key_start as usize..keys.start + key_end as usize;
         Ok((key, first_part..end_part))

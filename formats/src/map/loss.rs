@@ -24,7 +24,7 @@ impl Origin {
     /// # Errors
     /// Returns an error if the operating system does not return the file's metadata.
     pub(super) fn of(file: &File, path: &Path) -> Result<Origin> {
-        let found = patiently(|| file.metadata()).map_err(|e| Error::io(e, "look at", path))?;
+        let found = patiently(|| file.metadata()).map_err(|e| Error::io(e, "examine", path))?;
         Ok(Origin { path: path.to_path_buf(), state: FileState::of(&found) })
     }
 

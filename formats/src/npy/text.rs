@@ -37,7 +37,7 @@ pub(super) fn describe(head: &[u8], start: usize) -> Result<Described> {
             key => return Err(wrong(at, format!("unknown entry '{}'", name::shown(key)))),
         };
         if twice {
-            return Err(wrong(at, format!("entry '{}' stands twice", name::shown(key))));
+            return Err(wrong(at, format!("entry '{}' appears twice", name::shown(key))));
         }
         if !text.take(b',') {
             text.expect(b'}')?;
@@ -46,7 +46,7 @@ pub(super) fn describe(head: &[u8], start: usize) -> Result<Described> {
     }
     text.skip();
     if text.at < head.len() {
-        return Err(wrong(text.at, "something stands behind the dictionary"));
+        return Err(wrong(text.at, "unexpected bytes after the dictionary"));
     }
     let missing = |key| wrong(start, format!("entry '{key}' is missing"));
     let (shape_at, shape) = shape.ok_or_else(|| missing("shape"))?;
@@ -84,7 +84,7 @@ impl<'a> Text<'a> {
         if self.take(byte) {
             return Ok(());
         }
-        Err(wrong(self.at, format!("'{}' should stand here", char::from(byte))))
+        Err(wrong(self.at, format!("expected '{}'", char::from(byte))))
     }
 
     /// Returns the bytes up to one for which `inside` is false.
@@ -100,11 +100,11 @@ impl<'a> Text<'a> {
         self.skip();
         let at = self.at;
         let quote = self.peek().filter(|b| [b'\'', b'"'].contains(b));
-        let quote = quote.ok_or_else(|| wrong(at, "a quoted word should stand here"))?;
+        let quote = quote.ok_or_else(|| wrong(at, "expected a quoted string"))?;
         self.at += 1;
         let word = self.run(|b| b != quote && b != b'\\');
         if self.peek() != Some(quote) {
-            return Err(wrong(at, "a quoted word does not end, or has a backslash"));
+            return Err(wrong(at, "a quoted string does not end, or has a backslash"));
         }
         self.at += 1;
         Ok(word)
@@ -116,7 +116,7 @@ impl<'a> Text<'a> {
         match self.run(|b| b.is_ascii_alphanumeric()) {
             b"True" => Ok(true),
             b"False" => Ok(false),
-            _ => Err(wrong(at, "True or False should stand here")),
+            _ => Err(wrong(at, "expected True or False")),
         }
     }
 
@@ -125,10 +125,10 @@ impl<'a> Text<'a> {
         let (mut dims, mut count, mut comma) = ([0; MAX_DIMS], 0, true);
         while !self.take(b')') {
             if !comma {
-                return Err(wrong(self.at, "',' or ')' should stand here"));
+                return Err(wrong(self.at, "expected ',' or ')'"));
             }
             let at = self.at;
-            let dim = self.number().ok_or_else(|| wrong(at, "a number should stand here"))?;
+            let dim = self.number().ok_or_else(|| wrong(at, "expected a number"))?;
             let Some(place) = dims.get_mut(count) else {
                 let text = format!("an array of more than {MAX_DIMS} dimensions");
                 return Err(Error::new(ErrorKind::Limit, text).with_byte(at as u64));

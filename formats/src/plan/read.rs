@@ -48,7 +48,7 @@ impl Plan {
 
     fn read_foot(bytes: &[u8]) -> Result<PlanFoot> {
         if !bytes.starts_with(&MAGIC) {
-            let text = "this is no tarflume plan: its first eight bytes are others";
+            let text = "this is not a tarflume plan: its first eight bytes differ";
             return Err(Error::new(ErrorKind::WrongFormat, text).with_byte(0));
         }
         let tail = bytes.len().checked_sub(TRAILER).filter(|&at| at >= MAGIC.len());
@@ -67,12 +67,12 @@ impl Plan {
         let foot: PlanFoot = serde_json::from_slice(json)
             .map_err(|e| damaged(&format!("its footer can't be read: {e}")).with_byte(at))?;
         if foot.schema != SCHEMA {
-            let text = format!("schema {} of the plan; this program knows {SCHEMA}", foot.schema);
+            let text = format!("the plan has schema {}; this program reads {SCHEMA}", foot.schema);
             return Err(Error::new(ErrorKind::Version, text).with_byte(at));
         }
         let fits = |s: &PlannedShard| s.at.checked_add(s.length).is_some_and(|end| end <= at);
         if !foot.shards.iter().all(fits) {
-            return Err(damaged("a shard's chunks lie outside the file").with_byte(at));
+            return Err(damaged("a shard's chunks are outside the file").with_byte(at));
         }
         Ok(foot)
     }

@@ -108,7 +108,7 @@ pub fn has_bytes(path: &Path, length: u64, digest: &Digest) -> Result<bool> {
         Ok(found) if found.is_file() && found.len() == length => Ok(digest_of(path)? == *digest),
         Ok(_) => Ok(false),
         Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(false),
-        Err(e) => Err(Error::io(e, "look at", path)),
+        Err(e) => Err(Error::io(e, "examine", path)),
     }
 }
 

@@ -145,7 +145,7 @@ impl Header {
         if stored > 0 && matches!(typeflag, b'2' | b'3' | b'4' | b'6' | b'V') {
             let text = format!(
                 "the size field of a member that has no data says {stored}: some readers of tars \
-                 skip so many bytes, others none"
+                 skip that many bytes, others none"
             );
             return Err(Error::new(ErrorKind::BadHeader, text));
         }
@@ -207,7 +207,7 @@ fn check_prefix(block: &[u8; 512], typeflag: u8) -> Result<()> {
     }
     let text = "the prefix field is used, but the magic is not POSIX's (GNU tar's incremental archives \
                 keep times there): some readers of tars make it a part of the name, others do not; \
-                pack the files anew with `tar --format=posix`";
+                pack the files again with `tar --format=posix`";
     Err(Error::new(ErrorKind::BadHeader, text))
 }
 
@@ -222,7 +222,7 @@ pub(super) fn check_sum(block: &[u8; 512]) -> Result<()> {
     Err(Error::new(
         ErrorKind::BadHeader,
         format!(
-            "no tar header stands here: its checksum field holds \"{}\", its bytes sum to \
+            "this is not a tar header: its checksum field holds \"{}\", its bytes sum to \
              {unsigned:06o}",
             field.escape_ascii()
         ),

@@ -52,7 +52,7 @@ pub(super) fn octal(field: &[u8]) -> Option<u64> {
 pub(super) fn size(field: &[u8]) -> Result<u64> {
     if field[0] & 0x80 == 0 {
         return octal(field).ok_or_else(|| {
-            bad("size", field, "which is no octal number that all readers of tars read alike")
+            bad("size", field, "which is not an octal number that all tar readers read alike")
         });
     }
     // Base 256 (a GNU extension): big-endian after a marker bit.
@@ -93,7 +93,7 @@ pub(super) fn check(what: &str, field: &[u8]) -> Result<()> {
     if good {
         return Ok(());
     }
-    Err(bad(what, field, "at which some readers of tars end and others go on"))
+    Err(bad(what, field, "at which some tar readers stop and others continue"))
 }
 
 /// Returns true if a number in base 256 fits a signed 64-bit integer, whose upper bytes are all

@@ -53,7 +53,10 @@ impl Records {
             }
             b"size" => {
                 let size = decimal(value).filter(|&size| size <= SIZE_MAX).ok_or_else(|| {
-                    bad(format!("the pax size is {}, which is no number of bytes", quoted(value)))
+                    bad(format!(
+                        "the pax size is {}, which is not a number of bytes",
+                        quoted(value)
+                    ))
                 })?;
                 self.size = Some(size);
                 Ok(())
@@ -230,7 +233,7 @@ mod tests {
         assert!(text_of(b"5 =a\n").contains("no key"));
         assert!(text_of(b"12 path=a\0b\n").contains("zero byte"));
         assert!(text_of(b"11 size=-1\n").contains("\"-1\""));
-        assert!(text_of(b"29 size=18446744073709551616\n").contains("no number"));
+        assert!(text_of(b"29 size=18446744073709551616\n").contains("not a number"));
         assert!(text_of(b"9 path=a\n\0x").contains("after the last"));
     }
 

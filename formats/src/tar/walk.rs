@@ -197,7 +197,7 @@ impl Walk {
         match header.typeflag {
             b'x' | b'X' | b'g' | b'L' | b'K' => self.start_extra(header).map(|()| None),
             b'1' if self.pax && stored_size(block)? > 0 => {
-                let text = "a hard link in a pax archive has a size: some readers of tars skip so \
+                let text = "a hard link in a pax archive has a size: some readers of tars skip that \
                             many bytes, others none";
                 Err(self.no_header(Error::new(ErrorKind::BadHeader, text), block))
             }
@@ -306,8 +306,8 @@ impl Walk {
         let first = pending.first.unwrap_or(at);
         let size = match pending.size {
             Some(_) if header.typeflag == b'V' => {
-                let text = "a pax header gives a size to a volume label: bsdtar gives it to the member \
-                            behind; pack the samples again, or remove the label";
+                let text = "a pax header gives a size to a volume label: bsdtar gives it to the next \
+                            member; pack the samples again, or remove the label";
                 return Err(Error::new(ErrorKind::BadHeader, text)
                     .with_byte(first)
                     .with_key(shown(&name)));
@@ -385,7 +385,7 @@ fn no_data(size: u64) -> Result<u64> {
         return Ok(0);
     }
     let text = format!(
-        "a pax header gives {size} bytes to a member that has no data: some readers of tars skip so \
+        "a pax header gives {size} bytes to a member that has no data: some readers of tars skip that \
          many bytes, others none"
     );
     Err(Error::new(ErrorKind::BadHeader, text))
@@ -406,7 +406,7 @@ fn packed(bytes: &[u8]) -> Option<Error> {
     } else if bytes.first_chunk().is_some_and(|block| check_sum(block).is_ok()) {
         return None; // a member whose name looks like that
     } else {
-        format!("this is no tar, but {what}")
+        format!("this is not a tar but {what}")
     };
     Some(Error::new(ErrorKind::WrongFormat, text).with_byte(0))
 }

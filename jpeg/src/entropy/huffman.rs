@@ -250,7 +250,7 @@ impl Tables {
 
 fn build(kind: Kind, table: &mut Table, spec: Option<HuffmanSpec>, bytes: &[u8]) -> Result<()> {
     let Some((counts, symbols, at)) = spec.and_then(|spec| spec.read(bytes)) else {
-        return Err(Error::new(ErrorKind::Usage, "the header is not of these bytes"));
+        return Err(Error::new(ErrorKind::Usage, "the header belongs to other bytes"));
     };
     if kind == Kind::Dc && symbols.iter().any(|&size| size > 15) {
         return Err(Error::damaged(at, "a Huffman table of DC has symbols that are none"));

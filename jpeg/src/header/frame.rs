@@ -37,11 +37,11 @@ impl Frame {
         let number = |i: usize| u32::from(u16::from_be_bytes([fixed[i], fixed[i + 1]]));
         let (height, width) = (number(1), number(3));
         if width == 0 || !matches!(count, 1 | 3 | 4) {
-            let text = format!("{width} columns of {count} components are no picture");
+            let text = format!("{width} columns of {count} components are not a picture");
             return Err(Error::damaged(at, text));
         }
         if height == 0 {
-            let text = "the header gives no height: pictures whose height follows behind the first \
+            let text = "the header gives no height: pictures whose height follows the first \
                         scan are not decoded";
             return Err(Error::damaged(at, text));
         }

@@ -39,7 +39,7 @@ impl<'a> Walk<'a> {
     /// Returns an error if there is no SOI marker.
     pub(crate) fn start(bytes: &'a [u8]) -> Result<Walk<'a>> {
         if !bytes.starts_with(&[0xff, SOI]) {
-            return Err(Error::damaged(0, "it does not begin with ffd8: it is no JPEG"));
+            return Err(Error::damaged(0, "it does not begin with ffd8: it is not a JPEG"));
         }
         Ok(Walk { bytes, at: 2 })
     }
@@ -72,7 +72,7 @@ impl<'a> Walk<'a> {
                 Ok((marker, self.at - 2))
             }
             Some(byte) => {
-                let text = format!("a marker should stand here, not {byte:02x}");
+                let text = format!("a marker should be here, not {byte:02x}");
                 Err(Error::damaged(self.at, text))
             }
         }

@@ -111,7 +111,10 @@ impl<'a> Passes<'a> {
                 return self.end(at).map(|()| None);
             }
             if !is_segment(marker) {
-                return Err(Error::damaged(at, format!("marker ff{marker:02x} can't stand here")));
+                return Err(Error::damaged(
+                    at,
+                    format!("marker ff{marker:02x} is not allowed here"),
+                ));
             }
             let start = walk.at() + 2;
             let segment = walk.segment(at)?;

@@ -32,13 +32,13 @@ pub(super) fn check(band: &Band, count: usize) -> Result<(), String> {
         _ => first <= last && last < 64,
     };
     if !known {
-        return Err(format!("a progressive scan can't be of coefficients {first} to {last}"));
+        return Err(format!("a progressive scan cannot have coefficients {first} to {last}"));
     }
     if first > 0 && count > 1 {
         return Err(format!("a scan of coefficients {first} to {last} is of {count} components"));
     }
     if low > 13 || (before > 0 && low + 1 != before) {
-        return Err(format!("a scan can't bring bit {low} behind bit {before}"));
+        return Err(format!("a scan cannot code bit {low} after bit {before}"));
     }
     Ok(())
 }

@@ -69,5 +69,5 @@ pub(super) fn conditioning(segment: &[u8], at: usize) -> Result<()> {
     if rest.is_empty() && pairs.iter().all(possible) {
         return Ok(());
     }
-    Err(Error::damaged(at, "the conditioning of arithmetic codes can't be"))
+    Err(Error::damaged(at, "the conditioning of arithmetic codes is invalid"))
 }

@@ -23,7 +23,10 @@ pub fn whole(bytes: &[u8]) -> Result<usize> {
             EOI if scans > 0 => return Ok(walk.at()),
             EOI => return Err(Error::damaged(at, "the image ends before its first scan")),
             other if !is_segment(other) => {
-                return Err(Error::damaged(at, format!("marker ff{marker:02x} can't stand here")));
+                return Err(Error::damaged(
+                    at,
+                    format!("marker ff{marker:02x} is not allowed here"),
+                ));
             }
             _ => {}
         }
@@ -57,7 +60,7 @@ pub(crate) fn finish(bytes: &[u8], scan_end: usize) -> Result<()> {
             SOS => return Err(Error::damaged(at, "a second scan of the same components")),
             frame if is_frame(frame) => return Err(Error::damaged(at, "a second frame header")),
             other if !is_segment(other) => {
-                let text = format!("marker ff{marker:02x} stands where the image should end");
+                let text = format!("marker ff{marker:02x} is where the image should end");
                 return Err(Error::damaged(at, text));
             }
             _ => walk.segment(at)?,

@@ -38,13 +38,13 @@ fn numbers_of_a_scan_that_can_not_be_are_told_with_its_byte() {
     let numbers = at + 3;
     assert_eq!(jpeg[numbers..numbers + 3], [1, 5, 0x02]);
     for (change, text) in [
-        ([0, 5, 0x02], "can't be of coefficients 0 to 5"),
-        ([6, 5, 0x02], "can't be of coefficients 6 to 5"),
-        ([1, 64, 0x02], "can't be of coefficients 1 to 64"),
-        ([1, 255, 0x02], "can't be of coefficients 1 to 255"),
-        ([1, 5, 0x0e], "can't bring bit 14 behind bit 0"),
-        ([1, 5, 0x31], "can't bring bit 1 behind bit 3"),
-        ([1, 5, 0x11], "can't bring bit 1 behind bit 1"),
+        ([0, 5, 0x02], "cannot have coefficients 0 to 5"),
+        ([6, 5, 0x02], "cannot have coefficients 6 to 5"),
+        ([1, 64, 0x02], "cannot have coefficients 1 to 64"),
+        ([1, 255, 0x02], "cannot have coefficients 1 to 255"),
+        ([1, 5, 0x0e], "cannot code bit 14 after bit 0"),
+        ([1, 5, 0x31], "cannot code bit 1 after bit 3"),
+        ([1, 5, 0x11], "cannot code bit 1 after bit 1"),
         ([1, 5, 0x21], "bit 1 of coefficient 1 comes out of turn"),
         ([0, 0, 0x00], "bit 0 of coefficient 0 comes out of turn"),
     ] {
@@ -208,7 +208,7 @@ fn bytes_behind_the_last_block_of_a_scan() {
     let end = (second..).find(|&at| jpeg[at] == 0xFF && jpeg[at + 1] == 0xC4).unwrap();
     let longer = [&jpeg[..end], &[0x55; 30], &jpeg[end..]].concat();
     let error = refused(&longer);
-    assert!(error.text().contains("left behind the last block"), "{error}");
+    assert!(error.text().contains("left after the last block"), "{error}");
     assert!(error.byte().unwrap().abs_diff(end as u64) <= 1, "{error} {end}");
 }
 

@@ -114,8 +114,8 @@ fn other_data_set(staging: &Staging) -> Failure {
 
 fn no_samples(staging: &Staging, samples: u64) -> Failure {
     Failure::bad_data(format!(
-        "all {samples} samples have problems, which {} lists; nothing was published; mend the files and \
-         begin again with --fresh",
+        "all {samples} samples have problems, which {} lists; nothing was published; fix the files and \
+         start over with --fresh",
         staging.problems_path().shown()
     ))
 }

@@ -213,7 +213,7 @@ fn no_samples(request: &Request, scanned: &Scanned) -> Failure {
 fn check_shards(request: &Request, samples: u64) -> Result<(), Failure> {
     match request.shape.cut {
         Cut::Shards(shards) if shards > samples => Err(Failure::usage(format!(
-            "--shards {shards}, but there are only {samples} samples; ask for fewer shards"
+            "--shards {shards}, but there are only {samples} samples; use fewer shards"
         ))),
         _ => Ok(()),
     }
@@ -244,7 +244,7 @@ fn same_as_published(
 /// Returns the manifest's modification time, in nanoseconds since 1970.
 fn published_at(staging: &Staging) -> Result<i64, Failure> {
     use std::os::unix::fs::MetadataExt;
-    let found = files::metadata(&staging.manifest_path(), "look at the manifest")?;
+    let found = files::metadata(&staging.manifest_path(), "examine the manifest")?;
     Ok(found.mtime().saturating_mul(1_000_000_000).saturating_add(found.mtime_nsec()))
 }
 
@@ -295,7 +295,7 @@ fn check_in_the_way(request: &Request, foot: &PlanFoot, resumed: bool) -> Result
         for path in [index_path(&tar), tar] {
             if bears_a_name(&path)? {
                 return Err(Failure::usage(format!(
-                    "{} is there already and belongs to no data set of pack; choose another folder or --prefix",
+                    "{} exists and belongs to no data set of pack; choose another folder or --prefix",
                     path.shown()
                 )));
             }
@@ -310,6 +310,6 @@ fn bears_a_name(path: &Path) -> Result<bool, Failure> {
     match patiently(|| path.symlink_metadata()) {
         Ok(_) => Ok(true),
         Err(e) if matches!(e.kind(), K::NotFound | K::NotADirectory) => Ok(false),
-        Err(e) => Err(Failure::io(e, "ask what stands here", path)),
+        Err(e) => Err(Failure::io(e, "examine", path)),
     }
 }

@@ -73,13 +73,13 @@ pub fn look_at_contents(
 
 /// Advice after a refused scan.
 pub const MEND: &str =
-    "nothing was packed; mend the files, or leave them out with --on-problem skip|quarantine";
+    "nothing was packed; fix the files, or leave them out with --on-problem skip|quarantine";
 
 /// Advice after a refused run.
 pub fn kept(ran: &Ran) -> String {
     format!(
         "nothing was published; {} kept. To leave the bad samples out, run the same command with \
-         --on-problem skip|quarantine; after mending the files, with --fresh",
+         --on-problem skip|quarantine; after fixing the files, with --fresh",
         crate::units::counted(ran.packed + ran.skipped, "finished shard is", "finished shards are")
     )
 }

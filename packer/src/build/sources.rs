@@ -14,7 +14,7 @@ use crate::failure::Failure;
 pub(super) fn check_folders(roots: &[PathBuf], out: &Path) -> Result<(), Failure> {
     if matches!(files::kind(out)?, Some(Kind::File | Kind::Other)) {
         let text = format!(
-            "-o {}: this is a file; name a folder, which is created if it is not there",
+            "-o {}: this is a file; name a folder, which is created if missing",
             out.shown()
         );
         return Err(Failure::usage(text));
@@ -26,7 +26,7 @@ pub(super) fn check_folders(roots: &[PathBuf], out: &Path) -> Result<(), Failure
         }
         if inner.starts_with(real(root)?) {
             return Err(Failure::usage(format!(
-                "the output folder {} lies inside the source {}; choose one outside",
+                "the output folder {} is inside the source {}; choose one outside",
                 out.shown(),
                 root.shown()
             )));

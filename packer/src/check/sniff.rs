@@ -28,7 +28,7 @@ pub(crate) fn same(said: &[u8], ext: &str) -> bool {
 pub(super) fn other_than_jpeg(bytes: &[u8]) -> Option<String> {
     let Content { name, ext } = Content::of(bytes).filter(|found| found.ext != "jpg")?;
     Some(format!(
-        "it is no JPEG but {name}: rename it to .{ext}, or have `pack build --ext-by-content` name images so"
+        "it is not a JPEG but {name}: rename it to .{ext}, or use `pack build --ext-by-content`"
     ))
 }
 
@@ -53,6 +53,8 @@ mod tests {
         }
         assert!(same(b"jpeg", "jpg") && same(b"tif", "tif") && !same(b"jpg", "png"));
         assert_eq!(other_than_jpeg(b"\xff\xd8\xff"), None);
-        assert!(other_than_jpeg(b"GIF89a").unwrap().starts_with("it is no JPEG but a GIF: rename"));
+        assert!(
+            other_than_jpeg(b"GIF89a").unwrap().starts_with("it is not a JPEG but a GIF: rename")
+        );
     }
 }

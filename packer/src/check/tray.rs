@@ -182,14 +182,14 @@ mod tests {
                 let mut bytes = whole.clone();
                 bytes.drain(cut..end);
                 let found = read(&[bytes]).remove(0).unwrap();
-                let reason = "ffd9 stands where more entropy-coded data should";
+                let reason = "ffd9 is where more entropy-coded data should be";
                 assert!(found.reason.contains(reason), "{kind:?}: {found:?}");
                 assert!(found.byte.abs_diff(cut as u64) < 16, "{kind:?}: {found:?}");
             }
             let mut bytes = whole.clone();
             bytes.splice(end..end, [0x55; 100]);
             let found = read(&[bytes]).remove(0).unwrap();
-            assert!(found.reason.contains("left behind"), "{kind:?}: {found:?}");
+            assert!(found.reason.contains("left after"), "{kind:?}: {found:?}");
         }
     }
 

@@ -45,7 +45,7 @@ fn header(reader: &mut TarReader, sample: &Sample<'_>) -> Result<Option<Error>> 
     let member = match reader.next_member() {
         Ok(Some(member)) => member,
         Ok(None) => {
-            let text = "zeros stand here, where the sidecar lists a sample";
+            let text = "zeros where the sidecar lists a sample";
             return Ok(Some(placed(ErrorKind::BadHeader, text.into(), sample)));
         }
         Err(error) => return passed_on(error, sample).map(Some),
@@ -87,7 +87,7 @@ fn end(reader: &mut TarReader, index: &Index) -> Result<Option<Error>> {
         match reader.next_member() {
             Ok(Some(member)) if part_of(&member).is_some() => {
                 let text =
-                    "the tar goes on with this part behind the last one that the sidecar lists";
+                    "the tar continues with this part after the last one that the sidecar lists";
                 return Ok(Some(
                     Error::new(ErrorKind::Stale, text)
                         .with_byte(member.first)

@@ -112,7 +112,8 @@ fn keep(tar: &Path, options: &Options) -> Result<Made> {
     }
     let mut warnings = Vec::new();
     if options.reading == Reading::Everything && !index.has_checksums() {
-        let text = "the sidecar that is kept was made by headers alone; add checksums with --force";
+        let text =
+            "the sidecar that is kept was made from headers alone; add checksums with --force";
         warnings.push(text.into());
     }
     warnings.extend(unsorted::told(&index)?);

@@ -55,7 +55,7 @@ fn lies_are_refused_with_their_place_and_publish_nothing() {
         (Lie::CutAtBlock, "byte 3584: the tar ends without its end marker"),
         (Lie::CutMidData, "key s1.jpg: the tar ends inside this member"),
         (Lie::NoEnd, "without its end marker"),
-        (Lie::BadChecksum, "byte 2048: no tar header"),
+        (Lie::BadChecksum, "byte 2048: this is not a tar header"),
         (Lie::RepeatedPart, "key s1: the part 'jpg' appears twice"),
         (Lie::RepeatedPartByCase, "key s1: the part 'jpg' appears twice"),
         (Lie::GnuSparse, "sparse"),

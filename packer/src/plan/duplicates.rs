@@ -93,7 +93,7 @@ pub(crate) fn keys(
             (Clash::CaseOnly, Action::Allow | Action::Skip) => continue,
             (Clash::CaseOnly, Action::Refuse) => {
                 let reason = format!(
-                    "its key differs from that of {other} only in case; rename it, or say \
+                    "its key differs from that of {other} only in case; rename it, or give \
                      --names case=replace or case=allow"
                 );
                 (ProblemKind::CaseCollision, reason)

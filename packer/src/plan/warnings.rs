@@ -25,10 +25,10 @@ pub fn of(foot: &PlanFoot) -> Vec<String> {
         let large = foot.shards.iter().filter(|shard| shard.bytes > limit).count() as u64;
         if large > 0 {
             warnings.push(format!(
-                "{} larger than --shard-size {}, and {} of its own",
+                "{} larger than --shard-size {}, and {} its own shard",
                 units::counted(large, "sample is", "samples are"),
                 units::bytes(limit),
-                if large == 1 { "has a shard" } else { "each has a shard" }
+                if large == 1 { "has" } else { "each has" }
             ));
         }
     }
@@ -36,7 +36,7 @@ pub fn of(foot: &PlanFoot) -> Vec<String> {
     let mean = bytes / shards.max(1) as u64;
     if shards >= MANY && mean < SMALL {
         warnings.push(format!(
-            "{} of {} each: readers lose time with each shard that they open; ask for larger ones (--shard-size, \
+            "{} of {} each: readers lose time with each shard that they open; make larger ones (--shard-size, \
              256MiB by default; --shard-samples; --shards)",
             units::counted(shards as u64, "shard", "shards"),
             units::bytes(mean)

@@ -52,7 +52,7 @@ impl RunOptions {
     ) -> Result<RunOptions, Failure> {
         let level = foot.options.get("check").and_then(|word| word.as_str()).unwrap_or_default();
         let level = CheckLevel::from_word(level).ok_or_else(|| {
-            Failure::bad_data(format!("the plan asks for an unknown check '{level}'"))
+            Failure::bad_data(format!("the plan requires an unknown check '{level}'"))
         })?;
         if roots.len() != foot.roots.len() {
             return Err(Failure::usage(format!(

@@ -15,7 +15,7 @@ use crate::problem::{Problem, ProblemKind};
 use crate::source::{PlannedFile, ReadFault, part_path, shown_path};
 
 /// The reason of a problem: the file existed when it was planned.
-pub(super) const GONE: &str = "it is gone since it was planned";
+pub(super) const GONE: &str = "it was removed after it was planned";
 
 /// Why a sample is left out of its shard.
 pub(super) enum Refused {

@@ -22,7 +22,7 @@ use crate::problem::Problem;
 pub(super) fn check(roots: &[PathBuf]) -> Result<(), Failure> {
     for root in roots {
         if !files::is_folder(root)? {
-            return Err(missing(root, "is not there"));
+            return Err(missing(root, "does not exist"));
         }
     }
     Ok(())
@@ -49,7 +49,7 @@ impl Absences {
     pub(super) fn refused(&mut self, root: &Path, problems: &[Problem]) -> Result<(), Failure> {
         let gone = problems.iter().filter(|problem| problem.reason == GONE).count();
         if gone > 0 && is_empty(root)? {
-            return Err(missing(root, "is not there, or is empty,"));
+            return Err(missing(root, "is missing or empty"));
         }
         if gone < problems.len() {
             self.others += 1;

@@ -33,7 +33,7 @@ pub(crate) fn listed(words: &[String]) -> Result<Listed, Failure> {
     for path in words.iter().filter_map(|word| file(word)) {
         let refused = |text: String| Failure::usage(format!("--exclude @{path}: {text}"));
         if path.is_empty() {
-            return Err(refused("say which file: --exclude @keys.txt".into()));
+            return Err(refused("name the file: --exclude @keys.txt".into()));
         }
         let list = Exclude::file(path).map_err(|e| match e.is_machine() {
             true => Failure::from(e),

@@ -30,7 +30,7 @@ impl ExtMap {
         let mut map = BTreeMap::new();
         for item in text.split(',').map(str::trim).filter(|s| !s.is_empty()) {
             let Some((from, to)) = item.split_once('=') else {
-                return Err(format!("'{item}' is no pair; give --ext-map jpeg=jpg,jfif=jpg"));
+                return Err(format!("'{item}' is not a pair; give --ext-map jpeg=jpg,jfif=jpg"));
             };
             let (from, to) = (from.trim_start_matches('.'), to.trim_start_matches('.'));
             if from.is_empty() || to.is_empty() || to.contains('/') {

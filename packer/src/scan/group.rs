@@ -351,7 +351,7 @@ impl Grouper<'_> {
             Blame::Data => {
                 Refusal::new(ProblemKind::Unreadable, part.name, error.to_string()).into()
             }
-            _ => Unfit::Failed(Failure::io(error, "look at", self.path(folder, part.name))),
+            _ => Unfit::Failed(Failure::io(error, "examine", self.path(folder, part.name))),
         })?;
         if stat.st_size <= 0 {
             return Err(Refusal::new(ProblemKind::Empty, part.name, "the file is empty").into());

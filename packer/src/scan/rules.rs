@@ -99,7 +99,7 @@ impl NameRules {
                 None => {
                     let action = parse_action(item)?;
                     if action == Action::Skip {
-                        return Err("'skip' is for hidden files alone: say hidden=skip".into());
+                        return Err("'skip' is for hidden files alone: use hidden=skip".into());
                     }
                     let all_but_hidden = Rule::ALL.into_iter().filter(|&r| r != Rule::Hidden);
                     all_but_hidden.for_each(|rule| rules.set(rule, action));
@@ -107,11 +107,14 @@ impl NameRules {
                 Some((rule, action)) => {
                     let Some(rule) = Rule::ALL.into_iter().find(|r| r.word() == rule) else {
                         let words: Vec<_> = Rule::ALL.iter().map(|r| r.word()).collect();
-                        return Err(format!("no rule '{rule}'; rules are {}", words.join(", ")));
+                        return Err(format!(
+                            "unknown rule '{rule}'; rules are {}",
+                            words.join(", ")
+                        ));
                     };
                     let action = parse_action(action)?;
                     if action == Action::Skip && rule != Rule::Hidden {
-                        return Err("'skip' is for hidden files alone: say hidden=skip".into());
+                        return Err("'skip' is for hidden files alone: use hidden=skip".into());
                     }
                     rules.set(rule, action);
                 }
@@ -127,9 +130,9 @@ fn parse_action(word: &str) -> Result<Action, String> {
         "replace" => Ok(Action::Replace),
         "allow" => Ok(Action::Allow),
         "skip" => Ok(Action::Skip),
-        _ => {
-            Err(format!("no action '{word}'; actions are refuse, replace, allow, and hidden=skip"))
-        }
+        _ => Err(format!(
+            "unknown action '{word}'; actions are refuse, replace, allow, and hidden=skip"
+        )),
     }
 }
 

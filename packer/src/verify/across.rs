@@ -147,15 +147,13 @@ fn clash<'a>(shards: &'a Shards, pair: Pair, firsts: &mut Firsts<'a>) -> Result<
     let (kind, text) = match pair.clash {
         Clash::Same if split => (
             ProblemKind::SplitSample,
-            format!("other parts of this sample stand {place}; readers take them for two samples"),
+            format!("other parts of this sample are {place}; readers take them as two samples"),
         ),
-        Clash::Same => {
-            (ProblemKind::RepeatedKey, format!("a sample of the same key stands {place}"))
-        }
+        Clash::Same => (ProblemKind::RepeatedKey, format!("a sample with the same key is {place}")),
         Clash::CaseOnly => (
             ProblemKind::CaseCollision,
             format!(
-                "the key differs only in case from key {}, which stands {place}",
+                "the key differs only in case from key {}, which is {place}",
                 first.shown_key()
             ),
         ),

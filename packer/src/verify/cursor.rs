@@ -124,7 +124,7 @@ impl<'a> Cursor<'a> {
         self.first_difference.get_or_insert_with(|| {
             let text = format!(
                 "the sidecar lists {listed} here, the tar has '{}' of {} bytes at byte {}; if the tar \
-                 is right, make its sidecar anew with `pack index --force`",
+                 is right, recreate its sidecar with `pack index --force`",
                 name::shown(&member.name),
                 member.size,
                 member.data

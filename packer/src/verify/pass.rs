@@ -163,7 +163,7 @@ impl<'a> Pass<'a> {
         let Some(points) = points.flatten() else { return Ok(None) };
         let why = match Content::of(part.ext) {
             Content::Jpeg => misfit(points, part.length, Some(found)),
-            _ => Some("a part that is no JPEG has entry points".into()),
+            _ => Some("a part that is not a JPEG has entry points".into()),
         };
         let Some(why) = why else { return Ok(Some(points)) };
         self.wrong(Wrong::points(part.offset, key, &why));
@@ -200,7 +200,7 @@ impl<'a> Pass<'a> {
             return;
         }
         if let Some((key, _)) = name::split(&member.name) {
-            let text = format!("this member is {}, which readers of shards pass over", member.kind);
+            let text = format!("this member is {}, which readers of shards skip", member.kind);
             self.push(ProblemKind::NotRegular, member.first, key, &text);
         }
     }
@@ -210,7 +210,7 @@ impl<'a> Pass<'a> {
         let cursor = self.cursor.as_ref().filter(|c| self.same_length && !c.is_other_tar())?;
         let next = cursor.next()?;
         let end = self.reader.end().filter(|&end| next.part.offset > end)?;
-        let text = "zeros stand here, where the sidecar lists a part";
+        let text = "zeros where the sidecar lists a part";
         Some(Error::new(ErrorKind::BadHeader, text).with_path(self.tar).with_byte(end))
     }
 
@@ -288,7 +288,7 @@ impl<'a> Pass<'a> {
                 }
             }
             _ if error.kind() == ErrorKind::Io => {}
-            _ => problem.reason += "; what stands behind this place was not looked at",
+            _ => problem.reason += "; the bytes after this place were not examined",
         }
         self.problems.push(problem);
     }

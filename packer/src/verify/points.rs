@@ -45,7 +45,9 @@ impl Wrong {
 pub(crate) fn misfit(points: &[u8], length: u64, checksum: Option<u32>) -> Option<String> {
     let made_from = match EntryPoints::read(points) {
         Ok(points) => points.made_from(),
-        Err(_) => return Some("the bytes that should be this part's entry points are none".into()),
+        Err(_) => {
+            return Some("the bytes that should be this part's entry points are not valid".into());
+        }
     };
     if made_from.0 != length {
         let text = format!(

@@ -210,7 +210,7 @@ fn listed_length(tar: &Path, entry: Option<&ShardEntry>, bytes: u64, problems: &
 
 fn stale_manifest(tar: &Path, what: &str) -> Problem {
     let text = format!(
-        "for this shard the manifest lists {what}; if the shard is right, make the manifest anew \
+        "for this shard the manifest lists {what}; if the shard is right, recreate the manifest \
          with `pack index --force`"
     );
     Problem::new(ProblemKind::StaleManifest, tar.display().to_string(), text)

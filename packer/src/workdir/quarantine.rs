@@ -90,7 +90,7 @@ fn make_folders(folder: &Path, below: &Path) -> Result<(), Failure> {
                 )));
             }
             Err(e) if e.kind() == ErrorKind::NotFound => create_folders(&path)?,
-            Err(e) => return Err(Failure::io(e, "look at", &path)),
+            Err(e) => return Err(Failure::io(e, "examine", &path)),
         }
     }
     Ok(())

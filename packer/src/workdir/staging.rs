@@ -220,7 +220,7 @@ impl Staging {
             return Ok(None);
         }
         let tar = self.place(&entry.name, |tar| {
-            Ok(unless_refused(files::metadata(tar, "look at"))?
+            Ok(unless_refused(files::metadata(tar, "examine"))?
                 .is_some_and(|found| found.len() == entry.bytes))
         })?;
         let index = self.place(&entry.name, |tar| {

@@ -24,7 +24,7 @@ impl Keys {
                 Err(problem(ProblemKind::RepeatedKey, key, "this key was written before".into()))
             }
             Some(_) if rules.action(Rule::Case) != Action::Allow => {
-                let reason = "this key differs from an earlier one only in case; change it, or say \
+                let reason = "this key differs from an earlier one only in case; change it, or give \
                               --names case=allow";
                 Err(problem(ProblemKind::CaseCollision, key, reason.into()))
             }

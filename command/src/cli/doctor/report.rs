@@ -46,7 +46,7 @@ fn machine(to: &mut impl Write, of: &Machine) -> io::Result<()> {
     let mut processors =
         format!("{allowed} of {} may be used ({list})", count(of.processors_online));
     if let Some(time) = of.cgroup_processors {
-        processors += &format!("; the cgroup gives the time of {time:.1}");
+        processors += &format!("; the cgroup limits them to the time of {time:.1}");
     }
     line(to, "processors", processors)?;
     let mut memory =
@@ -56,7 +56,7 @@ fn machine(to: &mut impl Write, of: &Machine) -> io::Result<()> {
     }
     line(to, "memory", memory)?;
     let room = bytes(of.page_cache_room_bytes);
-    line(to, "page cache", format!("room for {room}: what is smaller is read from disk once"))?;
+    line(to, "page cache", format!("room for {room}: a smaller data set is read from disk once"))?;
     if of.memory_nodes > 1 {
         line(to, "memory nodes", of.memory_nodes)?;
     }
@@ -67,7 +67,7 @@ fn limits(to: &mut impl Write, of: &Limits, memory: Option<u64>) -> io::Result<(
     writeln!(to, "\nlimits")?;
     let locked = match of.locked_memory_bytes {
         Some(bytes) if of.locked_memory_exempt => {
-            format!("{}, which this process may pass", units::bytes(bytes))
+            format!("{}, which this process may exceed", units::bytes(bytes))
         }
         Some(bytes) => units::bytes(bytes),
         None => "unlimited".into(),
@@ -93,8 +93,7 @@ fn driver(to: &mut impl Write, of: &Driver, gpus: u64) -> io::Result<()> {
     } else if of.refusal.is_some() || of.kernel_module || !of.nvidia_devices.is_empty() {
         "does not answer: batches stay in host memory; see below".into()
     } else {
-        "none, and no GPU of NVIDIA's: batches stay in host memory; nothing is wrong with that"
-            .into()
+        "none, and no NVIDIA GPU: batches stay in host memory; nothing is wrong with that".into()
     };
     line(to, "NVIDIA", said)
 }
@@ -104,7 +103,7 @@ fn gpu(to: &mut impl Write, of: &Gpu) -> io::Result<()> {
     writeln!(to, "\nGPU {}: {} ({address})", of.number, of.name)?;
     let used = format!("{} of {}", bytes(of.memory_used_bytes), bytes(of.memory_total_bytes));
     line(to, "memory", format!("{used} in use"))?;
-    let percent = |n: Option<u64>| n.map_or("not told".to_string(), |n| format!("{n} %"));
+    let percent = |n: Option<u64>| n.map_or("unknown".to_string(), |n| format!("{n} %"));
     let split = if of.split { "; it is split (MIG)" } else { "" };
     let memory = percent(of.memory_controller_percent);
     line(to, "busy now", format!("SM {}, memory {memory}{split}", percent(of.sm_percent)))?;
@@ -112,9 +111,9 @@ fn gpu(to: &mut impl Write, of: &Gpu) -> io::Result<()> {
     match (of.memory_node, of.near_processors.as_deref()) {
         (Some(node), near) => {
             let near = near.unwrap_or("?");
-            line(to, "hangs on", format!("memory node {node}; processors {near} are near"))?;
+            line(to, "attached to", format!("memory node {node}; processors {near} are near"))?;
         }
-        (None, Some(near)) => line(to, "hangs on", format!("processors {near}"))?,
+        (None, Some(near)) => line(to, "attached to", format!("processors {near}"))?,
         (None, None) => {}
     }
     match (of.ecc, of.ecc_uncorrected) {
@@ -140,11 +139,11 @@ fn gpu(to: &mut impl Write, of: &Gpu) -> io::Result<()> {
 fn link(of: &Link) -> String {
     let shown = |n: Option<u64>| n.map_or("?".to_string(), |n| n.to_string());
     if of.generation.is_none() && of.width.is_none() {
-        return "not told".into();
+        return "unknown".into();
     }
     let now = format!("PCIe {} x{}", shown(of.generation), shown(of.width));
     let most = format!("PCIe {} x{}", shown(of.generation_max), shown(of.width_max));
-    let rests = if of.generation < of.generation_max { "; an idle link rests" } else { "" };
+    let rests = if of.generation < of.generation_max { "; an idle link slows down" } else { "" };
     format!("{now} now, at most {most}{rests}")
 }
 
@@ -153,7 +152,7 @@ fn library(to: &mut impl Write, of: &Library) -> io::Result<()> {
         Some(path) if of.on_search_path => path.shown().to_string(),
         Some(path) => {
             let path = path.shown();
-            format!("{path}; not where programs look: import torch first, or set LD_LIBRARY_PATH")
+            format!("{path}; not on the search path: import torch first, or set LD_LIBRARY_PATH")
         }
         None => format!("not found ({})", of.purpose),
     };

@@ -50,11 +50,11 @@ fn line(to: &mut impl Write, first: &str, sample: &Sample) -> io::Result<()> {
 
 /// Writes the means and their interpretation.
 pub(super) fn means(to: &mut impl Write, means: &Means) -> io::Result<()> {
-    writeln!(to, "\nmeans of {}", units::counted(means.samples, "look", "looks"))?;
+    writeln!(to, "\nmeans of {}", units::counted(means.samples, "sample", "samples"))?;
     head(to)?;
     means.gpus.iter().try_for_each(|gpu| line(to, "mean", gpu))?;
     if means.gpus.is_empty() {
-        writeln!(to, "the driver knows no GPU")?;
+        writeln!(to, "the driver reports no GPU")?;
     }
     for gpu in &means.gpus {
         if let Some(sm) = gpu.sm_percent {
@@ -66,10 +66,10 @@ pub(super) fn means(to: &mut impl Write, means: &Means) -> io::Result<()> {
 
 fn said(gpu: u64, sm: f64) -> String {
     if sm == 0.0 {
-        format!("GPU {gpu} had nothing to do.")
+        format!("GPU {gpu} was idle.")
     } else if sm < BUSY_PERCENT {
         format!(
-            "GPU {gpu} had nothing to do in {:.0} % of the time: print(loader.stats()) in the training says \
+            "GPU {gpu} was idle {:.0} % of the time: print(loader.stats()) in the training program shows \
              whether it waited for data.",
             100.0 - sm
         )

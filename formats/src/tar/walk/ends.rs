@@ -52,7 +52,7 @@ impl Walk {
 
     fn cut_member(&self, tar_len: u64) -> Error {
         let Some(Last { name, first, data_end }) = &self.last else {
-            let text = format!("the tar ends before byte {}, where its walk should begin", self.at);
+            let text = format!("the tar ends before byte {}, where the walk begins", self.at);
             return Error::new(ErrorKind::Truncated, text).with_byte(tar_len);
         };
         let text = match data_end.saturating_sub(tar_len) {

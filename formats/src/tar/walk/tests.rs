@@ -214,7 +214,7 @@ fn extra_headers_that_lie_are_refused_at_their_byte() {
 #[test]
 fn a_broken_header_is_refused_at_its_byte() {
     let a = entry(b'0', b"a", b"");
-    bad(&[&a, &[7; 512]], ErrorKind::BadHeader, 512, None, "no tar header");
+    bad(&[&a, &[7; 512]], ErrorKind::BadHeader, 512, None, "not a tar header");
     let size = block(b'0', b"b", b"-----------");
     bad(&[&a, &size], ErrorKind::BadHeader, 512, Some("b"), "size field");
     let long = entry(b'L', b"long", b"name\0");
@@ -225,7 +225,7 @@ fn a_broken_header_is_refused_at_its_byte() {
     bad(&[&a, &zeros], ErrorKind::BadHeader, 512, Some("b"), "size field");
     let over = extra(b'x', &[("size", "18446744073709551615")]);
     let error = [&over[..], &entry(b'0', b"b", b"")];
-    bad(&error, ErrorKind::BadHeader, 0, None, "no number of bytes");
+    bad(&error, ErrorKind::BadHeader, 0, None, "not a number of bytes");
 }
 
 #[test]
@@ -240,7 +240,7 @@ fn packed_tars_are_called_what_they_are() {
         bad(&[&packed], ErrorKind::WrongFormat, 0, None, says);
         packed.resize(512, 1);
         bad(&[&packed], ErrorKind::WrongFormat, 0, None, says);
-        bad(&[&entry(b'0', b"a", b""), &packed], ErrorKind::BadHeader, 512, None, "no tar");
+        bad(&[&entry(b'0', b"a", b""), &packed], ErrorKind::BadHeader, 512, None, "not a tar");
     }
 }
 

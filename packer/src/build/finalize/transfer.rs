@@ -56,7 +56,7 @@ fn check_sidecar(staging: &Staging, entry: &ShardEntry, digest: &Digest) -> Resu
     }
     index.intact()?; // what a failing disk did not give reads as zeros
     Err(Failure::bad_data(format!(
-        "{}: the sidecar is not what its record says; remove {} and run again",
+        "{}: the sidecar differs from its record; remove {} and run again",
         path.shown(),
         staging.record_path(&entry.name).shown()
     )))
@@ -79,12 +79,12 @@ fn move_file(
     }
     if moved || tarflume_formats::files::is_there(to)? {
         return Err(Failure::bad_data(format!(
-            "{} stands in the way of a shard of this data set; move it away and finalize again",
+            "{} has the name of a shard of this data set; move it away and finalize again",
             to.shown()
         )));
     }
     Err(Failure::try_again(format!(
-        "{} is gone since it was finished; pack it again with `pack run {}`",
+        "{} was removed after it was finished; pack it again with `pack run {}`",
         from.shown(),
         staging.out().shown()
     )))

@@ -36,7 +36,7 @@ pub(super) fn temporaries(folder: &Path) -> Result<Vec<(PathBuf, Duration)>, Fai
             }
             // It got its final name meanwhile.
             Err(e) if e.kind() == io::ErrorKind::NotFound => {}
-            Err(e) => return Err(Failure::io(e, "look at", entry.path())),
+            Err(e) => return Err(Failure::io(e, "examine", entry.path())),
         }
     }
     Ok(found)
@@ -62,7 +62,7 @@ pub(super) fn settle(folder: &Path) -> Result<(), Failure> {
     }
     for entry in found {
         let kind = patiently(|| entry.file_type());
-        let kind = kind.map_err(|e| Failure::io(e, "look at", entry.path()))?;
+        let kind = kind.map_err(|e| Failure::io(e, "examine", entry.path()))?;
         if kind.is_dir() {
             settle(&entry.path())?;
         } else if is_temporary(&entry.file_name().to_string_lossy()) {

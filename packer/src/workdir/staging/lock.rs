@@ -39,7 +39,8 @@ impl Lock {
             Ok(file) => File::from(file),
             Err(Errno::NOENT) => return Ok(Taken::Gone),
             Err(Errno::LOOP) => {
-                let text = format!("{} is a link, which no pack has made; remove it", path.shown());
+                let text =
+                    format!("{} is a link, which pack does not create; remove it", path.shown());
                 return Err(Failure::usage(text));
             }
             Err(e) => return Err(Failure::io(e.into(), "open the lock", path)),
@@ -59,7 +60,7 @@ impl Lock {
 
 /// Returns true if the open file still has the name `path`.
 fn stands_at(file: &File, path: &Path) -> Result<bool, Failure> {
-    let refused = |e| Failure::io(e, "look at the lock", path);
+    let refused = |e| Failure::io(e, "examine the lock", path);
     let ours = patiently(|| file.metadata()).map_err(refused)?;
     match patiently(|| fs::symlink_metadata(path)) {
         Ok(there) => Ok((ours.dev(), ours.ino()) == (there.dev(), there.ino())),
