@@ -138,10 +138,10 @@ fn reading_every_code_finds_damage_that_no_marker_shows() {
     for options in ["", "--check decode", "--no-entry-points --check decode"] {
         let run = place.pack(&format!("build photos -o fail {options} --fresh")).exits(1);
         run.says("bad-jpeg: PLACE/photos/bad.jpg: byte ").says("in MCU row ");
-        let told = &place.problems("fail")[0];
-        let byte = told["byte"].as_u64().unwrap() as usize;
-        assert!(byte.abs_diff(photo(7).len() / 2) < 16, "{options}: {told}");
-        assert_eq!(told["key"], "bad");
+        let found = &place.problems("fail")[0];
+        let byte = found["byte"].as_u64().unwrap() as usize;
+        assert!(byte.abs_diff(photo(7).len() / 2) < 16, "{options}: {found}");
+        assert_eq!(found["key"], "bad");
     }
     place.pack("build photos -o skip --on-problem skip").succeeds().says("bad-jpeg 1");
     assert_eq!(place.manifest("skip")["samples"], 8);
@@ -171,9 +171,9 @@ fn problems_stand_in_the_order_of_the_plan_whatever_was_read_together() {
     for jobs in [1, 3] {
         let out = format!("out{jobs}");
         place.pack(&format!("build photos -o {out} --on-problem skip --jobs {jobs}")).succeeds();
-        let told: Vec<_> = place.problems(&out).iter().map(|p| p["kind"].to_string()).collect();
+        let found: Vec<_> = place.problems(&out).iter().map(|p| p["kind"].to_string()).collect();
         let kinds = ["bad-json", "bad-jpeg", "bad-jpeg", "bad-jpeg", "bad-json", "bad-json"];
-        assert_eq!(told, kinds.map(|kind| format!("\"{kind}\"")));
+        assert_eq!(found, kinds.map(|kind| format!("\"{kind}\"")));
     }
     place.same("out1", "out3");
 }
@@ -245,13 +245,13 @@ fn an_index_tells_damaged_jpegs_and_goes_on_with_the_others() {
     place.pack("build photos -o out --check none").succeeds();
     let run = place.pack("index --entry-points out").succeeds();
     let run = run.says("entry points of 3 JPEGs").says("it gets no entry points");
-    let told: Vec<&str> = run.stderr.lines().collect();
-    assert_eq!(told.len(), 2, "{run:#?}");
-    assert!(told[0].starts_with("warning: bad-jpeg: out/shard-000000.tar: byte "), "{told:?}");
-    assert!(told[0].contains(": key bad: ") && told[1].contains(": key worse: "), "{told:?}");
+    let found: Vec<&str> = run.stderr.lines().collect();
+    assert_eq!(found.len(), 2, "{run:#?}");
+    assert!(found[0].starts_with("warning: bad-jpeg: out/shard-000000.tar: byte "), "{found:?}");
+    assert!(found[0].contains(": key bad: ") && found[1].contains(": key worse: "), "{found:?}");
     let found = verify(&place, "out --level decode");
     let bytes: Vec<_> = found.iter().map(|(_, byte, _)| format!("byte {byte}:")).collect();
-    assert!(told.iter().zip(bytes).all(|(line, byte)| line.contains(&byte)), "{found:?}");
+    assert!(found.iter().zip(bytes).all(|(line, byte)| line.contains(&byte)), "{found:?}");
 }
 
 /// A data set of three pictures of the same length, after its sidecar was changed and its checksums

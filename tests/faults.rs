@@ -71,7 +71,7 @@ fn traced<T>(result: impl FnOnce() -> io::Result<T>) -> Option<T> {
     }))
 }
 
-fn told(scenario: Scenario, counts: &Counts) {
+fn print_counts(scenario: Scenario, counts: &Counts) {
     let Counts { calls, faults, runs, exits, broken } = counts;
     eprintln!(
         "{}: {calls} calls, {faults} faults, {runs} runs, exit codes {exits:?}, {} broken",
@@ -89,7 +89,7 @@ fn some(call: usize, kind: usize, _: &Call) -> bool {
 
 fn sampled(scenario: Scenario) {
     if let Some(counts) = traced(|| sweep(scenario, 1, &some)) {
-        told(scenario, &counts);
+        print_counts(scenario, &counts);
     }
 }
 

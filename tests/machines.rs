@@ -171,11 +171,11 @@ fn launchers_that_disagree_are_an_error_and_never_a_guess() {
 fn status_tells_how_far_it_is() {
     let place = planned();
     place.pack("run out --shards 1..4").succeeds();
-    let (exit, told) = status(&place);
+    let (exit, found) = status(&place);
     assert_eq!(exit, 75);
-    assert_eq!(told["missing"], json!([0, 4, 5, 6]));
+    assert_eq!(found["missing"], json!([0, 4, 5, 6]));
     assert_eq!(
-        (&told["shards"], &told["finished"], &told["published"]),
+        (&found["shards"], &found["finished"], &found["published"]),
         (&json!(7), &json!(3), &json!(false))
     );
     place.pack("status out").exits(75).says("3 of 7 shards finished").says("missing: 0, 4..7");
@@ -183,8 +183,8 @@ fn status_tells_how_far_it_is() {
     assert_eq!(status(&place).0, 0);
     place.pack("status out").succeeds().says("pack finalize out");
     place.pack("finalize out").succeeds();
-    let (exit, told) = status(&place);
-    assert_eq!((exit, &told["published"], &told["finished"]), (0, &json!(true), &json!(7)));
+    let (exit, found) = status(&place);
+    assert_eq!((exit, &found["published"], &found["finished"]), (0, &json!(true), &json!(7)));
     place.pack("status nowhere").exits(2).says("pack plan");
     place.pack("run nowhere").exits(2).says("pack plan");
     place.pack("finalize nowhere").exits(2).says("pack plan");

@@ -48,7 +48,7 @@ fn good_members(fault: Fault, planted: &Planted) -> Vec<String> {
 }
 
 /// Returns the problem of the fault itself.
-fn told<'a>(problems: &'a [Value], kind: &str) -> &'a Value {
+fn problem_of<'a>(problems: &'a [Value], kind: &str) -> &'a Value {
     problems
         .iter()
         .find(|p| p["kind"] == kind)
@@ -70,7 +70,7 @@ fn each_fault_has_its_kind_and_place_and_nothing_is_published() {
             place.names("out").into_iter().filter(|n| !n.starts_with(".pack/")).collect();
         assert_eq!(published, ["problems.jsonl"], "{fault:?}");
         let problems = place.problems("out");
-        let told = told(&problems, kind);
+        let problem = problem_of(&problems, kind);
         // The file that lost its partner to a link or pipe is a separate problem.
         let expected = 1 + usize::from(kind == "not-regular");
         assert_eq!(problems.len(), expected, "{fault:?}: {problems:#?}");
@@ -81,14 +81,14 @@ fn each_fault_has_its_kind_and_place_and_nothing_is_published() {
             Fault::NonUtf8Name => "photos/fault_caf\\xe9.jpg".into(),
             _ => format!("photos/{}", planted.path.display()),
         };
-        assert!(told["path"].as_str().unwrap().ends_with(&path), "{path}: {told}");
-        assert!(told["reason"].as_str().unwrap().len() > 10, "{told}");
+        assert!(problem["path"].as_str().unwrap().ends_with(&path), "{path}: {problem}");
+        assert!(problem["reason"].as_str().unwrap().len() > 10, "{problem}");
         if matches!(kind, "bad-jpeg" | "bad-json") {
-            assert!(told["byte"].is_u64(), "{fault:?}: {told}");
+            assert!(problem["byte"].is_u64(), "{fault:?}: {problem}");
         }
         if fault <= Fault::EmptyJson {
             let key = planted.path.with_extension("");
-            assert_eq!(told["key"], key.to_str().unwrap(), "{fault:?}");
+            assert_eq!(problem["key"], key.to_str().unwrap(), "{fault:?}");
         }
     }
 }
@@ -150,8 +150,8 @@ fn quarantine_copies_the_files_with_the_reason() {
         reason.push(".reason.json");
         let reason: Value = serde_json::from_slice(&fs::read(reason).unwrap()).unwrap();
         assert_eq!(reason["kind"], kind, "{fault:?}");
-        let told_it = place.problems("out");
-        assert_eq!(&reason, told(&told_it, kind), "{fault:?}");
+        let reported = place.problems("out");
+        assert_eq!(&reason, problem_of(&reported, kind), "{fault:?}");
     }
 }
 
@@ -177,7 +177,7 @@ fn many_faults_at_once_are_all_told() {
     let problems = place.problems("out");
     for fault in Fault::ALL {
         if let Some(kind) = kind(fault) {
-            told(&problems, kind);
+            problem_of(&problems, kind);
         }
     }
     assert_eq!(place.members("out").iter().filter(|m| !m.contains("fault")).count(), 2 * (60 - 9));

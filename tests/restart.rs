@@ -171,8 +171,8 @@ fn after_a_failed_build_skip_goes_on_with_the_shards_that_are_finished() {
     assert_eq!(inode("out/shard-000003.tar"), before);
     place.pack("build photos -o once --shard-samples 4 --on-problem skip").succeeds();
     place.same("out", "once");
-    let told = place.problems("out");
-    assert!(told[0]["path"].as_str().unwrap().ends_with(planted.path.to_str().unwrap()));
+    let found = place.problems("out");
+    assert!(found[0]["path"].as_str().unwrap().ends_with(planted.path.to_str().unwrap()));
 }
 
 #[test]

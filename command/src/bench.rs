@@ -29,7 +29,7 @@ pub(crate) fn bench(options: &Options) -> Result<Report, Failure> {
 
 /// Opens the data set again: its time counts toward the first batch.
 fn open(options: &Options) -> Result<Dataset, Failure> {
-    Dataset::open(&options.path).map_err(|error| match files::is_there(&options.path) {
+    Dataset::open(&options.path).map_err(|error| match files::exists(&options.path) {
         Ok(false) => Failure::from(error).with_exit(Exit::Usage),
         _ => Failure::from(error),
     })

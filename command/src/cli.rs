@@ -4,12 +4,12 @@
 
 /// Prints a line of results: see [`out::say`].
 macro_rules! say {
-    ($($said:tt)*) => { $crate::cli::out::say(format_args!($($said)*)) };
+    ($($words:tt)*) => { $crate::cli::out::say(format_args!($($words)*)) };
 }
 
 /// Prints a line on stderr: see [`out::tell`].
 macro_rules! tell {
-    ($($said:tt)*) => { $crate::cli::out::tell(format_args!($($said)*)) };
+    ($($words:tt)*) => { $crate::cli::out::tell(format_args!($($words)*)) };
 }
 
 mod args;
@@ -103,9 +103,9 @@ pub fn run(words: impl IntoIterator<Item = OsString>) -> u8 {
     let name = name_of(&words);
     let outcome = match Cli::try_parse_from(&words) {
         Ok(cli) => command(&cli.command, name),
-        Err(told) if told.use_stderr() => {
-            let _ = told.print(); // stderr may be closed
-            return told.exit_code() as u8;
+        Err(error) if error.use_stderr() => {
+            let _ = error.print(); // stderr may be closed
+            return error.exit_code() as u8;
         }
         Err(help) => {
             out::keep(help.print());
@@ -118,7 +118,7 @@ pub fn run(words: impl IntoIterator<Item = OsString>) -> u8 {
         _ => Ok(exit),
     });
     let exit = outcome.unwrap_or_else(|failure| {
-        out::told(format!("error: {failure}"));
+        out::tell_wrapped(format!("error: {failure}"));
         match failure.exit {
             Exit::Interrupted => signals::exit(),
             exit => exit,

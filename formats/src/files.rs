@@ -102,7 +102,7 @@ pub fn kind(path: &Path) -> Result<Option<Kind>> {
 ///
 /// # Errors
 /// Returns the errors of [`kind`].
-pub fn is_there(path: &Path) -> Result<bool> {
+pub fn exists(path: &Path) -> Result<bool> {
     Ok(kind(path)?.is_some())
 }
 
@@ -283,7 +283,7 @@ mod tests {
         }
         let circle = dir.path().join("circle");
         std::os::unix::fs::symlink("circle", &circle).unwrap();
-        let error = is_there(&circle).unwrap_err();
+        let error = exists(&circle).unwrap_err();
         assert_eq!(error.io_error().unwrap().raw_os_error(), Some(libc::ELOOP));
     }
 }

@@ -97,7 +97,7 @@ impl Mapped {
 
     /// Tells the system the expected access order. A hint: it changes speed only, and an error of
     /// the system is ignored.
-    pub fn expect(&self, access: Access) {
+    pub fn advise(&self, access: Access) {
         let Mapped::Map(FileMap { map, .. }) = self else { return };
         let advice = match access {
             Access::Normal => memmap2::Advice::Normal,
@@ -108,8 +108,8 @@ impl Mapped {
     }
 
     /// Tells the system that these bytes are needed soon: it starts to read them together, whatever
-    /// the [`Access`]. A hint, as [`Mapped::expect`].
-    pub fn want(&self, at: usize, length: usize) {
+    /// the [`Access`]. A hint, as [`Mapped::advise`].
+    pub fn prefetch(&self, at: usize, length: usize) {
         let Mapped::Map(FileMap { map, .. }) = self else { return };
         if at.checked_add(length).is_some_and(|end| length > 0 && end <= map.len()) {
             let _ = map.advise_range(memmap2::Advice::WillNeed, at, length);
@@ -118,7 +118,7 @@ impl Mapped {
 
     /// Releases the touched pages: they stay in the system's cache but leave this process's memory,
     /// and the next touch maps them again. Concurrent readers read the same bytes. A hint, as
-    /// [`Mapped::expect`].
+    /// [`Mapped::advise`].
     pub fn forget(&self) {
         let Mapped::Map(FileMap { map, .. }) = self else { return };
         // SAFETY: the map is of a file and never written to, so a released page reads as the file's

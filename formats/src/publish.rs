@@ -33,7 +33,7 @@ pub enum Published {
     /// The file has its final name.
     New,
     /// A file of that name exists; it was left unchanged and the temporary file was removed.
-    AlreadyThere,
+    AlreadyExists,
 }
 
 /// A file that is removed on drop unless it got its final name.
@@ -95,7 +95,7 @@ impl TempFile {
     /// Returns an error if the operating system refuses.
     pub fn publish_new(mut self, target: &Path) -> Result<Published> {
         let found = self.rename_new(target)?;
-        self.armed = found == Published::AlreadyThere;
+        self.armed = found == Published::AlreadyExists;
         Ok(found)
     }
 
@@ -106,8 +106,8 @@ impl TempFile {
     /// Returns an error if the operating system refuses.
     pub fn rename_new(&self, target: &Path) -> Result<Published> {
         match rename_new(&self.path, target) {
-            Ok(Published::AlreadyThere) if self.is_at(target)? => {
-                remove_if_there(&self.path)?; // the other name of a link
+            Ok(Published::AlreadyExists) if self.is_at(target)? => {
+                remove_if_exists(&self.path)?; // the other name of a link
                 Ok(Published::New)
             }
             Err(error) if error.is_missing() && self.is_at(target)? => Ok(Published::New),
@@ -177,27 +177,27 @@ pub fn rename_new(from: &Path, to: &Path) -> Result<Published> {
     let renamed = uninterrupted(|| Ok(renameat_with(CWD, from, CWD, to, no_replace)?));
     let Err(error) = renamed else { return Ok(Published::New) };
     match Errno::from_io_error(&error) {
-        Some(Errno::EXIST) => return Ok(Published::AlreadyThere),
+        Some(Errno::EXIST) => return Ok(Published::AlreadyExists),
         // Old kernels and some network file systems know no such flag.
         Some(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {}
         _ => return Err(Error::io(error, "rename to", to)),
     }
     match uninterrupted(|| fs::hard_link(from, to)) {
         Ok(()) => {}
-        Err(e) if e.kind() == io::ErrorKind::AlreadyExists => return Ok(Published::AlreadyThere),
+        Err(e) if e.kind() == io::ErrorKind::AlreadyExists => return Ok(Published::AlreadyExists),
         Err(e) => match Errno::from_io_error(&e) {
             Some(Errno::PERM | Errno::NOSYS | Errno::NOTSUP) => return rename_if_free(from, to),
             _ => return Err(Error::io(e, "link to", to)),
         },
     }
-    remove_if_there(from)?;
+    remove_if_exists(from)?;
     Ok(Published::New)
 }
 
 /// Renames if `to` does not exist.
 fn rename_if_free(from: &Path, to: &Path) -> Result<Published> {
     match patiently(|| fs::symlink_metadata(to)) {
-        Ok(_) => return Ok(Published::AlreadyThere),
+        Ok(_) => return Ok(Published::AlreadyExists),
         Err(e) if e.kind() == io::ErrorKind::NotFound => {}
         Err(e) => return Err(Error::io(e, "examine", to)),
     }
@@ -209,7 +209,7 @@ fn rename_if_free(from: &Path, to: &Path) -> Result<Published> {
 ///
 /// # Errors
 /// Returns an error if the operating system refuses.
-pub fn remove_if_there(path: &Path) -> Result<()> {
+pub fn remove_if_exists(path: &Path) -> Result<()> {
     match patiently(|| fs::remove_file(path)) {
         Err(e) if e.kind() != io::ErrorKind::NotFound => Err(Error::io(e, "remove", path)),
         _ => Ok(()),
@@ -340,7 +340,7 @@ mod tests {
     fn the_second_attempt_finds_the_first_ones_file() {
         let dir = tempfile::tempdir().unwrap();
         let target = dir.path().join("a.tar");
-        for (text, want) in [("one", Published::New), ("two", Published::AlreadyThere)] {
+        for (text, want) in [("one", Published::New), ("two", Published::AlreadyExists)] {
             let mut temp = TempFile::create(dir.path(), "a.tar").unwrap();
             temp.file.write_all(text.as_bytes()).unwrap();
             assert_eq!(temp.publish_new(&target).unwrap(), want);

@@ -58,8 +58,8 @@ impl ShowPath for Path {
 }
 
 /// Displays a message of one or several lines, with control characters escaped.
-pub fn message(said: impl fmt::Display) -> impl fmt::Display {
-    Message(said)
+pub fn message(text: impl fmt::Display) -> impl fmt::Display {
+    Message(text)
 }
 
 struct Message<T>(T);

@@ -125,16 +125,16 @@ pub(crate) struct Coefficients {
     /// The zigzag number of the last nonzero coefficient of each block of a row of MCUs.
     last: Vec<u8>,
     /// The target for blocks that are read but not kept.
-    beside: Beside,
+    scratch: Scratch,
 }
 
 /// A block that is written but never used.
 #[derive(Debug)]
-struct Beside([i16; 64]);
+struct Scratch([i16; 64]);
 
-impl Default for Beside {
-    fn default() -> Beside {
-        Beside([0; 64])
+impl Default for Scratch {
+    fn default() -> Scratch {
+        Scratch([0; 64])
     }
 }
 
@@ -191,7 +191,7 @@ impl Coefficients {
         let (rows, columns) = &grid.kept;
         let filled = &mut self.filled[number];
         if !rows.contains(&row) || !columns.contains(&column) {
-            return (&mut self.beside.0, filled);
+            return (&mut self.scratch.0, filled);
         }
         let row = (row - rows.start) as usize * columns.len();
         let kept = (row + (column - columns.start) as usize) * grid.blocks + place;

@@ -1,12 +1,12 @@
 //! `Decoder`: the public entry point, for single pictures and groups.
 
 use crate::error::Result;
-use crate::group::{Group, Hands};
+use crate::group::{DecoderState, Group};
 use crate::job::{Job, Report};
 
 /// Decodes JPEGs. It reuses its memory from picture to picture, so each thread should keep one.
 #[derive(Debug, Default)]
-pub struct Decoder(Hands);
+pub struct Decoder(DecoderState);
 
 impl Decoder {
     /// Creates a decoder with the best kernels for this processor.

@@ -12,7 +12,7 @@ use crate::header::Header;
 use crate::points::{encode, step};
 use crate::position::{Cursor, Position};
 use crate::scans::{Scans, Wanted};
-use crate::strand::{Picture, SPARE, Stop, Strand, Walked};
+use crate::strand::{Picture, SPARE, Stop, Strand, WalkResult};
 
 /// Limit on the bytes of a buffer that is kept.
 const KEPT: usize = 8 << 20;
@@ -160,7 +160,7 @@ impl Scanner {
     }
 
     /// Handles a lane that stopped; returns true at the end of its picture.
-    fn go_on(&mut self, lane: usize, picture: &Picture<'_>) -> Walked<bool> {
+    fn go_on(&mut self, lane: usize, picture: &Picture<'_>) -> WalkResult<bool> {
         let (lane, notes) = (&mut self.lanes[lane], &mut self.notes[lane]);
         if !notes.strand.go_on(picture, lane)? {
             return Ok(false);
@@ -203,7 +203,7 @@ impl Scanner {
 
 impl Notes {
     /// Records the position before MCU `column`, and begins the leg up to the next one.
-    fn leg(&mut self, picture: &Picture<'_>, lane: &mut Lane, column: u32) -> Walked<()> {
+    fn leg(&mut self, picture: &Picture<'_>, lane: &mut Lane, column: u32) -> WalkResult<()> {
         let place = self.place(picture, lane);
         self.places.push(place);
         self.strand.columns = column..(column + self.step).min(picture.mcus.0);

@@ -8,7 +8,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::header::{Header, Pass, Work};
 use crate::planes::Divisors;
 use crate::position::Cursor;
-use crate::strand::{SPARE, Stop, Walked};
+use crate::strand::{SPARE, Stop, WalkResult};
 
 /// The state for reading scans, kept from picture to picture.
 #[derive(Debug, Default)]
@@ -116,7 +116,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Reads DC or all coefficients of interleaved blocks of several components.
-    fn mcus(&mut self, tables: &Tables, to: &mut Coefficients) -> Walked<()> {
+    fn mcus(&mut self, tables: &Tables, to: &mut Coefficients) -> WalkResult<()> {
         let what = (self.pass.work, self.pass.band.low);
         let (rows, columns) = (to.grid().rows, to.grid().mcus);
         for row in 0..rows {
@@ -138,7 +138,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Reads DC or all coefficients of the blocks of one component.
-    fn blocks(&mut self, tables: &Tables, to: &mut Coefficients) -> Walked<()> {
+    fn blocks(&mut self, tables: &Tables, to: &mut Coefficients) -> WalkResult<()> {
         let (what, c) = ((self.pass.work, self.pass.band.low), self.pass.parts()[0]);
         let part = to.grid().part(c);
         for y in 0..to.grid().lines(c) {
@@ -156,7 +156,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Reads a range of the AC of one component.
-    fn ranges(&mut self, tables: &Tables, to: &mut Coefficients) -> Walked<()> {
+    fn ranges(&mut self, tables: &Tables, to: &mut Coefficients) -> WalkResult<()> {
         let (c, band, table) = (self.pass.parts()[0], &self.pass.band, &tables.ac[0]);
         let (part, first) = (to.grid().part(c), self.pass.work == Work::AcFirst);
         for y in 0..to.grid().lines(c) {
@@ -188,7 +188,7 @@ impl<'a> Walk<'a> {
 
     /// Begins an MCU of the scan; passes a restart marker if one is due.
     #[inline(always)]
-    fn unit(&mut self) -> Walked<()> {
+    fn unit(&mut self) -> WalkResult<()> {
         if self.until == 0 {
             self.restart()?;
         }
@@ -197,7 +197,7 @@ impl<'a> Walk<'a> {
     }
 
     #[cold]
-    fn restart(&mut self) -> Walked<()> {
+    fn restart(&mut self) -> WalkResult<()> {
         if self.run > 0 {
             return Err(Stop::Fault(Fault::TooMany));
         }
@@ -213,7 +213,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Checks the end of a row of blocks or MCUs.
-    fn end_line(&self) -> Walked<()> {
+    fn end_line(&self) -> WalkResult<()> {
         let marker = self.data.restarts.get(self.markers);
         if marker.is_some_and(|&(byte, _)| 8 * byte < self.bits.at) {
             return Err(Stop::Early);
@@ -226,7 +226,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Checks the end of the scan: nothing may follow the last block if all blocks were read.
-    fn end(&self, grid: &Grid) -> Walked<()> {
+    fn end(&self, grid: &Grid) -> WalkResult<()> {
         if !grid.is_whole() {
             return Ok(());
         }

@@ -20,7 +20,7 @@ enum Row {
     #[default]
     Missing,
     /// Its samples exist.
-    There,
+    Ready,
     /// Its pixels are written.
     Written,
 }
@@ -121,7 +121,7 @@ impl Slot {
         let blocks = (coefficients, last);
         self.planes.put(simd, &self.layout, &self.divisors, (row, first), blocks);
         let number = (row - self.layout.rows.start) as usize;
-        self.rows[number] = Row::There;
+        self.rows[number] = Row::Ready;
         for near in number.saturating_sub(1)..(number + 2).min(self.rows.len()) {
             if self.is_ready(near) {
                 self.write(simd, job, near);
@@ -155,7 +155,7 @@ impl Slot {
 
     /// Returns true if all samples that the pixels of a row depend on exist.
     fn is_ready(&self, number: usize) -> bool {
-        self.rows[number] == Row::There && !self.rows[self.near(number)].contains(&Row::Missing)
+        self.rows[number] == Row::Ready && !self.rows[self.near(number)].contains(&Row::Missing)
     }
 
     /// Writes the pixels of a row of MCUs that are in the region.

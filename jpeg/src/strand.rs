@@ -80,7 +80,7 @@ impl Stop {
 }
 
 /// The result of a part of a walk.
-pub(crate) type Walked<T> = std::result::Result<T, Stop>;
+pub(crate) type WalkResult<T> = std::result::Result<T, Stop>;
 
 /// A lane's walk.
 #[derive(Debug, Clone, Default)]
@@ -138,7 +138,7 @@ impl Strand {
     }
 
     /// Begins the current row.
-    pub(crate) fn begin_row(&mut self, picture: &Picture<'_>, lane: &mut Lane) -> Walked<()> {
+    pub(crate) fn begin_row(&mut self, picture: &Picture<'_>, lane: &mut Lane) -> WalkResult<()> {
         self.column = self.columns.start;
         if let Some(points) = &picture.points {
             let from = points.place(self.row, self.columns.start);
@@ -154,7 +154,7 @@ impl Strand {
         picture: &Picture<'_>,
         lane: &mut Lane,
         (from, to): (Position, Position),
-    ) -> Walked<()> {
+    ) -> WalkResult<()> {
         // The blob is untrusted: a position inside a marker or a stuffed pair would shift all
         // bytes.
         let end = end_of(picture.bytes, &to);
@@ -181,7 +181,7 @@ impl Strand {
     }
 
     /// Begins a leg: up to the row's end or the next restart marker.
-    fn leg(&mut self, picture: &Picture<'_>, lane: &mut Lane) -> Walked<()> {
+    fn leg(&mut self, picture: &Picture<'_>, lane: &mut Lane) -> WalkResult<()> {
         let blocks = picture.header.components.blocks();
         let mcus = self.ahead(picture) as usize;
         let first = (self.column - self.columns.start) as usize * blocks;
@@ -196,7 +196,7 @@ impl Strand {
 
     /// Handles a stop of the lane: returns true if the row is complete; otherwise its next leg has
     /// begun.
-    pub(crate) fn go_on(&mut self, picture: &Picture<'_>, lane: &mut Lane) -> Walked<bool> {
+    pub(crate) fn go_on(&mut self, picture: &Picture<'_>, lane: &mut Lane) -> WalkResult<bool> {
         if let Some(fault) = lane.fault() {
             return Err(Stop::Fault(fault));
         }
@@ -226,7 +226,7 @@ impl Strand {
     }
 
     /// Passes a restart marker (T.81, E.2.4): checks its number and resets the predictors.
-    fn restart(&mut self, picture: &Picture<'_>, lane: &mut Lane) -> Walked<()> {
+    fn restart(&mut self, picture: &Picture<'_>, lane: &mut Lane) -> WalkResult<()> {
         let number = u64::from(self.row) * u64::from(picture.mcus.0) + u64::from(self.column);
         let wanted = ((number / u64::from(picture.header.restart) - 1) & 7) as u8;
         let byte = lane.bit().div_ceil(8);

@@ -25,7 +25,7 @@ use tarflume_formats::shown::ShowPath;
 use crate::failure::Failure;
 
 pub use options::Options;
-pub use shard::{Indexed, Made, index_tar};
+pub use shard::{Indexed, SidecarInfo, index_tar};
 
 /// The result for one path.
 #[derive(Debug)]

@@ -64,7 +64,7 @@ pub fn open(path: &Path) -> Result<Listing, Failure> {
 
 fn open_tar(tar: &Path) -> Result<Shard, Failure> {
     let sidecar = index_path(tar);
-    if files::is_there(&sidecar)? {
+    if files::exists(&sidecar)? {
         let index = Index::open(&sidecar)?;
         let found = files::metadata(tar, "open")?;
         index.check_tar_length(found.len())?;

@@ -53,7 +53,7 @@ pub struct RunCounter {
 
 /// Result of a run.
 #[derive(Debug)]
-pub struct Ran {
+pub struct RunReport {
     /// Whether its shards survive a power failure.
     pub durability: Durability,
     /// Shards packed by this run.
@@ -91,7 +91,7 @@ pub fn run(
     shards: &[usize],
     options: &RunOptions,
     counter: &RunCounter,
-) -> Result<Ran, Failure> {
+) -> Result<RunReport, Failure> {
     let job = Job {
         plan,
         staging,
@@ -139,7 +139,7 @@ pub fn run(
     // Threads finish in any order; reports are in the order of the plan.
     results.sort_by_key(|(number, ..)| *number);
     let durability = options.durability;
-    let mut ran = Ran { durability, packed: 0, skipped: 0, problems: Vec::new(), refused: 0 };
+    let mut ran = RunReport { durability, packed: 0, skipped: 0, problems: Vec::new(), refused: 0 };
     for (_, outcome, problems) in results {
         match outcome {
             Outcome::Skipped => ran.skipped += 1,

@@ -25,7 +25,7 @@ use crate::listing::{Listing, Shard, copy_bytes};
 use crate::problem::{Problem, ProblemKind};
 use crate::verify::cursor::Cursor;
 use crate::verify::kinds;
-use settle::Settled;
+use settle::WriteCheck;
 use tree::{Created, Tree};
 
 /// The result of unpacking.
@@ -69,7 +69,7 @@ fn all(
     jobs: usize,
     on_bytes: &(dyn Fn(u64) + Sync),
 ) -> Result<Unpacked, Failure> {
-    let settled = Settled::of(out)?;
+    let settled = WriteCheck::of(out)?;
     let shards: Vec<&Shard> = listing.shards.iter().collect();
     let done = in_parallel(jobs, shards, |shard| one(shard, out, &settled, on_bytes))?;
     let mut all = Unpacked::default();
@@ -102,7 +102,7 @@ struct Unpacking<'a> {
     data: File,
     out: &'a Path,
     tree: Tree,
-    settled: &'a Settled,
+    settled: &'a WriteCheck,
     /// Provides checksums while the sidecar matches the tar.
     cursor: Option<Cursor<'a>>,
     done: Unpacked,
@@ -111,7 +111,7 @@ struct Unpacking<'a> {
 fn one(
     shard: &Shard,
     out: &Path,
-    settled: &Settled,
+    settled: &WriteCheck,
     on_bytes: &(dyn Fn(u64) + Sync),
 ) -> Result<Unpacked, Failure> {
     let mut reader = TarReader::open(&shard.tar, Reading::Headers)?;

@@ -9,4 +9,4 @@ pub(crate) mod state;
 
 pub use quarantine::Policy;
 pub use staging::{Lock, Staging};
-pub use state::{Progress, Standing, progress, published, standing};
+pub use state::{OutputState, Progress, output_state, progress, published};

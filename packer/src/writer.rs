@@ -94,7 +94,7 @@ impl From<tarflume_formats::Error> for Rejected {
 
 /// What remains of an abandoned writer.
 #[derive(Debug)]
-pub struct Left {
+pub struct Abandoned {
     /// Finished shards.
     pub shards: usize,
     /// Samples in them.
@@ -146,7 +146,7 @@ impl DatasetWriter {
             )));
         }
         let first = out.join(shard_name(&options.prefix, 0));
-        if files::is_there(&first)? {
+        if files::exists(&first)? {
             return Err(Failure::usage(format!(
                 "{} exists and belongs to no data set; choose another folder or --prefix",
                 first.shown()
@@ -273,13 +273,13 @@ impl DatasetWriter {
     ///
     /// # Errors
     /// Returns an error if the operating system refuses.
-    pub fn abandon(mut self) -> Result<Left, Failure> {
+    pub fn abandon(mut self) -> Result<Abandoned, Failure> {
         self.shard = None; // dropping it removes its temporary file
         self.settle()?;
         if self.records.is_empty() {
             self.staging.remove()?;
         }
-        Ok(Left {
+        Ok(Abandoned {
             shards: self.records.len(),
             samples: self.records.iter().map(|record| record.entry.samples).sum(),
             folder: self.staging.shards(),

@@ -9,7 +9,7 @@ use tarflume_formats::shard::Durability;
 use tarflume_packer::CheckLevel;
 use tarflume_packer::build::SHARD_SIZE;
 use tarflume_packer::scan::NameRules;
-use tarflume_packer::writer::{DatasetWriter, Left, Options, Rejected};
+use tarflume_packer::writer::{Abandoned, DatasetWriter, Options, Rejected};
 
 use crate::errors::usage;
 use crate::failures::Refused;
@@ -129,7 +129,7 @@ impl Writer {
     fn abandon(&self, py: Python<'_>) -> PyResult<(usize, u64, PathBuf)> {
         let writer = self.taken(py)?;
         let left = py.detach(|| writer.abandon());
-        let Left { shards, samples, folder } =
+        let Abandoned { shards, samples, folder } =
             left.map_err(|failure| Refused::failure(failure).raised(py))?;
         Ok((shards, samples, folder))
     }

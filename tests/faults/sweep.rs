@@ -228,9 +228,9 @@ impl Stage {
     }
 
     /// As [`Stage::whole`], for the names selected by `asked`.
-    pub(super) fn whole_of(&self, asked: &dyn Fn(&str) -> bool) -> Result<(), String> {
+    pub(super) fn whole_of(&self, selected: &dyn Fn(&str) -> bool) -> Result<(), String> {
         let mut found = self.place.tree("out");
-        found.retain(|name, _| asked(name));
+        found.retain(|name, _| selected(name));
         for (name, digest) in &found {
             let base = name.rsplit('/').next().unwrap_or(name);
             let temporary = base.starts_with('.') && base.ends_with(".tmp");

@@ -66,12 +66,12 @@ pub(super) fn take(
     let (mut samples, mut batches) = (0, 0);
     let mut epoch = loader.epoch(0);
     loop {
-        let asked = Instant::now();
+        let requested = Instant::now();
         let Some(batch) = epoch.next() else { return Ok(samples) };
         let batch = batch?;
         samples += batch.len() as u64;
         batches += 1;
-        each(batch, asked.elapsed());
+        each(batch, requested.elapsed());
         if batches >= least && until.is_reached(begun.elapsed(), samples) {
             return Ok(samples);
         }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use tarflume_formats::reading::Reading;
 use tarflume_formats::shown::ShowPath;
-use tarflume_packer::index::{self, Done, Indexed, Made, Options};
+use tarflume_packer::index::{self, Done, Indexed, Options, SidecarInfo};
 use tarflume_packer::{Exit, Failure, Outcome, Problems, Stop, units};
 
 use super::args::Jobs;
@@ -125,7 +125,7 @@ fn damaged(found: &Problems) {
     }
 }
 
-fn line(made: &Made) -> String {
+fn line(made: &SidecarInfo) -> String {
     let exts: Vec<String> =
         made.extensions.iter().map(|(ext, n)| format!("{ext} {}", units::count(*n))).collect();
     let mut line = format!(

@@ -98,7 +98,7 @@ pub(super) fn jobs(text: &str) -> Result<usize, String> {
 }
 
 /// Prints `text` on stderr, as [`message`] shows it; on a terminal, breaks its lines between words.
-pub(super) fn told(text: impl fmt::Display) {
+pub(super) fn tell_wrapped(text: impl fmt::Display) {
     let text = fitted(&message(text).to_string(), &Term::stderr());
     let _ = io::stderr().write_all(format!("{text}\n").as_bytes()); // as in `tell`
 }

@@ -7,7 +7,7 @@ use tarflume_formats::plan::PlanFoot;
 use tarflume_formats::shard::Durability;
 use tarflume_packer::build::{Request, Scanned};
 use tarflume_packer::progress::Goal;
-use tarflume_packer::run::{self, Ran, RunCounter, RunOptions};
+use tarflume_packer::run::{self, RunCounter, RunOptions, RunReport};
 use tarflume_packer::workdir::{Policy, Staging};
 use tarflume_packer::{Failure, build};
 
@@ -52,7 +52,7 @@ pub(super) fn run_shown(
     shards: &[usize],
     options: &RunOptions,
     show: ShowArgs,
-) -> Result<Ran, Failure> {
+) -> Result<RunReport, Failure> {
     let counter = RunCounter::default();
     let goal = Goal::of(plan.foot(), shards);
     progress::during_run(show.mode(), &counter, goal, "packing", || {

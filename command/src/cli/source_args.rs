@@ -132,7 +132,7 @@ impl ShowArgs {
 impl SourceArgs {
     /// Converts the arguments to a request.
     pub(super) fn request(&self, dry_run: bool) -> Result<Request, Failure> {
-        let asked = BuildOptions {
+        let options = BuildOptions {
             sources: self.sources.clone(),
             out: self.out.clone(),
             shard_size: self.shard_size,
@@ -155,7 +155,7 @@ impl SourceArgs {
             fresh: self.fresh,
             dry_run,
         };
-        let mut request = asked.request()?;
+        let mut request = options.request()?;
         request.stop = signals::stop();
         Ok(request)
     }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use tarflume_formats::Manifest;
 use tarflume_formats::shown::ShowPath;
-use tarflume_packer::workdir::{self, Staging, Standing};
+use tarflume_packer::workdir::{self, OutputState, Staging};
 use tarflume_packer::{Exit, Outcome, units};
 
 use super::args::Format;
@@ -22,9 +22,9 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args) -> Outcome {
     let staging = Staging::of(&args.out);
-    let plan = match workdir::standing(&staging)? {
-        Standing::Planned(plan) => plan,
-        Standing::Published(manifest) => {
+    let plan = match workdir::output_state(&staging)? {
+        OutputState::Planned(plan) => plan,
+        OutputState::Published(manifest) => {
             published(&manifest, args.format);
             return Ok(Exit::Done);
         }

@@ -9,7 +9,7 @@ use tarflume_formats::Manifest;
 use tarflume_formats::plan::PlanFoot;
 use tarflume_formats::shown::{self, ShowPath};
 use tarflume_packer::build::{Ready, Scanned};
-use tarflume_packer::run::Ran;
+use tarflume_packer::run::RunReport;
 use tarflume_packer::{Problem, build, counts, units};
 
 use super::out;
@@ -67,7 +67,7 @@ fn problems(list: &[Problem], file: Option<&Path>, show: ShowArgs) {
         return;
     }
     for problem in list.iter().take(SHOWN) {
-        out::told(problem);
+        out::tell_wrapped(problem);
     }
     if list.len() > SHOWN {
         tell!("... and {} more", units::count((list.len() - SHOWN) as u64));
@@ -76,7 +76,7 @@ fn problems(list: &[Problem], file: Option<&Path>, show: ShowArgs) {
         counts(list).iter().map(|(kind, n)| format!("{kind} {}", units::count(*n))).collect();
     let all = file.map_or(String::new(), |f| format!("; all in {}", f.shown()));
     let total = units::counted(list.len() as u64, "problem", "problems");
-    out::told(format!("{total}: {}{all}", kinds.join(", ")));
+    out::tell_wrapped(format!("{total}: {}{all}", kinds.join(", ")));
 }
 
 /// Prints warnings about the plan, which change no exit code.
@@ -85,7 +85,7 @@ fn warnings(foot: &PlanFoot, show: ShowArgs) {
         if show.is_json() {
             tell!("{}", shown::json(&json!({"event": "warning", "text": text})));
         } else if !show.quiet {
-            out::told(format!("warning: {text}"));
+            out::tell_wrapped(format!("warning: {text}"));
         }
     }
 }
@@ -129,18 +129,18 @@ pub(super) fn refused_scan(out: &Path, scanned: &Scanned, show: ShowArgs) {
     if show.is_json() {
         say!("{}", json!({"event": "refused", "problems": scanned.problems.len()})); // no foreign text
     } else {
-        out::told(build::MEND);
+        out::tell_wrapped(build::MEND);
     }
 }
 
-pub(super) fn refused_run(out: &Path, ran: &Ran, show: ShowArgs) {
+pub(super) fn refused_run(out: &Path, ran: &RunReport, show: ShowArgs) {
     problems(&ran.problems, Some(&out.join("problems.jsonl")), show);
     if show.is_json() {
         let value = json!({"event": "refused", "problems": ran.problems.len(), "finished": ran.packed + ran.skipped});
         say!("{}", shown::json(&value));
         return;
     }
-    out::told(build::kept(ran));
+    out::tell_wrapped(build::kept(ran));
 }
 
 pub(super) fn dry_run(foot: &PlanFoot, scanned: &Scanned, show: ShowArgs) {
@@ -218,7 +218,7 @@ pub(super) fn chosen_rank(rank: &Rank, show: ShowArgs) {
     }
 }
 
-pub(super) fn ran(ran: &Ran, show: ShowArgs) {
+pub(super) fn ran(ran: &RunReport, show: ShowArgs) {
     if !ran.problems.is_empty() {
         problems(&ran.problems, None, show);
     }
@@ -241,7 +241,7 @@ pub(super) fn published(
     out: &Path,
     manifest: &Manifest,
     scanned: &Scanned,
-    ran: &Ran,
+    ran: &RunReport,
     show: ShowArgs,
 ) {
     let all: Vec<Problem> = scanned.problems.iter().chain(&ran.problems).cloned().collect();

@@ -170,7 +170,7 @@ impl Body {
         // The head is one load and is compared on every lookup. Times take a system call, so they
         // are queried only when the last answer is old.
         match &self.stamp {
-            Some(stamp) if stamp.is_due() => stamp.ask(|| self.check_again()),
+            Some(stamp) if stamp.is_due() => stamp.check(|| self.check_again()),
             _ => Ok(()),
         }
     }
@@ -254,7 +254,7 @@ impl Body {
     }
 
     /// Marks the blocks of these bytes as unchecked, so that their next read checks them again.
-    pub(super) fn doubt(&self, bytes: &Range<usize>) {
+    pub(super) fn uncheck(&self, bytes: &Range<usize>) {
         for block in self.blocks(bytes.start, bytes.len()) {
             self.checked[block / 64].fetch_and(!(1 << (block % 64)), Ordering::Relaxed);
         }
@@ -331,7 +331,7 @@ impl Body {
     }
 
     #[cold]
-    pub(super) fn lie(&self, row: u64, what: &str) -> Error {
+    pub(super) fn inconsistent(&self, row: u64, what: &str) -> Error {
         self.error(ErrorKind::Damaged, format!("the sidecar is inconsistent at row {row}: {what}"))
     }
 

@@ -207,7 +207,7 @@ impl Index {
         let mut exts = Vec::new();
         make_room(&mut exts, 0, section.len())?;
         // The kept copy is not checked again, so do not count its blocks as checked.
-        self.body.doubt(section);
+        self.body.uncheck(section);
         get(section.start, &mut exts)?;
         Ok(self.body.exts.get_or_init(|| exts.into()))
     }

@@ -28,7 +28,7 @@ pub(super) struct Stamp {
 #[derive(Debug)]
 struct Seen {
     state: State,
-    asked: SystemTime,
+    queried: SystemTime,
 }
 
 /// A state of the file, with seconds and nanoseconds of its last change of any kind.
@@ -53,7 +53,7 @@ impl State {
 impl Seen {
     /// Returns true if the file may have changed after the query and kept the same times.
     fn is_young(&self) -> bool {
-        let age = self.state.changed().map(|changed| self.asked.duration_since(changed));
+        let age = self.state.changed().map(|changed| self.queried.duration_since(changed));
         age.is_some_and(|age| match age {
             Ok(age) => age < YOUNG,
             Err(ahead) => ahead.duration() < YOUNG,
@@ -67,7 +67,7 @@ impl Stamp {
         Stamp {
             path: std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf()),
             timer: RecheckTimer::started(),
-            seen: Mutex::new(Seen { state: State::of(found), asked: SystemTime::now() }),
+            seen: Mutex::new(Seen { state: State::of(found), queried: SystemTime::now() }),
         }
     }
 
@@ -82,12 +82,12 @@ impl Stamp {
     ///
     /// # Errors
     /// Returns the errors of `again`; the next call then queries again.
-    pub(super) fn ask<E>(&self, again: impl FnOnce() -> Result<(), E>) -> Result<(), E> {
+    pub(super) fn check<E>(&self, again: impl FnOnce() -> Result<(), E>) -> Result<(), E> {
         let mut seen = self.seen.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         if !self.is_due() {
             return Ok(());
         }
-        let asked = SystemTime::now();
+        let queried = SystemTime::now();
         match fs::metadata(&self.path).map(|found| State::of(&found)) {
             // Replaced by rename or removed: the mapped inode has no name, so nothing writes to it.
             Ok(now) if now.file.file != seen.state.file.file => {}
@@ -95,7 +95,7 @@ impl Stamp {
             Ok(now) if now == seen.state && !seen.is_young() => {}
             Ok(now) => {
                 again()?;
-                *seen = Seen { state: now, asked };
+                *seen = Seen { state: now, queried };
             }
             Err(_) => again()?,
         }

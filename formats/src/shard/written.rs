@@ -13,7 +13,7 @@ use crate::files::{self, patiently};
 use crate::index::TarFacts;
 use crate::manifest::ShardEntry;
 use crate::publish::{
-    Durability, Published, TempFile, folder_of, remove_if_there, sync_file, sync_folder,
+    Durability, Published, TempFile, folder_of, remove_if_exists, sync_file, sync_folder,
 };
 
 /// Extension of a sidecar's file name.
@@ -67,8 +67,8 @@ impl WrittenShard {
             }
         } else {
             // An existing index implies a complete shard, so it must never belong to another tar.
-            remove_if_there(&index_target)?;
-            if self.temp.rename_new(&target)? == Published::AlreadyThere {
+            remove_if_exists(&index_target)?;
+            if self.temp.rename_new(&target)? == Published::AlreadyExists {
                 self.temp.publish_over(&target)?;
             }
         }

@@ -215,8 +215,10 @@ pub(super) fn check_sum(block: &[u8; 512]) -> Result<()> {
     let field = &block[CHECKSUM];
     let spaces = CHECKSUM.len() as u32 * u32::from(b' ');
     let unsigned = sum(block) - sum(field) + spaces;
-    let said = octal(field);
-    if said == Some(u64::from(unsigned)) || said.is_some_and(|said| is_signed_sum(block, said)) {
+    let stored = octal(field);
+    if stored == Some(u64::from(unsigned))
+        || stored.is_some_and(|stored| is_signed_sum(block, stored))
+    {
         return Ok(());
     }
     Err(Error::new(
@@ -230,10 +232,10 @@ pub(super) fn check_sum(block: &[u8; 512]) -> Result<()> {
 }
 
 /// Returns true for the sum of signed bytes, which some historic writers stored.
-fn is_signed_sum(block: &[u8; 512], said: u64) -> bool {
+fn is_signed_sum(block: &[u8; 512], stored: u64) -> bool {
     let signed = |bytes: &[u8]| bytes.iter().map(|&b| i64::from(b as i8)).sum::<i64>();
     let spaces = CHECKSUM.len() as i64 * i64::from(b' ');
-    i64::try_from(said) == Ok(signed(block) - signed(&block[CHECKSUM]) + spaces)
+    i64::try_from(stored) == Ok(signed(block) - signed(&block[CHECKSUM]) + spaces)
 }
 
 fn sum(bytes: &[u8]) -> u32 {

@@ -243,8 +243,9 @@ mod tests {
             let mut out = Vec::new();
             push_record(&mut out, b"path", &vec![b'v'; n]);
             assert_eq!(out.len(), record_len(b"path", n));
-            let said: String = out.iter().take_while(|b| **b != b' ').map(|&b| b as char).collect();
-            assert_eq!(said, out.len().to_string());
+            let stored: String =
+                out.iter().take_while(|b| **b != b' ').map(|&b| b as char).collect();
+            assert_eq!(stored, out.len().to_string());
         }
     }
 

@@ -234,7 +234,7 @@ impl Walk {
     fn second_zero(&mut self, block: &[u8; 512]) -> Result<Option<Event>> {
         let end = self.at - BLOCK;
         if !is_zero_block(block) {
-            let text = "a lone block of zeros stands here, and no end marker: readers disagree \
+            let text = "a lone block of zeros is not an end marker: readers disagree \
                         about what follows it";
             return Err(Error::new(ErrorKind::BadHeader, text).with_byte(end));
         }

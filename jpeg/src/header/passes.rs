@@ -158,9 +158,9 @@ impl<'a> Passes<'a> {
         self.scans += 1;
         let mut scan = Scan::read(segment, at)?;
         let numbers = self.components.numbers(&scan, at)?;
-        let told = |text| Error::damaged(at, text);
+        let damaged = |text| Error::damaged(at, text);
         if self.progressive {
-            check(&scan.band, scan.count).map_err(told)?;
+            check(&scan.band, scan.count).map_err(damaged)?;
         } else {
             scan.band = Band::WHOLE;
         }
@@ -182,7 +182,7 @@ impl<'a> Passes<'a> {
             data,
         };
         for (n, &(_, dc, ac)) in scan.parts.iter().enumerate().take(scan.count) {
-            self.progress.take(numbers[n], &scan.band).map_err(told)?;
+            self.progress.take(numbers[n], &scan.band).map_err(damaged)?;
             self.latch(numbers[n], at)?;
             let number = |of: &[Option<HuffmanSpec>; 4], n: u8| {
                 let spec = of.get(usize::from(n)).copied().flatten();
@@ -200,7 +200,7 @@ impl<'a> Passes<'a> {
         let all = all.filter(|(c, _)| pass.parts().contains(c)).map(|(_, c)| blocks(c));
         let each = all.sum::<usize>();
         if scan.count > 1 && each > MCU_BLOCKS {
-            return Err(told("a scan has more than ten blocks to an MCU".into()));
+            return Err(damaged("a scan has more than ten blocks to an MCU".into()));
         }
         self.visit(each as u64, at)?;
         Ok(pass)

@@ -136,8 +136,8 @@ impl Tables {
 
     /// Returns true if the file has the Huffman tables of these components.
     pub(super) fn are_in_file(&self, components: &Components) -> bool {
-        let is_there = |spec: &Option<HuffmanSpec>| matches!(spec, Some(HuffmanSpec::At { .. }));
-        components.iter().all(|c| is_there(&self.dc[c.dc]) && is_there(&self.ac[c.ac]))
+        let is_in_file = |spec: &Option<HuffmanSpec>| matches!(spec, Some(HuffmanSpec::At { .. }));
+        components.iter().all(|c| is_in_file(&self.dc[c.dc]) && is_in_file(&self.ac[c.ac]))
     }
 
     /// # Errors

@@ -10,7 +10,7 @@ pub(super) const CORNER: u8 = 10;
 
 /// Blocks that are processed together, one per group.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Handful {
+pub(super) struct BlockGroup {
     /// The number of the first one.
     n: usize,
     /// Position of its first sample.
@@ -19,15 +19,15 @@ pub(super) struct Handful {
     pub(super) last: u8,
 }
 
-impl Handful {
+impl BlockGroup {
     /// Takes blocks from number `n` on; `None` if fewer are left than a vector has groups.
     #[inline(always)]
-    pub(super) fn from<L: Lanes>(blocks: &Blocks<'_>, n: usize) -> Option<Handful> {
+    pub(super) fn from<L: Lanes>(blocks: &Blocks<'_>, n: usize) -> Option<BlockGroup> {
         if blocks.count - n < L::GROUPS {
             return None;
         }
         let last = (0..L::GROUPS).map(|i| blocks.last[(n + i) * blocks.step]);
-        Some(Handful { n, at: n * blocks.across, last: last.fold(0, u8::max) })
+        Some(BlockGroup { n, at: n * blocks.across, last: last.fold(0, u8::max) })
     }
 
     /// Loads a row of coefficients of each block.

@@ -7,7 +7,7 @@ use super::cosines::{
     BETWEEN_BITS, C_0_298, C_0_390, C_0_541, C_0_765, C_0_899, C_1_175, C_1_501, C_1_847, C_1_961,
     C_2_053, C_2_562, C_3_072, EIGHTH_BITS, FACTOR_BITS,
 };
-use super::groups::{CORNER, Handful, fill, only, rest};
+use super::groups::{BlockGroup, CORNER, fill, only, rest};
 use super::lanes::Lanes;
 use super::pairs::{Wide, adds, dequantized, dot, dots, dots_add, may_wrap, pairs, subs};
 use super::portable;
@@ -26,29 +26,29 @@ pub(super) fn to_8x8<L: Lanes>(lanes: L, blocks: &mut Blocks<'_>) {
             n += 1;
             continue;
         }
-        let Some(handful) = Handful::from::<L>(blocks, n) else {
+        let Some(group) = BlockGroup::from::<L>(blocks, n) else {
             return (lanes.shorter().idct[0])(&mut rest(blocks, n));
         };
         n += L::GROUPS;
-        let c0 = dequantized(lanes, blocks, handful, 0);
+        let c0 = dequantized(lanes, blocks, group, 0);
         if may_wrap(lanes, c0) {
-            portable::idct::to_8x8(&mut handful.blocks::<L>(blocks));
+            portable::idct::to_8x8(&mut group.blocks::<L>(blocks));
             continue;
         }
-        let c1 = dequantized(lanes, blocks, handful, 1);
-        let c2 = dequantized(lanes, blocks, handful, 2);
-        let c3 = dequantized(lanes, blocks, handful, 3);
-        let rows = if handful.last < CORNER {
+        let c1 = dequantized(lanes, blocks, group, 1);
+        let c2 = dequantized(lanes, blocks, group, 2);
+        let c3 = dequantized(lanes, blocks, group, 3);
+        let rows = if group.last < CORNER {
             corner(lanes, [c0, c1, c2, c3])
         } else {
-            let c4 = dequantized(lanes, blocks, handful, 4);
-            let c5 = dequantized(lanes, blocks, handful, 5);
-            let c6 = dequantized(lanes, blocks, handful, 6);
-            let c7 = dequantized(lanes, blocks, handful, 7);
+            let c4 = dequantized(lanes, blocks, group, 4);
+            let c5 = dequantized(lanes, blocks, group, 5);
+            let c6 = dequantized(lanes, blocks, group, 6);
+            let c7 = dequantized(lanes, blocks, group, 7);
             full(lanes, [c0, c1, c2, c3, c4, c5, c6, c7])
         };
-        lanes.store_8x8(rows, &mut blocks.out[handful.at..], blocks.stride, blocks.across);
-        handful.clear::<L>(blocks);
+        lanes.store_8x8(rows, &mut blocks.out[group.at..], blocks.stride, blocks.across);
+        group.clear::<L>(blocks);
     }
 }
 

@@ -1,7 +1,7 @@
 //! Steps shared by all inverse DCTs in vectors: coefficients by rows, products of pairs, wide sums.
 
 use super::cosines::BETWEEN_BITS;
-use super::groups::Handful;
+use super::groups::BlockGroup;
 use super::lanes::Lanes;
 use super::run::Blocks;
 
@@ -12,11 +12,11 @@ pub(super) type Wide<L> = [<L as Lanes>::V; 2];
 pub(super) fn dequantized<L: Lanes>(
     lanes: L,
     blocks: &Blocks<'_>,
-    handful: Handful,
+    group: BlockGroup,
     row: usize,
 ) -> L::V {
     let quant = blocks.quant.as_chunks::<8>().0[row].map(u16::cast_signed);
-    lanes.mul_16(handful.row(lanes, blocks, row), lanes.eight(&quant))
+    lanes.mul_16(group.row(lanes, blocks, row), lanes.eight(&quant))
 }
 
 /// Returns true if the top row has values that wrap if there are no others, and saturate if there

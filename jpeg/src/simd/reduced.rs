@@ -7,7 +7,7 @@ use super::cosines::{
     BETWEEN_BITS, C_0_211, C_0_509, C_0_601, C_0_720, C_0_765, C_0_850, C_0_899, C_1_061, C_1_272,
     C_1_451, C_1_847, C_2_172, C_2_562, C_3_624, EIGHTH_BITS, FACTOR_BITS,
 };
-use super::groups::{CORNER, Handful, fill, only, rest};
+use super::groups::{BlockGroup, CORNER, fill, only, rest};
 use super::lanes::Lanes;
 use super::pairs::{Wide, adds, dequantized, dot, dots, may_wrap, pairs, subs};
 use super::portable;
@@ -29,28 +29,28 @@ pub(super) fn to_4x4<L: Lanes>(lanes: L, blocks: &mut Blocks<'_>) {
             n += 1;
             continue;
         }
-        let Some(handful) = Handful::from::<L>(blocks, n) else {
+        let Some(group) = BlockGroup::from::<L>(blocks, n) else {
             return (lanes.shorter().idct[1])(&mut rest(blocks, n));
         };
         n += L::GROUPS;
-        let c0 = dequantized(lanes, blocks, handful, 0);
+        let c0 = dequantized(lanes, blocks, group, 0);
         if may_wrap(lanes, c0) {
-            portable::reduced::to_4x4(&mut handful.blocks::<L>(blocks));
+            portable::reduced::to_4x4(&mut group.blocks::<L>(blocks));
             continue;
         }
-        let c1 = dequantized(lanes, blocks, handful, 1);
-        let c2 = dequantized(lanes, blocks, handful, 2);
-        let c3 = dequantized(lanes, blocks, handful, 3);
-        let samples = if handful.last < CORNER {
+        let c1 = dequantized(lanes, blocks, group, 1);
+        let c2 = dequantized(lanes, blocks, group, 2);
+        let c3 = dequantized(lanes, blocks, group, 3);
+        let samples = if group.last < CORNER {
             corner_4x4(lanes, [c0, c1, c2, c3])
         } else {
-            let c5 = dequantized(lanes, blocks, handful, 5);
-            let c6 = dequantized(lanes, blocks, handful, 6);
-            let c7 = dequantized(lanes, blocks, handful, 7);
+            let c5 = dequantized(lanes, blocks, group, 5);
+            let c6 = dequantized(lanes, blocks, group, 6);
+            let c7 = dequantized(lanes, blocks, group, 7);
             samples_4x4(lanes, [c0, c1, c2, c3, c5, c6, c7])
         };
-        handful.store::<L, 4>(lanes.groups(samples), blocks);
-        handful.clear::<L>(blocks);
+        group.store::<L, 4>(lanes.groups(samples), blocks);
+        group.clear::<L>(blocks);
     }
 }
 
@@ -150,18 +150,18 @@ pub(super) fn to_2x2<L: Lanes>(lanes: L, blocks: &mut Blocks<'_>) {
             n += 1;
             continue;
         }
-        let Some(handful) = Handful::from::<L>(blocks, n) else {
+        let Some(group) = BlockGroup::from::<L>(blocks, n) else {
             return (lanes.shorter().idct[2])(&mut rest(blocks, n));
         };
         n += L::GROUPS;
-        let c0 = dequantized(lanes, blocks, handful, 0);
-        let c1 = dequantized(lanes, blocks, handful, 1);
-        let c3 = dequantized(lanes, blocks, handful, 3);
-        let c5 = dequantized(lanes, blocks, handful, 5);
-        let c7 = dequantized(lanes, blocks, handful, 7);
+        let c0 = dequantized(lanes, blocks, group, 0);
+        let c1 = dequantized(lanes, blocks, group, 1);
+        let c3 = dequantized(lanes, blocks, group, 3);
+        let c5 = dequantized(lanes, blocks, group, 5);
+        let c7 = dequantized(lanes, blocks, group, 7);
         let samples = samples_2x2(lanes, [c0, c1, c3, c5, c7]);
-        handful.store::<L, 2>(lanes.groups(samples), blocks);
-        handful.clear::<L>(blocks);
+        group.store::<L, 2>(lanes.groups(samples), blocks);
+        group.clear::<L>(blocks);
     }
 }
 

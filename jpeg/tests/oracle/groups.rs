@@ -76,12 +76,12 @@ fn groups(size: usize, count: u64) {
         let jobs: Vec<_> = (chosen.iter().zip(&mut rooms))
             .map(|((n, ask), room)| job(&members[*n].jpeg, &headers[*n], *ask, room))
             .collect();
-        let mut told = vec![0; size];
+        let mut calls = vec![0; size];
         beside.ours.decoder.decode_group(jobs, |n, result| {
-            told[n] += 1;
+            calls[n] += 1;
             result.unwrap();
         });
-        assert_eq!(told, vec![1; size], "each job is told of once");
+        assert_eq!(calls, vec![1; size], "each job is reported once");
         for ((n, ask), room) in chosen.iter().zip(&rooms) {
             let alone = beside.ours.decode(&members[*n].jpeg, *ask).unwrap();
             if let Some(difference) = room.picture().difference(&alone) {

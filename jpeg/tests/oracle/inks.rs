@@ -159,8 +159,8 @@ fn every_transform_that_an_adobe_segment_names_is_understood_as_libjpeg_turbo_do
     for transform in [0, 1, 2, 3, 255] {
         pieces.body(0xEE)[11] = transform;
         let jpeg = pieces.file(0);
-        let asked = crate::beside::right(&mut beside.turbo, &jpeg, Scale::Full, Color::Rgb);
-        let right = asked.unwrap().picture;
+        let expected = crate::beside::right(&mut beside.turbo, &jpeg, Scale::Full, Color::Rgb);
+        let right = expected.unwrap().picture;
         beside.ask(&jpeg, Ask::default(), &right, &transform);
     }
     beside.verdict();

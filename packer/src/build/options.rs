@@ -153,9 +153,9 @@ impl BuildOptions {
 }
 
 /// Returns the given number of threads, or the number of processors.
-pub fn jobs(asked: Option<u64>) -> usize {
+pub fn jobs(given: Option<u64>) -> usize {
     let cores = || std::thread::available_parallelism().map_or(1, usize::from);
-    asked.map_or_else(cores, |n| n as usize)
+    given.map_or_else(cores, |n| n as usize)
 }
 
 /// Checks the prefix of shard names.

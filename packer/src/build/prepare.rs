@@ -264,7 +264,7 @@ fn keep_earlier(request: &Request, staging: &Staging, new: &Plan) -> Result<bool
         staging.clear()?;
         return Ok(false);
     }
-    let old = match staging.plan_if_there() {
+    let old = match staging.existing_plan() {
         Ok(Some(old)) => old,
         Ok(None) => return Ok(false),
         Err(error) if error.blame().is_machine() => return Err(error.into()),

@@ -9,7 +9,7 @@ use crate::failure::Failure;
 use crate::problem::Problem;
 use crate::run::look::look;
 use crate::run::options::RunOptions;
-use crate::run::{Ran, RunCounter};
+use crate::run::{RunCounter, RunReport};
 use crate::workdir::staging::Staging;
 use crate::workdir::state::write_problems;
 
@@ -18,16 +18,16 @@ use crate::workdir::state::write_problems;
 pub enum Built {
     /// Samples have problems, and the policy is to fail: finished shards are kept, nothing is
     /// published.
-    Refused(Ran),
+    Refused(RunReport),
     /// The data set is published.
-    Published(Manifest, Ran),
+    Published(Manifest, RunReport),
 }
 
 /// Publishes the shards of a complete run, or lists all problems if some shards were refused.
 ///
 /// # Errors
 /// Returns the errors of [`finalize`], and an error if the list of problems cannot be written.
-pub fn conclude(ready: &Ready, ran: Ran) -> Result<Built, Failure> {
+pub fn conclude(ready: &Ready, ran: RunReport) -> Result<Built, Failure> {
     let foot = ready.plan.foot();
     if ran.refused == 0 {
         let manifest = finalize(&ready.staging, foot, ran.durability)?;
@@ -76,7 +76,7 @@ pub const MEND: &str =
     "nothing was packed; fix the files, or leave them out with --on-problem skip|quarantine";
 
 /// Advice after a refused run.
-pub fn kept(ran: &Ran) -> String {
+pub fn kept(ran: &RunReport) -> String {
     format!(
         "nothing was published; {} kept. To leave the bad samples out, run the same command with \
          --on-problem skip|quarantine; after fixing the files, with --fresh",

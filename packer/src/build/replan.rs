@@ -14,7 +14,7 @@ pub(super) fn difference(old: &Plan, new: &Plan) -> Result<Option<String>, Failu
     {
         let is = b.get(option).cloned().unwrap_or_default();
         let flag = crate::plan::flag_of(option);
-        return Ok(Some(format!("{flag} was {} and is {}", said(was), said(&is))));
+        return Ok(Some(format!("{flag} was {} and is {}", shown(was), shown(&is))));
     }
     if a.entry_points != b.entry_points {
         let given = |foot: &PlanFoot| if foot.entry_points { "not given" } else { "given" };
@@ -38,13 +38,13 @@ pub(super) fn difference(old: &Plan, new: &Plan) -> Result<Option<String>, Failu
 }
 
 /// Returns an option's value as text for a message.
-fn said(value: &serde_json::Value) -> String {
+fn shown(value: &serde_json::Value) -> String {
     match value {
         serde_json::Value::Null => "not given".into(),
         serde_json::Value::String(text) => format!("'{}'", shown::text(text)),
         serde_json::Value::Object(fields) => {
             let given = fields.iter().filter(|(_, v)| !v.is_null());
-            given.map(|(k, v)| format!("{k} {}", said(v))).collect::<Vec<_>>().join(" ")
+            given.map(|(k, v)| format!("{k} {}", shown(v))).collect::<Vec<_>>().join(" ")
         }
         other => other.to_string(),
     }

@@ -15,13 +15,13 @@ pub(crate) fn ext(bytes: &[u8]) -> Option<&'static str> {
 }
 
 /// Returns true if the lower-case extension `said` is a synonym of `ext`.
-pub(crate) fn same(said: &[u8], ext: &str) -> bool {
+pub(crate) fn same(named: &[u8], ext: &str) -> bool {
     let one = |ext: &[u8]| match ext {
         b"jpeg" => b"jpg".to_vec(),
         b"tiff" => b"tif".to_vec(),
         other => other.to_vec(),
     };
-    one(said) == one(ext.as_bytes())
+    one(named) == one(ext.as_bytes())
 }
 
 /// Returns why a file with the name of a JPEG is not one, and the remedy.

@@ -227,9 +227,9 @@ mod tests {
                     bytes
                 })
                 .collect();
-            let told = read(&damaged).iter().filter(|fault| fault.is_some()).count();
+            let detected = read(&damaged).iter().filter(|fault| fault.is_some()).count();
             // Huffman decoding resynchronizes: some damage leaves the number of blocks right.
-            assert!(told >= least, "{kind:?}: {told} of {}", damaged.len());
+            assert!(detected >= least, "{kind:?}: {detected} of {}", damaged.len());
         }
     }
 }

@@ -104,7 +104,7 @@ pub(crate) fn publish_manifest(
     let found = found.filter(|found| same_tars(found, &manifest));
     let added = options.entry_points && found.is_some();
     manifest.plan = found.and_then(|found| found.plan);
-    if !options.force && !added && files::is_there(&path)? {
+    if !options.force && !added && files::exists(&path)? {
         let text = format!(
             "{}: this manifest does not describe the tars that are here; replace it with --force",
             path.shown()

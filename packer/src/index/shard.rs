@@ -24,12 +24,12 @@ pub struct Indexed {
     /// The tar.
     pub tar: PathBuf,
     /// Its sidecar, or why it has none.
-    pub result: Result<Made, Failure>,
+    pub result: Result<SidecarInfo, Failure>,
 }
 
 /// A tar's sidecar, new or existing.
 #[derive(Debug)]
-pub struct Made {
+pub struct SidecarInfo {
     /// Its entry for the manifest. The name is empty if the tar's own is not UTF-8.
     pub entry: ShardEntry,
     /// Parts by extension.
@@ -56,9 +56,9 @@ pub fn index_tar(
     tar: &Path,
     options: &Options,
     on_bytes: &(dyn Fn(u64) + Sync),
-) -> Result<Made, Failure> {
+) -> Result<SidecarInfo, Failure> {
     let sidecar = index_path(tar);
-    if !options.force && files::is_there(&sidecar)? {
+    if !options.force && files::exists(&sidecar)? {
         let kept = keep(tar, options).map_err(|error| {
             let failure = Failure::from(&error);
             if error.blame().is_machine() {
@@ -87,9 +87,9 @@ pub fn index_tar(
     write_whole(&sidecar, &read.bytes)?;
     let index = Index::open(&sidecar)?;
     if read.unsorted {
-        warnings.extend(unsorted::told(&index)?);
+        warnings.extend(unsorted::warning(&index)?);
     }
-    Ok(Made {
+    Ok(SidecarInfo {
         entry: entry(tar, &index),
         extensions: read.extensions,
         skipped: read.skipped,
@@ -101,7 +101,7 @@ pub fn index_tar(
 }
 
 /// Returns the existing sidecar if it is intact and belongs to this tar.
-fn keep(tar: &Path, options: &Options) -> Result<Made> {
+fn keep(tar: &Path, options: &Options) -> Result<SidecarInfo> {
     let path = index_path(tar);
     let index = Index::open(&path)?;
     let mut reader = TarReader::open(tar, Reading::Headers)?;
@@ -116,9 +116,9 @@ fn keep(tar: &Path, options: &Options) -> Result<Made> {
             "the sidecar that is kept was made from headers alone; add checksums with --force";
         warnings.push(text.into());
     }
-    warnings.extend(unsorted::told(&index)?);
+    warnings.extend(unsorted::warning(&index)?);
     let (entry, extensions) = (entry(tar, &index), ext_counts(&index)?);
-    Ok(Made {
+    Ok(SidecarInfo {
         entry,
         extensions,
         skipped: Skipped::default(),

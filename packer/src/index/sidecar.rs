@@ -18,7 +18,7 @@ use crate::problem::{Problem, Problems};
 /// have entry points may be as long as packing allows.
 const WHOLE: u64 = 64 * 1024 * 1024;
 /// Number of bytes between two progress reports.
-const TELL: u64 = 4 * 1024 * 1024;
+const REPORT_STEP: u64 = 4 * 1024 * 1024;
 
 /// A sidecar in memory, with the findings of the pass.
 #[derive(Debug)]
@@ -58,7 +58,7 @@ pub(crate) fn read_tar(
         damaged: Problems::default(),
     };
     let mut warnings = Vec::new();
-    let mut told = 0;
+    let mut reported = 0;
     loop {
         if options.stop.requested() {
             let ended = std::io::Error::from(std::io::ErrorKind::Interrupted);
@@ -68,9 +68,9 @@ pub(crate) fn read_tar(
             Ok(Some(member)) => {
                 making.member(&member, options.reading).map_err(|e| at(e, tar, &member))?;
                 let end = member.end().min(making.reader.length());
-                if end - told >= TELL {
-                    on_bytes(end - told);
-                    told = end;
+                if end - reported >= REPORT_STEP {
+                    on_bytes(end - reported);
+                    reported = end;
                 }
             }
             Ok(None) => break,
@@ -86,11 +86,11 @@ pub(crate) fn read_tar(
         && !making.reader.only_zeros_from(end)?
     {
         warnings.push(format!(
-            "byte {end}: the end marker stands here, but more than zeros follows it, which no \
+            "byte {end}: the end marker is here, but more than zeros follows it, which no \
              reader sees; were two tars joined?"
         ));
     }
-    on_bytes(making.reader.length().saturating_sub(told));
+    on_bytes(making.reader.length().saturating_sub(reported));
     making.finish(warnings)
 }
 
@@ -162,13 +162,13 @@ impl Making<'_> {
             Ok(None) => {}
             Ok(Some(header)) if large => match self.tray.read_one(data, &header) {
                 Ok(points) => self.rows.entry_points(jpeg.part, points),
-                Err(fault) => self.damaged.push(told(self.tar, &jpeg, fault)),
+                Err(fault) => self.damaged.push(bad_jpeg(self.tar, &jpeg, fault)),
             },
             Ok(Some(header)) => {
                 self.tray.put(data, header);
                 self.waiting.push(jpeg);
             }
-            Err(fault) => self.damaged.push(told(self.tar, &jpeg, fault)),
+            Err(fault) => self.damaged.push(bad_jpeg(self.tar, &jpeg, fault)),
         }
         Ok(())
     }
@@ -179,7 +179,7 @@ impl Making<'_> {
         for (number, jpeg) in self.waiting.drain(..).enumerate() {
             match self.tray.entry_points(number) {
                 Ok(points) => self.rows.entry_points(jpeg.part, points),
-                Err(fault) => self.damaged.push(told(self.tar, &jpeg, fault)),
+                Err(fault) => self.damaged.push(bad_jpeg(self.tar, &jpeg, fault)),
             }
         }
         self.tray.clear();
@@ -201,7 +201,7 @@ impl Making<'_> {
     }
 }
 
-fn told(tar: &Path, jpeg: &Waiting, fault: Fault) -> Problem {
+fn bad_jpeg(tar: &Path, jpeg: &Waiting, fault: Fault) -> Problem {
     let reason = format!("{}; it gets no entry points", fault.reason);
     let problem = Problem::new(fault.kind, tar.display().to_string(), reason);
     problem.at(jpeg.at + fault.byte).of(name::shown(&jpeg.key))

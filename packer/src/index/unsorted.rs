@@ -23,7 +23,7 @@ struct Returned {
 ///
 /// # Errors
 /// Returns an error if the sidecar is damaged.
-pub(super) fn told(index: &Index) -> Result<Option<String>> {
+pub(super) fn warning(index: &Index) -> Result<Option<String>> {
     let found = find(index)?;
     let Some((key, before, again)) = found.first else { return Ok(None) };
     let key = name::shown(&key);
@@ -112,8 +112,8 @@ mod tests {
     #[test]
     fn a_sorted_tar_has_nothing_to_tell() {
         let both: &[&str] = &["jpg", "json"];
-        assert_eq!(told(&of(&[("a", both), ("b", both)])).unwrap(), None);
-        assert_eq!(told(&of(&[("b", both), ("a", both)])).unwrap(), None, "samples are whole");
+        assert_eq!(warning(&of(&[("a", both), ("b", both)])).unwrap(), None);
+        assert_eq!(warning(&of(&[("b", both), ("a", both)])).unwrap(), None, "samples are whole");
     }
 
     #[test]
@@ -121,11 +121,11 @@ mod tests {
         let halves = of(&[("a", &["jpg"]), ("b", &["jpg"]), ("b", &["txt"]), ("a", &["json"])]);
         let first = Some((b"b".to_vec(), 1024, 2048));
         assert_eq!(find(&halves).unwrap(), Returned { halves: 2, repeated: 0, first });
-        let text = told(&halves).unwrap().unwrap();
+        let text = warning(&halves).unwrap().unwrap();
         assert!(text.contains("2 samples come back") && text.contains("byte 2048"), "{text}");
         let repeated = of(&[("a", &["jpg"]), ("b", &["jpg"]), ("a", &["jpg"])]);
         let first = Some((b"a".to_vec(), 0, 2048));
         assert_eq!(find(&repeated).unwrap(), Returned { halves: 0, repeated: 1, first });
-        assert!(told(&repeated).unwrap().unwrap().contains("1 sample repeats"));
+        assert!(warning(&repeated).unwrap().unwrap().contains("1 sample repeats"));
     }
 }

@@ -18,7 +18,7 @@ use crate::scan::Scan;
 use crate::scan::exclude_list::Listed;
 use crate::scan::list::{FoundSample, SampleList, Spot};
 use crate::scan::options::ScanProblem;
-use crate::scan::rules::{Action, MAX_NAME, NameRules, Rule, told_apart};
+use crate::scan::rules::{Action, MAX_NAME, NameRules, Rule, distinguished};
 use crate::source::{part_path, shown_path};
 
 /// The decisions about duplicates.
@@ -75,7 +75,7 @@ pub(crate) fn keys(
                 (ProblemKind::RepeatedKey, reason)
             }
             (Clash::CaseOnly, Action::Replace) => {
-                let key = told_apart(&later.key);
+                let key = distinguished(&later.key);
                 if listed.has(&key) {
                     decided.dropped.insert(spot);
                     decided.skipped += later.parts.len() as u64;
@@ -100,7 +100,7 @@ pub(crate) fn keys(
             }
         };
         decided.dropped.insert(spot);
-        decided.problems.push(told(kind, &later, &scan.exts, roots, reason));
+        decided.problems.push(problem(kind, &later, &scan.exts, roots, reason));
     }
     Ok(decided)
 }
@@ -140,7 +140,7 @@ pub(crate) fn images(scan: &Scan, roots: &[PathBuf], decided: &mut Decided) -> R
         let reason =
             format!("its image has the same bytes as that of '{}'", name::shown(&first.key));
         decided.dropped.insert(later_spot);
-        decided.problems.push(told(ProblemKind::Duplicate, &later, &scan.exts, roots, reason));
+        decided.problems.push(problem(ProblemKind::Duplicate, &later, &scan.exts, roots, reason));
     }
     Ok(())
 }
@@ -188,7 +188,7 @@ fn files(sample: &FoundSample, exts: &[PlannedExt], roots: &[PathBuf]) -> Vec<Pa
     sample.parts.iter().map(|p| part_path(root, &sample.source, ext(p.ext))).collect()
 }
 
-fn told(
+fn problem(
     kind: ProblemKind,
     sample: &FoundSample,
     exts: &[PlannedExt],

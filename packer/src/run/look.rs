@@ -170,8 +170,8 @@ mod tests {
             let mut command = Command::new(std::env::current_exe().unwrap());
             command.args(["--exact", NAME, "--test-threads=1"]).env("RUST_MIN_STACK", STACK);
             let out = command.output().unwrap();
-            let said = String::from_utf8_lossy(&out.stdout);
-            assert!(out.status.success() && said.contains("1 passed"), "{out:?}");
+            let stdout = String::from_utf8_lossy(&out.stdout);
+            assert!(out.status.success() && stdout.contains("1 passed"), "{out:?}");
             return;
         }
         let mut writer = PlanWriter::new(Vec::new(), Vec::new()).unwrap();

@@ -160,15 +160,15 @@ impl<'a> Parts<'a> {
         fault: ReadFault,
     ) -> Refused {
         use std::io::ErrorKind as K;
-        let told = |kind, reason: String| self.problem(sample, part, kind, None, reason);
+        let problem = |kind, reason: String| self.problem(sample, part, kind, None, reason);
         match fault {
-            ReadFault::Changed(reason) => told(ProblemKind::Changed, reason),
+            ReadFault::Changed(reason) => problem(ProblemKind::Changed, reason),
             ReadFault::Refused(e) if Blame::of(&e).is_machine() => {
                 Refused::Failure(Failure::io(e, "read", self.path(sample, part)))
             }
             ReadFault::Refused(e) => match e.kind() {
-                K::NotFound | K::NotADirectory => told(ProblemKind::Changed, GONE.into()),
-                _ => told(ProblemKind::Unreadable, e.to_string()),
+                K::NotFound | K::NotADirectory => problem(ProblemKind::Changed, GONE.into()),
+                _ => problem(ProblemKind::Unreadable, e.to_string()),
             },
         }
     }

@@ -31,11 +31,11 @@ struct Jpeg {
     sample: usize,
     part: usize,
     room: Range<usize>,
-    found: Result<Looked, Box<Problem>>,
+    found: Result<CheckedJpeg, Box<Problem>>,
 }
 
 #[derive(Debug)]
-struct Looked {
+struct CheckedJpeg {
     dimensions: Option<Dimensions>,
     /// Its number on the tray if its codes were read.
     number: Option<usize>,
@@ -89,7 +89,7 @@ impl Ahead {
             }
             let room = tray.room(part.size as usize);
             let found = match parts.read(sample, part, tray.fill(room.clone())) {
-                Ok(found) => Ok(Looked {
+                Ok(found) => Ok(CheckedJpeg {
                     dimensions: found.dimensions,
                     number: found.codes.map(|header| tray.add(room.clone(), header)),
                 }),

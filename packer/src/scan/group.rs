@@ -54,7 +54,7 @@ struct Candidate<'a> {
 type Grouping = (Option<Vec<u8>>, Vec<FoundPart>);
 
 /// The results of the system calls for the files of one task.
-struct Asked {
+struct Examined {
     /// The latest change, in nanoseconds since 1970.
     newest: i64,
     exts: RecentExts,
@@ -146,12 +146,12 @@ impl Grouper<'_> {
         };
         let run = || Run::new(folder.root, folder.source.clone(), folder.key.clone());
         let mut current = run();
-        let mut asked = Asked { newest: i64::MIN, exts: RecentExts::default() };
+        let mut examined = Examined { newest: i64::MIN, exts: RecentExts::default() };
         for files in entries.chunk_by(|a, b| listing.stem(a) == listing.stem(b)) {
             let files = self.set_aside(folder, listing, files, &mut out);
             let Some(first) = files.first() else { continue };
             let stem = listing.stem(first);
-            match self.sample(folder, listing, stem, &files, &mut asked) {
+            match self.sample(folder, listing, stem, &files, &mut examined) {
                 Ok(None) => out.skipped += files.len() as u64,
                 Ok(Some((key_stem, parts))) => {
                     out.renamed += u64::from(key_stem.is_some());
@@ -168,7 +168,7 @@ impl Grouper<'_> {
             }
         }
         current.shrink();
-        out.newest = asked.newest;
+        out.newest = examined.newest;
         out.runs.push(current);
         Ok(out)
     }
@@ -212,7 +212,7 @@ impl Grouper<'_> {
         listing: &Listing,
         stem: &[u8],
         files: &[&Entry],
-        asked: &mut Asked,
+        examined: &mut Examined,
     ) -> Result<Option<Grouping>, Unfit> {
         let first = listing.name(files[0]);
         let judged = self.options.names.judge(stem, true);
@@ -256,8 +256,8 @@ impl Grouper<'_> {
                 }
             }
         }
-        let ask = |part| self.ask((folder, listing), part, asked);
-        let found = parts.iter().map(ask).collect::<Result<_, Unfit>>()?;
+        let examine = |part| self.examine((folder, listing), part, examined);
+        let found = parts.iter().map(examine).collect::<Result<_, Unfit>>()?;
         Ok(Some((key_stem, found)))
     }
 
@@ -338,11 +338,11 @@ impl Grouper<'_> {
     }
 
     /// Reads size and time of a file and numbers its extension.
-    fn ask(
+    fn examine(
         &self,
         (folder, listing): (&FolderName, &Listing),
         part: &Candidate<'_>,
-        asked: &mut Asked,
+        examined: &mut Examined,
     ) -> Result<FoundPart, Unfit> {
         let flags =
             if self.options.follow_links { AtFlags::empty() } else { AtFlags::SYMLINK_NOFOLLOW };
@@ -356,11 +356,11 @@ impl Grouper<'_> {
         if stat.st_size <= 0 {
             return Err(Refusal::new(ProblemKind::Empty, part.name, "the file is empty").into());
         }
-        let ext = asked.exts.number(self.exts, part).ok_or_else(|| {
+        let ext = examined.exts.number(self.exts, part).ok_or_else(|| {
             let reason = "more than 65,536 different extensions";
             Refusal::new(ProblemKind::BadName, part.name, reason)
         })?;
-        asked.newest = asked.newest.max(last_change(&stat));
+        examined.newest = examined.newest.max(last_change(&stat));
         let stamp = stamp(stat.st_mtime, stat.st_mtime_nsec as i64);
         Ok(FoundPart { ext, size: stat.st_size as u64, stamp })
     }

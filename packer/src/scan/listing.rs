@@ -99,16 +99,16 @@ impl Listing {
 
     /// Returns the type of a name; queries the file system if the entry has no type or a link may
     /// be followed.
-    fn kind_of(&self, name: &[u8], told: FileType, follow_links: bool) -> io::Result<Kind> {
-        let asked = match told {
-            FileType::Unknown => self.ask(name, AtFlags::SYMLINK_NOFOLLOW)?,
-            told => told,
+    fn kind_of(&self, name: &[u8], known: FileType, follow_links: bool) -> io::Result<Kind> {
+        let found = match known {
+            FileType::Unknown => self.query(name, AtFlags::SYMLINK_NOFOLLOW)?,
+            known => known,
         };
-        let asked = match asked {
-            FileType::Symlink if follow_links => self.ask(name, AtFlags::empty())?,
-            asked => asked,
+        let found = match found {
+            FileType::Symlink if follow_links => self.query(name, AtFlags::empty())?,
+            found => found,
         };
-        Ok(match asked {
+        Ok(match found {
             FileType::RegularFile => Kind::File,
             FileType::Directory => Kind::Folder,
             FileType::Symlink => Kind::Link,
@@ -116,7 +116,7 @@ impl Listing {
         })
     }
 
-    fn ask(&self, name: &[u8], flags: AtFlags) -> io::Result<FileType> {
+    fn query(&self, name: &[u8], flags: AtFlags) -> io::Result<FileType> {
         match files::patiently(|| Ok(statat(&self.folder, name, flags)?)) {
             Ok(found) => Ok(FileType::from_raw_mode(found.st_mode)),
             Err(error) if Blame::of(&error).is_machine() => Err(error),

@@ -251,7 +251,7 @@ pub(crate) fn shortened(key: &[u8], stem: &[u8], room: usize) -> Vec<u8> {
 }
 
 /// Returns a key that does not collide with one in another case.
-pub(crate) fn told_apart(key: &[u8]) -> Vec<u8> {
+pub(crate) fn distinguished(key: &[u8]) -> Vec<u8> {
     let hash = blake3::hash(key).to_hex();
     [key, b"-", &hash.as_bytes()[..8]].concat()
 }

@@ -13,22 +13,22 @@ use crate::failure::Failure;
 
 /// Syncs what is written below one folder.
 #[derive(Debug)]
-pub(super) struct Settled {
+pub(super) struct WriteCheck {
     /// Opened before the first write: `syncfs` reports errors since then.
     root: File,
     /// True if each file is synced.
     each: bool,
 }
 
-impl Settled {
+impl WriteCheck {
     /// Starts to watch the file system of the folder `out`.
     ///
     /// # Errors
     /// Returns an error if the operating system refuses.
-    pub(super) fn of(out: &Path) -> Result<Settled, Failure> {
+    pub(super) fn of(out: &Path) -> Result<WriteCheck, Failure> {
         let root = File::open(out).map_err(|e| Failure::io(e, "open the folder", out))?;
         let release = rustix::system::uname().release().to_string_lossy().into_owned();
-        Ok(Settled { root, each: !syncfs_reports(&release) })
+        Ok(WriteCheck { root, each: !syncfs_reports(&release) })
     }
 
     /// Syncs one file if the call at the end would not report its errors.

@@ -24,7 +24,7 @@ use crate::stop::Stop;
 /// Parts up to this length are checked whole in memory, longer ones in pieces.
 const WHOLE: u64 = 256 * 1024 * 1024;
 /// Number of bytes between two progress reports.
-const TELL: u64 = 4 * 1024 * 1024;
+const REPORT_STEP: u64 = 4 * 1024 * 1024;
 
 /// The result of a pass over a tar.
 #[derive(Debug)]
@@ -53,7 +53,7 @@ struct Pass<'a> {
     problems: Problems,
     jpegs: Jpegs<'a>,
     on_bytes: &'a (dyn Fn(u64) + Sync),
-    told: u64,
+    reported: u64,
 }
 
 /// Reads the tar at `tar` once and compares it with `sidecar`, if there is one.
@@ -79,7 +79,7 @@ pub(crate) fn over(
         problems: Problems::default(),
         jpegs: Jpegs::default(),
         on_bytes,
-        told: 0,
+        reported: 0,
     };
     let ended = match pass.walk() {
         Ok(ended) => ended,
@@ -119,7 +119,7 @@ impl<'a> Pass<'a> {
     }
 
     fn member(&mut self, member: &Member) -> Result<()> {
-        self.tell(member.end());
+        self.report_progress(member.end());
         let Some((key, ext)) = part_of(member) else {
             self.passed_over(member);
             self.rows.skip(member);
@@ -303,7 +303,7 @@ impl<'a> Pass<'a> {
             match self.reader.only_zeros_from(end) {
                 Ok(true) => {}
                 Ok(false) => {
-                    let text = "the end marker stands here, but more than zeros follows it, which \
+                    let text = "the end marker is here, but more than zeros follows it, which \
                                 no reader sees; were two tars joined?";
                     let path = self.tar.display().to_string();
                     self.problems.push(Problem::new(ProblemKind::Gap, path, text).at(end));
@@ -322,7 +322,7 @@ impl<'a> Pass<'a> {
                 self.problems.push(kinds::in_index(&kinds::of_data(error)?.with_path(sidecar)));
             }
         }
-        self.tell(u64::MAX);
+        self.report_progress(u64::MAX);
         let facts = match self.reader.finish() {
             Ok(facts) => Some(facts),
             Err(error) => {
@@ -347,11 +347,11 @@ impl<'a> Pass<'a> {
         self.problems.push(Problem::new(kind, path, reason).at(byte).of(name::shown(key)));
     }
 
-    fn tell(&mut self, done: u64) {
+    fn report_progress(&mut self, done: u64) {
         let done = done.min(self.reader.length());
-        if done >= self.told + TELL || done == self.reader.length() {
-            (self.on_bytes)(done - self.told);
-            self.told = done;
+        if done >= self.reported + REPORT_STEP || done == self.reader.length() {
+            (self.on_bytes)(done - self.reported);
+            self.reported = done;
         }
     }
 }

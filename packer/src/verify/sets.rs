@@ -60,7 +60,7 @@ fn of_folder(path: &Path) -> Result<Set, Failure> {
     let (there, packed) = match folder::tars(path) {
         Ok(found) => found,
         Err(failure) => {
-            if failure.exit != Exit::Usage || !files::is_there(&manifest_path)? {
+            if failure.exit != Exit::Usage || !files::exists(&manifest_path)? {
                 return Err(failure);
             }
             (Vec::new(), Vec::new())

@@ -101,7 +101,7 @@ fn quick(
         listed_length(tar, entry, proved.bytes, &mut proved.problems);
         return Ok(());
     };
-    let told = proved.problems.listed.len();
+    let known = proved.problems.listed.len();
     if index.tar().length == proved.bytes {
         for error in probe::compare(&mut reader, &index)? {
             let stale = error.kind() == ErrorKind::Stale;
@@ -114,7 +114,7 @@ fn quick(
         push_stale_length(&index, proved.bytes, &mut proved.problems)?;
     }
     // A sidecar that describes another tar is no evidence about the manifest or about its parts.
-    if proved.problems.listed[told..].iter().all(|p| p.kind != ProblemKind::StaleIndex) {
+    if proved.problems.listed[known..].iter().all(|p| p.kind != ProblemKind::StaleIndex) {
         points::quick(&tar.display().to_string(), &index, &mut proved.problems)?;
         listed(tar, entry, &index, proved);
     }
@@ -160,7 +160,7 @@ fn full(
 
 fn digest(
     tar: &Path,
-    says: &str,
+    source: &str,
     expected: Option<tarflume_formats::Digest>,
     found: Option<tarflume_formats::Digest>,
     problems: &mut Problems,
@@ -168,7 +168,8 @@ fn digest(
     if let (Some(expected), Some(found)) = (expected, found)
         && expected != found
     {
-        let text = format!("the tar's blake3 is {found}, the {says} {expected}: its bytes changed");
+        let text =
+            format!("the tar's blake3 is {found}, the {source} {expected}: its bytes changed");
         problems.push(Problem::new(ProblemKind::Digest, tar.display().to_string(), text));
     }
 }
@@ -186,10 +187,10 @@ fn listed(tar: &Path, entry: Option<&ShardEntry>, index: &Index, proved: &mut Pr
         ("sidecar digest", entry.index_blake3.clone(), found.index_blake3),
     ];
     // A truncated tar was reported already.
-    let told = index.tar().length != proved.bytes && index.tar().length == entry.bytes;
+    let known = index.tar().length != proved.bytes && index.tar().length == entry.bytes;
     let differences: Vec<String> = differences
         .iter()
-        .filter(|(what, listed, found)| listed != found && !(told && *what == "bytes"))
+        .filter(|(what, listed, found)| listed != found && !(known && *what == "bytes"))
         .map(|(what, listed, found)| format!("{what} {listed}, but {found} is found"))
         .collect();
     if !differences.is_empty() {

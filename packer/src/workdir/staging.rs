@@ -142,14 +142,14 @@ impl Staging {
     /// # Errors
     /// Returns an error if the operating system does not answer.
     pub fn has_plan(&self) -> Result<bool, Failure> {
-        Ok(files::is_there(&self.plan_path())?)
+        Ok(files::exists(&self.plan_path())?)
     }
 
     /// Opens the plan; `None` if there is none.
     ///
     /// # Errors
     /// Returns an error if it cannot be read or is damaged.
-    pub fn plan_if_there(&self) -> Result<Option<Plan>> {
+    pub fn existing_plan(&self) -> Result<Option<Plan>> {
         match Plan::open(&self.plan_path()) {
             Err(error) if is_nowhere(&error) => Ok(None),
             plan => plan.map(Some),
@@ -161,7 +161,7 @@ impl Staging {
     /// # Errors
     /// Returns an error if there is none, or if it is damaged.
     pub fn plan(&self) -> Result<Plan, Failure> {
-        self.plan_if_there()?.ok_or_else(|| {
+        self.existing_plan()?.ok_or_else(|| {
             Failure::usage(format!(
                 "there is no plan in {}; make one with `pack plan SRC -o {}`",
                 self.out.shown(),

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use tarflume_formats::dataset::read_manifest;
 use tarflume_formats::plan::PlanFoot;
-use tarflume_formats::publish::{remove_if_there, write_whole};
+use tarflume_formats::publish::{remove_if_exists, write_whole};
 use tarflume_formats::record::ShardRecord;
 use tarflume_formats::shard::index_path;
 use tarflume_formats::shown::{self, ShowPath};
@@ -67,7 +67,7 @@ pub fn progress(staging: &Staging, foot: &PlanFoot) -> Result<Progress, Failure>
 /// Returns an error if the manifest cannot be read or the operating system refuses.
 pub fn published(staging: &Staging) -> Result<Option<Manifest>, Failure> {
     let path = staging.manifest_path();
-    if !files::is_there(&path)? {
+    if !files::exists(&path)? {
         return Ok(None);
     }
     Ok(Some(read_manifest(&path)?))
@@ -76,14 +76,14 @@ pub fn published(staging: &Staging) -> Result<Option<Manifest>, Failure> {
 /// As [`published`], but `None` if the working folder holds the plan of another data set.
 fn settled(staging: &Staging) -> Result<Option<Manifest>, Failure> {
     let Some(manifest) = published(staging)? else { return Ok(None) };
-    let plan = staging.plan_if_there()?;
+    let plan = staging.existing_plan()?;
     let other = plan.is_some_and(|plan| manifest.plan.as_ref() != Some(&plan.foot().content));
     Ok((!other).then_some(manifest))
 }
 
 /// The content of an output folder.
 #[derive(Debug)]
-pub enum Standing {
+pub enum OutputState {
     /// A data set. Its working folder may still exist.
     Published(Manifest),
     /// A plan that is not published.
@@ -95,18 +95,18 @@ pub enum Standing {
 /// # Errors
 /// Returns the errors of [`published`], and an error if the folder has neither a plan nor a data
 /// set or the plan cannot be read.
-pub fn standing(staging: &Staging) -> Result<Standing, Failure> {
+pub fn output_state(staging: &Staging) -> Result<OutputState, Failure> {
     if let Some(manifest) = settled(staging)? {
-        return Ok(Standing::Published(manifest));
+        return Ok(OutputState::Published(manifest));
     }
-    if let Some(plan) = staging.plan_if_there()? {
-        return Ok(Standing::Planned(plan));
+    if let Some(plan) = staging.existing_plan()? {
+        return Ok(OutputState::Planned(plan));
     }
     // `finalize` writes the manifest before it removes the plan: another command may have published
     // between the two lookups above.
     match settled(staging)? {
-        Some(manifest) => Ok(Standing::Published(manifest)),
-        None => Ok(Standing::Planned(staging.plan()?)),
+        Some(manifest) => Ok(OutputState::Published(manifest)),
+        None => Ok(OutputState::Planned(staging.plan()?)),
     }
 }
 
@@ -134,7 +134,7 @@ pub(crate) fn lacks_entry_points(staging: &Staging, manifest: &Manifest) -> Resu
 /// Returns an error if the operating system refuses.
 pub(crate) fn write_problems(path: &Path, problems: &[serde_json::Value]) -> Result<(), Failure> {
     if problems.is_empty() {
-        return Ok(remove_if_there(path)?);
+        return Ok(remove_if_exists(path)?);
     }
     let mut lines = String::new();
     for problem in problems {

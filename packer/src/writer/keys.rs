@@ -83,8 +83,8 @@ pub(super) fn check(
     for (n, component) in components.iter().enumerate() {
         match rules.judge(component, n + 1 == components.len()) {
             Verdict::Keep => {}
-            Verdict::Refuse(rule) => return refused(told(rule)),
-            Verdict::Skip => return refused(told(Rule::Hidden)),
+            Verdict::Refuse(rule) => return refused(reason_of(rule)),
+            Verdict::Skip => return refused(reason_of(Rule::Hidden)),
             Verdict::Becomes(other) => {
                 let other = name::shown(&other);
                 return refused(format!("'{other}' is its name by --names; give it that one"));
@@ -105,13 +105,13 @@ pub(super) fn check(
             return refused(format!("{text} '{}'", name::shown(&member)));
         }
         if member.len() > MAX_NAME && rules.action(Rule::Long) != Action::Allow {
-            return refused(told(Rule::Long));
+            return refused(reason_of(Rule::Long));
         }
     }
     Ok(())
 }
 
-fn told(rule: Rule) -> String {
+fn reason_of(rule: Rule) -> String {
     let what = match rule {
         Rule::Dot => "a dot in the last component, at which readers end the key".to_string(),
         Rule::Space => "blanks or control characters".into(),

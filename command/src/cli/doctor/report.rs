@@ -22,13 +22,13 @@ pub(super) fn text(to: &mut impl Write, report: &Report) -> io::Result<()> {
     writeln!(to, "\nlibraries")?;
     facts.libraries.iter().try_for_each(|of| library(to, of))?;
     for (head, costs_speed) in [("findings", true), ("notes", false)] {
-        let told: Vec<_> =
+        let findings: Vec<_> =
             report.findings.iter().filter(|finding| finding.costs_speed == costs_speed).collect();
-        if told.is_empty() && costs_speed {
+        if findings.is_empty() && costs_speed {
             writeln!(to, "\nfindings: none")?;
-        } else if !told.is_empty() {
+        } else if !findings.is_empty() {
             writeln!(to, "\n{head}")?;
-            told.into_iter().try_for_each(|of| finding(to, of))?;
+            findings.into_iter().try_for_each(|of| finding(to, of))?;
         }
     }
     Ok(())
@@ -86,7 +86,7 @@ fn limits(to: &mut impl Write, of: &Limits, memory: Option<u64>) -> io::Result<(
 
 fn driver(to: &mut impl Write, of: &Driver, gpus: u64) -> io::Result<()> {
     writeln!(to, "\ndriver")?;
-    let said = if of.found {
+    let state = if of.found {
         let version = of.version.as_deref().unwrap_or("of unknown version");
         let cuda = of.cuda_version.as_deref().unwrap_or("?");
         format!("{version}, runs CUDA up to {cuda}; {}", units::counted(gpus, "GPU", "GPUs"))
@@ -95,7 +95,7 @@ fn driver(to: &mut impl Write, of: &Driver, gpus: u64) -> io::Result<()> {
     } else {
         "none, and no NVIDIA GPU: batches stay in host memory; nothing is wrong with that".into()
     };
-    line(to, "NVIDIA", said)
+    line(to, "NVIDIA", state)
 }
 
 fn gpu(to: &mut impl Write, of: &Gpu) -> io::Result<()> {

@@ -58,13 +58,13 @@ pub(super) fn means(to: &mut impl Write, means: &Means) -> io::Result<()> {
     }
     for gpu in &means.gpus {
         if let Some(sm) = gpu.sm_percent {
-            writeln!(to, "{}", said(gpu.gpu, sm))?;
+            writeln!(to, "{}", verdict(gpu.gpu, sm))?;
         }
     }
     Ok(())
 }
 
-fn said(gpu: u64, sm: f64) -> String {
+fn verdict(gpu: u64, sm: f64) -> String {
     if sm == 0.0 {
         format!("GPU {gpu} was idle.")
     } else if sm < BUSY_PERCENT {

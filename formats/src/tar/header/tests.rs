@@ -199,8 +199,8 @@ fn the_checksum_may_be_the_historic_signed_one_and_nothing_else() {
     let mut block = block_at(&written(b"a", 5), 0);
     block[1] = 0xe4;
     let unsigned = sum(&block) - sum(&block[CHECKSUM]) + 256;
-    for (said, good) in [(unsigned, true), (unsigned - 256, true), (unsigned - 1, false)] {
-        block[CHECKSUM].copy_from_slice(format!("{said:06o}\0 ").as_bytes());
+    for (stored, good) in [(unsigned, true), (unsigned - 256, true), (unsigned - 1, false)] {
+        block[CHECKSUM].copy_from_slice(format!("{stored:06o}\0 ").as_bytes());
         assert_eq!(Header::parse(&block).is_ok(), good);
     }
     block[CHECKSUM].fill(0);

@@ -54,12 +54,12 @@ fn good(parts: &[&[u8]]) -> Vec<Member> {
 }
 
 #[track_caller]
-fn bad(parts: &[&[u8]], kind: ErrorKind, byte: u64, key: Option<&str>, says: &str) {
+fn bad(parts: &[&[u8]], kind: ErrorKind, byte: u64, key: Option<&str>, message: &str) {
     let error = walk(&parts.concat()).expect_err("a bad tar");
     assert_eq!(error.kind(), kind, "{error}");
     assert_eq!(error.place().byte, Some(byte), "{error}");
     assert_eq!(error.place().key.as_deref(), key, "{error}");
-    assert!(error.text().contains(says), "{error}");
+    assert!(error.text().contains(message), "{error}");
 }
 
 fn member(name: &[u8], first: u64, data: u64, size: u64) -> Member {
@@ -156,8 +156,8 @@ fn types_nobody_knows_are_members_with_data() {
 
 #[test]
 fn sparse_files_and_parts_of_volumes_are_refused_by_name() {
-    let unsupported = |parts: &[&[u8]], says| {
-        bad(parts, ErrorKind::Unsupported, 0, Some("name"), says);
+    let unsupported = |parts: &[&[u8]], message| {
+        bad(parts, ErrorKind::Unsupported, 0, Some("name"), message);
     };
     unsupported(&[&entry(b'S', b"name", b"")], "a sparse file");
     unsupported(&[&entry(b'M', b"name", b"")], "another volume");
@@ -230,16 +230,16 @@ fn a_broken_header_is_refused_at_its_byte() {
 
 #[test]
 fn packed_tars_are_called_what_they_are() {
-    for (magic, says) in [
+    for (magic, message) in [
         (&[0x1f, 0x8b][..], "gzip"),
         (&[0x28, 0xb5, 0x2f, 0xfd], "zstd"),
         (b"\xfd7zXZ\0", "xz"),
         (b"BZh9", "bzip2"),
     ] {
         let mut packed = magic.to_vec();
-        bad(&[&packed], ErrorKind::WrongFormat, 0, None, says);
+        bad(&[&packed], ErrorKind::WrongFormat, 0, None, message);
         packed.resize(512, 1);
-        bad(&[&packed], ErrorKind::WrongFormat, 0, None, says);
+        bad(&[&packed], ErrorKind::WrongFormat, 0, None, message);
         bad(&[&entry(b'0', b"a", b""), &packed], ErrorKind::BadHeader, 512, None, "not a tar");
     }
 }
@@ -262,8 +262,8 @@ fn a_tar_cut_between_members_lacks_its_end() {
 fn a_tar_cut_inside_a_member_names_it() {
     let a = entry(b'0', b"a", b"1");
     let b = [&entry(b'L', b"long", b"bb\0")[..], &entry(b'0', b"b", &[1; 600])].concat();
-    let cut = |len: usize, key, says: &str| {
-        bad(&[&a, &b[..len]], ErrorKind::Truncated, 1024, key, says);
+    let cut = |len: usize, key, message: &str| {
+        bad(&[&a, &b[..len]], ErrorKind::Truncated, 1024, key, message);
     };
     cut(1, None, "inside a header: 511 of");
     cut(512, None, "long name or pax header: 512 bytes");

@@ -186,8 +186,8 @@ fn what_is_too_short_is_noticed() {
         assert!(!passes(COUNT, COUNT, needed, stride + 1, side) || side == 1, "{}", set.name);
         assert!(!passes(COUNT, COUNT, needed, stride, side + 1), "{}", set.name);
         // The portable set does not use `last`, nor does any set for the mean alone.
-        let asks = size < 3 && set.name != "portable";
-        assert!(!asks || !passes(COUNT, COUNT - 1, needed, stride, side), "{}", set.name);
+        let uses_last = size < 3 && set.name != "portable";
+        assert!(!uses_last || !passes(COUNT, COUNT - 1, needed, stride, side), "{}", set.name);
         for huge in [usize::MAX, usize::MAX / 2 + 1, usize::MAX / 4 + 1, usize::MAX / 6] {
             passes(COUNT, COUNT, needed, huge, side);
             passes(COUNT, COUNT, needed, stride, huge);

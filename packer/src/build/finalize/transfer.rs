@@ -7,7 +7,7 @@ use std::path::Path;
 
 use tarflume_formats::dataset::open_index;
 use tarflume_formats::manifest::{ShardEntry, hex_digest};
-use tarflume_formats::publish::{Published, remove_if_there, rename_new};
+use tarflume_formats::publish::{Published, remove_if_exists, rename_new};
 use tarflume_formats::shard::{has_bytes, index_path};
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{Digest, Index};
@@ -70,14 +70,14 @@ fn move_file(
 ) -> Result<(), Failure> {
     let moved = match rename_new(from, to) {
         Ok(Published::New) => return Ok(()),
-        Ok(Published::AlreadyThere) => true,
+        Ok(Published::AlreadyExists) => true,
         Err(error) if error.is_missing() => false,
         Err(error) => return Err(error.into()),
     };
     if has_bytes(to, length, digest)? {
-        return Ok(remove_if_there(from)?); // moved by an earlier attempt or another machine
+        return Ok(remove_if_exists(from)?); // moved by an earlier attempt or another machine
     }
-    if moved || tarflume_formats::files::is_there(to)? {
+    if moved || tarflume_formats::files::exists(to)? {
         return Err(Failure::bad_data(format!(
             "{} has the name of a shard of this data set; move it away and finalize again",
             to.shown()

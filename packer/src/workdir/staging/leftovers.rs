@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 
 use tarflume_formats::Blame;
 use tarflume_formats::files::patiently;
-use tarflume_formats::publish::{is_temporary, remove_if_there, sync_folder};
+use tarflume_formats::publish::{is_temporary, remove_if_exists, sync_folder};
 
 use crate::failure::Failure;
 
@@ -48,7 +48,7 @@ pub(super) fn sweep(folder: &Path, ours: &dyn Fn(&str) -> bool) -> Result<(), Fa
         let name = entry.file_name();
         let name = name.to_string_lossy();
         if is_temporary(&name) && ours(&name) {
-            remove_if_there(&entry.path())?;
+            remove_if_exists(&entry.path())?;
         }
     }
     Ok(())
@@ -66,7 +66,7 @@ pub(super) fn settle(folder: &Path) -> Result<(), Failure> {
         if kind.is_dir() {
             settle(&entry.path())?;
         } else if is_temporary(&entry.file_name().to_string_lossy()) {
-            remove_if_there(&entry.path())?;
+            remove_if_exists(&entry.path())?;
         }
     }
     Ok(sync_folder(folder)?)

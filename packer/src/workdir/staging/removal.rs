@@ -7,7 +7,7 @@ use std::path::Path;
 
 use tarflume_formats::files::{self, patiently};
 use tarflume_formats::manifest::hex_digest;
-use tarflume_formats::publish::{remove_if_there, sync_folder};
+use tarflume_formats::publish::{remove_if_exists, sync_folder};
 use tarflume_formats::record::ShardRecord;
 use tarflume_formats::shard::{has_bytes, index_path};
 use tarflume_formats::{ErrorKind, Manifest};
@@ -43,12 +43,12 @@ impl Staging {
                 if let Ok(index) = hex_digest(&entry.index_blake3)
                     && has_bytes(&index_path(&moved), entry.index_bytes, &index)?
                 {
-                    remove_if_there(&index_path(&moved))?;
+                    remove_if_exists(&index_path(&moved))?;
                 }
                 if let Ok(Some(digest)) = entry.digest()
                     && has_bytes(&moved, entry.bytes, &digest)?
                 {
-                    remove_if_there(&moved)?;
+                    remove_if_exists(&moved)?;
                 }
             }
         }
@@ -61,7 +61,7 @@ impl Staging {
     /// # Errors
     /// Returns an error if the operating system refuses.
     pub fn forget_plan(&self) -> Result<(), Failure> {
-        Ok(remove_if_there(&self.plan_path())?)
+        Ok(remove_if_exists(&self.plan_path())?)
     }
 
     /// Removes the working folder and all in it, the lock last, so that no command takes it before.
@@ -104,7 +104,7 @@ impl Staging {
     /// # Errors
     /// Returns an error if the operating system refuses.
     pub fn remove_published(&self, manifest: &Manifest) -> Result<(), Failure> {
-        match self.plan_if_there() {
+        match self.existing_plan() {
             Ok(Some(plan)) if manifest.plan.as_ref() != Some(&plan.foot().content) => Ok(()),
             Err(error) if error.kind() == ErrorKind::Io => Err(error.into()),
             _ => self.remove_synced(),
@@ -116,7 +116,7 @@ impl Staging {
     /// # Errors
     /// Returns an error if the operating system refuses.
     pub fn sweep_published(&self, manifest: &Manifest) -> Result<(), Failure> {
-        if !files::is_there(&self.root)? {
+        if !files::exists(&self.root)? {
             return Ok(());
         }
         match Lock::take(&self.lock_path())? {
