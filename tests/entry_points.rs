@@ -245,13 +245,13 @@ fn an_index_tells_damaged_jpegs_and_goes_on_with_the_others() {
     place.pack("build photos -o out --check none").succeeds();
     let run = place.pack("index --entry-points out").succeeds();
     let run = run.says("entry points of 3 JPEGs").says("it gets no entry points");
-    let found: Vec<&str> = run.stderr.lines().collect();
-    assert_eq!(found.len(), 2, "{run:#?}");
-    assert!(found[0].starts_with("warning: bad-jpeg: out/shard-000000.tar: byte "), "{found:?}");
-    assert!(found[0].contains(": key bad: ") && found[1].contains(": key worse: "), "{found:?}");
+    let lines: Vec<&str> = run.stderr.lines().collect();
+    assert_eq!(lines.len(), 2, "{run:#?}");
+    assert!(lines[0].starts_with("warning: bad-jpeg: out/shard-000000.tar: byte "), "{lines:?}");
+    assert!(lines[0].contains(": key bad: ") && lines[1].contains(": key worse: "), "{lines:?}");
     let found = verify(&place, "out --level decode");
     let bytes: Vec<_> = found.iter().map(|(_, byte, _)| format!("byte {byte}:")).collect();
-    assert!(found.iter().zip(bytes).all(|(line, byte)| line.contains(&byte)), "{found:?}");
+    assert!(lines.iter().zip(bytes).all(|(line, byte)| line.contains(&byte)), "{found:?}");
 }
 
 /// A data set of three pictures of the same length, after its sidecar was changed and its checksums

@@ -113,11 +113,11 @@ fn swap(new: *const libc::sigaction) -> io::Result<libc::sigaction> {
 extern "C" fn on_bus(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
     let kept = errno();
     // SAFETY: the kernel passes a siginfo (SA_SIGINFO), which outlives the handler.
-    let info = unsafe { &*info };
-    let code = info.si_code;
+    let fault = unsafe { &*info };
+    let code = fault.si_code;
     if code > 0 && code != libc::BUS_MCEERR_AO {
         // SAFETY: for a fault, the address is the valid field of the union.
-        let address = unsafe { info.si_addr() }.addr();
+        let address = unsafe { fault.si_addr() }.addr();
         if replaced(address) {
             set_errno(kept);
             return;
