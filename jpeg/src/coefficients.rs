@@ -207,6 +207,7 @@ impl Coefficients {
         let from = (row as usize * grid.mcus as usize + columns.start as usize) * grid.blocks;
         let filled = &self.filled[from..from + count];
         self.last.clear();
+        // `| 1` makes the last number of an empty block 0.
         self.last.extend(filled.iter().map(|mask| 63 - (mask | 1).leading_zeros() as u8));
         let at = (row - rows.start) as usize * count;
         (&mut self.kept[at..at + count], &self.last)

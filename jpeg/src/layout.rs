@@ -139,6 +139,7 @@ impl Part {
             block *= 2;
         }
         let samples = |pixels: u32, own: u32, most: u32| {
+            // libjpeg's `downsampled_width`: rounded up once, from the full size.
             let (all, each) = (u64::from(pixels) * u64::from(own * block), u64::from(most * 8));
             all.div_ceil(each) as u32
         };

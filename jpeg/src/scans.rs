@@ -163,6 +163,7 @@ impl<'a> Walk<'a> {
             self.row = y / part.v;
             let mut x = 0;
             while x < part.across {
+                // Blocks in an end-of-band run have no bits in a first scan: skip them all at once.
                 if first && self.run > 0 && self.until > 0 {
                     let ended = self.run.min(part.across - x);
                     let ended = u32::try_from(self.until).map_or(ended, |until| ended.min(until));
@@ -214,6 +215,7 @@ impl<'a> Walk<'a> {
 
     /// Checks the end of a row of blocks or MCUs.
     fn end_line(&self) -> WalkResult<()> {
+        // Checked per line and not per block, to keep the inner loops short.
         let marker = self.data.restarts.get(self.markers);
         if marker.is_some_and(|&(byte, _)| 8 * byte < self.bits.at) {
             return Err(Stop::Early);

@@ -122,12 +122,14 @@ impl Slot {
         self.planes.put(simd, &self.layout, &self.divisors, (row, first), blocks);
         let number = (row - self.layout.rows.start) as usize;
         self.rows[number] = Row::Ready;
+        // The new samples may complete the rows above and below, whose edge lines depend on them.
         for near in number.saturating_sub(1)..(number + 2).min(self.rows.len()) {
             if self.is_ready(near) {
                 self.write(simd, job, near);
                 self.rows[near] = Row::Written;
             }
         }
+        // The planes are a ring: rows that no pixel needs make room for new ones.
         while self.needed < self.rows.len() && self.is_done_with(self.needed) {
             self.needed += 1;
         }

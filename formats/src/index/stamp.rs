@@ -84,9 +84,11 @@ impl Stamp {
     /// Returns the errors of `again`; the next call then queries again.
     pub(super) fn check<E>(&self, again: impl FnOnce() -> Result<(), E>) -> Result<(), E> {
         let mut seen = self.seen.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        // Another thread may have queried the file while this one waited for the lock.
         if !self.is_due() {
             return Ok(());
         }
+        // Taken before the query: a change during the query then counts as young.
         let queried = SystemTime::now();
         match fs::metadata(&self.path).map(|found| State::of(&found)) {
             // Replaced by rename or removed: the mapped inode has no name, so nothing writes to it.
@@ -97,6 +99,7 @@ impl Stamp {
                 again()?;
                 *seen = Seen { state: now, queried };
             }
+            // The state is unknown: check the blocks, but record no state.
             Err(_) => again()?,
         }
         self.timer.restart();

@@ -303,6 +303,8 @@ impl Walk {
         let at = self.at;
         let pending = std::mem::take(&mut self.pending);
         let name = pending.name.unwrap_or(header.name);
+        // A member begins at the first header that describes it, so that copying from there on keeps its
+        // name and size.
         let first = pending.first.unwrap_or(at);
         let size = match pending.size {
             Some(_) if header.typeflag == b'V' => {

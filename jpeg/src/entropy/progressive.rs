@@ -185,6 +185,8 @@ impl<'a> Bits<'a> {
                     return Ok(blocks - 1);
                 }
             };
+            // Only coefficients that are still 0 count as zeros of the run (T.81, G.1.2.3): clearing the
+            // lowest bits of `free` leads to the place of the new value.
             let mut free = !*filled & ahead;
             for _ in 0..zeros {
                 free &= free.wrapping_sub(1);
@@ -223,6 +225,7 @@ impl<'a> Bits<'a> {
                 let coefficient = &mut block[usize::from(PLACES[of.trailing_zeros() as usize])];
                 of &= of - 1;
                 let step = if *coefficient < 0 { one.wrapping_neg() } else { one };
+                // A bit that is already set stays, as in libjpeg (jdphuff.c, `decode_mcu_AC_refine`).
                 let wanted = bits >> 63 == 1 && *coefficient & one == 0;
                 *coefficient = coefficient.wrapping_add(if wanted { step } else { 0 });
                 bits <<= 1;

@@ -105,6 +105,7 @@ impl<'a> Pass<'a> {
                     _ => return Ok(true),
                 },
                 Err(error) => {
+                    // Only a bad header can be stepped over; after a cut nothing follows.
                     let broken = matches!(
                         error.kind(),
                         ErrorKind::BadHeader | ErrorKind::Unsupported | ErrorKind::Limit

@@ -102,6 +102,7 @@ impl Staging {
             }
             match Lock::take(&self.lock_path())? {
                 Taken::Held(lock) => {
+                    // Another command may have removed the folders before the lock was taken.
                     self.create()?;
                     self.secure_names()?;
                     return Ok(lock);
