@@ -30,19 +30,23 @@ impl Index {
         if (first_key, first_part, last_key, last_part) == (0, 0, keys, self.parts) {
             return Ok(());
         }
-        Err(self.body.lie(0, "the rows do not cover all keys and parts"))
+        Err(self.body.inconsistent(0, "the rows do not cover all keys and parts"))
     }
 
     /// Checks that samples and parts follow each other in the tar, each part after its own header.
     fn check_sample(&self, sample: &Sample<'_>, before: u64) -> Result<u64> {
         if sample.first < before {
-            return Err(self.body.lie(sample.row, "it begins inside the sample before it"));
+            return Err(self
+                .body
+                .inconsistent(sample.row, "it begins inside the sample before it"));
         }
         let mut end = sample.first;
         for part in sample.parts() {
             let part = part?;
             if part.offset < end.saturating_add(l::TAR_BLOCK) {
-                return Err(self.body.lie(sample.row, "a part overlaps the bytes before it"));
+                return Err(self
+                    .body
+                    .inconsistent(sample.row, "a part overlaps the bytes before it"));
             }
             end = part.end();
         }
@@ -56,7 +60,7 @@ impl Index {
             let row = self.by_key(n)?;
             let here = Some((self.key(row)?, row));
             if before >= here {
-                return Err(self.body.lie(n, "the order of keys is wrong"));
+                return Err(self.body.inconsistent(n, "the order of keys is wrong"));
             }
             before = here;
         }

@@ -196,11 +196,13 @@ impl Index {
         (_, key_end, end_part): (u64, u64, u64),
     ) -> Result<(Range<usize>, Range<u64>)> {
         if first_part > end_part || end_part > self.parts || first > self.facts.length {
-            return Err(self.body.lie(row, "its parts or its first byte are outside the shard"));
+            return Err(self
+                .body
+                .inconsistent(row, "its parts or its first byte are outside the shard"));
         }
         let keys = &self.body.sections.keys;
         if key_start > key_end || key_end > keys.len() as u64 {
-            return Err(self.body.lie(row, "its key is outside the section of keys"));
+            return Err(self.body.inconsistent(row, "its key is outside the section of keys"));
         }
         let key = keys.start + key_start as usize..keys.start + key_end as usize;
         Ok((key, first_part..end_part))
@@ -254,7 +256,9 @@ impl Index {
         self.body.intact_after(|| {
             let row = u64::from(u32::from_le_bytes(self.body.number(order, n)?));
             if row >= self.samples {
-                return Err(self.body.lie(n, "the order of keys names a row past the end"));
+                return Err(self
+                    .body
+                    .inconsistent(n, "the order of keys names a row past the end"));
             }
             Ok(row)
         })
@@ -266,6 +270,6 @@ impl Index {
     /// Returns the errors of [`Index::sample`], and [`ErrorKind::Damaged`] for a row past the end.
     pub fn key(&self, row: u64) -> Result<&[u8]> {
         let sample = self.sample(row)?;
-        sample.map(|s| s.key).ok_or_else(|| self.body.lie(row, "there is no such row"))
+        sample.map(|s| s.key).ok_or_else(|| self.body.inconsistent(row, "there is no such row"))
     }
 }
