@@ -2,9 +2,9 @@
 //!
 //! Floors, lower ones first:
 //!
-//! 1. `errors`, `words`, `again`: exceptions; what users write as text, and how it is said again elsewhere;
-//!    `numbers`: whole numbers as arguments;
-//!    `json`: values of the crates below as Python's objects;
+//! 1. `keywords`: names of a loader's keywords; `errors`: exceptions; `words`: options that users write as
+//!    text; `again`: arguments of a class, for `repr` and pickling; `numbers`: whole numbers as arguments;
+//!    `json`: values of the crates below as Python objects;
 //! 2. `memory`: bytes that views keep alive; `dlpack`: those as capsules (a room for unsafe code);
 //! 3. `column`: an array of a batch (another such room), `device`: one in the memory of a GPU, `ragged`:
 //!    rows of different lengths;
@@ -32,6 +32,7 @@ mod errors;
 mod failures;
 mod gate;
 mod json;
+mod keywords;
 mod ledger;
 mod loader;
 mod memory;

@@ -1,4 +1,4 @@
-"""Names written short: `{a,b}`, `{000..765}`, `{a..f}`, `{0..8..2}`, one inside another; `\\` before literal ones."""
+"""Braces in names: `{a,b}`, `{000..765}`, `{a..f}`, `{0..8..2}`, also nested; `\\` before literal braces."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 
 def braces(pattern: str) -> list[str]:
-    """All names that a pattern stands for; the leftmost brace changes slowest."""
+    """All names of a pattern; the leftmost brace changes slowest."""
     made, at = _several(pattern, 0, pattern)
     if at < len(pattern):
         raise _unbalanced(pattern)
@@ -55,7 +55,7 @@ def _brace(text: str, at: int, pattern: str) -> tuple[list[str], int]:
         choices += more
         count += 1
         if at < len(text) and text[at] == "}":
-            # One choice is no choice: such braces are part of the name.
+            # Braces with a single choice are part of the name.
             return (choices if count > 1 else [f"{{{choice}}}" for choice in choices]), at + 1
     raise _unbalanced(pattern)
 

@@ -1,4 +1,4 @@
-"""The steps from shards to samples one by one, for pipelines that put a step of their own between them.
+"""The single steps from shards to samples, for pipelines with additional steps between them.
 
 `tarfile_to_samples` does all of them at once, with the tars read ahead by a thread in Rust; these read tars by Python's
 `tarfile`. A tar that is cut is an error here as there.
@@ -40,7 +40,7 @@ def base_plus_ext(path: str) -> tuple[str | None, str | None]:
 
 
 def valid_sample(sample: dict[str, Any] | None) -> bool:
-    """Whether this is a sample: a dict with something in it, and not marked by `__bad__`."""
+    """Whether this is a sample: a dict that is not empty and has no `__bad__`."""
     return isinstance(sample, dict) and len(sample) > 0 and not sample.get("__bad__", False)
 
 
@@ -61,7 +61,7 @@ def url_opener(
 
 
 class _Header(tarfile.TarInfo):
-    """A header that remembers whether the end marker was seen."""
+    """A header that records whether the end marker was read."""
 
     @classmethod
     def fromtarfile(cls, tarfile: Any) -> Any:
@@ -113,7 +113,7 @@ def tar_file_iterator(
 
 
 class _Stop(Exception):
-    """A handler wants no more samples."""
+    """A handler ended the iteration."""
 
 
 def tar_file_expander(
@@ -173,7 +173,7 @@ def group_by_keys(
                 yield sample
             sample = {"__key__": key, "__url__": file["__url__"]}
         if suffix in sample:
-            twice = f"{file['__url__']}: {key}: the part {suffix!r} stands twice in this sample"
+            twice = f"{file['__url__']}: {key}: this sample has the part {suffix!r} twice"
             if not told(handler, DamagedError(twice, path=file["__url__"], key=key)):
                 break
             continue

@@ -1,4 +1,4 @@
-"""What pipelines of others use of webdataset's `utils`: who this worker is, seeds, repetition."""
+"""The functions of webdataset's `utils` that other pipelines use: worker, seeds, repetition."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`TarWriter` and `ShardWriter`: samples into tars; shards get their sidecars as they are closed."""
+"""`TarWriter` and `ShardWriter`: write samples into tars. Closing a shard writes its sidecar."""
 
 from __future__ import annotations
 
@@ -64,13 +64,13 @@ class TarWriter:
         self.keep_meta, self.mtime, self.compress = keep_meta, mtime, compress
 
     def write(self, obj: dict[str, Any]) -> int:
-        """Writes a sample, its parts in the order of their names; gives their bytes."""
+        """Writes a sample, its parts in the order of their names; returns their size in bytes."""
         obj = self.encoder(obj)
         if "__key__" not in obj:
             raise UsageError(f"this sample has no __key__, only {list(obj)}")
         key = obj["__key__"]
         parts = {name: obj[name] for name in sorted(obj) if name != "__key__" and (self.keep_meta or name[0] != "_")}
-        # All are looked at before the first is written: a tar never gets half a sample.
+        # All parts are checked before the first is written: a tar never contains half a sample.
         members = [self._member(key, name, value) for name, value in parts.items()]
         for member, data in members:
             self.tarstream.addfile(member, io.BytesIO(data))
@@ -147,7 +147,7 @@ class ShardWriter:
         self.next_stream()
 
     def next_stream(self) -> None:
-        """Closes the shard, and begins the next."""
+        """Closes the shard, and starts the next one."""
         self.finish()
         self.fname = self.pattern(self.shard) if callable(self.pattern) else self.pattern % self.shard
         if self.verbose:
