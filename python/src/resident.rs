@@ -12,7 +12,7 @@ use crate::numbers::Number;
 /// memory; later epochs read and decode nothing. With `split="shard"` each rank keeps its own shards.
 ///
 /// `budget` is the maximum of memory, as "100GiB". If the data set does not fit, making the loader is an
-/// error. Pictures keep their shape, with at most `side * side` pixels, and each epoch crops them anew.
+/// error. Pictures keep their shape, with at most `side * side` pixels, and each epoch crops them with its own seeds.
 /// `format="yuv420"` needs half the bytes, with colors at half the resolution, as in most JPEGs.
 /// `format="jpeg"` stores the JPEGs, and the GPU decodes them for each batch. Columns of texts and raw
 /// files are read in each epoch.

@@ -108,7 +108,11 @@ class Ragged:
 
 @final
 class Batch(Mapping[str, Any]):
-    """Some samples, decoded: a mapping from names to columns."""
+    """Some samples, decoded: a mapping from names to columns.
+
+    `padding` marks rows that repeat a sample of the epoch (`drop_last`). `device_columns` lists the columns that the GPU
+    computed and that exist in its memory only.
+    """
 
     @property
     def rows(self) -> int: ...
@@ -319,7 +323,22 @@ class Apply:
 
 @final
 class Loader:
-    """Batches of a data set, epoch after epoch, made by threads in Rust."""
+    """Batches of a data set, epoch after epoch, made by threads in Rust. `help(tarflume.Loader)` describes all settings.
+
+    `shuffle`: True is "full", False is "none".
+
+    `drop_last`, for the samples that do not fill the last batch on all ranks:
+
+    - False: a last batch that is shorter by the same number of rows on all ranks. With several ranks, the last ones
+      repeat fewer than `world_size` samples from the beginning of the epoch, as `DistributedSampler` does.
+    - True: left out.
+    - "pad": the last batch has `batch_size` rows on all ranks, with samples from the beginning of the epoch.
+    - "uneven": each sample once; ranks may differ by a row, and a rank without rows has one step less.
+
+    With `split="shard"` all ranks have as many rows as the one with most samples (True: with fewest), and repeat samples
+    of their own shards. `Batch.padding` marks repeated rows. `ledger()` does not count them, and a state that was saved
+    before the last batch continues with any `drop_last`, rank and world size.
+    """
 
     def __new__(
         cls,

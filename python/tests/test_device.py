@@ -77,6 +77,8 @@ def test_columns_on_the_device_are_those_of_the_host(driver, shards):
         assert step == 9
         ours.ledger().prove(ours.expected(1))
         assert ours.stats()["stages"]["upload"]["items"] == 10 and ours.stats()["warning"] is None
+        slots = ours.stats()["device_slots"]
+        assert slots["asked"] == 10 and 0 <= slots["missing"] <= 10 and 0 <= slots["occupancy"] <= 1, slots
         assert "Copies to the device" in str(ours.stats())
     """, FAKECUDA_DELAY_US="50-400")
 
@@ -295,7 +297,7 @@ def test_pictures_become_numbers_on_the_gpu_to_the_bit(driver, shards, tmp_path)
                 try:
                     batch.numpy()
                 except ValueError as error:
-                    assert "was made on the GPU" in str(error)
+                    assert "was computed on the GPU" in str(error)
                 else:
                     raise AssertionError
             assert ours.stats()["warning"] is None

@@ -331,8 +331,17 @@ def test_statistics_are_a_dict_and_a_table(shards):
     stats = ours.stats()
     assert stats["stages"]["consumer"]["items"] == 10 and 0 <= stats["starved"] <= 1
     assert str(stats).splitlines()[-1] == stats["verdict"]
+    assert stats["num_threads"] >= 1 and stats["device_slots"] is None
     assert set(stats["idle_s"]) == {"consumer", "memory", "prefetch", "plan", "input", "wake", "end"}
     assert all(seconds >= 0 for seconds in stats["idle_s"].values()) and stats["startup_s"] > 0
+
+
+def test_advice_names_keywords_and_not_setters_of_rust(shards):
+    with loader(shards, batch_size=50) as ours:
+        list(ours)
+        assert ours.stats()["bottleneck"] == "unknown"
+        for text in (ours.stats()["verdict"], str(ours.stats())):
+            assert "smaller batches with batch_size=" in text and ".batch()" not in text
 
 
 def test_a_closed_loader_says_so(shards):

@@ -23,7 +23,7 @@ def braces(pattern: str) -> list[str]:
 
 
 def _several(text: str, at: int, pattern: str) -> tuple[list[str], int]:
-    """The names of text from `at` up to a `,` or `}` that belongs to a brace outside, and where that stands."""
+    """The names of the text from `at` up to a `,` or `}` of an outer brace, and the position of that."""
     pieces: list[list[str]] = []
     inside = at > 0
     while at < len(text):
@@ -43,7 +43,7 @@ def _several(text: str, at: int, pattern: str) -> tuple[list[str], int]:
 
 
 def _brace(text: str, at: int, pattern: str) -> tuple[list[str], int]:
-    """The choices of the brace at `at`, and the place behind it."""
+    """The choices of the brace at `at`, and the position behind it."""
     end = text.find("}", at)
     steps = _range(text[at + 1 : end]) if end > 0 else None
     if steps is not None:

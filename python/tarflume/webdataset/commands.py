@@ -30,7 +30,7 @@ def command_of(url: str, allow: Collection[str], mode: str = "rb") -> Words | No
     """The command for `url`: text for a shell, or a list of words without one; None if it needs no command.
 
     Raises:
-        RefusedError: commands are not allowed, or nothing is known that opens such a URL.
+        RefusedError: commands are not allowed, or the scheme of the URL is unknown.
     """
     scheme = urlsplit(url).scheme
     if scheme in ("", "file"):
@@ -44,7 +44,7 @@ def command_of(url: str, allow: Collection[str], mode: str = "rb") -> Words | No
     if "pipe" not in allowed(allow):
         what = "run a command" if scheme == "pipe" else "run curl"
         raise RefusedError(
-            f'{url}: this would {what}: if you trust who wrote the list of shards, give allow=("pipe",), or set '
+            f'{url}: this would {what}: if you trust the source of the list of shards, give allow=("pipe",), or set '
             f"{VARIABLE}=pipe in the environment"
         )
     return url.removeprefix("pipe:") if scheme == "pipe" else [*_CURL, "--url", url]
@@ -53,8 +53,8 @@ def command_of(url: str, allow: Collection[str], mode: str = "rb") -> Words | No
 class Command:
     """A running command as a file: of its output (mode "rb"), or of its input ("wb").
 
-    Its end is looked at: `close` raises `ReadError` if the command failed. A command whose output was not read to the
-    end is stopped, with all that it started, and may end as it likes.
+    `close` raises `ReadError` if the command failed. A command whose output was not read to the end is stopped with all
+    processes that it started, and its exit code is ignored.
     """
 
     def __init__(self, words: Words, mode: str = "rb", url: str = "") -> None:

@@ -137,11 +137,11 @@ def _decoder(handler: Any) -> PartDecoder:
 
 
 class Decoder:
-    """Decodes all parts of a sample: each goes from function to function until one gives something.
+    """Decodes all parts of a sample: applies functions to each part until one returns a value.
 
-    handlers: names of image forms, and functions of the part's name (with a dot before it) and its bytes. pre: before
-    them, by default `gzfilter`; post: behind, by default those for text, numbers, JSON and arrays. only: the parts to
-    decode. partial: leaves what is no bytes as it is. allow: "pickle" unpickles.
+    handlers: names of image formats, and functions of the part's name (with a dot before it) and its bytes. pre: functions
+    before them, by default `gzfilter`; post: functions after them, by default for text, numbers, JSON and arrays. only:
+    the parts to decode. partial: keeps values that are not bytes. allow: "pickle" unpickles.
     """
 
     def __init__(
@@ -202,11 +202,11 @@ def _txt(stream: IO[bytes]) -> str:
 
 
 class PatternDecoder:
-    """Decodes the parts of a sample by patterns of their names: each decoder gets an open file.
+    """Decodes the parts of a sample by patterns of their names: each decoder receives an open file.
 
-    decoders: pairs of a pattern ("*.txt") and a function; the last that fits counts, and False leaves a part as it is.
-        `*.bin` and `*.txt` are known, and `*.pyd` if pickles are allowed. must_decode: a part that no pattern fits is an
-        error.
+    decoders: pairs of a pattern ("*.txt") and a function; the last matching pattern applies, and False keeps the bytes.
+        `*.bin` and `*.txt` are known, and `*.pyd` if pickles are allowed. must_decode: a part without a matching pattern
+        is an error.
     """
 
     def __init__(self, decoders: Iterable[tuple[str, Any]], must_decode: bool, allow: Collection[str] = ()) -> None:

@@ -24,7 +24,7 @@ def gopen(url: str, mode: str = "rb", bufsize: int = 8192, *, allow: Collection[
         command and need `allow=("pipe",)`, or `TARFLUME_WEBDATASET_ALLOW=pipe` in the environment.
 
     Raises:
-        RefusedError: what the URL names is not allowed, or not known.
+        RefusedError: the scheme is not allowed or unknown.
     """
     if mode not in ("rb", "wb"):
         raise UsageError(f'mode={mode!r} is not known; there are "rb", "wb"')

@@ -35,7 +35,7 @@ def ignore_and_continue(exn: Exception) -> bool:
 
 
 def warn_and_continue(exn: Exception) -> bool:
-    """Warns, leaves out what is wrong and goes on."""
+    """Warns, leaves out the sample and continues."""
     warnings.warn(repr(exn), stacklevel=2)
     return True
 
@@ -52,7 +52,7 @@ def warn_and_stop(exn: Exception) -> bool:
 
 
 def told(handler: Handler, exn: Exception) -> bool:
-    """Whether to go on after `exn`, as `handler` says; a refusal is raised whatever it would say."""
+    """Whether to continue after `exn`: the result of `handler`. A `RefusedError` is always raised."""
     if isinstance(exn, RefusedError):
         raise exn
     return handler(exn)

@@ -17,7 +17,7 @@ __all__ = ["SerialLoader", "WebLoader"]
 class SerialLoader:
     """A DataLoader without workers, for environments without PyTorch.
 
-    batch_size: samples at a time through `collate_fn` (by default columns as NumPy arrays); None leaves what comes.
+    batch_size: the number of samples for `collate_fn` (by default columns as NumPy arrays); None yields single items.
     """
 
     def __init__(

@@ -41,9 +41,9 @@ ENDINGS = (".tar", ".tar.gz", ".tgz", ".tar.zst", ".tzst")
 
 
 def expand_urls(urls: str) -> list[str]:
-    """The shards of a list with `::` between its items, `${NAME}` (of the environment's `WDS_NAME`) and braces.
+    """The shards of a list with `::` between its items, `${NAME}` (the environment's `WDS_NAME`) and braces.
 
-    A folder stands for its tars, by name.
+    A folder is replaced by its tars, in the order of their names.
     """
     return [name for url in urls.split("::") for name in braces(_substituted(url))]
 
@@ -83,7 +83,7 @@ def listed(urls: Urls) -> list[str]:
 def worker_info(group: Any = None) -> tuple[int, int, int, int]:
     """Rank, world size, worker, number of workers.
 
-    Of `RANK` and `WORLD_SIZE` or torch's process group; of `WORKER` and `NUM_WORKERS` or the DataLoader's worker.
+    From `RANK` and `WORLD_SIZE` or the process group, and from `WORKER` and `NUM_WORKERS` or the DataLoader's worker.
     """
     rank, world, worker, workers = 0, 1, 0, 1
     # If torch is not imported, it has neither a process group nor workers.
@@ -174,11 +174,11 @@ class SimpleShardList(IterableDataset, PipelineStage):
 
 
 class ResampledShards(IterableDataset, PipelineStage):
-    """`{"url": shard}` drawn with replacement, `nshards` times: another draw in every epoch, rank and worker.
+    """`{"url": shard}` drawn with replacement, `nshards` times: differently in every epoch, rank and worker.
 
-    deterministic: the draw follows from `seed`, epoch and `worker_seed()` (a number of rank and worker, if none is
-        given) alone, and is webdataset's. max_urls: how many shards of an iterator are taken at most. empty_check: no
-        shards are an error.
+    deterministic: the draw depends only on `seed`, epoch and `worker_seed()` (by default a number of rank and worker),
+        and is that of webdataset. max_urls: the maximum number of shards taken from an iterator. empty_check: an empty
+        list is an error.
     """
 
     def __init__(
@@ -226,14 +226,14 @@ resampled = pipelinefilter(_resampled)
 
 
 class DirectoryShardList(IterableDataset, PipelineStage):
-    """`{"url": shard}` of a folder into which another program writes shards, as they come.
+    """`{"url": shard}` of a folder into which another program writes shards, as they appear.
 
-    A shard gets the process's number behind its name while it is read, so that several processes can take shards of
-    one folder; those of processes that are gone are given back.
+    While a shard is read, its name ends with the number of the process, so that several processes can take shards of
+    one folder. Shards of processes that have ended become available again.
 
-    path: the folder. pattern: which of its files are shards, with braces. poll: seconds between two looks while there
-        is none; None ends then. timeout: seconds after which no further shard is taken. mode: what becomes of a shard
-        that was read: "resample" leaves it for another time, "keep" calls it `NAME._done_`, "unlink" deletes it.
+    path: the folder. pattern: the names of shards, with braces. poll: seconds between two searches while no shard is
+        available; None ends the list then. timeout: seconds after which no further shard is taken. mode: what happens to
+        a shard after reading: "resample" keeps it for another time, "keep" renames it to `NAME._done_`, "unlink" deletes it.
     select: "random" or "oldest".
     """
 
@@ -284,7 +284,7 @@ class DirectoryShardList(IterableDataset, PipelineStage):
             name = self._taken()
             if name is not None:
                 yield {"url": name}
-                with contextlib.suppress(FileNotFoundError):  # who read it deleted it
+                with contextlib.suppress(FileNotFoundError):  # its reader deleted it
                     self.recycle(name)
                 self.cleanup_files_without_processes()
             elif self.poll is None:
@@ -321,7 +321,7 @@ def _runs(process: int) -> bool:
     except ProcessLookupError:
         return False
     except (PermissionError, OverflowError):
-        return True  # there is one, of another user; or nobody can tell
+        return True  # it exists and belongs to another user, or that is unknown
     return True
 
 

@@ -62,9 +62,9 @@ def shuffled(
     seed: Any = None,
     handler: Handler | None = None,
 ) -> Iterator[Any]:
-    """Mixed through a buffer of `bufsize` samples; the first comes when it has `initial`.
+    """Mixes samples with a buffer of `bufsize`; yields the first one when it contains `initial`.
 
-    With the same `seed`, or an `rng` in the same state, the order is WebDataset's.
+    With the same `seed`, or an `rng` in the same state, the order is that of webdataset.
     """
     if seed is not None and rng is not None:
         raise UsageError("shuffle takes seed or rng, not both")

@@ -30,7 +30,7 @@ def repeatedly(
     nsamples: int | None = None,
     batchsize: Callable[[Any], int] = _rows,
 ) -> Iterator[Any]:
-    """`source` again and again, until `nepochs` passes, `nbatches` batches or `nsamples` rows of batches were given.
+    """Repeats `source` until `nepochs` passes, `nbatches` batches or `nsamples` rows of batches were yielded.
 
     A pass without a sample is the last.
     """
