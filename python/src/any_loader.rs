@@ -4,8 +4,8 @@ use std::fmt;
 use std::path::Path;
 
 use tarflume::loader::{BadSample, Stats};
-use tarflume::order::{Ledger, Order};
 use tarflume::{DeviceLoader, Error, Loader, LoaderState, ResidentSize};
+use tarflume::{Ledger, Order};
 
 use crate::epoch::Running;
 

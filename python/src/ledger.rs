@@ -8,7 +8,7 @@ use crate::errors::OrRaise;
 /// epoch was whole: each sample once.
 #[pyclass(frozen, eq, module = "tarflume")]
 #[derive(PartialEq)]
-pub struct Ledger(pub(crate) tarflume::order::Ledger);
+pub struct Ledger(pub(crate) tarflume::Ledger);
 
 #[pymethods]
 impl Ledger {

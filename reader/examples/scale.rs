@@ -17,8 +17,8 @@ use std::time::Instant;
 
 use tarflume::fetch::plan::{Draw, Limits, Plan};
 use tarflume::fetch::wanted::Wanted;
-use tarflume::order::{Contents, Order, Remainder, Selection, Steps};
 use tarflume::{Dataset, Error, Result, Shuffle, Split};
+use tarflume_order::{Contents, Order, Remainder, Selection, Steps};
 
 const BATCH: u64 = 256;
 

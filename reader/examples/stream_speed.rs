@@ -6,7 +6,7 @@
 
 use std::time::Instant;
 
-use tarflume::order::shuffle::Shuffle;
+use tarflume::Shuffle;
 use tarflume::stream::Stream;
 
 fn main() -> tarflume::Result<()> {

@@ -11,6 +11,7 @@ use std::path::Path;
 use tarflume_formats::Blame;
 use tarflume_formats::error as formats;
 pub use tarflume_formats::place::Place;
+use tarflume_order as order;
 
 /// What went wrong, for callers that act on it.
 #[non_exhaustive]
@@ -161,6 +162,23 @@ impl From<formats::Error> for Error {
         });
         let (place, text) = (error.place().clone(), error.text().to_string());
         Error(Box::new(Inner { kind, place, text, source }))
+    }
+}
+
+impl From<order::Error> for Error {
+    fn from(error: order::Error) -> Self {
+        use order::ErrorKind as O;
+        let kind = match error.kind() {
+            O::WrongFormat => ErrorKind::WrongFormat,
+            O::Stale => ErrorKind::Stale,
+            O::Limit => ErrorKind::Limit,
+            _ => ErrorKind::Usage,
+        };
+        let made = Error::new(kind, error.text());
+        match error.cause() {
+            Some(cause) => made.with_source(cause),
+            None => made,
+        }
     }
 }
 

@@ -28,7 +28,7 @@
 //! integers, with which any number of ranks goes on at the next sample; [`Loader::ledger`] proves
 //! that each was seen once.
 //!
-//! Where things are: [`order`] decides which sample comes when, without I/O. [`source`] reads bytes of a shard, and
+//! Where things are: `tarflume-order` decides which sample comes when, without I/O. [`source`] reads bytes of a shard, and
 //! [`dataset`] opens shards with their sidecars. [`fetch`] plans the reads of a batch, [`decode`] makes rows of parts with
 //! the arithmetic of [`picture`], [`batch`] and [`slab`] hold them. [`stream`] reads tars without a sidecar, [`device`]
 //! brings batches to a GPU, and [`loader`] puts all of it together.
@@ -45,16 +45,16 @@ pub mod error;
 pub mod fetch;
 pub mod libraries;
 pub mod loader;
-pub mod order;
 pub mod picture;
 mod pool;
 mod range;
-pub mod rank;
 pub mod size;
 pub mod slab;
 pub mod source;
 pub mod stream;
 mod sync;
+
+use tarflume_order as order;
 
 pub use crate::device::upload::batch::{DeviceBatch, DeviceColumn};
 pub use array::ArrayDataset;
@@ -72,11 +72,11 @@ pub use loader::{
     DeviceEpoch, DeviceLoader, DeviceLoaderBuilder, Epoch, Loader, LoaderBuilder, OnBad, Residency,
     ResidentSize, StreamEpoch, StreamLoader, StreamLoaderBuilder, end_device_epochs,
 };
-pub use order::{LoaderState, Remainder, Shuffle, Split};
 pub use range::tell_profilers_by;
 pub use size::Size;
 pub use source::open::SourceKind;
 pub use stream::Stream;
+pub use tarflume_order::{Fingerprint, Ledger, LoaderState, Order, Remainder, Shuffle, Split};
 
 /// The examples of the README, as tests of the documentation.
 #[cfg(doctest)]

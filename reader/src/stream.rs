@@ -49,9 +49,9 @@ pub use self::refusal::{Refusal, Remedy};
 pub use self::sample::StreamSample;
 use self::shares::Shares;
 use crate::error::{Error, Result};
-use crate::order::mix::Key;
-use crate::order::permutation::Permutation;
-use crate::order::shuffle::Shuffle;
+use crate::order::Key;
+use crate::order::Permutation;
+use crate::order::Shuffle;
 
 /// Shards without an index, and how to read them.
 #[derive(Clone)]

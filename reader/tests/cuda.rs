@@ -126,7 +126,7 @@ fn child_epochs() {
     }
 }
 
-fn expected(loader: &DeviceLoader, last: u64) -> tarflume::order::Ledger {
+fn expected(loader: &DeviceLoader, last: u64) -> tarflume::Ledger {
     let mut all = loader.expected(0).unwrap();
     (1..=last).for_each(|epoch| all.merge(&loader.expected(epoch).unwrap()).unwrap());
     all

@@ -6,7 +6,7 @@ use std::fs;
 use std::os::fd::AsRawFd;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use tarflume::order::Shuffle;
+use tarflume::Shuffle;
 use tarflume::{Error, ErrorKind, Loader, OnBad};
 
 #[path = "loader/harness.rs"]

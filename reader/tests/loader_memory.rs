@@ -14,8 +14,8 @@ use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use harness::{Shards, key};
 use image::codecs::png::{CompressionType, FilterType, PngEncoder};
 use image::{ExtendedColorType, ImageEncoder};
+use tarflume::Shuffle;
 use tarflume::decode::fixed_crop::Resize;
-use tarflume::order::Shuffle;
 use tarflume::{ErrorKind, Loader, LoaderBuilder, OnBad};
 use tarflume_fixtures::{Photo, PhotoKind, SplitMix64};
 

@@ -14,9 +14,9 @@ use std::time::{Duration, Instant};
 
 use harness::Shards;
 use tarflume::Loader;
+use tarflume::Shuffle;
 use tarflume::column::{DType, Row, RowShape};
 use tarflume::decode::{Decode, Sample, Scratch};
-use tarflume::order::Shuffle;
 use tarflume_fixtures::SplitMix64;
 
 /// Takes some time for each sample.

@@ -6,7 +6,7 @@ use std::fs;
 use std::io::{Cursor, Write};
 use std::time::{Duration, Instant};
 
-use tarflume::order::shuffle::Shuffle;
+use tarflume::Shuffle;
 use tarflume::stream::Stream;
 use tarflume_fixtures::TarBytes;
 

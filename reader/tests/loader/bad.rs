@@ -5,8 +5,8 @@ use std::fs;
 use tarflume::batch::RowState;
 use tarflume::decode::fixed_crop::Resize;
 use tarflume::fetch::fetched::Verify;
-use tarflume::order::{Ledger, Remainder, Shuffle, Split};
 use tarflume::{Batch, Error, ErrorKind, Loader, LoaderBuilder, OnBad};
+use tarflume::{Ledger, Remainder, Shuffle, Split};
 
 use crate::harness::{Shards, bin, json, key, parts};
 use crate::orders::sum;

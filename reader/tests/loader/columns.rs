@@ -10,9 +10,9 @@ use tarflume::decode::json::Json;
 use tarflume::decode::npy::Npy;
 use tarflume::decode::raw::Raw;
 use tarflume::decode::sequence::Sequence;
-use tarflume::order::{Remainder, Shuffle, Split};
 use tarflume::picture::output::{Layout, Normalize};
 use tarflume::{Batch, ErrorKind, Loader, LoaderBuilder, Result};
+use tarflume::{Remainder, Shuffle, Split};
 use tarflume_fixtures::{Photo, PhotoKind};
 use tarflume_formats::npy::{Dtype, write_header};
 

@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use tarflume::Shuffle;
 use tarflume::column::{DType, Row, RowShape};
 use tarflume::decode::{Decode, Sample, Scratch};
-use tarflume::order::Shuffle;
 use tarflume::{Batch, ErrorKind, OnBad, Result};
 
 use crate::harness::{Shards, key};

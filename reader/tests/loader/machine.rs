@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use tarflume::order::Shuffle;
+use tarflume::Shuffle;
 use tarflume::source::Source;
 use tarflume::source::identity::Identity;
 use tarflume::source::open::{Open, SourceKind};

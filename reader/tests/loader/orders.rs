@@ -1,7 +1,7 @@
 //! What comes when does not depend on threads, prefetch, memory or world: only on the order.
 
-use tarflume::order::{Ledger, Remainder, Shuffle, Split};
 use tarflume::source::open::SourceKind;
+use tarflume::{Ledger, Remainder, Shuffle, Split};
 
 use crate::harness::Shards;
 use crate::truth::batches;

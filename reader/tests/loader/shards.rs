@@ -5,8 +5,8 @@ use std::fs::{self, File, OpenOptions};
 use std::io::Write;
 use std::path::Path;
 
+use tarflume::Shuffle;
 use tarflume::fetch::fetched::Verify;
-use tarflume::order::Shuffle;
 use tarflume::source::open::SourceKind;
 use tarflume::{Error, Loader, LoaderBuilder, OnBad};
 use tarflume_formats::shard::index_path;

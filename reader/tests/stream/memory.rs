@@ -3,7 +3,7 @@
 use std::io::{Cursor, Read};
 
 use tarflume::ErrorKind;
-use tarflume::order::shuffle::Shuffle;
+use tarflume::Shuffle;
 use tarflume::stream::Stream;
 use tarflume_fixtures::{Header, TarBytes};
 

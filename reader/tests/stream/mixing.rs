@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 
-use tarflume::order::shuffle::Shuffle;
+use tarflume::Shuffle;
 use tarflume::stream::{Refusal, Stream};
 use tarflume::{Error, ErrorKind};
 use tarflume_fixtures::TarBytes;
