@@ -10,8 +10,7 @@ use std::sync::Arc;
 use pyo3::exceptions::PyBufferError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
-use tarflume::DeviceBatch;
-use tarflume::device::Stream;
+use tarflume::{DeviceBatch, DeviceStream};
 
 use crate::column::{packed, typestr};
 use crate::dlpack::{Array, export};
@@ -43,13 +42,13 @@ impl DeviceColumn {
 /// A stream as the array API says it: `None` and 1 are the legacy default stream, 2 that of each thread,
 /// others are handles; or an object that has one (`cuda_stream` of PyTorch's, `ptr` of CuPy's). None for
 /// -1: whoever asks has seen to the order.
-pub(crate) fn stream_of(stream: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Stream>> {
-    let Some(stream) = stream else { return Ok(Some(Stream::LEGACY)) };
+pub(crate) fn stream_of(stream: Option<&Bound<'_, PyAny>>) -> PyResult<Option<DeviceStream>> {
+    let Some(stream) = stream else { return Ok(Some(DeviceStream::LEGACY)) };
     for name in ["cuda_stream", "ptr"] {
         if let Ok(handle) = stream.getattr(name) {
             let handle = handle.extract()?;
             // SAFETY: the handle of a stream object of PyTorch's or CuPy's, which keep their streams.
-            return Ok(Some(unsafe { Stream::raw(handle) }));
+            return Ok(Some(unsafe { DeviceStream::raw(handle) }));
         }
     }
     match stream.extract::<i64>() {
@@ -59,7 +58,7 @@ pub(crate) fn stream_of(stream: Option<&Bound<'_, PyAny>>) -> PyResult<Option<St
             "stream=0 may mean two default streams: say 1 (legacy) or 2 (of each thread)",
         )),
         // SAFETY: the array API's promise, see above.
-        Ok(handle) => Ok(Some(unsafe { Stream::raw(handle as u64) })),
+        Ok(handle) => Ok(Some(unsafe { DeviceStream::raw(handle as u64) })),
         Err(_) => Err(usage(stream.py(), format!("no stream: {}", stream.repr()?))),
     }
 }
@@ -122,7 +121,7 @@ impl DeviceColumn {
         match stream_of(stream.as_ref())? {
             Some(stream) => py.detach(|| self.batch.ready_on(stream)).or_raise(py)?,
             // What will use it is not known: what the legacy stream has done is waited for, no more.
-            None => self.batch.used_on(Stream::LEGACY),
+            None => self.batch.used_on(DeviceStream::LEGACY),
         }
         let array = Array::device(self.batch.clone(), &self.column, &self.shape, &self.strides);
         export(py, &array, max_version.is_some_and(|version| version >= (1, 0)))
@@ -131,14 +130,14 @@ impl DeviceColumn {
     /// The CUDA array interface, version 3: whoever takes it waits on the legacy default stream.
     #[getter]
     fn __cuda_array_interface__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        py.detach(|| self.batch.ready_on(Stream::LEGACY)).or_raise(py)?;
+        py.detach(|| self.batch.ready_on(DeviceStream::LEGACY)).or_raise(py)?;
         let said = PyDict::new(py);
         said.set_item("version", 3)?;
         said.set_item("typestr", typestr(self.column.dtype)?)?;
         said.set_item("shape", self.shape(py)?)?;
         said.set_item("strides", py.None())?;
         said.set_item("data", (self.column.pointer, true))?;
-        said.set_item("stream", Stream::LEGACY.handle())?;
+        said.set_item("stream", DeviceStream::LEGACY.handle())?;
         Ok(said)
     }
 

@@ -72,7 +72,7 @@ pub(crate) fn install(py: Python<'_>) -> PyResult<()> {
 /// Called by `atexit`: ends what copies to GPUs, in loaders that nobody closed.
 #[pyfunction]
 fn end_devices(py: Python<'_>) {
-    py.detach(tarflume::end_device_epochs);
+    py.detach(tarflume::internal::end_device_epochs);
 }
 
 /// Has that done when Python ends, before what was registered until now: the gate, and PyTorch if it is imported.

@@ -43,6 +43,20 @@ pub const DEFAULT_SOURCE: SourceKind = SourceKind::Mapped;
 /// A data set: samples by ordinal, from one shard or thousands. A clone is a pointer; all threads
 /// may use it at once. Unless asked for otherwise, tars and small sidecars are mapped, so processes of one machine share their
 /// memory; of large sidecars ([`sidecars::MAPPED_SIDECARS`]) nothing stays in memory.
+///
+/// ```
+/// use tarflume::Dataset;
+///
+/// # fn main() -> tarflume::Result<()> {
+/// # let made = tarflume::internal::ExampleShards::new(tarflume_fixtures::PHOTOS[0].jpeg);
+/// # let shards = made.path();
+/// let dataset = Dataset::open(shards)?;
+/// assert_eq!((dataset.len(), dataset.shards().len()), (16, 2));
+/// let sample = dataset.get(3)?;
+/// assert_eq!(sample.part("txt").unwrap().as_slice(), b"photo 3");
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone)]
 pub struct Dataset(Arc<Inner>);
 

@@ -14,6 +14,14 @@ pub use tarflume_formats::place::Place;
 use tarflume_order as order;
 
 /// What went wrong, for callers that act on it.
+///
+/// ```
+/// use tarflume::{Error, ErrorKind};
+///
+/// fn is_worth_a_retry(error: &Error) -> bool {
+///     error.kind() == ErrorKind::Machine
+/// }
+/// ```
 #[non_exhaustive]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ErrorKind {
@@ -47,6 +55,13 @@ pub enum ErrorKind {
 }
 
 /// An error with its kind and its place.
+///
+/// ```
+/// use tarflume::Loader;
+///
+/// let error = Loader::builder("no/such/folder").build().unwrap_err();
+/// println!("{:?}: {error}", error.kind()); // one line: the place, what was found, what to do
+/// ```
 pub struct Error(Box<Inner>);
 
 struct Inner {

@@ -15,6 +15,16 @@ use std::fmt;
 use crate::error::Result;
 
 /// Bytes that can be read at any place by many threads at once.
+///
+/// ```
+/// use tarflume::{MemorySource, Source};
+///
+/// let source = MemorySource::new(vec![1, 2, 3, 4]);
+/// let mut bytes = [0; 2];
+/// source.read_at(1, &mut bytes)?;
+/// assert_eq!(bytes, [2, 3]);
+/// # Ok::<(), tarflume::Error>(())
+/// ```
 pub trait Source: fmt::Debug + Send + Sync {
     /// Bytes in all.
     fn len(&self) -> u64;

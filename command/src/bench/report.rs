@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use tarflume::loader::Stats;
+use tarflume::Stats;
 
 /// What was measured of a data set.
 #[derive(Debug, Serialize)]
@@ -104,7 +104,7 @@ pub(crate) struct Stage {
 impl Account {
     /// What the loader says; calls of its builder become flags of the command.
     pub(super) fn of(stats: &Stats) -> Account {
-        let stage = |stage: &tarflume::loader::StageStats| Stage {
+        let stage = |stage: &tarflume::StageStats| Stage {
             name: stage.name,
             busy_s: stage.busy.as_secs_f64(),
             waiting_input_s: stage.waiting_input.as_secs_f64(),
@@ -120,11 +120,15 @@ impl Account {
     }
 }
 
-/// Setters of the library as flags of the command: `.memory()` is `--memory`, `.threads()` is `--jobs`.
+/// Setters of the library as flags of the command: `.memory_limit()` is `--memory`, `.threads()` is `--jobs`.
 pub(super) fn as_flags(text: &str) -> String {
     let mut text = text.to_string();
-    let flags =
-        [("memory", "memory"), ("prefetch", "prefetch"), ("threads", "jobs"), ("batch", "batch")];
+    let flags = [
+        ("memory_limit", "memory"),
+        ("prefetch", "prefetch"),
+        ("threads", "jobs"),
+        ("batch", "batch"),
+    ];
     for (setter, flag) in flags {
         text = text.replace(&format!(".{setter}()"), &format!("--{flag}"));
     }

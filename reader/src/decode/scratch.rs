@@ -21,6 +21,14 @@ pub trait Memory: Send + Sync {
 }
 
 /// What a thread keeps between samples: one value of each type that is asked for.
+///
+/// ```
+/// use tarflume::Scratch;
+///
+/// let mut scratch = Scratch::default(); // one for each thread
+/// scratch.get::<Vec<u8>>().push(1);
+/// assert_eq!(scratch.get::<Vec<u8>>().len(), 1); // kept for the next sample
+/// ```
 #[derive(Default)]
 pub struct Scratch {
     kept: Vec<Box<dyn Any + Send>>,
