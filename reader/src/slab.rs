@@ -112,7 +112,8 @@ impl Slab {
     ///
     /// # Errors
     /// [`ErrorKind::Limit`]: the system has no memory for it.
-    pub fn new(layout: Arc<Layout>) -> Result<Slab> {
+    #[cfg(test)]
+    pub(crate) fn new(layout: Arc<Layout>) -> Result<Slab> {
         Slab::in_memory(layout, None)
     }
 
@@ -145,7 +146,8 @@ impl Slab {
     }
 
     /// Bytes of memory it holds.
-    pub fn bytes(&self) -> usize {
+    #[cfg(test)]
+    pub(crate) fn bytes(&self) -> usize {
         self.fixed.length() + self.tail.length()
     }
 
