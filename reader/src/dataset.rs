@@ -42,7 +42,7 @@ pub const DEFAULT_SOURCE: SourceKind = SourceKind::Mapped;
 
 /// A data set: samples by ordinal, from one shard or thousands. A clone is a pointer; all threads
 /// may use it at once. Unless asked for otherwise, tars and small sidecars are mapped, so processes of one machine share their
-/// memory; of large sidecars ([`sidecars::MAPPED_SIDECARS`]) nothing stays in memory.
+/// memory; of large sidecars ([`Dataset::with_mapped_sidecars`]) nothing stays in memory.
 ///
 /// ```
 /// use tarflume::Dataset;
@@ -195,7 +195,7 @@ impl Dataset {
     }
 
     /// The same data set, whose sidecars are mapped if they have at most so many bytes together, and
-    /// otherwise read row by row; see [`sidecars::MAPPED_SIDECARS`], which holds unless this says something else.
+    /// otherwise read row by row. The default is 256 MiB.
     #[must_use]
     pub fn with_mapped_sidecars(&self, bytes: u64) -> Dataset {
         self.again(Ways { mapped_sidecars: bytes, ..self.0.ways.clone() })

@@ -41,7 +41,7 @@ pub trait Open: fmt::Debug + Send + Sync {
 }
 
 /// The two ways to read a file. The default is that of loaders; a data set that is opened for its own
-/// sake maps ([`crate::dataset::DEFAULT_SOURCE`]).
+/// sake maps it.
 ///
 /// ```
 /// use tarflume::{Loader, SourceKind};
