@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tarflume_formats::files;
-pub use tarflume_formats::map::Access;
+use tarflume_formats::map::Access;
 use tarflume_formats::map::Mapped;
 use tarflume_formats::npy::{self, Header};
 

@@ -3,27 +3,27 @@
 //! The trait and what it is handed. Implementations stand in the files below; a user's own takes ten
 //! lines. Nothing here reads files, starts threads or knows of batches.
 
-pub mod blocks;
-pub mod calls;
-pub mod class;
+pub(crate) mod blocks;
+pub(crate) mod calls;
+pub(crate) mod class;
 mod drawing;
-pub mod fixed_crop;
+pub(crate) mod fixed_crop;
 pub mod formats;
-pub mod hybrid;
-pub mod image;
+pub(crate) mod hybrid;
+pub(crate) mod image;
 mod jpeg;
-pub mod json;
+pub(crate) mod json;
 mod json_scan;
 mod json_value;
-pub mod npy;
-pub mod number;
+pub(crate) mod npy;
+pub(crate) mod number;
 mod opened;
-pub mod random_crop;
-pub mod raw;
+pub(crate) mod random_crop;
+pub(crate) mod raw;
 pub(crate) mod resident;
 mod scratch;
-pub mod sequence;
-pub mod text;
+pub(crate) mod sequence;
+pub(crate) mod text;
 
 use std::fmt;
 use std::sync::Arc;
@@ -38,7 +38,8 @@ use crate::picture::convert::Finish;
 use crate::picture::geometry::{ImageSize, Transform};
 use crate::picture::row_header::Format;
 
-pub use self::scratch::{Memory, Scratch};
+pub(crate) use self::scratch::Memory;
+pub use self::scratch::Scratch;
 
 /// Turns the parts of a sample into one row of a column.
 ///

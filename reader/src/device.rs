@@ -11,7 +11,7 @@ mod cuda;
 pub(crate) mod driver;
 #[cfg(test)]
 pub(crate) mod fake;
-pub mod kernels;
+pub(crate) mod kernels;
 pub(crate) mod memory;
 #[cfg(feature = "cuda")]
 #[doc(hidden)] // for this crate and its Python package, until their shape is settled

@@ -2,13 +2,13 @@
 //!
 //! The trait; implementations stand in the files below. A source knows nothing of samples.
 
-pub mod file;
-pub mod identity;
+pub(crate) mod file;
+pub(crate) mod identity;
 mod limit;
-pub mod mapped;
-pub mod memory;
-pub mod open;
-pub mod shelf;
+pub(crate) mod mapped;
+pub(crate) mod memory;
+pub(crate) mod open;
+pub(crate) mod shelf;
 
 use std::fmt;
 

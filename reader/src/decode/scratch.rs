@@ -10,7 +10,7 @@ use super::calls::Calls;
 use crate::error::Result;
 
 /// Grants memory to decoders, so that all of them together stay within the loader's bound.
-pub trait Memory: Send + Sync {
+pub(crate) trait Memory: Send + Sync {
     /// Waits until `bytes` more may be taken beside the `held` ones that the caller has.
     ///
     /// # Errors
@@ -51,7 +51,7 @@ impl Scratch {
     pub const KEEP: usize = 8 << 20;
 
     /// A scratch whose reservations are granted by `memory`.
-    pub fn with_memory(memory: Arc<dyn Memory>) -> Scratch {
+    pub(crate) fn with_memory(memory: Arc<dyn Memory>) -> Scratch {
         Scratch { memory: Some(memory), ..Scratch::default() }
     }
 

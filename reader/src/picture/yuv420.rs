@@ -13,7 +13,7 @@ fn halves(size: ImageSize) -> (usize, usize) {
 }
 
 /// Bytes of a picture of `size`, of fewer than 2^31 pixels, as planes without gaps.
-pub fn yuv420_bytes(size: ImageSize) -> usize {
+pub(crate) fn yuv420_bytes(size: ImageSize) -> usize {
     let (columns, lines) = halves(size);
     size.pixels() as usize + 2 * columns * lines
 }
@@ -24,7 +24,7 @@ pub fn yuv420_bytes(size: ImageSize) -> usize {
 ///
 /// # Errors
 /// The pictures have other than 3 channels or another length, or do not fit the rows.
-pub fn planes_on_host(
+pub(crate) fn planes_on_host(
     pictures: &Pictures,
     from: &[u8],
     (store, stride): (&mut [u8], usize),

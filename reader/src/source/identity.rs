@@ -112,6 +112,6 @@ pub(crate) fn named_folder(error: tarflume_formats::Error, path: &Path) -> Error
 }
 
 /// The operating system's refusal to do something with `path`, as this crate's error.
-pub fn refused(error: io::Error, doing: &str, path: &Path) -> Error {
+pub(crate) fn refused(error: io::Error, doing: &str, path: &Path) -> Error {
     tarflume_formats::Error::io(error, doing, path).into()
 }

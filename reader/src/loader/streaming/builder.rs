@@ -221,7 +221,7 @@ impl StreamLoaderBuilder {
 
     /// The most memory for the stream and the batches in preparation together, as `"2GiB"`. The default
     /// is 2 GiB, and more where it is needed: 48 MiB a thread and twice `prefetch + 2` batches, and as
-    /// much again for the stream. The stream has what [`Stream::memory`] was told of it, or half; samples of a batch in
+    /// much again for the stream. The stream has what [`Stream::memory_limit`] allows it, or half; samples of a batch in
     /// preparation stay in the stream's memory until the batch is done. What the consumer holds on to
     /// comes on top.
     ///
