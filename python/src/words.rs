@@ -1,12 +1,11 @@
-//! What users write as text, and the words below that it stands for. A wrong one is answered with all
-//! right ones.
+//! Options that users write as text. The error of an unknown word lists all words.
 
 use pyo3::prelude::*;
 use tarflume::{Channels, DType, DeviceShare, Filter, Layout, OnBad, SourceKind, Verify};
 
 use crate::errors::usage;
 
-/// The value that stands beside `word`.
+/// The value for `word`.
 fn one_of<T: Copy>(py: Python<'_>, what: &str, word: &str, known: &[(&str, T)]) -> PyResult<T> {
     if let Some((_, value)) = known.iter().find(|(name, _)| *name == word) {
         return Ok(*value);
@@ -15,7 +14,7 @@ fn one_of<T: Copy>(py: Python<'_>, what: &str, word: &str, known: &[(&str, T)]) 
     Err(usage(py, format!("{what}={word:?} is not known; there are {}", names.join(", "))))
 }
 
-/// All types of elements, by their NumPy names.
+/// All types of elements with their NumPy names.
 const DTYPES: [(&str, DType); 13] = [
     ("uint8", DType::U8),
     ("int8", DType::I8),
@@ -80,7 +79,7 @@ pub(crate) fn by_shard(py: Python<'_>, word: &str) -> PyResult<bool> {
     one_of(py, "split", word, &[("sample", false), ("shard", true)])
 }
 
-/// A share of pictures: 0 to 1, or "auto".
+/// A share of the pictures: 0 to 1, or "auto".
 pub(crate) fn share(py: Python<'_>, share: &Bound<'_, PyAny>) -> PyResult<DeviceShare> {
     if share.extract::<String>().is_ok_and(|word| word == "auto") {
         return Ok(DeviceShare::auto(500));
