@@ -5,8 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
-use tarflume::LoaderState;
-use tarflume::loader::{IdleStats, Stats};
+use tarflume::{IdleStats, LoaderState, Stats};
 
 use crate::any_loader::AnyLoader;
 use crate::epoch::Epoch;
