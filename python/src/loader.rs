@@ -105,7 +105,7 @@ impl Loader {
             }
             let before = self.held().replace(Arc::new(made?));
             drop(before);
-            Ok(())
+            Ok::<(), tarflume::Error>(())
         });
         made.or_raise(py)
     }
