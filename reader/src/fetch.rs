@@ -6,4 +6,5 @@
 
 pub mod fetched;
 pub mod plan;
+pub mod view;
 pub mod wanted;

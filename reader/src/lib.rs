@@ -43,6 +43,7 @@ pub mod decode;
 pub mod device;
 pub mod error;
 pub mod fetch;
+mod fork;
 pub mod libraries;
 pub mod loader;
 pub mod order;

@@ -3,4 +3,5 @@
 pub(crate) mod build;
 pub(crate) mod builder;
 pub(crate) mod device_builder;
+pub(crate) mod options;
 pub(crate) mod sampler;

@@ -1,4 +1,4 @@
-//! `LoaderBuilder`: what the user wants, in his words. `building` makes a loader of it.
+//! `LoaderBuilder`: the options of a loader. `build` makes a loader from them.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -14,19 +14,12 @@ use crate::decode::text::Text;
 use crate::error::{Error, Result};
 use crate::fetch::fetched::Verify;
 use crate::loader::bad_samples::OnBad;
+use crate::loader::config::options::CommonOptions;
 use crate::loader::config::sampler::EpochLength;
-use crate::loader::indexed::worker::Policy;
-use crate::loader::pipeline::columns::Columns;
-use crate::loader::pipeline::panics::caught;
+use crate::loader::pipeline::panics::catch_panic;
 use crate::order::{LoaderState, Remainder, Shuffle, Split};
 use crate::picture::geometry::Transform;
-use crate::size::Size;
 use crate::source::open::{Open, SourceKind};
-
-/// Batches in preparation at once, unless the user says otherwise.
-pub(crate) const PREFETCH: usize = 4;
-/// Bad samples that are put up with under `Skip` and `Substitute`, unless the user says otherwise.
-pub(crate) const BAD_BUDGET: u64 = 1000;
 
 /// How many rows a batch has.
 #[derive(Debug, Clone, Copy)]
@@ -34,7 +27,7 @@ pub(crate) enum BatchSize {
     /// On each rank.
     Rank(u64),
     /// On all ranks together.
-    PendingBatch(u64),
+    Global(u64),
 }
 
 /// What a loader is to do; see [`crate::loader::Loader::builder`].
@@ -49,18 +42,13 @@ pub struct LoaderBuilder {
     pub(crate) shuffle: Shuffle,
     pub(crate) split: Split,
     pub(crate) remainder: Remainder,
-    pub(crate) columns: Columns,
     pub(crate) batch: BatchSize,
     pub(crate) epoch: EpochLength,
-    pub(crate) policy: Policy,
-    pub(crate) bad_budget: u64,
+    pub(crate) common: CommonOptions,
+    pub(crate) verify: Verify,
     pub(crate) source: SourceKind,
-    /// What opens shards instead, if it was said.
+    /// What opens shards in place of `source`, if it was set.
     pub(crate) opener: Option<Arc<dyn Open>>,
-    /// The memory bound; without one, [`default_memory`](crate::loader::pipeline::memory_budget::default_memory).
-    pub(crate) memory: Option<Result<u64>>,
-    pub(crate) threads: Option<usize>,
-    pub(crate) prefetch: usize,
     pub(crate) resume: Option<LoaderState>,
 }
 
@@ -75,16 +63,12 @@ impl LoaderBuilder {
             shuffle: Shuffle::None,
             split: Split::alone(),
             remainder: Remainder::Drop,
-            columns: Vec::new(),
             batch: BatchSize::Rank(1),
             epoch: EpochLength::Passes(1),
-            policy: Policy::default(),
-            bad_budget: BAD_BUDGET,
+            common: CommonOptions::default(),
+            verify: Verify::default(),
             source: SourceKind::default(),
             opener: None,
-            memory: None,
-            threads: None,
-            prefetch: PREFETCH,
             resume: None,
         }
     }
@@ -126,7 +110,7 @@ impl LoaderBuilder {
 
     /// Rows of a batch on all ranks together, which must divide it.
     pub fn global_batch(mut self, rows: u64) -> Self {
-        self.batch = BatchSize::PendingBatch(rows);
+        self.batch = BatchSize::Global(rows);
         self
     }
 
@@ -154,14 +138,14 @@ impl LoaderBuilder {
 
     /// A column `name` whose rows `decode` writes.
     pub fn column(mut self, name: &str, decode: impl Decode) -> Self {
-        self.columns.push((name.to_string(), Arc::new(decode)));
+        self.common.add_column(name, decode);
         self
     }
 
     /// Leaves out the samples for which `keep` says no. Asked of the sidecars, before any I/O on
     /// shards.
     pub fn filter(mut self, keep: impl FnMut(&Facts<'_>) -> bool) -> Self {
-        self.leave_out(|dataset| caught("the filter", || dataset.filter(keep)));
+        self.leave_out(|dataset| catch_panic("the filter", || dataset.filter(keep)));
         self
     }
 
@@ -183,9 +167,9 @@ impl LoaderBuilder {
         self
     }
 
-    fn leave_out(&mut self, what: impl FnOnce(&Dataset) -> Result<Vec<u64>>) {
+    fn leave_out(&mut self, select: impl FnOnce(&Dataset) -> Result<Vec<u64>>) {
         let (Ok(dataset), Ok(left_out)) = (&self.dataset, &mut self.left_out) else { return };
-        match what(dataset) {
+        match select(dataset) {
             Ok(more) => left_out.extend(more),
             Err(error) => self.left_out = Err(error),
         }
@@ -217,19 +201,19 @@ impl LoaderBuilder {
 
     /// What is done about bad samples; by default they are errors.
     pub fn on_bad(mut self, on_bad: OnBad) -> Self {
-        self.policy.on_bad = on_bad;
+        self.common.on_bad = on_bad;
         self
     }
 
     /// How many bad samples are put up with; 1,000 by default.
     pub fn bad_budget(mut self, samples: u64) -> Self {
-        self.bad_budget = samples;
+        self.common.bad_budget = samples;
         self
     }
 
     /// Which checksums are asked while parts are read; none by default.
     pub fn verify(mut self, verify: Verify) -> Self {
-        self.policy.verify = verify;
+        self.verify = verify;
         self
     }
 
@@ -251,19 +235,19 @@ impl LoaderBuilder {
     /// GiB, and more where it is needed: 48 MiB a thread and twice `prefetch + 2` batches, up to half of
     /// the machine's memory. Batches that the consumer keeps are not counted.
     pub fn memory(mut self, bound: &str) -> Self {
-        self.memory = Some(bound.parse::<Size>().map(Size::bytes));
+        self.common.set_memory(bound);
         self
     }
 
     /// Threads that work for this loader at once; by default one a core.
     pub fn threads(mut self, threads: usize) -> Self {
-        self.threads = Some(threads);
+        self.common.set_threads(threads);
         self
     }
 
     /// Batches in preparation at once; 4 by default, fewer if memory has no room.
     pub fn prefetch(mut self, batches: usize) -> Self {
-        self.prefetch = batches;
+        self.common.prefetch = batches;
         self
     }
 
