@@ -186,6 +186,10 @@ impl ColumnSet {
     ) -> u64 {
         let Some(column) = column.checked_sub(1) else { return key as u64 };
         let column = &self.decoders[column];
+        if let [need] = column.needs[..] {
+            let (length, pixels) = part(need);
+            return column.decode.room_of(&[length], &[pixels]);
+        }
         let (mut lengths, mut pixels) = ([0; MAX_PARTS], [None; MAX_PARTS]);
         for (n, &need) in column.needs.iter().enumerate() {
             (lengths[n], pixels[n]) = part(need);
@@ -238,8 +242,8 @@ impl ColumnSet {
     ) -> Result<(), (Option<usize>, Error)> {
         let facts = view.facts();
         row.write(0, |mut row| row.put(facts.key)).map_err(|e| (None, e))?;
+        let mut parts = ColumnParts::default();
         for (n, column) in self.decoders.iter().enumerate() {
-            let mut parts = ColumnParts::default();
             column.fill(&mut parts, view);
             let sample = column.sample(&facts, &parts);
             let decoded = catch_panic("the decoder", || {
