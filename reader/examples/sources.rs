@@ -351,11 +351,11 @@ fn epoch(dataset: &Dataset, samples: u64, wanted: &Wanted, verify: Verify) -> Re
     for batch in 0..samples / 250 {
         let draws = (0..250).map(|slot| Draw { slot, ordinal: batch * 250 + slot as u64 });
         plan.fill(dataset, &draws.collect::<Vec<_>>(), wanted, Limits::default())?;
-        for (number, run) in plan.runs().iter().enumerate() {
-            fetched.read(dataset, &plan, number, &mut bad);
-            for item in &plan.items()[run.items.clone()] {
-                fetched.verify(dataset, &plan, item, wanted, (verify, 0))?;
-                for part in plan.parts_of(item) {
+        for run in plan.run_views() {
+            fetched.read(dataset, run, &mut bad);
+            for item in run.items() {
+                fetched.verify(dataset, item, wanted, (verify, 0))?;
+                for part in item.parts() {
                     sum ^= added(fetched.bytes(part));
                 }
             }

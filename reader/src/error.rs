@@ -7,6 +7,7 @@ use std::error;
 use std::fmt;
 use std::io;
 use std::path::Path;
+use std::sync::Arc;
 
 use tarflume_formats::Blame;
 use tarflume_formats::error as formats;
@@ -54,7 +55,8 @@ pub enum ErrorKind {
     Device,
 }
 
-/// An error with its kind and its place.
+/// An error with its kind and its place. A clone has the same text, place and source.
+#[derive(Clone)]
 ///
 /// ```
 /// use tarflume::Loader;
@@ -62,13 +64,15 @@ pub enum ErrorKind {
 /// let error = Loader::builder("no/such/folder").build().unwrap_err();
 /// println!("{:?}: {error}", error.kind()); // one line: the place, what was found, what to do
 /// ```
-pub struct Error(Box<Inner>);
+pub struct Error(Box<ErrorFields>);
 
-struct Inner {
+#[derive(Clone)]
+struct ErrorFields {
     kind: ErrorKind,
     place: Place,
     text: String,
-    source: Option<Box<dyn error::Error + Send + Sync>>,
+    /// Shared, because errors of the operating system can't be cloned.
+    source: Option<Arc<dyn error::Error + Send + Sync>>,
 }
 
 /// The result of every fallible call in this crate.
@@ -77,7 +81,12 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 impl Error {
     /// An error of `kind` that says `text`; the place is added as it becomes known.
     pub fn new(kind: ErrorKind, text: impl Into<String>) -> Self {
-        Error(Box::new(Inner { kind, place: Place::default(), text: text.into(), source: None }))
+        Error(Box::new(ErrorFields {
+            kind,
+            place: Place::default(),
+            text: text.into(),
+            source: None,
+        }))
     }
 
     /// A request that can't be met, and what to ask instead.
@@ -89,7 +98,7 @@ impl Error {
     /// [`Blame`] says, becomes [`ErrorKind::Machine`].
     #[must_use]
     pub fn with_source(mut self, source: impl Into<Box<dyn error::Error + Send + Sync>>) -> Self {
-        let source = self.0.source.get_or_insert_with(|| source.into());
+        let source = self.0.source.get_or_insert_with(|| Arc::from(source.into()));
         if self.0.kind == ErrorKind::Io
             && let Some(cause) = source.downcast_ref::<io::Error>()
             && Blame::of(cause).is_machine()
@@ -173,10 +182,11 @@ impl From<formats::Error> for Error {
         let source = error.io_error().map(|e| {
             // An operating-system error can't be cloned; its code or its words can.
             let copy = e.raw_os_error().map(io::Error::from_raw_os_error);
-            copy.unwrap_or_else(|| io::Error::new(e.kind(), e.to_string())).into()
+            let copy = copy.unwrap_or_else(|| io::Error::new(e.kind(), e.to_string()));
+            Arc::new(copy) as Arc<dyn error::Error + Send + Sync>
         });
         let (place, text) = (error.place().clone(), error.text().to_string());
-        Error(Box::new(Inner { kind, place, text, source }))
+        Error(Box::new(ErrorFields { kind, place, text, source }))
     }
 }
 
@@ -252,6 +262,19 @@ mod tests {
         let plain = Error::usage("a batch has at least one row");
         assert_eq!(format!("{plain:?}"), plain.to_string());
         assert!(format!("{plain:#?}").contains("kind: Usage"));
+    }
+
+    #[test]
+    fn a_clone_has_the_same_message_place_and_source() {
+        let cause = io::Error::from_raw_os_error(5);
+        let error = Error::new(ErrorKind::Io, "cannot read").with_source(cause);
+        let error = error.with_path("a.tar").with_key("k").with_byte(512);
+        let clone = error.clone();
+        assert_eq!(format!("{error:#?}"), format!("{clone:#?}"));
+        assert_eq!(format!("{error:?}"), format!("{clone:?}"));
+        let source = error::Error::source(&clone).unwrap().downcast_ref::<io::Error>();
+        assert_eq!(source.unwrap().raw_os_error(), Some(5));
+        assert!(clone.is_machine());
     }
 
     #[test]

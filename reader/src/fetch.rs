@@ -6,4 +6,5 @@
 
 pub(crate) mod fetched;
 pub(crate) mod plan;
+pub(crate) mod view;
 pub(crate) mod wanted;

@@ -67,6 +67,7 @@ mod decode;
 mod device;
 mod error;
 mod fetch;
+mod fork;
 #[doc(hidden)]
 pub mod internal;
 mod libraries;

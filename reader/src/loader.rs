@@ -1,7 +1,7 @@
-//! `Loader`: batches of a data set, in an order that is pure arithmetic, made by all cores.
+//! `Loader`: batches of a data set, in an order that is pure arithmetic, prepared by all cores.
 //!
-//! The files here: what host loaders, device loaders and their epochs share. The rooms, lower ones first: `metrics`,
-//! `pipeline`, `indexed` and `streaming`, `gpu`, `config`.
+//! The files here: what host loaders, device loaders and their epochs share. The folders, lower ones first: `metrics`,
+//! `pipeline`, `indexed`, `gpu`, `config`, `streaming`.
 
 mod bad_samples;
 mod config;
@@ -71,7 +71,7 @@ use crate::stream::Stream;
 /// Cheap to share: an epoch keeps what it needs alive. Dropping loader, epochs and batches ends all
 /// threads.
 pub struct Loader {
-    inner: Arc<LoaderShared>,
+    shared: Arc<LoaderShared>,
 }
 
 impl Loader {
@@ -139,12 +139,12 @@ impl Loader {
     /// and it is that epoch's, from where it was taken. An epoch that can't be begun gives its error as
     /// its only batch.
     pub fn epoch(&self, epoch: u64) -> Epoch {
-        Epoch::begin(self.inner.clone(), epoch)
+        Epoch::begin(self.shared.clone(), epoch)
     }
 
     /// The epoch to go on with: 0, or that of the resumed state, or the one that is running.
     pub fn current_epoch(&self) -> u64 {
-        self.inner.progress().epoch
+        self.shared.position().epoch
     }
 
     /// Steps of an epoch that is begun at its beginning, on this rank.
@@ -152,7 +152,7 @@ impl Loader {
     /// # Errors
     /// There is none: the batch is larger than the data set.
     pub fn steps(&self) -> Result<u64> {
-        Ok(self.inner.steps(0)?.count())
+        Ok(self.shared.steps(0)?.count())
     }
 
     /// Where the whole job is: what was handed out, not what was prepared. The same on every rank that
@@ -170,7 +170,7 @@ impl Loader {
     /// # }
     /// ```
     pub fn state(&self) -> LoaderState {
-        self.inner.state()
+        self.shared.state()
     }
 
     /// The digest of all samples that this loader has handed out, over all its epochs. Added up over
@@ -188,7 +188,7 @@ impl Loader {
     /// # }
     /// ```
     pub fn ledger(&self) -> Ledger {
-        *self.inner.ledger()
+        *self.shared.ledger()
     }
 
     /// What the ledgers of all ranks add up to for one whole epoch: those of its samples that steps
@@ -197,27 +197,27 @@ impl Loader {
     /// # Errors
     /// An epoch so late that its samples can't be counted.
     pub fn expected(&self, epoch: u64) -> Result<Ledger> {
-        self.inner.expected(epoch)
+        self.shared.expected(epoch)
     }
 
     /// The order of its samples.
     pub fn order(&self) -> &Order {
-        &self.inner.order
+        &self.shared.order
     }
 
     /// The data set.
     pub fn dataset(&self) -> &Dataset {
-        &self.inner.labour.with.dataset
+        &self.shared.source.dataset
     }
 
     /// Where the time goes, and what limits the rate of batches.
     pub fn stats(&self) -> Stats {
-        self.inner.stats()
+        self.shared.stats()
     }
 
     /// All samples that were bad so far, by ordinal.
     pub fn bad_samples(&self) -> Vec<BadSample> {
-        self.inner.bad.all()
+        self.shared.bad.all()
     }
 
     /// Writes the bad samples to `path`, one JSON object a line, as [`LoaderBuilder::exclude`] and `pack
@@ -226,7 +226,7 @@ impl Loader {
     /// # Errors
     /// The operating system's refusal.
     pub fn write_bad_samples(&self, path: &Path) -> Result<()> {
-        self.inner.bad.write(path)
+        self.shared.bad.write(path)
     }
 }
 
@@ -238,7 +238,7 @@ impl LoaderBuilder {
     /// that no sample has, a batch larger than the data set or than memory, a state of another data
     /// set or shuffle.
     pub fn build(self) -> Result<Loader> {
-        Ok(Loader { inner: self.shared()? })
+        Ok(Loader { shared: self.shared()? })
     }
 }
 
@@ -254,6 +254,6 @@ impl DeviceLoaderBuilder {
 
 impl fmt::Debug for Loader {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.inner.fmt(f)
+        self.shared.fmt(f)
     }
 }

@@ -1,7 +1,8 @@
-//! The one pool of threads of a process: all loaders share it, the last to go joins it.
+//! `ThreadPool`: the worker threads of a process. All loaders share one pool, and the last one to drop it joins its
+//! threads.
 //!
-//! The pool knows nothing of samples. Whoever has work registers it; an idle thread asks each in turn
-//! whether there is a step to do, and sleeps until somebody says that there is.
+//! The pool knows nothing of samples. Work is registered; an idle thread tries the registered works in turn, and sleeps
+//! until a [`Notifier`] wakes it.
 
 use std::cell::Cell;
 use std::sync::atomic::Ordering;
@@ -9,77 +10,61 @@ use std::sync::{Arc, Mutex as StdMutex, RwLock, Weak};
 use std::thread::JoinHandle;
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::fork::ForkGuard;
 use crate::sync::{AtomicBool, Condvar, Mutex, MutexGuard};
 use tarflume_formats::poison::IgnorePoison;
 
-/// Something with steps that any thread may do.
+/// Work that any thread of the pool may do, in steps.
 pub(crate) trait Work: Send + Sync {
-    /// Does one step, if there is one to do: milliseconds, not seconds. False if there was none; the
-    /// work then calls [`Bell::ring`] when there is.
+    /// Does one step, which takes milliseconds and not seconds. Returns false if no step was ready; the work then calls
+    /// a [`Notifier`] when one is.
     fn step(&self) -> bool;
 }
 
 /// Wakes the threads of a pool.
 #[derive(Debug, Default)]
-pub(crate) struct Bell {
-    /// Counts the rings, so that one between asking and sleeping is not missed.
-    rung: Mutex<u64>,
-    heard: Condvar,
+pub(crate) struct Notifier {
+    /// Counts the notifications. A thread that looks for work reads it first, so that it does not sleep through a
+    /// notification that arrives between the look and the wait.
+    notified: Mutex<u64>,
+    changed: Condvar,
 }
 
-impl Bell {
+impl Notifier {
     fn count(&self) -> MutexGuard<'_, u64> {
-        self.rung.lock().ignore_poison()
+        self.notified.lock().ignore_poison()
     }
 
-    /// There is work for one more thread.
-    pub(crate) fn ring(&self) {
+    /// Announces work for one more thread.
+    pub(crate) fn notify_one(&self) {
         *self.count() += 1;
-        self.heard.notify_one();
+        self.changed.notify_one();
     }
 
-    /// There is work for all threads.
-    pub(crate) fn ring_all(&self) {
+    /// Announces work for all threads.
+    pub(crate) fn notify_all(&self) {
         *self.count() += 1;
-        self.heard.notify_all();
+        self.changed.notify_all();
     }
 }
 
-pub(crate) struct Shared {
+/// What the threads of a pool share.
+pub(crate) struct PoolShared {
     works: RwLock<Vec<Arc<dyn Work>>>,
-    bell: Arc<Bell>,
+    notifier: Arc<Notifier>,
     stop: AtomicBool,
 }
 
-/// A process, by its id. After a fork the child has the parent's memory and none of its threads: what
-/// they held locked stays so.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Process(u32);
-
-impl Process {
-    pub(crate) fn this() -> Process {
-        Process(std::process::id())
-    }
-
-    /// Says that it is the running one.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Usage`]: the running one is a child of it.
-    pub(crate) fn expect(self) -> Result<()> {
-        if self == Process::this() {
-            return Ok(());
-        }
-        let text = "this loader was made before a fork, and its threads stayed behind: make it in the \
-                    child, or use spawn";
-        Err(Error::usage(text))
-    }
+/// Threads, and the works that they do.
+pub(crate) struct ThreadPool {
+    shared: Arc<PoolShared>,
+    threads: ForkGuard<Threads>,
 }
 
-/// Threads, and what they work on.
-pub(crate) struct Pool {
-    process: Process,
-    shared: Arc<Shared>,
-    threads: StdMutex<Vec<JoinHandle<()>>>,
+/// The threads of a pool. Dropping it stops and joins them.
+struct Threads {
+    shared: Arc<PoolShared>,
+    handles: StdMutex<Vec<JoinHandle<()>>>,
 }
 
 thread_local! {
@@ -87,12 +72,11 @@ thread_local! {
     static IN_POOL: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Says that the calling thread is not a thread of a pool: a thread of a pool that waits for a batch may
-/// wait for itself.
+/// Checks that the calling thread is not a thread of a pool. A pool thread that waits for a batch could wait for itself.
 ///
 /// # Errors
-/// [`ErrorKind::Usage`]: it is.
-pub(crate) fn expect_outside() -> Result<()> {
+/// [`ErrorKind::Usage`]: it is a pool thread.
+pub(crate) fn check_outside_pool() -> Result<()> {
     if !IN_POOL.get() {
         return Ok(());
     }
@@ -102,30 +86,56 @@ pub(crate) fn expect_outside() -> Result<()> {
     Err(Error::usage(text))
 }
 
-/// The pool of this process, while somebody holds it.
-static POOL: StdMutex<Weak<Pool>> = StdMutex::new(Weak::new());
+/// The pool of this process. Weak: the loaders own it.
+static POOL: StdMutex<Weak<ThreadPool>> = StdMutex::new(Weak::new());
 
-impl Pool {
+impl ThreadPool {
     /// The pool of this process, with at least `threads` threads.
     ///
     /// # Errors
     /// The system refuses to start a thread.
-    pub(crate) fn of_process(threads: usize) -> Result<Arc<Pool>> {
+    pub(crate) fn of_process(threads: usize) -> Result<Arc<ThreadPool>> {
         let mut pool = POOL.lock().ignore_poison();
-        let found = match pool.upgrade().filter(|found| found.process().expect().is_ok()) {
-            Some(found) => found,
-            None => {
-                let (process, shared) = (Process::this(), Arc::new(Shared::new()));
-                Arc::new(Pool { process, shared, threads: StdMutex::default() })
-            }
-        };
-        found.grow(threads)?;
+        // A forked child inherits the parent's pool without its threads, and starts its own pool.
+        let own = pool.upgrade().filter(|found| found.check_not_forked().is_ok());
+        let found = own.unwrap_or_else(|| {
+            let shared = Arc::new(PoolShared::new());
+            let threads = Threads { shared: shared.clone(), handles: StdMutex::default() };
+            Arc::new(ThreadPool { shared, threads: ForkGuard::new(threads) })
+        });
+        found.threads.get()?.grow(threads)?;
         *pool = Arc::downgrade(&found);
         Ok(found)
     }
 
+    /// Checks that this process started the threads.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Usage`]: this process is a forked child.
+    pub(crate) fn check_not_forked(&self) -> Result<()> {
+        self.threads.check_not_forked()
+    }
+
+    /// What wakes its threads.
+    pub(crate) fn notifier(&self) -> Arc<Notifier> {
+        self.shared.notifier()
+    }
+
+    /// Registers `work` for the threads.
+    pub(crate) fn add(&self, work: Arc<dyn Work>) {
+        self.shared.add(work);
+    }
+
+    /// Unregisters `work`. A step that is in progress continues.
+    pub(crate) fn remove(&self, work: &Arc<dyn Work>) {
+        let mut works = self.shared.works.write().ignore_poison();
+        works.retain(|other| !Arc::ptr_eq(other, work));
+    }
+}
+
+impl Threads {
     fn grow(&self, threads: usize) -> Result<()> {
-        let mut running = self.threads.lock().ignore_poison();
+        let mut running = self.handles.lock().ignore_poison();
         while running.len() < threads {
             let shared = self.shared.clone();
             let name = format!("tarflume-{}", running.len());
@@ -142,76 +152,70 @@ impl Pool {
         }
         Ok(())
     }
+}
 
-    /// In which process its threads are.
-    pub(crate) fn process(&self) -> Process {
-        self.process
-    }
-
-    /// What wakes its threads.
-    pub(crate) fn bell(&self) -> Arc<Bell> {
-        self.shared.bell()
-    }
-
-    /// Puts `work` among those that the threads look after.
-    pub(crate) fn add(&self, work: Arc<dyn Work>) {
-        self.shared.add(work);
-    }
-
-    /// Takes it away again. A step that is being done goes on.
-    pub(crate) fn remove(&self, work: &Arc<dyn Work>) {
-        let mut works = self.shared.works.write().ignore_poison();
-        works.retain(|other| !Arc::ptr_eq(other, work));
+impl Drop for Threads {
+    fn drop(&mut self) {
+        self.shared.stop();
+        let threads = self.handles.get_mut().ignore_poison();
+        // The last owner of a pool may be one of its threads, which can't join itself.
+        let current = std::thread::current().id();
+        for thread in threads.drain(..).filter(|thread| thread.thread().id() != current) {
+            let _ = thread.join(); // panics in works are caught in `step`
+        }
     }
 }
 
-impl Shared {
-    pub(crate) fn new() -> Shared {
-        let (works, bell, stop) = (RwLock::default(), Arc::default(), AtomicBool::new(false));
-        Shared { works, bell, stop }
+impl PoolShared {
+    pub(crate) fn new() -> PoolShared {
+        let (works, notifier, stop) = (RwLock::default(), Arc::default(), AtomicBool::new(false));
+        PoolShared { works, notifier, stop }
     }
 
-    /// Puts `work` among those that the threads look after.
+    /// Registers `work` for the threads.
     pub(crate) fn add(&self, work: Arc<dyn Work>) {
         self.works.write().ignore_poison().push(work);
-        self.bell.ring_all();
+        self.notifier.notify_all();
     }
 
-    /// Ends [`Shared::run`] in all threads.
+    /// Ends [`PoolShared::run`] in all threads.
     pub(crate) fn stop(&self) {
         self.stop.store(true, Ordering::Release);
-        self.bell.ring_all();
+        self.notifier.notify_all();
     }
 
-    /// What wakes its threads.
-    pub(crate) fn bell(&self) -> Arc<Bell> {
-        self.bell.clone()
+    /// What wakes the threads.
+    pub(crate) fn notifier(&self) -> Arc<Notifier> {
+        self.notifier.clone()
     }
 
-    /// What a thread of the pool does: steps of its works until it is stopped.
+    /// The loop of a pool thread: steps of the registered works, until [`PoolShared::stop`].
     pub(crate) fn run(&self) {
         IN_POOL.set(true);
         let mut turn = 0;
         loop {
-            let rung = *self.bell.count();
+            // Read before the works are tried: see `Notifier::notified`.
+            let before = *self.notifier.count();
             if self.stop.load(Ordering::Acquire) {
                 return;
             }
-            if self.round(&mut turn) {
+            if self.try_works(&mut turn) {
                 continue;
             }
-            let mut count = self.bell.count();
-            while *count == rung {
-                count = self.bell.heard.wait(count).ignore_poison();
+            let mut count = self.notifier.count();
+            while *count == before {
+                count = self.notifier.changed.wait(count).ignore_poison();
             }
         }
     }
 
-    /// Asks every work once, beginning behind the one that was asked last; true after a step.
-    fn round(&self, turn: &mut usize) -> bool {
+    /// Tries every work once, beginning after the one that was tried last, so that no loader starves another. Returns
+    /// true after the first step that was done.
+    fn try_works(&self, turn: &mut usize) -> bool {
         let count = self.works.read().ignore_poison().len();
         for _ in 0..count {
             *turn += 1;
+            // The lock is not held during the step: works are added and removed while others run.
             let work = {
                 let works = self.works.read().ignore_poison();
                 if works.is_empty() {
@@ -224,23 +228,6 @@ impl Shared {
             }
         }
         false
-    }
-}
-
-impl Drop for Pool {
-    fn drop(&mut self) {
-        if self.process.expect().is_err() {
-            // These threads are not here, and can't be waited for.
-            let threads = self.threads.get_mut().ignore_poison();
-            std::mem::forget(std::mem::take(threads));
-            return;
-        }
-        self.shared.stop();
-        let threads = self.threads.get_mut().ignore_poison();
-        let me = std::thread::current().id();
-        for thread in threads.drain(..).filter(|thread| thread.thread().id() != me) {
-            let _ = thread.join(); // a panic in it was caught where it happened
-        }
     }
 }
 
@@ -285,7 +272,7 @@ mod tests {
     fn works_are_done_and_threads_end_with_the_pool() {
         within_a_minute(|| {
             for _ in 0..200 {
-                let pool = Pool::of_process(3).unwrap();
+                let pool = ThreadPool::of_process(3).unwrap();
                 let works: Vec<_> =
                     (0..3).map(|_| Arc::new(Countdown(100.into(), 0.into()))).collect();
                 works.iter().for_each(|work| pool.add(work.clone()));
@@ -298,14 +285,14 @@ mod tests {
     }
 
     #[test]
-    fn a_ring_between_asking_and_sleeping_is_heard() {
+    fn a_notification_between_the_look_for_work_and_the_sleep_is_not_lost() {
         within_a_minute(|| {
-            let pool = Pool::of_process(2).unwrap();
+            let pool = ThreadPool::of_process(2).unwrap();
             let work = Arc::new(Countdown(0.into(), 0.into()));
             pool.add(work.clone());
             for n in 1..2000 {
                 work.0.fetch_add(1, Ordering::SeqCst);
-                pool.bell().ring();
+                pool.notifier().notify_one();
                 while work.1.load(Ordering::SeqCst) < n {
                     std::thread::yield_now();
                 }

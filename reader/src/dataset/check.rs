@@ -95,39 +95,13 @@ fn in_threads(shards: &[usize], job: impl Fn(usize) -> Result<()> + Sync) -> Res
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-    use std::sync::{Arc, Condvar};
-    use std::time::Duration;
+    use std::sync::Arc;
 
     use tarflume_formats::ShardWriter;
     use tarflume_formats::shard::Durability;
 
     use super::*;
-    use crate::source::Source;
-    use crate::source::identity::Identity;
-    use crate::source::open::{Open, SourceKind};
-
-    /// Holds each opening up until another one is under way, for ten seconds at most.
-    #[derive(Debug, Default)]
-    struct Slow {
-        /// Openings under way; the most there were.
-        state: Mutex<(usize, usize)>,
-        changed: Condvar,
-    }
-
-    impl Open for Slow {
-        fn open(&self, path: &Path) -> Result<(Arc<dyn Source>, Identity)> {
-            let mut state = self.state.lock().unwrap();
-            state.0 += 1;
-            state.1 = state.1.max(state.0);
-            self.changed.notify_all();
-            let ten = Duration::from_secs(10);
-            drop(self.changed.wait_timeout_while(state, ten, |state| state.1 < 2).unwrap());
-            let opened = SourceKind::File.open(path);
-            self.state.lock().unwrap().0 -= 1;
-            opened
-        }
-    }
+    use crate::source::open::concurrent::ConcurrentOpen;
 
     fn shards(count: usize) -> (tempfile::TempDir, Dataset) {
         let folder = tempfile::tempdir().unwrap();
@@ -146,11 +120,11 @@ mod tests {
     #[test]
     fn many_shards_are_opened_at_the_same_time() {
         let (_folder, dataset) = shards(32);
-        let slow = Arc::new(Slow::default());
-        let dataset = dataset.with_opener(slow.clone());
+        let opener = Arc::new(ConcurrentOpen::default());
+        let dataset = dataset.with_opener(opener.clone());
         let all: Vec<usize> = (0..32).collect();
         dataset.open_ahead(&all);
-        assert!(slow.state.lock().unwrap().1 >= 2, "one shard was opened after the other");
+        assert!(opener.most() >= 2, "one shard was opened after the other");
         dataset.expect_unchanged(&all).unwrap();
     }
 

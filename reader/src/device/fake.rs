@@ -40,7 +40,11 @@ impl Marks {
     }
 
     fn reach(&self, mark: Event, count: u64) {
-        self.counts.lock().unwrap().entry(mark.0).or_default().1 = count;
+        let mut counts = self.counts.lock().unwrap();
+        let reached = &mut counts.entry(mark.0).or_default().1;
+        // Of two records in two streams, the earlier one may be reached last.
+        *reached = count.max(*reached);
+        drop(counts);
         self.reached.notify_all();
     }
 

@@ -28,7 +28,7 @@ pub use tarflume_jpeg::Scale;
 pub use self::library::{Found, Library};
 pub use self::offer::Offer;
 pub use self::status::Backend;
-pub use crate::decode::hybrid::jpeg_decoder::{Compressed, Stored, Verdict};
+pub use crate::decode::hybrid::jpeg_decoder::{Compressed, PixelTarget, Stored, Verdict};
 pub use crate::decode::hybrid::support::{Fit, checked, takes};
 
 use self::context::Context;
@@ -247,7 +247,8 @@ impl Nvjpeg {
     ) -> Result<Vec<Verdict>> {
         self.expect(false)?;
         let pieces = pictures.iter().map(|picture| {
-            let Compressed { bytes, to, width, scale, channels, .. } = *picture;
+            let Compressed { bytes, target } = *picture;
+            let PixelTarget { to, width, scale, channels, .. } = target;
             let format = self.fits(picture)?;
             let at = (bytes.as_ptr() as usize, bytes.len());
             Ok(Piece { format, at, to, width, scale, channels })
@@ -259,11 +260,12 @@ impl Nvjpeg {
 
     /// Whether a picture has the size that there is memory for, and in which format it is decoded.
     fn fits(&self, picture: &Compressed<'_>) -> Result<Format, String> {
-        let Compressed { bytes, width, height, scale, channels, .. } = *picture;
+        let Compressed { bytes, target } = *picture;
+        let PixelTarget { to, width, height, scale, channels } = target;
         let header = Header::parse(bytes).map_err(|error| error.text().to_string())?;
         let format = Format::of(channels).ok_or("pixels have 1 or 3 channels")?;
         let (w, h) = scale.of(header.width(), header.height());
-        if picture.to == 0 || (width, height) != (w, h) {
+        if to == 0 || (width, height) != (w, h) {
             return Err(format!("there is memory for {width}x{height} pixels, and it has {w}x{h}"));
         }
         self.wish(format, scale).map(|_| format)
@@ -340,7 +342,8 @@ impl Nvjpeg {
     pub unsafe fn decode_stored(&self, stream: u64, pictures: &[Stored]) -> Result<Vec<Verdict>> {
         self.expect(true)?;
         let pieces = pictures.iter().map(|picture| {
-            let Stored { at, length, to, width, scale, channels, .. } = *picture;
+            let Stored { at, length, target } = *picture;
+            let PixelTarget { to, width, scale, channels, .. } = target;
             let format = Format::of(channels).ok_or("pixels have 1 or 3 channels")?;
             self.wish(format, scale)?;
             let at = (at as usize, length as usize);

@@ -2,12 +2,11 @@
 
 use std::sync::Arc;
 
-use tarflume_formats::name;
-
 use crate::dataset::Dataset;
 use crate::dataset::sample::match_checksum;
 use crate::error::{Error, ErrorKind, Result};
-use crate::fetch::plan::{Bad, Item, PartRef, Plan};
+use crate::fetch::plan::{Bad, PartRef};
+use crate::fetch::view::{ItemView, RunView};
 use crate::fetch::wanted::Wanted;
 use crate::source::Source;
 
@@ -73,38 +72,36 @@ impl Fetched {
         Fetched::default()
     }
 
-    /// Reads run `run` of `plan`. If that fails as a whole, its samples are read one by one, and those
-    /// that can't be are put into `bad`. Where the machine fails it ends there: its error is the last that is put
-    /// into `bad` ([`Error::is_machine`]), and the samples from that one on are not here.
+    /// Reads `run`. If that fails as a whole, its samples are read one by one, and those that can't be read are added to
+    /// `bad`. After a failure of the machine nothing more is read: its error is the last in `bad`
+    /// ([`Error::is_machine`]), and the samples from that one on are missing.
     ///
     /// # Panics
-    /// The plan has no such run, or is of another data set.
-    pub fn read(&mut self, dataset: &Dataset, plan: &Plan, run: usize, bad: &mut Vec<Bad>) {
+    /// The run is of another data set.
+    pub fn read(&mut self, dataset: &Dataset, run: RunView<'_>, bad: &mut Vec<Bad>) {
         self.clear();
-        if self.read_whole(dataset, plan, run).is_ok() {
+        if self.read_whole(dataset, run).is_ok() {
             return;
         }
-        let items = plan.runs()[run].items.clone();
-        for number in items.clone() {
-            let item = &plan.items()[number];
-            let Err(error) = self.read_item(dataset, plan, run, item) else { continue };
-            let error = named(error, dataset, plan, item);
+        let mut items = run.items();
+        while let Some(item) = items.next() {
+            let Err(error) = self.read_item(dataset, run, item) else { continue };
+            let error = item.place(dataset, error);
             let machine = error.is_machine();
-            bad.push(Bad { slot: item.slot, ordinal: item.ordinal, error });
+            bad.push(Bad { slot: item.row(), ordinal: item.ordinal(), error });
+            self.lost.push(item.number());
             if machine {
-                self.lost.extend(number..items.end);
+                self.lost.extend(items.map(ItemView::number));
                 return;
             }
-            self.lost.push(number);
         }
     }
 
-    /// Asks the system to bring the bytes of run `run` into its cache; waits for nothing. To be called
-    /// some runs ahead: page faults alone read a cold disk in small pieces, one after the other.
-    pub fn advise(dataset: &Dataset, plan: &Plan, run: usize) {
-        let run = &plan.runs()[run];
-        if let Ok(source) = dataset.shard(run.shard).source() {
-            for read in &plan.reads()[run.reads.clone()] {
+    /// Asks the system to load the bytes of `run` into its cache, and waits for nothing. Call it some runs ahead: page
+    /// faults alone read a cold disk in small pieces, one after the other.
+    pub fn advise(dataset: &Dataset, run: RunView<'_>) {
+        if let Ok(source) = dataset.shard(run.shard()).source() {
+            for read in run.reads() {
                 source.advise(read.start, read.length);
             }
         }
@@ -144,19 +141,18 @@ impl Fetched {
     pub fn verify(
         &self,
         dataset: &Dataset,
-        plan: &Plan,
-        item: &Item,
+        item: ItemView<'_>,
         wanted: &Wanted,
         (verify, pass): (Verify, u64),
     ) -> Result<()> {
-        if !verify.picks(item.ordinal, pass) {
+        if !verify.picks(item.ordinal(), pass) {
             return Ok(());
         }
-        for part in plan.parts_of(item) {
+        for part in item.parts() {
             let Some(ext) = part.ext else { continue };
             let ext = wanted.ext(ext).as_bytes();
             match_checksum(self.bytes(part), part.checksum, ext, || self.check())
-                .map_err(|e| named(e.with_byte(part.at), dataset, plan, item))?;
+                .map_err(|e| item.place(dataset, e.with_byte(part.at)))?;
         }
         Ok(())
     }
@@ -176,14 +172,13 @@ impl Fetched {
         self.source.as_ref().map_or(Ok(()), |source| source.check())
     }
 
-    fn read_whole(&mut self, dataset: &Dataset, plan: &Plan, run: usize) -> Result<()> {
-        let run = &plan.runs()[run];
-        if run.reads.is_empty() {
+    fn read_whole(&mut self, dataset: &Dataset, run: RunView<'_>) -> Result<()> {
+        let reads = run.reads();
+        if reads.is_empty() {
             return Ok(());
         }
-        let source = dataset.shard(run.shard).source()?;
+        let source = dataset.shard(run.shard()).source()?;
         let source = self.source.insert(source);
-        let reads = &plan.reads()[run.reads.clone()];
         let lends =
             |at, length| usize::try_from(length).is_ok_and(|n| source.view(at, n).is_some());
         self.lent = reads.iter().all(|read| lends(read.start, read.length));
@@ -191,7 +186,7 @@ impl Fetched {
             return Ok(());
         }
         let source = source.clone();
-        self.make_room(run.bytes)?;
+        self.make_room(run.bytes())?;
         for read in reads {
             let at = read.within as usize;
             source.read_at(read.start, &mut self.buffer[at..at + read.length as usize])?;
@@ -200,11 +195,11 @@ impl Fetched {
     }
 
     /// One item alone, into its places in the run's buffer.
-    fn read_item(&mut self, dataset: &Dataset, plan: &Plan, run: usize, item: &Item) -> Result<()> {
-        let source = dataset.shard(item.shard).source()?;
+    fn read_item(&mut self, dataset: &Dataset, run: RunView<'_>, item: ItemView<'_>) -> Result<()> {
+        let source = dataset.shard(item.shard()).source()?;
         self.source = Some(source.clone());
-        self.make_room(plan.runs()[run].bytes)?;
-        for part in plan.parts_of(item).iter().filter(|part| part.length > 0) {
+        self.make_room(run.bytes())?;
+        for part in item.parts().iter().filter(|part| part.length > 0) {
             let at = part.within as usize;
             source.read_at(part.at, &mut self.buffer[at..at + part.length as usize])?;
         }
@@ -225,10 +220,4 @@ impl Fetched {
         }
         Ok(())
     }
-}
-
-/// Adds path and key to what went wrong with an item.
-fn named(error: Error, dataset: &Dataset, plan: &Plan, item: &Item) -> Error {
-    let path = dataset.shard(item.shard).path();
-    error.with_path(path).with_key(name::shown(plan.key(item)))
 }

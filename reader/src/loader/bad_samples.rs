@@ -1,4 +1,4 @@
-//! What is done about samples that can't be read or decoded, and the list of them.
+//! `OnBad`: the policy for samples that can't be read or decoded; `BadList`: the list of them.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::error::{Error, ErrorKind, Result};
 use tarflume_formats::poison::IgnorePoison;
 
-/// What is done about a bad sample.
+/// The policy for a bad sample.
 ///
 /// ```
 /// use tarflume::{Loader, OnBad};
@@ -26,10 +26,9 @@ pub enum OnBad {
     /// Its batch is an error, and the epoch ends there.
     #[default]
     Error,
-    /// It is left out of its batch, which stays in its place with a row less: steps stay equal on
-    /// all ranks.
+    /// It is left out of its batch, which has one row less. The number of steps stays equal on all ranks.
     Skip,
-    /// Another sample, chosen by arithmetic, stands in for it: steps and batches stay equal.
+    /// Another sample takes its row. The choice depends on seed, pass and ordinal alone; steps and batches stay equal.
     Substitute,
 }
 
@@ -53,16 +52,16 @@ pub enum OnBad {
 pub struct BadSample {
     /// Its shard.
     pub path: Option<PathBuf>,
-    /// Where in the shard the trouble begins.
+    /// The byte of the shard at which the error is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub byte: Option<u64>,
     /// Its key.
     pub key: Option<String>,
-    /// What is wrong with it.
+    /// Why it is bad.
     pub reason: String,
-    /// Its place in the data set.
+    /// Its ordinal in the data set.
     pub ordinal: u64,
-    /// The ordinal of the sample that stood in for it.
+    /// The ordinal of its substitute.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub substitute: Option<u64>,
 }
@@ -94,7 +93,7 @@ impl fmt::Display for BadSample {
     }
 }
 
-/// The bad samples of a loader, and how many it may have.
+/// The bad samples of a loader, and the most that it may have.
 #[derive(Debug)]
 pub(crate) struct BadList {
     budget: u64,
@@ -115,10 +114,10 @@ impl BadList {
         BadList { budget, found: Mutex::default() }
     }
 
-    /// Takes one more; the same sample counts once.
+    /// Adds a sample. The same sample counts once.
     ///
     /// # Errors
-    /// [`ErrorKind::TooManyBad`]: that is one too many.
+    /// [`ErrorKind::TooManyBad`]: the list is longer than the budget.
     pub(crate) fn add(&self, bad: BadSample) -> Result<()> {
         let mut found = self.found.lock().ignore_poison();
         if found.iter().any(|other| other.ordinal == bad.ordinal) {
@@ -144,7 +143,7 @@ impl BadList {
         Err(error)
     }
 
-    /// What an epoch ends with in which no sample was good.
+    /// The error of an epoch without a good sample.
     pub(crate) fn all_bad(&self) -> Error {
         let all = self.all();
         let first = all.first();
@@ -163,7 +162,7 @@ impl BadList {
         error
     }
 
-    /// All so far, by ordinal: the same list for any number of threads.
+    /// All so far, sorted by ordinal, so that the list does not depend on threads.
     pub(crate) fn all(&self) -> Vec<BadSample> {
         let mut all = self.found.lock().ignore_poison().clone();
         all.sort_by_key(|bad| bad.ordinal);

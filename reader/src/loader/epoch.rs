@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use crate::batch::{Batch, Content};
 use crate::error::Result;
+use crate::loader::indexed::source::IndexedSource;
 use crate::loader::pipeline::receiver::BatchReceiver;
 use crate::loader::progress::EpochProgress;
 use crate::loader::shared::LoaderShared;
@@ -26,54 +27,52 @@ use crate::loader::shared::LoaderShared;
 /// # }
 /// ```
 pub struct Epoch {
-    inner: Arc<LoaderShared>,
-    line: BatchReceiver,
-    account: EpochProgress,
+    shared: Arc<LoaderShared>,
+    receiver: BatchReceiver<IndexedSource>,
+    progress: EpochProgress,
     over: bool,
 }
 
 impl Epoch {
-    pub(crate) fn begin(inner: Arc<LoaderShared>, epoch: u64) -> Epoch {
-        let here = inner.pool.process().expect();
-        let begun = here.and_then(|()| inner.begin(epoch, None));
-        let (flow, steps, all_bad) = match begun {
-            Ok((flow, steps, whole)) => (Ok(flow), steps, whole),
+    pub(crate) fn begin(shared: Arc<LoaderShared>, epoch: u64) -> Epoch {
+        let (queue, steps, from_start) = match shared.begin(epoch, None) {
+            Ok((queue, steps, from_start)) => (Ok(queue), steps, from_start),
             Err(error) => (Err(error), 0, false),
         };
-        let line = BatchReceiver::begin(inner.pool.clone(), inner.meter.clone(), flow);
-        let account = EpochProgress::new(inner.clone(), epoch, steps, all_bad);
-        Epoch { inner, line, account, over: false }
+        let receiver = BatchReceiver::begin(shared.pool.clone(), shared.counters.clone(), queue);
+        let progress = EpochProgress::new(shared.clone(), epoch, steps, from_start);
+        Epoch { shared, receiver, progress, over: false }
     }
 
     /// Its number.
     pub fn number(&self) -> u64 {
-        self.account.epoch
+        self.progress.epoch
     }
 
     /// Batches still to come. With `Remainder::Uneven` ranks may have different numbers; with any
     /// other remainder they are equal.
     pub fn remaining(&self) -> u64 {
-        self.account.remaining()
+        self.progress.remaining()
     }
 
     /// Whether the next batch, the end or an error is there, so that `next` would not wait; waits for
     /// that, but no longer than `most`. For callers that must look at something else now and then.
     pub fn ready(&mut self, most: Duration) -> bool {
-        self.over || self.line.ready(most)
+        self.over || self.receiver.ready(most)
     }
 
     fn took(&mut self, mut content: Box<Content>) -> Result<Batch> {
         let bad = content.drain_bad();
         let position = content.position;
-        let batch = Batch::new(content, self.inner.names(), self.inner.shelf.clone());
-        self.account.took(&batch, bad, position)?;
+        let batch = Batch::new(content, self.shared.names(), self.shared.batch_pool.clone());
+        self.progress.took(&batch, bad, position)?;
         Ok(batch)
     }
 
     /// Counts what the caller spent to make something else of the last batch: statistics then show it as
     /// a stage of its own, `transform`, and not as the consumer's work.
     pub fn charge(&self, busy: Duration) {
-        self.line.charge(busy);
+        self.receiver.charge(busy);
     }
 }
 
@@ -86,11 +85,11 @@ impl Iterator for Epoch {
         if self.over {
             return None;
         }
-        let next = self.line.next();
+        let next = self.receiver.next();
         let next = next.map(|content| content.and_then(|content| self.took(content)));
         self.over = !matches!(next, Some(Ok(_)));
         if self.over {
-            self.line.end();
+            self.receiver.end();
         }
         next
     }
@@ -104,6 +103,6 @@ impl Iterator for Epoch {
 
 impl fmt::Debug for Epoch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Epoch({}, {})", self.account.epoch, self.account)
+        write!(f, "Epoch({}, {})", self.progress.epoch, self.progress)
     }
 }

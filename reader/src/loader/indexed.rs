@@ -1,7 +1,10 @@
-//! Batches of shards that have an index: planned by the order, read by place.
+//! Batches of indexed shards: which samples a batch holds, what is read for them, and what replaces bad ones.
 
 pub(crate) mod new_shards;
 pub(crate) mod planner;
 pub(crate) mod readahead;
+pub(crate) mod sample;
+pub(crate) mod source;
 pub(crate) mod substitute;
+pub(crate) mod tasks;
 pub(crate) mod worker;

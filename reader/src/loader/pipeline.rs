@@ -1,6 +1,6 @@
 //! The queue of batches between planner, workers and consumer, for indexed shards and streams alike.
 //!
-//! Knows neither shards nor orders: planners and workers are traits here.
+//! Knows neither shards nor orders: [`source`] has the trait that both kinds of source implement.
 
 pub(crate) mod columns;
 pub(crate) mod machine;
@@ -9,4 +9,5 @@ pub(crate) mod panics;
 pub(crate) mod pending_batch;
 pub(crate) mod queue;
 pub(crate) mod receiver;
-pub(crate) mod stream_samples;
+pub(crate) mod source;
+pub(crate) mod worker;

@@ -1,7 +1,7 @@
-//! `EpochProgress`: what an epoch has handed out, counted where the consumer takes it.
+//! `EpochProgress`: what an epoch has delivered, counted where the consumer takes it.
 //!
-//! Bad samples are counted here and not where they are found, so that what is prepared ahead and by
-//! whom does not change which one is too many.
+//! Bad samples are counted here and not where they are found, so that the one that exceeds the limit does not depend on
+//! prefetch and threads.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,24 +11,24 @@ use crate::error::{Error, Result};
 use crate::loader::bad_samples::BadSample;
 use crate::loader::shared::LoaderShared;
 
-/// How far an epoch is.
+/// How much of an epoch was delivered.
 pub(crate) struct EpochProgress {
-    inner: Arc<LoaderShared>,
+    shared: Arc<LoaderShared>,
     pub(crate) epoch: u64,
     steps: u64,
     taken: u64,
-    /// True if it was begun at its beginning, and no row was good yet.
+    /// True until a row is good, in an epoch that began at its first sample.
     all_bad: bool,
 }
 
 impl EpochProgress {
     pub(crate) fn new(
-        inner: Arc<LoaderShared>,
+        shared: Arc<LoaderShared>,
         epoch: u64,
         steps: u64,
-        all_bad: bool,
+        from_start: bool,
     ) -> EpochProgress {
-        EpochProgress { inner, epoch, steps, taken: 0, all_bad }
+        EpochProgress { shared, epoch, steps, taken: 0, all_bad: from_start }
     }
 
     /// Batches still to come.
@@ -36,10 +36,10 @@ impl EpochProgress {
         self.steps - self.taken
     }
 
-    /// Counts a batch as handed out, with its bad rows, that ends at `position` of the epoch.
+    /// Counts a batch that ends at `position` of the epoch as delivered, with its bad rows.
     ///
     /// # Errors
-    /// One bad sample is too many; all of them were bad.
+    /// There are more bad samples than the loader allows, or all samples of the epoch were bad.
     pub(crate) fn took(
         &mut self,
         batch: &Batch,
@@ -47,16 +47,16 @@ impl EpochProgress {
         position: u64,
     ) -> Result<()> {
         for (facts, why) in bad {
-            let by = (facts.state == RowState::Replaced).then_some(facts.ordinal);
-            self.inner.bad.add(BadSample::new(&why, facts.planned, by))?;
+            let substitute = (facts.state == RowState::Replaced).then_some(facts.ordinal);
+            self.shared.bad.add(BadSample::new(&why, facts.planned, substitute))?;
         }
         self.all_bad &= batch.is_empty();
         if self.all_bad && self.taken + 1 == self.steps {
-            return Err(self.inner.bad.all_bad());
+            return Err(self.shared.bad.all_bad());
         }
         self.taken += 1;
         {
-            let mut ledger = self.inner.ledger();
+            let mut ledger = self.shared.ledger();
             for row in batch.planned().iter().filter(|row| !row.padding) {
                 match row.state {
                     RowState::Whole => ledger.add(row.planned),
@@ -64,7 +64,7 @@ impl EpochProgress {
                 }
             }
         }
-        self.inner.delivered(self.epoch, position, self.taken == self.steps);
+        self.shared.delivered(self.epoch, position, self.taken == self.steps);
         Ok(())
     }
 }

@@ -78,3 +78,41 @@ impl Open for SourceKind {
         })
     }
 }
+
+/// An opener for tests of openings at the same time.
+#[cfg(test)]
+pub(crate) mod concurrent {
+    use std::sync::{Condvar, Mutex};
+    use std::time::Duration;
+
+    use super::*;
+
+    /// Delays each opening until another one is in progress, for ten seconds at most.
+    #[derive(Debug, Default)]
+    pub(crate) struct ConcurrentOpen {
+        /// Openings in progress, and the most that there were.
+        state: Mutex<(usize, usize)>,
+        changed: Condvar,
+    }
+
+    impl ConcurrentOpen {
+        /// The most openings that were in progress at the same time.
+        pub(crate) fn most(&self) -> usize {
+            self.state.lock().unwrap().1
+        }
+    }
+
+    impl Open for ConcurrentOpen {
+        fn open(&self, path: &Path) -> Result<(Arc<dyn Source>, Identity)> {
+            let mut state = self.state.lock().unwrap();
+            state.0 += 1;
+            state.1 = state.1.max(state.0);
+            self.changed.notify_all();
+            let ten = Duration::from_secs(10);
+            drop(self.changed.wait_timeout_while(state, ten, |state| state.1 < 2).unwrap());
+            let opened = SourceKind::File.open(path);
+            self.state.lock().unwrap().0 -= 1;
+            opened
+        }
+    }
+}

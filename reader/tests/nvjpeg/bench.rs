@@ -5,7 +5,7 @@ use std::sync::Arc;
 use cudarc::driver::{CudaContext, CudaStream, result};
 use tarflume::Libraries;
 use tarflume::internal::nvjpeg::{
-    Backend, Compressed, Found, Library, Nvjpeg, Scale, Verdict, checked,
+    Backend, Compressed, Found, Library, Nvjpeg, PixelTarget, Scale, Verdict, checked,
 };
 use tarflume_jpeg::{Color, Decoder, Header, Job};
 
@@ -63,7 +63,8 @@ impl Bench {
             orders.iter().zip(&sizes).zip(&lengths).zip(&refusals)
         {
             if refusal.is_none() {
-                pictures.push(Compressed { bytes, to, width, height, scale, channels });
+                let target = PixelTarget { to, width, height, scale, channels };
+                pictures.push(Compressed { bytes, target });
             }
             to += length as u64;
         }

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use cudarc::driver::result;
 use tarflume::ErrorKind;
-use tarflume::internal::nvjpeg::{Backend, Compressed, Nvjpeg, Scale, Verdict, takes};
+use tarflume::internal::nvjpeg::{Backend, Compressed, Nvjpeg, PixelTarget, Scale, Verdict, takes};
 use tarflume_fixtures::{PHOTOS, Photo, PhotoKind};
 use tarflume_jpeg::Header;
 
@@ -242,7 +242,8 @@ fn child_lost_device() {
     let jpeg = photo(PhotoKind::Yuv420, 64, 48);
     let (width, height, scale, channels) = (64, 48, Scale::Full, 3);
     let to = 1 << 60; // on the device, and no memory of anybody's
-    let picture = Compressed { bytes: &jpeg, to, width, height, scale, channels };
+    let target = PixelTarget { to, width, height, scale, channels };
+    let picture = Compressed { bytes: &jpeg, target };
     // SAFETY: the played driver looks at the address, and says that it is none.
     let error = unsafe { bench.nvjpeg.decode(bench.stream.cu_stream() as u64, &[picture; 3]) };
     let error = error.unwrap_err();
@@ -264,14 +265,11 @@ fn child_wrong_use() {
     assert!(error.to_string().contains("entered no device's context"), "{error}");
     let bench = Bench::new();
     let jpeg = photo(PhotoKind::Yuv420, 64, 48);
-    let order = |width, channels| Compressed {
-        bytes: &jpeg,
-        to: 1 << 60,
-        width,
-        height: 24,
-        scale: Scale::Half,
-        channels,
+    let target = |width, channels| {
+        let (to, height, scale) = (1 << 60, 24, Scale::Half);
+        PixelTarget { to, width, height, scale, channels }
     };
+    let order = |width, channels| Compressed { bytes: &jpeg, target: target(width, channels) };
     // Memory for another size would be overrun: it is asked before the library is.
     // SAFETY: nothing is written.
     let said = unsafe {
@@ -317,7 +315,8 @@ fn child_writes_at_once() {
         // SAFETY: both have that length; device to device.
         unsafe { result::memcpy_dtod_async(other, to, length, stream) }.unwrap();
         let (width, height, scale, channels) = (32, 32, Scale::Full, 3);
-        let picture = Compressed { bytes: &jpeg, to, width, height, scale, channels };
+        let target = PixelTarget { to, width, height, scale, channels };
+        let picture = Compressed { bytes: &jpeg, target };
         // SAFETY: the promise is broken on purpose: the copy may not have read yet.
         let verdicts = unsafe { bench.nvjpeg.decode(stream as u64, &[picture]) }.unwrap();
         assert_eq!(verdicts, [Verdict::Decoded]);

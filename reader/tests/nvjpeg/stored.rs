@@ -2,7 +2,7 @@
 
 use cudarc::driver::result;
 use tarflume::ErrorKind;
-use tarflume::internal::nvjpeg::{Backend, Nvjpeg, Scale, Stored, Verdict};
+use tarflume::internal::nvjpeg::{Backend, Nvjpeg, PixelTarget, Scale, Stored, Verdict};
 use tarflume_fixtures::PhotoKind;
 use tarflume_jpeg::Header;
 
@@ -23,7 +23,8 @@ impl Bench {
             unsafe { result::memcpy_htod_async(at, bytes, self.stream.cu_stream()) }.unwrap();
             self.stream.synchronize().unwrap();
             let length = bytes.len() as u64;
-            stored.push(Stored { at, length, to, width, height, scale, channels });
+            let target = PixelTarget { to, width, height, scale, channels };
+            stored.push(Stored { at, length, target });
             kept.push((at, to, room));
         }
         let stream = self.stream.cu_stream() as u64;

@@ -28,14 +28,13 @@ fn outcome(dataset: &Dataset) -> (Vec<u64>, Vec<(u64, ErrorKind, String)>) {
     let (mut plan, wanted) = planned(dataset, &["jpg", "json"]);
     let (mut good, mut bad) = (Vec::new(), plan.take_bad().collect::<Vec<_>>());
     let (mut wrong, mut fetched) = (Vec::new(), Fetched::new());
-    for (number, run) in plan.runs().iter().enumerate() {
-        fetched.read(dataset, &plan, number, &mut bad);
-        for at in run.items.clone().filter(|&at| fetched.has(at)) {
-            let item = &plan.items()[at];
-            let verified = fetched.verify(dataset, &plan, item, &wanted, (Verify::All, 0));
+    for run in plan.run_views() {
+        fetched.read(dataset, run, &mut bad);
+        for item in run.items().filter(|item| fetched.has(item.number())) {
+            let verified = fetched.verify(dataset, item, &wanted, (Verify::All, 0));
             match verified.and_then(|()| fetched.check()) {
-                Ok(()) => good.push(item.ordinal),
-                Err(e) => wrong.push((item.ordinal, e.kind(), e.to_string())),
+                Ok(()) => good.push(item.ordinal()),
+                Err(e) => wrong.push((item.ordinal(), e.kind(), e.to_string())),
             }
         }
     }

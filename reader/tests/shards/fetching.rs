@@ -34,15 +34,14 @@ fn read(
     plan.fill(dataset, draws, wanted, limits).unwrap();
     let mut slots = vec![None; draws.len()];
     let mut bad: Vec<_> = plan.take_bad().collect();
-    for (number, run) in plan.runs().iter().enumerate() {
-        Fetched::advise(dataset, plan, number);
-        fetched.read(dataset, plan, number, &mut bad);
-        for at in run.items.clone().filter(|&at| fetched.has(at)) {
-            let item = &plan.items()[at];
-            fetched.verify(dataset, plan, item, wanted, (Verify::All, 0)).unwrap();
-            let parts = plan.parts_of(item).iter();
+    for run in plan.run_views() {
+        Fetched::advise(dataset, run);
+        fetched.read(dataset, run, &mut bad);
+        for item in run.items().filter(|item| fetched.has(item.number())) {
+            fetched.verify(dataset, item, wanted, (Verify::All, 0)).unwrap();
+            let parts = item.parts().iter();
             let parts = parts.map(|part| part.ext.map(|_| fetched.bytes(part).to_vec())).collect();
-            assert!(slots[item.slot].replace(parts).is_none(), "a slot is filled once");
+            assert!(slots[item.row()].replace(parts).is_none(), "a row is filled once");
         }
         fetched.check().unwrap();
     }

@@ -41,41 +41,39 @@ pub(crate) trait JpegDecoder: Send + Sync {
     fn decode_stored(&self, jpegs: &[Stored]) -> Result<Vec<Verdict>>;
 }
 
-/// A JPEG that is to be decoded, and the memory of the device that its pixels go to: row after row
-/// without gaps, `width * height * channels` bytes.
-#[derive(Debug, Clone, Copy)]
-pub struct Compressed<'a> {
-    /// The JPEG.
-    pub bytes: &'a [u8],
+/// Where the pixels of a JPEG go, and their format: row after row without gaps, `width * height * channels` bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PixelTarget {
     /// Address in the device's memory.
     pub to: u64,
     /// Columns at its scale: the stored ones by [`Scale::of`], before any turn.
     pub width: u32,
     /// Rows at its scale.
     pub height: u32,
-    /// How much smaller than stored; only engines make pictures smaller.
+    /// How much smaller than stored; only hardware decoders scale.
     pub scale: Scale,
     /// 1: luma; 3: red, green and blue.
     pub channels: u8,
 }
 
-/// A JPEG in the device's memory that was admitted there; else as [`Compressed`].
+/// A JPEG in host memory that the device decodes.
+#[derive(Debug, Clone, Copy)]
+pub struct Compressed<'a> {
+    /// The JPEG.
+    pub bytes: &'a [u8],
+    /// Where its pixels go.
+    pub target: PixelTarget,
+}
+
+/// A JPEG in device memory that the device decodes. It was admitted before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stored {
     /// Address of its first byte.
     pub at: u64,
     /// Its bytes.
     pub length: u64,
-    /// Address that its pixels go to.
-    pub to: u64,
-    /// Columns at its scale.
-    pub width: u32,
-    /// Rows at its scale.
-    pub height: u32,
-    /// How much smaller than stored.
-    pub scale: Scale,
-    /// 1 or 3.
-    pub channels: u8,
+    /// Where its pixels go.
+    pub target: PixelTarget,
 }
 
 /// What a picture is to be.

@@ -10,11 +10,10 @@ use crate::decode::hybrid::request::DecodeRequest;
 use crate::decode::hybrid::row::Verifier;
 use crate::decode::hybrid::support::checked;
 use crate::decode::jpeg::asked;
-use crate::decode::resident::row::Rows;
+use crate::decode::resident::row::StoreCrops;
 use crate::decode::{Asks, Decode, DecodeHooks, Sample, Scratch};
 use crate::error::{Error, Result};
-use crate::picture::geometry::{Cut, ImageSize, Transform};
-use crate::picture::random::Random;
+use crate::picture::geometry::{Cut, ImageSize};
 use crate::picture::row_header::{Described, Format, RowHeader};
 use tarflume_jpeg::{Header, Scale};
 
@@ -113,12 +112,8 @@ pub(crate) type Entries = Arc<OnceLock<Vec<Entry>>>;
 /// A [`RowHeader`]: which part of such a picture becomes the row's, as a transform decides it, and at which scale it
 /// is decoded. Its number is the picture's row.
 pub(crate) struct StoredJpeg {
-    pub(crate) rows: Arc<Rows>,
+    pub(crate) crops: StoreCrops,
     pub(crate) entries: Entries,
-    pub(crate) transform: Arc<dyn Transform>,
-    pub(crate) stream: u64,
-    pub(crate) channels: usize,
-    pub(crate) room: usize,
     pub(crate) gap: Option<f64>,
     /// The smallest scale at which the device decodes.
     pub(crate) least: Scale,
@@ -134,13 +129,11 @@ impl Decode for StoredJpeg {
     }
 
     fn decode(&self, sample: &Sample<'_>, mut row: Row<'_>, _: &mut Scratch) -> Result<()> {
-        let number = self.rows.of(sample.ordinal)?;
+        let number = self.crops.rows.of(sample.ordinal)?;
         let entry = self.entries.get().and_then(|all| all.get(number as usize).copied());
         let entry = entry.ok_or_else(|| Error::usage("the device's memory was not filled"))?;
         let size = ImageSize::new(entry.size[0], entry.size[1]);
-        let mut random = Random::stream(sample.seed, self.stream);
-        let placement = self.transform.place(size, &mut random)?;
-        placement.check(size)?;
+        let placement = self.crops.place(sample, size)?;
         let gap = self.gap.filter(|_| entry.length > 0);
         let DecodeRequest { scale, size, area, flip } = match gap {
             Some(_) => asked(size, &placement, gap, self.least),
@@ -152,7 +145,7 @@ impl Decode for StoredJpeg {
             },
         };
         let picture = Described { format: Format::Pixels, size, area: area.into(), flip };
-        let head = RowHeader::store(picture, self.channels, number, self.room)?;
+        let head = self.crops.header(picture, number)?;
         let head = head.with_bytes(entry.length.into()).with_origin(scale as u32, sample.seed);
         row.put(bytemuck::bytes_of(&head))
     }
@@ -160,6 +153,6 @@ impl Decode for StoredJpeg {
 
 impl fmt::Debug for StoredJpeg {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "StoredJpeg({} channels, gap {:?})", self.channels, self.gap)
+        write!(f, "StoredJpeg({} channels, gap {:?})", self.crops.channels, self.gap)
     }
 }

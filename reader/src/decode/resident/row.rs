@@ -1,5 +1,5 @@
-//! Rows that speak of a store in a device's memory: what an epoch of a resident data set writes instead of
-//! pictures and numbers. No part of a sample is read.
+//! Rows that refer to a store in a device's memory: what an epoch of a resident data set writes instead of pictures and
+//! values. No part of a sample is read.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 use crate::column::{DType, Row, RowShape};
 use crate::decode::{Decode, Sample, Scratch};
 use crate::error::{Error, ErrorKind, Result};
-use crate::picture::geometry::{ImageSize, Transform};
+use crate::picture::geometry::{ImageSize, Placement, Transform};
 use crate::picture::random::Random;
 use crate::picture::row_header::{Described, Format, RowHeader};
 
@@ -59,18 +59,38 @@ impl Decode for Numbered {
     }
 }
 
-/// A [`RowHeader`]: which part of a stored picture becomes the row's, as a transform decides it.
-pub(crate) struct StoredPicture {
+/// How an epoch cuts the pictures of a column out of a store.
+pub(crate) struct StoreCrops {
     pub(crate) rows: Arc<Rows>,
-    /// Width and height of the picture in each row of the store.
-    pub(crate) sizes: Arc<OnceLock<Vec<[u32; 2]>>>,
     pub(crate) transform: Arc<dyn Transform>,
-    /// Which of a sample's streams of random numbers.
+    /// The number of the sample's stream of random numbers.
     pub(crate) stream: u64,
-    pub(crate) format: Format,
     pub(crate) channels: usize,
     /// Bytes of a row of the store that a picture may have.
     pub(crate) room: usize,
+}
+
+impl StoreCrops {
+    /// Where the transform places the crop of a sample's picture, which has size `size`.
+    pub(super) fn place(&self, sample: &Sample<'_>, size: ImageSize) -> Result<Placement> {
+        let mut random = Random::stream(sample.seed, self.stream);
+        let placement = self.transform.place(size, &mut random)?;
+        placement.check(size)?;
+        Ok(placement)
+    }
+
+    /// The header of a picture in row `number` of the store.
+    pub(super) fn header(&self, picture: Described, number: u64) -> Result<RowHeader> {
+        RowHeader::store(picture, self.channels, number, self.room)
+    }
+}
+
+/// A [`RowHeader`]: which part of a stored picture becomes the row's, as a transform decides it.
+pub(crate) struct StoredPicture {
+    pub(crate) crops: StoreCrops,
+    /// Width and height of the picture in each row of the store.
+    pub(crate) sizes: Arc<OnceLock<Vec<[u32; 2]>>>,
+    pub(crate) format: Format,
 }
 
 impl Decode for StoredPicture {
@@ -83,17 +103,14 @@ impl Decode for StoredPicture {
     }
 
     fn decode(&self, sample: &Sample<'_>, mut row: Row<'_>, _: &mut Scratch) -> Result<()> {
-        let number = self.rows.of(sample.ordinal)?;
+        let number = self.crops.rows.of(sample.ordinal)?;
         let found = self.sizes.get().and_then(|sizes| sizes.get(number as usize).copied());
         let [width, height] = found.unwrap_or_default();
         let size = ImageSize::new(width, height);
-        let mut random = Random::stream(sample.seed, self.stream);
-        let placement = self.transform.place(size, &mut random)?;
-        placement.check(size)?;
+        let placement = self.crops.place(sample, size)?;
         let (area, flip) = (placement.area.into(), placement.flip);
         let picture = Described { format: self.format, size, area, flip };
-        let head = RowHeader::store(picture, self.channels, number, self.room)?;
-        row.put(bytemuck::bytes_of(&head))
+        row.put(bytemuck::bytes_of(&self.crops.header(picture, number)?))
     }
 }
 

@@ -12,7 +12,9 @@ use cudarc::driver::{DriverError, result, sys};
 use tarflume_jpeg::{Color, Decoder, Header, Job};
 
 use crate::device::memory::jpeg_store;
-use crate::device::nvjpeg::{Compressed, Fit, Nvjpeg, Offer, Scale, Stored, Verdict, checked};
+use crate::device::nvjpeg::{
+    Compressed, Fit, Nvjpeg, Offer, PixelTarget, Scale, Stored, Verdict, checked,
+};
 use crate::error::{Error, ErrorKind, Result};
 
 /// Made by `trial/make.py`: odd sizes, a wave that every shift shows, colors that change slowly.
@@ -243,7 +245,8 @@ unsafe fn decode(
     } else {
         let picture = |&(shot, to): &(&Shot, u64)| {
             let ((width, height), channels) = (shot.size(scale), shot.channels);
-            Compressed { bytes: shot.jpeg, to, width, height, scale, channels }
+            let target = PixelTarget { to, width, height, scale, channels };
+            Compressed { bytes: shot.jpeg, target }
         };
         let pictures: Vec<Compressed<'_>> = asked.iter().map(picture).collect();
         // SAFETY: by this function's promise; the bytes are the program's own.
@@ -285,7 +288,8 @@ unsafe fn brought(
     let stored = |(&(shot, to), place): (&(&Shot, u64), u64)| {
         let (width, height) = shot.size(scale);
         let (length, channels) = (shot.jpeg.len() as u64, shot.channels);
-        Stored { at: memory.0 + place, length, to, width, height, scale, channels }
+        let target = PixelTarget { to, width, height, scale, channels };
+        Stored { at: memory.0 + place, length, target }
     };
     let stored = asked.iter().zip(places).map(stored).collect();
     Ok((memory, stored))

@@ -188,8 +188,7 @@ pub(crate) fn give_back(
 ) -> Result<()> {
     let calls = shared.slots.calls(&slot, None);
     let marks = ring::give_back(&calls, number, streams);
-    // Who gives it back is told, and whoever takes the next batch.
-    let again = |error: &Error| Error::new(error.kind(), error.text());
-    shared.release(number, slot, marks.as_ref().copied().map_err(again));
+    // The error goes to the caller, and to the consumer that takes the next batch.
+    shared.release(number, slot, marks.clone());
     marks.map(|_| ())
 }

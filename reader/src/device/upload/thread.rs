@@ -129,9 +129,4 @@ impl UploadThread {
         self.feeder.end();
         self.shared.retire(self.shared.line());
     }
-
-    /// In a forked child: neither the thread nor the device is here.
-    pub(crate) fn abandon(self) {
-        std::mem::forget(self);
-    }
 }

@@ -1,5 +1,4 @@
-//! From a builder's words to a loader: all that can't be met is said here, before anything of a shard is
-//! read.
+//! How a `LoaderBuilder` makes a loader: all options are checked before anything of a shard is read.
 
 use std::sync::{Arc, Mutex};
 
@@ -13,8 +12,7 @@ use crate::loader::config::builder::{BatchSize, LoaderBuilder};
 use crate::loader::config::sampler::Sampler;
 use crate::loader::gpu::placement::without_device;
 use crate::loader::indexed::readahead::reach;
-use crate::loader::indexed::worker::{IndexedWorker, Materials};
-use crate::loader::metrics::counters::Counters;
+use crate::loader::indexed::source::IndexedSource;
 use crate::loader::metrics::stats::Setting;
 use crate::loader::pipeline::columns::{ColumnSet, Columns};
 use crate::loader::pipeline::memory_budget::{
@@ -22,18 +20,17 @@ use crate::loader::pipeline::memory_budget::{
 };
 use crate::loader::shared::{JobPosition, LoaderShared};
 use crate::order::{Ledger, Order, Share};
-use crate::pool::Pool;
-use crate::size::Size;
+use crate::pool::ThreadPool;
 use crate::source::open::SourceKind;
 
-/// A builder's data set, and the rows of its batches.
-pub(crate) struct Opened {
+/// The data set of a builder, and the rows of its batches.
+pub(crate) struct OpenedDataset {
     pub(crate) dataset: Dataset,
     /// Rows of a batch on each rank.
     pub(crate) batch: u64,
 }
 
-impl Opened {
+impl OpenedDataset {
     pub(crate) fn rows(&self) -> usize {
         usize::try_from(self.batch).unwrap_or(usize::MAX)
     }
@@ -43,12 +40,12 @@ impl LoaderBuilder {
     /// The state of a [`crate::loader::Loader`]; see `build` there.
     pub(crate) fn shared(mut self) -> Result<Arc<LoaderShared>> {
         let opened = self.open()?;
-        let warning = without_device(&self.columns);
+        let warning = without_device(&self.common.columns);
         Ok(Arc::new(self.assemble(opened, 0, warning)?))
     }
 
     /// Opens the data set, and gives the loader columns if it has none.
-    pub(crate) fn open(&mut self) -> Result<Opened> {
+    pub(crate) fn open(&mut self) -> Result<OpenedDataset> {
         let taken = Err(Error::usage("a builder builds once"));
         let dataset = std::mem::replace(&mut self.dataset, taken)?;
         let dataset = match &self.opener {
@@ -57,70 +54,72 @@ impl LoaderBuilder {
         };
         self.shuffle.check()?;
         let batch = rows(self.batch, self.split.world())?;
-        if self.columns.is_empty() {
-            self.columns = all_parts(&dataset)?;
+        if self.common.columns.is_empty() {
+            self.common.columns = all_parts(&dataset)?;
         }
-        Ok(Opened { dataset, batch })
+        Ok(OpenedDataset { dataset, batch })
     }
 
-    /// The state of a loader, `slabs` of whose slabs a device holds.
+    /// The shared state of a loader. A device holds `slabs` of its slabs.
     pub(crate) fn assemble(
         mut self,
-        opened: Opened,
+        opened: OpenedDataset,
         slabs: u64,
         warning: Option<String>,
     ) -> Result<LoaderShared> {
         let rows = opened.rows();
-        let Opened { dataset, batch } = opened;
-        let recipe = Arc::new(ColumnSet::new(std::mem::take(&mut self.columns), rows)?);
-        known_parts(&dataset, &recipe)?;
-        let (order, progress) = self.resumed(&dataset)?;
+        let OpenedDataset { dataset, batch } = opened;
+        let columns = std::mem::take(&mut self.common.columns);
+        let columns = Arc::new(ColumnSet::new(columns, rows)?);
+        check_parts(&dataset, &columns)?;
+        let (order, position) = self.resumed(&dataset)?;
         let share = Share::new(&order, self.split)?;
-        let threads = threads(self.threads)?;
-        let fixed = recipe.batch_bytes();
-        let default = default_memory(fixed, self.prefetch, slabs, threads);
-        let memory = self.memory.map_or(default, Size::bytes);
-        let shares = MemoryBudget::beside_slots((memory, slabs), fixed, self.prefetch, threads)?;
-        // Slabs that a device holds come back in its own time and are expensive to make: all are kept.
-        let spare = SPARE_SLABS + if slabs == 0 { 0 } else { slabs + shares.depth as u64 };
-        let setting = Setting {
-            stream: false,
-            copies: recipe.copies(),
-            mapped: self.opener.is_none() && self.source == SourceKind::Mapped,
-            asked: self.prefetch.max(1),
-            depth: shares.depth,
-        };
-        let meter = Arc::new(Counters::of(threads, setting));
-        let fewer = fewer_batches(self.prefetch, &shares, fixed);
-        let labour = IndexedWorker::new(Materials {
-            dataset,
-            recipe,
-            order: share.order().clone(),
-            policy: self.policy,
-            meter: meter.clone(),
-            threads,
-            decode: Arc::new(MemoryShare::new("decoding", shares.decode, meter.waits[0].clone())),
-            reads: Arc::new(MemoryShare::new("reading", shares.reads, meter.waits[1].clone())),
-        });
+        let (threads, prefetch) = (self.common.threads()?, self.common.prefetch);
+        let fixed = columns.batch_bytes();
+        let memory = self.common.memory_or(default_memory(fixed, prefetch, slabs, threads));
+        let budget = MemoryBudget::beside_slots((memory, slabs), fixed, prefetch, threads)?;
+        let fewer = fewer_batches(prefetch, &budget, fixed);
+        let source =
+            self.indexed_source(dataset, columns, share.order().clone(), (threads, &budget));
         let shared = LoaderShared {
-            labour: Arc::new(labour),
+            counters: source.writer.counters.clone(),
+            source: Arc::new(source),
             ledger: Mutex::new(Ledger::new(order.data())),
             order,
             share,
             remainder: self.remainder,
             batch,
             reach: reach(&self.shuffle),
-            shares,
+            budget,
             warning: [fewer, warning].into_iter().flatten().reduce(|a, b| format!("{a}; {b}")),
-            pool: Pool::of_process(threads)?,
-            meter,
-            shelf: Arc::new(BatchPool::new(spare as usize)),
-            bad: Arc::new(BadList::new(self.bad_budget)),
-            progress: Mutex::new(progress),
-            resumed: Mutex::new(self.resume.is_some().then_some(progress)),
+            pool: ThreadPool::of_process(threads)?,
+            batch_pool: Arc::new(BatchPool::new(spare_slabs(slabs, &budget) as usize)),
+            bad: Arc::new(BadList::new(self.common.bad_budget)),
+            position: Mutex::new(position),
+            resumed: Mutex::new(self.resume.is_some().then_some(position)),
         };
-        shared.steps(progress.position)?;
+        shared.steps(position.position)?;
         Ok(shared)
+    }
+
+    fn indexed_source(
+        &self,
+        dataset: Dataset,
+        columns: Arc<ColumnSet>,
+        order: Order,
+        (threads, budget): (usize, &MemoryBudget),
+    ) -> IndexedSource {
+        let setting = Setting {
+            stream: false,
+            copies: columns.copies(),
+            mapped: self.opener.is_none() && self.source == SourceKind::Mapped,
+            asked: self.common.prefetch.max(1),
+            depth: budget.depth,
+        };
+        let writer = self.common.writer(columns, threads, budget, setting);
+        let waited = writer.counters.waits[1].clone();
+        let read_memory = Arc::new(MemoryShare::new("reading", budget.reads, waited));
+        IndexedSource::new(writer, dataset, order, self.verify, read_memory)
     }
 
     /// The order of the samples, and where it begins.
@@ -136,7 +135,7 @@ impl LoaderBuilder {
     }
 
     pub(crate) fn order(&mut self, dataset: &Dataset) -> Result<Order> {
-        let chosen = Sampler {
+        let sampler = Sampler {
             dataset,
             mixed: &self.mixed,
             reweighed: std::mem::take(&mut self.reweighed),
@@ -145,36 +144,27 @@ impl LoaderBuilder {
             shuffle: self.shuffle,
             epoch: self.epoch,
         };
-        chosen.order()
+        sampler.order()
     }
-
-    pub(crate) fn left_out_again(&self) -> Result<Vec<u64>> {
-        self.left_out.as_ref().map_err(again).cloned()
-    }
-}
-
-fn again(error: &Error) -> Error {
-    Error::new(error.kind(), error.text())
 }
 
 fn rows(batch: BatchSize, world: u64) -> Result<u64> {
     match batch {
-        BatchSize::Rank(0) | BatchSize::Job(0) => Err(Error::usage("a batch has at least one row")),
+        BatchSize::Rank(0) | BatchSize::Global(0) => {
+            Err(Error::usage("a batch has at least one row"))
+        }
         BatchSize::Rank(rows) => Ok(rows),
-        BatchSize::Job(rows) if rows % world == 0 => Ok(rows / world),
-        BatchSize::Job(rows) => Err(Error::usage(format!(
+        BatchSize::Global(rows) if rows % world == 0 => Ok(rows / world),
+        BatchSize::Global(rows) => Err(Error::usage(format!(
             "a global batch of {rows} rows can't be dealt to {world} ranks evenly: take a multiple of {world}"
         ))),
     }
 }
 
-pub(crate) fn threads(asked: Option<usize>) -> Result<usize> {
-    let cores = || std::thread::available_parallelism().map_or(1, usize::from);
-    match asked.unwrap_or_else(cores) {
-        0 => Err(Error::usage("a loader needs a thread: leave .threads() out for one a core")),
-        threads @ 1..=4096 => Ok(threads),
-        threads => Err(Error::usage(format!("{threads} threads; 4,096 at most"))),
-    }
+/// Slabs that the pool keeps. Slabs that a device copies from come back late and are expensive to allocate, so all of them
+/// are kept.
+fn spare_slabs(slabs: u64, budget: &MemoryBudget) -> u64 {
+    SPARE_SLABS + if slabs == 0 { 0 } else { slabs + budget.depth as u64 }
 }
 
 /// A column of bytes for every extension of the data set.
@@ -185,11 +175,11 @@ fn all_parts(dataset: &Dataset) -> Result<Columns> {
     Ok(dataset.extensions()?.keys().map(raw).collect())
 }
 
-/// Refuses parts that no sample of the data set has.
-fn known_parts(dataset: &Dataset, recipe: &ColumnSet) -> Result<()> {
+/// Returns an error if a column needs a part that no sample of the data set has.
+fn check_parts(dataset: &Dataset, columns: &ColumnSet) -> Result<()> {
     let known = dataset.extensions()?;
-    for n in 0..recipe.wanted.len() {
-        let alternatives = recipe.wanted.alternatives(n);
+    for n in 0..columns.wanted.len() {
+        let alternatives = columns.wanted.alternatives(n);
         if !alternatives.iter().any(|ext| known.contains_key(ext)) {
             let there: Vec<_> = known.keys().map(String::as_str).collect();
             let text = format!(

@@ -7,17 +7,11 @@ use crate::dataset::Dataset;
 use crate::error::Result;
 use crate::fetch::fetched::Verify;
 use crate::loader::bad_samples::OnBad;
+use crate::loader::config::options::CommonOptions;
 use crate::loader::config::sampler::EpochLength;
-use crate::loader::indexed::worker::Policy;
-use crate::loader::pipeline::columns::Columns;
 use crate::order::{LoaderState, Remainder, Shuffle, Split};
 use crate::size::Size;
 use crate::source::open::{Open, SourceKind};
-
-/// Batches in preparation at once by default.
-pub(crate) const PREFETCH: usize = 4;
-/// The most bad samples with `Skip` and `Substitute` by default.
-pub(crate) const BAD_BUDGET: u64 = 1000;
 
 /// The rows of a batch.
 #[derive(Debug, Clone, Copy)]
@@ -25,7 +19,7 @@ pub(crate) enum BatchSize {
     /// On each rank.
     Rank(u64),
     /// On all ranks together.
-    Job(u64),
+    Global(u64),
 }
 
 /// The options of a [`Loader`](crate::Loader); made by [`Loader::builder`](crate::Loader::builder).
@@ -56,18 +50,13 @@ pub struct LoaderBuilder {
     pub(crate) shuffle: Shuffle,
     pub(crate) split: Split,
     pub(crate) remainder: Remainder,
-    pub(crate) columns: Columns,
     pub(crate) batch: BatchSize,
     pub(crate) epoch: EpochLength,
-    pub(crate) policy: Policy,
-    pub(crate) bad_budget: u64,
+    pub(crate) common: CommonOptions,
+    pub(crate) verify: Verify,
     pub(crate) source: SourceKind,
     /// Opens shards in place of `source`, if set.
     pub(crate) opener: Option<Arc<dyn Open>>,
-    /// The memory bound; without one, [`default_memory`](crate::loader::pipeline::memory_budget::default_memory).
-    pub(crate) memory: Option<Size>,
-    pub(crate) threads: Option<usize>,
-    pub(crate) prefetch: usize,
     pub(crate) resume: Option<LoaderState>,
 }
 
@@ -82,16 +71,12 @@ impl LoaderBuilder {
             shuffle: Shuffle::None,
             split: Split::alone(),
             remainder: Remainder::Drop,
-            columns: Vec::new(),
             batch: BatchSize::Rank(1),
             epoch: EpochLength::Passes(1),
-            policy: Policy::default(),
-            bad_budget: BAD_BUDGET,
+            common: CommonOptions::default(),
+            verify: Verify::default(),
             source: SourceKind::default(),
             opener: None,
-            memory: None,
-            threads: None,
-            prefetch: PREFETCH,
             resume: None,
         }
     }
@@ -183,7 +168,7 @@ impl LoaderBuilder {
     /// # }
     /// ```
     pub fn global_batch(mut self, rows: u64) -> Self {
-        self.batch = BatchSize::Job(rows);
+        self.batch = BatchSize::Global(rows);
         self
     }
 
@@ -253,7 +238,7 @@ impl LoaderBuilder {
     /// # }
     /// ```
     pub fn on_bad(mut self, on_bad: OnBad) -> Self {
-        self.policy.on_bad = on_bad;
+        self.common.on_bad = on_bad;
         self
     }
 
@@ -269,7 +254,7 @@ impl LoaderBuilder {
     /// # }
     /// ```
     pub fn bad_budget(mut self, samples: u64) -> Self {
-        self.bad_budget = samples;
+        self.common.bad_budget = samples;
         self
     }
 
@@ -285,7 +270,7 @@ impl LoaderBuilder {
     /// # }
     /// ```
     pub fn verify(mut self, verify: Verify) -> Self {
-        self.policy.verify = verify;
+        self.verify = verify;
         self
     }
 
@@ -338,7 +323,7 @@ impl LoaderBuilder {
     /// # }
     /// ```
     pub fn memory_limit(mut self, limit: Size) -> Self {
-        self.memory = Some(limit);
+        self.common.set_memory(limit);
         self
     }
 
@@ -354,7 +339,7 @@ impl LoaderBuilder {
     /// # }
     /// ```
     pub fn threads(mut self, threads: usize) -> Self {
-        self.threads = Some(threads);
+        self.common.set_threads(threads);
         self
     }
 
@@ -370,7 +355,7 @@ impl LoaderBuilder {
     /// # }
     /// ```
     pub fn prefetch(mut self, batches: usize) -> Self {
-        self.prefetch = batches;
+        self.common.prefetch = batches;
         self
     }
 

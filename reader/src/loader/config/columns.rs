@@ -1,7 +1,5 @@
 //! The columns of a loader: setters of `LoaderBuilder`. What a column holds is decided by its decoder.
 
-use std::sync::Arc;
-
 use crate::decode::Decode;
 use crate::decode::image::Image;
 use crate::decode::json::Json;
@@ -97,7 +95,7 @@ impl LoaderBuilder {
     /// # }
     /// ```
     pub fn column(mut self, name: &str, decode: impl Decode) -> Self {
-        self.columns.push((name.to_string(), Arc::new(decode)));
+        self.common.add_column(name, decode);
         self
     }
 }

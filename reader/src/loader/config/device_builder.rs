@@ -8,15 +8,14 @@ use crate::device::Device;
 use crate::device::memory::jpeg_store::ALIGNED;
 use crate::error::Result;
 use crate::loader::bad_samples::OnBad;
-use crate::loader::config::build::Opened;
+use crate::loader::config::build::OpenedDataset;
 use crate::loader::config::builder::{BatchSize, LoaderBuilder};
 use crate::loader::gpu::placement::{ColumnPlacement, Placed};
 use crate::loader::gpu::resident_config::{Residency, ResidentSize};
 use crate::loader::gpu::resident_jpegs::ResidentJpegs;
-use crate::loader::gpu::resident_plan::Extent;
+use crate::loader::gpu::resident_plan::ResidentExtent;
 use crate::loader::gpu::resident_preload::Preload;
 use crate::loader::gpu::state::{DecoderCounters, DeviceDecode, DeviceShared, PreloadFn};
-use crate::loader::indexed::worker::Policy;
 use crate::order::{By, Order, Remainder, Share, Split};
 
 /// Slots of a device by default: one that the consumer reads, one that is ready, one that is uploaded to.
@@ -38,7 +37,7 @@ pub struct DeviceLoaderBuilder {
 }
 
 /// A resident data set: its size, how it is preloaded, and what the device decodes for each batch.
-type Resident = (ResidentSize, PreloadFn, Option<ResidentJpegs>);
+type ResidentParts = (ResidentSize, PreloadFn, Option<ResidentJpegs>);
 
 impl LoaderBuilder {
     /// Batches go to this device. The other options come before this one: it gives the builder of a
@@ -120,7 +119,7 @@ impl DeviceLoaderBuilder {
         let slabs = placement.slabs();
         let host = self.host.assemble(opened, slabs, None)?;
         let Placed { slots, mut decode, mut counters, warning } =
-            placement.finish(&host.labour.with.recipe)?;
+            placement.finish(host.source.columns())?;
         let resident = resident.map(|(size, preload, jpegs)| {
             if let Some(jpegs) = jpegs {
                 counters = DecoderCounters::of(jpegs.about.clone());
@@ -133,28 +132,34 @@ impl DeviceLoaderBuilder {
     }
 
     /// Divides the columns' work between host and device.
-    fn place(&mut self, opened: &Opened) -> Result<(ColumnPlacement, Option<Resident>)> {
+    fn place(
+        &mut self,
+        opened: &OpenedDataset,
+    ) -> Result<(ColumnPlacement, Option<ResidentParts>)> {
         let device = (self.device.clone(), self.slots);
         let rows = opened.rows();
         let Some(residency) = self.resident.take() else {
-            let on_bad = self.host.policy.on_bad;
-            return Ok((ColumnPlacement::of(device, &mut self.host.columns, (rows, on_bad)), None));
+            let on_bad = self.host.common.on_bad;
+            return Ok((
+                ColumnPlacement::of(device, &mut self.host.common.columns, (rows, on_bad)),
+                None,
+            ));
         };
         let dataset = &opened.dataset;
         let mut once = self.once(dataset, opened.batch);
         let share = Share::new(&once.host.order(dataset)?, once.host.split)?;
         let order = share.order();
-        let extent = Extent {
+        let extent = ResidentExtent {
             samples: order.samples(),
             rows,
             lengths: &|parts| lengths(dataset, order, parts),
         };
-        once.host.left_out = self.host.left_out_again();
-        let columns = &mut self.host.columns;
+        once.host.left_out = self.host.left_out.clone();
+        let columns = &mut self.host.common.columns;
         let (placement, mut plan) =
             ColumnPlacement::resident(device, columns, &residency, &extent)?;
-        let (size, jpegs) = (plan.fit, plan.recalled.take());
-        once.host.columns = std::mem::take(&mut plan.keep);
+        let (size, jpegs) = (plan.size, plan.jpegs.take());
+        once.host.common.columns = std::mem::take(&mut plan.keep);
         let driver = self.device.0.clone();
         let preload = Preload::new(plan, driver, dataset.len(), once.shared()?);
         let preload: PreloadFn = Box::new(move |goes_on| preload.fill(goes_on));
@@ -165,21 +170,18 @@ impl DeviceLoaderBuilder {
     fn once(&self, dataset: &Dataset, batch: u64) -> DeviceLoaderBuilder {
         let from = &self.host;
         // A sample that is bad here is bad in every epoch, where `on_bad` applies to it.
-        let on_bad = if from.policy.on_bad == OnBad::Error { OnBad::Error } else { OnBad::Skip };
+        let on_bad = if from.common.on_bad == OnBad::Error { OnBad::Error } else { OnBad::Skip };
         let split = if from.split.by() == By::Shard { from.split } else { Split::alone() };
         let host = LoaderBuilder {
-            left_out: from.left_out_again(),
+            left_out: from.left_out.clone(),
             range: from.range,
             split,
             remainder: Remainder::Uneven,
             batch: BatchSize::Rank(batch.min(PRELOAD_ROWS)),
-            policy: Policy { on_bad, ..from.policy },
-            bad_budget: from.bad_budget,
+            common: from.common.without_columns(on_bad),
+            verify: from.verify,
             source: from.source,
             opener: from.opener.clone(),
-            memory: from.memory,
-            threads: from.threads,
-            prefetch: from.prefetch,
             ..LoaderBuilder::new(Ok(dataset.clone()))
         };
         DeviceLoaderBuilder {
@@ -191,13 +193,13 @@ impl DeviceLoaderBuilder {
 
 /// Bytes that the first part with one of these extensions takes in device memory, of all samples of `order`.
 fn lengths(dataset: &Dataset, order: &Order, parts: &[String]) -> Result<u64> {
-    let mut stays = vec![false; usize::try_from(dataset.len()).unwrap_or(0)];
-    order.cursor(0, 0)?.for_each(|draw| stays[draw.ordinal as usize] = true);
+    let mut resident = vec![false; usize::try_from(dataset.len()).unwrap_or(0)];
+    order.cursor(0, 0)?.for_each(|draw| resident[draw.ordinal as usize] = true);
     let mut all = 0u64;
     dataset.filter(|facts| {
         let mut exts = parts.iter().flat_map(|part| part.split(';'));
         let length = exts.find_map(|ext| facts.length(ext)).unwrap_or(0);
-        if stays[facts.ordinal() as usize] {
+        if resident[facts.ordinal() as usize] {
             all = all.saturating_add(length.next_multiple_of(ALIGNED));
         }
         true

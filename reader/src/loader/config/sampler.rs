@@ -1,4 +1,4 @@
-//! Which samples take part, and in which order: from the builder's words to an `Order`. No I/O.
+//! `Sampler`: from the builder's options to an `Order`: which samples an epoch has, and in which order. No I/O.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ pub(crate) enum EpochLength {
     Samples(u64),
 }
 
-/// Which samples take part, and how.
+/// The options that determine the order.
 pub(crate) struct Sampler<'a> {
     pub(crate) dataset: &'a Dataset,
     pub(crate) mixed: &'a [(Dataset, u64)],
@@ -25,10 +25,10 @@ pub(crate) struct Sampler<'a> {
 }
 
 impl Sampler<'_> {
-    /// The order that is meant.
+    /// The order.
     ///
     /// # Errors
-    /// Nothing is left; a mixture that can't be dealt.
+    /// No sample is left, or the mixture is impossible.
     pub(crate) fn order(self) -> Result<Order> {
         let mut order = match self.mixed {
             [] => one(self.dataset, self.left_out, self.range, self.shuffle)?,

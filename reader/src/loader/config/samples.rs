@@ -7,7 +7,7 @@ use crate::dataset::exclude::Exclude;
 use crate::dataset::select::SampleFacts;
 use crate::error::{Error, Result};
 use crate::loader::config::builder::LoaderBuilder;
-use crate::loader::pipeline::panics::caught;
+use crate::loader::pipeline::panics::catch_panic;
 
 impl LoaderBuilder {
     /// Leaves out the samples for which `keep` returns false. It is called with facts of the sidecars, before any I/O on
@@ -26,7 +26,7 @@ impl LoaderBuilder {
     /// # }
     /// ```
     pub fn filter(mut self, keep: impl FnMut(&SampleFacts<'_>) -> bool) -> Self {
-        self.leave_out(|dataset| caught("the filter", || dataset.filter(keep)));
+        self.leave_out(|dataset| catch_panic("the filter", || dataset.filter(keep)));
         self
     }
 

@@ -10,151 +10,159 @@ use crate::device::upload::batch::DeviceBatch;
 use crate::device::upload::queue::HostBatch;
 use crate::device::upload::thread::{Feeder, Found, Source, UploadThread};
 use crate::error::Result;
+use crate::fork::ForkGuard;
 use crate::loader::gpu::hybrid_decode::HybridDecoder;
 use crate::loader::gpu::resident_decode::ResidentDecoder;
 use crate::loader::gpu::state::{DeviceDecode, DeviceShared};
+use crate::loader::indexed::source::IndexedSource;
 use crate::loader::pipeline::queue::BatchQueue;
 use crate::loader::pipeline::receiver::BatchReceiver;
 use crate::loader::progress::EpochProgress;
-use crate::pool::Process;
 use tarflume_formats::poison::IgnorePoison;
 
-/// How long a wait takes that is begun anew until there is something.
+/// The timeout of a wait that is repeated until a batch is ready.
 const LONG: Duration = Duration::from_secs(3600);
 
-/// How long the end of a program waits for a step that is under way.
+/// How long the end of a program waits for a step that is in progress.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The batches of one epoch, in order, in device memory. Dropping it ends the work for it; batches that
 /// were handed out stay.
 pub struct DeviceEpoch {
-    line: BatchReceiver,
-    account: EpochProgress,
-    feeding: Option<UploadThread>,
-    /// What others end it by.
-    _live: Option<Arc<Live>>,
-    /// What was found by `ready`.
+    receiver: BatchReceiver<IndexedSource>,
+    progress: EpochProgress,
+    upload: Option<ForkGuard<UploadThread>>,
+    /// Registered for [`end_device_epochs`].
+    _running: Option<Arc<ForkGuard<RunningEpoch>>>,
+    /// What `ready` found.
     found: Option<Found>,
-    /// Whether the batch that is waited for was asked for.
-    asked: bool,
+    /// True if the next batch was requested.
+    requested: bool,
     over: bool,
 }
 
 impl DeviceEpoch {
     pub(crate) fn begin(device: &Arc<DeviceShared>, epoch: u64) -> DeviceEpoch {
-        let inner = device.host.clone();
-        let here = inner.pool.process().expect();
-        let begun = here.and_then(|()| device.preload(&mut |_| true));
-        let begun = begun.and_then(|_| device.begin(epoch));
-        let (flow, steps, all_bad) = match begun {
-            Ok((flow, steps, whole)) => (Ok(flow), steps, whole),
+        let host = device.host.clone();
+        let begun = host.pool.check_not_forked();
+        let begun = begun.and_then(|()| device.preload(&mut |_| true));
+        let (queue, steps, from_start) = match begun.and_then(|_| device.begin(epoch)) {
+            Ok((queue, steps, from_start)) => (Ok(queue), steps, from_start),
             Err(error) => (Err(error), 0, false),
         };
-        let mut line = BatchReceiver::begin(inner.pool.clone(), inner.meter.clone(), flow);
-        let (feeding, live, found) = match feed(&mut line, device) {
-            Ok(Some((feeding, flow))) => {
-                let live = Live::begin(flow, feeding.feeder());
-                (Some(feeding), Some(live), None)
+        let mut receiver = BatchReceiver::begin(host.pool.clone(), host.counters.clone(), queue);
+        let (upload, running, found) = match start_upload(&mut receiver, device) {
+            Ok(Some((upload, queue))) => {
+                let running = RunningEpoch::register(queue, upload.feeder());
+                (Some(ForkGuard::new(upload)), Some(running), None)
             }
             Ok(None) => (None, None, None),
             Err(error) => (None, None, Some(Found::Failed(error))),
         };
-        let account = EpochProgress::new(inner, epoch, steps, all_bad);
-        DeviceEpoch { line, account, feeding, _live: live, found, asked: false, over: false }
+        let progress = EpochProgress::new(host, epoch, steps, from_start);
+        let (requested, over) = (false, false);
+        DeviceEpoch { receiver, progress, upload, _running: running, found, requested, over }
+    }
+
+    /// The thread that uploads; `None` at the end and in a forked child.
+    fn upload(&self) -> Option<&UploadThread> {
+        self.upload.as_ref()?.get().ok()
     }
 
     /// Its number.
     pub fn number(&self) -> u64 {
-        self.account.epoch
+        self.progress.epoch
     }
 
     /// Batches still to come.
     pub fn remaining(&self) -> u64 {
-        self.account.remaining()
+        self.progress.remaining()
     }
 
     /// Slots in which a batch stands ready, of how many: empty ones are waited for, full ones wait.
     pub fn occupied(&self) -> (usize, usize) {
-        self.feeding.as_ref().map_or((0, 0), UploadThread::occupied)
+        self.upload().map_or((0, 0), UploadThread::occupied)
     }
 
     /// Whether the next batch, the end or an error is there, so that `next` would not wait; waits for
     /// that, but no longer than `most`.
     pub fn ready(&mut self, most: Duration) -> bool {
-        if self.over || self.found.is_some() || self.line.is_elsewhere() {
+        if self.over || self.found.is_some() || self.receiver.is_forked_child() {
             return true;
         }
-        self.line.asks();
-        self.ask();
-        self.found = self.feeding.as_ref().map_or(Some(Found::End), |feeding| feeding.take(most));
+        self.receiver.request();
+        self.count_request();
+        self.found = self.upload().map_or(Some(Found::End), |upload| upload.take(most));
         self.found.is_some()
     }
 
     /// Counts what the caller spent to make something else of the last batch.
     pub fn charge(&self, busy: Duration) {
-        self.line.charge(busy);
+        self.receiver.charge(busy);
     }
 
-    /// Counts how full the slots are when a batch is asked for.
-    fn ask(&mut self) {
-        if let (false, Some(feeding)) = (self.asked, &self.feeding) {
-            self.asked = true;
-            let occupied = feeding.occupied();
-            // The end is no batch.
-            if self.account.remaining() > 0 {
-                self.line.meter().asked(occupied);
-            }
+    /// Counts how many slots hold a ready batch when a batch is requested; once for each batch.
+    fn count_request(&mut self) {
+        if self.requested {
+            return;
+        }
+        let Some(occupied) = self.upload().map(UploadThread::occupied) else { return };
+        self.requested = true;
+        // After the last batch the end is requested, which is no batch.
+        if self.progress.remaining() > 0 {
+            self.receiver.counters().asked(occupied);
         }
     }
 
-    /// What comes next, waited for.
-    fn found(&mut self) -> Option<Result<(DeviceBatch, HostBatch)>> {
-        let (found, feeding) = (&mut self.found, &self.feeding);
-        self.line.timed(|_| {
+    /// Waits for the next batch.
+    fn wait(&mut self) -> Option<Result<(DeviceBatch, HostBatch)>> {
+        let upload = self.upload.as_ref().and_then(|guard| guard.get().ok());
+        let found = &mut self.found;
+        self.receiver.timed(|_| {
             let found = loop {
                 match found.take() {
                     Some(found) => break found,
-                    None => *found = feeding.as_ref().map_or(Some(Found::End), |f| f.take(LONG)),
+                    None => *found = upload.map_or(Some(Found::End), |upload| upload.take(LONG)),
                 }
             };
-            Some(match found {
+            match found {
                 Found::Batch(batch) => Some(Ok(*batch)),
                 Found::Failed(error) => Some(Err(error)),
                 Found::End => None,
-            })
+            }
         })
     }
 
     fn end(&mut self) {
         self.over = true;
         self.found = None;
-        let elsewhere = self.line.is_elsewhere();
-        self.line.end();
-        match self.feeding.take() {
-            Some(feeding) if elsewhere => feeding.abandon(),
-            Some(feeding) => feeding.end(),
-            None => {}
+        // The queue ends first: the thread that uploads waits for its batches.
+        self.receiver.end();
+        if let Some(upload) = self.upload.take().and_then(ForkGuard::into_inner) {
+            upload.end();
         }
     }
 }
 
-/// What an epoch is ended by from elsewhere.
-struct Live {
-    process: Process,
-    flow: Arc<BatchQueue>,
+/// What ends an epoch from another thread.
+struct RunningEpoch {
+    queue: Arc<BatchQueue<IndexedSource>>,
     feeder: Arc<Feeder>,
 }
 
-/// Those of this process, and of its parent where it was forked.
-static LIVE: Mutex<Vec<Weak<Live>>> = Mutex::new(Vec::new());
+/// The running epochs of this process; in a forked child, those of its parent, too.
+static RUNNING: Mutex<Vec<Weak<ForkGuard<RunningEpoch>>>> = Mutex::new(Vec::new());
 
-impl Live {
-    fn begin(flow: Arc<BatchQueue>, feeder: Arc<Feeder>) -> Arc<Live> {
-        let live = Arc::new(Live { process: Process::this(), flow, feeder });
-        let mut all = LIVE.lock().ignore_poison();
+impl RunningEpoch {
+    fn register(
+        queue: Arc<BatchQueue<IndexedSource>>,
+        feeder: Arc<Feeder>,
+    ) -> Arc<ForkGuard<RunningEpoch>> {
+        let running = Arc::new(ForkGuard::new(RunningEpoch { queue, feeder }));
+        let mut all = RUNNING.lock().ignore_poison();
         all.retain(|other| other.strong_count() > 0);
-        all.push(Arc::downgrade(&live));
-        live
+        all.push(Arc::downgrade(&running));
+        running
     }
 }
 
@@ -162,8 +170,8 @@ impl Live {
 /// a program, where the driver takes itself down and threads that still call it may crash. Loaders and batches stay;
 /// epochs are over.
 pub fn end_device_epochs() {
-    // Where a process was forked, whoever held the lock may be gone for ever.
-    let all = (0..1000).find_map(|_| match LIVE.try_lock() {
+    // In a forked child, the thread that held the lock may not exist: this wait needs a limit.
+    let all = (0..1000).find_map(|_| match RUNNING.try_lock() {
         Ok(mut all) => Some(std::mem::take(&mut *all)),
         Err(TryLockError::Poisoned(all)) => Some(std::mem::take(&mut *all.into_inner())),
         Err(TryLockError::WouldBlock) => {
@@ -171,12 +179,13 @@ pub fn end_device_epochs() {
             None
         }
     });
-    let all = all.into_iter().flatten().filter_map(|live| live.upgrade());
-    let here: Vec<_> = all.filter(|live| live.process.expect().is_ok()).collect();
-    here.iter().for_each(|live| live.flow.cancel());
-    for live in here {
-        live.feeder.end();
-        live.flow.is_still(PATIENCE);
+    let all: Vec<_> = all.into_iter().flatten().filter_map(|running| running.upgrade()).collect();
+    let own: Vec<_> = all.iter().filter_map(|running| running.get().ok()).collect();
+    // All queues end before the first wait, so that the threads end at the same time.
+    own.iter().for_each(|running| running.queue.cancel());
+    for running in own {
+        running.feeder.end();
+        running.queue.is_still(PATIENCE);
     }
 }
 
@@ -201,7 +210,7 @@ impl DeviceDecoder {
     }
 
     /// The next batch, with the device's work on it begun.
-    fn next(&mut self, queue: &BatchQueue) -> Option<Result<Box<Content>>> {
+    fn next(&mut self, queue: &BatchQueue<IndexedSource>) -> Option<Result<Box<Content>>> {
         match self {
             DeviceDecoder::Hybrid(decoder) => decoder.next(queue),
             DeviceDecoder::Resident(decoder) => decoder.next(queue),
@@ -217,26 +226,31 @@ impl DeviceDecoder {
     }
 }
 
-/// Starts the upload of an epoch's batches.
-fn feed(
-    line: &mut BatchReceiver,
+/// The thread that uploads an epoch's batches, and the queue that it takes them from.
+type Upload = (UploadThread, Arc<BatchQueue<IndexedSource>>);
+
+/// Starts the upload of an epoch's batches. Returns `None` if the epoch has no queue.
+fn start_upload(
+    receiver: &mut BatchReceiver<IndexedSource>,
     device: &Arc<DeviceShared>,
-) -> Result<Option<(UploadThread, Arc<BatchQueue>)>> {
-    let Some(flow) = line.flow()? else { return Ok(None) };
+) -> Result<Option<Upload>> {
+    let Some(queue) = receiver.queue()? else { return Ok(None) };
     let host = &device.host;
-    let (names, shelf, meter) = (host.names(), host.shelf.clone(), host.meter.clone());
-    let of_line = flow.clone();
+    let (names, batch_pool) = (host.names(), host.batch_pool.clone());
+    let (counters, from) = (host.counters.clone(), queue.clone());
     let mut decoder = DeviceDecoder::begin(device);
     let source: Source = Box::new(move || {
-        Some(decoder.next(&flow)?.map(|mut content| {
+        Some(decoder.next(&from)?.map(|mut content| {
             let (bad, position) = (content.drain_bad(), content.position);
-            let batch = Arc::new(Batch::new(content, names.clone(), shelf.clone()));
+            let batch = Arc::new(Batch::new(content, names.clone(), batch_pool.clone()));
             decoder.keep(&batch);
             HostBatch { batch, bad, position }
         }))
     });
-    let told: OnCopied = Arc::new(move |copied| meter.upload.add(copied.time, 1, copied.bytes));
-    UploadThread::begin(device.slots.clone(), source, told).map(|feeding| Some((feeding, of_line)))
+    let on_copied: OnCopied =
+        Arc::new(move |copied| counters.upload.add(copied.time, 1, copied.bytes));
+    let upload = UploadThread::begin(device.slots.clone(), source, on_copied)?;
+    Ok(Some((upload, queue)))
 }
 
 impl Iterator for DeviceEpoch {
@@ -248,11 +262,11 @@ impl Iterator for DeviceEpoch {
         if self.over {
             return None;
         }
-        self.ask();
-        self.asked = false;
-        let next = self.found().map(|found| {
-            let (batch, fed) = found?;
-            self.account.took(batch.host(), fed.bad, fed.position).map(|()| batch)
+        self.count_request();
+        self.requested = false;
+        let next = self.wait().map(|found| {
+            let (batch, of_host) = found?;
+            self.progress.took(batch.host(), of_host.bad, of_host.position).map(|()| batch)
         });
         if !matches!(next, Some(Ok(_))) {
             self.end();
@@ -269,7 +283,7 @@ impl Drop for DeviceEpoch {
 
 impl fmt::Debug for DeviceEpoch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "DeviceEpoch({}, {})", self.account.epoch, self.account)
+        write!(f, "DeviceEpoch({}, {})", self.progress.epoch, self.progress)
     }
 }
 

@@ -17,12 +17,12 @@ use crate::device::upload::post_copy::Make;
 use crate::error::Result;
 use crate::picture::convert::Finish;
 
-/// One of these columns.
+/// A column whose JPEGs host and device share.
 pub(crate) struct HybridColumn {
     /// Its number in the slab.
     pub(crate) number: usize,
     pub(crate) name: String,
-    pub(crate) staged: Arc<HybridRows>,
+    pub(crate) decode: Arc<HybridRows>,
     /// Where the device decodes to: a half for each of two batches.
     pub(crate) store: Arc<RowStore>,
 }
@@ -50,29 +50,29 @@ impl HybridColumns {
     ) -> Result<(Arc<dyn Decode>, Make)> {
         let abilities = device.0.prepare_decoder(false)?;
         let decoder = (device.0.clone() as Arc<dyn JpegDecoder>, abilities.least);
-        let staged = Arc::new(HybridRows::new(host, shared, decoder, verifies)?);
+        let decode = Arc::new(HybridRows::new(host, shared, decoder, verifies)?);
         let rows = HALVES.saturating_mul(rows as u64);
-        let store = Arc::new(RowStore::new(staged.picture_stride() as u64, rows, 0));
+        let store = Arc::new(RowStore::new(decode.picture_stride() as u64, rows, 0));
         store.allocate(&device.0)?;
         if self.device.is_none() {
             let buffers = Arc::new(DecodeBuffers::new(device.0.clone())?);
             self.device = Some((device.0.clone(), buffers));
         }
-        let (size, channels) = staged.output();
+        let (size, channels) = decode.output();
         let make = Make::Drawn { finish, size, channels, store: Some(store.clone()) };
         self.about = abilities.about;
         self.columns.push(HybridColumn {
             number: number + 1, // in the slab the keys come first
             name: name.to_string(),
-            staged: staged.clone(),
+            decode: decode.clone(),
             store,
         });
-        Ok((staged, make))
+        Ok((decode, make))
     }
 
-    /// Of a thousand pictures, those that go to the device.
+    /// The device's share of the pictures, of a thousand.
     pub(crate) fn per_mille(&self) -> u16 {
-        self.columns.first().map_or(1000, |column| column.staged.sharing.per_mille())
+        self.columns.first().map_or(1000, |column| column.decode.sharing.per_mille())
     }
 
     /// Slabs that are kept because the device may read JPEGs out of them.
@@ -80,11 +80,12 @@ impl HybridColumns {
         if self.columns.is_empty() { 0 } else { HALVES }
     }
 
-    /// Tells of a batch: how long it was waited for the CPU's pictures and the device's.
-    pub(crate) fn told(&self, waited: Waited, idle: Duration) {
-        // Where the consumer is what everything waits for, waits say nothing of decoders.
+    /// Adjusts the shares of CPU and device after a batch. `waited` is how long the upload waited for each of them, `idle`
+    /// how long it waited for the consumer.
+    pub(crate) fn balance(&self, waited: Waited, idle: Duration) {
+        // If the consumer is the bottleneck, the waits do not depend on the decoders.
         if idle <= waited.cpu + waited.device {
-            self.columns.iter().for_each(|column| column.staged.sharing.told(waited));
+            self.columns.iter().for_each(|column| column.decode.sharing.told(waited));
         }
     }
 }

@@ -1,45 +1,50 @@
-//! `HybridDecoder`: the stage between the line of batches and the copy: the device decodes its part of a batch's
-//! JPEGs, the CPU those that it refused, and a bad one meets what is done about bad samples.
+//! `HybridDecoder`: a stage between the queue of batches and the upload. The device decodes its part of a batch's JPEGs,
+//! the CPU decodes those that the device refuses, and the policy applies to bad ones.
 //!
-//! Runs in the thread that copies, one for each epoch. A batch whose JPEGs the device may still read is
-//! neither given back nor moved.
+//! Runs in the thread that uploads, once for each epoch. A batch whose JPEGs the device may still read is neither recycled
+//! nor moved.
 
 use std::mem;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use tarflume_formats::name;
 use tarflume_jpeg::Scale;
 
-use crate::batch::{Batch, Content, RowState};
+use crate::batch::{Batch, Content};
 use crate::decode::hybrid::balance::Waited;
-use crate::decode::hybrid::jpeg_decoder::{Compressed, Verdict};
+use crate::decode::hybrid::jpeg_decoder::{Compressed, PixelTarget, Verdict};
 use crate::decode::hybrid::row::{head_of, jpeg_of};
 use crate::decode::{Sample, Scratch};
 use crate::device::driver::Driver;
 use crate::device::memory::decode_buffers::Lease;
 use crate::error::{Error, ErrorKind, Result};
 use crate::loader::bad_samples::OnBad;
+use crate::loader::gpu::bad_rows::{BadRows, key, ordinal, placed};
 use crate::loader::gpu::hybrid_columns::{HybridColumn, HybridColumns};
 use crate::loader::gpu::state::DeviceShared;
-use crate::loader::pipeline::panics::caught;
+use crate::loader::indexed::source::IndexedSource;
+use crate::loader::pipeline::panics::catch_panic;
 use crate::loader::pipeline::queue::BatchQueue;
-use crate::loader::shared::LoaderShared;
 use crate::picture::row_header::{PixelSource, RowHeader};
 use crate::slab::Slab;
 
-/// A picture that the device is to decode: the number of its column among the staged ones, its row.
+/// A picture that the device is to decode.
 #[derive(Debug, Clone, Copy)]
-struct Pick {
+struct DevicePicture {
+    /// The number of its column among the hybrid ones.
     column: usize,
     row: usize,
     head: RowHeader,
 }
 
+/// A picture that the device refused, and why.
+type RefusedPicture = (DevicePicture, String);
+
 /// Decodes the device's part of the batches of one epoch.
 pub(crate) struct HybridDecoder {
     device: Arc<DeviceShared>,
     columns: Arc<HybridColumns>,
+    /// The buffers of the last batch, until the next one is decoded.
     lease: Option<Lease>,
     scratch: Scratch,
     /// When the last batch was handed on.
@@ -49,144 +54,137 @@ pub(crate) struct HybridDecoder {
 impl HybridDecoder {
     /// Begins an epoch of a loader with hybrid columns.
     pub(crate) fn begin(device: &Arc<DeviceShared>, columns: Arc<HybridColumns>) -> HybridDecoder {
-        let memory = device.host.labour.with.decode.clone();
-        let scratch = Scratch::with_memory(memory);
+        let scratch = Scratch::with_memory(device.host.source.writer.decode_memory.clone());
         let device = device.clone();
         HybridDecoder { device, columns, lease: None, scratch, since: Instant::now() }
     }
 
-    /// The next batch of the line, with the device's part on its way.
-    pub(crate) fn next(&mut self, flow: &BatchQueue) -> Option<Result<Box<Content>>> {
+    /// The next batch of the queue. The device's work on it has begun.
+    pub(crate) fn next(
+        &mut self,
+        queue: &BatchQueue<IndexedSource>,
+    ) -> Option<Result<Box<Content>>> {
         let (idle, watch) = (self.since.elapsed(), Instant::now());
-        // Behind the launch that reads it.
+        // The launch that reads these buffers was enqueued before this call, so what follows is ordered behind it.
         self.lease = None;
-        let content = flow.next()?;
+        let content = queue.next()?;
         let cpu = watch.elapsed();
-        let done = content.and_then(|content| {
+        let decoded = content.and_then(|content| {
             let (content, device) = self.decode(content)?;
-            self.columns.told(Waited { device, cpu }, idle);
+            self.columns.balance(Waited { device, cpu }, idle);
             Ok(content)
         });
         self.since = Instant::now();
-        Some(done)
+        Some(decoded)
     }
 
-    /// Keeps the batch that was made of it until the device reads no JPEG there.
+    /// Keeps the batch that was made of the content until the device no longer reads its JPEGs.
     pub(crate) fn keep(&mut self, batch: &Arc<Batch>) {
         if let Some(lease) = &mut self.lease {
             lease.keep(batch);
         }
     }
 
-    /// Also how long the device's decoder was waited for.
+    /// Decodes the device's pictures; also returns how long this waited for the device's decoder.
     fn decode(&mut self, mut content: Box<Content>) -> Result<(Box<Content>, Duration)> {
         let columns = self.columns.clone();
-        let staging = &*columns;
-        let mut picks = picks(staging, &content.slab);
-        let Some((driver, region)) = staging.device.as_ref().filter(|_| !picks.is_empty()) else {
+        let mut pictures = device_pictures(&columns, &content.slab);
+        let device = columns.device.as_ref().filter(|_| !pictures.is_empty());
+        let Some((driver, buffers)) = device else {
             return Ok((content, Duration::ZERO));
         };
-        let Some(lease) = region.take()? else {
+        let Some(lease) = buffers.take()? else {
             let why = "other epochs of this loader have the device's memory for pictures";
-            let all = picks.into_iter().map(|pick| (pick, why.to_string())).collect();
+            let all = pictures.into_iter().map(|picture| (picture, why.to_string())).collect();
             self.redo(&mut content, all)?;
             return Ok((content, Duration::ZERO));
         };
-        let rows = content.slab.layout().rows() as u64;
-        for Pick { column, row, head } in &mut picks {
-            *head = head.with_number(lease.number() * rows + *row as u64);
-            let to = content.slab.row_mut(staging.columns[*column].number, *row);
-            to[..RowHeader::BYTES].copy_from_slice(bytemuck::bytes_of(head));
-        }
+        number_pictures(&columns, &mut content.slab, &mut pictures, lease.number());
         let watch = Instant::now();
-        let put = lease.begins().and_then(|()| call(&**driver, staging, &content.slab, &picks));
-        let put = put.and_then(|verdicts| lease.is_put().map(|()| verdicts));
+        let call = || decode_on_device(&**driver, &columns, &content.slab, &pictures);
+        let verdicts = lease.begins().and_then(|()| call());
+        let verdicts = verdicts.and_then(|verdicts| lease.is_put().map(|()| verdicts));
         let waited = lease.waited + watch.elapsed();
-        let verdicts = match put {
+        let verdicts = match verdicts {
             Ok(verdicts) => verdicts,
             Err(error) => {
-                // The device may read it for ever.
+                // The device's state is unknown: it may read the batch at any later time, so its memory stays allocated.
                 mem::forget(content);
                 return Err(error);
             }
         };
         self.lease = Some(lease);
-        let refused = picks.iter().zip(verdicts).filter_map(|(pick, verdict)| match verdict {
-            Verdict::Decoded => None,
-            Verdict::Refused(why) => Some((*pick, why)),
-        });
-        let refused: Vec<(Pick, String)> = refused.collect();
-        let mut counted = self.device.counters.lock();
-        counted.decoded += (picks.len() - refused.len()) as u64;
-        counted.waited += waited;
-        drop(counted);
-        let redone = self.redo(&mut content, refused);
-        if let Err(error) = redone {
-            self.let_go(content);
+        let refused =
+            pictures.iter().zip(verdicts).filter_map(|(picture, verdict)| match verdict {
+                Verdict::Decoded => None,
+                Verdict::Refused(why) => Some((*picture, why)),
+            });
+        let refused: Vec<RefusedPicture> = refused.collect();
+        {
+            let mut counted = self.device.counters.lock();
+            counted.decoded += (pictures.len() - refused.len()) as u64;
+            counted.waited += waited;
+        }
+        // The CPU overwrites only rows that the device refused, which it does not read.
+        if let Err(error) = self.redo(&mut content, refused) {
+            self.drop_when_unread(content);
             return Err(error);
         }
         Ok((content, waited))
     }
 
-    /// Decodes on the CPU what the device refused, and leaves out what is bad, if that is wanted.
+    /// Decodes on the CPU what the device refused, and applies the policy to bad samples.
     ///
     /// # Errors
-    /// A sample is bad and that is to be an error; the memory bound; the device's.
-    fn redo(&mut self, content: &mut Content, refused: Vec<(Pick, String)>) -> Result<()> {
+    /// A sample is bad, and bad samples are errors; the memory limit; the device's.
+    fn redo(&mut self, content: &mut Content, refused: Vec<RefusedPicture>) -> Result<()> {
+        let Some((_, why)) = refused.first() else { return Ok(()) };
         let (device, watch) = (self.device.clone(), Instant::now());
-        let inner = &device.host;
-        let mut bad: Vec<(usize, Error)> = Vec::new();
-        if !refused.is_empty() {
+        {
             let mut counted = device.counters.lock();
             counted.refused += refused.len() as u64;
-            counted.why.get_or_insert_with(|| refused[0].1.clone());
+            counted.why.get_or_insert_with(|| why.clone());
         }
-        let any = !refused.is_empty();
-        for (pick, _) in refused {
-            let Err(error) = self.redo_one(content, pick) else { continue };
-            let column = &self.columns.columns[pick.column];
-            let error = placed(inner, content, pick.row, error).of_column(&column.name);
-            if self.scratch.take_refusal() || inner.labour.with.policy.on_bad == OnBad::Error {
-                return Err(error);
-            }
-            if bad.iter().all(|(row, _)| *row != pick.row) {
-                bad.push((pick.row, error));
-            }
+        let mut bad = BadRows::default();
+        for (picture, _) in refused {
+            let Err(error) = self.redo_one(content, picture) else { continue };
+            let column = &self.columns.columns[picture.column];
+            let error = placed(&device.host, content, picture.row, error).of_column(&column.name);
+            // Which samples an epoch holds must not depend on the memory limit, so no policy applies.
+            let refused = self.scratch.take_refusal();
+            let on_bad = if refused { OnBad::Error } else { device.host.source.on_bad() };
+            bad.add(on_bad, picture.row, error)?;
         }
-        device.counters.lock().redone += if any { watch.elapsed() } else { Duration::ZERO };
-        self.leave_out(content, bad)
-    }
-
-    fn redo_one(&mut self, content: &mut Content, pick: Pick) -> Result<()> {
-        let columns = self.columns.clone();
-        let HybridColumn { number, staged, .. } = &columns.columns[pick.column];
-        let ordinal = fact(content, pick.row).map_or(0, |at| content.facts[at].ordinal);
-        let key = key(&content.slab, pick.row).to_vec();
-        let row = content.slab.row_mut(*number, pick.row);
-        let jpeg = jpeg_of(&pick.head, row).unwrap_or_default().to_vec();
-        let parts = [("", &jpeg[..])];
-        let seed = pick.head.seed();
-        let sample = Sample { key: &key, ordinal, seed, parts: &parts, entry_points: &[] };
-        let scratch = &mut self.scratch;
-        _ = scratch.take_refusal();
-        let done = caught("the decoder", || staged.write_on_host(&sample, row, scratch));
-        scratch.release();
-        self.device.host.labour.with.meter.count(scratch);
-        done
-    }
-
-    /// Leaves rows out of the batch, in all columns.
-    fn leave_out(&self, content: &mut Content, bad: Vec<(usize, Error)>) -> Result<()> {
+        device.counters.lock().redone += watch.elapsed();
         if !bad.is_empty() {
-            // Rows move, and the device may still read some.
+            // Rows move, so the device must not read any of them at this time.
             self.lease.as_ref().map_or(Ok(()), Lease::settle)?;
-            leave_out(content, bad);
+            bad.leave_out(content);
         }
         Ok(())
     }
 
-    /// Drops a batch that the device may read, when it no longer does.
-    fn let_go(&self, content: Box<Content>) {
+    fn redo_one(&mut self, content: &mut Content, picture: DevicePicture) -> Result<()> {
+        let columns = self.columns.clone();
+        let HybridColumn { number, decode, .. } = &columns.columns[picture.column];
+        let ordinal = ordinal(content, picture.row).unwrap_or(0);
+        let key = key(&content.slab, picture.row).to_vec();
+        let row = content.slab.row_mut(*number, picture.row);
+        // The JPEG is in the row that its pixels replace.
+        let jpeg = jpeg_of(&picture.head, row).unwrap_or_default().to_vec();
+        let parts = [("", &jpeg[..])];
+        let seed = picture.head.seed();
+        let sample = Sample { key: &key, ordinal, seed, parts: &parts, entry_points: &[] };
+        let scratch = &mut self.scratch;
+        _ = scratch.take_refusal();
+        let decoded = catch_panic("the decoder", || decode.write_on_host(&sample, row, scratch));
+        scratch.release();
+        self.device.host.counters.count(scratch);
+        decoded
+    }
+
+    /// Drops a batch after the device has read it. If the device can't tell, the batch stays allocated.
+    fn drop_when_unread(&self, content: Box<Content>) {
         if self.lease.as_ref().is_some_and(|lease| lease.settle().is_err()) {
             mem::forget(content);
         }
@@ -194,81 +192,57 @@ impl HybridDecoder {
 }
 
 /// The pictures of a batch that the device is to decode.
-fn picks(staging: &HybridColumns, slab: &Slab) -> Vec<Pick> {
+fn device_pictures(columns: &HybridColumns, slab: &Slab) -> Vec<DevicePicture> {
     let mut found = Vec::new();
-    for (number, column) in staging.columns.iter().enumerate() {
+    for (number, column) in columns.columns.iter().enumerate() {
         let bytes = slab.column(column.number);
         let stride = bytes.len() / slab.rows().max(1);
         let heads = bytes.chunks_exact(stride.max(1)).map(head_of).enumerate();
         found.extend(heads.filter_map(|(row, head)| {
             let head = head.filter(|head| head.from() == PixelSource::Store)?;
-            Some(Pick { column: number, row, head })
+            Some(DevicePicture { column: number, row, head })
         }));
     }
     found
 }
 
-/// Has the device decode them.
-fn call(
+/// Writes into each picture's header where the device decodes it to: its row in half `half` of the store.
+fn number_pictures(
+    columns: &HybridColumns,
+    slab: &mut Slab,
+    pictures: &mut [DevicePicture],
+    half: u64,
+) {
+    let rows = slab.layout().rows() as u64;
+    for DevicePicture { column, row, head } in pictures {
+        *head = head.with_number(half * rows + *row as u64);
+        let to = slab.row_mut(columns.columns[*column].number, *row);
+        to[..RowHeader::BYTES].copy_from_slice(bytemuck::bytes_of(head));
+    }
+}
+
+/// Calls the device's decoder for all pictures.
+fn decode_on_device(
     driver: &dyn Driver,
-    staging: &HybridColumns,
+    columns: &HybridColumns,
     slab: &Slab,
-    picks: &[Pick],
+    pictures: &[DevicePicture],
 ) -> Result<Vec<Verdict>> {
-    let compressed = |Pick { column, row, head }: &Pick| {
-        let column = &staging.columns[*column];
+    let compressed = |DevicePicture { column, row, head }: &DevicePicture| {
+        let column = &columns.columns[*column];
         let (all, store) = (slab.column(column.number), column.store.store());
         let bytes = all.chunks_exact(all.len() / slab.rows()).nth(*row);
         let size = head.picture()?.size;
-        Some(Compressed {
-            bytes: jpeg_of(head, bytes?)?,
+        let target = PixelTarget {
             to: store.at + head.number() * store.stride,
             width: size.width,
             height: size.height,
             scale: *Scale::ALL.get(head.scale() as usize)?,
-            channels: column.staged.output().1 as u8,
-        })
+            channels: column.decode.output().1 as u8,
+        };
+        Some(Compressed { bytes: jpeg_of(head, bytes?)?, target })
     };
-    let all: Option<Vec<_>> = picks.iter().map(compressed).collect();
+    let all: Option<Vec<_>> = pictures.iter().map(compressed).collect();
     let lost = || Error::new(ErrorKind::Device, "a row's head was lost on its way");
     driver.decode(&all.ok_or_else(lost)?)
-}
-
-/// Leaves rows out of a batch that nobody reads yet, in all columns.
-pub(crate) fn leave_out(content: &mut Content, bad: Vec<(usize, Error)>) {
-    let rows: Vec<usize> = bad.iter().map(|(row, _)| *row).collect();
-    let bad: Vec<_> = bad.into_iter().map(|(row, e)| (fact(content, row), e)).collect();
-    for (at, error) in bad {
-        let Some(at) = at else { continue };
-        let facts = &mut content.facts[at];
-        (facts.state, facts.ordinal) = (RowState::Skipped, facts.planned);
-        // Of one that stood in for another it is known already why.
-        if content.bad.iter().all(|(row, _)| *row != at) {
-            content.bad.push((at, error));
-        }
-    }
-    content.bad.sort_by_key(|(row, _)| *row);
-    content.slab.seal(|row| !rows.contains(&row));
-}
-
-/// Among the facts, those of a row of the slab.
-fn fact(content: &Content, row: usize) -> Option<usize> {
-    let there = content.facts.iter().enumerate().filter(|(_, f)| f.state != RowState::Skipped);
-    there.map(|(at, _)| at).nth(row)
-}
-
-fn key(slab: &Slab, row: usize) -> &[u8] {
-    let (bytes, Some(offsets)) = (slab.column(0), slab.offsets(0)) else { return &[] };
-    &bytes[offsets[row] - offsets[0]..offsets[row + 1] - offsets[0]]
-}
-
-/// Says of an error which sample it is about.
-pub(crate) fn placed(inner: &LoaderShared, content: &Content, row: usize, error: Error) -> Error {
-    let error = error.with_key(name::shown(key(&content.slab, row)));
-    let ordinal = fact(content, row).map(|at| content.facts[at].ordinal);
-    let dataset = &inner.labour.with.dataset;
-    match ordinal.and_then(|ordinal| dataset.place(ordinal)) {
-        Some((shard, _)) => error.with_path(dataset.shard(shard).path()),
-        None => error,
-    }
 }

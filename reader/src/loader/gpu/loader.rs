@@ -64,7 +64,7 @@ impl DeviceLoader {
 
     /// See [`Loader::current_epoch`](crate::Loader::current_epoch).
     pub fn current_epoch(&self) -> u64 {
-        self.shared.host.progress().epoch
+        self.shared.host.position().epoch
     }
 
     /// See [`Loader::steps`](crate::Loader::steps).
@@ -100,7 +100,7 @@ impl DeviceLoader {
 
     /// The data set.
     pub fn dataset(&self) -> &Dataset {
-        &self.shared.host.labour.with.dataset
+        &self.shared.host.source.dataset
     }
 
     /// Where the time goes, and what limits the rate of batches.

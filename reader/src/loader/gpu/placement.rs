@@ -1,7 +1,7 @@
 //! `ColumnPlacement`: which part of the columns' work the device does, and the slots for its results.
 //!
-//! Chosen once, when a loader is built. Batches are the same to the bit wherever the work is done, except JPEGs that the
-//! device's own decoder decodes.
+//! Chosen once, when a loader is built. The bits of a batch do not depend on the choice, except for JPEGs that the device's
+//! own decoder decodes.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::error::Result;
 use crate::loader::bad_samples::OnBad;
 use crate::loader::gpu::hybrid_columns::HybridColumns;
 use crate::loader::gpu::resident_config::Residency;
-use crate::loader::gpu::resident_plan::{Extent, Plan};
+use crate::loader::gpu::resident_plan::{ResidentExtent, ResidentPlan};
 use crate::loader::gpu::state::{DecoderCounters, DeviceDecode};
 use crate::loader::pipeline::columns::{ColumnSet, Columns};
 use crate::picture::convert::Finish;
@@ -26,12 +26,12 @@ pub(crate) struct ColumnPlacement {
     makes: Vec<(usize, Make)>,
     /// Why the host converts pictures.
     unconverted: Option<String>,
-    /// Why the host decodes JPEGs that the device was to decode.
+    /// Why the host decodes JPEGs that the device was meant to decode.
     undecoded: Option<String>,
     hybrid: HybridColumns,
 }
 
-/// Why the host decodes all JPEGs.
+/// The warning of a loader whose host decodes all JPEGs.
 fn undecoded(why: &str) -> String {
     format!("JPEGs are decoded by the CPU: {why}")
 }
@@ -42,7 +42,7 @@ fn shares_jpegs(columns: &Columns) -> bool {
     columns.iter().any(|(_, decode)| decode.for_device().is_some_and(shares))
 }
 
-/// The warning of a loader without a device whose columns were to share JPEGs with one.
+/// The warning of a loader without a device whose columns are to share JPEGs with one.
 pub(crate) fn without_device(columns: &Columns) -> Option<String> {
     shares_jpegs(columns).then(|| undecoded("the loader has no device: build it with .device(..)"))
 }
@@ -119,17 +119,17 @@ impl ColumnPlacement {
     /// The placement of a resident data set.
     ///
     /// # Errors
-    /// The device has no kernels; or see [`Plan::new`].
+    /// The device has no kernels; or see [`ResidentPlan::new`].
     pub(crate) fn resident(
         (device, slots): (Device, usize),
         columns: &mut Columns,
         residency: &Residency,
-        extent: &Extent<'_>,
-    ) -> Result<(ColumnPlacement, Plan)> {
+        extent: &ResidentExtent<'_>,
+    ) -> Result<(ColumnPlacement, ResidentPlan)> {
         device.0.prepare_kernels()?;
         let undecoded = shares_jpegs(columns)
             .then(|| undecoded("the data set stays on the device, and is decoded once"));
-        let mut plan = Plan::new(residency, columns, extent, &device.0)?;
+        let mut plan = ResidentPlan::new(residency, columns, extent, &device.0)?;
         let makes = std::mem::take(&mut plan.makes);
         let hybrid = HybridColumns::default();
         Ok((ColumnPlacement { device, slots, makes, unconverted: None, undecoded, hybrid }, plan))

@@ -1,4 +1,4 @@
-//! `Residency`: how a data set stays in a device's memory, and whether it fits. Words and arithmetic.
+//! `Residency`: the options of a resident data set; `ResidentSize`: the memory that it takes. Types and arithmetic.
 
 use std::fmt;
 
@@ -30,17 +30,17 @@ impl Residency {
         Residency { budget, residing, compressed: false }
     }
 
-    /// Pictures are made smaller until they have at most `side * side` pixels; what an epoch cuts out of
-    /// them is cut out of that. They are never made larger.
+    /// Pictures are scaled down until they have at most `side * side` pixels, and never up. An epoch crops the scaled
+    /// pictures.
     #[must_use]
     pub fn side(mut self, side: u32) -> Self {
         self.residing.side = side;
         self
     }
 
-    /// Pictures stay as the JPEGs that they are, and the device's own decoder makes what each batch needs.
-    /// Those that it does not take (progressive, turned by EXIF, of four components, longer than 256 KiB or
-    /// of more than 1 MiB when decoded) stay decoded, as pixels within [`Residency::side`].
+    /// Pictures are kept as JPEGs, and the device's own decoder decodes those of each batch. JPEGs that it does not support
+    /// (progressive, turned by EXIF, of four components, longer than 256 KiB or of more than 1 MiB when decoded) are kept as
+    /// pixels within [`Residency::side`].
     ///
     /// Beside the budget the device has room for two batches of decoded pictures: 2 MiB for each row.
     #[must_use]
@@ -50,8 +50,8 @@ impl Residency {
         self
     }
 
-    /// Pictures of three channels stay as planes of luma and, at half the resolution, chroma: half the
-    /// bytes, and what most JPEGs hold.
+    /// Pictures of three channels are kept as planes of luma and, at half the resolution, chroma: half the bytes of RGB, and
+    /// the format of most JPEGs.
     #[must_use]
     pub fn yuv420(mut self) -> Self {
         self.residing.format = Format::Yuv420;
@@ -59,16 +59,16 @@ impl Residency {
     }
 }
 
-/// What a resident data set takes of a device's memory.
+/// The device memory that a resident data set takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ResidentSize {
-    /// Samples that stay.
+    /// Resident samples.
     pub samples: u64,
-    /// Bytes of each, without those that stay compressed.
+    /// Bytes of each, without the columns that are kept as JPEGs.
     pub sample_bytes: u64,
-    /// Bytes of all pictures that stay compressed, as the sidecars have them.
+    /// Bytes of all pictures that are kept as JPEGs, from the sidecars.
     pub jpeg_bytes: u64,
-    /// The most bytes that were allowed.
+    /// The budget in bytes.
     pub budget: u64,
     /// Bytes that were free on the device when the loader was built.
     pub free: u64,

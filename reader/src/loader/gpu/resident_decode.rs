@@ -1,7 +1,7 @@
-//! `ResidentDecoder`: the stage between the line of batches and the copy, where pictures stay on the device as JPEGs: it
-//! decodes those of a batch, and copies those that stay decoded to where they are drawn from.
+//! `ResidentDecoder`: a stage between the queue of batches and the upload, for pictures that are resident as JPEGs. The
+//! device decodes those of a batch, and copies those that are resident as pixels to where they are drawn from.
 //!
-//! Runs in the thread that copies, one for each epoch.
+//! Runs in the thread that uploads, once for each epoch.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -9,15 +9,15 @@ use std::time::Instant;
 use tarflume_jpeg::Scale;
 
 use crate::batch::Content;
-use crate::decode::hybrid::jpeg_decoder::{Stored, Verdict};
+use crate::decode::hybrid::jpeg_decoder::{PixelTarget, Stored, Verdict};
 use crate::decode::hybrid::row::head_of;
 use crate::device::driver::DevicePtr;
 use crate::device::memory::decode_buffers::Lease;
 use crate::error::{Error, ErrorKind, Result};
-use crate::loader::bad_samples::OnBad;
-use crate::loader::gpu::hybrid_decode::{leave_out, placed};
+use crate::loader::gpu::bad_rows::{BadRows, placed};
 use crate::loader::gpu::resident_jpegs::{ResidentJpegColumn, ResidentJpegs};
 use crate::loader::gpu::state::DeviceShared;
+use crate::loader::indexed::source::IndexedSource;
 use crate::loader::pipeline::queue::BatchQueue;
 use crate::picture::row_header::{PixelSource, RowHeader};
 
@@ -28,13 +28,27 @@ pub(crate) struct ResidentDecoder {
     lease: Option<Lease>,
 }
 
-/// What is to be done of a batch.
+/// What the device does for a batch.
 #[derive(Default)]
-struct Tasks {
-    /// With the column and the row of each.
-    jpegs: Vec<(Stored, usize, usize)>,
-    /// From where, to where, how many bytes.
-    copies: Vec<(u64, u64, usize)>,
+struct DeviceTasks {
+    /// JPEGs to decode.
+    jpegs: Vec<JpegTask>,
+    /// Pixels to copy.
+    copies: Vec<CopyTask>,
+}
+
+/// A JPEG to decode, and the column and the row of the batch that it is for.
+struct JpegTask {
+    stored: Stored,
+    column: usize,
+    row: usize,
+}
+
+/// Pixels to copy within the device.
+struct CopyTask {
+    from: u64,
+    to: u64,
+    bytes: usize,
 }
 
 impl ResidentDecoder {
@@ -43,70 +57,76 @@ impl ResidentDecoder {
         ResidentDecoder { device: device.clone(), jpegs, lease: None }
     }
 
-    /// The next batch of the line, with its pictures on their way.
-    pub(crate) fn next(&mut self, flow: &BatchQueue) -> Option<Result<Box<Content>>> {
-        // Behind the launch that reads it.
+    /// The next batch of the queue. The device's work on it has begun.
+    pub(crate) fn next(
+        &mut self,
+        queue: &BatchQueue<IndexedSource>,
+    ) -> Option<Result<Box<Content>>> {
+        // The launch that reads these buffers was enqueued before this call, so what follows is ordered behind it.
         self.lease = None;
-        Some(flow.next()?.and_then(|content| self.recall(content)))
+        Some(queue.next()?.and_then(|content| self.decode(content)))
     }
 
-    fn recall(&mut self, mut content: Box<Content>) -> Result<Box<Content>> {
-        let device = self.device.clone();
-        let inner = &device.host;
+    fn decode(&mut self, mut content: Box<Content>) -> Result<Box<Content>> {
         let jpegs = self.jpegs.clone();
-        let recalled = &*jpegs;
-        let lease = recalled.region.take()?.ok_or_else(|| {
+        let lease = jpegs.buffers.take()?.ok_or_else(|| {
             let text = "two epochs of this loader have the device's memory for decoded pictures: finish or drop one";
             Error::usage(text)
         })?;
-        let mut tasks = Tasks::default();
-        for column in &recalled.columns {
+        let mut tasks = DeviceTasks::default();
+        for column in &jpegs.columns {
             list(column, &mut content, lease.number(), &mut tasks)?;
         }
         let watch = Instant::now();
         lease.begins()?;
-        let verdicts = run(recalled, &tasks);
-        // Even of a call that failed something may be on its way.
+        let verdicts = run(&jpegs, &tasks);
+        // A call that failed may have started part of the work, which the lease must cover.
         lease.is_put()?;
         let waited = lease.waited + watch.elapsed();
         self.lease = Some(lease);
-        let (mut bad, verdicts) = (Vec::new(), verdicts?);
-        for ((_, column, row), verdict) in tasks.jpegs.iter().zip(verdicts) {
-            let mut counted = device.counters.lock();
+        let bad = self.check(&content, &tasks, verdicts?)?;
+        self.device.counters.lock().waited += waited;
+        if !bad.is_empty() {
+            bad.leave_out(&mut content);
+        }
+        Ok(content)
+    }
+
+    /// Counts the device's verdicts. Returns the rows that it refused.
+    fn check(
+        &self,
+        content: &Content,
+        tasks: &DeviceTasks,
+        verdicts: Vec<Verdict>,
+    ) -> Result<BadRows> {
+        let (host, mut bad) = (&self.device.host, BadRows::default());
+        for (task, verdict) in tasks.jpegs.iter().zip(verdicts) {
+            let mut counted = self.device.counters.lock();
             let Verdict::Refused(why) = verdict else {
                 counted.decoded += 1;
                 continue;
             };
             counted.refused += 1;
             counted.why.get_or_insert_with(|| why.clone());
+            drop(counted);
             let text = format!("the device does not decode this JPEG, which it was to: {why}");
-            let error = placed(inner, &content, *row, Error::new(ErrorKind::Decode, text));
-            let name = recalled.columns.iter().find(|c| c.number == *column).map(|c| &c.name);
-            let error = match name {
-                Some(name) => error.of_column(name),
-                None => error,
-            };
-            if inner.labour.with.policy.on_bad == OnBad::Error {
-                return Err(error);
+            let mut error = Error::new(ErrorKind::Decode, text);
+            error = placed(host, content, task.row, error);
+            if let Some(column) = self.jpegs.columns.iter().find(|c| c.number == task.column) {
+                error = error.of_column(&column.name);
             }
-            if bad.iter().all(|(other, _)| other != row) {
-                bad.push((*row, error));
-            }
+            bad.add(host.source.on_bad(), task.row, error)?;
         }
-        device.counters.lock().waited += waited;
-        if !bad.is_empty() {
-            leave_out(&mut content, bad);
-        }
-        Ok(content)
+        Ok(bad)
     }
 }
 
-/// Lists what a batch needs of a column, and says in its heads where it will be.
+/// Lists what the device does for a column, and writes into each header where the picture will be.
 fn list(
     column: &ResidentJpegColumn,
     content: &mut Content,
     half: u64,
-    tasks: &mut Tasks,
+    tasks: &mut DeviceTasks,
 ) -> Result<()> {
     let lost = || Error::new(ErrorKind::Device, "a row's head was lost on its way");
     let entries = column.entries.get().ok_or_else(lost)?;
@@ -123,18 +143,17 @@ fn list(
         let to = store.at + number * store.stride;
         if entry.length == 0 {
             let bytes = picture.format.bytes(picture.size, column.channels)?;
-            tasks.copies.push((entry.at, to, bytes));
+            tasks.copies.push(CopyTask { from: entry.at, to, bytes });
         } else {
-            let stored = Stored {
-                at: entry.at,
-                length: entry.length.into(),
+            let target = PixelTarget {
                 to,
                 width: picture.size.width,
                 height: picture.size.height,
                 scale: *Scale::ALL.get(head.scale() as usize).ok_or_else(lost)?,
                 channels: column.channels as u8,
             };
-            tasks.jpegs.push((stored, column.number, row));
+            let stored = Stored { at: entry.at, length: entry.length.into(), target };
+            tasks.jpegs.push(JpegTask { stored, column: column.number, row });
         }
         let head = head.with_number(number);
         let to = content.slab.row_mut(column.number, row);
@@ -143,11 +162,11 @@ fn list(
     Ok(())
 }
 
-/// Has the device do it.
-fn run(recalled: &ResidentJpegs, tasks: &Tasks) -> Result<Vec<Verdict>> {
-    for &(from, to, bytes) in &tasks.copies {
-        recalled.driver.copy_within(DevicePtr(from), DevicePtr(to), bytes)?;
+/// Starts the device's work.
+fn run(jpegs: &ResidentJpegs, tasks: &DeviceTasks) -> Result<Vec<Verdict>> {
+    for &CopyTask { from, to, bytes } in &tasks.copies {
+        jpegs.driver.copy_within(DevicePtr(from), DevicePtr(to), bytes)?;
     }
-    let jpegs: Vec<Stored> = tasks.jpegs.iter().map(|(stored, _, _)| *stored).collect();
-    if jpegs.is_empty() { Ok(Vec::new()) } else { recalled.driver.decode_stored(&jpegs) }
+    let stored: Vec<Stored> = tasks.jpegs.iter().map(|task| task.stored).collect();
+    if stored.is_empty() { Ok(Vec::new()) } else { jpegs.driver.decode_stored(&stored) }
 }

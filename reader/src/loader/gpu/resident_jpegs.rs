@@ -1,4 +1,4 @@
-//! `ResidentJpegs`: the columns of a resident data set that stay as JPEGs, and where the device decodes them to.
+//! `ResidentJpegs`: the columns of a resident data set that are resident as JPEGs, and where the device decodes them to.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -22,22 +22,24 @@ pub(crate) struct ResidentJpegColumn {
     pub(crate) store: Arc<RowStore>,
 }
 
-/// What a device decodes out of its own memory for each batch.
+/// The JPEGs that a device decodes from its own memory for each batch.
 pub(crate) struct ResidentJpegs {
     pub(crate) columns: Vec<ResidentJpegColumn>,
     pub(crate) driver: Arc<dyn Driver>,
-    pub(crate) region: Arc<DecodeBuffers>,
+    pub(crate) buffers: Arc<DecodeBuffers>,
     /// The smallest scale at which it decodes.
     pub(crate) least: Scale,
-    /// Bytes that pictures may take which stay decoded.
+    /// Bytes that pictures may take which are resident as pixels.
     pub(crate) spare: Arc<AtomicU64>,
-    /// Which decoder, in one line.
+    /// The device's decoder, in one line.
     pub(crate) about: String,
 }
 
 impl ResidentJpegs {
+    /// No columns yet.
+    ///
     /// # Errors
-    /// The device decodes nothing that is in its memory.
+    /// The device can't decode JPEGs that are in its memory.
     pub(crate) fn begin(driver: &Arc<dyn Driver>) -> Result<ResidentJpegs> {
         let abilities = driver.prepare_decoder(true).map_err(|error| {
             let text = format!(
@@ -50,14 +52,14 @@ impl ResidentJpegs {
         Ok(ResidentJpegs {
             columns: Vec::new(),
             driver: driver.clone(),
-            region: Arc::new(DecodeBuffers::new(driver.clone())?),
+            buffers: Arc::new(DecodeBuffers::new(driver.clone())?),
             least: abilities.least,
             spare: Arc::default(),
             about: abilities.about,
         })
     }
 
-    /// One more column, with `room` bytes for each picture of batches of `rows` rows.
+    /// Adds a column, with `room` bytes for each picture of batches of `rows` rows.
     ///
     /// # Errors
     /// There is no memory for its pictures.

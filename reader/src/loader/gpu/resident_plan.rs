@@ -1,8 +1,8 @@
-//! `Plan`: which columns of a resident data set stay on the device, what fills their stores, and what an
-//! epoch writes and makes instead.
+//! `ResidentPlan`: which columns of a resident data set are kept on the device, what fills their stores, and what an epoch
+//! writes instead of pictures and values.
 //!
-//! The order, the line of batches and the ring are those of any loader: in the slab stand heads and
-//! numbers instead of pixels and values, and the device draws and gathers.
+//! Order, queue and upload are those of any loader. The slab holds headers and row numbers instead of pixels and values,
+//! and the device draws and gathers.
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
@@ -13,7 +13,7 @@ use crate::column::{DType, RowShape};
 use crate::decode::hybrid::jpeg_decoder::Wanted;
 use crate::decode::hybrid::row::PICTURE_ROOM;
 use crate::decode::resident::jpeg::{Admits, Entries, KeptJpeg, StoredJpeg};
-use crate::decode::resident::row::{Numbered, Rows, StoredPicture};
+use crate::decode::resident::row::{Numbered, Rows, StoreCrops, StoredPicture};
 use crate::decode::{AsJpeg, Decode, ForResident};
 use crate::device::driver::Driver;
 use crate::device::memory::jpeg_store::JpegStore;
@@ -25,69 +25,70 @@ use crate::loader::gpu::resident_jpegs::ResidentJpegs;
 use crate::loader::pipeline::columns::Columns;
 use crate::picture::row_header::{Format, RowHeader};
 
-/// A column that stays: what fills it, and what an epoch makes of it.
-pub(crate) struct Resident {
+/// A resident column: what fills it, and what an epoch makes of it.
+pub(crate) struct ResidentColumn {
     pub(crate) name: String,
     /// Bytes of a row.
     pub(crate) stride: usize,
     pub(crate) store: Arc<RowStore>,
     /// Sizes of pictures by row, if it holds any.
     pub(crate) sizes: Option<Arc<OnceLock<Vec<[u32; 2]>>>>,
-    /// Where its rows stay instead of in the store, if their lengths differ.
-    pub(crate) heap: Option<(Arc<JpegStore>, Entries)>,
+    /// Where its rows are instead of in the store, if their lengths differ.
+    pub(crate) jpegs: Option<(Arc<JpegStore>, Entries)>,
     /// Of its pictures, if their lengths differ.
     pub(crate) channels: usize,
 }
 
-/// How large a data set is, and its batches.
-pub(crate) struct Extent<'a> {
+/// The size of a data set and of its batches.
+pub(crate) struct ResidentExtent<'a> {
     pub(crate) samples: u64,
     /// Rows of a batch.
     pub(crate) rows: usize,
-    /// Bytes of the parts with one of these extensions, of all samples that stay.
+    /// Bytes of the parts with one of these extensions, of all resident samples.
     pub(crate) lengths: &'a dyn Fn(&[String]) -> Result<u64>,
 }
 
 /// The columns of a resident data set.
-pub(crate) struct Plan {
-    pub(crate) columns: Vec<Resident>,
+pub(crate) struct ResidentPlan {
+    pub(crate) columns: Vec<ResidentColumn>,
     pub(crate) rows: Arc<Rows>,
-    /// What the loader that fills them decodes.
+    /// The columns of the loader that fills the stores.
     pub(crate) keep: Columns,
-    /// What the device makes of every batch, by the columns' numbers.
+    /// What the device makes of every batch, by the numbers of the columns.
     pub(crate) makes: Vec<(usize, Make)>,
-    pub(crate) fit: ResidentSize,
+    pub(crate) size: ResidentSize,
     /// Columns whose JPEGs the device decodes for each batch.
-    pub(crate) recalled: Option<ResidentJpegs>,
+    pub(crate) jpegs: Option<ResidentJpegs>,
 }
 
-impl Plan {
-    /// Takes over the columns whose rows have one length: `columns` then write what speaks of stores.
+impl ResidentPlan {
+    /// Takes over the columns whose rows have one length: `columns` then write headers and row numbers that refer to the
+    /// stores.
     ///
     /// # Errors
-    /// It does not fit, or a column can't be done on a device.
+    /// The data set does not fit, or the device can't make a column.
     pub(crate) fn new(
         residency: &Residency,
         columns: &mut Columns,
-        extent: &Extent<'_>,
+        extent: &ResidentExtent<'_>,
         driver: &Arc<dyn Driver>,
-    ) -> Result<Plan> {
+    ) -> Result<ResidentPlan> {
         let samples = extent.samples;
         let rows = Arc::new(Rows::default());
-        let fit = ResidentSize {
+        let size = ResidentSize {
             samples,
             sample_bytes: 0,
             jpeg_bytes: 0,
             budget: residency.budget.bytes(),
             free: driver.free_bytes()?,
         };
-        let mut plan = Plan {
+        let mut plan = ResidentPlan {
             columns: Vec::new(),
             rows,
             keep: Vec::new(),
             makes: Vec::new(),
-            fit,
-            recalled: None,
+            size,
+            jpegs: None,
         };
         if residency.residing.side < 8 || samples >= u64::from(u32::MAX) {
             let text = format!(
@@ -97,21 +98,21 @@ impl Plan {
             return Err(Error::usage(text));
         }
         if residency.compressed {
-            plan.recalled = Some(ResidentJpegs::begin(driver)?);
+            plan.jpegs = Some(ResidentJpegs::begin(driver)?);
         }
         for (number, (name, decode)) in columns.iter_mut().enumerate() {
             let pictures =
                 decode.for_resident(residency.residing).map_err(|e| e.of_column(name))?;
             match (pictures, decode.shape()) {
-                (Some(mut pictures), _) => match (&plan.recalled, pictures.jpeg.take()) {
+                (Some(mut pictures), _) => match (&plan.jpegs, pictures.jpeg.take()) {
                     (Some(_), Some(jpeg)) => {
-                        let made = plan.jpegs((number, name), (pictures, jpeg), extent);
+                        let made = plan.add_jpegs((number, name), (pictures, jpeg), extent);
                         *decode = made.map_err(|e| e.of_column(name))?;
                     }
-                    _ => *decode = plan.pictures(number, name, pictures),
+                    _ => *decode = plan.add_pictures(number, name, pictures),
                 },
                 (None, RowShape::Fixed(dtype, shape)) => {
-                    *decode = plan.values(number, name, decode.clone(), (dtype, shape));
+                    *decode = plan.add_values(number, name, decode.clone(), (dtype, shape));
                 }
                 (None, RowShape::Variable(_)) => {}
             }
@@ -120,69 +121,83 @@ impl Plan {
         Ok(plan)
     }
 
-    fn store(&mut self, name: &str, stride: usize, head: usize) -> Arc<RowStore> {
-        let store = Arc::new(RowStore::new(stride as u64, self.fit.samples, head as u64));
-        self.fit.sample_bytes = self.fit.sample_bytes.saturating_add(stride as u64);
+    fn add_store(&mut self, name: &str, stride: usize, head: usize) -> Arc<RowStore> {
+        let store = Arc::new(RowStore::new(stride as u64, self.size.samples, head as u64));
+        self.size.sample_bytes = self.size.sample_bytes.saturating_add(stride as u64);
         let sizes = (head > 0).then(Arc::default);
         let (name, kept) = (name.to_string(), store.clone());
-        self.columns.push(Resident { name, stride, store: kept, sizes, heap: None, channels: 0 });
+        self.columns.push(ResidentColumn {
+            name,
+            stride,
+            store: kept,
+            sizes,
+            jpegs: None,
+            channels: 0,
+        });
         store
     }
 
-    fn pictures(&mut self, number: usize, name: &str, pictures: ForResident) -> Arc<dyn Decode> {
+    fn add_pictures(
+        &mut self,
+        number: usize,
+        name: &str,
+        pictures: ForResident,
+    ) -> Arc<dyn Decode> {
         let stride = pictures.keep.shape().bytes().unwrap_or(0);
-        let store = self.store(name, stride, RowHeader::BYTES);
+        let store = self.add_store(name, stride, RowHeader::BYTES);
         let ForResident { keep, format, transform, stream, size, channels, finish, .. } = pictures;
         self.keep.push((name.to_string(), keep));
         self.makes.push((number, Make::Drawn { finish, size, channels, store: Some(store) }));
         let sizes = self.columns.last().and_then(|column| column.sizes.clone()).unwrap_or_default();
         let room = stride - RowHeader::BYTES;
         let rows = self.rows.clone();
-        Arc::new(StoredPicture { rows, sizes, transform, stream, format, channels, room })
+        let crops = StoreCrops { rows, transform, stream, channels, room };
+        Arc::new(StoredPicture { crops, sizes, format })
     }
 
-    /// Pictures that stay as JPEGs.
-    fn jpegs(
+    /// Adds a column of pictures that are resident as JPEGs.
+    fn add_jpegs(
         &mut self,
         (number, name): (usize, &str),
         (pictures, jpeg): (ForResident, AsJpeg),
-        extent: &Extent<'_>,
+        extent: &ResidentExtent<'_>,
     ) -> Result<Arc<dyn Decode>> {
         let none = || Error::usage("no decoder");
-        let recalled = self.recalled.as_mut().ok_or_else(none)?;
+        let resident = self.jpegs.as_mut().ok_or_else(none)?;
         let ForResident { keep: pixels, transform, stream, size, channels, finish, .. } = pictures;
         let lengths = (extent.lengths)(&pixels.parts())?;
-        self.fit.jpeg_bytes = self.fit.jpeg_bytes.saturating_add(lengths);
+        self.size.jpeg_bytes = self.size.jpeg_bytes.saturating_add(lengths);
         let stride = pixels.shape().bytes().unwrap_or(0);
         let room = stride.saturating_sub(RowHeader::BYTES).max(PICTURE_ROOM).next_multiple_of(256);
-        let driver = recalled.driver.clone();
-        let heap = Arc::new(JpegStore::new(driver.clone(), lengths, recalled.spare.clone()));
+        let driver = resident.driver.clone();
+        let jpegs = Arc::new(JpegStore::new(driver.clone(), lengths, resident.spare.clone()));
         let entries = Entries::default();
         let store =
-            recalled.column((number, name), (room, extent.rows), entries.clone(), channels)?;
-        self.fit.free = self.fit.free.saturating_sub(store.bytes());
+            resident.column((number, name), (room, extent.rows), entries.clone(), channels)?;
+        self.size.free = self.size.free.saturating_sub(store.bytes());
         let wanted = Wanted { scale: Scale::Full, channels: channels as u8, stored: true };
         let admits: Admits = Arc::new(move |jpeg, header| {
             driver.admit((jpeg, header), wanted).is_ok_and(|said| said.is_ok())
         });
         let keep = KeptJpeg { pixels, asks: jpeg.asks, admits, channels, room };
         let stride = keep.shape().bytes().unwrap_or(0);
-        let (gap, least) = (jpeg.gap, recalled.least);
+        let (gap, least) = (jpeg.gap, resident.least);
         self.keep.push((name.to_string(), Arc::new(keep)));
-        self.columns.push(Resident {
+        self.columns.push(ResidentColumn {
             name: name.to_string(),
             stride,
             store: store.clone(),
             sizes: None,
-            heap: Some((heap, entries.clone())),
+            jpegs: Some((jpegs, entries.clone())),
             channels,
         });
         self.makes.push((number, Make::Drawn { finish, size, channels, store: Some(store) }));
         let rows = self.rows.clone();
-        Ok(Arc::new(StoredJpeg { rows, entries, transform, stream, channels, room, gap, least }))
+        let crops = StoreCrops { rows, transform, stream, channels, room };
+        Ok(Arc::new(StoredJpeg { crops, entries, gap, least }))
     }
 
-    fn values(
+    fn add_values(
         &mut self,
         number: usize,
         name: &str,
@@ -190,7 +205,7 @@ impl Plan {
         (dtype, shape): (DType, Vec<usize>),
     ) -> Arc<dyn Decode> {
         let stride = RowShape::Fixed(dtype, shape.clone()).bytes().unwrap_or(0);
-        let store = self.store(name, stride, 0);
+        let store = self.add_store(name, stride, 0);
         self.keep.push((name.to_string(), decode));
         self.makes.push((number, Make::Gathered { store, dtype, shape }));
         Arc::new(Numbered(self.rows.clone()))
@@ -198,22 +213,22 @@ impl Plan {
 
     fn check(&self, residency: &Residency) -> Result<()> {
         let residing = residency.residing;
-        let fit = &self.fit;
+        let size = &self.size;
         if self.columns.is_empty() {
             let text =
                 "no column's rows have one length: there is nothing that could stay on a device";
             return Err(Error::usage(text));
         }
-        let most = fit.budget.min(fit.free);
-        if let Some(spare) = most.checked_sub(fit.bytes()) {
-            if let Some(recalled) = &self.recalled {
-                recalled.spare.store(spare, Ordering::Relaxed);
+        let most = size.budget.min(size.free);
+        if let Some(spare) = most.checked_sub(size.bytes()) {
+            if let Some(resident) = &self.jpegs {
+                resident.spare.store(spare, Ordering::Relaxed);
             }
             return Ok(());
         }
         if residency.compressed {
             let text = format!(
-                "the data set does not fit the device: {fit}; pack smaller pictures, keep them decoded and small \
+                "the data set does not fit the device: {size}; pack smaller pictures, keep them decoded and small \
                  (RGB, or yuv420, of a side of {}), deal shards to more ranks (split by shard), or allow more",
                 residing.side
             );
@@ -224,10 +239,10 @@ impl Plan {
             Format::Yuv420 => "",
         };
         let side = (f64::from(residing.side)
-            * (fit.budget.min(fit.free) as f64 / fit.bytes() as f64).sqrt())
+            * (size.budget.min(size.free) as f64 / size.bytes() as f64).sqrt())
             as u32;
         let text = format!(
-            "the data set does not fit the device: {fit}; {planes}make pictures smaller (a side of {side} instead of {}), \
+            "the data set does not fit the device: {size}; {planes}make pictures smaller (a side of {side} instead of {}), \
              deal shards to more ranks (split by shard), or allow more",
             residing.side
         );

@@ -1,4 +1,4 @@
-//! `Preload`: how the stores of a resident data set are filled, once, through the ring, by an epoch in order.
+//! `Preload`: fills the stores of a resident data set, once, from an epoch in order that is uploaded like any other.
 
 use std::fmt;
 use std::sync::{Arc, Mutex};
@@ -10,47 +10,47 @@ use crate::device::driver::{Driver, WorkStream};
 use crate::device::upload::batch::DeviceBatch;
 use crate::error::{Error, ErrorKind, Result};
 use crate::loader::gpu::epoch::DeviceEpoch;
-use crate::loader::gpu::resident_plan::{Plan, Resident};
+use crate::loader::gpu::resident_plan::{ResidentColumn, ResidentPlan};
 use crate::loader::gpu::state::DeviceShared;
 use crate::picture::row_header::RowHeader;
 use tarflume_formats::poison::IgnorePoison;
 
-/// Stores that are to be filled before the first epoch.
+/// The stores, and the loader that fills them.
 pub(crate) struct Preload {
-    columns: Vec<Resident>,
+    columns: Vec<ResidentColumn>,
     rows: Arc<Rows>,
     driver: Arc<dyn Driver>,
     /// Of the whole data set.
     samples: u64,
-    /// The loader of what stays; none when all is there.
-    inner: Mutex<Option<Arc<DeviceShared>>>,
+    /// The loader of the resident columns; `None` after the stores are filled.
+    loader: Mutex<Option<Arc<DeviceShared>>>,
 }
 
 impl Preload {
-    /// What fills the stores of `plan` from an epoch of the loader of [`Plan::keep`], of a data set of
-    /// so many samples.
+    /// Fills the stores of `plan` from `loader`, which has the columns of [`ResidentPlan::keep`] and reads a data set of
+    /// `samples` samples.
     pub(crate) fn new(
-        plan: Plan,
+        plan: ResidentPlan,
         driver: Arc<dyn Driver>,
         samples: u64,
-        inner: Arc<DeviceShared>,
+        loader: Arc<DeviceShared>,
     ) -> Preload {
-        let Plan { columns, rows, .. } = plan;
-        let inner = Mutex::new(Some(inner));
-        Preload { columns, rows, driver, samples, inner }
+        let ResidentPlan { columns, rows, .. } = plan;
+        let loader = Mutex::new(Some(loader));
+        Preload { columns, rows, driver, samples, loader }
     }
 
-    /// Fills the stores, unless that was done; false if `goes_on`, which is asked between batches and told
-    /// how many samples are there, said no.
+    /// Fills the stores, unless they are filled. Calls `goes_on` between batches with the number of samples that are in
+    /// the stores, and stops with false if it returns false. After that, or an error, the next call begins again.
     ///
     /// # Errors
-    /// The loader's, and the device's. The next call begins anew, as after a no.
+    /// The loader's, and the device's.
     pub(crate) fn fill(&self, goes_on: &mut dyn FnMut(u64) -> bool) -> Result<bool> {
-        let mut inner = self.inner.lock().ignore_poison();
-        let Some(from) = &*inner else { return Ok(true) };
+        let mut loader = self.loader.lock().ignore_poison();
+        let Some(from) = &*loader else { return Ok(true) };
         for column in &self.columns {
-            if let Some((heap, _)) = &column.heap {
-                heap.clear();
+            if let Some((jpegs, _)) = &column.jpegs {
+                jpegs.clear();
             } else if column.store.store().rows == 0 {
                 column.store.allocate(&self.driver).map_err(|e| e.of_column(&column.name))?;
             }
@@ -68,21 +68,21 @@ impl Preload {
             self.keep(&batch, &mut ordinals, &mut sizes)?;
         }
         self.rows.fill(self.samples, ordinals.into_iter().zip(0..));
-        self.arrived()?;
+        self.synchronize()?;
         for (column, (sizes, entries)) in self.columns.iter().zip(sizes.into_iter().zip(entries)) {
             if let Some(to) = &column.sizes {
                 let _ = to.set(sizes);
             }
-            if let Some((_, to)) = &column.heap {
+            if let Some((_, to)) = &column.jpegs {
                 let _ = to.set(entries);
             }
         }
-        *inner = None;
+        *loader = None;
         Ok(true)
     }
 
-    /// Waits until all is there: JPEG engines read at once, whatever stands in the stream.
-    fn arrived(&self) -> Result<()> {
+    /// Waits until the stores are filled: the JPEG decoder does not wait for the stream of the copies.
+    fn synchronize(&self) -> Result<()> {
         let mark = self.driver.create_event()?;
         let done =
             self.driver.record(mark, WorkStream::Copy).and_then(|()| self.driver.synchronize(mark));
@@ -90,7 +90,7 @@ impl Preload {
         done
     }
 
-    /// Copies a batch's rows behind those that were kept before.
+    /// Copies the rows of a batch to the stores, behind those of earlier batches.
     fn keep(
         &self,
         batch: &DeviceBatch,
@@ -107,7 +107,7 @@ impl Preload {
                 let size = |head: RowHeader| head.picture().map(|picture| picture.size);
                 sizes.extend(head.filter_map(size).map(|size| [size.width, size.height]));
             }
-            if column.heap.is_some() {
+            if column.jpegs.is_some() {
                 continue;
             }
             let from = batch.column(&column.name)?.pointer;
@@ -118,9 +118,13 @@ impl Preload {
     }
 }
 
-/// Copies a batch's JPEGs, and the pixels of other pictures, behind those that were kept before.
-fn keep_jpegs(column: &Resident, batch: &DeviceBatch, entries: &mut Vec<Entry>) -> Result<()> {
-    let Some((heap, _)) = &column.heap else { return Ok(()) };
+/// Copies the JPEGs of a batch, and the pixels of other pictures, behind those of earlier batches.
+fn keep_jpegs(
+    column: &ResidentColumn,
+    batch: &DeviceBatch,
+    entries: &mut Vec<Entry>,
+) -> Result<()> {
+    let Some((jpegs, _)) = &column.jpegs else { return Ok(()) };
     let (kept, from) = (batch.host().column(&column.name)?, batch.column(&column.name)?.pointer);
     for (row, bytes) in (0u64..).zip(kept.bytes().chunks_exact(column.stride)) {
         let lost = || Error::new(ErrorKind::Device, "a row's head was lost on its way");
@@ -130,7 +134,7 @@ fn keep_jpegs(column: &Resident, batch: &DeviceBatch, entries: &mut Vec<Entry>) 
             0 => picture.format.bytes(picture.size, column.channels)? as u64,
             length => length,
         };
-        let at = heap.keep(from + row * column.stride as u64 + RowHeader::BYTES as u64, all)?;
+        let at = jpegs.keep(from + row * column.stride as u64 + RowHeader::BYTES as u64, all)?;
         let size = [picture.size.width, picture.size.height];
         entries.push(Entry { at, length: length as u32, size });
     }

@@ -10,6 +10,7 @@ use crate::error::Result;
 use crate::loader::gpu::hybrid_columns::HybridColumns;
 use crate::loader::gpu::resident_config::ResidentSize;
 use crate::loader::gpu::resident_jpegs::ResidentJpegs;
+use crate::loader::indexed::source::IndexedSource;
 use crate::loader::metrics::stats::{DecoderStats, Stats};
 use crate::loader::pipeline::memory_budget::SPARE_SLABS;
 use crate::loader::pipeline::queue::BatchQueue;
@@ -51,7 +52,7 @@ impl DeviceShared {
     }
 
     /// Begins an epoch as [`LoaderShared::begin`], with slabs in memory that the device copies from.
-    pub(crate) fn begin(&self, epoch: u64) -> Result<(BatchQueue, u64, bool)> {
+    pub(crate) fn begin(&self, epoch: u64) -> Result<(BatchQueue<IndexedSource>, u64, bool)> {
         let begun = self.host.begin(epoch, Some(self.slots.clone()))?;
         self.stock(&begun.0, begun.1)?;
         Ok(begun)
@@ -62,13 +63,13 @@ impl DeviceShared {
     ///
     /// # Errors
     /// There is no memory.
-    fn stock(&self, queue: &BatchQueue, steps: u64) -> Result<()> {
+    fn stock(&self, queue: &BatchQueue<IndexedSource>, steps: u64) -> Result<()> {
         if steps == 0 || self.stocked.swap(true, Ordering::Relaxed) {
             return Ok(());
         }
         // One for each step, and those that are planned or on their way back.
         let wanted = usize::try_from(steps + SPARE_SLABS).unwrap_or(usize::MAX);
-        queue.stock(wanted.min(self.host.shelf.room()))
+        queue.stock(wanted.min(self.host.batch_pool.room()))
     }
 
     /// The statistics of the host, with those of the device.

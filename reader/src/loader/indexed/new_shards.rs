@@ -1,9 +1,9 @@
-//! `NewShards`: the shards that an epoch meets for the first time. They are opened many at once.
+//! `NewShards`: the shards that an epoch has not opened yet. They are opened at the same time.
 
 use crate::dataset::Dataset;
 use crate::fetch::plan::Draw;
 
-/// Which shards of a data set no sample was dealt from yet.
+/// The shards of a data set from which no sample was drawn yet.
 pub(crate) struct NewShards {
     seen: Vec<bool>,
     unseen: usize,
@@ -15,18 +15,24 @@ impl NewShards {
         NewShards { seen: vec![false; shards], unseen: shards }
     }
 
-    /// Opens those among the shards of `draws` that were not met before.
+    /// Opens those among the shards of `draws` that are new.
     pub(crate) fn open_ahead(&mut self, dataset: &Dataset, draws: &[Draw]) {
         if self.unseen == 0 {
             return;
         }
-        let mut fresh = Vec::new();
-        for (shard, _) in draws.iter().filter_map(|draw| dataset.place(draw.ordinal)) {
+        let (mut new, mut last) = (Vec::new(), 0..0);
+        for draw in draws {
+            if last.contains(&draw.ordinal) {
+                continue; // the shard of the draw before
+            }
+            let Some((shard, row)) = dataset.place(draw.ordinal) else { continue };
+            let start = draw.ordinal - row;
+            last = start..start + dataset.counts()[shard];
             if !std::mem::replace(&mut self.seen[shard], true) {
-                fresh.push(shard);
+                new.push(shard);
             }
         }
-        self.unseen -= fresh.len();
-        dataset.open_ahead(&fresh);
+        self.unseen -= new.len();
+        dataset.open_ahead(&new);
     }
 }

@@ -1,9 +1,9 @@
-//! Tells storage ahead what is coming, where a shuffle deals neighbors among many batches.
+//! `Readahead`: announces reads to the kernel before the batches that need them are planned.
 //!
-//! `Blocks` and `Buffer` take their samples from stretches of the shards that are read from front to
-//! back; a batch alone sees a few scattered samples of them. So the samples of a whole stretch are
-//! looked up together, and the kernel is asked for long runs before the first of its batches is
-//! planned. Hints alone: nothing is read here, and what is wrong shows when it is.
+//! `Blocks` and `Buffer` take their samples from stretches of the shards that are read from front to back, but one batch
+//! holds only a few scattered samples of a stretch. So the samples of a whole stretch are looked up together, and the
+//! kernel is asked for long runs before the first of its batches is planned. These are hints: nothing is read here, and
+//! errors show when the batches are read.
 
 use crate::dataset::Dataset;
 use crate::fetch::fetched::Fetched;
@@ -12,12 +12,12 @@ use crate::fetch::wanted::Wanted;
 use crate::loader::indexed::new_shards::NewShards;
 use crate::order::{Cursor, Shuffle, Steps};
 
-/// No more samples than this are looked up together.
+/// The most samples that are looked up together.
 const MOST: u64 = 1 << 16;
 /// Runs are as long as a disk or a network file system likes, and holes are filled for it.
 const LIMITS: Limits = Limits { gap: 256 << 10, run: 8 << 20, entry_points: 0 };
 
-/// How many samples a shuffle deals together; 0 where looking ahead gains nothing.
+/// How many samples of the order a shuffle mixes; 0 if readahead gains nothing.
 pub(crate) fn reach(shuffle: &Shuffle) -> u64 {
     match *shuffle {
         Shuffle::Blocks { block, window, .. } => block.saturating_mul(window).min(MOST),
@@ -26,37 +26,36 @@ pub(crate) fn reach(shuffle: &Shuffle) -> u64 {
     }
 }
 
-/// Goes ahead of the batches of one epoch.
+/// The readahead of one epoch.
 pub(crate) struct Readahead {
     steps: Steps,
     cursor: Cursor,
     /// Steps that are looked up together.
     stride: u64,
-    /// The next step that was not looked up.
+    /// The first step that was not looked up.
     next: u64,
     draws: Vec<Draw>,
     plan: Plan,
 }
 
 impl Readahead {
-    /// A scout that looks up `reach` samples together, `samples` of them a step; `None` if a batch sees
-    /// as much by itself.
+    /// Looks up `reach` samples together, `samples` of them a step. Returns `None` if one batch covers them.
     pub(crate) fn new(reach: u64, samples: u64, steps: Steps, cursor: Cursor) -> Option<Readahead> {
         let stride = reach.div_ceil(samples.max(1));
         let (draws, plan) = (Vec::new(), Plan::default());
         (stride > 1).then_some(Readahead { steps, cursor, stride, next: 0, draws, plan })
     }
 
-    /// To be called before step `step` is planned: looks ahead, if it is time. Looking samples up opens their
-    /// sidecars one after the other, so what is fresh is opened before.
+    /// Looks ahead, if it is time; call it before step `step` is planned. A look-up opens sidecars one after the other, so
+    /// new shards are opened before, at the same time.
     pub(crate) fn before(
         &mut self,
         step: u64,
         dataset: &Dataset,
         wanted: &Wanted,
-        fresh: &mut NewShards,
+        new_shards: &mut NewShards,
     ) {
-        // A quarter of a stretch before it begins, so that reading it has a start.
+        // A quarter of a stretch before it begins, so that the kernel has time to read.
         while self.next < self.steps.count() && step + self.stride / 4 >= self.next {
             let end = self.steps.count().min(self.next + self.stride);
             self.draws.clear();
@@ -71,11 +70,9 @@ impl Readahead {
                 }
             }
             self.next = end;
-            fresh.open_ahead(dataset, &self.draws);
+            new_shards.open_ahead(dataset, &self.draws);
             if self.plan.fill(dataset, &self.draws, wanted, LIMITS).is_ok() {
-                for run in 0..self.plan.runs().len() {
-                    Fetched::advise(dataset, &self.plan, run);
-                }
+                self.plan.run_views().for_each(|run| Fetched::advise(dataset, run));
             }
         }
     }
@@ -84,8 +81,7 @@ impl Readahead {
 #[cfg(test)]
 mod tests {
     use std::path::Path;
-    use std::sync::{Arc, Condvar, Mutex};
-    use std::time::Duration;
+    use std::sync::{Arc, Mutex};
 
     use tarflume_formats::ShardWriter;
     use tarflume_formats::shard::Durability;
@@ -95,18 +91,19 @@ mod tests {
     use crate::order::{Contents, Order, Remainder, Selection, Share, Split};
     use crate::source::Source;
     use crate::source::identity::Identity;
+    use crate::source::open::concurrent::ConcurrentOpen;
     use crate::source::open::{Open, SourceKind};
 
     type Advice = Arc<Mutex<Vec<(u64, u64)>>>;
 
-    /// Files that write down what they are told of.
+    /// Opens files that record the advice that they get.
     #[derive(Debug)]
-    struct Told(Advice);
+    struct Advised(Advice);
 
     #[derive(Debug)]
-    struct ToldSource(Arc<dyn Source>, Advice);
+    struct AdvisedSource(Arc<dyn Source>, Advice);
 
-    impl Source for ToldSource {
+    impl Source for AdvisedSource {
         fn len(&self) -> u64 {
             self.0.len()
         }
@@ -120,10 +117,10 @@ mod tests {
         }
     }
 
-    impl Open for Told {
+    impl Open for Advised {
         fn open(&self, path: &Path) -> Result<(Arc<dyn Source>, Identity)> {
             let (source, identity) = SourceKind::File.open(path)?;
-            Ok((Arc::new(ToldSource(source, self.0.clone())), identity))
+            Ok((Arc::new(AdvisedSource(source, self.0.clone())), identity))
         }
     }
 
@@ -143,8 +140,8 @@ mod tests {
         folder
     }
 
-    /// A scout for batches of 16 samples.
-    fn scout(dataset: &Dataset, shuffle: Shuffle) -> Readahead {
+    /// The readahead of batches of 16 samples.
+    fn readahead(dataset: &Dataset, shuffle: Shuffle) -> Readahead {
         let counts = dataset.counts().to_vec();
         let contents = Contents::new(dataset.fingerprint().unwrap(), counts).unwrap();
         let selection = Selection::all(dataset.len());
@@ -160,36 +157,14 @@ mod tests {
         wanted
     }
 
-    /// Holds each opening up until another one is under way, for ten seconds at most.
-    #[derive(Debug, Default)]
-    struct Slow {
-        /// Openings under way; the most there were.
-        state: Mutex<(usize, usize)>,
-        changed: Condvar,
-    }
-
-    impl Open for Slow {
-        fn open(&self, path: &Path) -> Result<(Arc<dyn Source>, Identity)> {
-            let mut state = self.state.lock().unwrap();
-            state.0 += 1;
-            state.1 = state.1.max(state.0);
-            self.changed.notify_all();
-            let ten = Duration::from_secs(10);
-            drop(self.changed.wait_timeout_while(state, ten, |state| state.1 < 2).unwrap());
-            let opened = SourceKind::File.open(path);
-            self.state.lock().unwrap().0 -= 1;
-            opened
-        }
-    }
-
     #[test]
     fn shards_of_a_window_are_opened_at_the_same_time() {
         let folder = shards(16, 32);
-        let slow = Arc::new(Slow::default());
-        let dataset = Dataset::open(folder.path()).unwrap().with_opener(slow.clone());
-        let mut scout = scout(&dataset, Shuffle::Blocks { block: 4, window: 100, seed: 1 });
-        scout.before(0, &dataset, &wanted(), &mut NewShards::new(16));
-        assert!(slow.state.lock().unwrap().1 >= 2, "one shard was opened after the other");
+        let opener = Arc::new(ConcurrentOpen::default());
+        let dataset = Dataset::open(folder.path()).unwrap().with_opener(opener.clone());
+        let mut readahead = readahead(&dataset, Shuffle::Blocks { block: 4, window: 100, seed: 1 });
+        readahead.before(0, &dataset, &wanted(), &mut NewShards::new(16));
+        assert!(opener.most() >= 2, "one shard was opened after the other");
     }
 
     #[test]
@@ -197,22 +172,22 @@ mod tests {
         let folder = shards(1, 2048);
         let advice = Advice::default();
         let dataset = Dataset::open(folder.path()).unwrap();
-        let dataset = dataset.with_opener(Arc::new(Told(advice.clone())));
-        let (wanted, mut fresh) = (wanted(), NewShards::new(1));
-        let mut scout = scout(&dataset, Shuffle::Blocks { block: 64, window: 8, seed: 1 });
-        scout.before(0, &dataset, &wanted, &mut fresh);
+        let dataset = dataset.with_opener(Arc::new(Advised(advice.clone())));
+        let (wanted, mut new) = (wanted(), NewShards::new(1));
+        let mut readahead = readahead(&dataset, Shuffle::Blocks { block: 64, window: 8, seed: 1 });
+        readahead.before(0, &dataset, &wanted, &mut new);
         let first = std::mem::take(&mut *advice.lock().unwrap());
         assert!(first.len() <= 8, "{} reads for 512 samples", first.len());
         let asked: u64 = first.iter().map(|(_, length)| length).sum();
         assert!(asked >= 512 * 3000, "{asked} bytes of a whole window");
-        scout.before(1, &dataset, &wanted, &mut fresh);
+        readahead.before(1, &dataset, &wanted, &mut new);
         assert!(advice.lock().unwrap().is_empty(), "the window is known");
-        scout.before(30, &dataset, &wanted, &mut fresh);
+        readahead.before(30, &dataset, &wanted, &mut new);
         assert!(!advice.lock().unwrap().is_empty(), "the next one is asked for in time");
     }
 
     #[test]
-    fn who_deals_no_neighbors_has_no_scout() {
+    fn shuffles_without_neighbors_have_no_readahead() {
         assert_eq!(reach(&Shuffle::Full { seed: 1 }), 0);
         assert_eq!(reach(&Shuffle::None), 0);
         assert_eq!(reach(&Shuffle::Buffer { size: 1000, seed: 1 }), 1000);

@@ -1,6 +1,6 @@
-//! The sentence that says what limits a loader, by how much, and what would help.
+//! The sentences of a verdict: what limits a loader, by how much, and what helps. Text alone.
 
-use crate::loader::metrics::bottleneck::{Bottleneck, Doubt, Facts, LEAST, judge};
+use crate::loader::metrics::bottleneck::{Bottleneck, Doubt, LEAST, Measured, judge};
 use crate::loader::metrics::stats::{Stats, share};
 
 /// `43 %`
@@ -9,7 +9,7 @@ fn percent(share: f64) -> String {
 }
 
 impl Stats {
-    /// What limits the rate of batches and what would help, in two or three sentences.
+    /// What limits the rate of batches and what helps, in two or three sentences.
     pub fn verdict(&self) -> String {
         let facts = self.facts();
         match judge(&facts) {
@@ -19,7 +19,7 @@ impl Stats {
     }
 
     /// What the consumer did meanwhile.
-    fn consumer(&self, facts: &Facts) -> String {
+    fn consumer(&self, facts: &Measured) -> String {
         match facts.starved > 0.98 {
             true => "Batches were taken as fast as they came.".into(),
             false => format!("The consumer waited in {} of its time.", percent(facts.starved)),
@@ -38,7 +38,7 @@ impl Stats {
         )
     }
 
-    fn doubt(&self, doubt: Doubt, facts: &Facts) -> String {
+    fn doubt(&self, doubt: Doubt, facts: &Measured) -> String {
         match doubt {
             Doubt::Nothing => "No batch was taken yet.".into(),
             Doubt::Short => format!(
@@ -69,7 +69,7 @@ impl Stats {
         }
     }
 
-    fn cause(&self, cause: Bottleneck, facts: &Facts) -> String {
+    fn cause(&self, cause: Bottleneck, facts: &Measured) -> String {
         let consumer = self.consumer(facts);
         match cause {
             Bottleneck::Consumer => format!(
@@ -101,8 +101,8 @@ impl Stats {
         }
     }
 
-    /// Causes that are found in the threads' time.
-    fn of_threads(&self, cause: Bottleneck, facts: &Facts, consumer: &str) -> String {
+    /// The sentences for causes in the threads' time.
+    fn of_threads(&self, cause: Bottleneck, facts: &Measured, consumer: &str) -> String {
         let decode = facts.decode + facts.functions;
         match cause {
             Bottleneck::Functions => format!(
@@ -135,14 +135,14 @@ impl Stats {
                 percent(decode)
             ),
             Bottleneck::Memory if facts.clamped => format!(
-                "The memory bound is the limit: it has room for {} of {} batches in preparation, and threads were \
+                "The memory limit is the bottleneck: it has room for {} of {} batches in preparation, and threads were \
                  idle for {} of their time. {consumer} Raise .memory_limit(), or take smaller batches.",
                 self.setting.depth,
                 self.setting.asked,
                 percent(facts.memory + facts.prefetch)
             ),
             Bottleneck::Memory => format!(
-                "The memory bound is the limit: threads waited for room in {} of their time. {consumer} Raise \
+                "The memory limit is the bottleneck: threads waited for room in {} of their time. {consumer} Raise \
                  .memory_limit(), or take smaller batches.",
                 percent(facts.memory)
             ),

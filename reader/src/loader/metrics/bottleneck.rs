@@ -1,7 +1,7 @@
 //! `Bottleneck`: what limits the rate of batches, judged from what was measured.
 //!
-//! [`judge`] is a function of [`Facts`] alone. Each rule has a margin, and between two rules it says that it
-//! cannot tell: two runs of one program must not name two causes.
+//! [`judge`] is a function of [`Measured`] alone. Each rule has a margin, and the result between two rules is
+//! [`Bottleneck::Unknown`]: two runs of one program must not name two causes.
 
 use std::time::Duration;
 
@@ -23,25 +23,25 @@ use crate::loader::metrics::stats::{Stats, share};
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Bottleneck {
-    /// It can't be told; the verdict says why, and what to do.
+    /// Unknown. The verdict has the reason, and what helps.
     Unknown,
     /// Reads wait for the storage.
     Storage,
     /// Decoding, resizing, converting.
     Decode,
-    /// Functions that the user handed in, called for each sample.
+    /// Functions of the user that are called for each sample.
     Functions,
     /// The device's JPEG decoder, or pictures that it refused.
     Decoder,
     /// Copying batches to a device.
     Upload,
-    /// What the consumer makes of each batch before it uses it.
+    /// What the consumer does to transform each batch.
     Transform,
     /// The consumer's own work between two batches.
     Consumer,
     /// Loader and consumer are about equally fast.
     Balanced,
-    /// Threads are idle, because the memory bound has no room for another batch.
+    /// Threads are idle, because the memory limit has no room for another batch.
     Memory,
     /// Threads are idle, because too few batches are in preparation at once.
     Prefetch,
@@ -49,7 +49,7 @@ pub enum Bottleneck {
     Loader,
 }
 
-/// Why it can't be told what limits.
+/// Why the bottleneck is unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Doubt {
     /// No batch was taken.
@@ -64,7 +64,7 @@ pub(crate) enum Doubt {
     Mapped,
 }
 
-/// The least that is judged: batches behind the first of an epoch, and seconds.
+/// The least that is judged: batches after the first of an epoch, and seconds.
 pub(crate) const LEAST: (u64, f64) = (8, 0.05);
 /// A consumer that waits in no more than this share of its time is the limit.
 const KEEPS_UP: f64 = 0.10;
@@ -74,27 +74,27 @@ const STARVED: f64 = 0.25;
 const IDLE: f64 = 0.40;
 /// A cause takes half of the threads' time, and this much more than the next cause.
 const MOST: (f64, f64) = (0.50, 0.15);
-/// Threads that were kept from a core for this share of their time say nothing about small causes.
+/// With threads that had no core for this share of their time, small causes are not judged.
 const BUSY: f64 = 0.30;
-/// Idle time of which this share may come from threads without a core says nothing about its cause.
+/// If this share of the idle time may come from threads without a core, its cause is not judged.
 const EXPLAINED: f64 = 0.33;
 
 /// What a verdict depends on. Shares are 0 to 1.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub(crate) struct Facts {
-    /// Batches that were taken, and those behind the first of an epoch.
+pub(crate) struct Measured {
+    /// Batches that were taken, and those after the first of an epoch.
     pub(crate) taken: u64,
     pub(crate) batches: u64,
-    /// Time in which an epoch ran, behind its first batch.
+    /// Time in which an epoch ran, after its first batch.
     pub(crate) seconds: f64,
     /// Share of that time in which the consumer waited.
     pub(crate) starved: f64,
-    /// Share of the consumer's own work in which it made something else of a batch.
+    /// Share of the consumer's own work in which it transformed a batch.
     pub(crate) transform: f64,
-    /// Share of the time in which a copy to the device was under way, and in which its JPEG decoder was waited for.
+    /// Share of the time in which a copy to the device was in progress, and in which the upload waited for its JPEG decoder.
     pub(crate) upload: f64,
     pub(crate) decoder: f64,
-    /// Shares of the threads' time in which batches were wanted. They sum to 1.
+    /// Shares of the threads' time in which the consumer waited or the queue was not full. They sum to 1.
     pub(crate) storage: f64,
     pub(crate) decode: f64,
     pub(crate) functions: f64,
@@ -106,16 +106,16 @@ pub(crate) struct Facts {
     /// The most idle time that this explains, as a share of the threads' time: while one thread has no core, the
     /// others may have nothing to do.
     pub(crate) held_up: f64,
-    /// Share of decoding that was slept.
+    /// Share of decoding in which threads slept.
     pub(crate) slept: f64,
-    /// The memory bound allows fewer batches in preparation than were asked for.
+    /// The memory limit allows fewer batches in preparation than `prefetch`.
     pub(crate) clamped: bool,
     /// Shards are mapped.
     pub(crate) mapped: bool,
 }
 
-/// What limits, or why it can't be told.
-pub(crate) fn judge(facts: &Facts) -> Result<Bottleneck, Doubt> {
+/// The bottleneck, or why it is unknown.
+pub(crate) fn judge(facts: &Measured) -> Result<Bottleneck, Doubt> {
     if facts.taken == 0 {
         return Err(Doubt::Nothing);
     }
@@ -138,11 +138,11 @@ pub(crate) fn judge(facts: &Facts) -> Result<Bottleneck, Doubt> {
     threads(facts)
 }
 
-/// What the threads spend their time with while batches are wanted.
-fn threads(facts: &Facts) -> Result<Bottleneck, Doubt> {
+/// What takes the threads' time while batches are in demand.
+fn threads(facts: &Measured) -> Result<Bottleneck, Doubt> {
     let idle = facts.memory + facts.prefetch;
     if idle >= IDLE {
-        // Work that sleeps takes its time whether there are cores or not.
+        // Work that sleeps takes the same time with and without free cores.
         let work = facts.storage + facts.decode + facts.functions;
         let asleep = facts.storage + facts.slept * (facts.decode + facts.functions);
         if facts.held_up >= EXPLAINED * idle && asleep <= work / 2.0 {
@@ -178,7 +178,7 @@ impl Stats {
     }
 
     /// The numbers that the verdict depends on.
-    pub(crate) fn facts(&self) -> Facts {
+    pub(crate) fn facts(&self) -> Measured {
         let seconds = Duration::as_secs_f64;
         let running = seconds(&self.running);
         let startup = seconds(&self.startup);
@@ -187,7 +187,7 @@ impl Stats {
         let waited = (waited - startup).max(0.0);
         let own = self.busy("consumer") + self.busy("transform");
         let held_up = self.decoder.as_ref().map_or(0.0, |d| seconds(&d.held_up()));
-        Facts {
+        Measured {
             taken,
             batches: taken.saturating_sub(self.starts),
             seconds: (running - startup).max(0.0),
@@ -204,8 +204,8 @@ impl Stats {
         }
     }
 
-    /// What the threads did in the time in which batches were wanted.
-    fn threads_shares(&self) -> Facts {
+    /// What the threads did while batches were in demand.
+    fn threads_shares(&self) -> Measured {
         let seconds = Duration::as_secs_f64;
         let idle = &self.idle;
         let wanted = self.threads_time() - seconds(&idle.consumer) - seconds(&idle.end);
@@ -213,7 +213,7 @@ impl Stats {
         let functions = seconds(&self.calls.time());
         let decoding = self.busy("decode") - seconds(&decode_waits) - functions;
         let storage = if self.setting.stream {
-            // What a stream lacks is its reader's doing only if that never rests.
+            // Missing input of a stream is due to its reading thread only if that thread never waits.
             let never_rests = share(self.busy("read"), self.running.as_secs_f64()) > 0.5;
             if never_rests { seconds(&idle.input) } else { 0.0 }
         } else {
@@ -222,20 +222,20 @@ impl Stats {
         let of = |time: f64| share(time.max(0.0), wanted).min(1.0);
         let memory = seconds(&idle.memory) + seconds(&decode_waits) + seconds(&read_waits);
         let copies = self.setting.copies;
-        let shares = Facts {
+        let shares = Measured {
             storage: of(storage),
             decode: if copies { 0.0 } else { of(decoding) },
             functions: of(functions),
             memory: of(memory),
             prefetch: of(seconds(&idle.prefetch)),
-            ..Facts::default()
+            ..Measured::default()
         };
-        let Facts { storage, decode, functions, memory, prefetch, .. } = shares;
+        let Measured { storage, decode, functions, memory, prefetch, .. } = shares;
         let rest = (1.0 - storage - decode - functions - memory - prefetch).max(0.0);
-        // A thread may lose its core between two stages as well: that time is nobody's work.
+        // A thread may also lose its core between two stages: that time belongs to no stage.
         let lost = self.working.queued_of_all().min(rest);
         let kept = |part: f64| share(part, 1.0 - lost);
-        Facts {
+        Measured {
             storage: kept(storage),
             decode: kept(decode),
             functions: kept(functions),

@@ -16,7 +16,7 @@ const SELDOM: Duration = Duration::from_millis(10);
 
 /// Copying bytes out of the page cache takes less than this for each byte, and this for each read.
 const COPY: (Duration, Duration) = (Duration::from_nanos(1), Duration::from_micros(40));
-/// What waits shorter than this are made of is not asked: a core is taken away for longer.
+/// Shorter waits are not examined: a thread that loses its core is away for longer.
 const TURN: Duration = Duration::from_millis(1);
 
 thread_local! {
@@ -34,14 +34,14 @@ pub(crate) struct Clocks {
 }
 
 impl Clocks {
-    /// What they show now.
+    /// The clocks at this time.
     pub(crate) fn now() -> Clocks {
         let cpu = clock_gettime(ClockId::ThreadCPUTime);
         let cpu = Duration::new(cpu.tv_sec.max(0) as u64, cpu.tv_nsec.max(0) as u32);
         Clocks { wall: Instant::now(), cpu, queued: queued().unwrap_or_default() }
     }
 
-    /// What they show now, if this thread has not asked for 10 ms; and what it did since it asked last.
+    /// The clocks at this time, and what the thread did since the last call; `None` if that is less than 10 ms ago.
     pub(crate) fn seldom() -> Option<(Clocks, SampledTime)> {
         let last = LAST.get();
         let due = last.is_none_or(|last| last.wall.elapsed() >= SELDOM);
@@ -51,7 +51,7 @@ impl Clocks {
         })
     }
 
-    /// Where the time since then went.
+    /// What the thread did since then.
     pub(crate) fn spent(self) -> SampledTime {
         self.until(Clocks::now())
     }
@@ -65,8 +65,8 @@ impl Clocks {
     }
 }
 
-/// How long a thread slept in a read that just ended, `took` long, of `bytes` bytes. Nothing if it took no longer
-/// than copying them. Looks at the clocks only where the read was long.
+/// How long a thread slept in a read of `bytes` bytes that just ended and took `took`. Zero if copying takes as long. Reads
+/// the clocks only after a long read.
 pub(crate) fn slept(took: Duration, bytes: u64) -> Duration {
     let (byte, read) = COPY;
     let copying = byte.saturating_mul(u32::try_from(bytes).unwrap_or(u32::MAX));

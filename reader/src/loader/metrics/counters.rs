@@ -1,6 +1,6 @@
 //! `Counters`: the counters of a loader, one for each stage.
 //!
-//! Counting costs a few nanoseconds a batch and is always on. What the numbers mean stands in `stats`.
+//! Counting costs a few nanoseconds a batch and is always on. `stats` explains the numbers.
 
 use std::ffi::CStr;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -50,25 +50,25 @@ pub(crate) struct Counters {
     pub(crate) batch: Counter,
     /// Copies to a device: the device's time.
     pub(crate) upload: Counter,
-    /// What the consumer makes of a batch before it uses it.
+    /// The consumer transforming a batch before it uses it.
     pub(crate) transform: Counter,
     /// The consumer's own time between two batches, `transform` among it.
     pub(crate) consumer: Counter,
     /// The consumer waiting for a batch.
     pub(crate) starved: Counter,
-    /// Of that, waiting for the first batch of an epoch.
+    /// The part of that before the first batch of an epoch.
     pub(crate) startup: Counter,
     /// Time in which an epoch was running.
     pub(crate) running: Counter,
-    /// Nanoseconds that threads waited for memory to decode in, and to read into.
+    /// Nanoseconds that threads waited for memory for decoding, and for reading.
     pub(crate) waits: [Arc<AtomicU64>; 2],
     /// Nanoseconds of idle threads, by lack.
     idle: [AtomicU64; 7],
     /// Sleep in reads.
     pub(crate) reads_asleep: Counter,
-    /// The decoding of some tasks, and all that threads did.
+    /// Where the time of some tasks went, and all time of the threads.
     sampled: Mutex<[SampledTime; 2]>,
-    /// How full a device's slots were; locked once a batch.
+    /// How many slots of a device were full; locked once a batch.
     ring: Mutex<RingStats>,
     /// What decoders counted; locked once a task.
     decoders: Mutex<(Blocks, Calls)>,
@@ -103,14 +103,14 @@ impl Counters {
         self.decoders.lock().ignore_poison()
     }
 
-    /// What reading and decoding one sample takes a thread on average; `None` before it can be told.
+    /// The average time in which one thread reads and decodes a sample; `None` before enough samples are measured.
     pub(crate) fn sample_cost(&self) -> Option<Duration> {
         let samples = u32::try_from(self.decode.items()).unwrap_or(u32::MAX);
         let busy = self.read.busy() + self.decode.busy();
         (samples >= 256).then(|| busy / samples)
     }
 
-    /// A batch was asked for while batches stood ready in so many slots of all.
+    /// Counts a request for a batch, and the slots that held a ready batch, of all slots.
     pub(crate) fn asked(&self, (ready, slots): (usize, usize)) {
         let mut ring = self.ring.lock().ignore_poison();
         ring.asked += 1;
@@ -119,24 +119,24 @@ impl Counters {
         ring.slots += slots as u64;
     }
 
-    /// Takes over what decoders counted.
+    /// Adds what decoders counted, and resets their counters.
     pub(crate) fn count(&self, scratch: &mut Scratch) {
         let mut held = self.decoders();
         held.0 += std::mem::take(&mut scratch.blocks);
         held.1 += std::mem::take(&mut scratch.calls);
     }
 
-    /// The counters of a loader that was set up like this.
+    /// The counters of a loader with this setting.
     pub(crate) fn of(threads: usize, setting: Setting) -> Counters {
         Counters { setting, ..Counters::new(threads) }
     }
 
-    /// Threads were idle, `time` together.
+    /// Counts idle time, the sum over the threads.
     pub(crate) fn idle(&self, lack: Lack, time: Duration) {
         self.idle[lack as usize].fetch_add(time.as_nanos() as u64, Ordering::Relaxed);
     }
 
-    /// Where the time of decoding a task went, and all time of its thread since it was measured last.
+    /// Counts where the time of a task went, and all time of its thread since the last measurement.
     pub(crate) fn sampled(&self, decode: SampledTime, thread: SampledTime) {
         let mut sampled = self.sampled.lock().ignore_poison();
         sampled[0] += decode;
@@ -166,7 +166,7 @@ impl Counters {
         let work = [&self.plan, &self.decode, &self.batch];
         let busy: Duration = work.iter().map(|c| c.busy()).sum();
         let busy = busy + if self.setting.stream { none } else { self.read.busy() };
-        // A thread carries a sample from its bytes to its row: threads wait together, not by stage.
+        // One thread reads and decodes a sample, so idle threads do not wait for one stage.
         let idle = (self.running.busy() * threads).saturating_sub(busy);
         let lacks = self.idle_stats();
         let full = lacks.consumer.min(idle);
@@ -208,7 +208,7 @@ impl Counters {
     }
 }
 
-/// Measures from its making to its end, which profilers may show.
+/// Measures the time from `start` to `stop`, which profilers show as a range.
 pub(crate) struct Watch {
     since: Instant,
     _range: Range,

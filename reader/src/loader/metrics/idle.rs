@@ -1,8 +1,8 @@
-//! Words for the time in which threads do not compute: what an idle thread lacks, and how long work slept.
+//! `IdleStats` and `SampledTime`: the time in which threads do not compute. Types and arithmetic.
 
 use std::time::Duration;
 
-/// What a thread that has nothing to do lacks.
+/// What an idle thread lacks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Lack {
     Consumer,
@@ -27,21 +27,20 @@ impl Lack {
     ];
 }
 
-/// Time in which threads had nothing to do, by what they lacked; added up over the threads.
+/// Time in which threads were idle, by what they lacked; the sum over the threads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct IdleStats {
     /// The next batch was ready, and the consumer had not taken it.
     pub consumer: Duration,
-    /// The next batch was planned, and the memory bound had no room for it.
+    /// The next batch was planned, and the memory limit had no room for it.
     pub memory: Duration,
-    /// As many batches as the loader prepares at once were under way, and all their tasks were dealt out.
+    /// As many batches as the loader prepares at once were in preparation, and all their tasks had begun.
     pub prefetch: Duration,
     /// One thread planned the next batch.
     pub plan: Duration,
-    /// A stream had not enough samples yet.
+    /// Not enough samples of a stream had arrived.
     pub input: Duration,
-    /// There was work, and the thread had not come to it: it was waking up, waited for a core, or worked for
-    /// another loader.
+    /// There was work that the thread had not begun: it was waking up, waited for a core, or worked for another loader.
     pub wake: Duration,
     /// The epoch had no further work.
     pub end: Duration,
@@ -62,19 +61,19 @@ impl IdleStats {
     }
 }
 
-/// Where time of threads went; measured about once in 10 ms of each thread.
+/// Where the time of threads went; measured about once in 10 ms for each thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SampledTime {
     /// All time that was measured.
     pub wall: Duration,
-    /// Of that, the thread slept: it waited for storage, a lock, a network.
+    /// The part of it in which the thread slept: it waited for storage, a lock, a network.
     pub asleep: Duration,
-    /// Of that, the thread was ready to run and every core was busy.
+    /// The part of it in which the thread was ready to run and every core was busy.
     pub queued: Duration,
 }
 
 impl SampledTime {
-    /// The share of the time that was slept, 0 to 1; `None` if nothing was measured.
+    /// The share of the time in which threads slept, 0 to 1; `None` if nothing was measured.
     pub(crate) fn slept(&self) -> Option<f64> {
         let wall = self.wall.as_secs_f64();
         (wall > 0.0).then(|| self.asleep.as_secs_f64() / wall)

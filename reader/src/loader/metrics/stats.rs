@@ -1,4 +1,4 @@
-//! `Stats`: where the time of a loader went: a table and a verdict.
+//! `Stats`: where the time of a loader went, as a table and a verdict.
 
 use std::fmt;
 use std::time::Duration;
@@ -25,14 +25,14 @@ use crate::loader::metrics::idle::{IdleStats, SampledTime};
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StageStats {
-    /// `plan`, `read`, `decode`, `batch`, `upload` (if batches go to a device), `transform` (if something
-    /// is made of them) or `consumer`.
+    /// `plan`, `read`, `decode`, `batch`, `upload` (if batches go to a device), `transform` (if the consumer transforms
+    /// them) or `consumer`.
     pub name: &'static str,
     /// Time spent working.
     pub busy: Duration,
-    /// Time spent waiting for what comes before: a high value clears this stage.
+    /// Time spent waiting for the stage before: with a high value, this stage is not the bottleneck.
     pub waiting_input: Duration,
-    /// Time spent waiting for what comes after.
+    /// Time spent waiting for the stage after it.
     pub waiting_output: Duration,
     /// Reads of `read`, samples of `decode`, batches of all others.
     pub items: u64,
@@ -40,22 +40,22 @@ pub struct StageStats {
     pub bytes: u64,
 }
 
-/// How the slots of a device stood when the consumer asked for a batch.
+/// How many slots of a device were full when the consumer requested a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct RingStats {
-    /// Batches that were asked for.
+    /// Batches that were requested.
     pub asked: u64,
-    /// Of those, the ones that stood in no slot yet.
+    /// Requests at which no slot held a ready batch.
     pub missing: u64,
-    /// Slots in which a batch stood ready, added up over all that were asked for.
+    /// Slots that held a ready batch, summed over all requests.
     pub ready: u64,
-    /// Slots, added up likewise.
+    /// Slots, summed over all requests.
     pub slots: u64,
 }
 
 impl RingStats {
-    /// The share of slots that held a batch when one was asked for, 0 to 1. Full slots wait for the
-    /// consumer, empty ones are waited for.
+    /// The share of slots that held a ready batch at a request, 0 to 1. With a high value, batches wait for the consumer;
+    /// with a low value, the consumer waits for batches.
     pub fn occupancy(&self) -> f64 {
         share(self.ready as f64, self.slots as f64)
     }
@@ -64,44 +64,44 @@ impl RingStats {
 /// What a device's JPEG decoder did.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct DecoderStats {
-    /// Which one, in one line.
+    /// The decoder, in one line.
     pub about: String,
     /// Pictures that it decoded.
     pub decoded: u64,
-    /// Pictures that it was to decode and refused; the CPU decoded them.
+    /// Pictures that it refused; the CPU decoded them.
     pub refused: u64,
     /// Why it refused the first of them.
     pub why: Option<String>,
-    /// Time in which nothing but the decoder was waited for.
+    /// Time in which the upload waited for the decoder alone.
     pub waited: Duration,
-    /// Time that the CPU needed for what was refused, in the thread that copies.
+    /// Time that the CPU needed for refused pictures, in the thread that uploads.
     pub redone: Duration,
-    /// Pictures of a thousand that go to the device now, of the first column.
+    /// The device's share of the pictures of the first column, of a thousand.
     pub share: u16,
 }
 
 impl DecoderStats {
-    /// Time in which batches did not go on because of it.
+    /// Time by which the decoder delayed batches.
     pub(crate) fn held_up(&self) -> Duration {
         self.waited + self.redone
     }
 }
 
-/// How a loader was set up, as far as that decides what its numbers mean.
+/// The options of a loader on which the meaning of its numbers depends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Setting {
-    /// One thread of its own reads, front to back.
+    /// A separate thread reads, front to back.
     pub(crate) stream: bool,
-    /// Rows are bytes as they are stored: nothing is decoded.
+    /// All columns hold the bytes of a part unchanged.
     pub(crate) copies: bool,
-    /// Shards are mapped: storage is waited for where bytes are touched.
+    /// Shards are mapped: threads wait for storage where they touch bytes.
     pub(crate) mapped: bool,
-    /// Batches in preparation at once: those that were asked for, and those that the memory bound allows.
+    /// Batches in preparation at once: as `prefetch` has it, and as the memory limit allows.
     pub(crate) asked: usize,
     pub(crate) depth: usize,
 }
 
-/// Where the time of a loader went since it was made.
+/// Where the time of a loader went since it was built.
 ///
 /// ```
 /// use tarflume::Loader;
@@ -125,30 +125,30 @@ pub struct Stats {
     pub stages: Vec<StageStats>,
     /// How much of the JPEGs was decoded.
     pub blocks: Blocks,
-    /// What functions that the user handed in cost, as a part of decoding.
+    /// The time of the user's functions, which is part of decoding.
     pub calls: Calls,
-    /// Which device batches go to, and why that one where no number was given.
+    /// The device that batches go to, and the reason for it where no number was given.
     pub device: Option<String>,
-    /// How full a device's slots were, if batches go to one.
+    /// How many slots of the device were full, if batches go to one.
     pub ring: Option<RingStats>,
-    /// What a device's JPEG decoder did, if some pictures are its.
+    /// What the device's JPEG decoder did, if it decodes pictures.
     pub decoder: Option<DecoderStats>,
-    /// What slows batches down: a memory bound that has no room for all batches of `prefetch`, memory
+    /// What slows batches down: a memory limit that has no room for all batches of `prefetch`, memory
     /// that could not be pinned, work that the host does in place of a device.
     pub warning: Option<String>,
     /// What idle threads lacked.
     pub idle: IdleStats,
     /// Time that the consumer waited for the first batch of each epoch.
     pub startup: Duration,
-    /// Time that threads waited for memory to decode in, and for memory to read long parts into.
+    /// Time that threads waited for memory for decoding, and for reading long parts.
     pub memory_waits: [Duration; 2],
     /// Time that threads slept in reads: they waited for the storage.
     pub reads_asleep: Duration,
     /// Where the time of decoding went, of some tasks.
     pub decoding: SampledTime,
-    /// Where all time of the threads went, also that of other loaders.
+    /// Where all time of the threads went, including their work for other loaders.
     pub working: SampledTime,
-    /// Epochs of which a batch was taken.
+    /// Epochs with at least one batch taken.
     pub(crate) starts: u64,
     pub(crate) setting: Setting,
 }
@@ -160,7 +160,7 @@ impl Stats {
     }
 
     /// At least this share of the time that copies to a device took, 0 to 1, was hidden behind the consumer's
-    /// work: he was not waiting for a batch then.
+    /// work: the consumer was not waiting for a batch.
     pub fn hidden(&self) -> Option<f64> {
         let upload = self.stage("upload")?;
         let waited = self.stage("consumer").map_or(0.0, |stage| stage.waiting_input.as_secs_f64());
@@ -177,18 +177,18 @@ impl Stats {
         share(waited, waited + self.busy("consumer") + self.busy("transform"))
     }
 
-    /// All time that the threads had, in seconds.
+    /// The time of all threads, in seconds.
     pub(crate) fn threads_time(&self) -> f64 {
         self.threads as f64 * self.running.as_secs_f64()
     }
 
-    /// `idle: 1.2 s no batch taken, 0.3 s memory bound full`, by what was lacking most; nothing if no thread was
+    /// `idle: 1.2 s no batch taken, 0.3 s memory limit full`, by what was lacking most; nothing if no thread was
     /// idle.
     fn idle_line(&self) -> Option<String> {
         let IdleStats { consumer, memory, prefetch, plan, input, wake, end: _ } = self.idle;
         let mut lacks = [
             (consumer, "for the consumer"),
-            (memory, "for room in the memory bound"),
+            (memory, "for room in the memory limit"),
             (prefetch, "for a batch under way (prefetch)"),
             (plan, "for a plan"),
             (input, "for the stream"),

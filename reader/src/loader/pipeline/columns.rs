@@ -1,4 +1,6 @@
-//! What is made of a sample: the columns, and which parts each of them needs.
+//! `ColumnSet`: the columns of a loader, which parts each of them needs, and how a sample is written into a row.
+//!
+//! Knows decoders and slabs. Samples come from any source, as [`SampleView`]s.
 
 use std::sync::Arc;
 
@@ -6,59 +8,85 @@ use crate::column::RowShape;
 use crate::decode::{Decode, Sample, Scratch};
 use crate::error::{Error, Result};
 use crate::fetch::wanted::Wanted;
-use crate::loader::pipeline::panics::caught;
+use crate::loader::pipeline::panics::catch_panic;
 use crate::slab::{Layout, Lent};
 
-/// Columns by name, in the order in which the loader was told of them.
+/// Columns by name, in the order in which they were added to the builder.
 pub(crate) type Columns = Vec<(String, Arc<dyn Decode>)>;
 
 /// The most parts that one column may be made from.
 pub(crate) const MAX_PARTS: usize = 8;
 /// The most samples that decoders see together.
 pub(crate) const MAX_GROUP: usize = 8;
-/// Bytes that all lists together have of a row, beside those of its columns and parts.
+/// Bytes for each row in all lists together, without those for its columns and parts.
 const ROW_LISTS: usize = 256;
 
-/// One column: its name, and who writes its rows.
-pub(crate) struct ColumnRecipe {
-    pub(crate) name: String,
-    pub(crate) decode: Arc<dyn Decode>,
+/// One column: its name, and the decoder that writes its rows.
+struct ColumnDecoder {
+    name: String,
+    decode: Arc<dyn Decode>,
     /// Which of the wanted parts it needs.
     needs: Vec<usize>,
     /// True if it wants their entry points.
-    points: bool,
+    entry_points: bool,
 }
 
-/// A part as it is handed to a column: of one that isn't there no bytes under an empty extension.
+/// A part as a column gets it. A part that the sample lacks has no bytes and an empty extension.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Given<'a> {
+pub(crate) struct PartBytes<'a> {
     pub(crate) ext: &'a str,
     pub(crate) bytes: &'a [u8],
     pub(crate) entry_points: Option<&'a [u8]>,
 }
 
-/// What a sample is known by.
+/// What identifies a sample.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Facts<'a> {
+pub(crate) struct SampleFacts<'a> {
     pub(crate) key: &'a [u8],
     pub(crate) ordinal: u64,
     /// The seed of its random numbers.
     pub(crate) seed: u64,
 }
 
-/// The parts of a sample that one column needs.
-#[derive(Default)]
-struct Parts<'a> {
-    parts: [(&'a str, &'a [u8]); MAX_PARTS],
-    points: [Option<&'a [u8]>; MAX_PARTS],
+/// A sample whose bytes are in memory, from any source.
+///
+/// Statically dispatched: its methods run for every sample and part.
+pub(crate) trait SampleView: Copy {
+    /// The row of the batch that it is written into.
+    fn row(&self) -> usize;
+
+    /// Its ordinal in the data set.
+    fn ordinal(&self) -> u64;
+
+    /// What identifies it.
+    fn facts(&self) -> SampleFacts<'_>;
+
+    /// The part that meets need number `need`.
+    fn part(&self, need: usize) -> PartBytes<'_>;
+
+    /// Compares its parts with their checksums, if the loader is to do that.
+    ///
+    /// # Errors
+    /// A checksum does not match.
+    fn verify(&self) -> Result<()>;
+
+    /// Adds the place of the sample to an error, of need number `need` if that is known.
+    fn locate(&self, need: Option<usize>, error: Error) -> Error;
 }
 
-/// What is made of every sample of a loader.
+/// The parts of a sample that one column needs.
+#[derive(Default)]
+struct ColumnParts<'a> {
+    parts: [(&'a str, &'a [u8]); MAX_PARTS],
+    entry_points: [Option<&'a [u8]>; MAX_PARTS],
+}
+
+/// The columns of a loader.
 pub(crate) struct ColumnSet {
-    recipes: Vec<ColumnRecipe>,
+    decoders: Vec<ColumnDecoder>,
     /// Samples that decoders see together.
     group: usize,
-    /// All parts that some column needs, each once.
+    /// All parts that at least one column needs, each once.
     pub(crate) wanted: Wanted,
     /// The columns in the slab: the keys, then those of `columns`.
     pub(crate) layout: Arc<Layout>,
@@ -66,12 +94,12 @@ pub(crate) struct ColumnSet {
 }
 
 impl ColumnSet {
-    /// The recipe for batches of `rows` rows.
+    /// The columns of batches of `rows` rows.
     ///
     /// # Errors
-    /// Two columns of one name, or of none; a column of too many parts; a batch too large to address.
+    /// Two columns have the same name, or one has none; a column needs too many parts; a batch is too large to address.
     pub(crate) fn new(columns: Columns, rows: usize) -> Result<ColumnSet> {
-        let mut recipes = Vec::new();
+        let mut decoders = Vec::new();
         let mut exts: Vec<(String, bool)> = Vec::new();
         let mut names = vec!["key".to_string()];
         for (name, decode) in columns {
@@ -101,11 +129,11 @@ impl ColumnSet {
             });
             let needs = needs.collect();
             names.push(name.clone());
-            let points = decode.wants_entry_points();
-            recipes.push(ColumnRecipe { name, decode, needs, points });
+            let entry_points = decode.wants_entry_points();
+            decoders.push(ColumnDecoder { name, decode, needs, entry_points });
         }
         let key = RowShape::Variable(crate::column::DType::U8);
-        let shapes = [key].into_iter().chain(recipes.iter().map(|column| column.decode.shape()));
+        let shapes = [key].into_iter().chain(decoders.iter().map(|column| column.decode.shape()));
         let layout = Arc::new(Layout::new(shapes.collect(), rows)?);
         let mut wanted = Wanted::new();
         for (ext, optional) in &exts {
@@ -115,27 +143,27 @@ impl ColumnSet {
                 wanted.require(ext)?
             };
         }
-        for column in recipes.iter().filter(|column| column.points) {
+        for column in decoders.iter().filter(|column| column.entry_points) {
             column.needs.iter().for_each(|&need| wanted.with_entry_points(need));
         }
-        for column in recipes.iter().filter(|column| column.decode.wants_pixels()) {
+        for column in decoders.iter().filter(|column| column.decode.wants_pixels()) {
             column.needs.iter().for_each(|&need| wanted.with_pixels(need));
         }
-        let group = recipes.iter().map(|column: &ColumnRecipe| column.decode.group()).max();
+        let group = decoders.iter().map(|column: &ColumnDecoder| column.decode.group()).max();
         let group = group.unwrap_or(1).clamp(1, MAX_GROUP);
-        Ok(ColumnSet { recipes, group, wanted, layout, names: names.into() })
+        Ok(ColumnSet { decoders, group, wanted, layout, names: names.into() })
     }
 
-    /// Bytes of a batch without its variable columns: the rows, and the lists about them.
+    /// Bytes of a batch without its variable columns: the rows, and the lists of the rows.
     pub(crate) fn batch_bytes(&self) -> u64 {
         let row = ROW_LISTS + 40 * self.columns() + 48 * self.wanted.len();
         let lists = (row as u64).saturating_mul(self.layout.rows() as u64);
         lists.saturating_add(self.layout.fixed_bytes() as u64)
     }
 
-    /// True if every column holds bytes as they are stored.
+    /// True if every column holds the bytes of a part unchanged.
     pub(crate) fn copies(&self) -> bool {
-        self.recipes.iter().all(|column| column.decode.copies())
+        self.decoders.iter().all(|column| column.decode.copies())
     }
 
     /// Columns in the slab.
@@ -143,13 +171,13 @@ impl ColumnSet {
         self.names.len()
     }
 
-    /// True if the rows of slab column `column` have lengths of their own.
+    /// True if the rows of slab column `column` differ in length.
     pub(crate) fn is_variable(&self, column: usize) -> bool {
         self.layout.shapes()[column].bytes().is_none()
     }
 
-    /// Bytes that a sample may take in slab column `column`, from the length of its key, and of each part
-    /// its length and its pixels, if they are known.
+    /// Bytes that a sample may take in slab column `column`. `key` is the length of its key; `part` returns the length of a
+    /// part, and its number of pixels if that is known.
     pub(crate) fn room(
         &self,
         column: usize,
@@ -157,7 +185,11 @@ impl ColumnSet {
         part: impl Fn(usize) -> (u64, Option<u64>),
     ) -> u64 {
         let Some(column) = column.checked_sub(1) else { return key as u64 };
-        let column = &self.recipes[column];
+        let column = &self.decoders[column];
+        if let [need] = column.needs[..] {
+            let (length, pixels) = part(need);
+            return column.decode.room_of(&[length], &[pixels]);
+        }
         let (mut lengths, mut pixels) = ([0; MAX_PARTS], [None; MAX_PARTS]);
         for (n, &need) in column.needs.iter().enumerate() {
             (lengths[n], pixels[n]) = part(need);
@@ -166,32 +198,31 @@ impl ColumnSet {
         column.decode.room_of(&lengths[..needs], &pixels[..needs])
     }
 
-    /// How many samples decoders would rather see together.
+    /// Samples that decoders see together.
     pub(crate) fn group(&self) -> usize {
         self.group
     }
 
-    /// Lets decoders see samples that are written next, in this order; `part(s, n)` is the `n`th
-    /// wanted part of sample `s`.
-    pub(crate) fn prepare<'a>(
+    /// Shows decoders the samples that are written next, in this order.
+    pub(crate) fn prepare<V: SampleView>(
         &self,
-        facts: &[Option<Facts<'a>>; MAX_GROUP],
-        part: impl Fn(usize, usize) -> Given<'a>,
+        group: &[Option<V>; MAX_GROUP],
         scratch: &mut Scratch,
     ) {
+        let facts = group.each_ref().map(|sample| sample.as_ref().map(V::facts));
         let count = facts.iter().flatten().count();
-        for column in self.recipes.iter().filter(|column| column.decode.group() > 1) {
-            let mut parts: [Parts<'_>; MAX_GROUP] = Default::default();
+        for column in self.decoders.iter().filter(|column| column.decode.group() > 1) {
+            let mut parts: [ColumnParts<'_>; MAX_GROUP] = Default::default();
             let mut samples = [Sample::default(); MAX_GROUP];
-            for (number, parts) in parts.iter_mut().enumerate().take(count) {
-                column.fill(parts, |n| part(number, n));
+            for (parts, sample) in parts.iter_mut().zip(group.iter().flatten()) {
+                column.fill(parts, sample);
             }
             let facts = facts.iter().flatten();
             for (sample, (facts, parts)) in samples.iter_mut().zip(facts.zip(&parts)) {
                 *sample = column.sample(facts, parts);
             }
-            // What goes wrong here goes wrong again, and is told, when the row is written.
-            _ = caught("the decoder", || {
+            // An error here occurs again, and is reported, when the row is written.
+            _ = catch_panic("the decoder", || {
                 column.decode.prepare(&samples[..count], scratch);
                 Ok(())
             });
@@ -199,24 +230,23 @@ impl ColumnSet {
         }
     }
 
-    /// Writes a sample into its row: every column from its parts. `part(n)` is the `n`th wanted
-    /// part.
+    /// Writes a sample into its row, column by column.
     ///
     /// # Errors
-    /// What a decoder says, and the number of the wanted part it says it of.
-    pub(crate) fn write<'a>(
+    /// A decoder's error, and the number of the need that it concerns.
+    pub(crate) fn write<V: SampleView>(
         &self,
-        facts: Facts<'a>,
-        part: impl Fn(usize) -> Given<'a>,
+        view: &V,
         row: &mut Lent<'_>,
         scratch: &mut Scratch,
     ) -> Result<(), (Option<usize>, Error)> {
+        let facts = view.facts();
         row.write(0, |mut row| row.put(facts.key)).map_err(|e| (None, e))?;
-        for (n, column) in self.recipes.iter().enumerate() {
-            let mut parts = Parts::default();
-            column.fill(&mut parts, &part);
+        let mut parts = ColumnParts::default();
+        for (n, column) in self.decoders.iter().enumerate() {
+            column.fill(&mut parts, view);
             let sample = column.sample(&facts, &parts);
-            let decoded = caught("the decoder", || {
+            let decoded = catch_panic("the decoder", || {
                 row.write(n + 1, |row| column.decode.decode(&sample, row, scratch))
             });
             scratch.release();
@@ -226,18 +256,18 @@ impl ColumnSet {
     }
 }
 
-impl ColumnRecipe {
-    fn fill<'a>(&self, to: &mut Parts<'a>, part: impl Fn(usize) -> Given<'a>) {
+impl ColumnDecoder {
+    fn fill<'a>(&self, to: &mut ColumnParts<'a>, sample: &'a impl SampleView) {
         for (n, &need) in self.needs.iter().enumerate() {
-            let Given { ext, bytes, entry_points } = part(need);
-            (to.parts[n], to.points[n]) = ((ext, bytes), entry_points);
+            let PartBytes { ext, bytes, entry_points } = sample.part(need);
+            (to.parts[n], to.entry_points[n]) = ((ext, bytes), entry_points);
         }
     }
 
-    fn sample<'a>(&self, facts: &Facts<'a>, parts: &'a Parts<'a>) -> Sample<'a> {
-        let Facts { key, ordinal, seed } = *facts;
+    fn sample<'a>(&self, facts: &SampleFacts<'a>, parts: &'a ColumnParts<'a>) -> Sample<'a> {
+        let SampleFacts { key, ordinal, seed } = *facts;
         let needs = self.needs.len();
-        let entry_points = if self.points { &parts.points[..needs] } else { &[] };
+        let entry_points = if self.entry_points { &parts.entry_points[..needs] } else { &[] };
         Sample { key, ordinal, seed, parts: &parts.parts[..needs], entry_points }
     }
 }

@@ -1,4 +1,4 @@
-//! How much memory this process may use at most: the machine's, or less in a container.
+//! The most memory that this process may use: that of the machine, or less in a container.
 
 use std::fs;
 
@@ -12,7 +12,7 @@ const LIMITS: [&str; 2] =
 pub(crate) fn memory() -> u64 {
     let info = sysinfo();
     let machine = (info.totalram as u64).saturating_mul(u64::from(info.mem_unit.max(1)));
-    // A limit that can't be read, or is the word `max`, is no limit.
+    // A file that can't be read, or has the word `max`, sets no limit.
     let limits = LIMITS.iter().filter_map(|path| fs::read_to_string(path).ok());
     let limits = limits.filter_map(|text| text.trim().parse::<u64>().ok());
     limits.fold(machine, u64::min)

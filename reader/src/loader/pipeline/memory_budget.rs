@@ -1,9 +1,8 @@
-//! How the memory bound of a loader is shared out, and the share that decoders wait for.
+//! `MemoryBudget`: how the memory limit of a loader is divided, and `MemoryShare`: a part of it that threads wait for.
 //!
-//! Shares that never lend to each other, so that nothing waits in a circle: batches (slabs), what
-//! threads keep, what very long parts take while they are read, what decoders take for the time of one
-//! sample. Only the last two are waited for here; who waits for a share holds nothing of it, and who
-//! holds something for decoding never waits for reading.
+//! The parts never lend to each other, so that no two threads wait for each other: batches (slabs), buffers that threads
+//! keep, reads of very long parts, and decoders for the time of one sample. Threads wait for the last two only. A thread
+//! that waits for a part holds nothing of that part, and a thread that holds memory for decoding never waits for reading.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
@@ -12,70 +11,72 @@ use std::time::Instant;
 use crate::decode::{Memory, Scratch};
 use crate::error::{Error, ErrorKind, Result};
 use crate::loader::pipeline::machine::memory as machine_memory;
+use crate::loader::pipeline::queue::QueueLimits;
 use crate::size::Size;
+use crate::slab::{HostMemory, Layout};
 use tarflume_formats::poison::IgnorePoison;
 
-/// Slabs beside those in preparation: one with the consumer, one on its way back.
+/// Slabs beside those in preparation: one that the consumer holds, and one that it just released.
 pub(crate) const SPARE_SLABS: u64 = 2;
-/// The longest read, where memory allows: it is decoded or copied while it is in a core's cache.
+/// The longest read, if memory allows: it is decoded or copied while it is in the cache of a core.
 const RUN: u64 = 256 << 10;
 
-/// The least that a stream can do with.
+/// The least memory of a stream.
 const STREAM_LEAST: u64 = 16 << 20;
 
-/// The smallest default of the memory bound.
+/// The smallest default of the memory limit.
 const DEFAULT_LEAST: u64 = 2 << 30;
-/// What the default gives to each thread: twice what [`MemoryBudget::of`] sets aside for its buffers, and room
-/// to decode in.
+/// What the default gives to each thread: twice the buffers that [`MemoryBudget::of`] reserves for it, and memory to
+/// decode in.
 const DEFAULT_PER_THREAD: u64 = 48 << 20;
 
-/// The memory bound of a loader without `.memory_limit()`: enough for `depth` batches of `fixed` bytes in
+/// The memory limit of a loader without `.memory_limit()`: enough for `depth` batches of `fixed` bytes in
 /// preparation, `slabs` batches more beside a device, and `threads` threads; no more than half of the
 /// machine's memory, unless that is less than 2 GiB.
 pub(crate) fn default_memory(fixed: u64, depth: usize, slabs: u64, threads: usize) -> u64 {
     default_within(machine_memory(), comfortable(fixed, depth, slabs, threads))
 }
 
-/// The memory bound of a stream and its batches together without `.memory_limit()`, where the stream was
-/// given `said` bytes or none.
+/// The memory limit of a stream and its batches together without `.memory_limit()`. `of_stream` is the limit that the stream was
+/// given, if any.
 pub(crate) fn default_beside_stream(
     fixed: u64,
     depth: usize,
     threads: usize,
-    said: Option<u64>,
+    of_stream: Option<u64>,
 ) -> u64 {
     let batches = comfortable(fixed, depth, 0, threads);
-    default_within(machine_memory(), batches.saturating_add(said.unwrap_or(batches)))
+    default_within(machine_memory(), batches.saturating_add(of_stream.unwrap_or(batches)))
 }
 
-/// The default for what would like to have `comfortable` bytes, on a machine with `machine` bytes; in whole
-/// GiB, as messages show it.
+/// The default where `comfortable` bytes are enough, on a machine with `machine` bytes. A number of whole GiB, which is
+/// short in messages.
 fn default_within(machine: u64, comfortable: u64) -> u64 {
     const GIB: u64 = 1 << 30;
     comfortable.div_ceil(GIB).min(machine / 2 / GIB).max(DEFAULT_LEAST / GIB) * GIB
 }
 
-/// Bytes with which no batch and no thread waits for memory.
+/// Bytes with which neither a batch nor a thread waits for memory.
 fn comfortable(fixed: u64, depth: usize, slabs: u64, threads: usize) -> u64 {
     let batches = 2u64.saturating_mul((depth as u64).saturating_add(SPARE_SLABS));
     let batches = batches.saturating_add(slabs).saturating_mul(fixed);
     (threads as u64).saturating_mul(DEFAULT_PER_THREAD).saturating_add(batches)
 }
 
-/// A warning for a memory bound that leaves room for fewer batches than were asked for.
-pub(crate) fn fewer_batches(asked: usize, shares: &MemoryBudget, fixed: u64) -> Option<String> {
-    (shares.depth < asked.max(1)).then(|| {
-        let missing = (asked - shares.depth) as u64;
+/// The warning for a memory limit that has room for fewer batches than `asked`.
+pub(crate) fn fewer_batches(asked: usize, budget: &MemoryBudget, fixed: u64) -> Option<String> {
+    (budget.depth < asked.max(1)).then(|| {
+        let missing = (asked - budget.depth) as u64;
         format!(
-            "the memory bound has room to prepare {} of the {asked} batches of prefetch at once; give \
+            "the memory limit has room to prepare {} of the {asked} batches of prefetch at once; give \
              .memory_limit() about {} more, or take smaller batches",
-            shares.depth,
+            budget.depth,
             Size::new(fixed.saturating_mul(2 * missing))
         )
     })
 }
 
-/// How a bound in bytes is shared out.
+/// The parts of a memory limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct MemoryBudget {
     /// Batches in preparation at once.
@@ -86,18 +87,18 @@ pub(crate) struct MemoryBudget {
     pub(crate) variable: u64,
     /// Bytes that decoders may take beside the batches.
     pub(crate) decode: u64,
-    /// Bytes that the entry points of one batch may take: what has no room is decoded without.
+    /// Bytes that the entry points of one batch may take. Parts whose entry points do not fit are decoded without them.
     pub(crate) entry_points: u64,
     /// Bytes that reads of very long parts may take.
     pub(crate) reads: u64,
 }
 
 impl MemoryBudget {
-    /// Shares out `memory` bytes for batches of `fixed` bytes, `depth` of them in preparation if they
-    /// have room, and `threads` threads.
+    /// Divides `memory` bytes among batches of `fixed` bytes, `depth` of them in preparation if they fit, and `threads`
+    /// threads.
     ///
     /// # Errors
-    /// [`ErrorKind::Limit`]: not even one batch has room; says how much is needed.
+    /// [`ErrorKind::Limit`]: one batch does not fit. The text has the bytes that are needed.
     pub(crate) fn of(
         memory: u64,
         fixed: u64,
@@ -105,8 +106,10 @@ impl MemoryBudget {
         threads: usize,
     ) -> Result<MemoryBudget> {
         let threads = threads as u64;
+        // A sixteenth for all runs in reading: long reads, and most of the memory is left for batches.
         let run = (memory / 16 / threads).clamp(64 << 10, RUN);
         let kept = threads * (run + 2 * Scratch::KEEP as u64);
+        // Half of the rest at most is for the fixed columns: variable columns and decoders need the other half.
         let slabs = memory.saturating_sub(kept) / 2;
         let held = slabs.checked_div(fixed).unwrap_or(u64::MAX);
         if held < 1 + SPARE_SLABS || memory <= kept {
@@ -122,9 +125,10 @@ impl MemoryBudget {
         }
         let depth = (depth as u64).clamp(1, held - SPARE_SLABS);
         let rest = memory - kept - fixed * (depth + SPARE_SLABS);
-        let shares = depth + SPARE_SLABS;
-        let variable = rest / 2 * depth / shares;
-        // Their memory grows by doubling, and one batch more is planned than are in preparation.
+        // Of the rest, one half is for variable columns. Slabs that are not in preparation keep theirs, too, so only
+        // `depth` of them count as available. Three eighths are for decoders, one eighth for long reads.
+        let variable = rest / 2 * depth / (depth + SPARE_SLABS);
+        // Lists of entry points grow by doubling, and one batch more is planned than are in preparation.
         let points = rest / 32;
         Ok(MemoryBudget {
             depth: depth as usize,
@@ -136,17 +140,26 @@ impl MemoryBudget {
         })
     }
 
-    /// Lets a batch through whose variable columns take `bytes`, if they have room. Of `times` bytes
-    /// more in `.memory_limit()` about one is for them.
+    /// The limits of a queue of batches with these columns. `memory` allocates the slabs.
+    pub(crate) fn queue_limits(
+        &self,
+        layout: Arc<Layout>,
+        memory: Option<Arc<dyn HostMemory>>,
+    ) -> QueueLimits {
+        QueueLimits { layout, memory, depth: self.depth, variable_bytes: self.variable }
+    }
+
+    /// Returns `bytes`, which the variable columns of a batch take, if they fit. About one of `times` bytes of `.memory_limit()` is
+    /// for variable columns.
     ///
     /// # Errors
-    /// [`ErrorKind::Limit`]: they have not; says which batch of which epoch, and what would help.
+    /// [`ErrorKind::Limit`]: they do not fit. The text has the batch, its epoch, and the bytes that are missing.
     pub(crate) fn allow(&self, bytes: u64, (epoch, step): (u64, u64), times: u64) -> Result<u64> {
         if bytes <= self.variable {
             return Ok(bytes);
         }
         let text = format!(
-            "the parts of batch {step} of epoch {epoch} take {}, and the memory bound leaves {} for \
+            "the parts of batch {step} of epoch {epoch} take {}, and the memory limit leaves {} for \
              them: give .memory_limit() about {} more, or take smaller batches",
             Size::new(bytes).about(),
             Size::new(self.variable).about(),
@@ -155,12 +168,12 @@ impl MemoryBudget {
         Err(Error::new(ErrorKind::Limit, text))
     }
 
-    /// Bytes with which batches of `fixed` bytes have room, where threads keep `kept`.
+    /// Bytes with which batches of `fixed` bytes fit, if threads keep `kept`.
     fn least(kept: u64, fixed: u64) -> u64 {
         kept.saturating_add(fixed.max(1 << 20).saturating_mul(2 * (1 + SPARE_SLABS)))
     }
 
-    /// Shares out `memory` bytes beside `slabs` batches more that are on their way to a device or there.
+    /// Divides `memory` bytes, less `slabs` batches that a device holds or copies.
     ///
     /// # Errors
     /// As [`MemoryBudget::of`].
@@ -171,9 +184,9 @@ impl MemoryBudget {
         threads: usize,
     ) -> Result<MemoryBudget> {
         let taken = slabs.saturating_mul(fixed);
-        let shares = MemoryBudget::of(memory.saturating_sub(taken), fixed, depth, threads);
-        if taken == 0 || shares.is_ok() {
-            return shares;
+        let budget = MemoryBudget::of(memory.saturating_sub(taken), fixed, depth, threads);
+        if taken == 0 || budget.is_ok() {
+            return budget;
         }
         let least = MemoryBudget::least(threads as u64 * (RUN + 2 * Scratch::KEEP as u64), fixed);
         let text = format!(
@@ -186,24 +199,24 @@ impl MemoryBudget {
         Err(Error::new(ErrorKind::Limit, text))
     }
 
-    /// Shares out `memory` bytes between a stream and the batches made of it: to the stream what it
-    /// was told to take, or else half. What is left is for [`MemoryBudget::of`].
+    /// Divides `memory` bytes between a stream and its batches. The stream gets the limit that it was given, or half; the
+    /// rest is for [`MemoryBudget::of`].
     ///
     /// # Errors
-    /// [`ErrorKind::Limit`]: the batches have no room beside the stream; says how much is needed.
+    /// [`ErrorKind::Limit`]: the batches do not fit beside the stream. The text has the bytes that are needed.
     pub(crate) fn beside_stream(
-        (memory, said): (u64, Option<u64>),
+        (memory, of_stream): (u64, Option<u64>),
         fixed: u64,
         depth: usize,
         threads: usize,
     ) -> Result<(u64, MemoryBudget)> {
-        let stream = said.unwrap_or(memory / 2);
-        let shares = MemoryBudget::of(memory.saturating_sub(stream), fixed, depth, threads);
-        if shares.is_ok() && stream >= STREAM_LEAST {
-            return shares.map(|shares| (stream, shares));
+        let stream = of_stream.unwrap_or(memory / 2);
+        let budget = MemoryBudget::of(memory.saturating_sub(stream), fixed, depth, threads);
+        if budget.is_ok() && stream >= STREAM_LEAST {
+            return budget.map(|budget| (stream, budget));
         }
         let least = MemoryBudget::least(threads as u64 * (RUN + 2 * Scratch::KEEP as u64), fixed);
-        let least = match said {
+        let least = match of_stream {
             Some(stream) => least.saturating_add(stream.max(STREAM_LEAST)),
             None => least.max(STREAM_LEAST).saturating_mul(2),
         };
@@ -219,7 +232,7 @@ impl MemoryBudget {
     }
 }
 
-/// A share that threads take from, for the time of one sample.
+/// A part of the memory limit that threads take from, for the time of one sample.
 #[derive(Debug)]
 pub(crate) struct MemoryShare {
     /// `decoding` or `reading`, for messages.
@@ -232,7 +245,7 @@ pub(crate) struct MemoryShare {
 }
 
 impl MemoryShare {
-    /// A share of so many bytes; `waited` counts the nanoseconds that threads wait for some of it.
+    /// A share of `share` bytes. `waited` counts the nanoseconds that threads wait for it.
     pub(crate) fn new(purpose: &'static str, share: u64, waited: Arc<AtomicU64>) -> MemoryShare {
         MemoryShare { purpose, share, taken: Mutex::default(), changed: Condvar::new(), waited }
     }
@@ -241,14 +254,14 @@ impl MemoryShare {
 impl Memory for MemoryShare {
     fn take(&self, held: u64, bytes: u64) -> Result<()> {
         if held > 0 {
-            // Whoever holds and waits could wait for somebody who does the same.
+            // Two threads that hold some and wait for more could wait for each other.
             let text =
                 "a decoder must reserve all its memory at once: call `reserve` once a sample";
             return Err(Error::usage(text));
         }
         if bytes > self.share {
             let text = format!(
-                "{} this sample takes {}, and the memory bound leaves {} for it: give .memory_limit() about \
+                "{} this sample takes {}, and the memory limit leaves {} for it: give .memory_limit() about \
                  {} more",
                 self.purpose,
                 Size::new(bytes).about(),
@@ -257,7 +270,7 @@ impl Memory for MemoryShare {
             );
             return Err(Error::new(ErrorKind::Limit, text));
         }
-        // Whoever has it is decoding one sample and gives it back: this wait ends.
+        // Holders release after one sample, so this wait is bounded.
         let mut taken = self.taken.lock().ignore_poison();
         if *taken + bytes > self.share {
             let since = Instant::now();
@@ -376,7 +389,7 @@ mod tests {
     }
 
     #[test]
-    fn who_asks_for_too_much_waits_until_it_is_given_back() {
+    fn a_request_that_does_not_fit_waits_until_memory_is_returned() {
         let waited = Arc::new(AtomicU64::new(0));
         let share = Arc::new(MemoryShare::new("decoding", 100, waited.clone()));
         share.take(0, 80).unwrap();

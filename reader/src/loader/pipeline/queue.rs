@@ -1,208 +1,130 @@
-//! The line of batches of one epoch: planned in order, worked on by all threads, taken in order.
+//! `BatchQueue`: the batches of one epoch, planned in order, worked on by all threads, taken in order.
 //!
-//! Bounded by the number of batches in the line and by the bytes of their variable columns. Holds no
-//! lock while it plans, reads or decodes. What happens in a step is said elsewhere: [`BatchPlanner`] fills a
-//! job, [`BatchWorker`] does its tasks.
+//! Bounded by the number of batches in preparation and by the bytes of their variable columns. Holds no lock while a
+//! [`BatchSource`] plans, reads or decodes.
 
-use std::collections::VecDeque;
+mod state;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+pub(crate) use self::state::QueueLimits;
+use self::state::{BoxedWorkspace, QueueState};
 use crate::batch::{BatchPool, Content};
 use crate::error::Result;
 use crate::loader::metrics::counters::{Counters, Watch};
-use crate::loader::metrics::idle::Lack;
-use crate::loader::pipeline::panics::caught;
-use crate::loader::pipeline::pending_batch::{PendingBatch, Workspace};
-use crate::pool::{Bell, Work};
+use crate::loader::pipeline::panics::catch_panic;
+use crate::loader::pipeline::pending_batch::PendingBatch;
+use crate::loader::pipeline::source::{BatchSource, Planned};
+use crate::pool::{Notifier, Work};
 use crate::range;
-use crate::slab::{HostMemory, Layout, Slab};
+use crate::slab::Slab;
 use crate::sync::{AtomicBool, Condvar, Mutex, MutexGuard};
 use tarflume_formats::poison::IgnorePoison;
 
-/// What a feed has to say.
-pub(crate) enum Planned {
-    /// The job is full, and consists of this many tasks.
-    Tasks(usize),
-    /// Nothing is there yet; the feed rings the bell when there is.
-    NotYet,
-    /// There are no more batches.
-    End,
+/// What a queue shares with the other queues of its loader.
+#[derive(Clone)]
+pub(crate) struct QueueContext {
+    pub(crate) counters: Arc<Counters>,
+    /// Wakes the threads of the pool.
+    pub(crate) notifier: Arc<Notifier>,
+    /// Where the contents of dropped batches return to.
+    pub(crate) batch_pool: Arc<BatchPool>,
 }
 
-/// Where batches come from.
-pub(crate) trait BatchPlanner: Send {
-    /// Decides what the next batch holds, and sets the job's `variable`.
-    ///
-    /// # Errors
-    /// The epoch can't go on.
-    fn plan(&mut self, job: &mut PendingBatch) -> Result<Planned>;
-}
-
-/// How a job is done.
-pub(crate) trait BatchWorker: Send + Sync {
-    /// Does task `task`. What goes wrong is told to the job.
-    fn task(&self, job: &PendingBatch, task: usize);
-
-    /// Threads that may be in [`BatchWorker::task`] at once.
-    fn threads(&self) -> usize;
-}
-
-/// How many batches stand in the line, and how large they may be.
-#[derive(Debug, Clone)]
-pub(crate) struct QueueLimits {
-    /// Where the columns of each stand.
-    pub(crate) layout: Arc<Layout>,
-    /// What their slabs are made of, if not of any memory.
-    pub(crate) memory: Option<Arc<dyn HostMemory>>,
-    pub(crate) depth: usize,
-    pub(crate) variable: u64,
-}
-
-/// The line of batches of one epoch.
-pub(crate) struct BatchQueue {
-    labour: Arc<dyn BatchWorker>,
-    meter: Arc<Counters>,
-    bell: Arc<Bell>,
-    shelf: Arc<BatchPool>,
-    room: QueueLimits,
+/// The queue of batches of one epoch.
+pub(crate) struct BatchQueue<S: BatchSource> {
+    source: Arc<S>,
+    context: QueueContext,
+    limits: QueueLimits,
     cancelled: AtomicBool,
     /// Threads that are in a step.
     busy: AtomicUsize,
-    line: Mutex<QueueState>,
+    state: Mutex<QueueState<S>>,
+    /// Signaled when the first batch becomes ready, at the end, and at a cancellation.
     ready: Condvar,
 }
 
-struct QueueState {
-    /// Away while somebody plans.
-    feed: Option<Box<dyn BatchPlanner>>,
-    ended: bool,
-    /// A planned job that has no room yet, and its tasks.
-    pending: Option<(PendingBatch, usize)>,
-    tasks: VecDeque<(Arc<PendingBatch>, usize)>,
-    /// The batches not yet taken, in order; `None` is one that is being worked on.
-    batches: VecDeque<Option<Result<Box<Content>>>>,
-    /// Number of the first of them.
-    first: u64,
-    /// Bytes of their variable columns, and of each.
-    variable: u64,
-    sizes: VecDeque<u64>,
-    /// Threads that do a task, make room for a batch, close one.
-    working: usize,
-    admitting: usize,
-    closing: usize,
-    /// The feed had nothing when it was asked last.
-    hungry: bool,
-    #[allow(clippy::vec_box)] // moved from thread to thread by pointer
-    desks: Vec<Box<Workspace>>,
-    /// Until when idle threads were counted.
-    counted: Instant,
-    /// How often it was locked by [`BatchQueue::line`].
-    #[cfg(test)]
-    locked: u64,
-}
-
-impl BatchQueue {
+impl<S: BatchSource> BatchQueue<S> {
     pub(crate) fn new(
-        feed: Box<dyn BatchPlanner>,
-        labour: Arc<dyn BatchWorker>,
-        (meter, bell, shelf): (Arc<Counters>, Arc<Bell>, Arc<BatchPool>),
-        room: QueueLimits,
-    ) -> BatchQueue {
-        let line = QueueState {
-            feed: Some(feed),
-            ended: false,
-            pending: None,
-            tasks: VecDeque::new(),
-            batches: VecDeque::new(),
-            first: 0,
-            variable: 0,
-            sizes: VecDeque::new(),
-            working: 0,
-            admitting: 0,
-            closing: 0,
-            hungry: false,
-            desks: Vec::new(),
-            counted: Instant::now(),
-            #[cfg(test)]
-            locked: 0,
-        };
-        let (cancelled, line, ready) = (AtomicBool::new(false), Mutex::new(line), Condvar::new());
-        let busy = AtomicUsize::new(0);
-        BatchQueue { labour, meter, bell, shelf, room, cancelled, busy, line, ready }
+        source: Arc<S>,
+        planner: S::Planner,
+        context: QueueContext,
+        limits: QueueLimits,
+    ) -> BatchQueue<S> {
+        let state = Mutex::new(QueueState::new(Box::new(planner)));
+        let (cancelled, busy, ready) =
+            (AtomicBool::new(false), AtomicUsize::new(0), Condvar::new());
+        BatchQueue { source, context, limits, cancelled, busy, state, ready }
     }
 
-    /// The line, locked. It is as it was left: what idle threads lacked since then is counted.
-    fn line(&self) -> MutexGuard<'_, QueueState> {
-        let mut line = self.line.lock().ignore_poison();
+    /// Locks the state. Idle time is counted here: since the last lock the state did not change, so what idle threads
+    /// lack now is what they lacked in all of that time.
+    fn lock(&self) -> MutexGuard<'_, QueueState<S>> {
+        let mut state = self.state.lock().ignore_poison();
         #[cfg(test)]
-        (line.locked += 1);
+        (state.locked += 1);
         let now = Instant::now();
-        let since = std::mem::replace(&mut line.counted, now);
-        let idle = self.labour.threads().saturating_sub(line.active());
-        if idle > 0 && !self.cancelled.load(Ordering::Relaxed) && !line.is_over() {
-            self.meter.idle(line.lack(&self.room), (now - since) * idle as u32);
+        let since = std::mem::replace(&mut state.idle_since, now);
+        let idle = self.source.threads().saturating_sub(state.active());
+        if idle > 0 && !self.cancelled.load(Ordering::Relaxed) && !state.is_over() {
+            self.context.counters.idle(state.lack(&self.limits), (now - since) * idle as u32);
         }
-        line
+        state
     }
 
-    /// The next batch, in order; waits for it. `None` after the last.
+    /// Waits for the next batch, in order. Returns `None` after the last one.
     pub(crate) fn next(&self) -> Option<Result<Box<Content>>> {
-        let mut line = self.line();
+        let mut state = self.lock();
         loop {
-            if let Some(batch) = line.batches.front_mut().and_then(Option::take) {
-                line.taken();
-                drop(line);
-                self.bell.ring();
+            if let Some(batch) = state.take_first() {
+                drop(state);
+                // There is room to plan or admit one more batch, which is work for one thread.
+                self.context.notifier.notify_one();
                 return Some(batch);
             }
-            if line.is_over() {
+            if state.is_over() || self.cancelled.load(Ordering::Acquire) {
                 return None;
             }
-            if self.cancelled.load(Ordering::Acquire) {
-                return None;
-            }
-            line = self.ready.wait(line).ignore_poison();
+            state = self.ready.wait(state).ignore_poison();
         }
     }
 
-    /// Whether [`BatchQueue::next`] would not wait; waits for that, but no longer than `most`.
-    pub(crate) fn ready(&self, most: Duration) -> bool {
-        let waits = |line: &mut QueueState| {
-            let here = matches!(line.batches.front(), Some(Some(_)));
-            !here && !line.is_over() && !self.cancelled.load(Ordering::Acquire)
+    /// Waits until [`BatchQueue::next`] would not wait, but at most `timeout`; returns whether it would not.
+    pub(crate) fn ready(&self, timeout: Duration) -> bool {
+        let waits = |state: &mut QueueState<S>| {
+            !state.is_first_ready() && !state.is_over() && !self.cancelled.load(Ordering::Acquire)
         };
-        let waited = self.ready.wait_timeout_while(self.line(), most, waits);
+        let waited = self.ready.wait_timeout_while(self.lock(), timeout, waits);
         !waited.ignore_poison().1.timed_out()
     }
 
-    /// No further step is begun. Slabs go back to where the next epoch takes them from.
+    /// Begins no further step. Contents go back to the pool, from which the next epoch takes them.
     pub(crate) fn cancel(&self) {
         self.cancelled.store(true, Ordering::SeqCst);
-        let mut line = self.line();
-        let tasks = std::mem::take(&mut line.tasks);
-        let pending = line.pending.take();
-        let batches: Vec<_> = line.batches.iter_mut().filter_map(Option::take).collect();
-        let feed = line.feed.take();
-        drop(line);
-        // A stream's thread ends with its feed, and must not be waited for under the lock.
-        drop(feed);
-        for job in tasks.into_iter().filter_map(|(job, _)| Arc::into_inner(job)) {
-            self.shelf.put(job.content);
+        let mut state = self.lock();
+        let (tasks, planned) = (std::mem::take(&mut state.tasks), state.planned.take());
+        let batches: Vec<_> = state.batches.iter_mut().filter_map(Option::take).collect();
+        let planner = state.planner.take();
+        drop(state);
+        // Dropping a stream's planner joins the stream's thread, which must not happen under the lock.
+        drop(planner);
+        for batch in tasks.into_iter().filter_map(|(batch, _)| Arc::into_inner(batch)) {
+            self.recycle(batch.content);
         }
-        if let Some((job, _)) = pending {
-            self.shelf.put(job.content);
+        if let Some((batch, _)) = planned {
+            self.recycle(batch.content);
         }
-        batches.into_iter().flatten().for_each(|content| self.shelf.put(content));
+        batches.into_iter().flatten().for_each(|content| self.recycle(content));
         self.ready.notify_all();
     }
 
-    /// After [`BatchQueue::cancel`]: whether no thread is in a step any more; waits for that, but no longer than `most`.
-    pub(crate) fn is_still(&self, most: Duration) -> bool {
+    /// After [`BatchQueue::cancel`]: waits until no thread is in a step, but at most `timeout`; returns whether none is.
+    pub(crate) fn is_still(&self, timeout: Duration) -> bool {
         let begun = Instant::now();
         while self.busy.load(Ordering::SeqCst) > 0 {
-            if begun.elapsed() > most {
+            if begun.elapsed() > timeout {
                 return false;
             }
             std::thread::sleep(Duration::from_millis(1));
@@ -210,233 +132,192 @@ impl BatchQueue {
         true
     }
 
-    /// Has so many slabs made, unless they are there.
+    /// Allocates slabs until the pool holds `wanted`.
     ///
     /// # Errors
     /// There is no memory.
     pub(crate) fn stock(&self, wanted: usize) -> Result<()> {
-        let slabs = (self.shelf.len()..wanted).map(|_| self.content());
-        slabs.collect::<Result<Vec<_>>>()?.into_iter().for_each(|slab| self.shelf.put(slab));
+        let missing = self.context.batch_pool.len()..wanted;
+        let contents = missing.map(|_| self.allocate()).collect::<Result<Vec<_>>>()?;
+        contents.into_iter().for_each(|content| self.recycle(content));
         Ok(())
     }
 
-    fn content(&self) -> Result<Box<Content>> {
-        let QueueLimits { layout, memory, .. } = &self.room;
+    fn allocate(&self) -> Result<Box<Content>> {
+        let QueueLimits { layout, memory, .. } = &self.limits;
         Ok(Box::new(Content::new(Slab::in_memory(layout.clone(), memory.as_deref())?)))
     }
 
-    /// Plans one batch with the feed that the line gave away.
-    fn plan(&self, mut feed: Box<dyn BatchPlanner>, number: u64, desk: Box<Workspace>) -> bool {
+    fn recycle(&self, content: Box<Content>) {
+        self.context.batch_pool.put(content);
+    }
+
+    /// Plans one batch with the planner that the state gave away. Returns false if the source has no complete batch yet.
+    fn plan(
+        &self,
+        mut planner: Box<S::Planner>,
+        number: u64,
+        workspace: BoxedWorkspace<S>,
+    ) -> bool {
         let watch = Watch::start(range::PLAN);
-        let filled = caught("planning", || {
-            let content = self.shelf.take().map_or_else(|| self.content(), Ok)?;
-            let mut job = PendingBatch::new(number, content, desk);
-            feed.plan(&mut job).map(|fill| (job, fill))
+        let result = catch_panic("planning", || {
+            let pooled = self.context.batch_pool.take();
+            let content = pooled.map_or_else(|| self.allocate(), Ok)?;
+            let mut batch = PendingBatch::new(number, content, workspace);
+            self.source.plan(&mut planner, &mut batch).map(|planned| (batch, planned))
         });
-        let planned = !matches!(filled, Ok((_, Planned::NotYet | Planned::End)));
-        self.meter.plan.add(watch.stop(), u64::from(planned), 0);
-        let mut line = self.line();
-        match filled {
-            Ok((job, Planned::Tasks(_))) if self.cancelled.load(Ordering::SeqCst) => {
-                drop(line);
-                self.shelf.put(job.content);
+        let planned = !matches!(result, Ok((_, Planned::NotYet | Planned::End)));
+        self.context.counters.plan.add(watch.stop(), u64::from(planned), 0);
+        let mut state = self.lock();
+        match result {
+            // `cancel` took the state apart while this thread planned: nothing may be put back.
+            Ok((batch, Planned::Tasks(_))) if self.cancelled.load(Ordering::SeqCst) => {
+                drop(state);
+                self.recycle(batch.content);
                 return true;
             }
-            Ok((job, Planned::Tasks(tasks))) => {
-                line.feed = Some(feed);
-                line.hungry = false;
-                line.pending = Some((job, tasks));
+            Ok((batch, Planned::Tasks(tasks))) => {
+                state.planner = Some(planner);
+                state.starved = false;
+                state.planned = Some((batch, tasks));
             }
-            Ok((job, Planned::NotYet)) => {
-                line.feed = Some(feed);
-                line.hungry = true;
-                self.shelf.put(job.content);
-                line.desks.push(job.desk);
+            Ok((batch, Planned::NotYet)) => {
+                state.planner = Some(planner);
+                state.starved = true;
+                self.recycle(batch.content);
+                state.workspaces.push(batch.workspace);
                 return false;
             }
-            Ok((job, Planned::End)) => {
-                line.ended = true;
-                self.shelf.put(job.content);
+            Ok((batch, Planned::End)) => {
+                state.ended = true;
+                self.recycle(batch.content);
             }
+            // The error takes the place of the batch: the consumer gets what was planned before.
             Err(error) => {
-                line.ended = true;
-                line.batches.push_back(Some(Err(error)));
-                line.sizes.push_back(0);
+                state.ended = true;
+                state.batches.push_back(Some(Err(error)));
+                state.sizes.push_back(0);
             }
         }
-        drop(line);
+        drop(state);
         self.ready.notify_all();
         true
     }
 
-    /// Puts a job into the line; there is room for it.
-    fn admit(&self, mut job: PendingBatch, tasks: usize) {
-        let made = caught("making room", || job.make_room());
-        let mut line = self.line();
-        line.admitting -= 1;
+    /// Allocates the variable columns of a planned batch, for which the limits have room, and queues its tasks.
+    fn admit(&self, mut batch: PendingBatch<S::Workspace>, tasks: usize) {
+        let allocated = catch_panic("making room", || batch.make_room());
+        let mut state = self.lock();
+        state.admitting -= 1;
         if self.cancelled.load(Ordering::SeqCst) {
-            drop(line);
-            return self.shelf.put(job.content);
+            drop(state);
+            return self.recycle(batch.content);
         }
-        let at = (job.number - line.first) as usize;
-        match made {
+        let at = (batch.number - state.first) as usize;
+        match allocated {
             Ok(()) if tasks > 0 => {
-                let job = Arc::new(job);
-                line.tasks.extend((0..tasks).map(|task| (job.clone(), task)));
-                drop(line);
-                // The line must not be the last to let go of a job.
-                self.finish(job);
-                self.bell.ring_all();
+                let batch = Arc::new(batch);
+                state.tasks.extend((0..tasks).map(|task| (batch.clone(), task)));
+                drop(state);
+                // This thread holds a reference, too, and other threads may have finished all tasks already. `finish`
+                // drops it: a plain drop of the last reference would lose the batch.
+                self.finish(batch);
+                self.context.notifier.notify_all();
             }
             Ok(()) => {
-                drop(line);
-                self.finish(Arc::new(job));
+                drop(state);
+                self.finish(Arc::new(batch));
             }
             Err(error) => {
-                line.ended = true;
-                line.batches[at] = Some(Err(error));
+                state.ended = true;
+                state.batches[at] = Some(Err(error));
                 self.ready.notify_all();
             }
         }
     }
 
-    /// Lets go of a job; whoever is the last closes the batch.
-    fn finish(&self, job: Arc<PendingBatch>) {
-        let Some(job) = Arc::into_inner(job) else { return };
-        self.line().closing += 1;
+    /// Drops a reference to a batch. The thread that drops the last one closes the batch: no counter of tasks is needed.
+    fn finish(&self, batch: Arc<PendingBatch<S::Workspace>>) {
+        let Some(batch) = Arc::into_inner(batch) else { return };
+        self.lock().closing += 1;
         let watch = Watch::start(range::BATCH);
-        let number = job.number;
-        let (desk, batch) = match caught("closing a batch", || Ok(job.close())) {
+        let number = batch.number;
+        let (workspace, closed) = match catch_panic("closing a batch", || Ok(batch.close())) {
             Ok(closed) => closed,
             Err(error) => (Box::default(), Err(error)),
         };
-        let bytes = batch.as_ref().map_or(0, |content| content.slab.used_bytes() as u64);
-        self.meter.batch.add(watch.stop(), 1, bytes);
-        let mut line = self.line();
-        line.closing -= 1;
-        line.desks.push(desk);
+        let bytes = closed.as_ref().map_or(0, |content| content.slab.used_bytes() as u64);
+        self.context.counters.batch.add(watch.stop(), 1, bytes);
+        let mut state = self.lock();
+        state.closing -= 1;
+        state.workspaces.push(workspace);
         if self.cancelled.load(Ordering::SeqCst) {
-            drop(line);
-            return batch.into_iter().for_each(|content| self.shelf.put(content));
+            drop(state);
+            return closed.into_iter().for_each(|content| self.recycle(content));
         }
-        let at = (number - line.first) as usize;
-        if let Some(place) = line.batches.get_mut(at) {
-            *place = Some(batch);
+        let at = (number - state.first) as usize;
+        if let Some(place) = state.batches.get_mut(at) {
+            *place = Some(closed);
         }
+        // The consumer waits for the first batch alone.
         if at == 0 {
             self.ready.notify_all();
         }
     }
 
-    fn work(&self, job: Arc<PendingBatch>, task: usize) {
-        if let Err(error) = caught("a thread", || {
-            self.labour.task(&job, task);
+    fn run(&self, batch: Arc<PendingBatch<S::Workspace>>, task: usize) {
+        let run = catch_panic("a thread", || {
+            self.source.run(&batch, task);
             Ok(())
-        }) {
-            job.fail(0, error);
+        });
+        if let Err(error) = run {
+            batch.fail(0, error);
         }
-        self.line().working -= 1;
-        self.finish(job);
+        self.lock().running -= 1;
+        self.finish(batch);
+    }
+
+    /// Does one step: admitting comes before planning, and planning before the tasks, so that the tasks of the next batch
+    /// are ready before threads run out of those of this batch.
+    fn do_step(&self) -> bool {
+        let mut state = self.lock();
+        if let Some((batch, tasks)) = state.admit_planned(self.limits.variable_bytes) {
+            drop(state);
+            self.admit(batch, tasks);
+            return true;
+        }
+        let may_plan = !state.ended && state.planned.is_none();
+        if may_plan
+            && state.batches.len() < self.limits.depth
+            && let Some(planner) = state.planner.take()
+        {
+            let number = state.first + state.batches.len() as u64;
+            let workspace = state.workspaces.pop().unwrap_or_default();
+            drop(state);
+            if self.plan(planner, number, workspace) {
+                return true;
+            }
+            state = self.lock();
+        }
+        if state.running < self.source.threads()
+            && let Some((batch, task)) = state.tasks.pop_front()
+        {
+            state.running += 1;
+            drop(state);
+            self.run(batch, task);
+            return true;
+        }
+        false
     }
 }
 
-impl QueueState {
-    /// No batch is in it, and none will come.
-    fn is_over(&self) -> bool {
-        self.batches.is_empty() && self.ended && self.pending.is_none()
-    }
-
-    /// The first batch was taken.
-    fn taken(&mut self) {
-        self.batches.pop_front();
-        self.first += 1;
-        self.variable -= self.sizes.pop_front().unwrap_or(0);
-    }
-
-    /// Threads that are busy with it. Who plans has the feed.
-    fn active(&self) -> usize {
-        let planning = usize::from(self.feed.is_none() && !self.ended);
-        self.working + self.admitting + self.closing + planning
-    }
-
-    /// What a thread that has nothing to do lacks.
-    fn lack(&self, room: &QueueLimits) -> Lack {
-        let ready = matches!(self.batches.front(), Some(Some(_)));
-        if !self.tasks.is_empty() {
-            return Lack::Wake;
-        }
-        if ready && (self.ended || self.pending.is_some() || self.batches.len() >= room.depth) {
-            return Lack::Consumer;
-        }
-        match &self.pending {
-            Some((job, _)) if self.has_room(job.variable, room.variable) => Lack::Wake,
-            Some(_) => Lack::Memory,
-            None if self.ended => Lack::End,
-            None if self.batches.len() >= room.depth => Lack::Prefetch,
-            None if self.feed.is_none() => Lack::Plan,
-            None if self.hungry => Lack::Input,
-            None => Lack::Wake,
-        }
-    }
-
-    /// Whether a batch whose variable columns take `size` bytes may join those in the line.
-    fn has_room(&self, size: u64, variable: u64) -> bool {
-        self.batches.is_empty() || self.variable + size <= variable
-    }
-
-    /// Takes the pending job out, if it has room now among `variable` bytes.
-    fn with_room(&mut self, variable: u64) -> Option<(PendingBatch, usize)> {
-        let size = self.pending.as_ref()?.0.variable;
-        if !self.has_room(size, variable) {
-            return None;
-        }
-        self.admitting += 1;
-        self.variable += size;
-        self.sizes.push_back(size);
-        self.batches.push_back(None);
-        self.pending.take()
-    }
-}
-
-impl Work for BatchQueue {
+impl<S: BatchSource> Work for BatchQueue<S> {
     fn step(&self) -> bool {
+        // Counted before the flag is read: after `cancel`, `is_still` sees either this step or none.
         self.busy.fetch_add(1, Ordering::SeqCst);
         let done = !self.cancelled.load(Ordering::SeqCst) && self.do_step();
         self.busy.fetch_sub(1, Ordering::SeqCst);
         done
-    }
-}
-
-impl BatchQueue {
-    fn do_step(&self) -> bool {
-        let mut line = self.line();
-        if let Some((job, tasks)) = line.with_room(self.room.variable) {
-            drop(line);
-            self.admit(job, tasks);
-            return true;
-        }
-        let may_plan = !line.ended && line.pending.is_none();
-        if may_plan
-            && line.batches.len() < self.room.depth
-            && let Some(feed) = line.feed.take()
-        {
-            let number = line.first + line.batches.len() as u64;
-            let desk = line.desks.pop().unwrap_or_default();
-            drop(line);
-            if self.plan(feed, number, desk) {
-                return true;
-            }
-            line = self.line();
-        }
-        if line.working < self.labour.threads()
-            && let Some((job, task)) = line.tasks.pop_front()
-        {
-            line.working += 1;
-            drop(line);
-            self.work(job, task);
-            return true;
-        }
-        false
     }
 }
 

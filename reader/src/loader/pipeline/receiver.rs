@@ -1,150 +1,152 @@
-//! `BatchReceiver`: the consumer's end of a line of batches, for as long as an epoch runs.
+//! `BatchReceiver`: the consumer's end of a queue of batches, while an epoch runs.
 //!
-//! Knows of the pool, of forks and of who waits for whom; nothing of what stands in a batch.
+//! Knows the pool, forks and the waiting times; nothing of what a batch holds.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::batch::Content;
 use crate::error::{Error, Result};
+use crate::fork::ForkGuard;
 use crate::loader::metrics::counters::Counters;
 use crate::loader::pipeline::queue::BatchQueue;
-use crate::pool::{Pool, Work, expect_outside};
+use crate::loader::pipeline::source::BatchSource;
+use crate::pool::{ThreadPool, Work, check_outside_pool};
 use crate::range::{self, Range};
 
-/// Takes the batches of a line. Dropping it ends the work for it.
-pub(crate) struct BatchReceiver {
-    pool: Arc<Pool>,
-    meter: Arc<Counters>,
-    line: Option<(Arc<BatchQueue>, Arc<dyn Work>)>,
-    /// Why there is no line.
+/// Takes the batches of a queue. Dropping it ends the work for the queue.
+pub(crate) struct BatchReceiver<S: BatchSource> {
+    pool: Arc<ThreadPool>,
+    counters: Arc<Counters>,
+    queue: Option<ForkGuard<Registered<S>>>,
+    /// Why the epoch has no queue.
     failed: Option<Error>,
     /// When the last batch was handed out.
     since: Instant,
-    /// When the next one was asked for first.
-    asked: Option<Instant>,
-    /// True after the first.
+    /// When the next batch was requested for the first time.
+    requested: Option<Instant>,
+    /// True after the first batch.
     begun: bool,
 }
 
-impl BatchReceiver {
-    /// Has the pool work for this line; or there is none, and the first batch is why.
+/// A queue that the pool works for. Dropping it cancels the queue.
+struct Registered<S: BatchSource> {
+    pool: Arc<ThreadPool>,
+    queue: Arc<BatchQueue<S>>,
+    /// The same queue, as the pool knows it.
+    work: Arc<dyn Work>,
+}
+
+impl<S: BatchSource> Drop for Registered<S> {
+    fn drop(&mut self) {
+        self.queue.cancel();
+        self.pool.remove(&self.work);
+    }
+}
+
+impl<S: BatchSource> BatchReceiver<S> {
+    /// Registers a queue with the pool. Without a queue, the first batch is the error.
     pub(crate) fn begin(
-        pool: Arc<Pool>,
-        meter: Arc<Counters>,
-        flow: Result<BatchQueue>,
-    ) -> BatchReceiver {
-        let (line, failed) = match flow {
-            Ok(flow) => {
-                let flow = Arc::new(flow);
-                let work: Arc<dyn Work> = flow.clone();
+        pool: Arc<ThreadPool>,
+        counters: Arc<Counters>,
+        queue: Result<BatchQueue<S>>,
+    ) -> BatchReceiver<S> {
+        let (queue, failed) = match queue {
+            Ok(queue) => {
+                let queue = Arc::new(queue);
+                let work: Arc<dyn Work> = queue.clone();
                 pool.add(work.clone());
-                (Some((flow, work)), None)
+                (Some(ForkGuard::new(Registered { pool: pool.clone(), queue, work })), None)
             }
             Err(error) => (None, Some(error)),
         };
-        BatchReceiver {
-            pool,
-            meter,
-            line,
-            failed,
-            since: Instant::now(),
-            asked: None,
-            begun: false,
-        }
+        let (since, requested, begun) = (Instant::now(), None, false);
+        BatchReceiver { pool, counters, queue, failed, since, requested, begun }
     }
 
-    /// Whether [`BatchReceiver::next`] would not wait; waits for that, but no longer than `most`. The time
-    /// counts as that of a consumer who waits.
-    pub(crate) fn ready(&mut self, most: Duration) -> bool {
-        self.asks();
-        match &self.line {
-            Some((flow, _)) if self.expect_here().is_ok() => flow.ready(most),
+    /// Waits until [`BatchReceiver::next`] would not wait, but at most `timeout`; returns whether it would not. The time
+    /// counts as the consumer's waiting time.
+    pub(crate) fn ready(&mut self, timeout: Duration) -> bool {
+        self.request();
+        // An error is ready at once.
+        match &self.queue {
+            Some(queue) if check_outside_pool().is_ok() => {
+                queue.get().map_or(true, |registered| registered.queue.ready(timeout))
+            }
             _ => true,
         }
     }
 
-    pub(crate) fn meter(&self) -> &Counters {
-        &self.meter
+    pub(crate) fn counters(&self) -> &Counters {
+        &self.counters
     }
 
-    /// The line, for somebody else to take from; none if it was not begun, and why not.
-    pub(crate) fn flow(&mut self) -> Result<Option<Arc<BatchQueue>>> {
+    /// The queue, for another thread to take from. `None` after the end.
+    ///
+    /// # Errors
+    /// Why the epoch has no queue.
+    pub(crate) fn queue(&mut self) -> Result<Option<Arc<BatchQueue<S>>>> {
         match self.failed.take() {
             Some(failed) => Err(failed),
-            None => Ok(self.line.as_ref().map(|(flow, _)| flow.clone())),
+            None => self.queue.as_ref().map(|q| Ok(q.get()?.queue.clone())).transpose(),
         }
     }
 
-    /// The next batch; waits for it. `None` after the last.
+    /// Waits for the next batch. Returns `None` after the last one.
     pub(crate) fn next(&mut self) -> Option<Result<Box<Content>>> {
-        self.timed(|line| line.map(BatchQueue::next))
+        self.timed(|queue| queue.and_then(BatchQueue::next))
     }
 
-    /// What `next` gives of the line, waited for; the time counts as that of a consumer who waits.
-    /// In another process, in a thread of the pool, or where there is no line, the reason comes instead.
+    /// Calls `next` with the queue and counts the time as the consumer's waiting time. In a forked child, in a thread of
+    /// the pool, and without a queue, the result is an error instead.
     pub(crate) fn timed<T>(
         &mut self,
-        next: impl FnOnce(Option<&BatchQueue>) -> Option<Option<Result<T>>>,
+        next: impl FnOnce(Option<&BatchQueue<S>>) -> Option<Result<T>>,
     ) -> Option<Result<T>> {
-        let asked = self.asked.take().unwrap_or_else(Instant::now);
-        let own = asked - self.since;
+        let requested = self.requested.take().unwrap_or_else(Instant::now);
+        let own = requested - self.since;
         let waiting = Range::begin(range::WAIT);
-        let here = self.expect_here().err();
+        let here = self.check_here().err();
         let next = match self.failed.take().or(here) {
-            None => next(self.line.as_ref().map(|(flow, _)| &**flow)).flatten(),
+            None => next(self.queue.as_ref().and_then(|q| q.get().ok()).map(|r| &*r.queue)),
             failed => failed.map(Err),
         };
         drop(waiting);
         self.since = Instant::now();
-        let waited = self.since - asked;
-        self.meter.running.add(own + waited, 0, 0);
+        let waited = self.since - requested;
+        self.counters.running.add(own + waited, 0, 0);
         if next.is_some() {
             if !std::mem::replace(&mut self.begun, true) {
-                self.meter.startup.add(waited, 1, 0);
+                self.counters.startup.add(waited, 1, 0);
             }
-            self.meter.starved.add(waited, 1, 0);
-            self.meter.consumer.add(own, 1, 0);
+            self.counters.starved.add(waited, 1, 0);
+            self.counters.consumer.add(own, 1, 0);
         }
         next
     }
 
-    /// Says that the caller may wait for this line: in this process, outside of the pool.
-    fn expect_here(&self) -> Result<()> {
-        self.pool.process().expect().and_then(|()| expect_outside())
+    /// Checks that the caller may wait for a batch: in the process of the threads, and in none of them.
+    fn check_here(&self) -> Result<()> {
+        self.pool.check_not_forked().and_then(|()| check_outside_pool())
     }
 
-    /// True in a process that was forked: nothing of the line is here.
-    pub(crate) fn is_elsewhere(&self) -> bool {
-        self.pool.process().expect().is_err()
+    /// True in a forked child, where no thread works for the queue.
+    pub(crate) fn is_forked_child(&self) -> bool {
+        self.pool.check_not_forked().is_err()
     }
 
-    /// The consumer asks now, and is not answered yet.
-    pub(crate) fn asks(&mut self) {
-        self.asked.get_or_insert_with(Instant::now);
+    /// Notes that the consumer waits for a batch from now on.
+    pub(crate) fn request(&mut self) {
+        self.requested.get_or_insert_with(Instant::now);
     }
 
-    /// Counts what the consumer spent to make something else of a batch.
+    /// Counts the time in which the consumer transformed a batch.
     pub(crate) fn charge(&self, busy: Duration) {
-        self.meter.transform.add(busy, 1, 0);
+        self.counters.transform.add(busy, 1, 0);
     }
 
-    /// Nothing more is prepared.
+    /// Ends the work for the queue.
     pub(crate) fn end(&mut self) {
-        let Some((flow, work)) = self.line.take() else { return };
-        // In a forked child nobody is left to work, and locks may be held for ever.
-        if self.pool.process().expect().is_ok() {
-            flow.cancel();
-            self.pool.remove(&work);
-        } else {
-            // Nor can the threads be waited for that the line holds.
-            std::mem::forget(flow);
-        }
-    }
-}
-
-impl Drop for BatchReceiver {
-    fn drop(&mut self) {
-        self.end();
+        self.queue = None;
     }
 }

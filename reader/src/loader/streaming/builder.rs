@@ -1,6 +1,6 @@
-//! `StreamLoaderBuilder`: what the user wants of a stream, checked before anything is read.
+//! `StreamLoaderBuilder`: the options of a stream loader, checked before anything is read.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use crate::batch::BatchPool;
 use crate::decode::Decode;
@@ -10,19 +10,17 @@ use crate::decode::raw::Raw;
 use crate::decode::text::Text;
 use crate::error::{Error, Result};
 use crate::loader::bad_samples::{BadList, OnBad};
-use crate::loader::config::build::threads;
-use crate::loader::config::builder::{BAD_BUDGET, PREFETCH};
-use crate::loader::metrics::counters::Counters;
+use crate::loader::config::options::CommonOptions;
 use crate::loader::metrics::stats::Setting;
 use crate::loader::pipeline::columns::ColumnSet;
 use crate::loader::pipeline::memory_budget::{
-    MemoryBudget, MemoryShare, SPARE_SLABS, default_beside_stream, fewer_batches,
+    MemoryBudget, SPARE_SLABS, default_beside_stream, fewer_batches,
 };
-use crate::loader::streaming::loader::{StreamInner, StreamLoader};
-use crate::loader::streaming::worker::StreamWorker;
+use crate::loader::streaming::loader::{StreamLoader, StreamShared};
+use crate::loader::streaming::source::StreamSource;
 use crate::order::{LoaderState, Remainder, Split};
 use crate::picture::geometry::Transform;
-use crate::pool::Pool;
+use crate::pool::ThreadPool;
 use crate::size::Size;
 use crate::stream::{Refusal, Stream};
 
@@ -53,30 +51,16 @@ use crate::stream::{Refusal, Stream};
 #[must_use]
 pub struct StreamLoaderBuilder {
     stream: Stream,
-    columns: Vec<(String, Arc<dyn Decode>)>,
     batch: u64,
-    on_bad: OnBad,
-    bad_budget: u64,
-    memory: Option<Size>,
-    threads: Option<usize>,
-    prefetch: usize,
-    /// What was asked for first that a stream can't do.
+    common: CommonOptions,
+    /// The first option that a stream can't have.
     refused: Option<Refusal>,
 }
 
 impl StreamLoaderBuilder {
     pub(crate) fn new(stream: Stream) -> StreamLoaderBuilder {
-        StreamLoaderBuilder {
-            stream,
-            columns: Vec::new(),
-            batch: 1,
-            on_bad: OnBad::default(),
-            bad_budget: BAD_BUDGET,
-            memory: None,
-            threads: None,
-            prefetch: PREFETCH,
-            refused: None,
-        }
+        let common = CommonOptions::default();
+        StreamLoaderBuilder { stream, batch: 1, common, refused: None }
     }
 
     /// Rows of a batch on each rank. The last batch of an epoch holds what is left.
@@ -180,7 +164,7 @@ impl StreamLoaderBuilder {
     /// # }
     /// ```
     pub fn column(mut self, name: &str, decode: impl Decode) -> Self {
-        self.columns.push((name.to_string(), Arc::new(decode)));
+        self.common.add_column(name, decode);
         self
     }
 
@@ -198,7 +182,7 @@ impl StreamLoaderBuilder {
     /// # }
     /// ```
     pub fn on_bad(mut self, on_bad: OnBad) -> Self {
-        self.on_bad = on_bad;
+        self.common.on_bad = on_bad;
         self
     }
 
@@ -215,7 +199,7 @@ impl StreamLoaderBuilder {
     /// # }
     /// ```
     pub fn bad_budget(mut self, samples: u64) -> Self {
-        self.bad_budget = samples;
+        self.common.bad_budget = samples;
         self
     }
 
@@ -236,7 +220,7 @@ impl StreamLoaderBuilder {
     /// # }
     /// ```
     pub fn memory_limit(mut self, limit: Size) -> Self {
-        self.memory = Some(limit);
+        self.common.set_memory(limit);
         self
     }
 
@@ -253,7 +237,7 @@ impl StreamLoaderBuilder {
     /// # }
     /// ```
     pub fn threads(mut self, threads: usize) -> Self {
-        self.threads = Some(threads);
+        self.common.set_threads(threads);
         self
     }
 
@@ -270,7 +254,7 @@ impl StreamLoaderBuilder {
     /// # }
     /// ```
     pub fn prefetch(mut self, batches: usize) -> Self {
-        self.prefetch = batches;
+        self.common.prefetch = batches;
         self
     }
 
@@ -303,60 +287,54 @@ impl StreamLoaderBuilder {
     /// # Errors
     /// What can't be met is said here, before anything is read: what needs an index, no column, a
     /// batch larger than memory, an impossible split.
-    pub fn build(self) -> Result<StreamLoader> {
-        let substitute = (self.on_bad == OnBad::Substitute).then_some(Refusal::Substitute);
-        if let Some(what) = self.refused.or(substitute) {
-            return Err(self.stream.refuse(what));
-        }
-        if self.batch == 0 {
-            return Err(Error::usage("a batch has at least one row"));
-        }
-        if self.columns.is_empty() {
-            let text = "a stream does not say beforehand which parts its samples have: name the \
-                        columns, as with .bytes(\"jpg\")";
-            return Err(Error::usage(text));
-        }
+    pub fn build(mut self) -> Result<StreamLoader> {
+        self.check()?;
         let rows = usize::try_from(self.batch).unwrap_or(usize::MAX);
-        let recipe = Arc::new(ColumnSet::new(self.columns, rows)?);
-        let threads = threads(self.threads)?;
-        let fixed = recipe.batch_bytes();
-        let said = self.stream.memory_said();
-        let default = default_beside_stream(fixed, self.prefetch, threads, said);
-        let memory = self.memory.map_or(default, Size::bytes);
-        let (bytes, shares) =
-            MemoryBudget::beside_stream((memory, said), fixed, self.prefetch, threads)?;
-        let warning = fewer_batches(self.prefetch, &shares, fixed);
+        let StreamLoaderBuilder { stream, common, .. } = &mut self;
+        let columns = Arc::new(ColumnSet::new(std::mem::take(&mut common.columns), rows)?);
+        let (threads, prefetch) = (common.threads()?, common.prefetch);
+        let (fixed, of_stream) = (columns.batch_bytes(), stream.memory_said());
+        let default = default_beside_stream(fixed, prefetch, threads, of_stream);
+        let memory = (common.memory_or(default), of_stream);
+        let (bytes, budget) = MemoryBudget::beside_stream(memory, fixed, prefetch, threads)?;
         let stream = self.stream.memory(bytes);
         stream.check()?;
         let setting = Setting {
             stream: true,
-            copies: recipe.copies(),
+            copies: columns.copies(),
             mapped: false,
-            asked: self.prefetch.max(1),
-            depth: shares.depth,
+            asked: prefetch.max(1),
+            depth: budget.depth,
         };
-        let meter = Arc::new(Counters::of(threads, setting));
-        let decode_waits = meter.waits[0].clone();
-        let labour = StreamWorker {
-            recipe,
-            on_bad: self.on_bad,
-            seed: stream.seed(),
-            meter: meter.clone(),
-            threads,
-            decode: Arc::new(MemoryShare::new("decoding", shares.decode, decode_waits)),
-            hands: Mutex::default(),
-        };
-        let inner = StreamInner {
-            stream,
-            labour: Arc::new(labour),
-            shares,
-            warning,
-            pool: Pool::of_process(threads)?,
-            meter,
-            shelf: Arc::new(BatchPool::new(SPARE_SLABS as usize)),
-            bad: BadList::new(self.bad_budget),
+        let writer = self.common.writer(columns, threads, &budget, setting);
+        let shared = StreamShared {
+            budget,
+            warning: fewer_batches(prefetch, &budget, fixed),
+            pool: ThreadPool::of_process(threads)?,
+            counters: writer.counters.clone(),
+            batch_pool: Arc::new(BatchPool::new(SPARE_SLABS as usize)),
+            bad: BadList::new(self.common.bad_budget),
             notes: Arc::default(),
+            source: Arc::new(StreamSource { writer, seed: stream.seed() }),
+            stream,
         };
-        Ok(StreamLoader { inner: Arc::new(inner) })
+        Ok(StreamLoader { shared: Arc::new(shared) })
+    }
+
+    /// Checks the options that need no look at the stream.
+    fn check(&self) -> Result<()> {
+        let substitute = (self.common.on_bad == OnBad::Substitute).then_some(Refusal::Substitute);
+        if let Some(refusal) = self.refused.or(substitute) {
+            return Err(self.stream.refuse(refusal));
+        }
+        if self.batch == 0 {
+            return Err(Error::usage("a batch has at least one row"));
+        }
+        if self.common.columns.is_empty() {
+            let text = "a stream does not say beforehand which parts its samples have: name the \
+                        columns, as with .bytes(\"jpg\")";
+            return Err(Error::usage(text));
+        }
+        Ok(())
     }
 }

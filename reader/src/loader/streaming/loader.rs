@@ -1,4 +1,4 @@
-//! `StreamLoader`: batches of a stream, epoch after epoch, and the refusal of what needs an index.
+//! `StreamLoader`: batches of a stream, epoch after epoch, and the errors of what needs an index.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,39 +10,43 @@ use crate::loader::bad_samples::{BadList, BadSample};
 use crate::loader::metrics::counters::Counters;
 use crate::loader::metrics::stats::Stats;
 use crate::loader::pipeline::memory_budget::MemoryBudget;
-use crate::loader::pipeline::queue::{BatchQueue, QueueLimits};
+use crate::loader::pipeline::queue::{BatchQueue, QueueContext};
 use crate::loader::pipeline::receiver::BatchReceiver;
 use crate::loader::streaming::planner::{Notes, StreamPlanner};
-use crate::loader::streaming::worker::StreamWorker;
+use crate::loader::streaming::source::StreamSource;
 use crate::order::{Ledger, LoaderState, Order};
-use crate::pool::Pool;
+use crate::pool::ThreadPool;
 use crate::stream::{Refusal, Stream};
 
-/// What a loader and its epochs share.
-pub(crate) struct StreamInner {
+/// What a stream loader and its epochs share.
+pub(crate) struct StreamShared {
     pub(crate) stream: Stream,
-    pub(crate) labour: Arc<StreamWorker>,
-    pub(crate) shares: MemoryBudget,
-    /// What the memory bound costs.
+    pub(crate) source: Arc<StreamSource>,
+    pub(crate) budget: MemoryBudget,
+    /// What the memory limit costs.
     pub(crate) warning: Option<String>,
-    pub(crate) pool: Arc<Pool>,
-    pub(crate) meter: Arc<Counters>,
-    pub(crate) shelf: Arc<BatchPool>,
+    pub(crate) pool: Arc<ThreadPool>,
+    pub(crate) counters: Arc<Counters>,
+    pub(crate) batch_pool: Arc<BatchPool>,
     pub(crate) bad: BadList,
     pub(crate) notes: Arc<Notes>,
 }
 
-impl StreamInner {
-    fn begin(&self, epoch: u64) -> Result<BatchQueue> {
-        self.pool.process().expect()?;
-        let with = (self.pool.bell(), self.notes.clone());
-        let feed =
-            StreamPlanner::new((&self.stream, epoch), self.labour.clone(), with, self.shares)?;
-        let layout = self.labour.recipe.layout.clone();
-        let MemoryBudget { depth, variable, .. } = self.shares;
-        let room = QueueLimits { layout, memory: None, depth, variable };
-        let with = (self.meter.clone(), self.pool.bell(), self.shelf.clone());
-        Ok(BatchQueue::new(Box::new(feed), self.labour.clone(), with, room))
+impl StreamShared {
+    fn begin(&self, epoch: u64) -> Result<BatchQueue<StreamSource>> {
+        self.pool.check_not_forked()?;
+        let (notifier, notes) = (self.pool.notifier(), self.notes.clone());
+        let layout = self.source.columns().layout.clone();
+        let stream = (&self.stream, epoch);
+        let planner =
+            StreamPlanner::new(stream, layout.rows(), (notifier.clone(), notes), self.budget)?;
+        let context = QueueContext {
+            counters: self.counters.clone(),
+            notifier,
+            batch_pool: self.batch_pool.clone(),
+        };
+        let limits = self.budget.queue_limits(layout, None);
+        Ok(BatchQueue::new(self.source.clone(), planner, context, limits))
     }
 }
 
@@ -79,38 +83,38 @@ impl StreamInner {
 /// epoch holds what is left, on each rank. A shard that can't be read on ends the epoch with an error
 /// whatever the policy, in the place of the batch that would have held the next sample.
 pub struct StreamLoader {
-    pub(crate) inner: Arc<StreamInner>,
+    pub(crate) shared: Arc<StreamShared>,
 }
 
 impl StreamLoader {
     /// The batches of epoch number `epoch` for this rank. An epoch that can't be begun gives its error
     /// as its only batch.
     pub fn epoch(&self, epoch: u64) -> StreamEpoch {
-        let inner = self.inner.clone();
-        let line =
-            BatchReceiver::begin(inner.pool.clone(), inner.meter.clone(), inner.begin(epoch));
-        StreamEpoch { inner, line, epoch, taken: 0, all_bad: true, over: false }
+        let shared = self.shared.clone();
+        let (pool, counters) = (shared.pool.clone(), shared.counters.clone());
+        let receiver = BatchReceiver::begin(pool, counters, shared.begin(epoch));
+        StreamEpoch { shared, receiver, epoch, taken: 0, all_bad: true, over: false }
     }
 
     /// Where the time goes, and what limits the rate of batches. `read` is the one thread that reads, also
     /// while it waits for a pipe; its items are samples.
     pub fn stats(&self) -> Stats {
-        Stats { warning: self.inner.warning.clone(), ..self.inner.meter.stats() }
+        Stats { warning: self.shared.warning.clone(), ..self.shared.counters.stats() }
     }
 
     /// All samples that were bad so far.
     pub fn bad_samples(&self) -> Vec<BadSample> {
-        self.inner.bad.all()
+        self.shared.bad.all()
     }
 
     /// What one should know of its epochs and is no error, a sentence each.
     pub fn notes(&self) -> Vec<String> {
-        self.inner.notes.all()
+        self.shared.notes.all()
     }
 
     /// The stream.
     pub fn stream(&self) -> &Stream {
-        &self.inner.stream
+        &self.shared.stream
     }
 
     /// Refused: where the job is can't be said so that it goes on at the next sample.
@@ -118,7 +122,7 @@ impl StreamLoader {
     /// # Errors
     /// Always: [`Refusal::Resume`].
     pub fn state(&self) -> Result<LoaderState> {
-        Err(self.inner.stream.refuse(Refusal::Resume))
+        Err(self.shared.stream.refuse(Refusal::Resume))
     }
 
     /// Refused: how many batches an epoch has is known only at its end.
@@ -126,7 +130,7 @@ impl StreamLoader {
     /// # Errors
     /// Always: [`Refusal::Length`].
     pub fn steps(&self) -> Result<u64> {
-        Err(self.inner.stream.refuse(Refusal::Length))
+        Err(self.shared.stream.refuse(Refusal::Length))
     }
 
     /// Refused: there is no proof of which samples were seen.
@@ -134,7 +138,7 @@ impl StreamLoader {
     /// # Errors
     /// Always: [`Refusal::Ledger`].
     pub fn ledger(&self) -> Result<Ledger> {
-        Err(self.inner.stream.refuse(Refusal::Ledger))
+        Err(self.shared.stream.refuse(Refusal::Ledger))
     }
 
     /// Refused, as [`StreamLoader::ledger`].
@@ -142,7 +146,7 @@ impl StreamLoader {
     /// # Errors
     /// Always: [`Refusal::Ledger`].
     pub fn expected(&self, _epoch: u64) -> Result<Ledger> {
-        Err(self.inner.stream.refuse(Refusal::Ledger))
+        Err(self.shared.stream.refuse(Refusal::Ledger))
     }
 
     /// Refused: no sample can be had by its place.
@@ -150,13 +154,13 @@ impl StreamLoader {
     /// # Errors
     /// Always: [`Refusal::RandomAccess`].
     pub fn order(&self) -> Result<&Order> {
-        Err(self.inner.stream.refuse(Refusal::RandomAccess))
+        Err(self.shared.stream.refuse(Refusal::RandomAccess))
     }
 }
 
 impl fmt::Debug for StreamLoader {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "StreamLoader({:?})", self.inner.stream)
+        write!(f, "StreamLoader({:?})", self.shared.stream)
     }
 }
 
@@ -175,11 +179,11 @@ impl fmt::Debug for StreamLoader {
 /// # }
 /// ```
 pub struct StreamEpoch {
-    inner: Arc<StreamInner>,
-    line: BatchReceiver,
+    shared: Arc<StreamShared>,
+    receiver: BatchReceiver<StreamSource>,
     epoch: u64,
     taken: u64,
-    /// True if no row was good yet.
+    /// True until a row is good.
     all_bad: bool,
     over: bool,
 }
@@ -198,25 +202,25 @@ impl StreamEpoch {
     /// Whether the next batch, the end or an error is there, so that `next` would not wait; waits for
     /// that, but no longer than `most`. For callers that must look at something else now and then.
     pub fn ready(&mut self, most: Duration) -> bool {
-        self.over || self.line.ready(most)
+        self.over || self.receiver.ready(most)
     }
 
     /// Counts what the caller spent to make something else of the last batch; see
     /// [`crate::loader::Epoch::charge`].
     pub fn charge(&self, busy: Duration) {
-        self.line.charge(busy);
+        self.receiver.charge(busy);
     }
 
-    /// Counts a batch as handed out, and its bad samples, here and not where they are found: which
-    /// one is too many does not depend on threads.
+    /// Counts a batch and its bad samples as delivered. Bad samples are counted here and not where they are found, so that
+    /// the one that exceeds the limit does not depend on threads.
     fn took(&mut self, mut content: Box<Content>) -> Result<Batch> {
         for (row, why) in content.bad.drain(..) {
-            self.inner.bad.add(BadSample::new(&why, content.facts[row].planned, None))?;
+            self.shared.bad.add(BadSample::new(&why, content.facts[row].planned, None))?;
         }
         self.all_bad &= content.slab.rows() == 0;
         self.taken += 1;
-        let names = self.inner.labour.recipe.names.clone();
-        Ok(Batch::new(content, names, self.inner.shelf.clone()))
+        let names = self.shared.source.columns().names.clone();
+        Ok(Batch::new(content, names, self.shared.batch_pool.clone()))
     }
 }
 
@@ -229,14 +233,14 @@ impl Iterator for StreamEpoch {
         if self.over {
             return None;
         }
-        let next = match self.line.next() {
+        let next = match self.receiver.next() {
             Some(content) => Some(content.and_then(|content| self.took(content))),
-            None if self.all_bad && self.taken > 0 => Some(Err(self.inner.bad.all_bad())),
+            None if self.all_bad && self.taken > 0 => Some(Err(self.shared.bad.all_bad())),
             None => None,
         };
         self.over = !matches!(next, Some(Ok(_)));
         if self.over {
-            self.line.end();
+            self.receiver.end();
         }
         next
     }

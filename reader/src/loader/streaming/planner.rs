@@ -1,23 +1,27 @@
-//! From a stream to jobs: the next samples that arrive are the next batch.
+//! `StreamPlanner`: from a stream to batches. The next samples that arrive are the next batch.
 //!
-//! Never waits: it runs on a thread of the pool, and the stream rings when there is more.
+//! Never waits: it runs on a thread of the pool, and the stream notifies the pool when more samples have arrived.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use crate::decode::image::pixels_of;
 use crate::error::{Error, ErrorKind, Result};
+use crate::fetch::plan::Bad;
+use crate::loader::metrics::counters::Counters;
 use crate::loader::pipeline::memory_budget::MemoryBudget;
-use crate::loader::pipeline::pending_batch::{Dealt, PendingBatch};
-use crate::loader::pipeline::queue::{BatchPlanner, Planned};
-use crate::loader::pipeline::stream_samples::StreamSamples;
-use crate::loader::streaming::worker::{StreamWorker, number};
-use crate::pool::Bell;
+use crate::loader::pipeline::panics::catch_panic;
+use crate::loader::pipeline::pending_batch::{BatchWorkspace, PendingBatch, PlannedRow};
+use crate::loader::pipeline::source::Planned;
+use crate::loader::streaming::samples::StreamSamples;
+use crate::loader::streaming::source::{StreamSource, number};
+use crate::pool::Notifier;
 use crate::size::Size;
 use crate::stream::{Item, Next, Samples, Stream};
 use tarflume_formats::poison::IgnorePoison;
 
-/// Sentences that are worth telling, each once.
+/// Notes for the user, a sentence each, without repetitions.
 #[derive(Debug, Default)]
 pub(crate) struct Notes(Mutex<Vec<String>>);
 
@@ -37,9 +41,9 @@ impl Notes {
     }
 }
 
-/// What was counted of the reading so far.
+/// The statistics of the stream at the last look.
 #[derive(Debug, Default)]
-struct Counted {
+struct ReadTotals {
     busy: Duration,
     samples: u64,
     bytes: u64,
@@ -47,11 +51,10 @@ struct Counted {
 
 /// Gathers the batches of one epoch.
 pub(crate) struct StreamPlanner {
-    labour: Arc<StreamWorker>,
     samples: Samples,
-    /// Set if the stream is to ring.
+    /// True if the stream is to notify the pool.
     waiting: Arc<AtomicBool>,
-    shares: MemoryBudget,
+    budget: MemoryBudget,
     notes: Arc<Notes>,
     rows: usize,
     epoch: u64,
@@ -60,63 +63,108 @@ pub(crate) struct StreamPlanner {
     /// Samples of all batches so far.
     position: u64,
     /// The rows of the batch that is not full yet.
-    taken: StreamSamples,
-    dealt: Vec<Dealt>,
-    /// Why rows are bad.
+    gathered: StreamSamples,
+    planned: Vec<PlannedRow>,
+    /// Rows that are bad, and why.
     bad: Vec<(usize, Error)>,
-    /// Bytes of the stream's memory in `taken`.
+    /// Bytes of the stream's memory in `gathered`.
     charged: u64,
     ended: bool,
-    counted: Counted,
+    counted: ReadTotals,
 }
 
 impl StreamPlanner {
-    /// Begins to read `stream`; `bell` wakes the pool.
+    /// Begins to read epoch `epoch` of `stream`, in batches of `rows` rows. `notifier` wakes the pool.
     ///
     /// # Errors
     /// Those of [`Stream::samples`].
     pub(crate) fn new(
         (stream, epoch): (&Stream, u64),
-        labour: Arc<StreamWorker>,
-        (bell, notes): (Arc<Bell>, Arc<Notes>),
-        shares: MemoryBudget,
+        rows: usize,
+        (notifier, notes): (Arc<Notifier>, Arc<Notes>),
+        budget: MemoryBudget,
     ) -> Result<StreamPlanner> {
         let waiting = Arc::new(AtomicBool::new(false));
-        let asked = waiting.clone();
-        let ring = move || {
-            if asked.swap(false, Ordering::SeqCst) {
-                bell.ring();
+        let requested = waiting.clone();
+        // Called for every sample: the pool is notified only if the planner waits for one.
+        let notify = move || {
+            if requested.swap(false, Ordering::SeqCst) {
+                notifier.notify_one();
             }
         };
-        let samples = stream.samples_with_bell(epoch, Arc::new(ring))?;
-        let rows = labour.recipe.layout.rows();
-        let (taken, dealt, bad) = Default::default();
-        let (step, position, charged, ended) = (0, 0, 0, false);
-        let counted = Counted::default();
         Ok(StreamPlanner {
-            labour,
-            samples,
+            samples: stream.samples_with_bell(epoch, Arc::new(notify))?,
             waiting,
-            shares,
+            budget,
             notes,
             rows,
             epoch,
-            step,
-            position,
-            taken,
-            dealt,
-            bad,
-            charged,
-            ended,
-            counted,
+            step: 0,
+            position: 0,
+            gathered: StreamSamples::default(),
+            planned: Vec::new(),
+            bad: Vec::new(),
+            charged: 0,
+            ended: false,
+            counted: ReadTotals::default(),
         })
     }
 
-    /// The next of the stream. Where there is none yet, it rings from now on.
+    /// Plans the next batch; see [`BatchSource::plan`](crate::loader::pipeline::source::BatchSource::plan).
+    pub(super) fn plan(
+        &mut self,
+        source: &StreamSource,
+        batch: &mut PendingBatch<StreamSamples>,
+    ) -> Result<Planned> {
+        let gathered = self.gather();
+        if !matches!(gathered, Ok(false)) {
+            self.count(&source.writer.counters);
+        }
+        if !gathered? {
+            return Ok(Planned::NotYet);
+        }
+        let rows = self.gathered.rows();
+        if rows == 0 {
+            return Ok(Planned::End);
+        }
+        let BatchWorkspace { rows: lists, source: samples } = &mut *batch.workspace;
+        samples.clear();
+        lists.planned.clear();
+        std::mem::swap(samples, &mut self.gathered);
+        std::mem::swap(&mut lists.planned, &mut self.planned);
+        self.charged = 0;
+        lists.reset_outcomes();
+        let columns = source.columns();
+        for row in 0..rows {
+            if let Err(error) = samples.choose(&columns.wanted, row) {
+                self.bad.push((row, error));
+            }
+        }
+        let bytes = measure(source, batch.workspace.as_mut());
+        batch.variable_bytes = self.budget.allow(bytes, (self.epoch, self.step), 8)?;
+        for (row, error) in self.bad.drain(..) {
+            match error.kind() {
+                // Which samples an epoch holds must not depend on the memory limit, so no policy applies.
+                ErrorKind::Limit => batch.fail(row, error),
+                _ => {
+                    let ordinal = batch.planned(row).ordinal;
+                    source.apply_policy(batch, Bad { slot: row, ordinal, error });
+                }
+            }
+        }
+        self.position += rows as u64;
+        batch.content.epoch = self.epoch;
+        batch.content.step = self.step;
+        batch.content.position = self.position;
+        self.step += 1;
+        Ok(Planned::Tasks(batch.workspace.source.divide(source.writer.threads)))
+    }
+
+    /// The next sample of the stream. If none has arrived, the stream notifies the pool when one does.
     fn next(&mut self) -> Next<Item> {
         match self.samples.try_item() {
             Next::NotYet => {
-                // What came between the question and the wish to be rung for is asked for again.
+                // A sample may have arrived before `waiting` was set, without a notification.
                 self.waiting.store(true, Ordering::SeqCst);
                 self.samples.try_item()
             }
@@ -124,16 +172,16 @@ impl StreamPlanner {
         }
     }
 
-    /// Takes samples until the batch is full or the stream has ended; false if it must wait.
+    /// Takes samples until the batch is full or the stream has ended. Returns false if it must wait.
     fn gather(&mut self) -> Result<bool> {
-        while self.taken.rows() < self.rows && !self.ended {
+        while self.gathered.rows() < self.rows && !self.ended {
             let (shard, row, sample) = match self.next() {
                 Next::Ready(Item::Sample(sample)) => {
                     self.charged += sample.charged();
                     (sample.shard_number(), sample.row(), Some(sample))
                 }
                 Next::Ready(Item::Bad { shard_number, row, error }) => {
-                    self.bad.push((self.taken.rows(), error));
+                    self.bad.push((self.gathered.rows(), error));
                     (shard_number, row, None)
                 }
                 Next::Ready(Item::Broken(error)) => return Err(error),
@@ -143,25 +191,25 @@ impl StreamPlanner {
                     break;
                 }
             };
-            self.taken.push(sample);
+            self.gathered.push(sample);
             let (ordinal, pass) = (number(shard, row), self.epoch);
-            self.dealt.push(Dealt { ordinal, pass, padding: false });
+            self.planned.push(PlannedRow { ordinal, pass, padding: false });
         }
         Ok(true)
     }
 
-    /// Why the batch can never become full: its own samples are in the way of the next.
+    /// The error of a batch that can never become full: its own samples leave no memory for the next one.
     fn stuck(&self) -> Option<Error> {
         let (bytes, room) = self.samples.in_the_way()?;
         if bytes != self.charged {
-            return None; // others are, and will be gone
+            return None; // samples of batches in preparation take the rest, and release it
         }
-        let each = bytes / self.taken.rows().max(1) as u64;
+        let each = bytes / self.gathered.rows().max(1) as u64;
         let text = format!(
-            "{} samples take {}, and a batch of {} has no room in the {} that the stream's memory leaves \
-             for those in hand: raise .memory_limit(), that of the stream if it was told one, by about {}, or take \
+            "{} samples take {}, and a batch of {} has no room in the {} that the stream's memory has for samples \
+             in preparation: raise .memory_limit(), that of the stream if it has its own limit, by about {}, or take \
              smaller batches",
-            self.taken.rows(),
+            self.gathered.rows(),
             Size::new(bytes).about(),
             self.rows,
             Size::new(room).about(),
@@ -170,63 +218,36 @@ impl StreamPlanner {
         Some(Error::new(ErrorKind::Limit, text))
     }
 
-    /// Counts what was read since this was asked last.
-    fn count(&mut self) {
+    /// Counts what was read since the last call.
+    fn count(&mut self, counters: &Counters) {
         let stats = self.samples.stats();
         let busy = stats.running.saturating_sub(stats.blocked).max(self.counted.busy);
-        let now = Counted { busy, samples: stats.samples, bytes: stats.bytes };
+        let now = ReadTotals { busy, samples: stats.samples, bytes: stats.bytes };
         let before = std::mem::replace(&mut self.counted, now);
         let now = &self.counted;
         let (samples, bytes) = (now.samples - before.samples, now.bytes - before.bytes);
-        self.labour.meter.read.add(now.busy - before.busy, samples, bytes);
+        counters.read.add(now.busy - before.busy, samples, bytes);
         self.notes.add(self.samples.notes());
-    }
-
-    /// How much memory the job's variable columns take.
-    fn measure(&self, job: &mut PendingBatch) -> Result<u64> {
-        let bytes = job.desk.measure_gathered(&self.labour.recipe);
-        self.shares.allow(bytes, (self.epoch, self.step), 8)
     }
 }
 
-impl BatchPlanner for StreamPlanner {
-    fn plan(&mut self, job: &mut PendingBatch) -> Result<Planned> {
-        let gathered = self.gather();
-        if !matches!(gathered, Ok(false)) {
-            self.count();
+/// Decides how many bytes each row may take in the variable columns; returns their sum.
+fn measure(source: &StreamSource, workspace: &mut BatchWorkspace<StreamSamples>) -> u64 {
+    let columns = source.columns();
+    let BatchWorkspace { rows, source: samples } = workspace;
+    rows.measure(columns, &[], |column, room| {
+        for (row, room) in room.iter_mut().enumerate() {
+            let Some(sample) = samples.sample(row) else { continue };
+            let part = |need| {
+                let bytes = samples.part(&columns.wanted, row, need).bytes;
+                // A stream has no sidecar that has the number of pixels. An image without a readable header is an error
+                // when it is decoded.
+                let read = || catch_panic("the decoder", || Ok(pixels_of(bytes)));
+                let pixels = columns.wanted.wants_pixels(need).then(read);
+                (bytes.len() as u64, pixels.map(|read| read.ok().flatten().unwrap_or(0)))
+            };
+            let bytes = columns.room(column, sample.key().len(), part);
+            *room = usize::try_from(bytes).unwrap_or(usize::MAX);
         }
-        if !gathered? {
-            return Ok(Planned::NotYet);
-        }
-        let rows = self.taken.rows();
-        if rows == 0 {
-            return Ok(Planned::End);
-        }
-        let desk = &mut *job.desk;
-        desk.gathered.clear();
-        desk.dealt.clear();
-        std::mem::swap(&mut desk.gathered, &mut self.taken);
-        std::mem::swap(&mut desk.dealt, &mut self.dealt);
-        self.charged = 0;
-        desk.reset_outcomes();
-        for (row, error) in self.bad.drain(..) {
-            match error.kind() {
-                // What comes must not depend on the bound: no policy helps here.
-                ErrorKind::Limit => job.fail(row, error),
-                _ => self.labour.bad(job, row, error),
-            }
-        }
-        for row in 0..rows {
-            if let Err(error) = job.desk.gathered.choose(&self.labour.recipe.wanted, row) {
-                self.labour.bad(job, row, error);
-            }
-        }
-        job.variable = self.measure(job)?;
-        self.position += rows as u64;
-        job.content.epoch = self.epoch;
-        job.content.step = self.step;
-        job.content.position = self.position;
-        self.step += 1;
-        Ok(Planned::Tasks(job.desk.gathered.cut(self.labour.threads)))
-    }
+    })
 }

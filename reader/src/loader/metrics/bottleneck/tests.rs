@@ -9,32 +9,32 @@ use crate::loader::metrics::idle::{Lack, SampledTime};
 use crate::loader::metrics::stats::{DecoderStats, Setting};
 
 /// A loader that a consumer without work waits for.
-fn starving() -> Facts {
-    Facts { taken: 101, batches: 100, seconds: 10.0, starved: 0.99, ..Facts::default() }
+fn starving() -> Measured {
+    Measured { taken: 101, batches: 100, seconds: 10.0, starved: 0.99, ..Measured::default() }
 }
 
 #[test]
 fn each_cause_has_its_rule() {
     use Bottleneck::*;
     let s = starving();
-    let table: &[(Bottleneck, Facts)] = &[
-        (Storage, Facts { storage: 0.9, own: 0.1, ..s }),
-        (Storage, Facts { storage: 0.6, decode: 0.4, ..s }),
-        (Decode, Facts { decode: 0.95, own: 0.05, ..s }),
-        (Decode, Facts { decode: 0.95, slept: 0.9, ..s }),
-        (Decode, Facts { decode: 0.95, queued: 0.8, ..s }),
-        (Functions, Facts { decode: 0.1, functions: 0.85, ..s }),
-        (Memory, Facts { memory: 0.5, decode: 0.5, ..s }),
-        (Memory, Facts { prefetch: 0.6, clamped: true, decode: 0.4, ..s }),
-        (Prefetch, Facts { prefetch: 0.6, decode: 0.4, ..s }),
-        (Prefetch, Facts { prefetch: 0.6, decode: 0.4, queued: 0.9, held_up: 0.1, ..s }),
-        (Memory, Facts { memory: 0.6, decode: 0.4, queued: 0.9, held_up: 0.5, slept: 0.9, ..s }),
-        (Loader, Facts { own: 0.98, ..s }),
-        (Decoder, Facts { decoder: 0.7, own: 1.0, ..s }),
-        (Upload, Facts { upload: 0.9, own: 1.0, ..s }),
-        (Consumer, Facts { starved: 0.02, storage: 1.0, ..s }),
-        (Transform, Facts { starved: 0.02, transform: 0.9, ..s }),
-        (Balanced, Facts { starved: 0.17, decode: 1.0, ..s }),
+    let table: &[(Bottleneck, Measured)] = &[
+        (Storage, Measured { storage: 0.9, own: 0.1, ..s }),
+        (Storage, Measured { storage: 0.6, decode: 0.4, ..s }),
+        (Decode, Measured { decode: 0.95, own: 0.05, ..s }),
+        (Decode, Measured { decode: 0.95, slept: 0.9, ..s }),
+        (Decode, Measured { decode: 0.95, queued: 0.8, ..s }),
+        (Functions, Measured { decode: 0.1, functions: 0.85, ..s }),
+        (Memory, Measured { memory: 0.5, decode: 0.5, ..s }),
+        (Memory, Measured { prefetch: 0.6, clamped: true, decode: 0.4, ..s }),
+        (Prefetch, Measured { prefetch: 0.6, decode: 0.4, ..s }),
+        (Prefetch, Measured { prefetch: 0.6, decode: 0.4, queued: 0.9, held_up: 0.1, ..s }),
+        (Memory, Measured { memory: 0.6, decode: 0.4, queued: 0.9, held_up: 0.5, slept: 0.9, ..s }),
+        (Loader, Measured { own: 0.98, ..s }),
+        (Decoder, Measured { decoder: 0.7, own: 1.0, ..s }),
+        (Upload, Measured { upload: 0.9, own: 1.0, ..s }),
+        (Consumer, Measured { starved: 0.02, storage: 1.0, ..s }),
+        (Transform, Measured { starved: 0.02, transform: 0.9, ..s }),
+        (Balanced, Measured { starved: 0.17, decode: 1.0, ..s }),
     ];
     for (cause, facts) in table {
         assert_eq!(judge(facts), Ok(*cause), "{facts:?}");
@@ -44,16 +44,16 @@ fn each_cause_has_its_rule() {
 #[test]
 fn what_cannot_be_told_is_not_told() {
     let s = starving();
-    let table: &[(Doubt, Facts)] = &[
-        (Doubt::Nothing, Facts::default()),
-        (Doubt::Short, Facts { batches: 7, decode: 1.0, ..s }),
-        (Doubt::Short, Facts { seconds: 0.04, decode: 1.0, ..s }),
-        (Doubt::Mixed, Facts { storage: 0.5, decode: 0.5, ..s }),
-        (Doubt::Mixed, Facts { decode: 0.55, own: 0.45, ..s }),
-        (Doubt::Mixed, Facts { prefetch: 0.38, decode: 0.42, own: 0.2, ..s }),
-        (Doubt::Busy, Facts { prefetch: 0.6, own: 0.4, held_up: 0.3, ..s }),
-        (Doubt::Busy, Facts { own: 0.98, queued: 0.5, ..s }),
-        (Doubt::Mapped, Facts { decode: 0.95, slept: 0.9, mapped: true, ..s }),
+    let table: &[(Doubt, Measured)] = &[
+        (Doubt::Nothing, Measured::default()),
+        (Doubt::Short, Measured { batches: 7, decode: 1.0, ..s }),
+        (Doubt::Short, Measured { seconds: 0.04, decode: 1.0, ..s }),
+        (Doubt::Mixed, Measured { storage: 0.5, decode: 0.5, ..s }),
+        (Doubt::Mixed, Measured { decode: 0.55, own: 0.45, ..s }),
+        (Doubt::Mixed, Measured { prefetch: 0.38, decode: 0.42, own: 0.2, ..s }),
+        (Doubt::Busy, Measured { prefetch: 0.6, own: 0.4, held_up: 0.3, ..s }),
+        (Doubt::Busy, Measured { own: 0.98, queued: 0.5, ..s }),
+        (Doubt::Mapped, Measured { decode: 0.95, slept: 0.9, mapped: true, ..s }),
     ];
     for (doubt, facts) in table {
         assert_eq!(judge(facts), Err(*doubt), "{facts:?}");
@@ -63,10 +63,10 @@ fn what_cannot_be_told_is_not_told() {
 #[test]
 fn between_two_causes_there_is_doubt() {
     // No step of one percent leads from one cause to another.
-    let pairs: [fn(f64) -> Facts; 3] = [
-        |x| Facts { storage: x, decode: 1.0 - x, ..starving() },
-        |x| Facts { decode: x, own: 1.0 - x, ..starving() },
-        |x| Facts { storage: x, own: 1.0 - x, ..starving() },
+    let pairs: [fn(f64) -> Measured; 3] = [
+        |x| Measured { storage: x, decode: 1.0 - x, ..starving() },
+        |x| Measured { decode: x, own: 1.0 - x, ..starving() },
+        |x| Measured { storage: x, own: 1.0 - x, ..starving() },
     ];
     for pair in pairs {
         for step in 0..100 {
@@ -83,32 +83,32 @@ fn ms(time: u64) -> Duration {
 }
 
 /// Counters of two threads after a second and ten batches.
-fn meter(read: u64, decode: u64, consumer: u64, starved: u64) -> Counters {
+fn counters(read: u64, decode: u64, consumer: u64, starved: u64) -> Counters {
     counted(Counters::new(2), [read, decode, consumer, starved])
 }
 
-fn counted(meter: Counters, [read, decode, consumer, starved]: [u64; 4]) -> Counters {
-    meter.read.add(ms(read), 10, 1 << 20);
-    meter.decode.add(ms(decode), 100, 1 << 20);
-    meter.consumer.add(ms(consumer), 10, 0);
-    meter.starved.add(ms(starved), 10, 0);
-    meter.startup.add(ms(0), 1, 0);
-    meter.running.add(ms(consumer + starved), 0, 0);
-    meter
+fn counted(counters: Counters, [read, decode, consumer, starved]: [u64; 4]) -> Counters {
+    counters.read.add(ms(read), 10, 1 << 20);
+    counters.decode.add(ms(decode), 100, 1 << 20);
+    counters.consumer.add(ms(consumer), 10, 0);
+    counters.starved.add(ms(starved), 10, 0);
+    counters.startup.add(ms(0), 1, 0);
+    counters.running.add(ms(consumer + starved), 0, 0);
+    counters
 }
 
 #[test]
 fn counters_become_facts() {
-    let stats = meter(100, 1800, 10, 990).stats();
+    let stats = counters(100, 1800, 10, 990).stats();
     assert_eq!(stats.bottleneck(), Bottleneck::Decode);
     assert!(stats.verdict().starts_with("Decoding is the limit: it took 90 % of"), "{stats}");
     assert!(stats.verdict().contains("taken as fast as they came"), "{stats}");
 
-    let slow = meter(1800, 100, 300, 700);
+    let slow = counters(1800, 100, 300, 700);
     slow.reads_asleep.add(ms(1750), 9, 0);
     assert_eq!(slow.stats().bottleneck(), Bottleneck::Storage);
     assert!(slow.stats().verdict().contains("The consumer waited in 70 % of its time"));
-    let cached = meter(1800, 100, 10, 990);
+    let cached = counters(1800, 100, 10, 990);
     cached.reads_asleep.add(ms(20), 9, 0);
     assert_eq!(cached.stats().bottleneck(), Bottleneck::Loader);
     cached.sampled(
@@ -118,7 +118,7 @@ fn counters_become_facts() {
     assert_eq!(cached.stats().bottleneck(), Bottleneck::Unknown);
     assert!(cached.stats().verdict().contains("waited for a core in 60 % of"));
 
-    assert_eq!(meter(100, 300, 990, 10).stats().bottleneck(), Bottleneck::Consumer);
+    assert_eq!(counters(100, 300, 990, 10).stats().bottleneck(), Bottleneck::Consumer);
     assert_eq!(Counters::new(2).stats().bottleneck(), Bottleneck::Unknown);
 }
 
@@ -130,46 +130,46 @@ fn idle_threads_are_judged_by_what_they_lacked() {
         (Lack::Plan, Bottleneck::Loader),
         (Lack::Wake, Bottleneck::Loader),
     ] {
-        let meter = meter(0, 400, 10, 990);
-        meter.idle(lack, ms(1600));
-        assert_eq!(meter.stats().bottleneck(), cause, "{lack:?}");
+        let counters = counters(0, 400, 10, 990);
+        counters.idle(lack, ms(1600));
+        assert_eq!(counters.stats().bottleneck(), cause, "{lack:?}");
     }
     // While the consumer did not want a batch, nothing is known of the loader.
-    let meter = meter(0, 400, 500, 500);
-    meter.idle(Lack::Consumer, ms(1560));
-    assert_eq!(meter.stats().bottleneck(), Bottleneck::Decode);
+    let counters = counters(0, 400, 500, 500);
+    counters.idle(Lack::Consumer, ms(1560));
+    assert_eq!(counters.stats().bottleneck(), Bottleneck::Decode);
 }
 
 #[test]
 fn time_without_a_core_is_no_stage_of_its_own() {
-    let meter = meter(0, 1100, 10, 990);
-    meter.sampled(
+    let counters = counters(0, 1100, 10, 990);
+    counters.sampled(
         SampledTime::default(),
         SampledTime { wall: ms(1000), asleep: ms(0), queued: ms(700) },
     );
-    assert_eq!(meter.stats().bottleneck(), Bottleneck::Decode);
+    assert_eq!(counters.stats().bottleneck(), Bottleneck::Decode);
 }
 
 #[test]
 fn waiting_for_memory_is_not_decoding() {
-    let meter = meter(0, 1900, 10, 990);
-    meter.waits[0].store(1_500_000_000, std::sync::atomic::Ordering::Relaxed);
-    assert_eq!(meter.stats().bottleneck(), Bottleneck::Memory);
+    let counters = counters(0, 1900, 10, 990);
+    counters.waits[0].store(1_500_000_000, std::sync::atomic::Ordering::Relaxed);
+    assert_eq!(counters.stats().bottleneck(), Bottleneck::Memory);
 }
 
 #[test]
 fn bytes_that_are_copied_are_not_decoded() {
     let setting = Setting { copies: true, ..Setting::default() };
-    let meter = counted(Counters::of(2, setting), [0, 1900, 10, 990]);
-    assert_eq!(meter.stats().bottleneck(), Bottleneck::Loader);
+    let counters = counted(Counters::of(2, setting), [0, 1900, 10, 990]);
+    assert_eq!(counters.stats().bottleneck(), Bottleneck::Loader);
 }
 
 #[test]
 fn the_first_batch_of_an_epoch_does_not_count() {
-    let meter = meter(0, 100, 900, 2000);
-    meter.startup.add(ms(1990), 0, 0);
-    assert_eq!(meter.stats().bottleneck(), Bottleneck::Consumer);
-    let short = self::meter(0, 1900, 10, 990);
+    let counters = counters(0, 100, 900, 2000);
+    counters.startup.add(ms(1990), 0, 0);
+    assert_eq!(counters.stats().bottleneck(), Bottleneck::Consumer);
+    let short = self::counters(0, 1900, 10, 990);
     short.startup.add(ms(0), 4, 0); // ten batches of five epochs
     assert_eq!(short.stats().bottleneck(), Bottleneck::Unknown);
     assert!(short.stats().verdict().starts_with("Too little was measured"));
@@ -178,13 +178,13 @@ fn the_first_batch_of_an_epoch_does_not_count() {
 #[test]
 fn functions_are_blamed_for_most_of_decoding_and_transforms_for_most_of_consuming() {
     let with = |called: u64, transform: u64, consumer: u64, starved: u64| {
-        let meter = meter(0, 1800, consumer, starved);
+        let counters = counters(0, 1800, consumer, starved);
         let mut scratch = Scratch::default();
         scratch.called(ms(called / 3), ms(called - called / 3));
-        meter.count(&mut scratch);
-        meter.count(&mut scratch); // what was taken over is not counted twice
-        meter.transform.add(ms(transform), 5, 0);
-        meter.stats()
+        counters.count(&mut scratch);
+        counters.count(&mut scratch); // what was taken over is not counted twice
+        counters.transform.add(ms(transform), 5, 0);
+        counters.stats()
     };
     assert_eq!(with(600, 0, 10, 990).bottleneck(), Bottleneck::Decode);
     let functions = with(1500, 0, 10, 990);
@@ -203,7 +203,7 @@ fn a_decoder_that_holds_batches_up_is_blamed_and_no_idle_thread() {
     let with = |waited: u64, redone: u64, consumer: u64, starved: u64| {
         let (waited, redone) = (ms(waited), ms(redone));
         let decoder = DecoderStats { waited, redone, decoded: 7, ..DecoderStats::default() };
-        Stats { decoder: Some(decoder), ..meter(100, 300, consumer, starved).stats() }
+        Stats { decoder: Some(decoder), ..counters(100, 300, consumer, starved).stats() }
     };
     assert_eq!(with(700, 0, 10, 990).bottleneck(), Bottleneck::Decoder);
     assert_eq!(with(300, 400, 10, 990).bottleneck(), Bottleneck::Decoder);
@@ -216,7 +216,7 @@ fn a_decoder_that_holds_batches_up_is_blamed_and_no_idle_thread() {
 
 #[test]
 fn the_table_ends_in_the_verdict() {
-    let text = meter(100, 1800, 10, 990).stats().to_string();
+    let text = counters(100, 1800, 10, 990).stats().to_string();
     assert_eq!(text.lines().count(), 7);
     assert!(text.lines().last().unwrap().starts_with("Decoding is"), "{text}");
 }

@@ -1,5 +1,5 @@
-//! The line of batches under many schedules of its threads: `shuttle` decides at each lock which thread
-//! goes on, and reports a deadlock or a failed assertion with the schedule that led there.
+//! The queue of batches under many schedules of its threads: `shuttle` decides at each lock which thread
+//! runs next, and reports a deadlock or a failed assertion with the schedule that led to it.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize};
 
@@ -8,55 +8,64 @@ use shuttle::{Config, Runner, thread};
 
 use crate::column::{DType, RowShape};
 use crate::error::Error;
-use crate::loader::pipeline::pending_batch::Dealt;
+use crate::loader::pipeline::pending_batch::{PlannedRow, SourceWorkspace};
 use crate::loader::pipeline::queue::*;
-use crate::pool::Shared;
+
+use crate::pool::PoolShared;
+use crate::slab::Layout;
 
 const BATCHES: u64 = 5;
 const THREADS: usize = 2;
 const SCHEDULES: usize = 4_000;
 
-/// Batches of one row, with none to three tasks each; one of them may fail.
+/// Numbers the batches of an epoch. One of them may fail.
 struct Numbers {
     next: u64,
     fails: Option<u64>,
-    /// Says of each batch once that it is not there yet, and has another thread ring.
-    late: Option<(Arc<Shared>, u64)>,
+    /// Reports each batch once as not complete, and has another thread notify the pool.
+    late: Option<(Arc<PoolShared>, u64)>,
 }
 
-impl BatchPlanner for Numbers {
-    fn plan(&mut self, job: &mut PendingBatch) -> Result<Planned> {
-        if self.next == BATCHES {
-            return Ok(Planned::End);
-        }
-        if self.fails == Some(self.next) {
-            return Err(Error::usage("planned to fail"));
-        }
-        if let Some((shared, told)) = &mut self.late
-            && *told == self.next
-        {
-            *told += 1;
-            let shared = shared.clone();
-            thread::spawn(move || shared.bell().ring());
-            return Ok(Planned::NotYet);
-        }
-        job.desk.dealt.clear();
-        job.desk.dealt.push(Dealt { ordinal: self.next, pass: 0, padding: false });
-        job.desk.reset_outcomes();
-        job.variable = self.next % 3;
-        self.next += 1;
-        Ok(Planned::Tasks((self.next % 4) as usize))
-    }
-}
+#[derive(Default)]
+struct NoLists;
 
-/// Counts tasks, and threads that are in one.
+impl SourceWorkspace for NoLists {}
+
+/// Makes batches of one row and none to three tasks. Counts tasks, and threads that are in one.
 struct Counted {
     done: AtomicU64,
     now: AtomicUsize,
 }
 
-impl BatchWorker for Counted {
-    fn task(&self, _: &PendingBatch, _: usize) {
+impl BatchSource for Counted {
+    type Workspace = NoLists;
+    type Planner = Numbers;
+
+    fn plan(&self, planner: &mut Numbers, batch: &mut PendingBatch<NoLists>) -> Result<Planned> {
+        if planner.next == BATCHES {
+            return Ok(Planned::End);
+        }
+        if planner.fails == Some(planner.next) {
+            return Err(Error::usage("planned to fail"));
+        }
+        if let Some((shared, announced)) = &mut planner.late
+            && *announced == planner.next
+        {
+            *announced += 1;
+            let shared = shared.clone();
+            thread::spawn(move || shared.notifier().notify_one());
+            return Ok(Planned::NotYet);
+        }
+        let lists = &mut batch.workspace.rows;
+        lists.planned.clear();
+        lists.planned.push(PlannedRow { ordinal: planner.next, pass: 0, padding: false });
+        lists.reset_outcomes();
+        batch.variable_bytes = planner.next % 3;
+        planner.next += 1;
+        Ok(Planned::Tasks((planner.next % 4) as usize))
+    }
+
+    fn run(&self, _: &PendingBatch<NoLists>, _: usize) {
         assert!(self.now.fetch_add(1, Ordering::SeqCst) < THREADS);
         thread::yield_now();
         self.now.fetch_sub(1, Ordering::SeqCst);
@@ -68,32 +77,39 @@ impl BatchWorker for Counted {
     }
 }
 
-/// An epoch with its threads: `consume` gets the line.
-fn epoch(fails: Option<u64>, late: bool, consume: impl FnOnce(&Arc<BatchQueue>, &Counted)) {
-    let shared = Arc::new(Shared::new());
+type Queue = BatchQueue<Counted>;
+
+/// An epoch with its threads: `consume` gets the queue.
+fn epoch(fails: Option<u64>, late: bool, consume: impl FnOnce(&Arc<Queue>, &Counted)) {
+    let shared = Arc::new(PoolShared::new());
     let layout = Layout::new(vec![RowShape::Fixed(DType::U8, vec![])], 1).unwrap();
-    let labour = Arc::new(Counted { done: AtomicU64::new(0), now: AtomicUsize::new(0) });
+    let source = Arc::new(Counted { done: AtomicU64::new(0), now: AtomicUsize::new(0) });
     let late = late.then(|| (shared.clone(), 0));
-    let feed = Box::new(Numbers { next: 0, fails, late });
-    let with = (Arc::new(Counters::new(THREADS)), shared.bell(), Arc::new(BatchPool::new(2)));
-    let room = QueueLimits { layout: Arc::new(layout), memory: None, depth: 2, variable: 3 };
-    let flow = Arc::new(BatchQueue::new(feed, labour.clone(), with, room));
-    shared.add(flow.clone());
+    let planner = Numbers { next: 0, fails, late };
+    let context = QueueContext {
+        counters: Arc::new(Counters::new(THREADS)),
+        notifier: shared.notifier(),
+        batch_pool: Arc::new(BatchPool::new(2)),
+    };
+    let limits =
+        QueueLimits { layout: Arc::new(layout), memory: None, depth: 2, variable_bytes: 3 };
+    let queue = Arc::new(BatchQueue::new(source.clone(), planner, context, limits));
+    shared.add(queue.clone());
     let run = |_| {
         let shared = shared.clone();
         thread::spawn(move || shared.run())
     };
     let threads: Vec<_> = (0..THREADS).map(run).collect();
-    consume(&flow, &labour);
-    flow.cancel();
+    consume(&queue, &source);
+    queue.cancel();
     shared.stop();
     threads.into_iter().for_each(|thread| thread.join().unwrap());
 }
 
 /// The batches until the end, and the error there.
-fn all(flow: &BatchQueue) -> (Vec<u64>, Option<Error>) {
+fn all(queue: &Queue) -> (Vec<u64>, Option<Error>) {
     let mut came = Vec::new();
-    while let Some(batch) = flow.next() {
+    while let Some(batch) = queue.next() {
         match batch {
             Ok(content) => came.extend(content.facts.iter().map(|row| row.planned)),
             Err(error) => return (came, Some(error)),
@@ -113,10 +129,10 @@ fn explore(test: impl Fn() + Send + Sync + Clone + 'static) {
 fn every_batch_comes_once_and_in_order() {
     for late in [false, true] {
         explore(move || {
-            epoch(None, late, |flow, labour| {
-                let (came, error) = all(flow);
+            epoch(None, late, |queue, source| {
+                let (came, error) = all(queue);
                 assert!(came.into_iter().eq(0..BATCHES) && error.is_none());
-                assert_eq!(labour.done.load(Ordering::SeqCst), 1 + 2 + 3 + 0 + 1);
+                assert_eq!(source.done.load(Ordering::SeqCst), 1 + 2 + 3 + 0 + 1);
             });
         });
     }
@@ -125,20 +141,20 @@ fn every_batch_comes_once_and_in_order() {
 #[test]
 fn an_error_of_planning_comes_in_its_place() {
     explore(|| {
-        epoch(Some(3), false, |flow, _| {
-            let (came, error) = all(flow);
+        epoch(Some(3), false, |queue, _| {
+            let (came, error) = all(queue);
             assert!(came.into_iter().eq(0..3) && error.is_some());
         });
     });
 }
 
 #[test]
-fn a_consumer_that_waits_hears_of_a_cancelled_line() {
+fn a_cancellation_wakes_a_waiting_consumer() {
     explore(|| {
-        epoch(None, false, |flow, _| {
-            let other = flow.clone();
+        epoch(None, false, |queue, _| {
+            let other = queue.clone();
             let waiting = thread::spawn(move || all(&other).0);
-            flow.cancel();
+            queue.cancel();
             let came = waiting.join().unwrap();
             assert!(came.iter().copied().eq(0..came.len() as u64));
         });

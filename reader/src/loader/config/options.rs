@@ -1,0 +1,93 @@
+//! `CommonOptions`: the options that every kind of loader has, and what is built from them alone.
+
+use std::sync::Arc;
+
+use crate::decode::Decode;
+use crate::error::{Error, Result};
+use crate::loader::bad_samples::OnBad;
+use crate::loader::metrics::counters::Counters;
+use crate::loader::metrics::stats::Setting;
+use crate::loader::pipeline::columns::{ColumnSet, Columns};
+use crate::loader::pipeline::memory_budget::{MemoryBudget, MemoryShare};
+use crate::loader::pipeline::worker::SampleWriter;
+use crate::size::Size;
+
+/// Batches in preparation at once, by default.
+const PREFETCH: usize = 4;
+/// The most bad samples under `Skip` and `Substitute`, by default.
+const BAD_BUDGET: u64 = 1000;
+
+/// The options that every kind of loader has.
+#[derive(Clone)]
+pub(crate) struct CommonOptions {
+    pub(crate) columns: Columns,
+    pub(crate) on_bad: OnBad,
+    pub(crate) bad_budget: u64,
+    memory: Option<Size>,
+    threads: Option<usize>,
+    pub(crate) prefetch: usize,
+}
+
+impl Default for CommonOptions {
+    fn default() -> CommonOptions {
+        CommonOptions {
+            columns: Vec::new(),
+            on_bad: OnBad::default(),
+            bad_budget: BAD_BUDGET,
+            memory: None,
+            threads: None,
+            prefetch: PREFETCH,
+        }
+    }
+}
+
+impl CommonOptions {
+    /// The same options without columns, and with another policy.
+    pub(crate) fn without_columns(&self, on_bad: OnBad) -> CommonOptions {
+        CommonOptions { on_bad, columns: Vec::new(), ..self.clone() }
+    }
+
+    pub(crate) fn add_column(&mut self, name: &str, decode: impl Decode) {
+        self.columns.push((name.to_string(), Arc::new(decode)));
+    }
+
+    pub(crate) fn set_memory(&mut self, limit: Size) {
+        self.memory = Some(limit);
+    }
+
+    pub(crate) fn set_threads(&mut self, threads: usize) {
+        self.threads = Some(threads);
+    }
+
+    /// The memory limit, or `default`, in bytes.
+    pub(crate) fn memory_or(&self, default: u64) -> u64 {
+        self.memory.map_or(default, Size::bytes)
+    }
+
+    /// The number of threads: one a core by default.
+    ///
+    /// # Errors
+    /// It is 0 or too large.
+    pub(crate) fn threads(&self) -> Result<usize> {
+        let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+        match self.threads.unwrap_or_else(cores) {
+            0 => Err(Error::usage("a loader needs a thread: leave .threads() out for one a core")),
+            threads @ 1..=4096 => Ok(threads),
+            threads => Err(Error::usage(format!("{threads} threads; 4,096 at most"))),
+        }
+    }
+
+    /// What the workers of a loader write samples with.
+    pub(crate) fn writer<B: Default>(
+        &self,
+        columns: Arc<ColumnSet>,
+        threads: usize,
+        budget: &MemoryBudget,
+        setting: Setting,
+    ) -> SampleWriter<B> {
+        let counters = Arc::new(Counters::of(threads, setting));
+        let waited = counters.waits[0].clone();
+        let decode_memory = Arc::new(MemoryShare::new("decoding", budget.decode, waited));
+        SampleWriter::new(columns, self.on_bad, counters, threads, decode_memory)
+    }
+}

@@ -1,0 +1,126 @@
+//! `IndexedSource`: what workers and planners of indexed shards share, and how a run is read.
+
+use std::sync::{Arc, Mutex, OnceLock};
+
+use crate::dataset::Dataset;
+use crate::decode::Memory;
+use crate::error::Result;
+use crate::fetch::fetched::{Fetched, Verify};
+use crate::fetch::plan::{Bad, Draw, Plan};
+use crate::fetch::view::RunView;
+use crate::loader::bad_samples::OnBad;
+use crate::loader::indexed::tasks::TaskLists;
+use crate::loader::metrics::clocks::slept;
+use crate::loader::metrics::counters::{Counters, Watch};
+use crate::loader::pipeline::columns::ColumnSet;
+use crate::loader::pipeline::pending_batch::SourceWorkspace;
+use crate::loader::pipeline::worker::{SampleWriter, WorkerState};
+use crate::order::Order;
+use crate::range;
+
+/// What a batch of indexed shards is planned in.
+#[derive(Debug, Default)]
+pub(crate) struct IndexedWorkspace {
+    pub(crate) draws: Vec<Draw>,
+    pub(crate) plan: Plan,
+    pub(crate) tasks: TaskLists,
+    /// Samples that planning found to be bad. The last task takes them.
+    pub(crate) bad: Mutex<Vec<Bad>>,
+}
+
+impl SourceWorkspace for IndexedWorkspace {}
+
+/// What a thread reads into.
+pub(crate) struct ReadBuffers {
+    /// One for each run of a chunk; never empty.
+    pub(crate) fetched: Vec<Fetched>,
+    /// Plans substitutes.
+    pub(crate) substitute: Plan,
+}
+
+impl Default for ReadBuffers {
+    fn default() -> ReadBuffers {
+        ReadBuffers { fetched: vec![Fetched::new()], substitute: Plan::default() }
+    }
+}
+
+/// The state of a thread that works for an indexed source.
+pub(crate) type IndexedWorker = WorkerState<ReadBuffers>;
+
+/// Makes batches from indexed shards.
+pub(crate) struct IndexedSource {
+    pub(crate) writer: SampleWriter<ReadBuffers>,
+    pub(crate) dataset: Dataset,
+    pub(crate) order: Order,
+    pub(crate) seed: u64,
+    pub(crate) verify: Verify,
+    /// The memory that reads of very long parts take from. A thread that holds some of it may wait for the memory of
+    /// decoders, never the reverse: so no two threads wait for each other.
+    read_memory: Arc<dyn Memory>,
+    /// For each slab column, the most bytes that a substitute may take.
+    pub(crate) substitute_bytes: OnceLock<Vec<u64>>,
+}
+
+/// Granted memory. Dropping it returns the memory, after a panic, too.
+pub(crate) struct Granted<'a>(&'a dyn Memory, u64);
+
+impl Drop for Granted<'_> {
+    fn drop(&mut self) {
+        self.0.give(self.1);
+    }
+}
+
+impl IndexedSource {
+    pub(crate) fn new(
+        writer: SampleWriter<ReadBuffers>,
+        dataset: Dataset,
+        order: Order,
+        verify: Verify,
+        read_memory: Arc<dyn Memory>,
+    ) -> IndexedSource {
+        let (seed, substitute_bytes) = (order.seed(), OnceLock::new());
+        IndexedSource { writer, dataset, order, seed, verify, read_memory, substitute_bytes }
+    }
+
+    pub(crate) fn columns(&self) -> &ColumnSet {
+        &self.writer.columns
+    }
+
+    pub(crate) fn counters(&self) -> &Counters {
+        &self.writer.counters
+    }
+
+    pub(crate) fn on_bad(&self) -> OnBad {
+        self.writer.on_bad
+    }
+
+    /// Reads a run. A long run is read into memory that is granted while the result is held.
+    pub(crate) fn fetch(
+        &self,
+        run: RunView<'_>,
+        fetched: &mut Fetched,
+        failed: &mut Vec<Bad>,
+    ) -> Result<Option<Granted<'_>>> {
+        let bytes = run.bytes();
+        let mut granted = None;
+        if bytes > Fetched::KEEP as u64 {
+            self.read_memory.take(0, bytes).map_err(|e| run.place(&self.dataset, e))?;
+            granted = Some(Granted(&*self.read_memory, bytes));
+        }
+        let watch = Watch::start(range::READ);
+        fetched.read(&self.dataset, run, failed);
+        let took = watch.stop();
+        self.counters().read.add(took, 1, bytes);
+        self.counters().reads_asleep.add(slept(took, bytes), 1, 0);
+        Ok(granted)
+    }
+}
+
+/// Checks that a shard did not change while a run was read from it and used. Releases the bytes if they were `granted`.
+pub(crate) fn check_unchanged(fetched: &mut Fetched, granted: bool) -> Result<()> {
+    let unchanged = if fetched.is_lent() { fetched.check() } else { Ok(()) };
+    if granted {
+        fetched.clear();
+    }
+    unchanged
+}
