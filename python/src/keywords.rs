@@ -2,11 +2,8 @@
 //! spellings of other loaders. Pure text; which keywords exist is decided in `settings`.
 
 /// Setters of the builder whose keyword has another name.
-const SETTERS: [(&str, &str); 3] = [
-    ("batch", "batch_size"),
-    ("remainder", "drop_last"),
-    ("threads", "num_threads"),
-];
+const SETTERS: [(&str, &str); 3] =
+    [("batch", "batch_size"), ("remainder", "drop_last"), ("threads", "num_threads")];
 
 /// Setters of the builder as keywords: `.threads()` as `num_threads=`.
 pub(crate) fn of_setters(text: &str) -> String {
