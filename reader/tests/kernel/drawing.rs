@@ -2,11 +2,11 @@
 //! nowhere, in both formats, in every element and layout.
 
 use tarflume::internal::args;
-use tarflume::internal::convert::{Finish, Pictures};
+use tarflume::internal::convert::{Element, Finish, Pictures};
 use tarflume::internal::crop::CropBox;
 use tarflume::internal::resample::Strides;
 use tarflume::internal::row_header::{Described, Format, RowHeader};
-use tarflume::{Element, ImageSize, Layout};
+use tarflume::{ImageSize, Layout};
 
 use crate::runner::{Dice, Run, any_box, each, finish, rows_of, same, whole};
 

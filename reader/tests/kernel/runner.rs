@@ -8,11 +8,11 @@ use std::process::Command;
 use std::sync::OnceLock;
 
 use tarflume::internal::args;
-use tarflume::internal::convert::{Finish, Pictures};
+use tarflume::internal::convert::{Element, Finish, Pictures};
 use tarflume::internal::crop::CropBox;
 use tarflume::internal::resample::Strides;
 use tarflume::internal::row_header::{Described, Format, RowHeader};
-use tarflume::{Cut, Element, ImageSize, Layout, Normalize};
+use tarflume::{Cut, ImageSize, Layout, Normalize};
 
 /// The program, newer than its sources. g++ is needed for the tests, so that nothing is skipped.
 fn program() -> &'static Path {
