@@ -15,19 +15,19 @@ impl Ledger {
     /// From the text of `str(ledger)`.
     #[new]
     fn new(py: Python<'_>, text: &str) -> PyResult<Ledger> {
-        text.parse().map(Ledger).or_raise(py)
+        text.parse().map(Ledger).map_err(tarflume::Error::from).or_raise(py)
     }
 
     /// The sum of both: `other` is another rank's ledger, or a later one of this rank.
     fn merge(&self, py: Python<'_>, other: &Ledger) -> PyResult<Ledger> {
         let mut merged = self.0;
-        merged.merge(&other.0).or_raise(py)?;
+        merged.merge(&other.0).map_err(tarflume::Error::from).or_raise(py)?;
         Ok(Ledger(merged))
     }
 
     /// Raises an error unless exactly the samples of `expected` were delivered.
     fn prove(&self, py: Python<'_>, expected: &Ledger) -> PyResult<()> {
-        self.0.prove(&expected.0).or_raise(py)
+        self.0.prove(&expected.0).map_err(tarflume::Error::from).or_raise(py)
     }
 
     /// Delivered samples.

@@ -199,7 +199,10 @@ impl Loader {
     fn load_state_dict(&self, py: Python<'_>, state: &Bound<'_, PyAny>) -> PyResult<()> {
         self.inner(py)?;
         let text = to_json(state)?;
-        self.begin(py, Some(text.parse::<LoaderState>().or_raise(py)?))
+        self.begin(
+            py,
+            Some(text.parse::<LoaderState>().map_err(tarflume::Error::from).or_raise(py)?),
+        )
     }
 
     /// The digest of all samples that this loader has delivered. Rows of padding are not counted.

@@ -337,7 +337,8 @@ fn shuffle(py: Python<'_>, given: &Given<'_>) -> PyResult<Shuffle> {
 
 fn split(py: Python<'_>, given: &Given<'_>) -> PyResult<Split> {
     let (rank, world_size) = (given.whole("rank")?, given.whole("world_size")?);
-    let split = Split::new(rank.unwrap_or(0), world_size.unwrap_or(1)).or_raise(py)?;
+    let split = Split::new(rank.unwrap_or(0), world_size.unwrap_or(1));
+    let split = split.map_err(Error::from).or_raise(py)?;
     Ok(if words::by_shard(py, &given.word("split", "sample")?)? { split.by_shard() } else { split })
 }
 
