@@ -1,4 +1,4 @@
-"""Part `machine`: what the figures were measured on."""
+"""Part `machine`: the machine of the measurements."""
 import ctypes
 import importlib.metadata
 import json

@@ -1,12 +1,11 @@
-//! `Decode`: from the parts of a sample to a given row of a batch.
+//! `Decode`: converts the parts of a sample into one row of a batch.
 //!
-//! The trait and what it is handed. Implementations stand in the files below; a user's own takes ten
-//! lines. Nothing here reads files, starts threads or knows of batches.
+//! The trait and its argument types; the implementations are in the files below. Nothing here reads files, starts
+//! threads or knows of batches.
 
 pub mod blocks;
 pub mod calls;
 pub mod class;
-mod drawing;
 pub mod fixed_crop;
 pub mod formats;
 pub mod hybrid;
@@ -17,7 +16,8 @@ mod json_scan;
 mod json_value;
 pub mod npy;
 pub mod number;
-mod opened;
+mod open_picture;
+mod picture_decoder;
 pub mod random_crop;
 pub mod raw;
 pub(crate) mod resident;
@@ -40,18 +40,17 @@ use crate::picture::row_header::Format;
 
 pub use self::scratch::{Memory, Scratch};
 
-/// Turns a sample into one row of one column.
+/// Converts a sample into one row of one column.
 ///
-/// One value serves all threads; what a thread wants to keep between samples goes into its
-/// [`Scratch`].
+/// One value serves all threads. State that a thread keeps between samples belongs in its [`Scratch`].
 ///
-/// One of your own:
+/// A custom implementation:
 /// ```
 /// use tarflume::Result;
 /// use tarflume::column::{DType, Row, RowShape};
 /// use tarflume::decode::{Decode, Sample, Scratch};
 ///
-/// /// How long the part is, in bytes.
+/// /// The length of the part in bytes.
 /// struct Length(&'static str);
 ///
 /// impl Decode for Length {
@@ -67,158 +66,160 @@ pub use self::scratch::{Memory, Scratch};
 /// }
 /// ```
 pub trait Decode: Send + Sync + 'static {
-    /// The extensions it needs. A sample must have the first of each entry's alternatives that is
-    /// there: `["jpg;jpeg;png"]` needs one of three, `["jpg", "json"]` needs both.
+    /// The extensions that it needs. For each entry, a sample must have one of the alternatives, of which
+    /// the first is used: `["jpg;jpeg;png"]` needs one of three, `["jpg", "json"]` needs both.
     fn parts(&self) -> Vec<String>;
 
-    /// What each row holds.
+    /// The shape of each row.
     fn shape(&self) -> RowShape;
 
-    /// True if a part that a sample lacks is handed over as no bytes under an empty extension; by
-    /// default such a sample is bad.
+    /// True if a missing part is passed as zero bytes under an empty extension. By default a sample that
+    /// lacks a part is bad.
     fn optional(&self) -> bool {
         false
     }
 
-    /// True if a row is the part as it is stored: statistics then call its writing copying, not decoding.
+    /// True if a row is the stored part, unchanged. Statistics then count its writing as copying, not decoding.
     fn copies(&self) -> bool {
         false
     }
 
-    /// True if it wants the entry points of its JPEGs, which [`Sample::entry_points`] then has of those
-    /// whose sidecar does; asked once.
+    /// True if it uses the entry points of JPEGs. [`Sample::entry_points`] then returns them where the sidecar
+    /// has them. Called once.
     fn wants_entry_points(&self) -> bool {
         false
     }
 
-    /// True if [`Decode::room_of`] gains by the pixels that the sidecar says; asked once.
+    /// True if [`Decode::room_of`] uses the pixel counts from the sidecar. Called once.
     fn wants_pixels(&self) -> bool {
         false
     }
 
-    /// Whether what it was built with makes sense; asked once, before anything is read.
+    /// Checks the parameters. Called once, before anything is read.
     ///
     /// # Errors
-    /// It does not: say what would.
+    /// Returns an error if they are invalid. The message must state valid ones.
     fn validate(&self) -> Result<()> {
         Ok(())
     }
 
-    /// The most bytes a variable row may take, from the length of each needed part in bytes.
+    /// The maximum bytes of a variable row, given the length of each needed part in bytes.
     fn room(&self, lengths: &[u64]) -> u64 {
         lengths.iter().sum()
     }
 
-    /// The same where the sidecar says how many pixels the pictures in the needed parts have; by default
-    /// [`Decode::room`].
+    /// As [`Decode::room`], given also the number of pixels of each needed part, where the sidecar has it.
+    /// The default ignores them.
     fn room_of(&self, lengths: &[u64], pixels: &[Option<u64>]) -> u64 {
         let _ = pixels;
         self.room(lengths)
     }
 
-    /// What the host still has to do if a device does the rest: pictures as u8 `[height, width,
-    /// channels]`, and what becomes of them there. To the bit what this one writes. `None`: nothing is
+    /// Divides the work between host and device: a decoder of u8 `[height, width, channels]` for the host,
+    /// and the conversion on the device. The result is bit-identical to [`Decode::decode`]. `None` if nothing is
     /// gained.
     fn for_device(&self) -> Option<ForDevice> {
         None
     }
 
-    /// What stays on a device, and what an epoch makes of it there, if the data set is resident. `None`:
-    /// rows of one length stay as they are.
+    /// Divides the work for a resident data set: what is stored on the device once, and what each epoch
+    /// computes from it. `None`: rows of fixed length are stored as they are.
     ///
     /// # Errors
-    /// It can't be done there: say what can.
+    /// Returns an error if the device cannot do it. The message must state what it can do.
     fn for_resident(&self, residing: Residing) -> Result<Option<ForResident>> {
         let _ = residing;
         Ok(None)
     }
 
-    /// How many samples it would rather see at once; see [`Decode::prepare`].
+    /// The preferred number of samples for one call of [`Decode::prepare`].
     fn group(&self) -> usize {
         1
     }
 
-    /// Samples whose rows are asked for next, in this order and with the same scratch: what is done
-    /// for several at once may be kept there until then. The rows must not depend on it. An error, or
-    /// a sample that can't be prepared, is told by [`Decode::decode`].
+    /// Announces the samples of the next calls of [`Decode::decode`], in this order and with the same
+    /// scratch, which may keep work done for several samples at once. The rows must not depend on it. A
+    /// sample that cannot be prepared is reported by [`Decode::decode`].
     fn prepare(&self, samples: &[Sample<'_>], scratch: &mut Scratch) {
         let _ = (samples, scratch);
     }
 
-    /// Writes the row. What it writes may depend on the sample, random numbers of [`Sample::seed`] and
-    /// nothing else, so that threads, ranks and resumes change nothing.
+    /// Writes the row. The row may depend only on the sample and on random numbers of [`Sample::seed`], so
+    /// that threads, ranks and resumes do not change it.
     ///
     /// # Errors
-    /// The part can't be decoded: say why; path, byte and key are added by the caller.
+    /// Returns an error if the part cannot be decoded. The message must state why; the caller adds path,
+    /// byte and key.
     fn decode(&self, sample: &Sample<'_>, row: Row<'_>, scratch: &mut Scratch) -> Result<()>;
 }
 
-/// A column's work, shared by host and device; see [`Decode::for_device`].
+/// The work of a column, divided between host and device; see [`Decode::for_device`].
 pub struct ForDevice {
-    /// The host's part: rows of u8 `[height, width, channels]`, unless `drawn` says otherwise.
+    /// The host's decoder. Rows are u8 `[height, width, channels]`, unless `drawn` is set.
     pub decode: Arc<dyn Decode>,
-    /// The device's.
+    /// The device's conversion.
     pub finish: Finish,
-    /// If rows of u8 begin with a `RowHeader` each, the size and the channels of the pictures that come out.
+    /// Size and channels of the output, if rows of u8 begin with a `RowHeader` and the device resizes.
     pub drawn: Option<(Size, usize)>,
-    /// What a device may decode of it, too.
+    /// The JPEGs that the device may decode, too.
     pub shared: Option<Shared>,
 }
 
-/// JPEGs of a column that a device's decoder may share in.
+/// The part of a column's JPEGs that a device's decoder may take over.
 pub struct Shared {
     pub(crate) share: Share,
-    /// Of what comes out.
+    /// Size of the output.
     pub(crate) size: Size,
     /// 1 or 3.
     pub(crate) channels: usize,
-    pub(crate) asks: Arc<dyn Asks>,
+    pub(crate) requests: Arc<dyn DecodeRequests>,
 }
 
-/// Says what is wanted of each sample's JPEG.
-pub(crate) trait Asks: Send + Sync {
-    /// What is wanted of it if the device's decoder makes pictures no smaller than `least`. `None`: it is no
-    /// JPEG, or something is wanted that only the host does; what is wrong with it, the host says.
-    fn ask(&self, sample: &Sample<'_>, least: Scale) -> Option<DecodeRequest>;
+/// Computes what a column needs of each sample's JPEG.
+pub(crate) trait DecodeRequests: Send + Sync {
+    /// The request for a device decoder whose smallest scale is `least`. `None` if the part is not a JPEG, or
+    /// is damaged, or needs something that only the host can do; the host then decodes it or reports the error.
+    fn request(&self, sample: &Sample<'_>, least: Scale) -> Option<DecodeRequest>;
 }
 
-/// How pictures stay in a device's memory.
+/// How pictures are stored in device memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Residing {
-    /// A picture has at most `side * side` pixels there, in its own shape.
+    /// Maximum size: a stored picture has at most `side * side` pixels, in its own aspect ratio.
     pub side: u32,
-    /// Those of three channels.
+    /// Format of pictures with three channels.
     pub format: Format,
 }
 
-/// A column of pictures that stay on a device; see [`Decode::for_resident`].
+/// A column of pictures stored on a device; see [`Decode::for_resident`].
 pub struct ForResident {
-    /// Writes what stays: rows of u8 that begin with a `RowHeader`, which says how large the picture is.
+    /// Writes the stored rows: u8 rows that begin with a `RowHeader`, which has the picture's size.
     pub keep: Arc<dyn Decode>,
-    /// How a kept picture's bytes lie.
+    /// Memory layout of a stored picture.
     pub format: Format,
-    /// Decides what an epoch takes of it.
+    /// Selects the part that an epoch uses.
     pub transform: Arc<dyn Transform>,
-    /// Which of a sample's streams of random numbers decides.
+    /// The stream of the sample's random numbers that `transform` uses.
     pub stream: u64,
-    /// What comes out: the size of a picture, its channels and elements.
+    /// Size of an output picture.
     pub size: Size,
-    /// 1, 3 or 4.
+    /// Channels of the output: 1, 3 or 4.
     pub channels: usize,
-    /// What becomes of it.
+    /// The conversion of the output.
     pub finish: Finish,
-    /// How it may stay as a JPEG; none if it can't.
+    /// How the picture can be stored as a JPEG; `None` if it cannot.
     pub jpeg: Option<AsJpeg>,
 }
 
-/// JPEGs that may stay as they are.
+/// JPEGs that can be stored compressed.
 pub struct AsJpeg {
-    /// Of whole pictures.
-    pub(crate) asks: Arc<dyn Asks>,
+    /// Requests for whole pictures.
+    pub(crate) requests: Arc<dyn DecodeRequests>,
+    /// As `Image::reducing_gap`.
     pub(crate) gap: Option<f64>,
 }
 
-/// One decoder in several loaders, or one whose type was decided at run time.
+/// A decoder shared by several loaders, or one whose type is chosen at run time.
 impl<D: Decode + ?Sized> Decode for Arc<D> {
     fn parts(&self) -> Vec<String> {
         (**self).parts()
@@ -277,18 +278,18 @@ impl<D: Decode + ?Sized> Decode for Arc<D> {
     }
 }
 
-/// A sample as a [`Decode`] sees it.
+/// A sample, as passed to a [`Decode`].
 #[derive(Clone, Copy, Default)]
 pub struct Sample<'a> {
-    /// Its key.
+    /// The key.
     pub key: &'a [u8],
-    /// Its place in the data set.
+    /// The ordinal in the data set.
     pub ordinal: u64,
-    /// The seed of its random numbers: of (seed, pass, ordinal) and nothing else.
+    /// The seed of its random numbers, which depends only on the loader's seed, the pass and the ordinal.
     pub seed: u64,
-    /// The needed parts, in the order of [`Decode::parts`]: the extension found and its bytes.
+    /// The needed parts, in the order of [`Decode::parts`]: the extension and the bytes.
     pub parts: &'a [(&'a str, &'a [u8])],
-    /// The entry points of each of these; none at all where they are not wanted.
+    /// The entry points of each part; empty if they are not requested.
     pub entry_points: &'a [Option<&'a [u8]>],
 }
 
@@ -298,13 +299,13 @@ impl<'a> Sample<'a> {
         self.parts[n].1
     }
 
-    /// The entry points of the `n`th needed part: if [`Decode::wants_entry_points`], there is a sidecar
-    /// and it has them. The bytes come from a file and may say anything.
+    /// The entry points of the `n`th needed part, if [`Decode::wants_entry_points`] is true and the sidecar has
+    /// them. The bytes are read from a file and are not validated.
     pub fn entry_points(&self, n: usize) -> Option<&'a [u8]> {
         self.entry_points.get(n).copied().flatten()
     }
 
-    /// The extension under which the `n`th needed part was found.
+    /// The extension of the `n`th needed part.
     pub fn ext(&self, n: usize) -> &'a str {
         self.parts[n].0
     }

@@ -1,5 +1,5 @@
-//! Data sets that stay in device memory: drawn there as the host would have drawn them, without a read.
-//! Through the CUDA driver that `fixtures/cuda` plays, which runs the kernels on the CPU.
+//! Data sets in device memory: drawn there as on the host, without reading files. Runs on the simulated CUDA driver
+//! of `fixtures/cuda`, which executes the kernels on the CPU.
 #![allow(missing_docs, clippy::unwrap_used)]
 
 mod played;

@@ -1,6 +1,6 @@
-//! What hostile parts take from the allocator: a loader's bound holds, whatever a file claims.
+//! Memory allocated for hostile parts: the loader's limit holds, whatever a file declares.
 //!
-//! A test binary of its own, because it counts for the whole process.
+//! A separate test binary, because it counts for the whole process.
 #![allow(missing_docs, unreachable_pub, clippy::unwrap_used)]
 
 #[path = "loader/harness.rs"]

@@ -1,6 +1,6 @@
-//! What a loader takes from the allocator: bytes within its bound, and nothing for a single sample.
+//! Allocations of a loader: bytes within its limit, and none for a single sample.
 //!
-//! A test binary of its own, because it counts for the whole process; its tests take turns.
+//! A separate test binary, because it counts for the whole process. Its tests run one at a time.
 #![allow(missing_docs, unreachable_pub, clippy::unwrap_used)]
 
 #[path = "loader/harness.rs"]

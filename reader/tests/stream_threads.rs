@@ -1,4 +1,4 @@
-//! Streams leave no thread behind. Alone in its process, for it counts the threads of all of it.
+//! Streams leave no thread behind. A separate test binary, because it counts the threads of the process.
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 

@@ -1,4 +1,4 @@
-//! `Data`: what a batch is asked for burn's data by.
+//! `Data`: converts the columns of a batch into burn's tensor data.
 
 use std::sync::Arc;
 

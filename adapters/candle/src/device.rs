@@ -1,12 +1,12 @@
-//! Batches in a GPU as tensors of candle's: one copy inside the GPU, in candle's stream.
+//! Batches on a GPU as candle tensors: one copy within the GPU, in candle's stream.
 //!
-//! A room with unsafe code: memory of candle's that is written by the driver. What it relies on, and why it holds:
-//! - candle's stream is alive as long as the batch that was told of it: the batch is given back before `taken`
-//!   returns, and the stream is that of a device which is borrowed until then;
-//! - a column is as many elements as its shape says, in the memory of this GPU: `DeviceColumn` says so, and the
-//!   number of the GPU is compared;
-//! - the copy reads the slot behind the batch's own copy (`ready_on`) and before the slot is written again
-//!   (`release`); it writes memory of candle's that nobody has seen yet.
+//! Contains unsafe code: the driver writes memory owned by candle. What it relies on, and why it holds:
+//! - candle's stream is alive while the batch uses it: the batch is released before `taken` returns, and the stream
+//!   belongs to a device that is borrowed until then;
+//! - a column has as many elements as its shape, in the memory of this GPU: `DeviceColumn` guarantees that, and the
+//!   ordinals of the GPUs are compared;
+//! - the copy reads the slot after the batch's own copy (`ready_on`) and before the slot is reused (`release`); it
+//!   writes candle memory that no other code has seen yet.
 #![allow(unsafe_code)]
 
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Which types of ours candle has. Words only.
+//! Maps element types to candle's. Pure.
 
 use candle_core::{DType as Candle, Error as CandleError};
 use tarflume::column::DType;

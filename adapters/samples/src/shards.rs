@@ -1,4 +1,4 @@
-//! `Samples`: one shard in a folder of its own, and loaders of it.
+//! `Samples`: one shard in a temporary folder, and loaders for it.
 #![allow(clippy::unwrap_used)] // for tests alone
 
 use tarflume::column::DType;

@@ -1,4 +1,4 @@
-//! Columns in host memory as tensors: one copy, by libtorch.
+//! Columns in host memory as libtorch tensors, with one copy.
 
 use tarflume::column::DType;
 use tarflume::{Batch, Column, Error, Result};

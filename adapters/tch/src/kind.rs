@@ -1,4 +1,4 @@
-//! Which types of ours libtorch has by tch. Words only.
+//! Maps element types to libtorch's. Pure.
 
 use tarflume::column::DType;
 use tarflume::{Error, ErrorKind, Result};

@@ -1,4 +1,4 @@
-//! `Tensors`: what a batch is asked for tensors by, wherever it is.
+//! `Tensors`: returns the columns of a batch as tensors, on the host or a device.
 
 use tarflume::{Batch, DeviceBatch, Error, Result};
 use tch::{Device, Tensor};

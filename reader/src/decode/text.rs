@@ -1,15 +1,15 @@
-//! `Text`: a part that is UTF-8, as a variable column of bytes.
+//! `Text`: a UTF-8 part as a variable column of bytes. Copies the text unchanged.
 
 use super::{Decode, Sample, Scratch};
 use crate::column::{DType, Row, RowShape};
 use crate::error::{Error, ErrorKind, Result};
 
-/// A column of text. What is not UTF-8 is an error; [`Raw`](super::raw::Raw) takes any bytes.
+/// A column of text. Invalid UTF-8 is an error; [`Raw`](super::raw::Raw) accepts any bytes.
 #[derive(Debug, Clone)]
 pub struct Text(String);
 
 impl Text {
-    /// The part `ext`.
+    /// Reads the part `ext`.
     pub fn new(ext: impl Into<String>) -> Text {
         Text(ext.into())
     }

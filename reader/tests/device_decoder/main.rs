@@ -1,7 +1,7 @@
-//! JPEGs shared between the CPU and a device's own decoder, in one batch: what comes is what the host alone
-//! makes, within what two decoders differ by. Through the driver and the libnvjpeg that `fixtures/cuda` plays.
+//! JPEGs divided between the CPU and a device's decoder in one batch: the result equals the host's within the
+//! difference of two decoders. Uses the simulated driver and libnvjpeg of `fixtures/cuda`.
 //!
-//! Libraries are loaded when a program starts: each test starts this one again, as the child named.
+//! Libraries are loaded when a program starts. Therefore each test runs this program again as a child.
 #![allow(missing_docs, clippy::unwrap_used)]
 
 mod bad;
@@ -118,7 +118,7 @@ fn where_something_is_missing_the_host_does_it_and_statistics_say_why() {
     let fail = fail.join(",");
     child(("FAKENVJPEG_FAIL", &fail), "can't be used");
     // The halves of the region need 8 MiB a column.
-    child(("FAKECUDA_MEMORY", "6000000"), "asking for 8388608 bytes of device memory failed");
+    child(("FAKECUDA_MEMORY", "6000000"), "allocating 8388608 bytes of device memory failed");
 }
 
 #[test]

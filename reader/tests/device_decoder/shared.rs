@@ -1,4 +1,4 @@
-//! A device that others use, too: what a loader may not do to them, and what they may not do to it.
+//! A device shared with other code: neither may disturb the other.
 
 use std::path::Path;
 use std::time::{Duration, Instant};

@@ -1,4 +1,4 @@
-//! What a decoder is tried with before the first picture, and what becomes of one that refuses a part.
+//! The trial of a decoder before the first picture, and decoders that fail a part of it.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -13,7 +13,7 @@ use crate::shared::Capture;
 use crate::{on, share};
 
 /// What is said of one that does less than it might.
-const WRONG: &str = "seen to be wrong";
+const WRONG: &str = "gave wrong results";
 
 fn about(loader: &DeviceLoader) -> String {
     loader.stats().decoder.unwrap().about
@@ -99,7 +99,7 @@ fn a_scale_that_can_t_be_asked_for_costs_the_smaller_ones_and_not_the_engines() 
 fn a_kind_is_tried_though_others_before_it_are_refused() {
     goes_without(
         ("FAKENVJPEG_NO_LUMA", "3"),
-        ", HARDWARE+of 4:2:0+seen to be wrong",
+        ", HARDWARE+of 4:2:0+gave wrong results",
         "one component",
     );
 }

@@ -1,5 +1,5 @@
-//! Batches whose pictures differ, drawn by the kernel and on the host: from rows, from a store, from
-//! nowhere, in both formats, in every element and layout.
+//! Batches of different pictures, drawn by the kernel and on the host: from rows, from a store and without a
+//! picture, in both formats, and in every element type and layout.
 
 use tarflume::device::kernels::args;
 use tarflume::picture::convert::{Element, Finish, Pictures};

@@ -1,4 +1,4 @@
-//! convert.cu as a program: built once with g++, fed files, its output read back.
+//! Runs convert.cu as a program: built once with g++, with files as input and output.
 
 use std::env;
 use std::ffi::OsString;

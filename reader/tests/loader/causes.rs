@@ -1,6 +1,6 @@
-//! Verdicts under planted causes, ten runs each: the same one every time.
+//! The bottleneck verdict under planted causes, ten runs each: the same verdict every time.
 //!
-//! Causes are sleeps and loops of milliseconds, so that a loaded machine of two cores judges alike.
+//! Causes are sleeps and loops of milliseconds, so that a loaded machine of two cores gives the same verdict.
 
 use std::path::Path;
 use std::sync::Arc;

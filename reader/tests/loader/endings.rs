@@ -1,4 +1,4 @@
-//! How loaders end, and what user code may do to them: panic, hold on to everything, be slow.
+//! The end of loaders, and misbehaving user code: panics, batches held forever, slowness.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,5 +1,5 @@
-//! Shards and sidecars that lie: each ends with an error that names the shard, or with rows that are
-//! what the bytes say; never with a panic or a hang.
+//! Shards and sidecars with false content: each ends with an error that names the shard, or with rows that
+//! match the bytes; never with a panic or a hang.
 
 use std::fs;
 

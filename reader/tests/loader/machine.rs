@@ -1,5 +1,5 @@
-//! A machine that fails while samples are read: an error of its own kind, whatever is done about bad
-//! samples. None is left out, replaced or counted as bad.
+//! A machine that fails while samples are read: a machine error, whatever the policy for bad samples. No sample
+//! is skipped, replaced or counted as bad.
 
 use std::io;
 use std::path::Path;

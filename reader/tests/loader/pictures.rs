@@ -1,5 +1,5 @@
-//! JPEGs through the whole loader: with entry points or without, alone or together, the rows are the
-//! same; what was spared is told.
+//! JPEGs through the whole loader: rows are the same with entry points or without, alone or in groups, and
+//! statistics report the skipped blocks.
 
 use tarflume::decode::blocks::Blocks;
 use tarflume::decode::image::Image;

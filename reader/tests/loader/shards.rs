@@ -1,5 +1,5 @@
-//! Shards that change under a running epoch: cut, replaced, overwritten, deleted. Each is an error that
-//! names the shard, or the right data where the old file still stands open; never wrong rows.
+//! Shards that change during an epoch: truncated, replaced, overwritten, deleted. The result is an error that
+//! names the shard, or correct data if the old file is still open; never wrong rows.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;

@@ -1,4 +1,4 @@
-//! What an epoch came to, and whether it is what the harness wrote.
+//! Checks the result of an epoch against what the harness wrote.
 
 use tarflume::{Batch, Loader, Result};
 

@@ -1,4 +1,4 @@
-//! Pictures of their own sizes: every row has its shape, and takes what its picture needs.
+//! Pictures of different sizes: every row has its own shape and the room that its picture needs.
 
 use tarflume::column::PictureShape;
 use tarflume::decode::fixed_crop::Whole;

@@ -1,4 +1,4 @@
-//! What the tests work with: the played libraries, a device with a stream, the same pictures by our own decoder.
+//! Test fixtures: the simulated libraries, a device with a stream, the same pictures decoded by the CPU.
 
 use std::sync::Arc;
 

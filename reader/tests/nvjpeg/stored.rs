@@ -1,4 +1,4 @@
-//! JPEGs that are in the device's memory, decoded from there.
+//! JPEGs decoded out of device memory.
 
 use cudarc::driver::result;
 use tarflume::ErrorKind;
@@ -124,7 +124,7 @@ fn child_refuses() {
         };
         let error = found.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Device);
-        assert!(error.text().contains("reads other memory"), "{error}");
+        assert!(error.text().contains("does not read this memory"), "{error}");
     }
 }
 

@@ -1,5 +1,5 @@
-//! What tests of a device share: a program that is started again with the CUDA driver, compiler and decoder
-//! that `fixtures/cuda` plays, and a consumer's stream there.
+//! Shared by the device tests: restarts the program with the simulated CUDA driver, compiler and decoder of
+//! `fixtures/cuda`, and provides a consumer's stream.
 #![allow(missing_docs, unreachable_pub, clippy::unwrap_used)]
 #![allow(dead_code)] // each file of tests uses a part
 

@@ -1,4 +1,4 @@
-//! Entry points of JPEG parts: from the sidecar into plans and samples, for those who want them.
+//! Entry points of JPEG parts: from the sidecar into plans and samples that request them.
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;

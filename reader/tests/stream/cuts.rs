@@ -1,4 +1,4 @@
-//! Tars that are cut or spoiled at every byte: never a silently shorter epoch.
+//! Tars truncated or damaged at every byte: never a silently shorter epoch.
 
 use std::fs;
 

@@ -170,7 +170,7 @@ impl StreamLoaderBuilder {
         let recipe = Arc::new(ColumnSet::new(self.columns, rows)?);
         let threads = threads(self.threads)?;
         let fixed = recipe.batch_bytes();
-        let said = self.stream.memory_said();
+        let said = self.stream.memory_set();
         let default = default_beside_stream(fixed, self.prefetch, threads, said);
         let memory = self.memory.unwrap_or(Ok(default))?;
         let (bytes, shares) =

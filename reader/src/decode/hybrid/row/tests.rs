@@ -125,6 +125,6 @@ fn a_share_decides_by_the_seed_and_follows_what_it_is_told() {
     let auto = staged(Share::auto(500), false, false);
     assert_eq!(count(&auto), half);
     let cpu = std::time::Duration::from_millis(9);
-    auto.sharing.told(Waited { cpu, ..Waited::default() });
+    auto.sharing.observe(WaitTimes { cpu, ..WaitTimes::default() });
     assert!(auto.sharing.per_mille() > 500 && count(&auto) >= half);
 }

@@ -1,11 +1,11 @@
-//! Every schedule of a small ring on a simulated device.
+//! Tests every schedule of a small ring on a simulated device.
 //!
-//! The device has a copy stream and two of the consumer's; each does what was put into it in order, at
-//! any time, and a copy or a read takes two steps, so that what happens in between is seen. From each
-//! state every possible step is taken; states that were seen are not gone through again.
+//! The device has a copy stream and two consumer streams. Each executes its operations in order, at any time; a copy or
+//! a read takes two steps, so that interleavings are visible. From each state every possible step is taken; known
+//! states are not expanded again.
 //!
-//! No slab may be written while it is read, read before it is written, or copied from host memory that
-//! was given back; batches come once and in order; where nothing more can happen, all is done.
+//! Checked: no slot is written while it is read, read before it is written, or copied from host memory that was
+//! returned; batches arrive once and in order; if no step is possible, everything is finished.
 
 mod simulated;
 
