@@ -86,7 +86,7 @@ fn gnu(field: &[u8]) -> Option<i128> {
     let digits = rest.iter().take_while(|b| matches!(b, b'0'..=b'7')).count();
     let (value, rest) = match rest[0] {
         _ if digits > 0 => (octal(&rest[..digits]), &rest[digits..]),
-        // Base 64 of old: numbers nobody else reads.
+        // Old base-64 numbers, which no other reader supports.
         b'-' | b'+' => return None,
         first @ (0x80 | 0xff) => {
             let sign = if first == 0xff { -1 } else { 0 };

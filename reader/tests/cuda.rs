@@ -54,7 +54,7 @@ fn builder(dir: &tempfile::TempDir, device: &Device) -> DeviceLoaderBuilder {
         .device_slots(3)
 }
 
-/// The consumer: a stream of its own, to which it copies what it gets.
+/// The consumer: has a separate stream, into which it copies the batches.
 struct Consumer {
     context: Arc<CudaContext>,
     stream: Arc<CudaStream>,
@@ -144,7 +144,7 @@ fn memory_that_cannot_be_pinned_is_a_warning_and_no_more() {
     child("child_epochs", &[("FAKECUDA_PINNED", "1"), ("FAKECUDA_DELAY_US", "50")]);
 }
 
-/// What the log says was called, and how often.
+/// The calls in the log and their counts.
 fn calls(log: &Path) -> HashMap<String, usize> {
     let mut calls = HashMap::new();
     for line in std::fs::read_to_string(log).unwrap().lines().filter(|l| !l.starts_with("ran ")) {

@@ -46,7 +46,7 @@ fn shards() -> tempfile::TempDir {
     dir
 }
 
-/// Columns of every element, layout and number of channels, and one that is nobody's to finish.
+/// Columns of every element type, layout and number of channels, and one that is not converted.
 fn builder(dir: &tempfile::TempDir) -> LoaderBuilder {
     let crop = || Image::new("jpg", RandomResizedCrop::new(24).flip(0.5));
     let by = Normalize::imagenet();
@@ -124,7 +124,7 @@ fn what_was_compiled_once_is_there_the_next_time() {
     child("child_equal", cache.path(), &warns);
     child("child_equal", cache.path(), &[]);
     child("child_equal", cache.path(), &none);
-    // Half a file is none.
+    // A truncated file is ignored.
     let made: Vec<_> =
         std::fs::read_dir(cache.path().join("tarflume")).unwrap().flatten().collect();
     assert_eq!(made.len(), 1);

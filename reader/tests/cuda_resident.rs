@@ -187,7 +187,7 @@ fn child_resumed() {
         host.device(device.clone()).device_slots(2).resident(residency()).build().unwrap()
     };
     let (whole, consumer) = (build(None), Consumer::new());
-    // Ended in the middle, it begins anew.
+    // An interrupted preload starts again.
     let mut asked = 0;
     let goes_on = |there| {
         assert_eq!(there, 4 * asked);

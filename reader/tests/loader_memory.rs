@@ -26,7 +26,7 @@ static NOW: AtomicU64 = AtomicU64::new(0);
 static PEAK: AtomicU64 = AtomicU64::new(0);
 static TURN: Mutex<()> = Mutex::new(());
 
-// SAFETY: every call goes on to the system's allocator unchanged. Memory that grows counts as old
+// SAFETY: every call is forwarded to the system's allocator unchanged. Memory that grows counts as old
 // and new side by side.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, block: Layout) -> *mut u8 {

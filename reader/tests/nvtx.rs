@@ -46,7 +46,7 @@ fn build(fixture: &str, words: &[&str]) -> PathBuf {
     out
 }
 
-/// Starts the test `name` as a child with these words in its environment; what the played library was told.
+/// Runs the test `name` as a child with this environment; returns the calls of the simulated library.
 fn child(name: &str, environment: &[(&str, &Path)]) -> String {
     let dir = tempfile::tempdir().unwrap();
     let log = dir.path().join("log");

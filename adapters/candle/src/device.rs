@@ -24,7 +24,7 @@ use tarflume::{DeviceBatch, DeviceColumn, Error, Result};
 
 use crate::dtype::{of, refused};
 
-/// DLPack's number for CUDA.
+/// `kDLCUDA` in dlpack.h.
 const DLPACK_CUDA: i32 = 2;
 
 /// A batch that candle's stream may read.
@@ -34,7 +34,7 @@ pub(crate) struct Readable<'a> {
     stream: Arc<CudaStream>,
 }
 
-/// Has `make` take out of the batch what it wants, and gives the batch back behind that.
+/// Calls `make` with the batch, and then releases the batch.
 pub(crate) fn taken<T>(
     batch: DeviceBatch,
     make: impl FnOnce(&Readable<'_>) -> Result<T>,
@@ -42,7 +42,7 @@ pub(crate) fn taken<T>(
 ) -> Result<T> {
     same_gpu(&batch, cuda)?;
     let stream = cuda.cuda_stream();
-    // SAFETY: a stream of this GPU; `cuda` holds it until the batch is gone.
+    // SAFETY: a stream of this GPU; `cuda` holds it until the batch is released.
     let told = unsafe { Stream::raw(stream.cu_stream() as usize as u64) };
     batch.ready_on(told)?;
     let made = make(&Readable { batch: &batch, cuda, stream })?;
@@ -81,12 +81,12 @@ impl Readable<'_> {
 
     fn copied<T: CudaDType + DeviceRepr>(&self, column: &DeviceColumn) -> CandleResult<Tensor> {
         let elements = column.shape.iter().product::<usize>();
-        // SAFETY: written below before anybody has it. No driver gives out no bytes: one element at least.
+        // SAFETY: written below before other code sees it. Drivers allocate no empty block, hence at least one element.
         let mut memory = unsafe { self.cuda.alloc::<T>(elements.max(1)) }?;
         if elements > 0 {
             let (to, _written) = memory.device_ptr_mut(&self.stream);
             let (from, bytes) = (column.pointer, elements * size_of::<T>());
-            // SAFETY: see the head of this file; the context is this thread's since `alloc`.
+            // SAFETY: see the head of this file; `alloc` made the context current on this thread.
             unsafe { result::memcpy_dtod_async(to, from, bytes, self.stream.cu_stream()) }.w()?;
         }
         let storage = Storage::Cuda(CudaStorage::wrap_cuda_slice(memory, self.cuda.clone()));

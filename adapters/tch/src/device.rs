@@ -15,7 +15,7 @@ use tch::{Device, Kind, TchError, Tensor};
 use crate::host::truths;
 use crate::kind::{of, refused, size};
 
-/// DLPack's number for CUDA.
+/// `kDLCUDA` in dlpack.h.
 const DLPACK_CUDA: i32 = 2;
 
 /// A batch that libtorch's stream may read.
@@ -24,7 +24,7 @@ pub(crate) struct Readable<'a> {
     gpu: usize,
 }
 
-/// Has `make` take out of the batch what it wants, and gives the batch back behind that.
+/// Calls `make` with the batch, and then releases the batch.
 pub(crate) fn taken<T>(
     batch: DeviceBatch,
     make: impl FnOnce(&Readable<'_>) -> Result<T>,

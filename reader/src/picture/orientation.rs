@@ -88,7 +88,7 @@ mod tests {
         for exif in 1..=8 {
             let turn = Turn::of(Orientation::from_exif(exif).unwrap());
             let upright = turn.size(stored);
-            // The image crate's own turning says where each pixel goes.
+            // The image crate moves the pixels and thereby defines the expected positions.
             let mut image =
                 image::DynamicImage::ImageLuma8(image::ImageBuffer::from_fn(5, 3, |x, y| {
                     image::Luma([(y * 5 + x) as u8])

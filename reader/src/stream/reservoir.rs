@@ -63,7 +63,7 @@ mod tests {
         Key::new(seed, epoch, b"test    ")
     }
 
-    /// The whole rule, once more, on numbers.
+    /// A second implementation of the rule, on numbers.
     fn naive(costs: &[u64], size: usize, bytes: u64, key: Key) -> Vec<usize> {
         let (mut held, mut out) = (Vec::<usize>::new(), Vec::new());
         for next in 0..=costs.len() {

@@ -85,7 +85,7 @@ fn calls_of_the_library_that_fail_cost_no_picture() {
     for fail in ["nvjpegDecodeBatched:3:6", "nvjpegDecodeBatchedEx:8:6"] {
         child("child_alike", &[("SHARE", "1000"), ("FAKENVJPEG_FAIL", fail)]);
     }
-    // What engines don't take is found when it is read, and is not asked of them.
+    // JPEGs that the engines do not support are detected when they are read, and not submitted.
     child("child_alike", &[("SHARE", "1000"), ("FAKENVJPEG_REFUSE", "69x57")]);
 }
 
@@ -158,7 +158,7 @@ fn child_epochs_at_once() {
     let host = builder(&dir, &Share::fixed(1000)).build().unwrap();
     let ours = on(&consumer, builder(&dir, &Share::fixed(1000)));
     let mut epochs: Vec<_> = (0..4).map(|n| (host.epoch(n), ours.epoch(n))).collect();
-    // Those that wait for their consumer have the region's halves; the last goes on without.
+    // Waiting batches hold both halves; the last batch is decoded without.
     for (right, batches) in epochs.iter_mut().rev() {
         for right in right {
             consumer.compare(&right.unwrap(), &batches.next().unwrap().unwrap());

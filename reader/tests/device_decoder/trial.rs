@@ -104,7 +104,7 @@ fn a_kind_is_tried_though_others_before_it_are_refused() {
     );
 }
 
-/// Copies of the played library, as wheels of two versions of CUDA have them.
+/// Copies of the simulated library, in folders like those of wheels of two CUDA versions.
 fn wheels() -> (tempfile::TempDir, [PathBuf; 2]) {
     let site = tempfile::tempdir().unwrap();
     let copied = ["cu13", "cu12"].map(|wheel| {
@@ -134,7 +134,7 @@ fn child_has_two_libraries() {
             assert!(about.contains(other.to_str().unwrap()), "{about}");
         }
     } else {
-        // What is wrong with the best one is told.
+        // The report names the problem of the best one.
         let (warning, error) = (ours.stats().warning.unwrap(), stays.unwrap_err().to_string());
         for text in [warning, error] {
             assert!(text.contains(newest.to_str().unwrap()), "{text}");

@@ -177,12 +177,12 @@ fn boxes_that_are_none_read_nothing_outside() {
     }
 }
 
-/// Heads that lie about what is there: zeros, and nothing outside is read.
+/// Headers with false content: zeros, and no read outside.
 #[test]
 fn heads_that_lie_give_zeros() {
     let size = Size::new(4, 4);
     let right = bytemuck::bytes_of(&RowHeader::store(whole(size), 3, 1, 48).unwrap()).to_vec();
-    // Where a word stands, and what stands there instead.
+    // The offset of a word, and its false value.
     let lies: [(usize, u32); 16] = [
         (0, 0), // behind the head, where nothing is
         (0, 2),

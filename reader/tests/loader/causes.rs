@@ -172,7 +172,7 @@ fn where_nothing_is_slow_nothing_is_blamed() {
 
 #[test]
 fn bytes_out_of_the_page_cache_are_neither_storage_nor_decoding() {
-    // As `pack bench --raw` asks for them: every part as it is stored.
+    // As `pack bench --raw` requests them: every part as it is stored.
     let shards = Shards::of(&[]);
     let photo =
         |n: u8| (format!("{n:03}"), vec![("jpg", vec![n; 300_000]), ("json", b"{}".to_vec())]);

@@ -133,7 +133,7 @@ fn a_decoder_that_panics_is_an_error_and_no_end_of_the_loader() {
     assert_eq!(batches(&skipping, 0).unwrap().concat().len(), 39);
 }
 
-/// Panics when it is asked how much room a row needs.
+/// Panics in `room`.
 struct NoRoom;
 
 impl Decode for NoRoom {

@@ -23,11 +23,11 @@ enum Trouble {
     Open(i32),
     /// So many reads fail with EACCES, all later ones with EIO.
     Turns,
-    /// Reads fail with words alone, as a store of somebody else's may.
+    /// Reads fail with a message but no cause, like those of a custom store.
     Words(u64),
 }
 
-/// Opens files whose reads fail; so many times, then no more.
+/// Opens files whose first reads fail, this many times.
 #[derive(Debug)]
 struct Failing {
     trouble: Trouble,

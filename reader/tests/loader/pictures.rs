@@ -72,7 +72,7 @@ fn columns(loader: LoaderBuilder, batch: u64) -> LoaderBuilder {
         .on_bad(OnBad::Skip)
 }
 
-/// The ordinal of a sample, and what stands in its two columns.
+/// The ordinal of a sample, and the content of its two columns.
 type Pictures = (u64, Vec<u8>, Vec<u8>);
 
 /// The rows of an epoch by ordinal, and what was spared.

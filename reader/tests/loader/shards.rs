@@ -140,7 +140,7 @@ fn a_sidecar_that_is_cut_is_an_error() {
             if let Some(error) = &error {
                 names(error, &shard);
             }
-            // What lies in one page with what is left was not lost yet.
+            // Bytes in the same page as the rest of the file are not lost yet.
             assert!(error.is_some() || came == SAMPLES / 4);
         }
     }

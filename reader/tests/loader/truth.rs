@@ -15,7 +15,7 @@ pub fn is_true(batch: &Batch) {
     }
 }
 
-/// The ordinals of every batch of an epoch; each row is asked whether it is true.
+/// The ordinals of every batch of an epoch; checks the content of each row.
 pub fn batches(loader: &Loader, epoch: u64) -> Result<Vec<Vec<u64>>> {
     loader
         .epoch(epoch)

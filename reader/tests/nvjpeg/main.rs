@@ -200,7 +200,7 @@ fn child_fails_always() {
     let orders: Vec<Order<'_>> = jpegs.iter().map(|jpeg| (&jpeg[..], Scale::Half, 3)).collect();
     let found = bench.decode(&orders);
     assert!(found.iter().all(|found| refusal(found).contains("INVALID_PARAMETER")));
-    // One batch on which nothing fails: the next one is asked for all of it again.
+    // A batch without failures resets the count: the next batch is tried completely.
     let full: Vec<Order<'_>> = jpegs.iter().map(|jpeg| (&jpeg[..], Scale::Full, 3)).collect();
     assert!(bench.decode(&full).iter().all(|found| refusal(found) == "decoded"));
 }
@@ -243,7 +243,7 @@ fn child_lost_device() {
     let (width, height, scale, channels) = (64, 48, Scale::Full, 3);
     let to = 1 << 60; // on the device, and no memory of anybody's
     let picture = Compressed { bytes: &jpeg, to, width, height, scale, channels };
-    // SAFETY: the played driver looks at the address, and says that it is none.
+    // SAFETY: the simulated driver validates the address and rejects it.
     let error = unsafe { bench.nvjpeg.decode(bench.stream.cu_stream() as u64, &[picture; 3]) };
     let error = error.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Device);
@@ -272,7 +272,7 @@ fn child_wrong_use() {
         scale: Scale::Half,
         channels,
     };
-    // Memory for another size would be overrun: it is asked before the library is.
+    // Output memory for another size would be overrun, so the size is checked before the library is called.
     // SAFETY: nothing is written.
     let said = unsafe {
         bench.nvjpeg.decode(bench.stream.cu_stream() as u64, &[order(64, 3), order(32, 4)])

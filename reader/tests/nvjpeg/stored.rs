@@ -27,7 +27,7 @@ impl Bench {
             kept.push((at, to, room));
         }
         let stream = self.stream.cu_stream() as u64;
-        // SAFETY: the stream is ours; the memory was made just now, the bytes are there and stay.
+        // SAFETY: the stream is owned here; the memory was allocated above, the bytes are complete and unchanged.
         let verdicts = unsafe { self.nvjpeg.decode_stored(stream, &stored) }.unwrap();
         self.stream.synchronize().unwrap();
         let read = |(at, to, room)| {

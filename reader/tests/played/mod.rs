@@ -10,7 +10,7 @@ use std::sync::{Arc, OnceLock};
 use cudarc::driver::{CudaContext, CudaStream, result};
 use tarflume::device::Stream;
 
-/// The played libraries, newer than their sources.
+/// The simulated libraries, built from their current sources.
 pub fn libraries() -> &'static Path {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
     BUILT.get_or_init(|| {
@@ -39,7 +39,7 @@ pub fn child(name: &str, cache: &Path, variables: &[(&str, &str)]) -> Output {
     done
 }
 
-/// The same, with a folder of its own.
+/// The same, with a separate folder.
 pub fn alone(name: &str, variables: &[(&str, &str)]) -> Output {
     child(name, tempfile::tempdir().unwrap().path(), variables)
 }

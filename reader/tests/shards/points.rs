@@ -124,7 +124,7 @@ fn a_sample_has_those_of_its_parts() {
     }
 }
 
-/// The section of entry points is damaged near its end: of those who want them, some are bad.
+/// The section of entry points is damaged near its end: some of the samples that request them are bad.
 #[test]
 fn damage_is_told_to_those_who_want_them_and_to_nobody_else() {
     let folder = tempfile::tempdir().unwrap();

@@ -64,7 +64,7 @@ fn lies_are_told_as_they_are() {
         (Lie::CutAtBlock, "s0:jpg+json !", "without its end marker"),
         (Lie::CutMidData, "s0:jpg+json !", "ends inside this member"),
         (Lie::OneZeroBlock, "s0:jpg+json s1:jpg+json !", "one of its two zero blocks"),
-        // What stands behind s0 can't be read, so nobody knows that s0 is whole.
+        // The data after s0 is unreadable, so s0 is not known to be complete.
         (Lie::BadChecksum, "!", "checksum"),
         (Lie::SizeOverflow, "!", "more bytes than any file has"),
         (Lie::SampleAfterEnd, "s0:jpg+json s1:jpg+json s2:jpg+json !", "more than zeros follows"),

@@ -138,7 +138,7 @@ fn every_cut_is_an_error_and_random_damage_never_panics() {
                 passed.push(whole.len() - length);
             }
         }
-        // All pixels are there when only the end mark is missing.
+        // Only the end marker is missing; all pixels are present.
         assert!(passed.iter().all(|&cut| cut <= 24), "{format:?} cut by {passed:?} passed");
         for _ in 0..400 {
             let mut bytes = whole.clone();
@@ -146,7 +146,7 @@ fn every_cut_is_an_error_and_random_damage_never_panics() {
                 let place = random.below(bytes.len() as u32) as usize;
                 bytes[place] = random.next_u64() as u8;
             }
-            // Above this file a limit stands on the size.
+            // The size limit excludes the bytes after this file.
             if Other::open(&bytes).is_ok_and(|other| other.size.pixels() < 1 << 22) {
                 drop(decode(&bytes, Channels::Rgba));
             }
@@ -156,7 +156,7 @@ fn every_cut_is_an_error_and_random_damage_never_panics() {
 
 #[test]
 fn codes_of_a_lossless_webp_are_counted() {
-    // The first pixel of each of these has codes of its own, or nearly.
+    // Nearly every first pixel of these has a separate group of codes.
     for color in [ColorType::Rgb8, ColorType::Rgba8] {
         let bytes = encode(&picture(color), ImageFormat::WebP);
         let codes = codes::memory(&bytes[20..], None).unwrap();
@@ -207,7 +207,7 @@ fn a_tiff_with_tags_that_decoders_read_otherwise_is_refused() {
     refused(&[(277, 14, 1, 1)], "tag 277 of the TIFF has type 14");
     refused(&[(322, 11, 1, 1)], "tag 322 of the TIFF has type 11");
     refused(&[(273, 4, 1 << 18, 8)], "tag 273 of the TIFF declares 262144 values");
-    // What nobody reads may stand twice.
+    // A tag that the decoder does not read may be repeated.
     assert!(tiff::beside(&big_tiff(&[(40_000, 1, 1, 1), (40_000, 1, 1, 2)])).is_ok());
     // Sides beyond all bounds.
     let (far, tiles) = (u64::MAX, [(324, 4, 1, 8), (325, 4, 1, 8)]);

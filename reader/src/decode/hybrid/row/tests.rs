@@ -1,4 +1,4 @@
-//! Which row each sample gets, and what stands in it.
+//! The kind of row of each sample, and its content.
 
 use tarflume_fixtures::{Photo, PhotoKind};
 
@@ -85,7 +85,7 @@ fn what_the_device_does_not_take_is_the_hosts() {
     let comment = [&[0xff, 0xfe, 0xff, 0xff][..], &vec![b' '; 0xffff - 2]].concat();
     long.splice(2..2, comment.repeat(3));
     assert_eq!(from(&long), PixelSource::Row);
-    // Damage is told as the host tells it.
+    // Damage is reported by the host's decoder.
     let cut = photo(PhotoKind::Yuv420, 80, 60);
     assert!(row(&staged, &cut[..cut.len() - 20], 3).is_err());
     assert!(row(&staged, b"no picture", 3).is_err());

@@ -17,7 +17,7 @@ use crate::device::upload::ring::{Next, Ring, Take, give_back, hand_over, upload
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Feeder {
-    /// Has batch `n` in hand, or knows that there is none.
+    /// Has batch `n`, or knows that there are no more.
     Has(u8),
     Uploads {
         slot: usize,
@@ -249,7 +249,7 @@ impl World {
 
     /// Nothing more can happen: is all done?
     fn is_over(&self, case: &Case) -> Result<(), String> {
-        // Whoever ends a ring finds in it all slots that are not held or lost.
+        // After the end, all slots that are not held or lost are in the ring.
         let found = self.ring.free().count() + usize::from(self.failed);
         if self.consumer != Consumer::Takes && found != self.ring.len() {
             return Err(format!("slots are nowhere: {self:?}"));
