@@ -5,7 +5,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::decode::hybrid::balance::Waited;
+use crate::decode::hybrid::balance::WaitTimes;
 use crate::decode::hybrid::jpeg_decoder::JpegDecoder;
 use crate::decode::hybrid::row::HybridRows;
 use crate::decode::{Decode, Shared};
@@ -81,10 +81,10 @@ impl HybridColumns {
     }
 
     /// Tells of a batch: how long it was waited for the CPU's pictures and the device's.
-    pub(crate) fn told(&self, waited: Waited, idle: Duration) {
+    pub(crate) fn observe(&self, waited: WaitTimes, idle: Duration) {
         // Where the consumer is what everything waits for, waits say nothing of decoders.
         if idle <= waited.cpu + waited.device {
-            self.columns.iter().for_each(|column| column.staged.sharing.told(waited));
+            self.columns.iter().for_each(|column| column.staged.sharing.observe(waited));
         }
     }
 }

@@ -12,7 +12,7 @@ use tarflume_formats::name;
 use tarflume_jpeg::Scale;
 
 use crate::batch::{Batch, Content, RowState};
-use crate::decode::hybrid::balance::Waited;
+use crate::decode::hybrid::balance::WaitTimes;
 use crate::decode::hybrid::jpeg_decoder::{Compressed, Verdict};
 use crate::decode::hybrid::row::{head_of, jpeg_of};
 use crate::decode::{Sample, Scratch};
@@ -64,7 +64,7 @@ impl HybridDecoder {
         let cpu = watch.elapsed();
         let done = content.and_then(|content| {
             let (content, device) = self.decode(content)?;
-            self.columns.told(Waited { device, cpu }, idle);
+            self.columns.observe(WaitTimes { device, cpu }, idle);
             Ok(content)
         });
         self.since = Instant::now();

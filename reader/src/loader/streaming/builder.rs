@@ -320,7 +320,7 @@ impl StreamLoaderBuilder {
         let recipe = Arc::new(ColumnSet::new(self.columns, rows)?);
         let threads = threads(self.threads)?;
         let fixed = recipe.batch_bytes();
-        let said = self.stream.memory_said();
+        let said = self.stream.memory_set();
         let default = default_beside_stream(fixed, self.prefetch, threads, said);
         let memory = self.memory.map_or(default, Size::bytes);
         let (bytes, shares) =
