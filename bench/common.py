@@ -84,7 +84,7 @@ def bash(script):
 
 
 def run(cmd, cwd=None, timeout=900.0, tree=False):
-    """One run in a session of its own. Lines KEY=VALUE of its stdout are kept as `vals`."""
+    """One run in a separate session. Lines KEY=VALUE of its stdout are kept as `vals`."""
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         start = time.monotonic()
         child = subprocess.Popen([str(c) for c in cmd], stdin=subprocess.DEVNULL, stdout=out, stderr=err,
@@ -209,7 +209,7 @@ def columns_table(title, cases, columns):
 
 
 def table(title, cases, items="files", vals=False):
-    """A Markdown table of the cases that ran; one that failed says so."""
+    """A Markdown table of the cases that ran; failed cases are marked."""
     by = {c.name: c for c in cases}
     rates = any(c.items or c.mbytes for c in cases)
     head = ["case", "s, median (min-max)"] + [f"{items}/s", "MB/s"] * rates
@@ -278,7 +278,7 @@ def cargo(*args):
 
 
 def compile_c(source, exe):
-    """Compile a C helper unless a newer binary is there."""
+    """Compile a C helper unless its binary is newer."""
     exe.parent.mkdir(parents=True, exist_ok=True)
     if not exe.exists() or exe.stat().st_mtime < source.stat().st_mtime:
         subprocess.run(["cc", "-O2", "-Wall", "-pthread", str(source), "-o", str(exe)], check=True)

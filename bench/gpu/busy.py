@@ -1,4 +1,4 @@
-"""How busy things are while something runs: the GPU by NVML, processors by /proc. Sampled in a thread."""
+"""Utilization while something runs: the GPU by NVML, CPUs by /proc. A thread takes samples."""
 import ctypes
 import os
 import pathlib

@@ -22,7 +22,7 @@ def torchs(x, source, count):
 
 
 def ours(x, deliver, count):
-    """GB/s over `count` copies, what the loader says of pinning, and the bytes of one."""
+    """GB/s over `count` copies, the loader's warning about pinning, and the bytes of one copy."""
     column = tarflume.Raw("bin", shape=(x.sizes["wide_bytes"],))
     batch = x.sizes["wide_batch"]
     loader = x.place.batches(x.data["wide"], deliver, batch_size=batch, shuffle="full", seed=1, columns={"bin": column},

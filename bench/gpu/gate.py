@@ -1,4 +1,4 @@
-"""Is there a GPU to measure on? Asked of the driver alone, within a moment, before anything large is loaded."""
+"""Checks whether a GPU is available, with the driver only and within a moment, before anything large is loaded."""
 import ctypes
 
 #: Exit code of "nothing to measure on here": as automake's for a skipped test.

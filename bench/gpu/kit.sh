@@ -17,7 +17,7 @@ strip "$out/pack" 2>/dev/null || true
 
 chosen=$(mktemp -d)
 trap 'rm -rf "$chosen"' EXIT
-# Numbered, because names in folders may be alike; no more than there is room for.
+# Numbered, because names in folders may be equal; as many as fit.
 find -L "$photographs" -type f \( -iname '*.jpg' -o -iname '*.jpeg' \) -print0 | sort -z |
     { n=0 bytes=0
       while IFS= read -r -d '' path; do

@@ -1,4 +1,4 @@
-"""Part `machine`: what the figures were measured on."""
+"""Part `machine`: the machine of the measurements."""
 import ctypes
 import importlib.metadata
 import json
@@ -13,7 +13,7 @@ FACTS = "name,driver_version,memory.total,pcie.link.gen.current,pcie.link.gen.ma
 
 
 def said(*cmd, timeout=15):
-    """What a program prints, and what is wrong with that: it ended with an error, or printed nothing."""
+    """The output of a program, or its failure: an error status or empty output."""
     try:
         done = subprocess.run([str(word) for word in cmd], text=True, capture_output=True, check=False, timeout=timeout)
     except (OSError, subprocess.TimeoutExpired) as error:

@@ -54,7 +54,7 @@ def ours(x, **decoder):
 
 
 def tried(say, name, run, lacking=()):
-    """A row, or why there is none: what is not there is skipped, what goes wrong failed."""
+    """A row, or the reason for its absence: skipped if something is missing, failed if something goes wrong."""
     try:
         say(name, images_s=run())
     except Exception as error:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs one part, in a process of its own, and writes a line of JSON for each row as soon as it is known.
+"""Runs one part in a separate process, and writes a line of JSON for each row as soon as it is known.
 
     one.py PLAN PART OUT        run.py calls it
 """

@@ -71,7 +71,7 @@ def loaders(x, image, settings):
 
 
 def decoded(loader):
-    """How many JPEGs the GPU has decoded, how many it refused, and which decoder it is or why there is none."""
+    """Number of JPEGs that the GPU decoded and refused, and the decoder's name or the reason for its absence."""
     stats = loader.stats()
     decoder = stats["decoder"] or {}
     return decoder.get("decoded") or 0, decoder.get("refused"), decoder.get("about") or stats["warning"] or ""
@@ -134,7 +134,7 @@ def part(x, say):
 
 
 def attempt(say, name, run):
-    """A row; what raises is wrong, for every way is promised."""
+    """A row; an exception is a failure, because every way must work."""
     try:
         say(name, **run())
     except Exception as error:

@@ -12,7 +12,7 @@ import tarflume.torch
 
 
 class Clock:
-    """Stands in for an event of CUDA's where all work is done when it is asked for."""
+    """Replaces a CUDA event where all work is complete when it is submitted."""
 
     def record(self):
         self.at = time.perf_counter()
@@ -44,11 +44,11 @@ class Gpu:
         torch.cuda.synchronize()
 
     def stream(self):
-        """A stream of its own, current in a `with`."""
+        """A separate stream, current in a `with`."""
         return torch.cuda.stream(torch.cuda.Stream())
 
     def linger(self, us):
-        """The current stream does nothing useful for so long; the host goes on."""
+        """Occupies the current stream for this long; the host continues."""
         if self._cycles is None:
             self._cycles = self._rate()
         torch.cuda._sleep(int(us * self._cycles))

@@ -1,4 +1,4 @@
-"""How much each part does, and how long it may take."""
+"""The amount of work of each part, and its time limit."""
 
 #: On a GPU.
 FULL = {

@@ -1,5 +1,5 @@
-//! The sidecar: opening, checking, every lookup. The first byte says how much of the input is made
-//! to look right, so that the code behind the checksums is reached.
+//! The sidecar: opening, checking, every lookup. The first byte decides how much of the input is made
+//! valid, so that the code after the checksums is reached.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,5 +1,5 @@
-//! Decoding a hostile JPEG: never a panic, never a byte outside the output's rows, and the same result
-//! by one stream as by four. The first six bytes choose scale, color and region.
+//! Decoding a hostile JPEG: no panic, no byte outside the output's rows, and the same result with one
+//! stream as with four. The first six bytes choose scale, color and region.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

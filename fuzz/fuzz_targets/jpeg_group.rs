@@ -1,5 +1,5 @@
-//! A hostile JPEG among good ones: the others' pixels are what they are without it. The first byte says
-//! where it stands.
+//! A hostile JPEG in a group of valid ones: their pixels are the same as without it. The first byte
+//! chooses its position.
 #![no_main]
 
 use std::sync::OnceLock;

@@ -1,5 +1,5 @@
-//! The head of a JPEG, and the walk over its segments: never a panic, errors name a byte of the file, and
-//! what is believed of it is possible.
+//! The header of a JPEG, and the walk over its segments: no panic, errors name a byte of the file, and
+//! accepted values are possible ones.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,5 +1,5 @@
-//! Entry points that lie about a good JPEG, their checksums made to fit: never a panic, never a byte
-//! outside; and a whole picture is what it is without them. The input changes bytes of a good blob.
+//! False entry points of a valid JPEG, with valid checksums: no panic, no byte outside the output; and a
+//! whole picture is the same as without them. The input changes bytes of a valid blob.
 #![no_main]
 
 use std::sync::OnceLock;

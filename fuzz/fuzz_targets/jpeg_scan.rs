@@ -1,5 +1,5 @@
-//! Scanning a hostile JPEG: never a panic; and what is found whole decodes, with entry points and
-//! without, to the same pixels.
+//! Scanning a hostile JPEG: no panic. A JPEG that is found whole decodes to the same pixels with entry
+//! points and without.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,4 @@
-//! A value in a JSON text: found or refused in little memory, and the same twice.
+//! A value in a JSON text: found or rejected with little memory, and the same on a second run.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

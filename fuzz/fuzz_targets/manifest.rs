@@ -1,4 +1,4 @@
-//! `dataset.json` and the shard record: what is accepted is written and read back the same.
+//! `dataset.json` and the shard record: accepted input is unchanged by writing and reading it back.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

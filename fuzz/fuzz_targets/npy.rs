@@ -1,5 +1,5 @@
-//! The head of an npy file: never a panic, never more than the bytes given, and what is read can be
-//! written and read again. The first byte says whether a head of version 1 is put before the input.
+//! The header of an npy file: no panic, no read past the input, and a parsed header can be written and
+//! parsed again. The first byte decides whether a version 1 header is put before the input.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,8 +1,8 @@
-//! Number fields of a header and pax records: what the walk accepts, three other readers would take the
-//! same size out of. They are written here anew from the sources of GNU tar 1.34 (`from_header`),
+//! Number fields of a header and pax records: if the walk accepts a size, three other readers parse the
+//! same one. Their parsers are reimplemented here from the sources of GNU tar 1.34 (`from_header`),
 //! libarchive 3.6 (`tar_atol`) and Python 3.11 (`nti`), size fields only.
 //!
-//! The first byte chooses the field (or a pax header), the rest is what stands there.
+//! The first byte chooses the field (or a pax header); the rest is its content.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -86,7 +86,7 @@ fn gnu(field: &[u8]) -> Option<i128> {
     let digits = rest.iter().take_while(|b| matches!(b, b'0'..=b'7')).count();
     let (value, rest) = match rest[0] {
         _ if digits > 0 => (octal(&rest[..digits]), &rest[digits..]),
-        // Base 64 of old: numbers nobody else reads.
+        // Old base-64 numbers, which no other reader supports.
         b'-' | b'+' => return None,
         first @ (0x80 | 0xff) => {
             let sign = if first == 0xff { -1 } else { 0 };

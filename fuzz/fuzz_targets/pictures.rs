@@ -1,5 +1,5 @@
-//! Pictures that are no JPEGs: whatever they claim, a check takes little more than it was given, and a size is
-//! told without it.
+//! Pictures other than JPEG: whatever they declare, a check uses little more memory than its limit, and
+//! reading a size uses none of it.
 //!
 //! Run with a limit on each allocation: see run.sh.
 #![no_main]

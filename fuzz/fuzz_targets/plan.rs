@@ -1,5 +1,5 @@
-//! The plan: opening, and decoding the samples of every shard. The first byte says how much of the
-//! input is made to look right, so that the code behind checksums and compression is reached.
+//! The plan: opening, and decoding the samples of every shard. The first byte decides how much of the
+//! input is made valid, so that the code after checksums and compression is reached.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

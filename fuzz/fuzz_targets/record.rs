@@ -1,5 +1,5 @@
-//! The record of a shard: what is accepted is written and read back the same, and its entry makes a
-//! manifest that is refused or read back.
+//! The record of a shard: accepted input is unchanged by writing and reading it back, and its entry makes
+//! a manifest that is rejected or read back.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,4 @@
-//! A tar that arrives in order, plain, gzip or zstd: read to its end or refused, in the stream's memory.
+//! A tar read in order, plain, gzip or zstd: read to its end or rejected, within the stream's memory.
 #![no_main]
 
 use std::io::Cursor;

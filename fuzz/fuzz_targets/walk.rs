@@ -20,7 +20,7 @@ fuzz_target!(|input: &[u8]| {
     }
 });
 
-/// The input as it is, or with right checksums in every block that says `ustar`: the first byte
+/// The input as it is, or with valid checksums in every block that contains `ustar`: the first byte
 /// decides. Random bytes would hardly ever have one.
 fn with_sums(input: &[u8]) -> Vec<u8> {
     let Some((&mode, rest)) = input.split_first() else { return Vec::new() };

@@ -1,6 +1,7 @@
-//! The rank of this process among those of a job: from explicit flags, or from the variables of launchers.
+//! The rank of this process and the number of ranks, from explicit flags or from a launcher's environment.
 //!
-//! Pure: the environment is an argument. Two launchers that disagree are an error.
+//! Pure: the caller passes the environment and the wording of remedies. Launchers that disagree are an
+//! error, never a guess.
 //!
 //! ```
 //! use tarflume_order::rank::{LIBRARY, find};
@@ -15,16 +16,16 @@
 //! # Ok::<(), String>(())
 //! ```
 
-/// How a user sets the rank, for the remedies in errors.
+/// How a user can set the rank; used in error messages.
 #[derive(Debug, Clone, Copy)]
 pub struct Remedy {
-    /// How to set rank and world size.
+    /// Sets rank and world size.
     pub both: &'static str,
-    /// How to set the world size where the launcher has the rank alone.
+    /// Sets the world size for a launcher that provides the rank only.
     pub world: &'static str,
 }
 
-/// Remedies of a command that has the flags `--rank` and `--of`.
+/// Remedies of a command with the flags `--rank` and `--of`.
 pub const COMMAND: Remedy =
     Remedy { both: "--rank R --of N", world: "--of with the job's completions" };
 
@@ -34,25 +35,25 @@ pub const LIBRARY: Remedy = Remedy {
     world: "Split::new(rank, world) with the job's completions",
 };
 
-/// This machine's share of the shards.
+/// The rank of this process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rank {
-    /// From 0.
+    /// The rank, from 0.
     pub rank: u64,
     /// The number of ranks.
     pub world: u64,
-    /// The flag or the variables that they come from.
+    /// The flag or variables that provided it.
     pub source: String,
 }
 
 impl Rank {
-    /// True if shard `number` belongs to this rank: shard i belongs to rank i % world.
+    /// True if shard `number` belongs to this rank. Shards are assigned round-robin.
     pub fn has(&self, number: usize) -> bool {
         number as u64 % self.world == self.rank
     }
 }
 
-/// Variables that give rank and world together.
+/// Pairs of variables that provide rank and world size.
 const PAIRS: [(&str, &str); 4] = [
     ("TARFLUME_RANK", "TARFLUME_WORLD"),
     ("RANK", "WORLD_SIZE"),
@@ -60,11 +61,12 @@ const PAIRS: [(&str, &str); 4] = [
     ("PMI_RANK", "PMI_SIZE"),
 ];
 
-/// Finds the rank: `rank` and `of` (the flags `--rank` and `--of`) if set, otherwise from the environment. `None` if
-/// neither has one. Errors contain `remedy`.
+/// Finds the rank: from `rank` and `of` if given, otherwise from the environment; `None` if neither
+/// provides one. Errors name `remedy`.
 ///
 /// # Errors
-/// Half a pair is set, a value is not a number, the rank is not below the world size, or launchers disagree.
+/// Returns a message if one half of a pair is missing, if a value is not a number, if the rank is not
+/// below the world size, or if launchers disagree.
 pub fn find(
     rank: Option<u64>,
     of: Option<u64>,
@@ -73,7 +75,7 @@ pub fn find(
 ) -> Result<Option<Rank>, String> {
     if let Some(rank) = rank {
         let Some(world) = of else {
-            return Err("--rank needs --of: say --rank 0 --of 8".into());
+            return Err("--rank needs --of; pass both, such as --rank 0 --of 8".into());
         };
         return checked(rank, world, "--rank".into()).map(Some);
     }
@@ -81,7 +83,7 @@ pub fn find(
     for (rank_name, world_name) in PAIRS {
         found.extend(pair(rank_name, world_name, env)?);
     }
-    // Inside sbatch, without srun, SLURM_PROCID reads 0 for everybody.
+    // Inside sbatch, without srun, SLURM_PROCID is 0 in every process.
     if env("SLURM_STEP_ID").is_some() && number("SLURM_NTASKS", env)?.is_some_and(|n| n > 1) {
         found.extend(pair("SLURM_PROCID", "SLURM_NTASKS", env)?);
     }
@@ -89,18 +91,18 @@ pub fn find(
     found.extend(kubernetes(of, remedy, env)?);
     for pair in found.windows(2) {
         if (pair[0].rank, pair[0].world) != (pair[1].rank, pair[1].world) {
-            let say = |r: &Rank| format!("{} says rank {} of {}", r.source, r.rank, r.world);
+            let say = |r: &Rank| format!("{} gives rank {} of {}", r.source, r.rank, r.world);
             let (a, b) = (say(&pair[0]), say(&pair[1]));
-            return Err(format!("{a}, but {b}; say which with {}", remedy.both));
+            return Err(format!("{a}, but {b}; choose with {}", remedy.both));
         }
     }
     let found = found.into_iter().next();
     if found.is_none()
-        && let Some((there, missing)) = half(env)
+        && let Some((present, missing)) = half(env)
     {
         let both = remedy.both;
         return Err(format!(
-            "the environment has {there}, but not {missing}; set both or none, or say {both}"
+            "the environment has {present}, but not {missing}; set both or none, or pass {both}"
         ));
     }
     match (of, &found) {
@@ -108,7 +110,7 @@ pub fn find(
             Err(format!("--of {of} needs --rank: nothing in the environment gives one"))
         }
         (Some(of), Some(found)) if of != found.world => {
-            Err(format!("--of {of}, but {} says {}; give --rank, too", found.source, found.world))
+            Err(format!("--of {of}, but {} gives {}; pass --rank, too", found.source, found.world))
         }
         _ => Ok(found),
     }
@@ -128,7 +130,7 @@ fn number(name: &str, env: Env<'_>) -> Result<Option<u64>, String> {
         None => Ok(None),
         Some(text) => match text.parse() {
             Ok(n) => Ok(Some(n)),
-            Err(_) => Err(format!("the environment's {name} is '{text}', which is no number")),
+            Err(_) => Err(format!("the environment's {name} is '{text}', which is not a number")),
         },
     }
 }
@@ -142,10 +144,10 @@ fn pair(rank_name: &str, world_name: &str, env: Env<'_>) -> Result<Option<Rank>,
     }
 }
 
-/// A variable of a pair that is set without the other: (set, missing).
+/// A variable of a pair that is set without the other: (present, missing).
 fn half(env: Env<'_>) -> Option<(&'static str, &'static str)> {
-    let there = |name| env(name).is_some_and(|text| !text.is_empty());
-    PAIRS.into_iter().find_map(|(rank, world)| match (there(rank), there(world)) {
+    let is_set = |name| env(name).is_some_and(|text| !text.is_empty());
+    PAIRS.into_iter().find_map(|(rank, world)| match (is_set(rank), is_set(world)) {
         (true, false) => Some((rank, world)),
         (false, true) => Some((world, rank)),
         _ => None,
@@ -160,8 +162,8 @@ fn slurm_array(remedy: &Remedy, env: Env<'_>) -> Result<Option<Rank>, String> {
     let offset = id.checked_sub(min).ok_or("SLURM_ARRAY_TASK_ID is below its minimum")?;
     if offset % step != 0 || offset / step >= count {
         return Err(format!(
-            "task {id} of a Slurm array of {count} does not fit its range: a part of the array was \
-             submitted again; say {} with the numbers of the first submission",
+            "task {id} of a Slurm array of {count} is outside its range: a part of the array was \
+             submitted again; pass {} with the numbers of the first submission",
             remedy.both
         ));
     }
@@ -172,7 +174,7 @@ fn kubernetes(of: Option<u64>, remedy: &Remedy, env: Env<'_>) -> Result<Option<R
     let Some(index) = number("JOB_COMPLETION_INDEX", env)? else { return Ok(None) };
     let Some(world) = of else {
         return Err(format!(
-            "JOB_COMPLETION_INDEX gives the rank, but Kubernetes does not tell of how many; say {}",
+            "JOB_COMPLETION_INDEX gives the rank, but Kubernetes does not provide the world size; pass {}",
             remedy.world
         ));
     };
@@ -221,7 +223,7 @@ mod tests {
         assert!(with(&both, None).unwrap_err().contains("but"));
         assert!(with(&[("RANK", "4"), ("WORLD_SIZE", "4")], None).is_err());
         assert!(
-            with(&[("RANK", "x"), ("WORLD_SIZE", "4")], None).unwrap_err().contains("no number")
+            with(&[("RANK", "x"), ("WORLD_SIZE", "4")], None).unwrap_err().contains("not a number")
         );
         assert!(with(&[("JOB_COMPLETION_INDEX", "7")], None).unwrap_err().contains("--of"));
         assert!(with(&[], Some(4)).unwrap_err().contains("--rank"));
@@ -232,9 +234,9 @@ mod tests {
         ];
         assert!(with(&cut, None).is_err());
         for (rank, world) in PAIRS {
-            for (there, missing) in [(rank, world), (world, rank)] {
-                let text = with(&[(there, "1")], None).unwrap_err();
-                let words = format!("has {there}, but not {missing}");
+            for (present, missing) in [(rank, world), (world, rank)] {
+                let text = with(&[(present, "1")], None).unwrap_err();
+                let words = format!("has {present}, but not {missing}");
                 assert!(text.contains(&words) && text.contains("--rank R --of N"), "{text}");
             }
         }

@@ -245,7 +245,7 @@ impl Raw {
         if let Some(shape) = shape {
             raw = raw.shape(shape);
         }
-        Raw::of(py, if optional { raw.if_there() } else { raw }, false, again)
+        Raw::of(py, if optional { raw.allow_missing() } else { raw }, false, again)
     }
 
     fn __getnewargs_ex__<'py>(&self, py: Python<'py>) -> NewArgs<'py> {

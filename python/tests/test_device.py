@@ -226,7 +226,7 @@ def test_no_slot_is_kept_while_the_next_batch_is_waited_for(driver, shards):
 
 def test_what_is_wrong_is_told(driver, shards):
     run(driver, shards, """
-        for device, says in [("cuda:7", "the driver refused it; it has 1"), ("gpu", "no device")]:
+        for device, says in [("cuda:7", "the driver refused it; it has 1"), ("gpu", "unknown device")]:
             try:
                 loader(device=device)
             except tarflume.Error as error:

@@ -50,7 +50,7 @@ WRONG = {
     "a batch of gigabytes": (
         lambda s: loader(s, batch_size=90, image=tarflume.Resize(20_000)), "give memory_limit= at least"),
     "a class that does not fit": (
-        lambda s: list(loader(s, label=tarflume.Json("/n", dtype="bool"))), "is not within bool"),
+        lambda s: list(loader(s, label=tarflume.Json("/n", dtype="bool"))), "is outside the range of bool"),
     "a limit below 0": (lambda s: tarflume.pack.build(s, "x", limit=-1), "is needed, not -1"),
     "samples below 0": (lambda s: tarflume.ShardWriter("x", max_samples=-1), "is needed, not -1"),
     "a path to diagnose": (lambda s: tarflume.diagnose("shards/"), "diagnose(tarflume.Loader('shards/'"),

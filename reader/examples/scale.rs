@@ -60,7 +60,7 @@ fn sit(dir: &str, flags: &[&str]) -> Result<()> {
     let (threads, rank, world) = (number("--threads")?, number("--rank")?, number("--world")?);
     let (dataset, order) = open(dir)?;
     let start = Instant::now();
-    // Every thread takes the steps of a rank of its own, so that all together cover the epoch.
+    // Every thread takes the steps of a separate rank, so that all together cover the epoch.
     let draw = |thread| {
         let split = Split::new(rank * threads + thread, world * threads)?;
         plan(&dataset, &order, split)

@@ -1,7 +1,7 @@
-//! Rows of large arrays by number: an `.npy` file or a raw one, mapped. Only the pages of the rows
-//! that are asked for are read.
+//! `ArrayDataset`: rows of a mapped array file (`.npy` or raw) by number. Only the pages of the
+//! requested rows are read.
 //!
-//! Knows nothing of samples, order or batches. Files are those of NumPy, little-endian, in C order.
+//! Independent of samples, order and batches. Reads little-endian arrays in C order only.
 
 mod layout;
 mod view;
@@ -21,17 +21,18 @@ use crate::error::{Error, Result};
 use layout::Layout;
 pub use view::RowView;
 
-/// Bytes from which on it pays to ask for them in one call, where single pages would be read.
+/// Reads of at least this many bytes are requested with one `madvise`, which is cheaper than one page
+/// fault for each page.
 const READ_TOGETHER: usize = 16 << 10;
 
-/// A mapped array. Clones share the map; any number of threads may read.
+/// A memory-mapped array. Clones share the mapping. Safe to read from any number of threads.
 ///
 /// ```no_run
 /// # fn main() -> tarflume::Result<()> {
 /// let images = tarflume::ArrayDataset::open("images.npy")?;
 /// let row = images.get(1_000_000)?;
 /// let brightest = row.elements::<f32>()?.iter().copied().fold(0.0, f32::max);
-/// row.intact()?; // the file was not cut while we looked
+/// row.intact()?; // returns an error if the file was truncated while it was read
 /// # let _ = brightest;
 /// # Ok(())
 /// # }
@@ -47,26 +48,27 @@ struct Inner {
 }
 
 impl ArrayDataset {
-    /// Opens an `.npy` file; its rows are those of the first dimension. Bytes behind the array are
-    /// left alone, as NumPy leaves them.
+    /// Opens an `.npy` file. The rows are the entries along the first dimension. Bytes after the
+    /// array are ignored, as NumPy ignores them.
     ///
     /// # Errors
-    /// The file can't be read, is no npy file, or holds fewer bytes than its header promises
-    /// ([`crate::ErrorKind::Truncated`], with both numbers); or the array is none that can be read
-    /// in place: Fortran order, big-endian, complex numbers, text, objects, records, a single
-    /// number. Each says what to save instead.
+    /// Returns an error if the file cannot be read, is not an npy file, or holds fewer bytes than its
+    /// header declares ([`crate::ErrorKind::Truncated`], with both numbers). Returns an error if the
+    /// array cannot be read in place: Fortran order, big-endian, complex numbers, text, objects,
+    /// records, a zero-dimensional array. The message names what to save instead.
     pub fn open(path: impl AsRef<Path>) -> Result<ArrayDataset> {
         let path = path.as_ref();
-        let (file, length) = opened(path)?;
+        let (file, length) = open_with_length(path)?;
         let header = read_header(&file, length, path)?;
         let layout = Layout::of_npy(&header, length).map_err(|e| e.with_path(path))?;
         ArrayDataset::map(&file, length, layout, path)
     }
 
-    /// Opens a file of bare rows of shape `row`, the first of which begins at byte `offset`.
+    /// Opens a file of raw rows of shape `row`. The first row begins at byte `offset`.
     ///
     /// # Errors
-    /// The file can't be read; the rows do not fill it to its end; a row has no bytes.
+    /// Returns an error if the file cannot be read, if the bytes from `offset` to its end are not a
+    /// whole number of rows, or if a row has no bytes.
     pub fn raw(
         path: impl AsRef<Path>,
         dtype: DType,
@@ -74,7 +76,7 @@ impl ArrayDataset {
         offset: u64,
     ) -> Result<ArrayDataset> {
         let path = path.as_ref();
-        let (file, length) = opened(path)?;
+        let (file, length) = open_with_length(path)?;
         let layout = Layout::raw(dtype, row, offset, length).map_err(|e| e.with_path(path))?;
         ArrayDataset::map(&file, length, layout, path)
     }
@@ -90,56 +92,56 @@ impl ArrayDataset {
         self.0.layout.rows
     }
 
-    /// True if there are no rows.
+    /// True if the array has no rows.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Elements along each dimension of one row; `[]` for one number a row.
+    /// Elements along each dimension of one row; `[]` if a row is a single number.
     pub fn row_shape(&self) -> &[usize] {
         &self.0.layout.row
     }
 
-    /// Bytes of one row.
+    /// ImageSize of one row in bytes.
     pub fn row_bytes(&self) -> usize {
         self.0.layout.row_bytes
     }
 
-    /// The type of an element.
+    /// The element type.
     pub fn dtype(&self) -> DType {
         self.0.layout.dtype
     }
 
-    /// The file.
+    /// The path of the file.
     pub fn path(&self) -> &Path {
         &self.0.path
     }
 
-    /// Says in which order rows will be wanted. At first that is [`Access::Random`]: of what is not
-    /// in memory, the pages of a row are read and nothing around them. Who reads all rows from first
-    /// to last says [`Access::Sequential`].
+    /// Declares the expected access pattern. The default is [`Access::Random`], which disables
+    /// readahead: only the pages of a row are read. Use [`Access::Sequential`] to read all rows from
+    /// first to last.
     pub fn advise(&self, access: Access) {
         self.0.file.advise(access);
     }
 
-    /// The row with this number.
+    /// Returns row `row`.
     ///
     /// # Errors
-    /// There is no such row; the file was cut since it was opened.
+    /// Returns an error if the row does not exist or the file was truncated after it was opened.
     pub fn get(&self, row: u64) -> Result<RowView<'_>> {
         self.rows(row..row.saturating_add(1))
     }
 
-    /// Rows that follow each other, as one view.
+    /// Returns consecutive rows as one view.
     ///
     /// # Errors
-    /// As [`ArrayDataset::get`]; a range that ends before it begins.
+    /// As [`ArrayDataset::get`]. Returns an error if the range ends before it begins.
     pub fn rows(&self, rows: Range<u64>) -> Result<RowView<'_>> {
         let Inner { path, layout, file } = &*self.0;
         if rows.end > layout.rows || rows.start > rows.end {
             return Err(self.outside(&rows));
         }
-        // Inside the file, which is mapped: so the numbers fit.
+        // Both ends are within the mapped file, so they fit a `usize`.
         let bytes = layout.start(rows.start) as usize..layout.start(rows.end) as usize;
         if bytes.len() >= READ_TOGETHER {
             file.prefetch(bytes.start, bytes.len());
@@ -151,11 +153,11 @@ impl ArrayDataset {
         Ok(view)
     }
 
-    /// Copies rows, in the order named, one behind the other.
+    /// Copies rows into `into`, in the order of `rows`, without gaps.
     ///
     /// # Errors
-    /// A row does not exist; `into` is not as long as the rows; the file was cut. What `into` holds
-    /// then is worth nothing.
+    /// Returns an error if a row does not exist, if `into` is not exactly as long as the rows, or if
+    /// the file was truncated. The content of `into` is then unspecified.
     pub fn read_rows(&self, rows: &[u64], into: &mut [u8]) -> Result<()> {
         let Inner { path, layout, file } = &*self.0;
         let size = layout.row_bytes;
@@ -183,19 +185,24 @@ impl ArrayDataset {
     fn outside(&self, rows: &Range<u64>) -> Error {
         let have = self.len();
         let text = match rows.end.checked_sub(rows.start) {
-            Some(1) => format!("there is no row {}: the array has {have}, from 0 on", rows.start),
-            _ => format!("there are no rows {}..{}: the array has {have}", rows.start, rows.end),
+            Some(1) => {
+                format!("row {} does not exist: the array has {have} rows, from 0", rows.start)
+            }
+            _ => {
+                format!("rows {}..{} do not exist: the array has {have} rows", rows.start, rows.end)
+            }
         };
         Error::usage(text).with_path(&self.0.path)
     }
 }
 
-fn opened(path: &Path) -> Result<(File, u64)> {
+fn open_with_length(path: &Path) -> Result<(File, u64)> {
     let (file, found) = files::open(path)?;
     Ok((file, found.len()))
 }
 
-/// Reads the head of an npy file and nothing behind it: it needs no page of the map.
+/// Reads the npy header with `pread`, so that no page of the mapping is touched. The length of the
+/// header is in its first bytes, hence the loop.
 fn read_header(file: &File, length: u64, path: &Path) -> Result<Header> {
     let mut head = Vec::new();
     loop {

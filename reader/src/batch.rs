@@ -1,6 +1,6 @@
-//! `Batch`: rows of columns in one slab, and where they came from.
+//! `Batch`: rows of named columns in one slab, and the provenance of each row.
 //!
-//! Reading only. Dropping a batch gives its slab back to the loader that made it.
+//! Read-only. Dropping a batch returns its slab to the loader that made it.
 
 mod padded;
 
@@ -13,9 +13,9 @@ pub use self::padded::{Padded, PaddedPictures};
 use self::padded::filled;
 use crate::column::{DType, Element, PictureShape, RowShape};
 use crate::error::{Error, Result};
-use crate::slab::{Pictured, Slab};
+use crate::slab::{PictureCell, Slab};
 
-/// What is known of one row of a batch.
+/// Provenance of one row of a batch.
 ///
 /// ```
 /// use tarflume::{Loader, RowState};
@@ -31,17 +31,17 @@ use crate::slab::{Pictured, Slab};
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RowFacts {
-    /// The sample that the order dealt here.
+    /// Ordinal of the sample that the order assigned to this row.
     pub planned: u64,
-    /// The sample that the row holds: another one only if `planned` was bad and was replaced.
+    /// Ordinal of the sample in the row. Differs from `planned` only if `planned` was bad and replaced.
     pub ordinal: u64,
-    /// What became of the planned sample.
+    /// What happened to the planned sample.
     pub state: RowState,
-    /// True if the row fills up the last batch and repeats a sample of this epoch.
+    /// True if the row pads the last batch and repeats a sample of this epoch.
     pub padding: bool,
 }
 
-/// What became of the sample that was planned for a row.
+/// What happened to the sample planned for a row.
 ///
 /// ```
 /// use tarflume::{Loader, OnBad, RowState};
@@ -58,26 +58,26 @@ pub struct RowFacts {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RowState {
-    /// Here it is.
+    /// The row holds it.
     Whole,
-    /// It was bad, and another sample stands in for it.
+    /// It was bad; the row holds a substitute.
     Replaced,
-    /// It was bad and is left out of the batch.
+    /// It was bad; the batch does not contain the row.
     Skipped,
 }
 
-/// What a batch consists of: handed from thread to thread and used again.
+/// The storage of a batch. Moves between threads and is reused.
 #[derive(Debug)]
 pub(crate) struct Content {
     pub(crate) slab: Slab,
-    /// One entry a planned row; those of skipped rows too.
+    /// One entry for each planned row, including skipped rows.
     pub(crate) facts: Vec<RowFacts>,
-    /// Why rows were bad that are left out or hold a substitute, by row.
+    /// The errors of rows that were skipped or hold a substitute, with the row number.
     pub(crate) bad: Vec<(usize, Error)>,
-    /// The epoch, and the number of the step in it.
+    /// The epoch, and the step in it.
     pub(crate) epoch: u64,
     pub(crate) step: u64,
-    /// Samples of the epoch that the whole job has delivered once this batch is taken.
+    /// Samples of the epoch that the whole job has delivered after this batch.
     pub(crate) position: u64,
 }
 
@@ -86,14 +86,14 @@ impl Content {
         Content { slab, facts: Vec::new(), bad: Vec::new(), epoch: 0, step: 0, position: 0 }
     }
 
-    /// Takes out why rows were bad, with what is known of each.
+    /// Removes the errors of bad rows and returns them with the facts of their rows.
     pub(crate) fn drain_bad(&mut self) -> Vec<(RowFacts, Error)> {
         let Content { facts, bad, .. } = self;
         bad.drain(..).map(|(row, why)| (facts[row], why)).collect()
     }
 }
 
-/// Where contents go when their batch is dropped: a shelf with room for a few.
+/// Storage of dropped batches, kept for reuse, at most `room`.
 #[derive(Debug)]
 pub(crate) struct BatchPool {
     room: usize,
@@ -106,12 +106,12 @@ impl BatchPool {
         BatchPool { room, free: Mutex::new(Vec::with_capacity(room)) }
     }
 
-    /// For how many there is room.
+    /// The capacity.
     pub(crate) fn room(&self) -> usize {
         self.room
     }
 
-    /// How many stand on it.
+    /// Number of free entries.
     pub(crate) fn len(&self) -> usize {
         self.free.lock().ignore_poison().len()
     }
@@ -120,7 +120,8 @@ impl BatchPool {
         self.free.lock().ignore_poison().pop()
     }
 
-    /// Never waits long: where a process was forked, whoever held the lock may be gone for ever.
+    /// Never blocks. In a forked child, the thread that held the lock may not exist, so the lock may
+    /// stay held. After 1000 attempts the storage is freed instead.
     pub(crate) fn put(&self, content: Box<Content>) {
         for _ in 0..1000 {
             let mut free = match self.free.try_lock() {
@@ -139,10 +140,10 @@ impl BatchPool {
     }
 }
 
-/// The names of a batch's columns; the first column always holds the keys.
+/// The names of a batch's columns. Column 0 always holds the keys.
 pub(crate) type Names = Arc<[String]>;
 
-/// Some samples, decoded: rows of named columns.
+/// Decoded samples as rows of named columns.
 ///
 /// ```
 /// use tarflume::Loader;
@@ -168,61 +169,62 @@ impl Batch {
         Batch { content: Some(content), names, shelf }
     }
 
-    #[allow(clippy::expect_used)] // taken by `drop` alone
+    #[allow(clippy::expect_used)] // only `drop` takes it
     fn content(&self) -> &Content {
-        self.content.as_deref().expect("a batch that was not dropped")
+        self.content.as_deref().expect("content of a live batch")
     }
 
-    /// Rows. Fewer than asked for in the last batch of an epoch, or where bad samples were skipped.
+    /// Number of rows. Smaller than the batch size in the last batch of an epoch, and where bad samples
+    /// were skipped.
     pub fn len(&self) -> usize {
         self.content().slab.rows()
     }
 
-    /// True if there is no row: every sample of it was bad and skipped.
+    /// True if the batch has no rows: all its samples were bad and skipped.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The epoch it belongs to.
+    /// The epoch.
     pub fn epoch(&self) -> u64 {
         self.content().epoch
     }
 
-    /// Its number in the epoch, from 0, counted from where the epoch was begun or resumed.
+    /// The step in the epoch, from 0, counted from where the epoch was started or resumed.
     pub fn step(&self) -> u64 {
         self.content().step
     }
 
-    /// Names of all columns but the keys, in the order in which the loader was told of them.
+    /// Names of all columns except the keys, in the order in which they were added to the loader.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.names.iter().skip(1).map(String::as_str)
     }
 
-    /// All columns but the keys.
+    /// All columns except the keys.
     pub fn columns(&self) -> impl Iterator<Item = Column<'_>> {
         (1..self.names.len()).map(|n| self.nth(n))
     }
 
-    /// The column of this name.
+    /// Returns the column named `name`.
     ///
     /// # Errors
-    /// There is none; the text lists those that are there.
+    /// Returns an error if no column has this name. The message lists the columns.
     pub fn column(&self, name: &str) -> Result<Column<'_>> {
         let found = self.names.iter().position(|n| n == name).filter(|&n| n > 0);
         found.map(|n| self.nth(n)).ok_or_else(|| {
-            let there: Vec<_> = self.names().collect();
-            Error::usage(format!("no column '{name}'; there are: {}", there.join(", ")))
+            let names: Vec<_> = self.names().collect();
+            Error::usage(format!("no column '{name}'; the columns are: {}", names.join(", ")))
         })
     }
 
-    /// Where a column of rows of one length begins in [`Batch::fixed`].
+    /// Byte offset of a fixed column in [`Batch::fixed`].
     pub(crate) fn place(&self, name: &str) -> Option<usize> {
         let found = self.names.iter().position(|n| n == name)?;
         self.content().slab.layout().place(found)
     }
 
-    /// The bytes of all columns of rows of one length.
-    #[cfg(any(test, feature = "cuda"))] // whoever copies it to a device
+    /// The bytes of all fixed columns.
+    #[cfg(any(test, feature = "cuda"))] // used by uploads only
     pub(crate) fn fixed(&self) -> &[u8] {
         self.content().slab.fixed()
     }
@@ -246,12 +248,12 @@ impl Batch {
         &bytes[offsets[row] - offsets[0]..offsets[row + 1] - offsets[0]]
     }
 
-    /// What is known of each row that the order dealt, skipped ones included.
+    /// The facts of each planned row, including skipped rows.
     pub fn planned(&self) -> &[RowFacts] {
         &self.content().facts
     }
 
-    /// What is known of each row of the batch.
+    /// The facts of each row of the batch.
     pub fn rows(&self) -> impl Iterator<Item = &RowFacts> {
         self.content().facts.iter().filter(|row| row.state != RowState::Skipped)
     }
@@ -304,21 +306,22 @@ pub struct Column<'a> {
     rows: usize,
     bytes: &'a [u8],
     offsets: Option<&'a [usize]>,
-    pictured: Option<&'a [Pictured]>,
+    pictured: Option<&'a [PictureCell]>,
 }
 
 impl<'a> Column<'a> {
-    /// Its name.
+    /// The name.
     pub fn name(&self) -> &'a str {
         self.name
     }
 
-    /// The type of its elements.
+    /// The element type.
     pub fn dtype(&self) -> DType {
         self.shape.dtype()
     }
 
-    /// Rows, then the shape of a row: `[256, 224, 224, 3]`. Of a variable column the rows alone.
+    /// The number of rows, then the shape of a row: `[256, 224, 224, 3]`. Only the number of rows for a
+    /// variable column.
     pub fn shape(&self) -> Vec<usize> {
         match self.shape {
             RowShape::Fixed(_, row) => [&[self.rows][..], row].concat(),
@@ -326,15 +329,15 @@ impl<'a> Column<'a> {
         }
     }
 
-    /// All its bytes, row after row without gaps; the first is aligned to 64 bytes.
+    /// The bytes of all rows, without gaps. The first byte is aligned to 64 bytes.
     pub fn bytes(&self) -> &'a [u8] {
         self.bytes
     }
 
-    /// All its elements, row after row.
+    /// The elements of all rows.
     ///
     /// # Errors
-    /// The column's elements are of another type.
+    /// Returns an error if `T` is not the column's element type.
     pub fn elements<T: Element>(&self) -> Result<&'a [T]> {
         self.cast(self.bytes)
     }
@@ -356,29 +359,30 @@ impl<'a> Column<'a> {
     /// The elements of row `row`.
     ///
     /// # Errors
-    /// The column's elements are of another type.
+    /// Returns an error if `T` is not the column's element type.
     pub fn row_elements<T: Element>(&self, row: usize) -> Result<&'a [T]> {
         self.cast(self.row(row))
     }
 
-    /// The shape of row `row` if it is a picture of a size of its own: height, width and channels of
-    /// [`Column::row`].
+    /// The shape of the picture in row `row`, if rows are pictures of different sizes. The elements are
+    /// in [`Column::row`].
     pub fn picture(&self, row: usize) -> Option<PictureShape> {
         assert!(row < self.rows, "row {row} of {}", self.rows);
         self.pictured?[row].get()
     }
 
-    /// Where each row begins in [`Column::bytes`], and where the last ends; `None` if all rows have
-    /// one length.
+    /// The offset of each row in [`Column::bytes`], then the end of the last row; `None` if all rows
+    /// have the same length.
     pub fn offsets(&self) -> Option<impl Iterator<Item = u64> + use<'a>> {
         self.offsets.map(|offsets| offsets.iter().map(|at| (at - offsets[0]) as u64))
     }
 
-    /// A variable column as one block of equal rows: as long as the longest, filled up with `value`.
+    /// Copies a variable column into one array of equal rows, each as long as the longest row and
+    /// filled up with `value`.
     ///
     /// # Errors
-    /// The column's elements are of another type. [`crate::ErrorKind::Limit`]: rows as long as the longest do not fit
-    /// in memory.
+    /// Returns an error if `T` is not the column's element type. [`crate::ErrorKind::Limit`]: the array
+    /// does not fit in memory.
     pub fn padded<T: Element>(&self, value: T) -> Result<Padded<T>> {
         let lengths = (0..self.rows).map(|row| self.row_elements::<T>(row).map(<[T]>::len));
         let lengths = lengths.collect::<Result<Vec<_>>>()?;
@@ -391,17 +395,19 @@ impl<'a> Column<'a> {
         Ok(Padded { values, shape: [self.rows, longest], lengths })
     }
 
-    /// Pictures of their own sizes as one block: as high and as wide as the highest and the widest of
-    /// them, filled up with `value` at the right and below.
+    /// Copies pictures of different sizes into one array, each padded with `value` at the right and at
+    /// the bottom to the largest height and the largest width.
     ///
     /// # Errors
-    /// The column's elements are of another type, or a row is no picture. [`crate::ErrorKind::Limit`]: pictures as
-    /// high and as wide as the largest do not fit in memory.
+    /// Returns an error if `T` is not the column's element type or a row is not a picture.
+    /// [`crate::ErrorKind::Limit`]: the array does not fit in memory.
     pub fn padded_pictures<T: Element>(&self, value: T) -> Result<PaddedPictures<T>> {
         let shapes = (0..self.rows).map(|row| {
             let no_picture = || {
                 let name = self.name;
-                Error::usage(format!("row {row} of column '{name}' is no picture: see .padded()"))
+                Error::usage(format!(
+                    "row {row} of column '{name}' is not a picture: use .padded()"
+                ))
             };
             self.picture(row).ok_or_else(no_picture)
         });
@@ -431,7 +437,7 @@ impl<'a> Column<'a> {
         };
         let same = T::DTYPE == self.dtype() || (T::DTYPE, self.dtype()) == (DType::U8, DType::Bool);
         if !same {
-            return Err(wrong(format!("ask for these and not for {:?}", T::DTYPE)));
+            return Err(wrong(format!("request this type instead of {:?}", T::DTYPE)));
         }
         bytemuck::try_cast_slice(bytes).map_err(|e| wrong(e.to_string()))
     }

@@ -1,6 +1,6 @@
-//! Words for what stands in a batch: the type of an element, the shape of a row, the bytes of a row.
+//! Types of a batch's content: the element type, the shape of a row, the bytes of a row.
 //!
-//! No memory is owned here; see `slab` for where rows stand.
+//! Owns no memory; `slab` owns the rows.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use tarflume_formats::npy::Dtype;
 
 use crate::error::{Error, ErrorKind, Result};
 
-/// The type of one element, little-endian as the machine's own.
+/// The type of one element, in the machine's byte order (little-endian).
 ///
 /// ```
 /// use tarflume::DType;
@@ -36,7 +36,7 @@ pub enum DType {
     I64,
     /// IEEE half precision.
     F16,
-    /// The upper half of a single-precision number.
+    /// bfloat16: the upper 16 bits of an IEEE single-precision number.
     Bf16,
     /// Single precision.
     F32,
@@ -47,7 +47,7 @@ pub enum DType {
 }
 
 impl fmt::Display for DType {
-    /// Its name in NumPy.
+    /// Writes the NumPy name.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             DType::U8 => "uint8",
@@ -78,7 +78,7 @@ impl DType {
         }
     }
 
-    /// What a type of NumPy's is here, whatever the order of its bytes; `None` if it is none of these.
+    /// Converts a NumPy type, ignoring its byte order; `None` if it has no equivalent.
     pub(crate) fn of_npy(dtype: Dtype) -> Option<DType> {
         Some(match (dtype.kind, dtype.size) {
             ('b', 1) => DType::Bool,
@@ -98,7 +98,7 @@ impl DType {
     }
 }
 
-/// A Rust type that is one of the [`DType`]s.
+/// A Rust type that corresponds to a [`DType`].
 ///
 /// ```
 /// use tarflume::Element;
@@ -109,7 +109,7 @@ impl DType {
 /// assert_eq!(mean(&[1u8, 2, 3]), 2.0);
 /// ```
 pub trait Element: AnyBitPattern + bytemuck::NoUninit {
-    /// Which one.
+    /// The corresponding [`DType`].
     const DTYPE: DType;
 }
 
@@ -119,7 +119,7 @@ macro_rules! elements {
 elements!(u8 => U8, i8 => I8, u16 => U16, i16 => I16, u32 => U32, i32 => I32, u64 => U64, i64 => I64,
           half::f16 => F16, half::bf16 => Bf16, f32 => F32, f64 => F64);
 
-/// What one row of a column holds.
+/// The shape of one row of a column.
 ///
 /// ```
 /// use tarflume::{DType, RowShape};
@@ -130,21 +130,21 @@ elements!(u8 => U8, i8 => I8, u16 => U16, i16 => I16, u32 => U32, i32 => I32, u6
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RowShape {
-    /// The same number of elements in every row; `[]` for one number a row.
+    /// Every row has the same shape; `[]` if a row is a single number.
     Fixed(DType, Vec<usize>),
-    /// Any number of elements: the column is offsets and bytes.
+    /// Rows have different lengths. The column is stored as offsets and bytes.
     Variable(DType),
 }
 
 impl RowShape {
-    /// The type of an element.
+    /// The element type.
     pub fn dtype(&self) -> DType {
         match self {
             RowShape::Fixed(dtype, _) | RowShape::Variable(dtype) => *dtype,
         }
     }
 
-    /// Bytes of a row of fixed shape.
+    /// Bytes of a row of fixed shape; `None` if rows have different lengths.
     pub fn bytes(&self) -> Option<usize> {
         match self {
             RowShape::Fixed(dtype, shape) => {
@@ -155,7 +155,7 @@ impl RowShape {
     }
 }
 
-/// The shape of a picture whose row has a size of its own.
+/// The shape of one picture in a column of pictures of different sizes.
 ///
 /// ```
 /// use tarflume::{Image, Loader, Whole};
@@ -173,33 +173,32 @@ impl RowShape {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct PictureShape {
-    /// Rows of pixels.
+    /// Height in pixels.
     pub height: u32,
-    /// Pixels in a row.
+    /// Width in pixels.
     pub width: u32,
     /// Elements of a pixel.
     pub channels: u32,
-    /// True if the elements lie channel by channel, `[channels, height, width]`; else
-    /// `[height, width, channels]`.
+    /// True if the layout is `[channels, height, width]`, false if it is `[height, width, channels]`.
     pub channels_first: bool,
 }
 
 impl PictureShape {
-    /// The lengths of its dimensions, in the order in which the elements lie.
+    /// The dimensions, in the order of the layout.
     pub fn dims(self) -> [usize; 3] {
         let PictureShape { height, width, channels, channels_first } = self;
         let (height, width, channels) = (height as usize, width as usize, channels as usize);
         if channels_first { [channels, height, width] } else { [height, width, channels] }
     }
 
-    /// How many elements it has.
+    /// The number of elements.
     pub fn elements(self) -> usize {
         self.dims().iter().fold(1, |count, &length| count.saturating_mul(length))
     }
 }
 
-/// The bytes of one row, to be written by a `Decode`. They may hold an earlier batch's values: all
-/// of a fixed row must be written.
+/// The bytes of one row, which a `Decode` fills. They may hold values of an earlier batch, so every
+/// byte of a fixed row must be written.
 ///
 /// ```
 /// use tarflume::Row;
@@ -224,13 +223,13 @@ impl<'a> Row<'a> {
         Row { bytes, used: None, picture: None }
     }
 
-    /// A row of any length up to `bytes.len()`; `used` learns what was written.
+    /// A row of any length up to `bytes.len()`. `used` receives the number of bytes written.
     pub fn variable(bytes: &'a mut [u8], used: &'a mut usize) -> Row<'a> {
         *used = 0;
         Row { bytes, used: Some(used), picture: None }
     }
 
-    /// The same; `picture` learns the shape of what was written, if it is a picture.
+    /// A variable row that may hold a picture. `picture` receives its shape.
     pub fn pictured(
         bytes: &'a mut [u8],
         used: &'a mut usize,
@@ -240,19 +239,19 @@ impl<'a> Row<'a> {
         Row { bytes, used: Some(used), picture: Some(picture) }
     }
 
-    /// All bytes of the row; of a variable row, all that it may have.
+    /// All bytes of the row. For a variable row, its whole capacity.
     pub fn bytes(&mut self) -> &mut [u8] {
         self.bytes
     }
 
-    /// The row as elements of type `T`, which its column must have.
+    /// The row as elements of type `T`, which must be the column's type.
     ///
     /// # Errors
-    /// The row's length or alignment does not fit the type.
+    /// Returns an error if the row's length or alignment does not fit the type.
     pub fn elements<T: Element>(&mut self) -> Result<&mut [T]> {
         let bytes = self.bytes.len();
         bytemuck::try_cast_slice_mut(self.bytes).map_err(|e| {
-            let text = format!("a row of {bytes} bytes can't be seen as {:?}: {e}", T::DTYPE);
+            let text = format!("a row of {bytes} bytes cannot be viewed as {:?}: {e}", T::DTYPE);
             Error::usage(text)
         })
     }
@@ -260,7 +259,7 @@ impl<'a> Row<'a> {
     /// Writes `bytes` as the whole content of the row.
     ///
     /// # Errors
-    /// A fixed row has another length; a variable one has less room.
+    /// Returns an error if a fixed row has a different length or a variable row is too short.
     pub fn put(&mut self, bytes: &[u8]) -> Result<()> {
         let fits = match self.used {
             Some(_) => bytes.len() <= self.bytes.len(),
@@ -276,14 +275,14 @@ impl<'a> Row<'a> {
         Ok(())
     }
 
-    /// Says that what was written to a variable row is a picture of this shape.
+    /// Declares that the content of a variable row is a picture of this shape.
     pub fn set_picture(&mut self, shape: PictureShape) {
         if let Some(picture) = &mut self.picture {
             **picture = Some(shape);
         }
     }
 
-    /// Says how many bytes of a variable row were written through [`Row::bytes`].
+    /// Sets the length of a variable row that was written through [`Row::bytes`].
     pub fn set_used(&mut self, bytes: usize) {
         if let Some(used) = &mut self.used {
             **used = bytes;

@@ -1,9 +1,9 @@
-//! `Dataset`: shards opened together, and which sample stands where.
+//! `Dataset`: shards opened together, and the shard and row of each sample.
 //!
-//! With a manifest, opening reads that one file: sidecars are opened when they are first used, so a
-//! million samples open in a millisecond, and a rank that has only its own shards on its disk can
-//! open the data set, too. Without one, the head of every sidecar is read for its count. Which sample
-//! comes when is not decided here.
+//! With a manifest, opening reads only the manifest; each sidecar is opened on first use. A million
+//! samples open in a millisecond, and a rank that has only its own shards on disk can open the data
+//! set. Without a manifest, the header of every sidecar is read for its count. Does not decide the
+//! order of samples.
 
 pub(crate) mod braces;
 pub(crate) mod check;
@@ -33,16 +33,16 @@ use crate::order::Fingerprint;
 use crate::source::open::{Open, SourceKind};
 use crate::source::shelf::Shelf;
 
-/// How a data set opens its tars unless something else is asked for: as maps, because
-/// [`Dataset::get`] then lends views and copies nothing. A loader sets [`SourceKind::File`] instead, see
-/// `LoaderBuilder::source`. Measured (`examples/sources.rs`): a map is the faster way where pages are in
-/// memory, and as fast as `pread` where they come from a disk, if what will be wanted is advised ahead;
-/// without that, page faults at random places are far slower.
+/// How a data set opens its tars by default: mapped, because [`Dataset::get`] then returns views and
+/// copies nothing. A loader sets [`SourceKind::File`] instead, see `LoaderBuilder::source`. Measured
+/// (`examples/sources.rs`): a map is faster if the pages are in memory, and as fast as `pread` from a
+/// disk if the needed ranges are advised ahead. Without that advice, page faults at random places are far
+/// slower.
 pub(crate) const DEFAULT_SOURCE: SourceKind = SourceKind::Mapped;
 
-/// A data set: samples by ordinal, from one shard or thousands. A clone is a pointer; all threads
-/// may use it at once. Unless asked for otherwise, tars and small sidecars are mapped, so processes of one machine share their
-/// memory; of large sidecars ([`Dataset::with_mapped_sidecars`]) nothing stays in memory.
+/// A data set: samples by ordinal, from one shard or thousands. A clone is a pointer. All threads may
+/// use it concurrently. By default, tars and small sidecars are mapped, so the processes of one machine
+/// share their memory; no part of large sidecars ([`sidecars::MAPPED_SIDECARS`]) stays in memory.
 ///
 /// ```
 /// use tarflume::Dataset;
@@ -64,41 +64,41 @@ pub struct Dataset(Arc<Inner>);
 struct Inner {
     shards: Vec<Shard>,
     counts: Vec<u64>,
-    /// The first ordinal of each shard, and the number of samples.
+    /// The first ordinal of each shard, then the total number of samples.
     starts: Vec<u64>,
-    /// Parts by extension, if every shard was listed in a manifest.
+    /// Number of parts by extension, if every shard is listed in a manifest.
     extensions: Option<BTreeMap<String, u64>>,
-    ways: Ways,
+    access: FileAccess,
     fingerprint: OnceLock<Fingerprint>,
     search: KeySearch,
 }
 
-/// How its files are opened.
+/// How the files of a data set are opened.
 #[derive(Debug, Clone)]
-struct Ways {
+struct FileAccess {
     opener: Arc<dyn Open>,
-    /// Tars that may stand open.
+    /// Maximum number of open tars.
     cap: usize,
-    /// Bytes that its sidecars may have together if they are mapped.
+    /// Maximum total size in bytes of mapped sidecars.
     mapped_sidecars: u64,
 }
 
-impl Default for Ways {
-    fn default() -> Ways {
+impl Default for FileAccess {
+    fn default() -> FileAccess {
         let (opener, cap) = (Arc::new(DEFAULT_SOURCE), Shelf::default_cap());
-        Ways { opener, cap, mapped_sidecars: MAPPED_SIDECARS }
+        FileAccess { opener, cap, mapped_sidecars: MAPPED_SIDECARS }
     }
 }
 
 impl Dataset {
     /// Opens a data set: a folder (its `dataset.json`, or else all its tars by name), a manifest, a
-    /// tar, a glob (`shards/*.tar`), braces (`shards/{000..765}.tar`), several of these with `::`
-    /// between them, or a list. A name that exists is taken literally. Samples are numbered in the
-    /// order in which the shards are named.
+    /// tar, a glob (`shards/*.tar`), braces (`shards/{000..765}.tar`), several of these joined by `::`,
+    /// or a list. A name that exists is taken literally. Samples are numbered in the order in which
+    /// the shards are named.
     ///
     /// # Errors
-    /// The names stand for nothing, or for a shard that is not there; a manifest is damaged; a tar
-    /// without manifest has no sidecar, or a stale or damaged one.
+    /// Returns an error if a name matches nothing or a named shard is missing, if a manifest is damaged,
+    /// or if a tar without a manifest has no sidecar or a stale or damaged one.
     pub fn open(shards: impl Into<Shards>) -> Result<Dataset> {
         let mut facts = Vec::new();
         let mut extensions = Some(BTreeMap::new());
@@ -117,15 +117,16 @@ impl Dataset {
                 }
             }
         }
-        Dataset::of(facts, extensions, Ways::default())
+        Dataset::of(facts, extensions, FileAccess::default())
     }
 
-    /// The samples of several data sets, one after the other. They are read as the first is.
+    /// Concatenates data sets. The result opens files as the first data set does.
     ///
     /// # Errors
-    /// The list is empty.
+    /// Returns an error if the list is empty.
     pub fn concat(datasets: &[Dataset]) -> Result<Dataset> {
-        let first = datasets.first().ok_or_else(|| Error::usage("there is no data set to join"))?;
+        let first =
+            datasets.first().ok_or_else(|| Error::usage("the list of data sets is empty"))?;
         let mut extensions = Some(BTreeMap::new());
         for dataset in datasets {
             match &dataset.0.extensions {
@@ -135,13 +136,13 @@ impl Dataset {
         }
         let shards = datasets.iter().flat_map(|dataset| dataset.shards());
         let facts = shards.map(|shard| shard.facts().clone()).collect();
-        Dataset::of(facts, extensions, first.0.ways.clone())
+        Dataset::of(facts, extensions, first.0.access.clone())
     }
 
     fn of(
         facts: Vec<Arc<Facts>>,
         extensions: Option<BTreeMap<String, u64>>,
-        ways: Ways,
+        access: FileAccess,
     ) -> Result<Dataset> {
         let mut starts = vec![0u64];
         for shard in &facts {
@@ -150,91 +151,91 @@ impl Dataset {
                 Error::new(ErrorKind::Limit, "the shards together have 2^64 samples or more")
             })?);
         }
-        Ok(Dataset::counted(facts, starts, extensions, ways))
+        Ok(Dataset::counted(facts, starts, extensions, access))
     }
 
     fn counted(
         facts: Vec<Arc<Facts>>,
         starts: Vec<u64>,
         extensions: Option<BTreeMap<String, u64>>,
-        ways: Ways,
+        access: FileAccess,
     ) -> Dataset {
         let counts = facts.iter().map(|shard| shard.samples()).collect();
         let paths: Vec<PathBuf> = facts.iter().map(|shard| shard.path().to_path_buf()).collect();
-        let shelf = Arc::new(Shelf::new(ways.opener.clone(), paths, ways.cap));
-        let shelves = (shelf, to_be_read(&facts, ways.mapped_sidecars).map(Arc::new));
+        let shelf = Arc::new(Shelf::new(access.opener.clone(), paths, access.cap));
+        let shelves = (shelf, to_be_read(&facts, access.mapped_sidecars).map(Arc::new));
         let shard = |(number, facts)| Shard::new(facts, shelves.clone(), number);
         let shards = facts.into_iter().enumerate().map(shard).collect();
         let (fingerprint, search) = (OnceLock::new(), KeySearch::default());
-        let inner = Inner { shards, counts, starts, extensions, ways, fingerprint, search };
+        let inner = Inner { shards, counts, starts, extensions, access, fingerprint, search };
         Dataset(Arc::new(inner))
     }
 
-    fn again(&self, ways: Ways) -> Dataset {
+    fn with_access(&self, access: FileAccess) -> Dataset {
         let facts = self.shards().iter().map(|shard| shard.facts().clone()).collect();
         let Inner { starts, extensions, .. } = &*self.0;
-        Dataset::counted(facts, starts.clone(), extensions.clone(), ways)
+        Dataset::counted(facts, starts.clone(), extensions.clone(), access)
     }
 
-    /// The same data set, its tars read in another way; sidecars that are open stay so.
+    /// The same data set, whose tars are opened as `kind`. Open sidecars stay open.
     #[must_use]
     pub fn with_source(&self, kind: SourceKind) -> Dataset {
         self.with_opener(Arc::new(kind))
     }
 
-    /// The same data set, its tars opened by `opener`.
+    /// The same data set, whose tars are opened by `opener`.
     #[must_use]
     pub fn with_opener(&self, opener: Arc<dyn Open>) -> Dataset {
-        self.again(Ways { opener, ..self.0.ways.clone() })
+        self.with_access(FileAccess { opener, ..self.0.access.clone() })
     }
 
-    /// The same data set, of which at most `tars` tars stand open at once (those in use come on top).
+    /// The same data set with at most `tars` open tars, not counting those in use.
     #[must_use]
     pub fn with_open_tars(&self, tars: usize) -> Dataset {
-        self.again(Ways { cap: tars, ..self.0.ways.clone() })
+        self.with_access(FileAccess { cap: tars, ..self.0.access.clone() })
     }
 
-    /// The same data set, whose sidecars are mapped if they have at most so many bytes together, and
-    /// otherwise read row by row. The default is 256 MiB.
+    /// The same data set, whose sidecars are mapped if their total size is at most `bytes`, and read
+    /// row by row otherwise. The default is [`sidecars::MAPPED_SIDECARS`].
     #[must_use]
     pub fn with_mapped_sidecars(&self, bytes: u64) -> Dataset {
-        self.again(Ways { mapped_sidecars: bytes, ..self.0.ways.clone() })
+        self.with_access(FileAccess { mapped_sidecars: bytes, ..self.0.access.clone() })
     }
 
-    /// Samples.
+    /// Number of samples.
     pub fn len(&self) -> u64 {
         self.0.starts.last().copied().unwrap_or(0)
     }
 
-    /// True if there are no samples.
+    /// True if the data set has no samples.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The shards, in the order of ordinals.
+    /// The shards, in the order of their ordinals.
     pub fn shards(&self) -> &[Shard] {
         &self.0.shards
     }
 
-    /// Shard `number`.
+    /// Returns shard `number`.
     ///
     /// # Panics
-    /// There is no such shard.
+    /// Panics if the shard does not exist.
     pub fn shard(&self, number: usize) -> &Shard {
         &self.0.shards[number]
     }
 
-    /// Samples of each shard.
+    /// Number of samples of each shard.
     pub fn counts(&self) -> &[u64] {
         &self.0.counts
     }
 
-    /// The first ordinal of each shard, and behind them the number of samples.
+    /// The first ordinal of each shard, then the total number of samples.
     pub fn starts(&self) -> &[u64] {
         &self.0.starts
     }
 
-    /// Shard and row of the sample with this ordinal; `None` past the end.
+    /// Shard and row of the sample with this ordinal; `None` if the ordinal is too large.
     pub fn place(&self, ordinal: u64) -> Option<(usize, u64)> {
         if ordinal >= self.len() {
             return None;
@@ -243,29 +244,29 @@ impl Dataset {
         Some((shard, ordinal - self.0.starts[shard]))
     }
 
-    /// The ordinal of the sample in this row of this shard.
+    /// The ordinal of row `row` of shard `shard`; `None` if it does not exist.
     pub fn ordinal(&self, shard: usize, row: u64) -> Option<u64> {
         let count = self.0.counts.get(shard)?;
         (row < *count).then(|| self.0.starts[shard] + row)
     }
 
-    /// Names the data set; see [`Fingerprint`].
+    /// The identity of the data set's content; see [`Fingerprint`].
     ///
     /// # Errors
-    /// A sidecar that has to be read for it can't be.
+    /// Returns an error if a sidecar that must be read cannot be read.
     pub fn fingerprint(&self) -> Result<Fingerprint> {
         if let Some(known) = self.0.fingerprint.get() {
             return Ok(*known);
         }
-        let made = fingerprint::of(self.shards().iter().map(|shard| &**shard.facts()))?;
-        Ok(*self.0.fingerprint.get_or_init(|| made))
+        let computed = fingerprint::of(self.shards().iter().map(|shard| &**shard.facts()))?;
+        Ok(*self.0.fingerprint.get_or_init(|| computed))
     }
 
-    /// Parts by extension, in all shards: from the manifest, or else from all sidecars (two bytes a
-    /// part are read then).
+    /// Number of parts by extension, in all shards: from the manifest, or else from all sidecars (two
+    /// bytes are read for each part).
     ///
     /// # Errors
-    /// A sidecar that can't be opened, or is damaged.
+    /// Returns an error if a sidecar cannot be opened or is damaged.
     pub fn extensions(&self) -> Result<BTreeMap<String, u64>> {
         if let Some(known) = &self.0.extensions {
             return Ok(known.clone());
@@ -280,23 +281,23 @@ impl Dataset {
         Ok(sum)
     }
 
-    /// Shard and row of the first sample with this key: a binary search over the shards if keys rise
-    /// from shard to shard, and in each of them if not.
+    /// Shard and row of the first sample with this key. A binary search over the shards if keys ascend
+    /// from shard to shard, otherwise a binary search in each shard.
     ///
     /// # Errors
-    /// A sidecar that can't be opened, or is damaged.
+    /// Returns an error if a sidecar cannot be opened or is damaged.
     pub fn find(&self, key: &[u8]) -> Result<Option<(usize, u64)>> {
-        let asked = RefCell::new(Vec::new());
+        let searched = RefCell::new(Vec::new());
         let found = self.0.search.find(key, self.shards().len(), |number| {
-            asked.borrow_mut().push(number);
+            searched.borrow_mut().push(number);
             self.shard(number).index()
         });
-        asked.take().into_iter().for_each(|number| self.shard(number).forget());
+        searched.take().into_iter().for_each(|number| self.shard(number).forget());
         found
     }
 }
 
-/// Adds counts, as long as they are known.
+/// Adds `counts` to `sum`, unless the sum is unknown.
 fn add(sum: &mut Option<BTreeMap<String, u64>>, counts: &BTreeMap<String, u64>) {
     for (ext, count) in counts {
         if let Some(sum) = sum {

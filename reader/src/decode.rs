@@ -1,12 +1,11 @@
-//! `Decode`: from the parts of a sample to a given row of a batch.
+//! `Decode`: converts the parts of a sample into one row of a batch.
 //!
-//! The trait and what it is handed. Implementations stand in the files below; a user's own takes ten
-//! lines. Nothing here reads files, starts threads or knows of batches.
+//! The trait and its argument types; the implementations are in the files below. Nothing here reads files, starts
+//! threads or knows of batches.
 
 pub(crate) mod blocks;
 pub(crate) mod calls;
 pub(crate) mod class;
-mod drawing;
 pub(crate) mod fixed_crop;
 pub mod formats;
 pub(crate) mod hybrid;
@@ -17,7 +16,8 @@ mod json_scan;
 mod json_value;
 pub(crate) mod npy;
 pub(crate) mod number;
-mod opened;
+mod open_picture;
+mod picture_decoder;
 pub(crate) mod random_crop;
 pub(crate) mod raw;
 pub(crate) mod resident;
@@ -205,72 +205,73 @@ impl dyn Decode {
     }
 }
 
-/// A column's work, shared by host and device; see [`DecodeHooks::for_device`].
+/// The work of a column, divided between host and device; see [`DecodeHooks::for_device`].
 pub struct ForDevice {
-    /// The host's part: rows of u8 `[height, width, channels]`, unless `drawn` says otherwise.
+    /// The host's decoder. Rows are u8 `[height, width, channels]`, unless `drawn` is set.
     pub decode: Arc<dyn Decode>,
-    /// The device's.
+    /// The device's conversion.
     pub finish: Finish,
-    /// If rows of u8 begin with a `RowHeader` each, the size and the channels of the pictures that come out.
+    /// ImageSize and channels of the output, if rows of u8 begin with a `RowHeader` and the device resizes.
     pub drawn: Option<(ImageSize, usize)>,
-    /// What a device may decode of it, too.
+    /// The JPEGs that the device may decode, too.
     pub shared: Option<Shared>,
 }
 
-/// JPEGs of a column that a device's decoder may share in.
+/// The part of a column's JPEGs that a device's decoder may take over.
 pub struct Shared {
     pub(crate) share: DeviceShare,
-    /// Of what comes out.
+    /// ImageSize of the output.
     pub(crate) size: ImageSize,
     /// 1 or 3.
     pub(crate) channels: usize,
-    pub(crate) asks: Arc<dyn Asks>,
+    pub(crate) requests: Arc<dyn DecodeRequests>,
 }
 
-/// Says what is wanted of each sample's JPEG.
-pub(crate) trait Asks: Send + Sync {
-    /// What is wanted of it if the device's decoder makes pictures no smaller than `least`. `None`: it is no
-    /// JPEG, or something is wanted that only the host does; what is wrong with it, the host says.
-    fn ask(&self, sample: &Sample<'_>, least: Scale) -> Option<DecodeRequest>;
+/// Computes what a column needs of each sample's JPEG.
+pub(crate) trait DecodeRequests: Send + Sync {
+    /// The request for a device decoder whose smallest scale is `least`. `None` if the part is not a JPEG, or
+    /// is damaged, or needs something that only the host can do; the host then decodes it or reports the error.
+    fn request(&self, sample: &Sample<'_>, least: Scale) -> Option<DecodeRequest>;
 }
 
-/// How pictures stay in a device's memory.
+/// How pictures are stored in device memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Residing {
-    /// A picture has at most `side * side` pixels there, in its own shape.
+    /// Maximum size: a stored picture has at most `side * side` pixels, in its own aspect ratio.
     pub side: u32,
-    /// Those of three channels.
+    /// Format of pictures with three channels.
     pub format: Format,
 }
 
-/// A column of pictures that stay on a device; see [`DecodeHooks::for_resident`].
+/// A column of pictures stored on a device; see [`DecodeHooks::for_resident`].
 pub struct ForResident {
-    /// Writes what stays: rows of u8 that begin with a `RowHeader`, which says how large the picture is.
+    /// Writes the stored rows: u8 rows that begin with a `RowHeader`, which has the picture's size.
     pub keep: Arc<dyn Decode>,
-    /// How a kept picture's bytes lie.
+    /// Memory layout of a stored picture.
     pub format: Format,
-    /// Decides what an epoch takes of it.
+    /// Selects the part that an epoch uses.
     pub transform: Arc<dyn Transform>,
-    /// Which of a sample's streams of random numbers decides.
+    /// The stream of the sample's random numbers that `transform` uses.
     pub stream: u64,
-    /// What comes out: the size of a picture, its channels and elements.
+    /// Size of an output picture.
     pub size: ImageSize,
-    /// 1, 3 or 4.
+    /// Channels of the output: 1, 3 or 4.
     pub channels: usize,
-    /// What becomes of it.
+    /// The conversion of the output.
     pub finish: Finish,
-    /// How it may stay as a JPEG; none if it can't.
+    /// How the picture can be stored as a JPEG; `None` if it cannot.
     pub jpeg: Option<AsJpeg>,
 }
 
-/// JPEGs that may stay as they are.
+/// JPEGs that can be stored compressed.
 pub struct AsJpeg {
-    /// Of whole pictures.
-    pub(crate) asks: Arc<dyn Asks>,
+    /// Requests for whole pictures.
+    pub(crate) requests: Arc<dyn DecodeRequests>,
+    /// As `Image::reducing_gap`.
     pub(crate) gap: Option<f64>,
 }
 
-/// One decoder in several loaders, or one whose type was decided at run time.
+/// A decoder shared by several loaders, or one whose type is chosen at run time.
 impl<D: Decode + ?Sized> Decode for Arc<D> {
     fn parts(&self) -> Vec<String> {
         (**self).parts()

@@ -1,8 +1,8 @@
-//! Devices: batches arrive in device memory while the step before is computed.
+//! Devices: batches reach device memory while the previous step is computed.
 //!
-//! [`Device`] is what a user names. `driver` is the interface to a GPU, `cuda` the driver for NVIDIA's GPUs, `nvjpeg` its
-//! decoder of JPEGs. `upload` brings batches there, `memory` keeps data there, [`kernels`] describes what is launched.
-//! The loader puts them together.
+//! [`Device`] is the public handle. `driver` is the interface to a GPU, `cuda` its implementation for NVIDIA's GPUs,
+//! `nvjpeg` their JPEG decoder. `upload` copies batches, `memory` holds data on the device, [`kernels`] describes
+//! launches. The loader combines them.
 
 #[cfg(feature = "cuda")]
 pub(crate) mod call_scope;
@@ -47,16 +47,16 @@ pub use self::driver::DeviceStream;
 pub struct Device(pub(crate) Arc<dyn Driver>, Option<Arc<str>>);
 
 impl Device {
-    /// The CUDA device of this number, by its primary context: what PyTorch, candle and others use.
+    /// The CUDA device with this ordinal, in its primary context, which PyTorch, candle and others use, too.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Device`]: there is no driver, or no such device; or this program was built without
-    /// the feature `cuda`.
+    /// [`crate::ErrorKind::Device`]: no driver or no such device exists, or this program was built without the feature
+    /// `cuda`.
     pub fn cuda(ordinal: usize) -> Result<Device> {
         Device::cuda_with(ordinal, Libraries::default())
     }
 
-    /// The same; libraries that it can do without are looked for in these places, too.
+    /// As [`Device::cuda`], with additional places in which optional libraries are searched.
     ///
     /// # Errors
     /// As [`Device::cuda`].
@@ -74,12 +74,13 @@ impl Device {
         ))
     }
 
-    /// `cuda:N`; or `cuda`: the device of this process. That is the only one that it sees, or the one of its number
-    /// among the processes of this machine (by `LOCAL_RANK` as torchrun sets it, Slurm's `SLURM_LOCALID`, Open MPI's
-    /// `OMPI_COMM_WORLD_LOCAL_RANK` or `MPI_LOCALRANKID`), counted round; else the first. [`Device::why`] has which.
+    /// `cuda:N`, or `cuda` for the device of this process. That is the only visible device, or the device numbered by
+    /// the process's local rank modulo the number of devices (`LOCAL_RANK` of torchrun, Slurm's `SLURM_LOCALID`, Open
+    /// MPI's `OMPI_COMM_WORLD_LOCAL_RANK` or `MPI_LOCALRANKID`), or else the first. [`Device::why`] states which
+    /// applied.
     ///
     /// # Errors
-    /// As [`Device::cuda`]; or the text is neither.
+    /// As [`Device::cuda`]. Returns an error if the text has neither form.
     pub fn named(text: &str, libraries: Libraries) -> Result<Device> {
         let number = match text.strip_prefix("cuda") {
             Some("") => {
@@ -91,7 +92,7 @@ impl Device {
         match number {
             Some(ordinal) => Device::cuda_with(ordinal, libraries),
             None => {
-                let text = format!("no device {text:?}; there are \"cuda\" and \"cuda:N\"");
+                let text = format!("unknown device {text:?}; use \"cuda\" or \"cuda:N\"");
                 Err(Error::usage(text))
             }
         }
@@ -102,24 +103,24 @@ impl Device {
         Device(driver, None)
     }
 
-    /// Statistics will say that it was chosen for this reason.
+    /// Sets the reason for choosing this device, which statistics show.
     #[must_use]
     pub fn because(self, why: &str) -> Device {
         Device(self.0, Some(why.into()))
     }
 
-    /// Why it is this one, where nobody gave its number.
+    /// Why this device was chosen, if no ordinal was given.
     pub fn why(&self) -> Option<&str> {
         self.1.as_deref()
     }
 
-    /// Its name: `cuda:0`.
+    /// The name: `cuda:0`.
     pub fn name(&self) -> String {
         self.0.name()
     }
 }
 
-/// Devices that this process sees.
+/// Number of devices that this process sees.
 fn visible() -> usize {
     #[cfg(feature = "cuda")]
     return cuda::Cuda::visible();

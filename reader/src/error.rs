@@ -1,7 +1,7 @@
-//! The one error of this crate: what kind, where, and one line of text.
+//! `Error`: the error type of this crate, with a kind, a place and one line of text.
 //!
-//! The place is that of `formats`: path, byte, key. The text never repeats the source error; a caller
-//! that prints the chain prints each part once.
+//! The place is that of `formats`: path, byte, key. The text never repeats the source error, so that a
+//! caller that prints the chain prints each part once.
 
 use std::error;
 use std::fmt;
@@ -14,7 +14,7 @@ use tarflume_formats::error as formats;
 pub use tarflume_formats::place::Place;
 use tarflume_order as order;
 
-/// What went wrong, for callers that act on it.
+/// The kind of an error, for callers that handle kinds differently.
 ///
 /// ```
 /// use tarflume::{Error, ErrorKind};
@@ -26,32 +26,32 @@ use tarflume_order as order;
 #[non_exhaustive]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ErrorKind {
-    /// The loader was asked for something impossible; nothing was read yet.
+    /// The arguments are invalid. Nothing was read.
     Usage,
-    /// The operating system refused a read, as it would on any machine: no such file, no permission.
+    /// The operating system refused a read for a reason that holds on any machine: no such file, no permission.
     Io,
-    /// The machine failed (I/O error, stale handle, too many open files, no memory, no thread): nothing is
-    /// known of the data, so no policy for bad samples applies.
+    /// The machine failed (I/O error, stale handle, too many open files, out of memory, no thread). The data
+    /// may be intact, so no policy for bad samples applies.
     Machine,
-    /// A file ends before the bytes it promised.
+    /// A file ends before the bytes that it declares.
     Truncated,
-    /// Stored bytes do not match their checksum, or lie.
+    /// Stored bytes do not match their checksum or contradict each other.
     Damaged,
-    /// A file is not of the format its name or use promises, or of a newer version.
+    /// A file does not have the expected format, or has a newer version of it.
     WrongFormat,
-    /// A shard, sidecar or saved state belongs to another state of the data set.
+    /// A shard, sidecar or saved state belongs to a different version of the data set.
     Stale,
     /// A sample lacks a part that a column needs.
     MissingPart,
-    /// A part can't be decoded.
+    /// A part cannot be decoded.
     Decode,
-    /// Something is larger than the memory or the limit that was set.
+    /// A size exceeds the available memory or a limit that was set.
     Limit,
     /// More bad samples than the budget allows.
     TooManyBad,
-    /// Code that a user handed in panicked.
+    /// Code supplied by the user panicked.
     Panicked,
-    /// A GPU or its driver refused something, or there is none.
+    /// A GPU or its driver returned an error, or no GPU is available.
     Device,
 }
 
@@ -79,7 +79,7 @@ struct ErrorFields {
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 impl Error {
-    /// An error of `kind` that says `text`; the place is added as it becomes known.
+    /// Creates an error of `kind` with the message `text`. Callers add the place as it becomes known.
     pub fn new(kind: ErrorKind, text: impl Into<String>) -> Self {
         Error(Box::new(ErrorFields {
             kind,
@@ -89,13 +89,13 @@ impl Error {
         }))
     }
 
-    /// A request that can't be met, and what to ask instead.
+    /// Creates a usage error. `text` states what is invalid and what to pass instead.
     pub fn usage(text: impl Into<String>) -> Self {
         Error::new(ErrorKind::Usage, text)
     }
 
-    /// Adds what caused it. An [`ErrorKind::Io`] whose cause is an [`io::Error`] of the machine, as
-    /// [`Blame`] says, becomes [`ErrorKind::Machine`].
+    /// Adds the cause. An [`ErrorKind::Io`] becomes [`ErrorKind::Machine`] if its cause is an
+    /// [`io::Error`] that [`Blame`] assigns to the machine.
     #[must_use]
     pub fn with_source(mut self, source: impl Into<Box<dyn error::Error + Send + Sync>>) -> Self {
         let source = self.0.source.get_or_insert_with(|| Arc::from(source.into()));
@@ -108,41 +108,41 @@ impl Error {
         self
     }
 
-    /// Adds the file, unless one is known already.
+    /// Adds the path, unless the error already has one.
     #[must_use]
     pub fn with_path(mut self, path: impl AsRef<Path>) -> Self {
         self.0.place.path.get_or_insert_with(|| path.as_ref().to_path_buf());
         self
     }
 
-    /// Adds the byte, unless one is known already.
+    /// Adds the byte, unless the error already has one.
     #[must_use]
     pub fn with_byte(mut self, byte: u64) -> Self {
         self.0.place.byte.get_or_insert(byte);
         self
     }
 
-    /// Adds the key, unless one is known already.
+    /// Adds the key, unless the error already has one.
     #[must_use]
     pub fn with_key(mut self, key: impl Into<String>) -> Self {
         self.0.place.key.get_or_insert_with(|| key.into());
         self
     }
 
-    /// The text begins with the column that it is about.
+    /// Prefixes the text with the name of the column.
     pub(crate) fn of_column(mut self, name: &str) -> Self {
         self.0.text = format!("column '{name}': {}", self.0.text);
         self
     }
 
-    /// A byte counted from the start of a part becomes one counted from the start of the shard.
+    /// Converts a byte offset in a part into one in the shard. `start` is the first byte of the part.
     pub(crate) fn in_part(mut self, start: u64) -> Self {
         self.0.place.byte = Some(start + self.0.place.byte.unwrap_or(0));
         self
     }
 
-    /// True if it tells of the machine and not of the data. A refusal without its cause, as sources of
-    /// others may give it, counts as the machine's: nobody knows that the data is at fault.
+    /// True if the machine failed, not the data. An [`ErrorKind::Io`] without a cause, as a custom source may
+    /// return it, counts as the machine's, because nothing proves that the data is bad.
     pub fn is_machine(&self) -> bool {
         match self.0.kind {
             ErrorKind::Machine => true,
@@ -151,17 +151,17 @@ impl Error {
         }
     }
 
-    /// What went wrong.
+    /// The kind.
     pub fn kind(&self) -> ErrorKind {
         self.0.kind
     }
 
-    /// Where it went wrong.
+    /// The path, byte and key.
     pub fn place(&self) -> &Place {
         &self.0.place
     }
 
-    /// The sentence alone, without the place.
+    /// The message without the place.
     pub fn text(&self) -> &str {
         &self.0.text
     }
@@ -180,7 +180,7 @@ impl From<formats::Error> for Error {
             _ => ErrorKind::Io,
         };
         let source = error.io_error().map(|e| {
-            // An operating-system error can't be cloned; its code or its words can.
+            // `io::Error` is not `Clone`; its code, or else its text, is copied.
             let copy = e.raw_os_error().map(io::Error::from_raw_os_error);
             let copy = copy.unwrap_or_else(|| io::Error::new(e.kind(), e.to_string()));
             Arc::new(copy) as Arc<dyn error::Error + Send + Sync>
@@ -216,8 +216,7 @@ impl fmt::Display for Error {
     }
 }
 
-/// One line for people, the causes behind it: what `main` prints that returns it, and `unwrap`. `{:#?}` shows the
-/// fields.
+/// Writes one line with all causes, which is what `main` and `unwrap` print. `{:#?}` writes the fields.
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if f.alternate() {
@@ -307,7 +306,7 @@ mod tests {
                 assert_eq!(error.is_machine(), kind == ErrorKind::Machine, "{code}");
             }
         }
-        assert!(Error::new(ErrorKind::Io, "a store's words").is_machine());
+        assert!(Error::new(ErrorKind::Io, "a store's message").is_machine());
         let decode = Error::new(ErrorKind::Decode, "no JPEG");
         assert!(!decode.with_source(io::Error::from_raw_os_error(5)).is_machine());
     }

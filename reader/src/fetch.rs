@@ -1,8 +1,8 @@
-//! From ordinals to bytes: which reads a batch needs, and the parts that they bring.
+//! From ordinals to bytes: the reads that a batch needs, and the parts that they return.
 //!
-//! [`wanted`] says which parts are needed, [`plan`] turns ordinals into merged reads, [`fetched`]
-//! does one run of them and lends the parts. No thread is started here, and once the vectors have
-//! grown to a batch's size nothing is allocated for a sample that is good.
+//! [`wanted`] declares the needed parts, [`plan`] turns ordinals into merged reads, and [`fetched`]
+//! executes one run of reads and lends the parts. Starts no threads. After warm-up, a good sample causes
+//! no allocation.
 
 pub(crate) mod fetched;
 pub(crate) mod plan;

@@ -1,12 +1,12 @@
-//! `Libraries`: where NVIDIA's libraries are looked for that a program may do without.
+//! `Libraries`: the search path for NVIDIA's optional libraries.
 //!
-//! Names of files alone; whoever needs one loads it.
+//! Finds file names only; the caller loads the library.
 
 use std::cmp::Reverse;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-/// Where to look beside the places that the system knows.
+/// Additional places to search for libraries.
 ///
 /// ```
 /// use tarflume::Libraries;
@@ -19,27 +19,27 @@ pub struct Libraries {
 }
 
 impl Libraries {
-    /// Also in a Python environment's folders of packages (`site-packages`): NVIDIA's wheels and
-    /// torchvision bring libraries along.
+    /// Also searches the package folders (`site-packages`) of a Python environment. NVIDIA's wheels and
+    /// torchvision contain libraries.
     pub fn beside(packages: impl IntoIterator<Item = PathBuf>) -> Libraries {
         Libraries { packages: packages.into_iter().collect() }
     }
 
-    /// What the environment variable `TARFLUME_NVRTC` names, for the library `nvrtc`; set to nothing, it
-    /// is not set.
+    /// The value of the environment variable `TARFLUME_NVRTC`, for the library `nvrtc`. An empty value
+    /// counts as unset.
     pub(crate) fn named(name: &str) -> Option<PathBuf> {
         let named = env::var_os(format!("TARFLUME_{}", name.to_uppercase()));
         named.filter(|named| !named.is_empty()).map(PathBuf::from)
     }
 
-    /// The folders of packages that are looked into.
+    /// The package folders that are searched.
     pub fn packages(&self) -> impl Iterator<Item = &Path> {
         self.packages.iter().map(PathBuf::as_path)
     }
 
-    /// Files to try, the best first, for the library `name` (`nvrtc`): what the environment variable
-    /// `TARFLUME_NVRTC` names, and nothing else if it is set; those of the packages; those that the
-    /// system's loader finds; those of CUDA's own folder.
+    /// Files to try for the library `name` (`nvrtc`), best first. If the environment variable
+    /// `TARFLUME_NVRTC` is set, only the file that it names. Otherwise the files in the packages, then
+    /// those that the system's loader finds, then those in CUDA's folder.
     pub fn candidates(&self, name: &str) -> Vec<PathBuf> {
         if let Some(named) = Libraries::named(name) {
             return vec![named];
@@ -56,13 +56,13 @@ impl Libraries {
 }
 
 impl Libraries {
-    /// Those of the packages alone.
+    /// The files in the packages only.
     pub(crate) fn packaged(&self, name: &str) -> Vec<PathBuf> {
         self.packages.iter().flat_map(|packages| packaged(packages, name)).collect()
     }
 }
 
-/// In the folders that wheels use: `nvidia/*/lib` and `torchvision.libs`.
+/// Searches the folders that wheels use: `nvidia/*/lib` and `torchvision.libs`.
 fn packaged(packages: &Path, name: &str) -> Vec<PathBuf> {
     let entries = fs::read_dir(packages.join("nvidia")).into_iter().flatten().flatten();
     let mut folders: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
@@ -72,15 +72,15 @@ fn packaged(packages: &Path, name: &str) -> Vec<PathBuf> {
     folders.iter().flat_map(|folder| files(folder, name)).collect()
 }
 
-/// 13 of `cu13`, where wheels for that version put everything; 0 of `cuda_nvrtc` and others, which is what they did
-/// before.
+/// 13 for `cu13`, the folder of all libraries in wheels of that version; 0 for folders of one library such as
+/// `cuda_nvrtc`, which older wheels use.
 fn toolkit(folder: &Path) -> u32 {
     let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
     name.strip_prefix("cu").and_then(|number| number.parse().ok()).unwrap_or(0)
 }
 
-/// `libNAME.so`, `libNAME.so.13`, `libNAME.36e11081.so.13` or `libNAME-36e11081.so.13`, as wheels rename what
-/// they carry; but no `libNAME-builtins.so`.
+/// Matches `libNAME.so`, `libNAME.so.13`, and names that wheels rename to: `libNAME.36e11081.so.13`,
+/// `libNAME-36e11081.so.13`. Does not match `libNAME-builtins.so`.
 fn files(folder: &Path, name: &str) -> Vec<PathBuf> {
     let begins = format!("lib{name}");
     let is_one = |path: &PathBuf| {

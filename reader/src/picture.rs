@@ -1,7 +1,7 @@
-//! Pictures as numbers: sizes, boxes and pixels, and how they are cut, resized and converted.
+//! Picture arithmetic: sizes, boxes and pixels, cropping, resizing and conversion.
 //!
-//! Pure: knows no files, no decoders and no devices. Decoders on the host work with it, and it is the oracle that the
-//! kernels of a device are tested against.
+//! Pure: no files, decoders or devices. The host decoders use it, and it is the reference that the device kernels
+//! are tested against.
 
 pub mod convert;
 pub mod crop;

@@ -1,5 +1,5 @@
-//! `Range`: a stretch of a thread's time that NVIDIA's profilers show by name (NVTX), with the feature `nvtx`. Without
-//! it, or where no library of NVTX's is found, it is nothing.
+//! `Range`: a named span of a thread's time in NVIDIA's profilers (NVTX), with the feature `nvtx`. Does nothing
+//! without the feature or if no NVTX library is found.
 
 use std::ffi::CStr;
 use std::marker::PhantomData;
@@ -9,8 +9,8 @@ use crate::libraries::Libraries;
 #[cfg(feature = "nvtx")]
 mod nvtx;
 
-/// The library that tells profilers is looked for in these places, too, unless it was looked for already: call it before
-/// the first loader is made. Without the feature `nvtx` this does nothing.
+/// Adds places in which the NVTX library is searched. Call it before the first loader is made, because the library is
+/// searched once. Does nothing without the feature `nvtx`.
 pub fn tell_profilers_by(libraries: &Libraries) {
     #[cfg(feature = "nvtx")]
     nvtx::look_in(libraries.clone());
@@ -18,20 +18,20 @@ pub fn tell_profilers_by(libraries: &Libraries) {
     let _ = libraries;
 }
 
-/// Which reads are next.
+/// Planning of the next reads.
 pub(crate) const PLAN: &CStr = c"tarflume plan";
-/// Bytes of shards.
+/// Reading bytes of shards.
 pub(crate) const READ: &CStr = c"tarflume read";
-/// From parts to rows.
+/// Decoding parts into rows.
 pub(crate) const DECODE: &CStr = c"tarflume decode";
-/// A batch is closed.
+/// Closing a batch.
 pub(crate) const BATCH: &CStr = c"tarflume batch";
-/// A batch is put on its way to a device: the host's part of it, not the copy itself.
+/// Submitting an upload to a device: the host's part, not the copy itself.
 pub(crate) const UPLOAD: &CStr = c"tarflume upload";
-/// The consumer waits for a batch.
+/// The consumer waiting for a batch.
 pub(crate) const WAIT: &CStr = c"tarflume wait";
 
-/// From its making to its end. Ranges of one thread lie one in the other, so it stays in its thread.
+/// A span from construction to drop. Spans of one thread nest, so a value stays on its thread.
 #[must_use]
 pub(crate) struct Range {
     #[cfg(feature = "nvtx")]

@@ -1,8 +1,7 @@
-//! Numbers of bytes as people write and read them: `2GiB`, `512 MB`, `1073741824`.
+//! `Size`: a number of bytes as people write and read it: `2GiB`, `512 MB`, `1073741824`.
 //!
-//! The words are those of `pack --shard-size`, and fractions besides. `K`, `M`, `G`, `T` alone are
-//! decimal, as in `KB`, `MB`, `GB`, `TB`; case does not matter. The command's own parser (cli/size.rs
-//! of the packer) can become a call of this one.
+//! Accepts the units of `pack --shard-size`, and fractions. `K`, `M`, `G`, `T` alone are decimal, like
+//! `KB`, `MB`, `GB`, `TB`. Case is ignored.
 
 use std::fmt;
 use std::str::FromStr;
@@ -20,7 +19,7 @@ const UNITS: [(&str, u64); 8] = [
     ("kB", 1_000),
 ];
 
-/// A number of bytes that is written with its unit.
+/// A number of bytes, written with a unit.
 ///
 /// ```
 /// use tarflume::Size;
@@ -36,7 +35,7 @@ const UNITS: [(&str, u64); 8] = [
 pub struct Size(u64);
 
 impl Size {
-    /// This many bytes.
+    /// `bytes` bytes.
     pub const fn new(bytes: u64) -> Size {
         Size(bytes)
     }
@@ -46,7 +45,7 @@ impl Size {
         self.0
     }
 
-    /// In the largest binary unit and rounded to a tenth of it, for people: `1.3GiB`.
+    /// Approximate, for people: in the largest binary unit, rounded to a tenth: `1.3GiB`.
     pub fn about(self) -> String {
         match self.unit() {
             Some((word, unit)) => {
@@ -60,7 +59,7 @@ impl Size {
         }
     }
 
-    /// Rounded up to a size that can be typed: a quarter of the largest binary unit, or a whole one from ten on.
+    /// Rounded up to a size that is easy to type: a quarter of the largest binary unit, or a whole unit from ten up.
     pub fn at_least(self) -> String {
         let Some((word, unit)) = self.unit() else { return self.to_string() };
         let step = if self.0 / unit < 10 { unit / 4 } else { unit };
@@ -69,7 +68,7 @@ impl Size {
         format!("{}{part}{word}", quarters / 4)
     }
 
-    /// The largest binary unit that it has one of.
+    /// The largest binary unit that is not larger than the size.
     fn unit(self) -> Option<(&'static str, u64)> {
         UNITS.iter().copied().find(|(word, unit)| word.ends_with("iB") && self.0 >= *unit)
     }
@@ -87,7 +86,7 @@ impl From<Size> for u64 {
     }
 }
 
-/// Exact, and read again as the same number: in the unit in which it is a whole number and shortest.
+/// Exact, and parses back to the same number: the unit in which the number is whole and shortest.
 impl fmt::Display for Size {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let whole = UNITS.iter().filter(|(_, unit)| self.0 > 0 && self.0.is_multiple_of(*unit));
@@ -102,8 +101,8 @@ impl FromStr for Size {
     type Err = Error;
 
     /// # Errors
-    /// [`crate::ErrorKind::Usage`]: no number, an unknown unit, a fraction of a byte, more than
-    /// `u64` counts. It says what to type.
+    /// [`crate::ErrorKind::Usage`]: not a number, an unknown unit, a fraction of a byte, or more than
+    /// `u64::MAX`. The message shows valid sizes.
     fn from_str(text: &str) -> Result<Size> {
         let trimmed = text.trim();
         let split =
@@ -114,21 +113,20 @@ impl FromStr for Size {
         };
         let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
         if whole.is_empty() || fraction.contains('.') || number.ends_with('.') {
-            return Err(refused(text, "it begins with no number"));
+            return Err(refused(text, "it does not begin with a number"));
         }
         let bytes = parsed(whole).and_then(|n| n.checked_mul(unit));
         let bytes = bytes.ok_or_else(|| refused(text, "it is too large"))?;
         let part = match fraction.trim_end_matches('0') {
             "" => 0,
-            digits => {
-                part_of(digits, unit).ok_or_else(|| refused(text, "it is no whole number"))?
-            }
+            digits => part_of(digits, unit)
+                .ok_or_else(|| refused(text, "it is not a whole number of bytes"))?,
         };
         bytes.checked_add(part).map(Size).ok_or_else(|| refused(text, "it is too large"))
     }
 }
 
-/// `0.digits` of a unit, if that is a whole number of bytes.
+/// `0.digits` of a unit in bytes; `None` if that is not a whole number.
 fn part_of(digits: &str, unit: u64) -> Option<u64> {
     let scale = 10u128.checked_pow(u32::try_from(digits.len()).ok()?)?;
     let product = u128::from(parsed(digits)?).checked_mul(u128::from(unit))?;
@@ -152,7 +150,7 @@ fn unit(word: &str) -> Option<u64> {
 }
 
 fn refused(text: &str, why: &str) -> Error {
-    let text = format!("no size '{text}': {why}; say 2GiB, 512MB or a number of bytes");
+    let text = format!("invalid size '{text}': {why}; use 2GiB, 512MB or a number of bytes");
     Error::usage(text)
 }
 
@@ -190,12 +188,12 @@ mod tests {
     #[test]
     fn what_is_no_size_says_what_to_type() {
         for (text, why) in [
-            ("", "no number"),
-            ("GiB", "no number"),
+            ("", "not begin with a number"),
+            ("GiB", "not begin with a number"),
             ("-1", "unknown"),
-            (".5GB", "no number"),
-            ("5.GB", "no number"),
-            ("1.2.3GB", "no number"),
+            (".5GB", "not begin with a number"),
+            ("5.GB", "not begin with a number"),
+            ("1.2.3GB", "not begin with a number"),
             ("10 furlongs", "unknown"),
             ("1GiB 2", "unknown"),
             ("1.5", "whole"),
@@ -205,7 +203,7 @@ mod tests {
             ("0.00000000000000000000000000000000000000001GB", "whole"),
         ] {
             let error = text.parse::<Size>().unwrap_err().to_string();
-            assert!(error.contains(why) && error.contains("say 2GiB"), "{text}: {error}");
+            assert!(error.contains(why) && error.contains("use 2GiB"), "{text}: {error}");
         }
     }
 
@@ -248,8 +246,8 @@ mod tests {
     proptest! {
         #[test]
         fn what_is_asked_for_is_enough_and_can_be_typed(bytes in 0..u64::MAX / 2) {
-            let asked = super::tests::bytes(&Size::new(bytes).at_least());
-            prop_assert!(asked >= bytes && asked - bytes <= bytes / 4);
+            let size = super::tests::bytes(&Size::new(bytes).at_least());
+            prop_assert!(size >= bytes && size - bytes <= bytes / 4);
         }
 
         #[test]

@@ -1,29 +1,30 @@
-//! The memory that one batch lives in, lent out row by row while it is filled.
+//! `Slab`: the memory of one batch, lent row by row while it is filled.
 //!
-//! A room with unsafe code. A [`Slab`] is *filling* or *sealed*. While it fills, each row is lent to
-//! one thread at a time, and threads write different rows at once; once sealed, it is only read. It
-//! decodes nothing and knows no samples.
+//! Contains unsafe code. A [`Slab`] is *filling* or *sealed*. While it is filling, each row is lent to one
+//! thread at a time, and threads write different rows concurrently. Once sealed, it is only read. Decodes
+//! nothing and knows no samples.
 //!
 //! What the unsafe code relies on, and why it holds:
-//! - every range handed out lies inside its block: ranges are made by [`Layout`] and
-//!   [`Slab::make_room`] from the lengths the blocks were allocated with, and slicing is checked;
-//! - rows don't overlap: row `i` of a column of `n` bytes a row is `start + i * n`, columns follow each
-//!   other, and variable rows lie between neighboring entries of a rising list;
-//! - a row is lent once at a time: its flag is swapped when it is lent, and lending again panics;
-//! - nobody reads while somebody writes: reading asks for *sealed*; sealing sets the state, then counts
-//!   what is lent; lending counts itself, then asks the state, all sequentially consistent, so one of
-//!   two that race sees the other and panics. Back to *filling* needs `&mut`;
+//! - every range is within its block: ranges are computed by [`Layout`] and [`Slab::make_room`] from the
+//!   lengths that the blocks were allocated with, and slicing is checked;
+//! - rows do not overlap: row `i` of a column of `n` bytes a row begins at `start + i * n`, columns follow
+//!   each other, and variable rows are between neighboring entries of an ascending list;
+//! - a row is lent once at a time: lending swaps its flag and panics if the flag was set;
+//! - no bytes are read while they are written: reading requires *sealed*. Sealing sets the state, then
+//!   checks the number of lent rows; lending increments that number, then checks the state. All accesses
+//!   are sequentially consistent, so one side of a race sees the other and panics. Returning to *filling*
+//!   needs `&mut`;
 //! - bytes are initialized: see `block`.
 #![allow(unsafe_code)]
 
 mod block;
-mod pictured;
+mod picture_cell;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 pub(crate) use self::block::{Foreign, HostMemory};
-pub(crate) use self::pictured::Pictured;
+pub(crate) use self::picture_cell::PictureCell;
 
 use self::block::Block;
 use crate::column::{Row, RowShape};
@@ -32,11 +33,11 @@ use crate::error::{Error, ErrorKind, Result};
 /// Columns begin on a cache line.
 const COLUMN_ALIGN: usize = 64;
 
-/// Where the columns of a batch stand in its slab.
+/// The positions of a batch's columns in its slab.
 #[derive(Debug)]
 pub(crate) struct Layout {
     shapes: Vec<RowShape>,
-    /// For each column its start in the fixed block, or its number among the variable columns.
+    /// For each column, its offset in the fixed block, or its number among the variable columns.
     places: Vec<usize>,
     rows: usize,
     fixed: usize,
@@ -47,7 +48,7 @@ impl Layout {
     /// The layout of `rows` rows of columns of these shapes.
     ///
     /// # Errors
-    /// [`ErrorKind::Limit`]: the batch has more bytes than a machine can address.
+    /// [`ErrorKind::Limit`]: the batch has more bytes than can be addressed.
     pub(crate) fn new(shapes: Vec<RowShape>, rows: usize) -> Result<Layout> {
         let (mut fixed, mut variable, mut places) = (0usize, 0, Vec::new());
         for shape in &shapes {
@@ -59,7 +60,7 @@ impl Layout {
             places.push(fixed);
             let end = bytes.checked_mul(rows).and_then(|n| n.checked_add(fixed + COLUMN_ALIGN));
             let end = end.filter(|&end| isize::try_from(end).is_ok()).ok_or_else(|| {
-                Error::new(ErrorKind::Limit, format!("a batch of {rows} rows can't be addressed"))
+                Error::new(ErrorKind::Limit, format!("a batch of {rows} rows cannot be addressed"))
             })?;
             fixed = (end - 1) / COLUMN_ALIGN * COLUMN_ALIGN;
         }
@@ -71,17 +72,17 @@ impl Layout {
         self.fixed
     }
 
-    /// Rows of a batch.
+    /// Maximum number of rows of a batch.
     pub(crate) fn rows(&self) -> usize {
         self.rows
     }
 
-    /// Where a fixed column begins among the bytes of all of them.
+    /// Offset of a fixed column in the fixed block; `None` for a variable column.
     pub(crate) fn place(&self, column: usize) -> Option<usize> {
         self.shapes[column].bytes().map(|_| self.places[column])
     }
 
-    /// What the columns hold.
+    /// The shapes of the columns' rows.
     pub(crate) fn shapes(&self) -> &[RowShape] {
         &self.shapes
     }
@@ -92,18 +93,18 @@ impl Layout {
 pub(crate) struct Slab {
     layout: Arc<Layout>,
     fixed: Block,
-    /// All variable columns, one behind the other.
+    /// All variable columns, one after the other.
     tail: Block,
-    /// For each variable column, where each row may begin in the tail: rows + 1 entries.
+    /// For each variable column, the offset in the tail at which each row may begin: rows + 1 entries.
     rooms: Vec<Vec<usize>>,
-    /// For each variable column, the bytes that each row really has.
+    /// For each variable column, the number of bytes written to each row.
     used: Vec<Vec<AtomicUsize>>,
     /// For each variable column, the shape of each row that is a picture.
-    pictured: Vec<Vec<Pictured>>,
+    pictured: Vec<Vec<PictureCell>>,
     lent: Vec<AtomicBool>,
     lent_now: AtomicUsize,
     sealed: AtomicBool,
-    /// Rows that count, once sealed: skipped ones have been closed up.
+    /// Once sealed, the number of rows that were kept.
     rows: usize,
 }
 
@@ -111,16 +112,16 @@ impl Slab {
     /// An empty slab, filling.
     ///
     /// # Errors
-    /// [`ErrorKind::Limit`]: the system has no memory for it.
+    /// [`ErrorKind::Limit`]: the allocation failed.
     #[cfg(test)]
     pub(crate) fn new(layout: Arc<Layout>) -> Result<Slab> {
         Slab::in_memory(layout, None)
     }
 
-    /// An empty slab, filling, whose fixed columns stand in such memory, if it has some.
+    /// An empty slab, filling, with its fixed columns in `memory` if that provides a block.
     ///
     /// # Errors
-    /// [`ErrorKind::Limit`]: the system has no memory for it.
+    /// [`ErrorKind::Limit`]: the allocation failed.
     pub(crate) fn in_memory(layout: Arc<Layout>, memory: Option<&dyn HostMemory>) -> Result<Slab> {
         let (rows, variable) = (layout.rows, layout.variable);
         let foreign = memory.filter(|_| layout.fixed > 0).and_then(|m| m.block(layout.fixed));
@@ -130,7 +131,7 @@ impl Slab {
             rooms: (0..variable).map(|_| vec![0; rows + 1]).collect(),
             used: (0..variable).map(|_| (0..rows).map(|_| AtomicUsize::new(0)).collect()).collect(),
             pictured: (0..variable)
-                .map(|_| (0..rows).map(|_| Pictured::default()).collect())
+                .map(|_| (0..rows).map(|_| PictureCell::default()).collect())
                 .collect(),
             lent: (0..rows).map(|_| AtomicBool::new(false)).collect(),
             lent_now: AtomicUsize::new(0),
@@ -140,30 +141,30 @@ impl Slab {
         })
     }
 
-    /// Where its columns stand.
+    /// The positions of the columns.
     pub(crate) fn layout(&self) -> &Layout {
         &self.layout
     }
 
-    /// Bytes of memory it holds.
+    /// Bytes of memory of the slab.
     #[cfg(test)]
     pub(crate) fn bytes(&self) -> usize {
         self.fixed.length() + self.tail.length()
     }
 
-    /// Bytes of all columns that hold something: the rows that count.
+    /// Bytes of all columns in the kept rows.
     ///
     /// # Panics
-    /// The slab is not sealed: a mistake in this crate.
+    /// Panics if the slab is not sealed, which is a bug in this crate.
     pub(crate) fn used_bytes(&self) -> usize {
         (0..self.layout.shapes.len()).map(|column| self.column(column).len()).sum()
     }
 
-    /// Begins a new batch of `rows` rows: from sealed to filling. `room(column, row)` says how many bytes
-    /// a row of a variable column may take; the memory grows if it must and is kept.
+    /// Begins a new batch of `rows` rows, from sealed to filling. `room(column, row)` returns the
+    /// maximum number of bytes of a row of a variable column. The memory grows if needed and is kept.
     ///
     /// # Errors
-    /// [`ErrorKind::Limit`]: the system has no memory for it.
+    /// [`ErrorKind::Limit`]: the allocation failed.
     pub(crate) fn make_room(
         &mut self,
         rows: usize,
@@ -178,8 +179,8 @@ impl Slab {
                 continue;
             }
             let place = self.layout.places[column];
-            // Rows follow each other without gaps where they have the bytes they were said to have, so
-            // that closing the batch moves nothing; elements can be seen where their row begins.
+            // Rows follow each other without gaps if each has exactly the announced length, so that
+            // sealing moves nothing. Each row is aligned to its element type.
             let element = shape.dtype().size();
             end = end.checked_next_multiple_of(COLUMN_ALIGN).unwrap_or(usize::MAX);
             for row in 0..rows {
@@ -192,16 +193,17 @@ impl Slab {
             self.rooms[place][rows] = end;
         }
         if end > self.tail.length() {
-            self.tail = Block::new(0)?; // before the larger one is asked for
+            // Free the old block first, to bound the peak.
+            self.tail = Block::new(0)?;
             self.tail = Block::new(end.saturating_add(end / 8))?;
         }
         Ok(())
     }
 
-    /// Lends row `row` to the calling thread, until the result is dropped.
+    /// Lends row `row` to the calling thread until the result is dropped.
     ///
     /// # Panics
-    /// The row is lent already, or the slab is sealed: a mistake in this crate.
+    /// Panics if the row is already lent or the slab is sealed, which is a bug in this crate.
     pub(crate) fn lend(&self, row: usize) -> Lent<'_> {
         assert!(row < self.rows, "row {row} of {}", self.rows);
         assert!(!self.lent[row].swap(true, Ordering::SeqCst), "row {row} is lent already");
@@ -211,20 +213,20 @@ impl Slab {
         lent
     }
 
-    /// A row of a fixed column once more, before anybody sees the batch; of a variable one, no bytes.
+    /// A row of a fixed column, for writing it again before the batch is delivered; empty for a variable column.
     pub(crate) fn row_mut(&mut self, column: usize, row: usize) -> &mut [u8] {
         assert!(row < self.rows && *self.lent_now.get_mut() == 0, "row {row} of {}", self.rows);
         let bytes = self.layout.shapes[column].bytes();
         let start = bytes.map_or(0, |bytes| self.layout.places[column] + row * bytes);
-        // SAFETY: `&mut self` and nothing lent: nobody else can touch the block.
+        // SAFETY: `&mut self` and no lent rows exclude any other access to the block.
         unsafe { self.fixed.write(start, bytes.unwrap_or(0)) }
     }
 
-    /// Closes the batch: leaves out the rows for which `keep` says no, closes the gaps of variable
-    /// columns. From now on it is only read. One that is closed may lose more rows.
+    /// Seals the batch: removes the rows for which `keep` returns false and the gaps of variable columns.
+    /// The slab is only read afterwards. A sealed slab may be sealed again to remove more rows.
     ///
     /// # Panics
-    /// A row is still lent: a mistake in this crate.
+    /// Panics if a row is still lent, which is a bug in this crate.
     pub(crate) fn seal(&mut self, keep: impl Fn(usize) -> bool) {
         assert!(*self.lent_now.get_mut() == 0, "a row is still lent");
         let rows = self.rows;
@@ -248,7 +250,7 @@ impl Slab {
         if (0..rows).all(keep) {
             return;
         }
-        // SAFETY: `&mut self` and nothing lent: nobody else can touch the block.
+        // SAFETY: `&mut self` and no lent rows exclude any other access to the block.
         let all = unsafe { self.fixed.write(start, bytes * rows) };
         for (to, row) in (0..rows).filter(|&row| keep(row)).enumerate() {
             all.copy_within(row * bytes..(row + 1) * bytes, to * bytes);
@@ -258,7 +260,7 @@ impl Slab {
     fn close_variable(&mut self, place: usize, rows: usize, keep: &dyn Fn(usize) -> bool) {
         let rooms = &mut self.rooms[place];
         let (first, end) = (rooms[0], rooms[rows]);
-        // SAFETY: `&mut self` and nothing lent: nobody else can touch the block.
+        // SAFETY: `&mut self` and no lent rows exclude any other access to the block.
         let all = unsafe { self.tail.write(first, end - first) };
         let (mut to, mut row_to) = (first, 0);
         for row in (0..rows).filter(|&row| keep(row)) {
@@ -267,7 +269,7 @@ impl Slab {
                 all.copy_within(from - first..from - first + used, to - first);
             }
             rooms[row_to] = to;
-            *self.used[place][row_to].get_mut() = used; // it may be sealed once more
+            *self.used[place][row_to].get_mut() = used; // needed if the slab is sealed again
             self.pictured[place][row_to].set(self.pictured[place][row].get());
             row_to += 1;
             to += used;
@@ -275,32 +277,32 @@ impl Slab {
         rooms[row_to] = to;
     }
 
-    /// Rows that count.
+    /// Number of kept rows.
     pub(crate) fn rows(&self) -> usize {
         self.rows
     }
 
-    /// All fixed columns, as [`Layout::place`] says where they stand; what is between them and behind
-    /// the rows that count is anything.
+    /// All fixed columns, at the offsets of [`Layout::place`]. The bytes between the columns and after the
+    /// kept rows are unspecified.
     ///
     /// # Panics
-    /// The slab is not sealed: a mistake in this crate.
-    #[cfg(any(test, feature = "cuda"))] // whoever copies it to a device
+    /// Panics if the slab is not sealed, which is a bug in this crate.
+    #[cfg(any(test, feature = "cuda"))] // used by uploads only
     pub(crate) fn fixed(&self) -> &[u8] {
-        assert!(self.sealed.load(Ordering::SeqCst), "a batch is read before it is whole");
-        // SAFETY: sealed, so nobody writes until `&mut self` ends this borrow.
+        assert!(self.sealed.load(Ordering::SeqCst), "a batch is read before it is sealed");
+        // SAFETY: sealed, so no writes until `&mut self` ends this borrow.
         unsafe { self.fixed.read(0, self.layout.fixed) }
     }
 
     /// All bytes of a fixed column, or the bytes of a variable one without its offsets.
     ///
     /// # Panics
-    /// The slab is not sealed: a mistake in this crate.
+    /// Panics if the slab is not sealed, which is a bug in this crate.
     pub(crate) fn column(&self, column: usize) -> &[u8] {
-        assert!(self.sealed.load(Ordering::SeqCst), "a batch is read before it is whole");
+        assert!(self.sealed.load(Ordering::SeqCst), "a batch is read before it is sealed");
         let place = self.layout.places[column];
         match self.layout.shapes[column].bytes() {
-            // SAFETY: sealed, so nobody writes until `&mut self` ends this borrow.
+            // SAFETY: sealed, so no writes until `&mut self` ends this borrow.
             Some(bytes) => unsafe { self.fixed.read(place, bytes * self.rows) },
             None => {
                 let (first, end) = (self.rooms[place][0], self.rooms[place][self.rows]);
@@ -310,8 +312,8 @@ impl Slab {
         }
     }
 
-    /// Where the rows of a variable column begin in its bytes, counted from `offsets()[0]`; one entry
-    /// more than rows. `None` for a fixed column.
+    /// The offsets of the rows of a variable column, counted from `offsets()[0]`; one entry more than
+    /// rows. `None` for a fixed column.
     pub(crate) fn offsets(&self, column: usize) -> Option<&[usize]> {
         let variable = self.layout.shapes[column].bytes().is_none();
         variable.then(|| &self.rooms[self.layout.places[column]][..=self.rows])
@@ -320,7 +322,7 @@ impl Slab {
 
 impl Slab {
     /// The shapes of the pictures in the rows of a variable column.
-    pub(crate) fn pictured(&self, column: usize) -> Option<&[Pictured]> {
+    pub(crate) fn pictured(&self, column: usize) -> Option<&[PictureCell]> {
         let variable = self.layout.shapes[column].bytes().is_none();
         variable.then(|| &self.pictured[self.layout.places[column]][..self.rows])
     }
@@ -334,12 +336,12 @@ pub(crate) struct Lent<'a> {
 }
 
 impl Lent<'_> {
-    /// Lets `write` write the row's part of a column.
+    /// Calls `write` with the row's part of a column.
     pub(crate) fn write<T>(&mut self, column: usize, write: impl FnOnce(Row<'_>) -> T) -> T {
         let (slab, row) = (self.slab, self.row);
         let place = slab.layout.places[column];
         if let Some(bytes) = slab.layout.shapes[column].bytes() {
-            // SAFETY: the row is lent to this value alone, which is borrowed for as long.
+            // SAFETY: the row is lent to this value only, which is borrowed for as long.
             return write(Row::fixed(unsafe { slab.fixed.write(place + row * bytes, bytes) }));
         }
         let (start, end) = (slab.rooms[place][row], slab.rooms[place][row + 1]);

@@ -1,6 +1,6 @@
-//! `Source`: the bytes of one shard, wherever they are.
+//! `Source`: the bytes of one shard, from a file, a mapping or memory.
 //!
-//! The trait; implementations stand in the files below. A source knows nothing of samples.
+//! The trait; the implementations are in the files below. A source knows nothing of samples.
 
 pub(crate) mod file;
 pub(crate) mod identity;
@@ -14,7 +14,7 @@ use std::fmt;
 
 use crate::error::Result;
 
-/// Bytes that can be read at any place by many threads at once.
+/// Bytes that many threads can read concurrently at any offset.
 ///
 /// ```
 /// use tarflume::{MemorySource, Source};
@@ -26,33 +26,33 @@ use crate::error::Result;
 /// # Ok::<(), tarflume::Error>(())
 /// ```
 pub trait Source: fmt::Debug + Send + Sync {
-    /// Bytes in all.
+    /// Length in bytes.
     fn len(&self) -> u64;
 
-    /// Fills `into` from byte `at` on.
+    /// Fills `into` with the bytes from `at`.
     ///
     /// # Errors
-    /// The bytes can't be read, or the source became shorter than [`Source::len`].
+    /// Returns an error if the bytes cannot be read or the source became shorter than [`Source::len`].
     fn read_at(&self, at: u64, into: &mut [u8]) -> Result<()>;
 
-    /// The bytes themselves, where they are in memory already. They may turn to zeros if the file is
-    /// cut while it is mapped: ask [`Source::check`] after they were used.
+    /// Returns a view of the bytes if they are in memory. If a mapped file is truncated, they may turn into
+    /// zeros: call [`Source::check`] after using them.
     fn view(&self, _at: u64, _length: usize) -> Option<&[u8]> {
         None
     }
 
-    /// Says that these bytes will be wanted soon. A hint: it never fails and never waits long.
+    /// Announces that these bytes will be read soon. A hint: never fails and does not wait for I/O.
     fn advise(&self, _at: u64, _length: u64) {}
 
-    /// Asks whether the source still is what was opened.
+    /// Checks that the source is the file that was opened, unchanged.
     ///
     /// # Errors
-    /// It was cut, replaced or written to since.
+    /// Returns an error if it was truncated, replaced or written to.
     fn check(&self) -> Result<()> {
         Ok(())
     }
 
-    /// True if there are no bytes.
+    /// True if the source has no bytes.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -1,8 +1,7 @@
-//! `Stream`: samples of tars that have no sidecar, read once from front to back.
+//! `Stream`: samples of tars without sidecars, read once from front to back.
 //!
-//! Plain tars, `.tar.gz`, `.tar.zst`, standard input, pipes, sockets, any `Read`. It never seeks and
-//! knows nothing that stands farther on, so it can't promise what needs an index: see [`Refusal`].
-//! Nothing here decodes or batches.
+//! Reads plain tars, `.tar.gz`, `.tar.zst`, standard input, pipes, sockets and any `Read`. Never seeks, so it
+//! cannot provide what needs an index: see [`Refusal`]. Does not decode or batch.
 //!
 //! ```
 //! # fn main() -> tarflume::Result<()> {
@@ -22,15 +21,15 @@
 //! ```
 
 mod ahead;
+mod buffers;
 mod list;
-mod pool;
+mod memory_limits;
 mod queue;
 mod raw;
 mod refusal;
 mod reservoir;
 mod sample;
 mod samples;
-mod shares;
 mod tar;
 mod unpack;
 
@@ -42,21 +41,21 @@ use std::path::Path;
 
 pub use self::ahead::StreamStats;
 use self::ahead::{Ahead, Task};
-use self::list::Shard;
+use self::list::StreamShard;
+use self::memory_limits::MemoryLimits;
 use self::queue::Bell;
 pub(crate) use self::queue::Item;
 pub use self::queue::Next;
 pub use self::refusal::Refusal;
 use self::refusal::Remedy;
 pub use self::sample::StreamSample;
-use self::shares::Shares;
 use crate::error::{Error, Result};
 use crate::order::Key;
 use crate::order::Permutation;
 use crate::order::Shuffle;
 use crate::size::Size;
 
-/// Shards without an index, and how to read them.
+/// Shards without an index, and the options for reading them.
 ///
 /// ```
 /// use tarflume::{Shuffle, Stream};
@@ -72,79 +71,79 @@ use crate::size::Size;
 /// ```
 #[derive(Clone)]
 pub struct Stream {
-    shards: Vec<Shard>,
+    shards: Vec<StreamShard>,
     shuffle: Shuffle,
     rank: u64,
     world: u64,
-    /// `None`: nothing was said.
+    /// `None` if not set.
     memory: Option<u64>,
-    /// Bytes that wait for the caller, at most.
+    /// Maximum bytes of samples that wait for the caller.
     ahead: u64,
 }
 
 impl Stream {
-    /// The shards of a folder (`*.tar`, `*.tar.gz`, `*.tgz`, `*.tar.zst`, `*.tzst`), one file, a glob
-    /// or braces (`{000..765}`), or `-` for standard input. Compression is told by a shard's first
-    /// bytes, whatever its name.
+    /// The shards of a folder (`*.tar`, `*.tar.gz`, `*.tgz`, `*.tar.zst`, `*.tzst`), one file, a glob, braces
+    /// (`{000..765}`), or `-` for standard input. The compression is detected from a shard's first bytes, not
+    /// from its name.
     ///
     /// # Errors
-    /// The pattern names nothing or can't be understood; a folder can't be read. A file that can't
-    /// be opened is an error in its place in the epoch.
+    /// Returns an error if the pattern is malformed or matches nothing, or if a folder cannot be read. A
+    /// file that cannot be opened is an error at its position in the epoch.
     pub fn open(pattern: impl AsRef<str>) -> Result<Stream> {
         Stream::list([pattern])
     }
 
-    /// All shards that a list of patterns names, in this order.
+    /// The shards of several patterns, in this order.
     ///
     /// # Errors
-    /// Those of [`Stream::open`].
+    /// As [`Stream::open`].
     pub fn list<P: AsRef<str>>(patterns: impl IntoIterator<Item = P>) -> Result<Stream> {
         let patterns: Vec<P> = patterns.into_iter().collect();
         let patterns: Vec<&str> = patterns.iter().map(AsRef::as_ref).collect();
         Ok(Stream::of(list::shards(&patterns)?))
     }
 
-    /// One shard, read from `read` to its end, in one epoch only; `name` stands for its path.
+    /// One shard, read from `read` to its end, in one epoch only. `name` is used in place of a path.
     ///
-    /// A `Read` that waits can't be interrupted: if the samples are dropped meanwhile, the thread
-    /// that reads is left to end with it. Hand descriptors to [`Stream::from_fd`].
+    /// A blocked `Read` cannot be interrupted: if the samples are dropped meanwhile, the reading thread
+    /// lives until the read returns. Pass descriptors to [`Stream::from_fd`] instead.
     pub fn from_reader(name: impl AsRef<Path>, read: impl Read + Send + 'static) -> Stream {
-        Stream::of(vec![Shard::from_read(name.as_ref(), Box::new(read))])
+        Stream::of(vec![StreamShard::from_read(name.as_ref(), Box::new(read))])
     }
 
-    /// One shard, read in one epoch only from an open file, pipe or socket; `name` stands for its
-    /// path. Reading it ends when the samples are dropped, whatever its other end does.
+    /// One shard, read from an open file, pipe or socket, in one epoch only. `name` is used in place of a
+    /// path. Dropping the samples ends the reading, whatever the other end does.
     ///
     /// # Errors
-    /// The operating system says nothing of the descriptor, or it is a folder's.
+    /// Returns an error if the descriptor's metadata cannot be read or it is a folder.
     pub fn from_fd(name: impl AsRef<Path>, fd: impl Into<OwnedFd>) -> Result<Stream> {
-        Ok(Stream::of(vec![Shard::from_fd(name.as_ref(), fd.into())?]))
+        Ok(Stream::of(vec![StreamShard::from_fd(name.as_ref(), fd.into())?]))
     }
 
-    fn of(shards: Vec<Shard>) -> Stream {
+    fn of(shards: Vec<StreamShard>) -> Stream {
         let shuffle = Shuffle::None;
         Stream { shards, shuffle, rank: 0, world: 1, memory: None, ahead: u64::MAX }
     }
 
-    /// How samples are mixed; not at all if nothing is said. Of `None`, `Shards` and `Buffer` a
-    /// stream is capable. A buffer whose samples do not fit into three eighths of the stream's memory
-    /// holds fewer, and [`Samples::notes`] says so once. Its order follows from shards, seed, epoch,
-    /// size and memory, and is another than that of the same data set with an index.
+    /// How samples are shuffled; not at all by default. A stream supports `None`, `Shards` and `Buffer`. A
+    /// buffer whose samples exceed three eighths of the stream's memory holds fewer samples, and
+    /// [`Samples::notes`] reports that once. The order of a buffer depends on shards, seed, epoch, size and
+    /// memory, and differs from that of the same data set with an index.
     #[must_use]
     pub fn shuffle(self, shuffle: Shuffle) -> Stream {
         Stream { shuffle, ..self }
     }
 
-    /// Takes every `world`th shard of the epoch's order, from the `rank`th on. Ranks may get
+    /// Takes every `world`th shard of the epoch's order, beginning with the `rank`th. Ranks may get
     /// different numbers of samples.
     #[must_use]
     pub fn split(self, rank: u64, world: u64) -> Stream {
         Stream { rank, world, ..self }
     }
 
-    /// Bytes of memory that samples, buffers and decompression may take together; 1 GiB if nothing
-    /// is said. A sample may take an eighth. Samples that the caller keeps while waiting for the
-    /// next are the caller's own matter.
+    /// Maximum bytes of memory for samples, buffers and decompression together; 1 GiB by default. One
+    /// sample may use an eighth. Samples that the caller holds while it waits for the next one are not
+    /// counted.
     #[must_use]
     pub fn memory_limit(self, limit: Size) -> Stream {
         self.memory(limit.bytes())
@@ -154,37 +153,37 @@ impl Stream {
         Stream { memory: Some(bytes), ..self }
     }
 
-    /// Bytes that samples may take which wait for the caller; five eighths of the memory, or a quarter
-    /// with a shuffle buffer, if nothing is said, and never more. One sample may always wait.
+    /// Maximum bytes of samples that wait for the caller. The default, and the maximum, is five eighths of
+    /// the memory, or a quarter with a shuffle buffer. One sample may always wait.
     #[must_use]
     pub fn ahead(self, bytes: u64) -> Stream {
         Stream { ahead: bytes, ..self }
     }
 
-    /// The limit of [`Stream::memory_limit`].
-    pub(crate) fn memory_said(&self) -> Option<u64> {
+    /// The value set with [`Stream::memory_limit`].
+    pub(crate) fn memory_set(&self) -> Option<u64> {
         self.memory
     }
 
-    /// The seed of its shuffle; 0 for none.
+    /// The seed of the shuffle; 0 for none.
     pub(crate) fn seed(&self) -> u64 {
         self.shuffle.seed()
     }
 
-    /// Whether an epoch could be begun; reads nothing.
+    /// Checks that an epoch could begin. Reads nothing.
     ///
     /// # Errors
-    /// Those of [`Stream::samples`].
+    /// As [`Stream::samples`].
     pub(crate) fn check(&self) -> Result<()> {
         self.task(0).map(drop)
     }
 
-    /// Shards in all, of all ranks.
+    /// Number of shards, of all ranks together.
     pub fn shards(&self) -> u64 {
         self.shards.len() as u64
     }
 
-    /// The error that refuses what a stream can't do, with the remedy for these shards.
+    /// The error for an operation that a stream does not support, with the remedy for these shards.
     pub fn refuse(&self, what: Refusal) -> Error {
         let Some(first) = self.shards.iter().find(|shard| !shard.is_file()) else {
             let Some(first) = self.shards.first() else { return what.error(Remedy::Save) };
@@ -195,19 +194,19 @@ impl Stream {
         what.error(Remedy::Save).with_path(&first.name)
     }
 
-    /// The samples of `epoch` for this rank, read ahead by a thread of their own.
+    /// Starts a thread that reads ahead, and returns the samples of `epoch` for this rank.
     ///
     /// # Errors
-    /// The split or the memory is impossible; no thread can be started.
+    /// Returns an error if the split, the shuffle or the memory is invalid, or if no thread can be started.
     pub fn samples(&self, epoch: u64) -> Result<Samples> {
         Ok(Samples { ahead: Ahead::start(self.task(epoch)?, None)?, ended: false })
     }
 
-    /// The same, for a caller that must not wait: `bell` is rung, from the reading thread, whenever
-    /// [`Samples::try_next`] has something new to say. It must not wait either.
+    /// As [`Stream::samples`], for a caller that must not block. The reading thread calls `bell` whenever
+    /// [`Samples::try_next`] has a new result. `bell` must not block either.
     ///
     /// # Errors
-    /// Those of [`Stream::samples`].
+    /// As [`Stream::samples`].
     #[doc(hidden)]
     pub fn samples_with_bell(&self, epoch: u64, bell: Bell) -> Result<Samples> {
         Ok(Samples { ahead: Ahead::start(self.task(epoch)?, Some(bell))?, ended: false })
@@ -216,14 +215,14 @@ impl Stream {
     fn task(&self, epoch: u64) -> Result<Task> {
         let (rank, world) = (self.rank, self.world);
         if rank >= world {
-            let text = format!("there is no rank {rank} in a world of {world}: ranks count from 0");
+            let text = format!("rank {rank} of {world} does not exist: ranks count from 0");
             return Err(Error::usage(text));
         }
         let count = self.shards.len();
         if (count as u64) < world {
             let text = format!(
-                "{count} shards can't be split among {world} ranks, for each needs a shard of its \
-                 own: make more shards, or run `pack index` and split by position"
+                "{count} shards cannot be split among {world} ranks, because each needs at least one \
+                 shard: make more shards, or run `pack index` and split by position"
             );
             return Err(Error::usage(text));
         }
@@ -242,11 +241,12 @@ impl Stream {
         };
         let order = (0..count).map(place);
         let ours = order.skip(rank as usize).step_by(world as usize);
-        let shares = Shares::of(self.memory.unwrap_or(shares::DEFAULT), buffer.is_some())?;
+        let limits =
+            MemoryLimits::of(self.memory.unwrap_or(memory_limits::DEFAULT), buffer.is_some())?;
         Ok(Task {
             shards: ours.map(|number| (number, self.shards[number].clone())).collect(),
             buffer,
-            shares: Shares { queue: shares.queue.min(self.ahead), ..shares },
+            limits: MemoryLimits { queue: limits.queue.min(self.ahead), ..limits },
         })
     }
 }
@@ -257,10 +257,10 @@ impl fmt::Debug for Stream {
     }
 }
 
-/// The samples of one epoch. An error takes the place of what it is about: behind it the next sample
-/// follows, or, if the shard can't be read on, the next shard.
+/// The samples of one epoch. An error takes the position of the sample or shard that it is about. The
+/// next sample follows it, or the next shard if the rest of the shard cannot be read.
 ///
-/// Dropping it ends the thread that reads, at once for files and for what [`Stream::from_fd`] took.
+/// Dropping this value ends the reading thread, immediately for files and for [`Stream::from_fd`].
 ///
 /// ```
 /// use tarflume::Stream;
@@ -281,8 +281,8 @@ pub struct Samples {
 }
 
 impl Samples {
-    /// The next sample if there is one now. What the caller holds counts as the stream's memory: if
-    /// that is full, there is nothing new until samples are dropped.
+    /// The next sample, if one is ready. Samples that the caller holds count toward the stream's memory;
+    /// if it is full, no sample becomes ready until the caller drops some.
     #[doc(hidden)]
     pub fn try_next(&mut self) -> Next {
         match self.ahead.try_next() {
@@ -292,22 +292,22 @@ impl Samples {
         }
     }
 
-    /// The same, for a caller who must know whether the rest of a shard is lost.
+    /// As [`Samples::try_next`], for a caller that must know whether the rest of a shard is lost.
     pub(crate) fn try_item(&mut self) -> Next<Item> {
         self.ahead.try_next()
     }
 
-    /// Bytes in the caller's hands, if they are what keeps the next sample away; and how many may be.
+    /// If samples held by the caller prevent the next one: their bytes, and the maximum.
     pub(crate) fn in_the_way(&self) -> Option<(u64, u64)> {
         self.ahead.in_the_way()
     }
 
-    /// What was done so far.
+    /// Statistics so far.
     pub fn stats(&self) -> StreamStats {
         self.ahead.stats()
     }
 
-    /// What one should know of this epoch and is no error, a sentence each.
+    /// Remarks on this epoch that are not errors, one sentence each.
     pub fn notes(&self) -> Vec<String> {
         self.ahead.notes()
     }

@@ -1,7 +1,7 @@
-//! The locks that threads of a loader wait at: those of the standard library, or those of `shuttle`, which
-//! runs a test under many schedules.
+//! The locks on which a loader's threads wait: those of the standard library, or those of `shuttle`, which runs a
+//! test under many schedules.
 //!
-//! With the feature `shuttle` the types work inside a test of shuttle alone.
+//! With the feature `shuttle` the types work only inside a test of `shuttle`.
 
 #[cfg(feature = "shuttle")]
 pub(crate) use shuttle::sync::atomic::AtomicBool;

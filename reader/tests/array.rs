@@ -1,5 +1,5 @@
-//! Rows of arrays by number: files that NumPy wrote, bare files, files that lie or are cut, and a
-//! large one of which little is read.
+//! Rows of arrays by number: files written by NumPy, raw files, files with false or truncated content, and
+//! a large one of which little is read.
 #![allow(clippy::unwrap_used, reason = "a test that panics has failed")]
 
 use std::fs::{self, File};
@@ -132,7 +132,7 @@ fn requests_that_cannot_be_met_are_errors() {
         assert_eq!(error.kind(), ErrorKind::Usage, "{error}");
         assert!(error.text().contains(words), "{error}");
     };
-    usage(array.get(3).unwrap_err(), "no row 3: the array has 3");
+    usage(array.get(3).unwrap_err(), "row 3 does not exist: the array has 3");
     usage(array.get(u64::MAX).unwrap_err(), "the array has 3");
     let (from, to) = (2, 1);
     usage(array.rows(from..to).unwrap_err(), "no rows 2..1");

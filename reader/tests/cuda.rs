@@ -1,7 +1,7 @@
-//! Epochs through the CUDA driver that `fixtures/cuda` plays: the last inch, but for the GPU itself.
+//! Epochs on the simulated CUDA driver of `fixtures/cuda`: everything but the GPU itself.
 //!
-//! A driver is loaded when a program starts: each test starts this one again, as the child named, with the
-//! played driver before all others and its knobs set.
+//! A driver is loaded when a program starts. Therefore each test runs this program again as a child with the name
+//! of the test, with the simulated driver first in the search path and its parameters set.
 #![allow(missing_docs, clippy::unwrap_used)]
 
 mod played;
@@ -52,7 +52,7 @@ fn builder(dir: &tempfile::TempDir, device: &Device) -> DeviceLoaderBuilder {
         .device_slots(3)
 }
 
-/// The consumer: a stream of its own, to which it copies what it gets.
+/// The consumer: has a separate stream, into which it copies the batches.
 struct Consumer {
     context: Arc<CudaContext>,
     stream: Arc<CudaStream>,
@@ -119,7 +119,7 @@ fn child_epochs() {
     let stats = loader.stats();
     assert_eq!(stats.stage("upload").unwrap().items, 45);
     match std::env::var("FAKECUDA_PINNED") {
-        Ok(_) => assert!(stats.warning.unwrap().contains("or the IOMMU may leave no")),
+        Ok(_) => assert!(stats.warning.unwrap().contains("or the IOMMU may limit")),
         Err(_) => assert_eq!(stats.warning, None),
     }
 }
@@ -142,7 +142,7 @@ fn memory_that_cannot_be_pinned_is_a_warning_and_no_more() {
     child("child_epochs", &[("FAKECUDA_PINNED", "1"), ("FAKECUDA_DELAY_US", "50")]);
 }
 
-/// What the log says was called, and how often.
+/// The calls in the log and their counts.
 fn calls(log: &Path) -> HashMap<String, usize> {
     let mut calls = HashMap::new();
     for line in std::fs::read_to_string(log).unwrap().lines().filter(|l| !l.starts_with("ran ")) {
@@ -221,8 +221,8 @@ fn what_the_driver_refuses_ends_the_epoch_with_its_words() {
     for (fail, good, says) in [
         ("cuMemcpyHtoDAsync_v2:5:700", "4", "copying a batch failed: "),
         ("@cuMemcpyHtoDAsync_v2:3:719", "1500", "CUDA_ERROR_LAUNCH_FAILED"),
-        ("cuMemAlloc_v2:2:2", "0", "asking for 8192 bytes of device memory failed"),
-        ("cuEventCreate:4:2", "0", "making an event failed"),
+        ("cuMemAlloc_v2:2:2", "0", "allocating 8192 bytes of device memory failed"),
+        ("cuEventCreate:4:2", "0", "creating an event failed"),
     ] {
         child("child_refused", &[("FAKECUDA_FAIL", fail), ("GOOD", good), ("SAYS", says)]);
     }

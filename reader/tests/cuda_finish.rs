@@ -1,7 +1,7 @@
-//! Pictures that are finished on the device: the same to the bit as those that the host finishes. Through
-//! the CUDA driver that `fixtures/cuda` plays, which runs the kernel on the CPU.
+//! Pictures converted on the device: bit-identical to those converted on the host. Runs on the simulated CUDA
+//! driver of `fixtures/cuda`, which executes the kernel on the CPU.
 //!
-//! Libraries are loaded when a program starts: each test starts this one again, as the child named.
+//! Libraries are loaded when a program starts. Therefore each test runs this program again as a child.
 #![allow(missing_docs, clippy::unwrap_used)]
 
 mod played;
@@ -39,7 +39,7 @@ fn shards() -> tempfile::TempDir {
     dir
 }
 
-/// Columns of every element, layout and number of channels, and one that is nobody's to finish.
+/// Columns of every element type, layout and number of channels, and one that is not converted.
 fn builder(dir: &tempfile::TempDir) -> LoaderBuilder {
     let crop = || Image::new("jpg", RandomResizedCrop::new(24).flip(0.5));
     let by = Normalize::imagenet();
@@ -117,7 +117,7 @@ fn what_was_compiled_once_is_there_the_next_time() {
     child("child_equal", cache.path(), &warns);
     child("child_equal", cache.path(), &[]);
     child("child_equal", cache.path(), &none);
-    // Half a file is none.
+    // A truncated file is ignored.
     let made: Vec<_> =
         std::fs::read_dir(cache.path().join("tarflume")).unwrap().flatten().collect();
     assert_eq!(made.len(), 1);
@@ -195,7 +195,7 @@ fn child_resized() {
     assert!(decoded > 0 && ready > 0, "{decoded} were resized by the device, {ready} by the host");
     let both = crop().resize_on_device(40).device_decoder(DeviceShare::fixed(1000));
     let error = Loader::builder(dir.path()).column("image", both).build().unwrap_err();
-    assert!(error.text().contains("does not go together"), "{error}");
+    assert!(error.text().contains("cannot be combined"), "{error}");
 }
 
 #[test]
@@ -226,9 +226,9 @@ fn a_cache_that_others_may_write_is_not_used_and_statistics_say_so() {
     let folder = cache.path().join("tarflume");
     std::fs::create_dir(&folder).unwrap();
     std::fs::set_permissions(&folder, PermissionsExt::from_mode(0o777)).unwrap();
-    child("child_compiles", cache.path(), &[("WARNS", "may be written by others")]);
+    child("child_compiles", cache.path(), &[("WARNS", "is writable by other users")]);
     assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 0);
-    child("child_compiles", Path::new("relative"), &[("WARNS", "no absolute path")]);
+    child("child_compiles", Path::new("relative"), &[("WARNS", "not an absolute path")]);
     assert!(!Path::new("relative").try_exists().unwrap());
 }
 

@@ -1,5 +1,5 @@
-//! Data sets that stay in device memory: drawn there as the host would have drawn them, without a read.
-//! Through the CUDA driver that `fixtures/cuda` plays, which runs the kernels on the CPU.
+//! Data sets in device memory: drawn there as on the host, without reading files. Runs on the simulated CUDA driver
+//! of `fixtures/cuda`, which executes the kernels on the CPU.
 #![allow(missing_docs, clippy::unwrap_used)]
 
 mod played;
@@ -182,7 +182,7 @@ fn child_resumed() {
         host.device(device.clone()).device_slots(2).resident(residency()).build().unwrap()
     };
     let (whole, consumer) = (build(None), Consumer::new());
-    // Ended in the middle, it begins anew.
+    // An interrupted preload starts again.
     let mut asked = 0;
     let goes_on = |there| {
         assert_eq!(there, 4 * asked);

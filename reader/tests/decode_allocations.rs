@@ -1,7 +1,7 @@
-//! How often decoding allocates once a thread is warm: not at all for numbers and bytes; for
-//! pictures only inside the libraries that decode and resize them, a bounded number of times.
+//! Allocations of decoding after warm-up: none for numbers and bytes; for pictures only inside the libraries
+//! that decode and resize, a bounded number of times.
 //!
-//! A test binary of its own, because it counts every allocation of the process: one test.
+//! A separate test binary, because it counts every allocation of the process.
 #![allow(clippy::unwrap_used)]
 
 use std::alloc::{GlobalAlloc, Layout as Block, System};
@@ -18,7 +18,7 @@ struct Counting;
 static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
 static BYTES: AtomicU64 = AtomicU64::new(0);
 
-// SAFETY: every call goes on to the system's allocator unchanged.
+// SAFETY: every call is forwarded to the system's allocator unchanged.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, block: Block) -> *mut u8 {
         ALLOCATIONS.fetch_add(1, Ordering::Relaxed);

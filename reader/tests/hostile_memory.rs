@@ -1,6 +1,6 @@
-//! What hostile parts take from the allocator: a loader's bound holds, whatever a file claims.
+//! Memory allocated for hostile parts: the loader's limit holds, whatever a file declares.
 //!
-//! A test binary of its own, because it counts for the whole process.
+//! A separate test binary, because it counts for the whole process.
 #![allow(missing_docs, unreachable_pub, clippy::unwrap_used)]
 
 #[path = "loader/harness.rs"]
@@ -22,7 +22,7 @@ static NOW: AtomicU64 = AtomicU64::new(0);
 static PEAK: AtomicU64 = AtomicU64::new(0);
 static TURN: Mutex<()> = Mutex::new(());
 
-// SAFETY: every call goes on to the system's allocator unchanged. Memory that grows counts as old
+// SAFETY: every call is forwarded to the system's allocator unchanged. Memory that grows counts as old
 // and new side by side.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, block: Layout) -> *mut u8 {

@@ -1,5 +1,5 @@
-//! The kernel, compiled as C++ and run on the CPU, beside the same work written in Rust. Sanitizers
-//! watch every step of the kernel.
+//! The kernels, compiled as C++ and run on the CPU under sanitizers, compared with the same computation in
+//! Rust.
 #![allow(clippy::unwrap_used, reason = "a test that panics has failed")]
 
 #[path = "kernel/drawing.rs"]

@@ -1,6 +1,6 @@
-//! A loader in a forked child: it says that it can't work there, and a new one works.
+//! A loader in a forked child: using it returns an error, and a new loader works.
 //!
-//! A test binary of its own, because it forks: one test.
+//! A separate test binary with one test, because it forks.
 #![allow(missing_docs, unreachable_pub, clippy::unwrap_used)]
 
 #[path = "loader/harness.rs"]

@@ -1,5 +1,5 @@
-//! Too few open files while an epoch is read: an error of its own kind, whatever is done about bad samples.
-//! None is left out, replaced or counted as bad. One test: the limit is the process's.
+//! Too few open files during an epoch: a machine error, whatever the policy for bad samples. No sample is
+//! skipped, replaced or counted as bad. One test, because the limit applies to the process.
 #![allow(missing_docs, unreachable_pub, dead_code, clippy::unwrap_used, clippy::expect_used)]
 
 use std::fs;

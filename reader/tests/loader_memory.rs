@@ -1,6 +1,6 @@
-//! What a loader takes from the allocator: bytes within its bound, and nothing for a single sample.
+//! Allocations of a loader: bytes within its limit, and none for a single sample.
 //!
-//! A test binary of its own, because it counts for the whole process; its tests take turns.
+//! A separate test binary, because it counts for the whole process. Its tests run one at a time.
 #![allow(missing_docs, unreachable_pub, clippy::unwrap_used)]
 
 #[path = "loader/harness.rs"]
@@ -24,7 +24,7 @@ static NOW: AtomicU64 = AtomicU64::new(0);
 static PEAK: AtomicU64 = AtomicU64::new(0);
 static TURN: Mutex<()> = Mutex::new(());
 
-// SAFETY: every call goes on to the system's allocator unchanged. Memory that grows counts as old
+// SAFETY: every call is forwarded to the system's allocator unchanged. Memory that grows counts as old
 // and new side by side.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, block: Layout) -> *mut u8 {

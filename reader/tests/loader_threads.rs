@@ -1,6 +1,6 @@
-//! Loaders that are dropped at any moment, in any order: no thread is left, and nothing hangs.
+//! Loaders dropped at any moment, in any order: no thread is left, and nothing hangs.
 //!
-//! A test binary of its own, because it counts the threads of the process: one test.
+//! A separate test binary with one test, because it counts the threads of the process.
 #![allow(missing_docs, unreachable_pub, clippy::unwrap_used)]
 
 #[path = "loader/harness.rs"]

@@ -1,7 +1,7 @@
-//! What profilers are told: ranges by name, in each thread one in the other. Against a library of NVTX's that
-//! `fixtures/nvtx` plays.
+//! The profiler ranges of a loader: named, and nested in each thread. Uses the simulated NVTX library of
+//! `fixtures/nvtx`.
 //!
-//! It is looked for once in a program: each test starts this one again, as the child named.
+//! The library is searched once in a program. Therefore each test runs this program again as a child.
 #![allow(missing_docs, clippy::unwrap_used)]
 
 use std::collections::HashMap;
@@ -44,7 +44,7 @@ fn build(fixture: &str, words: &[&str]) -> PathBuf {
     out
 }
 
-/// Starts the test `name` as a child with these words in its environment; what the played library was told.
+/// Runs the test `name` as a child with this environment; returns the calls of the simulated library.
 fn child(name: &str, environment: &[(&str, &Path)]) -> String {
     let dir = tempfile::tempdir().unwrap();
     let log = dir.path().join("log");

@@ -1,5 +1,5 @@
-//! Batches of a stream against batches of the same shards with an index, and what only a stream can
-//! do wrong: stalls, cuts, too little memory, promises that need an index.
+//! Batches of a stream compared with batches of the same shards with an index, and the failures that only
+//! streams have: stalls, truncation, too little memory, operations that need an index.
 #![allow(missing_docs, unreachable_pub, clippy::unwrap_used, clippy::expect_used)]
 
 #[path = "loader/harness.rs"]
@@ -212,7 +212,7 @@ fn wrongs() -> Vec<(Parts, ErrorKind, u64, &'static str)> {
         (lacking, ErrorKind::MissingPart, 1024, "has no part 'txt'; it has: png"),
         (good("x"), ErrorKind::Decode, 1024 + 512 + 1, "no number"),
         (good("panic"), ErrorKind::Panicked, 1024 + 512, "at the disco"),
-        (twice, ErrorKind::Damaged, 2048, "stands twice"),
+        (twice, ErrorKind::Damaged, 2048, "is in this sample twice"),
     ]
 }
 
@@ -381,30 +381,29 @@ fn what_needs_an_index_is_refused_with_the_remedy() {
         assert_eq!(error.to_string(), format!("{reason}{ways}"));
     };
     let loader = wanting(open(&shards)).build().unwrap();
-    let resume = "exact resume needs to know where every sample stands";
+    let resume = "exact resume needs the position of every sample";
     refused(loader.state().unwrap_err(), resume);
-    let length = "the number of samples is not known before all shards are read";
+    let length = "the number of samples is known only after all shards are read";
     refused(loader.steps().unwrap_err(), length);
-    let proof =
-        "proof that each sample was seen exactly once needs to know which samples there are";
+    let proof = "the proof that each sample was seen exactly once needs the list of samples";
     refused(loader.ledger().unwrap_err(), proof);
     refused(loader.expected(0).unwrap_err(), proof);
-    let random = "getting a sample by ordinal or key needs to know where every sample stands";
+    let random = "getting a sample by ordinal or key needs the position of every sample";
     refused(loader.order().unwrap_err(), random);
     let build = |make: &dyn Fn(StreamLoaderBuilder) -> StreamLoaderBuilder| {
         make(wanting(open(&shards))).build().unwrap_err()
     };
-    let substitute = "a substitute for a bad sample needs to know where the others stand";
+    let substitute = "a substitute for a bad sample needs the positions of the others";
     refused(build(&|b| b.on_bad(OnBad::Substitute)), substitute);
     let state: LoaderState = shards.loader().build().unwrap().state();
     refused(build(&|b| b.resume(state.clone())), resume);
-    let split = "splitting by position needs to know where every sample stands";
+    let split = "splitting by position needs the position of every sample";
     refused(build(&|b| b.split(Split::alone())), split);
-    let equal = "the same number of steps on every rank needs to know how many samples there are";
+    let equal = "the same number of steps on every rank needs the number of samples";
     refused(build(&|b| b.remainder(Remainder::Drop)), equal);
     assert!(wanting(open(&shards)).remainder(Remainder::Uneven).build().is_ok());
     let full = wanting(open(&shards).shuffle(Shuffle::Full { seed: 1 })).build();
-    refused(full.unwrap_err(), "a full shuffle needs to know where every sample stands");
+    refused(full.unwrap_err(), "a full shuffle needs the position of every sample");
 }
 
 #[test]
@@ -418,5 +417,5 @@ fn what_makes_no_sense_is_said_before_anything_is_read() {
     said(Loader::stream(stream()), "name the columns");
     said(wanting(stream()).batch(0), "at least one row");
     said(wanting(stream()).threads(0), "needs a thread");
-    said(wanting(stream().split(0, 2)), "can't be split among 2 ranks");
+    said(wanting(stream().split(0, 2)), "cannot be split among 2 ranks");
 }

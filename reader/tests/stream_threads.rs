@@ -1,4 +1,4 @@
-//! Streams leave no thread behind. Alone in its process, for it counts the threads of all of it.
+//! Streams leave no thread behind. A separate test binary, because it counts the threads of the process.
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
@@ -41,7 +41,7 @@ fn dropped_at_any_moment_no_thread_is_left() {
             samples.next().unwrap().unwrap();
         }
         drop(samples);
-        // A joined thread may stand in the list a moment longer: the kernel wakes who waits first.
+        // A joined thread may stay in the list for a moment: the kernel wakes the joining thread first.
         let patience = Instant::now();
         while threads() != before {
             assert!(patience.elapsed() < Duration::from_secs(10), "round {round}");

@@ -1,4 +1,4 @@
-//! `Data`: what a batch is asked for burn's data by.
+//! `Data`: converts the columns of a batch into burn's tensor data.
 
 use std::sync::Arc;
 
@@ -7,14 +7,14 @@ use tarflume::{Batch, Column, DType, Error, Result};
 
 use crate::held::Held;
 
-/// Batches as data for tensors.
+/// Converts the columns of a batch into burn's tensor data.
 pub trait Data {
-    /// The columns of these names, in this order, of shape `[rows, row's shape..]`. Of an [`Arc`] the memory is
-    /// shared, and goes back to the loader when the last of the data is dropped; else it is copied once.
+    /// The columns of these names, in this order, of shape `[rows, row's shape..]`. The data of an [`Arc`] share its
+    /// memory, which returns to the loader when the last of them is dropped; otherwise each column is copied once.
     ///
     /// # Errors
-    /// [`tarflume::ErrorKind::Usage`]: no such column; its rows have different lengths; burn has no such type; a
-    /// column of truths holds bytes that are neither 0 nor 1.
+    /// [`tarflume::ErrorKind::Usage`]: a column does not exist, its rows have different lengths, burn does not have its
+    /// type, or a Bool column holds bytes other than 0 and 1.
     fn data<const N: usize>(&self, names: [&str; N]) -> Result<[TensorData; N]>;
 }
 
@@ -49,7 +49,7 @@ fn each<const N: usize>(
     made.try_into().map_err(|_| Error::usage("as many data as names"))
 }
 
-/// The type of burn's for a column that it can have.
+/// The burn type of a column.
 fn of(column: &Column<'_>) -> Result<Burn> {
     let name = column.name();
     if column.offsets().is_some() {
@@ -87,7 +87,7 @@ fn of(column: &Column<'_>) -> Result<Burn> {
     })
 }
 
-/// A copy, where its elements may stand.
+/// Copies a column into memory with the alignment of its elements.
 fn aligned(column: Column<'_>) -> Bytes {
     let bytes = column.bytes();
     match column.dtype().size() {

@@ -1,4 +1,4 @@
-//! Batches become burn's data and tensors, byte for byte, and their memory goes back when these are gone.
+//! Batches become burn's data and tensors, byte for byte, and their memory returns when these are dropped.
 #![allow(missing_docs, clippy::unwrap_used)]
 
 use std::sync::Arc;

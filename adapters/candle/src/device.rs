@@ -1,12 +1,12 @@
-//! Batches in a GPU as tensors of candle's: one copy inside the GPU, in candle's stream.
+//! Batches on a GPU as candle tensors: one copy within the GPU, in candle's stream.
 //!
-//! A room with unsafe code: memory of candle's that is written by the driver. What it relies on, and why it holds:
-//! - candle's stream is alive as long as the batch that was told of it: the batch is given back before `taken`
-//!   returns, and the stream is that of a device which is borrowed until then;
-//! - a column is as many elements as its shape says, in the memory of this GPU: `DeviceColumn` says so, and the
-//!   number of the GPU is compared;
-//! - the copy reads the slot behind the batch's own copy (`ready_on`) and before the slot is written again
-//!   (`release`); it writes memory of candle's that nobody has seen yet.
+//! Contains unsafe code: the driver writes memory owned by candle. What it relies on, and why it holds:
+//! - candle's stream is alive while the batch uses it: the batch is released before `taken` returns, and the stream
+//!   belongs to a device that is borrowed until then;
+//! - a column has as many elements as its shape, in the memory of this GPU: `DeviceColumn` guarantees that, and the
+//!   ordinals of the GPUs are compared;
+//! - the copy reads the slot after the batch's own copy (`ready_on`) and before the slot is reused (`release`); it
+//!   writes candle memory that no other code has seen yet.
 #![allow(unsafe_code)]
 
 use std::sync::Arc;
@@ -23,7 +23,7 @@ use tarflume::{DeviceBatch, DeviceColumn, DeviceStream, Error, Result};
 
 use crate::dtype::{of, refused};
 
-/// DLPack's number for CUDA.
+/// `kDLCUDA` in dlpack.h.
 const DLPACK_CUDA: i32 = 2;
 
 /// A batch that candle's stream may read.
@@ -33,7 +33,7 @@ pub(crate) struct Readable<'a> {
     stream: Arc<CudaStream>,
 }
 
-/// Has `make` take out of the batch what it wants, and gives the batch back behind that.
+/// Calls `make` with the batch, and then releases the batch.
 pub(crate) fn taken<T>(
     batch: DeviceBatch,
     make: impl FnOnce(&Readable<'_>) -> Result<T>,
@@ -41,7 +41,7 @@ pub(crate) fn taken<T>(
 ) -> Result<T> {
     same_gpu(&batch, cuda)?;
     let stream = cuda.cuda_stream();
-    // SAFETY: a stream of this GPU; `cuda` holds it until the batch is gone.
+    // SAFETY: a stream of this GPU; `cuda` holds it until the batch is released.
     let told = unsafe { DeviceStream::raw(stream.cu_stream() as usize as u64) };
     batch.ready_on(told)?;
     let made = make(&Readable { batch: &batch, cuda, stream })?;
@@ -80,12 +80,12 @@ impl Readable<'_> {
 
     fn copied<T: CudaDType + DeviceRepr>(&self, column: &DeviceColumn) -> CandleResult<Tensor> {
         let elements = column.shape.iter().product::<usize>();
-        // SAFETY: written below before anybody has it. No driver gives out no bytes: one element at least.
+        // SAFETY: written below before other code sees it. Drivers allocate no empty block, hence at least one element.
         let mut memory = unsafe { self.cuda.alloc::<T>(elements.max(1)) }?;
         if elements > 0 {
             let (to, _written) = memory.device_ptr_mut(&self.stream);
             let (from, bytes) = (column.pointer, elements * size_of::<T>());
-            // SAFETY: see the head of this file; the context is this thread's since `alloc`.
+            // SAFETY: see the head of this file; `alloc` made the context current on this thread.
             unsafe { result::memcpy_dtod_async(to, from, bytes, self.stream.cu_stream()) }.w()?;
         }
         let storage = Storage::Cuda(CudaStorage::wrap_cuda_slice(memory, self.cuda.clone()));

@@ -1,9 +1,9 @@
-//! Which types of ours candle has. Words only.
+//! Maps element types to candle's. Pure.
 
 use candle_core::{DType as Candle, Error as CandleError};
 use tarflume::{DType, Error, ErrorKind, Result};
 
-/// The type of candle's for a column. Truths are bytes there: 0 and 1, as candle's comparisons give them.
+/// The candle type of a column. Bool columns are bytes, 0 and 1, like the results of candle's comparisons.
 pub(crate) fn of(name: &str, dtype: DType) -> Result<Candle> {
     Ok(match dtype {
         DType::U8 | DType::Bool => Candle::U8,
@@ -24,7 +24,7 @@ pub(crate) fn of(name: &str, dtype: DType) -> Result<Candle> {
     })
 }
 
-/// What candle refused.
+/// Converts an error of candle.
 pub(crate) fn refused(name: &str, error: CandleError) -> Error {
     Error::new(ErrorKind::Device, format!("candle made no tensor of column '{name}'"))
         .with_source(error)

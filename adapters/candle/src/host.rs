@@ -1,4 +1,4 @@
-//! Columns in host memory as tensors: one copy, by candle.
+//! Columns in host memory as candle tensors, with one copy.
 
 use candle_core::{DType as Candle, Device, Tensor, WithDType};
 use tarflume::{Batch, Column, Element, Error, Result};

@@ -1,18 +1,18 @@
-//! `Tensors`: what a batch is asked for tensors by, wherever it is.
+//! `Tensors`: returns the columns of a batch as tensors, on the host or a device.
 
 use candle_core::{Device, Tensor};
 use tarflume::{Batch, DeviceBatch, Result};
 
 use crate::host;
 
-/// Batches as tensors.
+/// Converts the columns of a batch into tensors.
 pub trait Tensors {
     /// The columns of these names, in this order: tensors of `[rows, row's shape..]` on `device`, which own their
-    /// memory. The batch goes back to its loader; take keys, and [`DeviceBatch::host_shared`], before.
+    /// memory. The batch returns to its loader; take keys, and [`DeviceBatch::host_shared`], before.
     ///
     /// # Errors
-    /// [`tarflume::ErrorKind::Usage`]: no such column; its rows have different lengths; candle has no such type;
-    /// the batch is on another GPU. [`tarflume::ErrorKind::Device`]: what candle or the driver refused.
+    /// [`tarflume::ErrorKind::Usage`]: a column does not exist, its rows have different lengths, candle does not have
+    /// its type, or the batch is on another GPU. [`tarflume::ErrorKind::Device`]: candle or the driver failed.
     fn tensors<const N: usize>(self, names: [&str; N], device: &Device) -> Result<[Tensor; N]>;
 }
 

@@ -1,5 +1,5 @@
-//! Batches in device memory become candle's tensors, on the driver that `fixtures/cuda` plays. `played/run.sh`
-//! builds and runs this; it has slow copies and two devices.
+//! Batches in device memory become candle tensors, on the simulated driver of `fixtures/cuda`. `played/run.sh` builds
+//! and runs this test. The driver has slow copies and two devices.
 #![allow(missing_docs, clippy::unwrap_used)]
 
 use candle_core::{DType, Device, Tensor};

@@ -1,4 +1,4 @@
-//! Batches in host memory become candle's tensors on the CPU, byte for byte.
+//! Batches in host memory become candle tensors on the CPU, byte for byte.
 #![allow(missing_docs, clippy::unwrap_used)]
 
 use candle_core::{DType, Device, Tensor};

@@ -1,5 +1,5 @@
-//! A data set with a column of each type and several shapes, for the tests of the adapters; what its columns
-//! must hold is arithmetic. Nothing of a framework.
+//! A data set with a column of each type and several shapes, for the tests of the adapters. The content of the
+//! columns is computed. Independent of any framework.
 
 mod shards;
 

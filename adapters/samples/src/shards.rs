@@ -1,4 +1,4 @@
-//! `Samples`: one shard in a folder of its own, and loaders of it.
+//! `Samples`: one shard in a temporary folder, and loaders for it.
 #![allow(clippy::unwrap_used)] // for tests alone
 
 use tarflume::{Batch, DType, Loader, LoaderBuilder, OnBad, Raw, Remainder};
@@ -6,10 +6,10 @@ use tarflume_formats::ShardWriter;
 use tarflume_formats::shard::Durability;
 use tempfile::TempDir;
 
-/// How many samples there are.
+/// Number of samples.
 pub const SAMPLES: u64 = 10;
 
-/// Columns by name, type and the shape of a row. They hold any bytes, no number's in particular.
+/// Columns by name, type and the shape of a row. Their bytes are arbitrary.
 pub const COLUMNS: [(&str, DType, &[usize]); 11] = [
     ("u8", DType::U8, &[2, 3, 3]),
     ("i8", DType::I8, &[5]),
@@ -24,13 +24,13 @@ pub const COLUMNS: [(&str, DType, &[usize]); 11] = [
     ("f64", DType::F64, &[1]),
 ];
 
-/// A column of truths: bytes of 0 and 1.
+/// A Bool column: bytes of 0 and 1.
 pub const BOOL: (&str, DType, &[usize]) = ("bool", DType::Bool, &[6]);
 
 /// The first samples lack the part `late`.
 const LATE: u64 = 4;
 
-/// Its shard.
+/// The name of the shard.
 #[derive(Debug)]
 pub struct Samples {
     dir: TempDir,
@@ -79,7 +79,8 @@ impl Samples {
         Samples { dir }
     }
 
-    /// A loader of all columns, in batches of so many rows, the last one smaller; `txt` has rows of different lengths.
+    /// A loader of all columns, in batches of this many rows, the last one smaller. The rows of `txt` have different
+    /// lengths.
     pub fn loader(&self, rows: u64) -> LoaderBuilder {
         let builder =
             Loader::builder(self.dir.path()).batch(rows).remainder(Remainder::Uneven).threads(2);
@@ -90,13 +91,13 @@ impl Samples {
         all.fold(builder, add).text("txt")
     }
 
-    /// A loader of `u8` as a column of truths, which it does not hold.
+    /// A loader of `u8` as a Bool column, which its content is not.
     pub fn untrue(&self) -> LoaderBuilder {
         let wrong = Raw::new("u8").dtype(DType::Bool).shape([2, 3, 3]);
         Loader::builder(self.dir.path()).batch(SAMPLES).column("u8", wrong)
     }
 
-    /// A batch without rows, of column `late`, F32 of shape `[2]`: each of its samples was bad, and skipped.
+    /// A batch without rows, with column `late`, F32 of shape `[2]`: all its samples were bad and skipped.
     pub fn empty(&self) -> Batch {
         let late = Raw::new("late").dtype(DType::F32).shape([2]);
         let builder = Loader::builder(self.dir.path()).batch(LATE).column("late", late);

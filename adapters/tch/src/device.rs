@@ -1,11 +1,11 @@
-//! Batches in a GPU as tensors of libtorch's: one copy inside the GPU, in the stream that libtorch computes in.
+//! Batches on a GPU as libtorch tensors: one copy within the GPU, in the stream in which libtorch computes.
 //!
-//! A room with unsafe code: a tensor over memory that libtorch does not own. What it relies on, and why it holds:
-//! - a column is as many elements as its shape says, in the memory of this GPU: `DeviceColumn` says so, and the
-//!   number of the GPU is compared;
-//! - that tensor is gone before the slot goes back: it is dropped in the function that made it, and only its copy
-//!   leaves; the copy is in the legacy default stream, which waits for the batch (`ready_on`) and which the slot
-//!   waits for (`release`).
+//! Contains unsafe code: a tensor over memory that libtorch does not own. What it relies on, and why it holds:
+//! - a column has as many elements as its shape, in the memory of this GPU: `DeviceColumn` guarantees that, and the
+//!   ordinals of the GPUs are compared;
+//! - that tensor is dropped before the slot is released: it does not leave the function that creates it, only its
+//!   copy does; the copy is in the legacy default stream, which waits for the batch (`ready_on`) and for which the
+//!   slot's reuse waits (`release`).
 #![allow(unsafe_code)]
 
 use tarflume::{DeviceBatch, DeviceColumn, DeviceStream, Error, Result};
@@ -14,7 +14,7 @@ use tch::{Device, Kind, TchError, Tensor};
 use crate::host::truths;
 use crate::kind::{of, refused, size};
 
-/// DLPack's number for CUDA.
+/// `kDLCUDA` in dlpack.h.
 const DLPACK_CUDA: i32 = 2;
 
 /// A batch that libtorch's stream may read.
@@ -23,7 +23,7 @@ pub(crate) struct Readable<'a> {
     gpu: usize,
 }
 
-/// Has `make` take out of the batch what it wants, and gives the batch back behind that.
+/// Calls `make` with the batch, and then releases the batch.
 pub(crate) fn taken<T>(
     batch: DeviceBatch,
     make: impl FnOnce(&Readable<'_>) -> Result<T>,

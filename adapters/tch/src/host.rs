@@ -1,4 +1,4 @@
-//! Columns in host memory as tensors: one copy, by libtorch.
+//! Columns in host memory as libtorch tensors, with one copy.
 
 use tarflume::{Batch, Column, DType, Error, Result};
 use tch::{Device, Tensor};
@@ -20,7 +20,7 @@ pub(crate) fn tensor(batch: &Batch, name: &str, device: Device) -> Result<Tensor
 }
 
 /// # Errors
-/// A column of truths holds something else, of which libtorch may make anything.
+/// Returns an error if a Bool column holds bytes other than 0 and 1, with which libtorch's behavior is undefined.
 pub(crate) fn truths(column: &Column<'_>) -> Result<()> {
     if column.dtype() != DType::Bool || column.bytes().iter().all(|byte| *byte < 2) {
         return Ok(());

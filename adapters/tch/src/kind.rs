@@ -1,9 +1,9 @@
-//! Which types of ours libtorch has by tch. Words only.
+//! Maps element types to libtorch's. Pure.
 
 use tarflume::{DType, Error, ErrorKind, Result};
 use tch::{Kind, TchError};
 
-/// The kind of a column's elements.
+/// The libtorch kind of a column's elements.
 pub(crate) fn of(name: &str, dtype: DType) -> Result<Kind> {
     Ok(match dtype {
         DType::U8 => Kind::Uint8,
@@ -25,12 +25,12 @@ pub(crate) fn of(name: &str, dtype: DType) -> Result<Kind> {
     })
 }
 
-/// libtorch's words for a shape.
+/// A shape in libtorch's integer type.
 pub(crate) fn size(shape: &[usize]) -> Vec<i64> {
     shape.iter().map(|&length| length as i64).collect()
 }
 
-/// What libtorch refused.
+/// Converts an error of libtorch.
 pub(crate) fn refused(name: &str, error: TchError) -> Error {
     Error::new(ErrorKind::Device, format!("libtorch made no tensor of column '{name}'"))
         .with_source(error)

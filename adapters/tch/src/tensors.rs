@@ -1,19 +1,19 @@
-//! `Tensors`: what a batch is asked for tensors by, wherever it is.
+//! `Tensors`: returns the columns of a batch as tensors, on the host or a device.
 
 use tarflume::{Batch, DeviceBatch, Error, Result};
 use tch::{Device, Tensor};
 
 use crate::host;
 
-/// Batches as tensors.
+/// Converts the columns of a batch into tensors.
 pub trait Tensors {
     /// The columns of these names, in this order: tensors of `[rows, row's shape..]` on `device`, which own their
-    /// memory. The batch goes back to its loader; take keys, and [`DeviceBatch::host_shared`], before.
+    /// memory. The batch returns to its loader; take keys, and [`DeviceBatch::host_shared`], before.
     ///
     /// # Errors
-    /// [`tarflume::ErrorKind::Usage`]: no such column; its rows have different lengths; tch has no such type; a
-    /// column of truths holds bytes that are neither 0 nor 1; the batch is on another GPU.
-    /// [`tarflume::ErrorKind::Device`]: what libtorch or the driver refused.
+    /// [`tarflume::ErrorKind::Usage`]: a column does not exist, its rows have different lengths, tch does not have its
+    /// type, a Bool column holds bytes other than 0 and 1, or the batch is on another GPU.
+    /// [`tarflume::ErrorKind::Device`]: libtorch or the driver failed.
     fn tensors<const N: usize>(self, names: [&str; N], device: Device) -> Result<[Tensor; N]>;
 }
 

@@ -1,27 +1,28 @@
-//! Where the rows of an array stand in its file: from an npy head, or from what a caller says.
+//! The position of the rows of an array in its file, from an npy header or from arguments.
 //!
-//! Arithmetic and refusals only, no I/O. What is refused says what to do in Python.
+//! Arithmetic and validation only, no I/O. An error for an array names the Python expression that
+//! converts it.
 
 use tarflume_formats::npy::{Dtype, Header};
 
 use crate::column::DType;
 use crate::error::{Error, ErrorKind, Result};
 
-/// Rows of one size, one behind the other.
+/// Rows of equal size, stored without gaps.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Layout {
     pub(super) dtype: DType,
-    /// Elements along each dimension of one row; `[]` for one number a row.
+    /// Elements along each dimension of one row; `[]` if a row is a single number.
     pub(super) row: Vec<usize>,
     pub(super) row_bytes: usize,
     pub(super) rows: u64,
-    /// The byte at which row 0 begins.
+    /// Byte offset of row 0.
     pub(super) data: u64,
 }
 
 impl Layout {
-    /// The rows of an npy file of `length` bytes. Bytes behind the array are left alone, as NumPy
-    /// leaves them.
+    /// The rows of an npy file of `length` bytes. Bytes after the array are ignored, as NumPy ignores
+    /// them.
     pub(super) fn of_npy(header: &Header, length: u64) -> Result<Layout> {
         let dtype = known(header.dtype)?;
         let Some((&rows, row)) = header.shape().split_first() else {
@@ -29,14 +30,14 @@ impl Layout {
             return Err(Error::new(ErrorKind::WrongFormat, text));
         };
         if header.fortran && !row.is_empty() {
-            let text = "the array is in Fortran order: its rows do not stand together; \
+            let text = "the array is in Fortran order, so its rows are not contiguous; \
                         save np.ascontiguousarray(a)";
             return Err(Error::new(ErrorKind::WrongFormat, text));
         }
         let found = length.saturating_sub(header.data);
         if found < header.data_bytes() {
             let text = format!(
-                "the header promises {} bytes of data, but {found} stand behind it: the file was cut",
+                "the header declares {} bytes of data, but {found} follow it: the file is truncated",
                 header.data_bytes()
             );
             return Err(Error::new(ErrorKind::Truncated, text).with_byte(length));
@@ -47,7 +48,7 @@ impl Layout {
         Ok(Layout { dtype, row, row_bytes, rows, data: header.data })
     }
 
-    /// The rows that fill a file of `length` bytes from byte `data` on.
+    /// The rows in a file of `length` bytes, from byte `data` to its end.
     pub(super) fn raw(dtype: DType, row: &[usize], data: u64, length: u64) -> Result<Layout> {
         let row_bytes = bytes_of(dtype, row).ok_or_else(too_large)?;
         if row_bytes == 0 {
@@ -60,15 +61,15 @@ impl Layout {
         let (rows, rest) = (found / row_bytes as u64, found % row_bytes as u64);
         if rest != 0 {
             let text = format!(
-                "behind {rows} rows of {row_bytes} bytes stand {rest} more: the file was cut, or \
-                 its type, shape or offset is another"
+                "after {rows} rows of {row_bytes} bytes, {rest} bytes are left: the file is truncated, or \
+                 its type, shape or offset is different",
             );
             return Err(Error::new(ErrorKind::Truncated, text).with_byte(length - rest));
         }
         Ok(Layout { dtype, row: row.to_vec(), row_bytes, rows, data })
     }
 
-    /// The byte at which `row` begins; it is one of the file's.
+    /// Byte offset of `row`, which must be a row of the file.
     pub(super) fn start(&self, row: u64) -> u64 {
         self.data + row * self.row_bytes as u64
     }
@@ -83,10 +84,10 @@ fn too_large() -> Error {
     Error::new(ErrorKind::Limit, "a row has more bytes than this machine can address")
 }
 
-/// The element type that NumPy's word means.
+/// Converts a NumPy element type, or returns an error that names a supported replacement.
 fn known(dtype: Dtype) -> Result<DType> {
     let refuse = |remedy: &str| {
-        let text = format!("elements of type '{dtype}' are not read; {remedy}");
+        let text = format!("elements of type '{dtype}' are not supported; {remedy}");
         Err(Error::new(ErrorKind::WrongFormat, text))
     };
     if !dtype.little {

@@ -1,4 +1,4 @@
-//! Rows as they stand in the mapped file: bytes, elements, or a copy.
+//! `RowView`: rows in the mapped file, as bytes, as elements, or copied out. Performs no reads itself.
 
 use std::path::Path;
 
@@ -8,11 +8,11 @@ use super::layout::Layout;
 use crate::column::{DType, Element};
 use crate::error::{Error, Result};
 
-/// One or more rows that follow each other, in the file's own memory: nothing was copied, and
-/// nothing is read before it is looked at.
+/// One or more consecutive rows, in the memory of the mapped file. Creating a view copies nothing; a
+/// page is read when it is first accessed.
 ///
-/// Should the file be cut meanwhile, what is lost reads as zeros: ask [`RowView::intact`] when you
-/// have used what you saw. [`RowView::copy_to`] asks by itself.
+/// If the file is truncated while it is mapped, the lost bytes read as zeros. Call
+/// [`RowView::intact`] after using the bytes. [`RowView::copy_to`] calls it.
 #[derive(Debug, Clone, Copy)]
 pub struct RowView<'a> {
     pub(super) file: &'a Mapped,
@@ -24,34 +24,34 @@ pub struct RowView<'a> {
 }
 
 impl<'a> RowView<'a> {
-    /// The number of its first row.
+    /// Number of the first row.
     pub fn first(&self) -> u64 {
         self.first
     }
 
-    /// How many rows it shows.
+    /// Number of rows in the view.
     pub fn rows(&self) -> u64 {
         self.rows
     }
 
-    /// Their bytes.
+    /// The bytes of the rows.
     pub fn bytes(&self) -> &'a [u8] {
         self.bytes
     }
 
-    /// Their elements, row by row, in place. An array of bool shows as `u8`, 0 or 1.
+    /// The elements, row by row, in place. An array of bool is also readable as `u8`, 0 or 1.
     ///
     /// # Errors
-    /// The array is of another type; or its data begins at a byte that is no multiple of an
-    /// element's size, so that only a copy can be had ([`RowView::copy_to`]). NumPy's own files
-    /// are always aligned.
+    /// Returns an error if `T` is not the element type. Returns an error if the data begins at a byte
+    /// that is not a multiple of the element size; use [`RowView::copy_to`] then. NumPy aligns its own
+    /// files.
     pub fn elements<T: Element>(&self) -> Result<&'a [T]> {
         self.same_type::<T>()?;
         bytemuck::try_cast_slice(self.bytes).map_err(|_| {
             let (at, size) = (self.layout.start(self.first), size_of::<T>());
             let text = format!(
-                "row {} begins at byte {at}, which is no multiple of {size}: {:?} can't be seen in \
-                 place there; copy it with `copy_to`",
+                "row {} begins at byte {at}, which is not a multiple of {size}: {:?} cannot be viewed in \
+                 place; copy the row with `copy_to`",
                 self.first,
                 T::DTYPE
             );
@@ -59,10 +59,11 @@ impl<'a> RowView<'a> {
         })
     }
 
-    /// Copies their elements, row by row, whatever the alignment.
+    /// Copies the elements, row by row. Any alignment is accepted.
     ///
     /// # Errors
-    /// The array is of another type, `into` has another length, the file was cut.
+    /// Returns an error if `T` is not the element type, if `into` has a different length, or if the
+    /// file was truncated.
     pub fn copy_to<T: Element>(&self, into: &mut [T]) -> Result<()> {
         self.same_type::<T>()?;
         let into: &mut [u8] = bytemuck::cast_slice_mut(into);
@@ -75,10 +76,10 @@ impl<'a> RowView<'a> {
         self.intact()
     }
 
-    /// Asks whether the file still is what was opened, for all that was seen before the call.
+    /// Checks that the file is unchanged for all bytes read before this call.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Truncated`]: it was cut, and some of it was zeros.
+    /// [`crate::ErrorKind::Truncated`]: the file was truncated, and some of the bytes read as zeros.
     pub fn intact(&self) -> Result<()> {
         self.file.intact().map_err(|e| Error::from(e).with_path(self.path))
     }

@@ -1,9 +1,9 @@
-//! Rows of different lengths or sizes as one array, filled up to one size.
+//! Padded copies of variable columns: rows of different lengths or sizes in one array. Plain data.
 
 use crate::column::PictureShape;
 use crate::error::{Error, ErrorKind, Result};
 
-/// A variable column, filled up to equal rows.
+/// A variable column, padded to equal rows.
 ///
 /// ```
 /// use tarflume::Loader;
@@ -22,13 +22,13 @@ use crate::error::{Error, ErrorKind, Result};
 pub struct Padded<T> {
     /// The elements, row after row.
     pub values: Vec<T>,
-    /// Rows and elements a row.
+    /// Number of rows, and elements in a row.
     pub shape: [usize; 2],
-    /// How many elements of each row are its own.
+    /// Elements of each row before the padding.
     pub lengths: Vec<usize>,
 }
 
-/// Pictures of a variable column, filled up to one size.
+/// Pictures of a variable column, padded to equal sizes.
 ///
 /// ```
 /// use tarflume::{Image, Loader, Whole};
@@ -48,17 +48,17 @@ pub struct Padded<T> {
 pub struct PaddedPictures<T> {
     /// The elements, row after row.
     pub values: Vec<T>,
-    /// Rows, then the three dimensions of a row.
+    /// Number of rows, then the three dimensions of a row.
     pub shape: [usize; 4],
     /// The shape of each picture within its row.
     pub shapes: Vec<PictureShape>,
 }
 
 impl<T> PaddedPictures<T> {
-    /// Whether each pixel is of a picture: `[rows, height, width]`.
+    /// For each pixel, whether it is part of a picture (not padding): `[rows, height, width]`.
     ///
     /// # Errors
-    /// [`ErrorKind::Limit`]: it does not fit in memory.
+    /// [`ErrorKind::Limit`]: the mask does not fit in memory.
     pub fn mask(&self) -> Result<Vec<bool>> {
         let first = self.shapes.first().is_some_and(|shape| shape.channels_first);
         let [_, high, wide] = if first {
@@ -77,19 +77,19 @@ impl<T> PaddedPictures<T> {
     }
 }
 
-/// An array of these sides that holds `value` everywhere. A few rows, one very high and one very wide, ask for
-/// more than any machine has.
+/// An array of shape `sides` filled with `value`. The allocation may fail: one very high picture and one
+/// very wide picture are enough to exceed any machine's memory.
 ///
 /// # Errors
-/// [`ErrorKind::Limit`]: it does not fit in memory.
+/// [`ErrorKind::Limit`]: the array does not fit in memory.
 pub(super) fn filled<T: Clone, const N: usize>(sides: [usize; N], value: T) -> Result<Vec<T>> {
     let mut values = Vec::new();
     let count = sides.iter().try_fold(1usize, |count, &side| count.checked_mul(side));
-    let there = count.filter(|&count| values.try_reserve_exact(count).is_ok());
-    let Some(count) = there else {
+    let reserved = count.filter(|&count| values.try_reserve_exact(count).is_ok());
+    let Some(count) = reserved else {
         let sides = sides.map(|side| side.to_string()).join(" x ");
         let text = format!(
-            "an array of {sides} does not fit in memory: the rows are too unlike each other to be filled up \
+            "an array of {sides} does not fit in memory: the rows differ too much in size to be padded \
              to one size"
         );
         return Err(Error::new(ErrorKind::Limit, text));

@@ -9,7 +9,7 @@ fn rows_that_no_array_holds_are_refused() {
     for (long, alone) in [(100_000_000, true), (u32::MAX, true), (3, false)] {
         let sides = [(1, long), (long, 1)];
         let pictured = sides.map(|(height, width)| {
-            let pictured = Pictured::default();
+            let pictured = PictureCell::default();
             let shape = PictureShape { height, width, channels: 3, channels_first: false };
             pictured.set(Some(shape));
             pictured

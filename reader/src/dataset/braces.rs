@@ -1,38 +1,37 @@
-//! Braces in a shard list, as WebDataset's users write them: `{000..765}`, `{a,b{1..3}}`.
+//! Brace expansion in a shard list, as WebDataset's users write it: `{000..765}`, `{a,b{1..3}}`.
 //!
-//! The rules are those of the Python package braceexpand 0.1.7, which WebDataset calls. Pure: no file
-//! is looked for. What differs: a closing brace without an opening one is an error wherever it
-//! stands, and there is a limit.
+//! Follows the Python package braceexpand 0.1.7, which WebDataset calls, with two differences: an
+//! unmatched closing brace is always an error, and the number of names is limited. Pure: accesses no
+//! files.
 
 use crate::error::{Error, ErrorKind, Result};
 
-/// More names than this are no shard list.
+/// Maximum number of names that a pattern may expand to.
 pub(crate) const MAX_NAMES: usize = 1 << 22;
-/// Braces in braces: more are refused, for each level takes a piece of the stack.
+/// Maximum nesting of braces. Each level uses stack space.
 const MAX_DEPTH: usize = 64;
 
-/// All names that `pattern` stands for, in its order.
+/// Returns all names that `pattern` expands to, in its order.
 ///
-/// - `{7..10}`, `{010..007}`, `{1..10..3}`: numbers, also falling and with a step; if one end has
-///   leading zeros, all are as long as the longer end;
-/// - `{a..e}`, `{e..a..2}`: letters, capitals before small ones;
+/// - `{7..10}`, `{010..007}`, `{1..10..3}`: numbers, ascending or descending, with an optional step; if
+///   one end has leading zeros, all numbers are padded to the length of the longer end;
+/// - `{a..e}`, `{e..a..2}`: letters, upper case before lower case;
 /// - `{left,right}`, also nested; `{}` and `{one}` stand for themselves;
-/// - a backslash takes its meaning from the character that follows.
+/// - a backslash escapes the character that follows it.
 ///
 /// # Errors
-/// [`ErrorKind::Usage`]: a brace without its partner. [`ErrorKind::Limit`]: more than [`MAX_NAMES`].
+/// [`ErrorKind::Usage`]: a brace is unmatched. [`ErrorKind::Limit`]: more than [`MAX_NAMES`] names.
 pub(crate) fn expand(pattern: &str) -> Result<Vec<String>> {
     let pattern: Vec<char> = pattern.chars().collect();
     if depth(&pattern) > MAX_DEPTH {
-        let text =
-            format!("more than {MAX_DEPTH} braces stand in each other in the list of shards");
+        let text = format!("the list of shards nests more than {MAX_DEPTH} braces");
         return Err(Error::new(ErrorKind::Limit, text));
     }
     let names = sequence(&pattern, &pattern)?;
     Ok(names.into_iter().map(|name| unescaped(&name)).collect())
 }
 
-/// Text and braces, one after the other: every combination.
+/// Expands text and braces in sequence: every combination.
 fn sequence(text: &[char], whole: &[char]) -> Result<Vec<String>> {
     let mut names = vec![String::new()];
     let (mut at, mut start) = (0, 0);
@@ -54,7 +53,7 @@ fn sequence(text: &[char], whole: &[char]) -> Result<Vec<String>> {
     product(names, &[text[start..].iter().collect()], whole)
 }
 
-/// What stands between two braces.
+/// Expands the text between two braces.
 fn braces(inside: &[char], whole: &[char]) -> Result<Vec<String>> {
     let text: String = inside.iter().collect();
     if let Some(range) = numbers(&text, whole)? {
@@ -76,7 +75,7 @@ fn braces(inside: &[char], whole: &[char]) -> Result<Vec<String>> {
     Ok(names)
 }
 
-/// `from..to` or `from..to..step`; the step's sign means nothing.
+/// Parses `from..to` or `from..to..step`. The sign of the step is ignored.
 fn range(text: &str) -> Option<(&str, &str, u64)> {
     let mut ends = text.split("..");
     let (from, to) = (ends.next()?, ends.next()?);
@@ -145,7 +144,7 @@ fn partner(text: &[char], open: usize) -> Option<usize> {
     None
 }
 
-/// At most so many braces are open at one place.
+/// The maximum number of braces that are open at one place.
 fn depth(text: &[char]) -> usize {
     let open = text.iter().scan(0usize, |open, c| {
         match c {
@@ -203,13 +202,13 @@ fn within_limit(count: usize, whole: &[char]) -> Result<()> {
 }
 
 fn too_many(whole: &[char]) -> Error {
-    let text = format!("the braces of '{}' stand for more than {MAX_NAMES} names", shown(whole));
+    let text = format!("the braces of '{}' expand to more than {MAX_NAMES} names", shown(whole));
     Error::new(ErrorKind::Limit, text)
 }
 
 fn unbalanced(whole: &[char]) -> Error {
     let text = format!(
-        "a brace of '{}' has no partner; a brace that is part of a name is written \\{{ or \\}}",
+        "a brace of '{}' is unmatched; write \\{{ or \\}} for a brace that is part of a name",
         shown(whole)
     );
     Error::usage(text)

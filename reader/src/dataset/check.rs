@@ -1,4 +1,4 @@
-//! Many shards at once: opened, or asked whether they are what they were, in several threads.
+//! Operations on many shards in parallel: open them, or check that they are unchanged. Reads no tar.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -9,22 +9,22 @@ use crate::error::{Error, Result};
 use tarflume_formats::poison::IgnorePoison;
 
 impl Dataset {
-    /// Opens every sidecar, in several threads, and compares it with its tar's length and with the
-    /// manifest. They stay open.
+    /// Opens every sidecar, in several threads, and compares it with the length of its tar and with
+    /// the manifest. The sidecars stay open.
     ///
     /// # Errors
-    /// The first that is wrong, in the order of shards.
+    /// Returns the first error, in the order of the shards.
     pub fn open_all(&self) -> Result<()> {
         let all: Vec<usize> = (0..self.shards().len()).collect();
         in_threads(&all, |number| self.shard(number).index().map(drop))
     }
 
-    /// Opens these shards and their sidecars in several threads, so that nobody waits for one after the
-    /// other: on a network file system each takes a millisecond. What goes wrong here goes wrong again,
-    /// and is reported, when the shard is used.
+    /// Opens these shards and their sidecars in several threads, because on a network file system each
+    /// takes a millisecond. Errors are ignored here: the same error occurs, and is reported, when the
+    /// shard is used.
     pub(crate) fn open_ahead(&self, shards: &[usize]) {
-        if shards.len() > self.0.ways.cap {
-            return; // the first would be closed before they are used
+        if shards.len() > self.0.access.cap {
+            return; // the first would be closed before use
         }
         _ = in_threads(shards, |number| {
             let shard = self.shard(number);
@@ -33,18 +33,18 @@ impl Dataset {
         });
     }
 
-    /// Asks in several threads whether these shards still are what was opened.
+    /// Checks in several threads that these shards are the files that were opened.
     ///
     /// # Errors
-    /// The first that is not, or can't be asked, in the order of `shards`.
+    /// Returns the error of the first shard, in the order of `shards`, that changed or cannot be checked.
     pub(crate) fn expect_unchanged(&self, shards: &[usize]) -> Result<()> {
         in_threads(shards, |number| self.shard(number).source()?.check())
     }
 
-    /// [`Dataset::open_all`], and every sidecar read from end to end: all checksums, all rows.
+    /// [`Dataset::open_all`], then reads every sidecar in full: all checksums, all rows.
     ///
     /// # Errors
-    /// The first thing that is wrong.
+    /// Returns the first error found.
     pub fn check(&self) -> Result<()> {
         self.open_all()?;
         for shard in self.shards() {
@@ -55,23 +55,23 @@ impl Dataset {
     }
 }
 
-/// The most threads that wait for the file system at once.
+/// Maximum number of threads that wait for the file system at the same time.
 const THREADS: usize = 16;
 
 /// Calls `job` for each of `shards`, up to [`THREADS`] at once.
 ///
 /// # Errors
-/// That of the first shard in their order, whichever thread met it.
+/// Returns the error of the first shard in the order of `shards`, whichever thread encountered it.
 fn in_threads(shards: &[usize], job: impl Fn(usize) -> Result<()> + Sync) -> Result<()> {
     let next = AtomicUsize::new(0);
-    let wrong: Mutex<Option<(usize, Error)>> = Mutex::new(None);
+    let first_error: Mutex<Option<(usize, Error)>> = Mutex::new(None);
     let work = || {
         while let Some((at, &number)) = {
             let at = next.fetch_add(1, Ordering::Relaxed);
             shards.get(at).map(|number| (at, number))
         } {
             if let Err(error) = job(number) {
-                let mut first = wrong.lock().ignore_poison();
+                let mut first = first_error.lock().ignore_poison();
                 if first.as_ref().is_none_or(|(before, _)| at < *before) {
                     *first = Some((at, error));
                 }
@@ -80,14 +80,14 @@ fn in_threads(shards: &[usize], job: impl Fn(usize) -> Result<()> + Sync) -> Res
         }
     };
     thread::scope(|scope| {
-        // A thread costs as much as opening some files on a local disk.
+        // Starting a thread costs as much as opening some files on a local disk.
         for _ in 1..THREADS.min(shards.len().div_ceil(8)) {
-            // Where no thread can be had, this one does the work.
+            // If no thread can be started, this one does all the work.
             let _ = thread::Builder::new().spawn_scoped(scope, work);
         }
         work();
     });
-    match wrong.into_inner().ignore_poison() {
+    match first_error.into_inner().ignore_poison() {
         Some((_, error)) => Err(error),
         None => Ok(()),
     }

@@ -1,6 +1,6 @@
 //! `Exclude`: a list of samples to leave out, as text or as the JSON lines of a report.
 //!
-//! Knows keys and names of shards; which ordinals they have is found elsewhere.
+//! Holds keys and shard names only; `select` finds the ordinals.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -12,7 +12,7 @@ use serde::Deserialize;
 
 use crate::error::{Error, ErrorKind, Result};
 
-/// Samples to leave out, by key and perhaps shard.
+/// A list of samples to leave out, by key and optionally by shard.
 ///
 /// ```
 /// use tarflume::{Dataset, Exclude};
@@ -33,38 +33,38 @@ pub struct Exclude(Vec<Line>);
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Line {
     pub(crate) key: Box<[u8]>,
-    /// A tar, as it was named: its whole path or the end of it.
+    /// The path of the tar, or the end of that path.
     shard: Option<PathBuf>,
 }
 
-/// What is read of a line of a report: `pack`'s `problems.jsonl` or a loader's list of bad samples.
+/// The fields that are used of a report's line: `pack`'s `problems.jsonl` or a loader's list of bad samples.
 #[derive(Deserialize)]
 struct Reported {
     key: Option<String>,
     shard: Option<String>,
-    /// In a loader's list, the tar; in a report of `pack`, whose lines have no ordinal, a source file.
+    /// In a loader's list, the tar. In a report of `pack`, whose lines have no ordinal, a source file.
     path: Option<PathBuf>,
     ordinal: Option<u64>,
 }
 
 impl Line {
-    /// True unless another shard was named.
+    /// True unless the line names a different shard.
     pub(crate) fn may_stand_in(&self, tar: &Path) -> bool {
         self.shard.as_ref().is_none_or(|shard| tar.ends_with(shard))
     }
 }
 
 impl Exclude {
-    /// These keys, in whatever shards they stand.
+    /// Excludes these keys, in any shard.
     pub fn keys<K: AsRef<[u8]>>(keys: impl IntoIterator<Item = K>) -> Exclude {
         let line = |key: K| Line { key: key.as_ref().into(), shard: None };
         Exclude(keys.into_iter().map(line).collect())
     }
 
-    /// The list in the file at `path`; see [`Exclude::parse`].
+    /// Reads the list in the file at `path`; see [`Exclude::parse`].
     ///
     /// # Errors
-    /// The file can't be read; as [`Exclude::parse`].
+    /// Returns an error if the file cannot be read. As [`Exclude::parse`].
     pub fn file(path: impl AsRef<Path>) -> Result<Exclude> {
         let path = path.as_ref();
         let text = fs::read(path).map_err(|e| {
@@ -73,13 +73,13 @@ impl Exclude {
         Exclude::parse(&text).map_err(|e| e.with_path(path))
     }
 
-    /// A list of keys, one a line; or JSON objects with `key` and perhaps `shard` (the path of its
-    /// tar, or the end of that): a file whose first byte is `{` is such a report. Empty lines, and
-    /// objects without a key, say nothing. A key that is not UTF-8 stands escaped in a report, and is
-    /// then not found again: `exclude` says so.
+    /// Parses a list of keys, one on each line, or JSON objects with `key` and optionally `shard` (the
+    /// path of its tar, or the end of it). Text whose first byte is `{` is such a report. Empty lines
+    /// and objects without a key are ignored. A report holds a key that is not UTF-8 in escaped form,
+    /// which matches no sample; [`crate::Dataset::exclude`] reports it as absent.
     ///
     /// # Errors
-    /// [`ErrorKind::WrongFormat`]: something in a report is no such object.
+    /// [`ErrorKind::WrongFormat`]: a report contains something that is not such an object.
     pub fn parse(text: &[u8]) -> Result<Exclude> {
         let mut lines = Vec::new();
         if !text.trim_ascii_start().starts_with(b"{") {
@@ -89,16 +89,17 @@ impl Exclude {
             lines.extend(keys.map(|key| Line { key: key.into(), shard: None }));
             return Ok(Exclude(lines));
         }
-        // Objects one after the other, in one line each or in several: quarantine's reasons are.
-        for said in serde_json::Deserializer::from_slice(text).into_iter::<Reported>() {
-            let said = said.map_err(|e| {
-                let text = format!("line {} of the exclude list is no report: {e}", e.line());
+        // A JSON stream, not lines: quarantine writes an object over several lines.
+        for report in serde_json::Deserializer::from_slice(text).into_iter::<Reported>() {
+            let report = report.map_err(|e| {
+                let text =
+                    format!("line {} of the exclude list is not a valid report: {e}", e.line());
                 Error::new(ErrorKind::WrongFormat, text)
             })?;
-            if let Some(key) = said.key {
-                let shard = said.shard.map(|shard| OsStr::from_bytes(shard.as_bytes()).into());
-                // By its name alone: a data set may have moved since.
-                let tar = said.ordinal.and(said.path.as_deref().and_then(Path::file_name));
+            if let Some(key) = report.key {
+                let shard = report.shard.map(|shard| OsStr::from_bytes(shard.as_bytes()).into());
+                // By the file name only: the data set may have moved.
+                let tar = report.ordinal.and(report.path.as_deref().and_then(Path::file_name));
                 let shard = shard.or(tar.map(PathBuf::from));
                 lines.push(Line { key: key.into_bytes().into(), shard });
             }

@@ -1,15 +1,15 @@
-//! Which data set this is, whatever it is called and wherever it stands.
+//! The identity of a data set's content, independent of names and paths.
 
 use crate::dataset::shard::{Content, Facts};
 use crate::error::Result;
 use crate::order::Fingerprint;
 
-/// What the hash is made for: no other hash of this project is ever the same.
+/// Domain separation: no other hash of this project has this context.
 const CONTEXT: &str = "tarflume data set fingerprint 1";
 
-/// Names the samples of a data set in their order: made from each shard's number of samples, length
-/// and digest (of the tar, or of its sidecar where the tar was indexed by its headers alone). Neither
-/// paths nor the way in which it was opened enter.
+/// Computes the fingerprint of the samples and their order from the sample count, length and digest of
+/// each shard. The digest is that of the tar, or of its sidecar if the tar was indexed by its headers
+/// only. Paths and access options do not enter.
 pub(crate) fn of<'a>(shards: impl Iterator<Item = &'a Facts>) -> Result<Fingerprint> {
     let mut hasher = blake3::Hasher::new_derive_key(CONTEXT);
     for shard in shards {

@@ -1,6 +1,6 @@
-//! The data set as a map: samples by ordinal or key.
+//! Random access to samples by ordinal or key.
 //!
-//! For looking at samples here and there; an epoch reads through `fetch`, which merges reads.
+//! For single samples. An epoch reads through `fetch`, which merges reads.
 
 use std::sync::Arc;
 
@@ -12,24 +12,25 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::source::Source;
 
 impl Dataset {
-    /// The sample with this ordinal, all its parts.
+    /// Returns the sample with this ordinal and all its parts.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`]: there is no such sample. What opening the shard or reading it gives.
+    /// [`ErrorKind::Usage`]: the ordinal does not exist. Returns an error if the shard cannot be opened
+    /// or read.
     pub fn get(&self, ordinal: u64) -> Result<DatasetSample> {
         self.sample(ordinal, None)
     }
 
-    /// The sample with this ordinal and of its parts those named, in that order: no byte of another
-    /// is read.
+    /// Returns the sample with this ordinal and only the parts `exts`, in that order. Other parts are
+    /// not read.
     ///
     /// # Errors
-    /// As [`Dataset::get`]; [`ErrorKind::MissingPart`]: it does not have one of them.
+    /// As [`Dataset::get`]. [`ErrorKind::MissingPart`]: the sample does not have one of the parts.
     pub fn get_parts(&self, ordinal: u64, exts: &[&str]) -> Result<DatasetSample> {
         self.sample(ordinal, Some(exts))
     }
 
-    /// The first sample with this key, all its parts; `None` if there is none.
+    /// Returns the first sample with this key and all its parts; `None` if no sample has the key.
     ///
     /// # Errors
     /// As [`Dataset::get`] and [`Dataset::find`].
@@ -39,7 +40,7 @@ impl Dataset {
         ordinal.map(|ordinal| self.get(ordinal)).transpose()
     }
 
-    /// The key of the sample with this ordinal.
+    /// Returns the key of the sample with this ordinal.
     ///
     /// # Errors
     /// As [`Dataset::get`].
@@ -50,11 +51,11 @@ impl Dataset {
         Ok(found.key().to_vec())
     }
 
-    /// Shard and row of a sample that must be there.
+    /// Shard and row of a sample, or an error if the ordinal does not exist.
     pub(crate) fn place_of(&self, ordinal: u64) -> Result<(usize, u64)> {
         self.place(ordinal).ok_or_else(|| {
             let samples = self.len();
-            Error::usage(format!("there is no sample {ordinal}: the data set has {samples}"))
+            Error::usage(format!("sample {ordinal} does not exist: the data set has {samples}"))
         })
     }
 
@@ -75,8 +76,8 @@ impl Dataset {
         };
         let points = parts.iter().map(|part| {
             let mut points = Vec::new();
-            let there = shard.entry_points(part.number, u64::MAX, &mut points)?;
-            Ok(there.then(|| points.into()))
+            let found = shard.entry_points(part.number, u64::MAX, &mut points)?;
+            Ok(found.then(|| points.into()))
         });
         let points = points.collect::<Result<Vec<Option<Box<[u8]>>>>>();
         let points = points.map_err(|e| e.with_path(shard.path()).with_key(found.shown_key()))?;
@@ -111,7 +112,7 @@ fn wanted<'a>(sample: &'a Found, ext: &str) -> Result<index::Part<'a>> {
     Err(Error::new(ErrorKind::MissingPart, text))
 }
 
-/// The bytes of parts: views where the source lends them, else all in one buffer.
+/// Reads parts: as views if the source supports them, otherwise into one shared buffer.
 fn read(source: &Arc<dyn Source>, parts: &[index::Part<'_>]) -> Result<Vec<SampleBytes>> {
     let lengths: Result<Vec<usize>> = parts.iter().map(|part| fits(part.length)).collect();
     let lengths = lengths?;
@@ -130,7 +131,7 @@ fn read(source: &Arc<dyn Source>, parts: &[index::Part<'_>]) -> Result<Vec<Sampl
         return Err(too_long());
     }
     buffer.try_reserve_exact(total).map_err(|e| {
-        let text = format!("there is no memory for {total} bytes of parts; ask for fewer");
+        let text = format!("cannot allocate {total} bytes for the parts; request fewer");
         Error::new(ErrorKind::Machine, text).with_source(e)
     })?;
     buffer.resize(total, 0);
@@ -150,5 +151,5 @@ fn fits(length: u64) -> Result<usize> {
 }
 
 fn too_long() -> Error {
-    Error::new(ErrorKind::Limit, "the parts are longer than the memory there is; ask for fewer")
+    Error::new(ErrorKind::Limit, "the parts are longer than the available memory; request fewer")
 }

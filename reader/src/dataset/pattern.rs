@@ -1,7 +1,7 @@
-//! `Shards`: a data set as users name it, and the files that the name stands for.
+//! `Shards`: a data set as users name it, resolved to manifests and tars.
 //!
-//! A folder, a `dataset.json`, a tar, a glob, braces, several of these with `::` between them, or a
-//! list. Looks which files there are; opens none of them.
+//! A folder, a `dataset.json`, a tar, a glob, braces, several of these joined by `::`, or a list.
+//! Checks which files exist; opens none.
 
 use std::fs;
 use std::io;
@@ -15,7 +15,7 @@ use tarflume_formats::name;
 use crate::dataset::braces;
 use crate::error::{Error, ErrorKind, Result};
 
-/// A data set as it was named; see [`crate::Dataset::open`] for what may be named.
+/// The name of a data set; see [`crate::Dataset::open`] for the accepted forms.
 ///
 /// ```
 /// use tarflume::Shards;
@@ -26,10 +26,10 @@ use crate::error::{Error, ErrorKind, Result};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Shards(Vec<PathBuf>);
 
-/// One thing that a name stands for.
+/// A file that a name resolves to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Listed {
-    /// A manifest, and all that it lists.
+    /// A manifest, which stands for all shards that it lists.
     Manifest(PathBuf),
     /// A tar.
     Tar(PathBuf),
@@ -62,11 +62,11 @@ macro_rules! shards_from {
 shards_from!(&str, String, &Path, PathBuf, &String, &PathBuf);
 
 impl Shards {
-    /// The manifests and tars that are named, in the order in which they are.
+    /// Resolves the names to manifests and tars, in order.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`]: nothing is named, a name stands for nothing, can't be understood, or is
-    /// no tar on this machine's disks; [`ErrorKind::Io`]: a shard that is named is not there.
+    /// [`ErrorKind::Usage`]: the list is empty, or a name matches nothing, is malformed, or is not a
+    /// local tar. [`ErrorKind::Io`]: a named shard does not exist.
     pub fn resolve(&self) -> Result<Vec<Listed>> {
         if self.0.is_empty() {
             return Err(Error::usage("the list of shards is empty"));
@@ -79,7 +79,7 @@ impl Shards {
     }
 }
 
-/// One name: what exists is meant literally, all else is a pattern.
+/// Resolves one name: literally if it exists, otherwise as a pattern.
 fn named(path: &Path) -> Result<Vec<Listed>> {
     match (files::kind(path)?, path.to_str()) {
         (Some(kind), _) => listed(path, kind),
@@ -95,11 +95,11 @@ fn named(path: &Path) -> Result<Vec<Listed>> {
     }
 }
 
-/// Braces first, then globs. `whole` is what the user wrote.
+/// Expands braces, then globs. `whole` is the text that the user wrote, for messages.
 fn pattern(text: &str, whole: &str) -> Result<Vec<Listed>> {
     if let Some((scheme, _)) = text.split_once("://") {
         let text = format!(
-            "'{}' names shards by '{}://'; a data set is opened from disks of this machine",
+            "'{}' names shards by '{}://'; a data set is opened from local disks only",
             name::shown(whole.as_bytes()),
             name::shown(scheme.as_bytes())
         );
@@ -133,7 +133,7 @@ fn listed(path: &Path, kind: Kind) -> Result<Vec<Listed>> {
         return Ok(vec![Listed::Manifest(path.into())]);
     }
     if [".gz", ".tgz", ".zst", ".bz2", ".xz"].iter().any(|end| ends(end)) {
-        let text = "a compressed tar can't be read at any place; unpack it and make a sidecar with \
+        let text = "a compressed tar does not allow random access; unpack it and make a sidecar with \
                     `pack index`, or read it from front to back as a plain stream";
         return Err(Error::new(ErrorKind::WrongFormat, text).with_path(path));
     }
@@ -144,7 +144,7 @@ fn listed(path: &Path, kind: Kind) -> Result<Vec<Listed>> {
     Ok(vec![Listed::Tar(path.into())])
 }
 
-/// The manifest of a folder, or else its tars by name.
+/// The manifest of a folder, or else its tars sorted by name.
 fn folder(path: &Path) -> Result<Vec<Listed>> {
     let manifest = path.join(FILE_NAME);
     if files::exists(&manifest)? {
@@ -163,16 +163,16 @@ fn folder(path: &Path) -> Result<Vec<Listed>> {
     if tars.is_empty() {
         let text = if files::is_folder(&path.join(".pack"))? {
             format!(
-                "no {FILE_NAME} here: its build is not finished; `pack status` says what is left"
+                "no {FILE_NAME} here: the build is not finished; `pack status` shows what is left"
             )
         } else if compressed > 0 {
             format!(
-                "the tars of this folder are compressed ({compressed} of them), and can't be read at any \
-                 place: decompress them (gunzip, zstd -d) and run `pack index`, or read them from front \
+                "the tars of this folder are compressed ({compressed} of them) and do not allow random \
+                 access: decompress them (gunzip, zstd -d) and run `pack index`, or read them from front \
                  to back as a stream"
             )
         } else {
-            format!("neither {FILE_NAME} nor a tar is in this folder")
+            format!("the folder contains neither {FILE_NAME} nor a tar")
         };
         return Err(Error::usage(text).with_path(path));
     }
@@ -191,7 +191,7 @@ fn is_compressed_tar(path: &Path) -> bool {
     !name.starts_with(b".") && ends.iter().any(|end| name.ends_with(end.as_bytes()))
 }
 
-/// Tars that a glob matches, sorted; manifests or folders if its end asks for them.
+/// Tars that a glob matches, sorted; manifests or folders if the pattern ends in `.json` or `/`.
 fn globbed(pattern: &str, whole: &str) -> Result<Vec<Listed>> {
     let options = MatchOptions {
         case_sensitive: true,
@@ -199,10 +199,7 @@ fn globbed(pattern: &str, whole: &str) -> Result<Vec<Listed>> {
         require_literal_leading_dot: true,
     };
     let matches = glob_with(pattern, options).map_err(|e| {
-        Error::usage(format!(
-            "the glob '{}' can't be understood: {e}",
-            name::shown(pattern.as_bytes())
-        ))
+        Error::usage(format!("the glob '{}' is invalid: {e}", name::shown(pattern.as_bytes())))
     })?;
     let (mut found, mut others) = (Vec::new(), 0);
     for path in matches {
@@ -210,18 +207,18 @@ fn globbed(pattern: &str, whole: &str) -> Result<Vec<Listed>> {
             let place = e.path().to_path_buf();
             Error::from(tarflume_formats::Error::io(e.into(), "list", place))
         })?;
-        let asked = if pattern.ends_with('/') {
+        let accepted = if pattern.ends_with('/') {
             files::is_folder(&path)?
         } else {
             is_shown_tar(&path)?
                 || (pattern.ends_with(".json") && files::kind(&path)? == Some(Kind::File))
         };
-        if asked { found.push(path) } else { others += 1 }
+        if accepted { found.push(path) } else { others += 1 }
     }
     if found.is_empty() {
         let beside = match others {
             0 => String::new(),
-            n => format!("; {n} files match that are no tars"),
+            n => format!("; {n} other files match"),
         };
         let text = format!("no tar matches '{}'{beside}", name::shown(whole.as_bytes()));
         return Err(Error::usage(text));
@@ -237,7 +234,7 @@ fn globbed(pattern: &str, whole: &str) -> Result<Vec<Listed>> {
 
 fn missing(first: &Path, whole: &Path, absent: usize, of: usize) -> Error {
     let text = if of == 1 {
-        "there is no such shard or folder".to_string()
+        "this shard or folder does not exist".to_string()
     } else {
         let whole = name::shown(whole.as_os_str().as_encoded_bytes());
         format!("{absent} of the {of} shards of '{whole}' are missing; this is the first")

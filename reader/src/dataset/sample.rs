@@ -1,7 +1,7 @@
-//! `DatasetSample`: a sample with its parts in memory, as a data set hands it out.
+//! `DatasetSample`: a sample with its parts in memory, as `Dataset::get` returns it.
 //!
-//! Where the source is mapped or in memory, parts are views that keep it alive; else they share one
-//! buffer. Which bytes these are was decided before.
+//! Parts are views that keep the source alive if it is mapped or in memory; otherwise they share one
+//! buffer. Reads nothing itself.
 
 use std::fmt;
 use std::ops::{Deref, Range};
@@ -13,7 +13,7 @@ use tarflume_formats::name;
 use crate::error::{Error, ErrorKind, Result};
 use crate::source::Source;
 
-/// Bytes that are shared: a clone copies none.
+/// Shared bytes. Cloning copies no bytes.
 ///
 /// ```
 /// use tarflume::Dataset;
@@ -28,43 +28,43 @@ use crate::source::Source;
 /// # }
 /// ```
 #[derive(Clone)]
-pub struct SampleBytes(Held);
+pub struct SampleBytes(Storage);
 
 #[derive(Clone)]
-enum Held {
+enum Storage {
     View { source: Arc<dyn Source>, at: u64, length: usize },
     Owned { buffer: Arc<Vec<u8>>, range: Range<usize> },
 }
 
 impl SampleBytes {
-    /// The `length` bytes at `at`, if the source lends them.
+    /// A view of `length` bytes at `at`; `None` if the source does not support views.
     pub(crate) fn view(source: &Arc<dyn Source>, at: u64, length: usize) -> Option<SampleBytes> {
         source.view(at, length)?;
-        Some(SampleBytes(Held::View { source: source.clone(), at, length }))
+        Some(SampleBytes(Storage::View { source: source.clone(), at, length }))
     }
 
     pub(crate) fn owned(buffer: &Arc<Vec<u8>>, range: Range<usize>) -> SampleBytes {
-        SampleBytes(Held::Owned { buffer: buffer.clone(), range })
+        SampleBytes(Storage::Owned { buffer: buffer.clone(), range })
     }
 
     /// The bytes.
     pub fn as_slice(&self) -> &[u8] {
         match &self.0 {
-            // What was lent once is lent again.
-            Held::View { source, at, length } => source.view(*at, *length).unwrap_or_default(),
-            Held::Owned { buffer, range } => &buffer[range.clone()],
+            // `SampleBytes::view` checked this range, so the source returns it again.
+            Storage::View { source, at, length } => source.view(*at, *length).unwrap_or_default(),
+            Storage::Owned { buffer, range } => &buffer[range.clone()],
         }
     }
 
-    /// Asks whether the file that these bytes are a view of still is what was opened: what a file
-    /// loses while it is mapped reads as zeros. To be called after the bytes were used.
+    /// Checks that the mapped file is unchanged. Call it after using the bytes: bytes that a mapped
+    /// file loses read as zeros.
     ///
     /// # Errors
-    /// The shard was cut, replaced or written to.
+    /// Returns an error if the shard was truncated, replaced or written to.
     pub fn check(&self) -> Result<()> {
         match &self.0 {
-            Held::View { source, .. } => source.check(),
-            Held::Owned { .. } => Ok(()),
+            Storage::View { source, .. } => source.check(),
+            Storage::Owned { .. } => Ok(()),
         }
     }
 }
@@ -107,41 +107,41 @@ impl fmt::Debug for SampleBytes {
 pub struct SamplePart {
     pub(crate) ext: Box<[u8]>,
     pub(crate) bytes: SampleBytes,
-    /// Byte of the tar at which it begins.
+    /// Byte of the tar at which the part begins.
     pub(crate) at: u64,
     pub(crate) checksum: Option<u32>,
     pub(crate) entry_points: Option<Box<[u8]>>,
 }
 
 impl SamplePart {
-    /// Its extension; what is not UTF-8 in it is escaped.
+    /// The extension. Bytes that are not UTF-8 are escaped.
     pub fn ext(&self) -> String {
         name::shown(&self.ext)
     }
 
-    /// Its bytes.
+    /// The bytes of the part.
     pub fn bytes(&self) -> &SampleBytes {
         &self.bytes
     }
 
-    /// The entry points of a JPEG, if its sidecar has them.
+    /// The entry points of a JPEG, if the sidecar has them.
     pub fn entry_points(&self) -> Option<&[u8]> {
         self.entry_points.as_deref()
     }
 
-    /// Compares the bytes with the checksum of the sidecar, which a tar that was indexed by its
-    /// headers alone does not have.
+    /// Compares the bytes with the checksum in the sidecar. A tar that was indexed by its headers only
+    /// has no checksums; then this succeeds.
     ///
     /// # Errors
-    /// [`ErrorKind::Damaged`] if they differ; what [`SampleBytes::check`] finds.
+    /// [`ErrorKind::Damaged`] if they differ. As [`SampleBytes::check`].
     pub fn verify(&self) -> Result<()> {
         match_checksum(&self.bytes, self.checksum, &self.ext, || self.bytes.check())
             .map_err(|e| e.with_byte(self.at))
     }
 }
 
-/// Compares bytes with their checksum. `check` asks the source: a file that was cut is that, and not
-/// damaged.
+/// Compares bytes with their checksum. On a mismatch, `check` runs first, so that a truncated file is
+/// reported as truncated and not as damaged.
 pub(crate) fn match_checksum(
     bytes: &[u8],
     checksum: Option<u32>,
@@ -155,8 +155,8 @@ pub(crate) fn match_checksum(
     }
     check()?;
     let text = format!(
-        "the part '{}' has checksum {found:08x}, not {want:08x} as in the sidecar: its bytes have \
-         decayed, or the sidecar is of another tar; `pack verify` tells which",
+        "the part '{}' has checksum {found:08x}, not {want:08x} as in the sidecar: its bytes are \
+         damaged, or the sidecar belongs to another tar; `pack verify` tells which",
         name::shown(ext)
     );
     Err(Error::new(ErrorKind::Damaged, text))
@@ -184,17 +184,17 @@ pub struct DatasetSample {
 }
 
 impl DatasetSample {
-    /// Its key.
+    /// The key.
     pub fn key(&self) -> &[u8] {
         &self.key
     }
 
-    /// Its place in the data set.
+    /// The ordinal in the data set.
     pub fn ordinal(&self) -> u64 {
         self.ordinal
     }
 
-    /// Its parts: all in the order of the tar, or those that were asked for, in that order.
+    /// The parts: all in the order of the tar, or the requested ones in the requested order.
     pub fn parts(&self) -> &[SamplePart] {
         &self.parts
     }
@@ -204,7 +204,7 @@ impl DatasetSample {
         self.find(ext).map(|part| &part.bytes)
     }
 
-    /// The entry points of the part with this extension; `None` if it, or they, are not there.
+    /// The entry points of the part with this extension; `None` if the part or its entry points do not exist.
     pub fn entry_points(&self, ext: &str) -> Option<&[u8]> {
         self.find(ext).and_then(SamplePart::entry_points)
     }

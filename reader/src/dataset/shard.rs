@@ -1,6 +1,6 @@
-//! `Shard`: one tar of a data set, with its sidecar and its source, each opened when first used.
+//! `Shard`: one tar of a data set with its sidecar and its source, each opened on first use.
 //!
-//! Knows its own files alone, not what stands before or after it.
+//! Knows its own files only, not its position in the data set.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -38,25 +38,25 @@ use crate::source::shelf::Shelf;
 pub struct Shard {
     facts: Arc<Facts>,
     shelf: Arc<Shelf>,
-    /// Open sidecars, where they are read and not mapped.
+    /// Open sidecars, if sidecars are read and not mapped.
     sidecars: Option<Arc<Shelf>>,
     number: usize,
 }
 
-/// What is the same however the shard is read.
+/// The properties of a shard that do not depend on how it is read.
 #[derive(Debug)]
 pub(crate) struct Facts {
     path: PathBuf,
     samples: u64,
-    /// The manifest's folder and line, if there is one.
+    /// The manifest's folder and entry, if the shard is listed in one.
     listed: Option<(Arc<Path>, ShardEntry)>,
     index: OnceLock<Index>,
-    /// When it is asked whether the sidecar still is the file that was opened, where it is read and not mapped.
+    /// When to check again that a sidecar that is read, not mapped, is the file that was opened.
     recheck: RecheckTimer,
 }
 
 impl Facts {
-    /// A shard as a manifest in `folder` lists it; nothing is opened.
+    /// A shard that a manifest in `folder` lists. Opens nothing.
     pub(crate) fn listed(folder: &Arc<Path>, entry: ShardEntry) -> Facts {
         Facts {
             path: folder.join(&entry.name),
@@ -67,10 +67,10 @@ impl Facts {
         }
     }
 
-    /// A shard that only its sidecar describes: opened now.
+    /// A shard without a manifest. Opens its sidecar.
     ///
     /// # Errors
-    /// There is no sidecar; it is damaged, or of another tar.
+    /// Returns an error if the sidecar is missing, damaged, or belongs to another tar.
     pub(crate) fn alone(path: PathBuf) -> Result<Facts> {
         let index = open_alone(&path)?;
         let (samples, recheck) = (index.samples(), RecheckTimer::due());
@@ -85,13 +85,13 @@ impl Facts {
         self.samples
     }
 
-    /// Bytes of the sidecar; nothing is opened.
+    /// Size of the sidecar in bytes. Opens nothing.
     pub(crate) fn sidecar_bytes(&self) -> u64 {
         let listed = self.listed.as_ref().map(|(_, entry)| entry.index_bytes);
         listed.or_else(|| self.index.get().map(Index::length)).unwrap_or(0)
     }
 
-    /// Lets go of the sidecar's memory, if it is open.
+    /// Releases the resident pages of the sidecar, if it is open.
     pub(crate) fn forget(&self) {
         if let Some(index) = self.index.get() {
             index.forget();
@@ -109,7 +109,7 @@ impl Facts {
         Ok(self.index.get_or_init(|| index))
     }
 
-    /// Bytes of the tar; a digest that names its content: its own, or its sidecar's.
+    /// The length of the tar in bytes, and a digest of its content: its own, or that of its sidecar.
     pub(crate) fn content(&self) -> Result<(u64, Content)> {
         if let Some((_, entry)) = &self.listed {
             let content = match entry.digest()? {
@@ -131,7 +131,7 @@ impl Facts {
     }
 }
 
-/// What names the content of a shard.
+/// The digest that identifies the content of a shard.
 pub(crate) enum Content {
     Tar(Digest),
     Sidecar(Digest),
@@ -150,50 +150,50 @@ impl Shard {
         &self.facts
     }
 
-    /// Where the tar stands.
+    /// The path of the tar.
     pub fn path(&self) -> &Path {
         &self.facts.path
     }
 
-    /// Samples in it.
+    /// Number of samples.
     pub fn samples(&self) -> u64 {
         self.facts.samples
     }
 
-    /// Its sidecar; opened at the first call, and then compared with the tar's length and with what
-    /// the manifest lists.
+    /// The sidecar. The first call opens it and compares it with the tar's length and the manifest.
     ///
     /// # Errors
-    /// It is missing, damaged or stale; the tar is not there. The next call tries again.
+    /// Returns an error if the sidecar is missing, damaged or stale, or the tar is missing. The next
+    /// call tries again.
     pub fn index(&self) -> Result<&Index> {
         self.facts.index()
     }
 
-    /// Copies what its sidecar says of a row, which must be there.
+    /// Copies what the sidecar contains about a row.
     ///
     /// # Errors
-    /// As [`Shard::index`]; [`ErrorKind::Stale`]: there is no such row, or the sidecar is no longer
-    /// the file that was opened.
-    pub(crate) fn look_up(&self, row: u64, found: &mut Found) -> Result<()> {
+    /// As [`Shard::index`]. [`ErrorKind::Stale`]: the row does not exist, or the sidecar is a different
+    /// file from the one that was opened.
+    pub(crate) fn look_up(&self, row: u64, into: &mut Found) -> Result<()> {
         let index = self.index()?;
-        let there = match &self.sidecars {
-            None => index.look_up(row, found)?,
+        let found = match &self.sidecars {
+            None => index.look_up(row, into)?,
             Some(sidecars) => {
                 let opened = index.metadata().map(Identity::from);
                 let file = sidecars.get_known(self.number, opened)?;
-                let there = index.look_up_by(row, |at, into| file.read_at(at, into), found)?;
-                self.still(&*file)?;
-                there
+                let found = index.look_up_by(row, |at, bytes| file.read_at(at, bytes), into)?;
+                self.check_sidecar(&*file)?;
+                found
             }
         };
-        if there {
+        if found {
             return Ok(());
         }
-        let text = format!("the sidecar has no row {row}, which the manifest counts");
+        let text = format!("the sidecar has no row {row}, but the manifest counts it");
         Err(Error::new(ErrorKind::Stale, text))
     }
 
-    /// How many pixels the first image of the sample in row `row` has, if its sidecar says it.
+    /// The number of pixels of the first image of the sample in row `row`, if the sidecar has its size.
     ///
     /// # Errors
     /// As [`Shard::look_up`].
@@ -205,15 +205,15 @@ impl Shard {
                 let opened = index.metadata().map(Identity::from);
                 let file = sidecars.get_known(self.number, opened)?;
                 let sides = index.dimensions_by(row, |at, into| file.read_at(at, into))?;
-                self.still(&*file)?;
+                self.check_sidecar(&*file)?;
                 sides
             }
         };
         Ok(sides.map(|(width, height)| u64::from(width) * u64::from(height)))
     }
 
-    /// Puts the entry points of part number `part` behind what `into` holds; nothing if it has none, or
-    /// more than `most` bytes.
+    /// Appends the entry points of part number `part` to `into`. Appends nothing and returns false if
+    /// the part has none, or more than `most` bytes.
     ///
     /// # Errors
     /// As [`Shard::look_up`].
@@ -224,14 +224,14 @@ impl Shard {
         };
         let opened = index.metadata().map(Identity::from);
         let file = sidecars.get_known(self.number, opened)?;
-        let there = index.copy_entry_points_by(part, most, |at, to| file.read_at(at, to), into)?;
-        self.still(&*file)?;
-        Ok(there)
+        let found = index.copy_entry_points_by(part, most, |at, to| file.read_at(at, to), into)?;
+        self.check_sidecar(&*file)?;
+        Ok(found)
     }
 
-    /// Asks whether an open sidecar still is the file that was opened. Blocks are checked once: what was
-    /// written over since shows in the file's times.
-    fn still(&self, sidecar: &dyn Source) -> Result<()> {
+    /// Checks that an open sidecar is the file that was opened. Checksums of blocks are verified only
+    /// once, so a later write must be detected by the file's times.
+    fn check_sidecar(&self, sidecar: &dyn Source) -> Result<()> {
         if self.facts.recheck.is_due() {
             sidecar.check()?;
             self.facts.recheck.restart();
@@ -239,18 +239,19 @@ impl Shard {
         Ok(())
     }
 
-    /// Lets go of what was mapped of its sidecar, where sidecars are not to stay in memory: after all
-    /// of it was read through [`Shard::index`].
+    /// Releases the mapped pages of the sidecar if sidecars are not to stay in memory. Call it after a
+    /// full pass through [`Shard::index`].
     pub(crate) fn forget(&self) {
         if self.sidecars.is_some() {
             self.facts.forget();
         }
     }
 
-    /// The tar's bytes, from the shelf of open shards.
+    /// The bytes of the tar, from the shelf of open shards.
     ///
     /// # Errors
-    /// The tar can't be opened; it is not as long as its sidecar says, or not the file that it was.
+    /// Returns an error if the tar cannot be opened, has a different length from the one in its sidecar,
+    /// or is a different file from the one that was opened.
     pub fn source(&self) -> Result<Arc<dyn Source>> {
         let source = self.shelf.get(self.number)?;
         let expected = match (&self.facts.listed, self.facts.index.get()) {
@@ -261,7 +262,7 @@ impl Shard {
         if source.len() != expected {
             let text = format!(
                 "the tar has {} bytes, but its sidecar describes one of {expected}; if the tar is \
-                 right, make its sidecar anew with `pack index --force`",
+                 right, make a new sidecar with `pack index --force`",
                 source.len()
             );
             return Err(Error::new(ErrorKind::Stale, text).with_path(&self.facts.path));
@@ -275,10 +276,10 @@ fn open_alone(tar: &Path) -> Result<Index> {
     let path = index_path(tar);
     if !files::exists(&path)? {
         if let Some(what) = no_tar(tar)? {
-            let text = format!("this is no tar{what}; name a tar, or a folder of them");
+            let text = format!("not a tar{what}; name a tar, or a folder of tars");
             return Err(Error::usage(text).with_path(tar));
         }
-        let text = "this tar has no sidecar, so its samples can't be counted or found; \
+        let text = "this tar has no sidecar, so its samples cannot be counted or found; \
                     `pack index DIR` makes one, and a plain stream needs none";
         return Err(Error::usage(text).with_path(tar));
     }
@@ -287,7 +288,8 @@ fn open_alone(tar: &Path) -> Result<Index> {
     Ok(index)
 }
 
-/// That a file is no tar, by its first block: what it is instead, as far as that is known.
+/// Returns `Some` if the first block of the file is not a tar header. The text is what the file is
+/// instead, as far as it is recognized.
 fn no_tar(path: &Path) -> Result<Option<String>> {
     use std::io::Read;
     let failed = |e| Error::from(tarflume_formats::Error::io(e, "read", path));
@@ -328,7 +330,7 @@ mod tests {
         assert_eq!(shard.pixels(0).unwrap(), Some(32));
         let file = std::fs::File::options().write(true).open(index_path(shard.path())).unwrap();
         file.set_modified(std::time::SystemTime::UNIX_EPOCH).unwrap();
-        // An answer is believed for less than this.
+        // A check is valid for less than this.
         std::thread::sleep(Duration::from_millis(20));
         let mut found = super::Found::new();
         for error in [shard.pixels(0).unwrap_err(), shard.look_up(0, &mut found).unwrap_err()] {

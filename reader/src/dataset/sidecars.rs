@@ -1,14 +1,14 @@
-//! Whether a data set's sidecars are mapped or read: decided here, and nowhere else.
+//! Decides whether a data set's sidecars are mapped or read.
 //!
-//! Lookups through maps cost some 0.2 us and processes share the pages; but an exact shuffle draws
-//! rows all over the data set, the system maps 64 KiB around each, and soon every page of every
-//! sidecar counts as memory of the processes. Lookups by reads cost five calls of the system, 3 to 6
-//! us (two calls more where entry points are wanted), and keep nothing: open files alone, of which a
-//! bounded number stands open.
+//! A lookup through a map takes about 0.2 us and processes share the pages. But an exact shuffle
+//! touches rows all over the data set, the kernel maps 64 KiB around each fault, and soon every page
+//! of every sidecar counts as memory of the processes. A lookup by reads takes five system calls, 3
+//! to 6 us (two more calls for entry points), and keeps only open files, of which the number is
+//! bounded.
 //!
-//! Measured with 796 MB of sidecars and 24 processes of 16 threads (bench/scale): PSS together 862 MB
-//! through maps, 89 MB by reads. To let go of pages again and again would not do: a lookup touches
-//! five pages, each brings sixteen, so it would have to be done every fifty lookups or so.
+//! Measured with 796 MB of sidecars and 24 processes of 16 threads (bench/scale): total PSS 862 MB
+//! through maps, 89 MB by reads. Releasing mapped pages repeatedly is no alternative: a lookup touches
+//! five pages and each fault brings sixteen, so the release would be due every fifty lookups or so.
 
 use std::sync::Arc;
 
@@ -18,11 +18,12 @@ use crate::dataset::shard::Facts;
 use crate::source::open::SourceKind;
 use crate::source::shelf::Shelf;
 
-/// Sidecars of more bytes than this together are read and not mapped: 256 MiB, some 2.5 million
-/// samples, a fraction of these where their images have entry points. Below that all processes of a machine together hold no more than this, once.
+/// Sidecars with a larger total size are read and not mapped: 256 MiB, about 2.5 million samples, or a
+/// fraction of these if their images have entry points. Mapped sidecars therefore use at most this much
+/// memory, shared by all processes of a machine.
 pub(crate) const MAPPED_SIDECARS: u64 = 256 << 20;
 
-/// A shelf for sidecars that are to be read; `None` if they are to be mapped.
+/// A shelf for sidecars that are read; `None` if they are mapped.
 pub(crate) fn to_be_read(facts: &[Arc<Facts>], mapped: u64) -> Option<Shelf> {
     let bytes = facts.iter().fold(0u64, |sum, facts| sum.saturating_add(facts.sidecar_bytes()));
     if bytes <= mapped {

@@ -1,34 +1,34 @@
-//! `Blocks`: how much of JPEGs was decoded, and how much was spared.
+//! `Blocks`: statistics of the decoded and skipped blocks of JPEGs.
 //!
-//! Counting only.
+//! Counts only.
 
 use std::ops::AddAssign;
 
-/// Blocks of 8 x 8 coefficients of the JPEGs that were decoded.
+/// Counts of 8 x 8 blocks of decoded JPEGs, and of pictures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Blocks {
-    /// Blocks that the pictures have.
+    /// Blocks of the pictures.
     pub all: u64,
-    /// Those whose Huffman codes were read.
+    /// Blocks whose Huffman codes were read.
     pub decoded: u64,
-    /// Those that were made into pixels.
+    /// Blocks that were transformed into pixels.
     pub drawn: u64,
-    /// Pictures that were entered by entry points.
+    /// Pictures that were decoded with entry points.
     pub entered: u64,
-    /// Pictures whose entry points did not fit, so that they were decoded without.
+    /// Pictures whose entry points were invalid, and which were decoded without them.
     pub refused: u64,
-    /// Pictures coded in several scans, progressive ones among them: they have no entry points, and all scans
-    /// are read.
+    /// Pictures coded in several scans, including progressive ones. They have no entry points, and all their
+    /// scans are read.
     pub several_scans: u64,
 }
 
 impl Blocks {
-    /// The share of all blocks whose Huffman codes were not read, 0 to 1.
+    /// The fraction of blocks whose Huffman codes were not read, 0 to 1.
     pub fn skipped(&self) -> f64 {
         if self.all == 0 { 0.0 } else { 1.0 - self.decoded as f64 / self.all as f64 }
     }
 
-    /// What one picture took.
+    /// The counts of one picture.
     pub(super) fn of(report: &tarflume_jpeg::Report) -> Blocks {
         use tarflume_jpeg::Use;
         Blocks {

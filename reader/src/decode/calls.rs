@@ -1,24 +1,24 @@
-//! `Calls`: what functions that a user handed in cost where each sample is decoded.
+//! `Calls`: the cost of user functions that run for each sample.
 //!
-//! Counting only: whoever calls them says so by `Scratch::called`.
+//! Counts only. The caller of a function reports it with `Scratch::called`.
 
 use std::ops::AddAssign;
 use std::time::Duration;
 
-/// Calls of a user's functions, over all threads.
+/// Calls of user functions, summed over all threads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Calls {
-    /// How many.
+    /// Number of calls.
     pub count: u64,
-    /// Time spent in them.
+    /// Time in the functions.
     pub busy: Duration,
-    /// Time spent waiting to be let in: only one thread at a time may run what needs an interpreter's
+    /// Time waiting for admission, where only one thread at a time may run the functions: an interpreter's
     /// lock.
     pub waiting: Duration,
 }
 
 impl Calls {
-    /// All time that threads gave to them.
+    /// Total time, running and waiting.
     pub fn time(&self) -> Duration {
         self.busy + self.waiting
     }

@@ -1,11 +1,11 @@
-//! `Class`: a whole number written in decimal, as WebDataset's `.cls` parts have it.
+//! `Class`: an integer in decimal text, the content of WebDataset's `.cls` parts. Pure.
 
 use super::number::Number;
 use super::{Decode, Sample, Scratch};
 use crate::column::{DType, Row, RowShape};
 use crate::error::{Error, ErrorKind, Result};
 
-/// A column of whole numbers: ASCII digits, perhaps a sign, perhaps blanks around.
+/// A column of integers: ASCII digits with an optional sign and optional white space around them.
 ///
 /// ```
 /// use tarflume::{Class, DType};
@@ -19,12 +19,12 @@ pub struct Class {
 }
 
 impl Class {
-    /// The part `ext` as `i64`.
+    /// Reads the part `ext` as `i64`.
     pub fn new(ext: impl Into<String>) -> Class {
         Class { ext: ext.into(), dtype: DType::I64 }
     }
 
-    /// Another type; a number that it can't hold is an error.
+    /// Sets the element type. A number outside its range is an error.
     #[must_use]
     pub fn dtype(mut self, dtype: DType) -> Class {
         self.dtype = dtype;
@@ -46,11 +46,11 @@ impl Decode for Class {
         let number = std::str::from_utf8(bytes).ok().and_then(|text| text.parse::<i128>().ok());
         let Some(number) = number else {
             let start = String::from_utf8_lossy(&bytes[..bytes.len().min(20)]);
-            let text = format!("a whole number in decimal is expected, {start:?} was found");
+            let text = format!("expected a decimal integer, found {start:?}");
             return Err(Error::new(ErrorKind::Decode, text));
         };
         let Some((bytes, size)) = Number::Whole(number).encode(self.dtype) else {
-            let text = format!("{number} is not within {}", self.dtype);
+            let text = format!("{number} is outside the range of {}", self.dtype);
             return Err(Error::new(ErrorKind::Decode, text));
         };
         row.put(&bytes[..size])
@@ -82,9 +82,10 @@ mod tests {
         assert_eq!(class(b"+3", DType::U8).unwrap(), [3]);
         for bad in [&b""[..], b"cat", b"1.5", b"1 2", b"\xff", b"0x1f", b"1e3"] {
             let error = class(bad, DType::I64).unwrap_err();
-            assert!(error.text().contains("a whole number in decimal is expected"), "{error}");
+            assert!(error.text().contains("expected a decimal integer"), "{error}");
         }
-        assert!(class(b"300", DType::U8).unwrap_err().text().contains("300 is not within uint8"));
+        let outside = class(b"300", DType::U8).unwrap_err();
+        assert!(outside.text().contains("300 is outside the range of uint8"));
         assert!(class(b"99999999999999999999999999999999999999999", DType::I64).is_err());
     }
 }

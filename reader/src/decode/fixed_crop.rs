@@ -1,12 +1,12 @@
-//! Transforms without chance: resize, center crop, both (for evaluation), and the whole picture.
+//! Deterministic transforms: resize, center crop, both (for evaluation), and the whole picture.
 //!
-//! Pure arithmetic on sizes, as torchvision rounds them.
+//! Pure arithmetic on sizes, with torchvision's rounding (`transforms/functional.py`).
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::picture::geometry::{Area, Cut, Extent, ImageSize, Placement, Transform};
 use crate::picture::random::Random;
 
-/// The whole picture, resized.
+/// Resizes the whole picture.
 ///
 /// ```
 /// use tarflume::{Extent, ImageSize, Resize, Transform};
@@ -24,19 +24,19 @@ enum To {
 }
 
 impl Resize {
-    /// To `size`, whatever the picture's shape: one number for a square, or `(height, width)`.
+    /// Resizes to `size`, ignoring the aspect ratio: one number for a square, or `(height, width)`.
     pub fn exact(size: impl Into<ImageSize>) -> Resize {
         Resize(To::Exactly(size.into()))
     }
 
-    /// The shorter side to `side`, the longer one by the same factor (rounded down, as torchvision
-    /// does); a variable column. A picture whose longer side would be above four times `side` is an
-    /// error, unless [`Resize::longest`] says more.
+    /// Resizes the shorter side to `side` and keeps the aspect ratio. The longer side is rounded down, as
+    /// torchvision does. The column is variable. If the longer side would exceed four times `side`, the
+    /// picture is an error; [`Resize::longest`] changes that limit.
     pub fn shorter(side: u32) -> Resize {
         Resize(To::Shorter { side, longest: side.saturating_mul(4) })
     }
 
-    /// The most pixels that the longer side may have. Of no effect for [`Resize::exact`].
+    /// Sets the maximum pixels of the longer side. Has no effect on [`Resize::exact`].
     #[must_use]
     pub fn longest(mut self, pixels: u32) -> Resize {
         if let To::Shorter { longest, .. } = &mut self.0 {
@@ -63,14 +63,14 @@ impl Transform for Resize {
     }
 }
 
-/// The size of `source` with its shorter side made `side`.
+/// The size of `source` with its shorter side resized to `side`.
 fn shorter_to(source: ImageSize, side: u32, longest: u32) -> Result<ImageSize> {
     let (short, long) = (source.width.min(source.height), source.width.max(source.height));
     let scaled = u64::from(side) * u64::from(long) / u64::from(short.max(1));
     let Some(longer) = u32::try_from(scaled).ok().filter(|&longer| longer <= longest) else {
         let text = format!(
             "a picture of {source} with its shorter side at {side} has {scaled} pixels on the \
-             longer one, above the {longest} of `longest`"
+                 longer side, above the limit of {longest} (`longest`)"
         );
         return Err(Error::new(ErrorKind::Limit, text));
     };
@@ -78,7 +78,7 @@ fn shorter_to(source: ImageSize, side: u32, longest: u32) -> Result<ImageSize> {
     Ok(if wide { ImageSize::new(longer, side) } else { ImageSize::new(side, longer) })
 }
 
-/// The middle of the picture, pixel by pixel.
+/// Crops the center of the picture, without resizing.
 ///
 /// ```
 /// use tarflume::{CenterCrop, Image};
@@ -89,8 +89,8 @@ fn shorter_to(source: ImageSize, side: u32, longest: u32) -> Result<ImageSize> {
 pub struct CenterCrop(ImageSize);
 
 impl CenterCrop {
-    /// The middle `size` pixels: one number for a square, or `(height, width)`. A smaller picture is
-    /// an error; [`ResizeCenterCrop`] takes any.
+    /// Crops the center to `size`: one number for a square, or `(height, width)`. A smaller picture is an
+    /// error; [`ResizeCenterCrop`] accepts any size.
     pub fn new(size: impl Into<ImageSize>) -> CenterCrop {
         CenterCrop(size.into())
     }
@@ -104,7 +104,7 @@ impl Transform for CenterCrop {
     fn place(&self, source: ImageSize, _: &mut Random) -> Result<Placement> {
         if source.width < self.0.width || source.height < self.0.height {
             let text = format!(
-                "a picture of {source} has no center of {}; ResizeCenterCrop takes any size",
+                "a picture of {source} is smaller than the center crop of {}; ResizeCenterCrop accepts any size",
                 self.0
             );
             return Err(Error::new(ErrorKind::Decode, text));
@@ -115,13 +115,13 @@ impl Transform for CenterCrop {
     }
 }
 
-/// Half of what is left, a half rounded to even, as Python's `round` does.
+/// Half of the difference, with ties to even like Python's `round`, which torchvision's `center_crop` uses.
 fn middle(all: u32, part: u32) -> u32 {
     (f64::from(all - part) / 2.0).round_ties_even() as u32
 }
 
-/// The usual transform of an evaluation: the shorter side resized, then the middle taken. Both are
-/// done at once, and give what the two steps give.
+/// The usual transform for evaluation: resizes the shorter side, then crops the center. One resampling with
+/// the result of the two steps.
 ///
 /// ```
 /// use tarflume::{Image, ResizeCenterCrop};
@@ -135,7 +135,7 @@ pub struct ResizeCenterCrop {
 }
 
 impl ResizeCenterCrop {
-    /// The shorter side to `side`, then the middle `crop` pixels: `new(256, 224)`.
+    /// Resizes the shorter side to `side`, then crops the center to `crop`: `new(256, 224)`.
     pub fn new(side: u32, crop: impl Into<ImageSize>) -> ResizeCenterCrop {
         ResizeCenterCrop { side, crop: crop.into() }
     }
@@ -150,6 +150,8 @@ impl Transform for ResizeCenterCrop {
         let resized = shorter_to(source, self.side, u32::MAX)?;
         let left = middle(resized.width, self.crop.width);
         let top = middle(resized.height, self.crop.height);
+        // Maps the crop of the resized picture back to the source; both axes have their own factor because
+        // the longer side was rounded.
         let across = f64::from(source.width) / f64::from(resized.width);
         let down = f64::from(source.height) / f64::from(resized.height);
         let area = Area {
@@ -171,7 +173,7 @@ impl Transform for ResizeCenterCrop {
     }
 }
 
-/// The whole picture as it is: a variable column whose rows have a shape each, see
+/// The whole picture, not resized. The column is variable and each row has its own shape, see
 /// [`crate::batch::Column::picture`].
 ///
 /// ```
@@ -183,7 +185,7 @@ impl Transform for ResizeCenterCrop {
 pub struct Whole(u64);
 
 impl Whole {
-    /// Pictures of up to `pixels` pixels; larger ones are an error.
+    /// Accepts pictures of up to `pixels` pixels. A larger picture is an error.
     pub fn up_to(pixels: u64) -> Whole {
         Whole(pixels)
     }
@@ -197,7 +199,7 @@ impl Transform for Whole {
     fn place(&self, source: ImageSize, _: &mut Random) -> Result<Placement> {
         if source.pixels() > self.0 {
             let text =
-                format!("a picture of {source} has more than the {} pixels of `Whole`", self.0);
+                format!("a picture of {source} exceeds the limit of {} pixels of `Whole`", self.0);
             return Err(Error::new(ErrorKind::Limit, text));
         }
         Ok(Placement::of(Cut::whole(source), source))

@@ -1,8 +1,8 @@
-//! All pictures but JPEG, by the `image` crate: PNG, WebP, GIF (its first frame), BMP, TIFF.
+//! All pictures except JPEG, decoded with the `image` crate: PNG, WebP, GIF (first frame), BMP, TIFF.
 //!
-//! What a file claims is looked at before its decoder is asked, since most decoders make room for claims and
-//! copy what no pixel is made of. Pictures are decoded into the kept buffer and narrowed there to 8 bits and
-//! the channels that are wanted.
+//! The declared sizes are checked before the decoder runs, because most decoders allocate what a file declares and
+//! copy metadata that is not needed. Pictures are decoded into the reused buffer and narrowed there to 8 bits and the
+//! wanted channels.
 
 mod bytes;
 mod codes;
@@ -29,17 +29,17 @@ use crate::picture::geometry::ImageSize;
 use crate::picture::orientation::Turn;
 use crate::picture::pixels::{Channels, Pixels, buffer_bytes, luma, make_room};
 
-/// Buffers of the decoder of BMP, whatever the picture.
+/// Bytes of the BMP decoder's buffers for any picture.
 const BUFFERS: u64 = 64 << 10;
 
 /// A picture whose header was read.
 pub(super) struct Other<'a> {
     decoder: Box<dyn ImageDecoder + 'a>,
-    /// Stored size, before any turn.
+    /// ImageSize as stored, before any turn.
     pub(super) size: ImageSize,
-    /// How it lies.
+    /// The turn of its EXIF orientation.
     pub(super) turn: Turn,
-    /// Bytes that its decoder takes beside the pixels.
+    /// Bytes that the decoder allocates in addition to the pixels.
     beside: u64,
 }
 
@@ -50,11 +50,11 @@ impl fmt::Debug for Other<'_> {
 }
 
 impl<'a> Other<'a> {
-    /// Reads the header of a picture of any known format, told by its first bytes. It takes at most
-    /// 8 MiB of memory.
+    /// Reads the header of a picture. The format is detected from its first bytes. Uses at most 8 MiB of
+    /// memory.
     ///
     /// # Errors
-    /// It is none, or its header is damaged.
+    /// Returns an error if the format is unknown or the header is damaged.
     pub(super) fn open(bytes: &'a [u8]) -> Result<Other<'a>> {
         match image::guess_format(bytes).ok() {
             Some(ImageFormat::Png) => {
@@ -76,10 +76,10 @@ impl<'a> Other<'a> {
             Some(ImageFormat::Tiff) => {
                 let beside = tiff::beside(bytes).map_err(damaged)?;
                 let mut decoder = TiffDecoder::new(Cursor::new(bytes)).map_err(|e| fault(&e))?;
-                // A picture whose EXIF can't be read lies as it is stored.
+                // A picture with unreadable EXIF is used as stored.
                 let turn = decoder.orientation().map(Turn::of).unwrap_or_default();
                 let other = Other::new(Ok(decoder))?;
-                // The decoder has a buffer of its own, which for CMYK is larger than the pixels.
+                // The decoder has a second buffer, which for CMYK is larger than the pixels.
                 let pixels = other.decoder.total_bytes() / 3 * 4;
                 Ok(Other { turn, ..other }.beside(beside.saturating_add(pixels)))
             }
@@ -91,8 +91,8 @@ impl<'a> Other<'a> {
             _ => {
                 let first = &bytes[..bytes.len().min(4)];
                 Err(damaged(format!(
-                    "its first bytes ({first:02x?}) are of no picture: JPEG, PNG, WebP, GIF, BMP or \
-                     TIFF is expected"
+                    "its first bytes ({first:02x?}) are not those of a picture: expected JPEG, PNG, WebP, \
+                     GIF, BMP or TIFF"
                 )))
             }
         }
@@ -103,12 +103,12 @@ impl<'a> Other<'a> {
         let (width, height) = decoder.dimensions();
         let size = ImageSize::new(width, height);
         if size.pixels() == 0 {
-            return Err(damaged(format!("a picture of {size} pixels is none")));
+            return Err(damaged(format!("the picture has no pixels: its size is {size}")));
         }
         Ok(Other { decoder: Box::new(decoder), size, turn: Turn::default(), beside: 0 })
     }
 
-    /// The picture lies as its EXIF says; as it is stored if that can't be read.
+    /// Sets the turn from an EXIF chunk; none if the chunk cannot be read.
     fn turned(self, exif: Option<&[u8]>) -> Other<'a> {
         let turn = exif.and_then(Orientation::from_exif_chunk).map(Turn::of).unwrap_or_default();
         Other { turn, ..self }
@@ -118,22 +118,22 @@ impl<'a> Other<'a> {
         Other { beside, ..self }
     }
 
-    /// The most memory that decoding takes, in bytes: the pixels as they are stored or as they are wanted, and
-    /// what the decoder takes beside them.
+    /// Maximum memory for decoding, in bytes: the pixels, as stored or as wanted, and the decoder's own
+    /// allocations.
     pub(super) fn memory(&self) -> u64 {
         let pixels = self.decoder.total_bytes().max(self.size.pixels().saturating_mul(4));
         pixels.saturating_add(self.beside)
     }
 
-    /// Decodes all of it into `pixels`, with 1 channel if it is gray or gray is wanted, else with
-    /// 3, or 4 if they are wanted and there.
+    /// Decodes the picture into `pixels`: 1 channel if the picture is gray or gray is wanted, 4 if the picture has
+    /// opacity and it is wanted, otherwise 3.
     ///
     /// # Errors
-    /// The data are damaged or cut.
+    /// Returns an error if the data is damaged or truncated.
     pub(super) fn decode(self, wanted: Channels, pixels: &mut Pixels) -> Result<()> {
         let color = self.decoder.color_type();
         let Some(kind) = Kind::of(color) else {
-            return Err(damaged(format!("pixels of kind {color:?} are not understood")));
+            return Err(damaged(format!("pixels of type {color:?} are not supported")));
         };
         let channels = match (wanted, kind.channels) {
             (Channels::Gray, _) | (_, 1) | (Channels::Rgb, 2) => 1,
@@ -157,32 +157,32 @@ impl<'a> Other<'a> {
     }
 }
 
-/// The stored size of a picture that is no JPEG, told by its first bytes, from its header.
+/// ImageSize as stored of a picture that is not a JPEG, from its header. The format is detected from its first bytes.
 ///
 /// # Errors
-/// It is none of these, or its header is damaged.
+/// Returns an error if the format is unknown or the header is damaged.
 pub fn size(bytes: &[u8]) -> Result<ImageSize> {
     Other::open(bytes).map(|other| other.size)
 }
 
-/// Decodes a picture that is no JPEG, and forgets it. It may take `memory` bytes.
+/// Decodes a picture that is not a JPEG and discards the pixels. Uses at most `memory` bytes.
 ///
 /// # Errors
-/// It is damaged. [`ErrorKind::Limit`]: decoding takes more memory.
+/// Returns an error if it is damaged. [`ErrorKind::Limit`]: decoding needs more memory.
 pub fn check(bytes: &[u8], memory: u64) -> Result<ImageSize> {
     let other = Other::open(bytes)?;
     let (size, needed) = (other.size, other.memory());
     if needed > memory {
         let text =
-            format!("a picture of {size} pixels takes {needed} bytes to decode, above {memory}");
+            format!("a picture of {size} pixels needs {needed} bytes to decode, above {memory}");
         return Err(Error::new(ErrorKind::Limit, text));
     }
     other.decode(Channels::Rgba, &mut Pixels::default()).map(|()| size)
 }
 
 fn fault(error: &ImageError) -> Error {
-    // These decoders name no byte.
-    damaged(format!("the picture can't be decoded: {error}"))
+    // The errors of these decoders contain no byte offset.
+    damaged(format!("the picture cannot be decoded: {error}"))
 }
 
 fn damaged(text: String) -> Error {
@@ -231,12 +231,13 @@ impl Kind {
         self.channels * depth
     }
 
-    /// One pixel as four bytes: red, green, blue, opacity.
+    /// Reads one pixel as four bytes: red, green, blue, opacity.
     fn read(self, pixel: &[u8]) -> [u8; 4] {
         let value = |n: usize| match self.depth {
             Depth::Byte => pixel[n],
             Depth::Word => {
                 let word = u16::from_ne_bytes([pixel[2 * n], pixel[2 * n + 1]]);
+                // 65535 / 255 = 257, rounded to nearest.
                 ((u32::from(word) + 128) / 257) as u8
             }
             Depth::Float => {
@@ -254,7 +255,7 @@ impl Kind {
     }
 }
 
-/// Turns `count` pixels of `kind` into ones of `channels` bytes, in place.
+/// Converts `count` pixels of `kind` into pixels of `channels` bytes, in place.
 fn narrow(bytes: &mut [u8], count: usize, kind: Kind, channels: usize) {
     let stored = kind.bytes();
     if kind.depth == Depth::Byte && kind.channels == channels {
@@ -270,7 +271,7 @@ fn narrow(bytes: &mut [u8], count: usize, kind: Kind, channels: usize) {
             _ => to.copy_from_slice(&[red, green, blue, opacity]),
         }
     };
-    // Never write over a pixel that is still to be read.
+    // In the direction in which no pixel is overwritten before it is read.
     if channels <= stored {
         (0..count).for_each(&mut turn);
     } else {

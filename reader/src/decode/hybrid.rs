@@ -1,6 +1,6 @@
-//! JPEGs that host and device share: which ones the device decodes, and the rows that either can fill.
+//! Hybrid decoding of JPEGs: which ones the device decodes, and the rows that host and device share.
 //!
-//! Calls the device through the trait [`JpegDecoder`](jpeg_decoder) alone.
+//! Calls the device only through the trait [`JpegDecoder`](jpeg_decoder).
 
 pub(crate) mod balance;
 #[doc(hidden)]

@@ -1,20 +1,19 @@
-//! `Image`: from a picture's bytes to a row of pixels. What is wanted stands in `settings`, what a device may do
-//! of it in `onto_device`.
+//! `Image`: from a picture's bytes to a row of pixels. The options are in `settings`, the device's part in `division`.
 //!
-//! The chooser above decoders, geometry, resizing and output. The decision what is used comes first,
-//! from the header alone, so that no more is decoded than it needs.
+//! Combines decoders, geometry, resizing and output. The transform runs first, on the header alone, so that no more
+//! is decoded than it needs.
 
-mod asking;
-mod heads;
-mod onto_device;
+mod device_requests;
+mod division;
+mod headed_rows;
 mod settings;
 
 use std::mem;
 
 use fast_image_resize::Resizer;
 
-use super::drawing::{Drawing, Drawn, GROUP, Owner};
-use super::opened::{Opened, Source, What};
+use super::open_picture::{Codec, OpenPicture, Source};
+use super::picture_decoder::{Decoded, GROUP, Owner, PictureDecoder};
 use super::{Decode, DecodeHooks, ForDevice, ForResident, Residing, Sample, Scratch};
 use crate::column::{DType, PictureShape, Row, RowShape};
 use crate::error::{Error, ErrorKind, Result};
@@ -28,8 +27,8 @@ use crate::picture::resize::{memory, resize};
 pub use self::settings::Image;
 
 impl Image {
-    /// A column `[height, width]` of `u32` for each picture as [`Image`] writes it: what the rows of
-    /// a variable column need to be read. It reads headers only.
+    /// A column `[height, width]` of `u32` with the output size of each picture of this column, which readers of
+    /// a variable column need. Reads headers only.
     pub fn sizes(&self) -> ImageSizes {
         ImageSizes(self.clone())
     }
@@ -48,7 +47,7 @@ impl Image {
         Ok(source)
     }
 
-    /// What the transform makes of a picture: how it lies, and where it goes.
+    /// Runs the transform: returns the turn, the upright size, and the placement on the upright picture.
     fn placed(
         &self,
         sample: &Sample<'_>,
@@ -60,14 +59,14 @@ impl Image {
         Ok((turn, upright, self.transform.place(upright, &mut random)?))
     }
 
-    fn open<'a>(&self, sample: &Sample<'a>) -> Result<Opened<'a>> {
+    fn open<'a>(&self, sample: &Sample<'a>) -> Result<OpenPicture<'a>> {
         let source = self.source(sample)?;
         let (turn, upright, placement) = self.placed(sample, &source)?;
         placement.check(upright)?;
         self.check_size(placement.size)?;
         let stored = turn.stored(placement, upright);
         let gap = self.reducing_gap.filter(|_| self.filter.mixes());
-        let mut opened = Opened::new(source, stored, turn.and_flip(placement.flip), gap)?;
+        let mut opened = OpenPicture::new(source, stored, turn.and_flip(placement.flip), gap)?;
         opened.finishing = memory(&opened.placement, self.filter, self.channels.count());
         Ok(opened)
     }
@@ -84,47 +83,47 @@ impl Image {
         scratch: &mut Scratch,
         kept: &mut Kept,
     ) -> Result<()> {
-        let Kept { drawing, finish } = kept;
-        if let Some(ahead) = drawing.take(self.owner(sample)) {
+        let Kept { decoder, finish } = kept;
+        if let Some(ahead) = decoder.take(self.owner(sample)) {
             let (drawn, pixels) = ahead?;
             return self.write(drawn, pixels, row, finish);
         }
         let opened = self.open(sample)?;
         scratch.reserve(opened.memory.saturating_add(opened.finishing))?;
-        let (drawn, pixels) = drawing.draw(opened, self.channels)?;
+        let (drawn, pixels) = decoder.decode(opened, self.channels)?;
         self.write(drawn, pixels, row, finish)
     }
 
-    /// Writes decoded pixels into a row, as they are for a device that resizes, or ready.
+    /// Writes decoded pixels into a row: resized here, or as decoded for a device that resizes.
     fn write(
         &self,
-        drawn: Drawn,
+        drawn: Decoded,
         pixels: &Pixels,
         mut row: Row<'_>,
         finish: &mut Finish,
     ) -> Result<()> {
-        if !self.heads {
+        if !self.headed {
             return self.write_ready(drawn, pixels, row, finish);
         }
         let channels = self.channels.count();
-        if heads::write_decoded(row.bytes(), &drawn, pixels, channels)? {
+        if headed_rows::write_decoded(row.bytes(), &drawn, pixels, channels)? {
             return Ok(());
         }
         let Extent::Fixed(size) = self.transform.extent() else { return Ok(()) };
-        let ready = heads::write_ready(row.bytes(), size, channels)?;
+        let ready = headed_rows::write_ready(row.bytes(), size, channels)?;
         self.write_ready(drawn, pixels, Row::fixed(ready), finish)
     }
 
     /// Resizes decoded pixels and writes them into a row.
     fn write_ready(
         &self,
-        drawn: Drawn,
+        drawn: Decoded,
         pixels: &Pixels,
         mut row: Row<'_>,
         finish: &mut Finish,
     ) -> Result<()> {
-        let Drawn { placement, turn } = drawn;
-        // As the output lies before it is turned.
+        let Decoded { placement, turn } = drawn;
+        // The size in output orientation; `placement` is in stored orientation.
         let size = if turn.transpose { placement.size.transposed() } else { placement.size };
         row.set_picture(self.pictured(size));
         let mut picture = Picture {
@@ -149,7 +148,7 @@ impl Image {
         picture.write(self.elements, &mut row, &mut finish.line)
     }
 
-    /// The shape of a row of its own size.
+    /// The shape of a row in a variable column.
     fn pictured(&self, size: ImageSize) -> PictureShape {
         PictureShape {
             height: size.height,
@@ -163,11 +162,12 @@ impl Image {
     fn run_ahead(&self, samples: &[Sample<'_>], scratch: &mut Scratch, kept: &mut Kept) {
         let (mut group, mut memory) = ([const { None }; GROUP], 0);
         for (place, sample) in group.iter_mut().zip(samples) {
-            // What can't be opened is told when its turn comes.
+            // A sample that cannot be opened is reported by `decode`.
             let Ok(opened) = self.open(sample) else { continue };
-            // One with entry points is as many streams by itself, and is resized while it is in the cache.
-            let gains = matches!(&opened.what, What::Jpeg(jpeg, _) if !jpeg.has_entry_points());
-            // What finishing takes is reserved for one alone, or as much as a thread may keep.
+            // A JPEG with entry points already provides several independent streams, and decoding it alone
+            // keeps its pixels in the cache for resizing.
+            let gains = matches!(&opened.codec, Codec::Jpeg(jpeg, _) if !jpeg.has_entry_points());
+            // `finishing` memory is reserved once, for one picture, up to what a thread may keep.
             let gains = gains && opened.finishing <= Scratch::KEEP as u64;
             if gains && memory + opened.memory <= Scratch::KEEP as u64 {
                 memory += opened.memory;
@@ -176,12 +176,12 @@ impl Image {
         }
         if scratch.reserve(memory).is_ok() {
             let column = std::ptr::from_ref(self).addr();
-            kept.drawing.draw_ahead(column, &group, self.channels);
+            kept.decoder.decode_ahead(column, &group, self.channels);
         }
         scratch.release();
     }
 
-    /// A user's own transform must keep to its extent.
+    /// Checks the result of a user's transform against its declared extent.
     fn check_size(&self, size: ImageSize) -> Result<()> {
         let kept = match self.transform.extent() {
             Extent::Fixed(fixed) => size == fixed,
@@ -191,19 +191,20 @@ impl Image {
             return Ok(());
         }
         let text =
-            format!("a transform gave {size} pixels, against its extent: {:?}", self.transform);
+            format!("a transform returned {size} pixels, outside its extent: {:?}", self.transform);
         Err(Error::usage(text))
     }
 }
 
-/// How many pixels the picture in these bytes has, if its header can be read.
+/// The number of pixels of a picture, if its header can be read.
 pub fn pixels_of(bytes: &[u8]) -> Option<u64> {
     Source::open(bytes, None).ok().map(|source| source.size().pixels())
 }
 
 fn no_room(bytes: usize, room: usize) -> Error {
     let text = format!(
-        "a picture of {bytes} bytes does not fit a row of {room}: if its sidecar says it is smaller, index the shard anew"
+        "a picture of {bytes} bytes does not fit a row of {room}; if its sidecar declares a smaller one, index the \
+         shard again"
     );
     Error::new(ErrorKind::Decode, text)
 }
@@ -217,8 +218,8 @@ impl Decode for Image {
         let dtype = self.elements.dtype();
         let Extent::Fixed(size) = self.transform.extent() else { return RowShape::Variable(dtype) };
         let channels = self.channels.count();
-        if let (true, Some(side)) = (self.heads, self.decoded) {
-            return RowShape::Fixed(dtype, vec![heads::row_bytes(side, size, channels)]);
+        if let (true, Some(side)) = (self.headed, self.decoded) {
+            return RowShape::Fixed(dtype, vec![headed_rows::row_bytes(side, size, channels)]);
         }
         let (height, width) = (size.height as usize, size.width as usize);
         RowShape::Fixed(
@@ -257,14 +258,14 @@ impl Decode for Image {
     fn prepare(&self, samples: &[Sample<'_>], scratch: &mut Scratch) {
         let mut kept = scratch.take::<Kept>();
         self.run_ahead(samples, scratch, &mut kept);
-        scratch.blocks += mem::take(&mut kept.drawing.blocks);
+        scratch.blocks += mem::take(&mut kept.decoder.blocks);
         scratch.put(kept);
     }
 
     fn decode(&self, sample: &Sample<'_>, row: Row<'_>, scratch: &mut Scratch) -> Result<()> {
         let mut kept = scratch.take::<Kept>();
         let result = self.run(sample, row, scratch, &mut kept);
-        scratch.blocks += mem::take(&mut kept.drawing.blocks);
+        scratch.blocks += mem::take(&mut kept.decoder.blocks);
         kept.drop_large();
         scratch.put(kept);
         result
@@ -291,15 +292,15 @@ impl DecodeHooks for Image {
     }
 
     fn for_device(&self) -> Option<ForDevice> {
-        onto_device::for_device(self)
+        division::for_device(self)
     }
 
     fn for_resident(&self, residing: Residing) -> Result<Option<ForResident>> {
-        onto_device::for_resident(self, residing)
+        division::for_resident(self, residing)
     }
 }
 
-/// The sizes of the pictures of an [`Image`] column; see [`Image::sizes`].
+/// A column of the sizes of an [`Image`] column's pictures; see [`Image::sizes`].
 ///
 /// ```
 /// use tarflume::{Image, Loader, Resize};
@@ -338,14 +339,14 @@ impl Decode for ImageSizes {
     }
 }
 
-/// What a thread keeps between pictures.
+/// The state that a thread keeps between pictures.
 #[derive(Default)]
 struct Kept {
-    drawing: Drawing,
+    decoder: PictureDecoder,
     finish: Finish,
 }
 
-/// What pixels are finished with.
+/// Buffers for resizing and writing.
 #[derive(Default)]
 struct Finish {
     resized: Vec<u8>,
@@ -355,7 +356,7 @@ struct Finish {
 
 impl Kept {
     fn drop_large(&mut self) {
-        self.drawing.drop_large();
+        self.decoder.drop_large();
         let Finish { resized, line, resizer } = &mut self.finish;
         for buffer in [resized, line] {
             if buffer.capacity() > Scratch::KEEP {

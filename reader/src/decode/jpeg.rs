@@ -1,6 +1,6 @@
-//! JPEGs: which blocks a placement needs, at which scale, and the job for the decoder.
+//! `Jpeg`: the scale and the blocks that a placement needs of a JPEG, and the job for the decoder.
 //!
-//! Decoding itself is in `tarflume-jpeg`.
+//! `tarflume-jpeg` decodes.
 
 use tarflume_jpeg::{Color, Header, Job, Region, Scale};
 
@@ -26,14 +26,16 @@ pub(super) struct View {
 }
 
 impl<'a> Jpeg<'a> {
+    /// Parses the header.
+    ///
     /// # Errors
-    /// Its header was cut or damaged.
+    /// Returns an error if the header is truncated or damaged.
     pub(super) fn open(bytes: &'a [u8], entry_points: Option<&'a [u8]>) -> Result<Jpeg<'a>> {
-        let header = Header::parse(bytes).map_err(told)?;
+        let header = Header::parse(bytes).map_err(convert_error)?;
         Ok(Jpeg { bytes, header, entry_points })
     }
 
-    /// Stored size, before any turn.
+    /// ImageSize as stored, before any turn.
     pub(super) fn size(&self) -> ImageSize {
         ImageSize::new(self.header.width(), self.header.height())
     }
@@ -42,13 +44,13 @@ impl<'a> Jpeg<'a> {
         self.entry_points.is_some()
     }
 
-    /// How it lies, if it says so.
+    /// The turn of its EXIF orientation, if it has one.
     pub(super) fn turn(&self) -> Turn {
         self.header.orientation().map(Turn::of_exif).unwrap_or_default()
     }
 
-    /// What must be decoded for a placement on the stored picture, if the pixels that are left must
-    /// be `gap` times those of the output in both directions; none: at full scale.
+    /// The part to decode for a placement on the stored picture, reduced as far as at least `gap` times the
+    /// output remains on both axes; at full scale if `None`.
     pub(super) fn view(&self, placement: &Placement, gap: Option<f64>) -> View {
         view(self.stored(), placement, gap, Scale::Eighth)
     }
@@ -61,31 +63,32 @@ impl<'a> Jpeg<'a> {
         self.header.channels() == 1
     }
 
-    /// The same of a decoder that makes the whole picture.
-    pub(super) fn asked(
+    /// The request for a decoder that decodes the whole picture.
+    pub(super) fn request(
         &self,
         placement: &Placement,
         gap: Option<f64>,
         least: Scale,
     ) -> DecodeRequest {
-        asked(self.stored(), placement, gap, least)
+        request(self.stored(), placement, gap, least)
     }
 
-    /// The most memory that decoding takes beside the JPEG, in bytes.
+    /// Maximum memory for decoding in addition to the JPEG, in bytes.
     ///
     /// # Errors
-    /// The view is not within the picture.
+    /// Returns an error if the view is outside the picture.
     pub(super) fn memory(&self, view: &View) -> Result<u64> {
         let View { scale, region } = *view;
         let pixels = u64::from(region.width) * u64::from(region.height) * 3;
-        let beside = self.header.memory(self.bytes.len(), scale, Some(region)).map_err(told)?;
+        let beside =
+            self.header.memory(self.bytes.len(), scale, Some(region)).map_err(convert_error)?;
         Ok(pixels + beside)
     }
 
-    /// The job of decoding a view, for which room is made in `pixels`.
+    /// The job that decodes a view into `pixels`.
     ///
     /// # Errors
-    /// There is no memory.
+    /// Returns an error if memory is exhausted.
     pub(super) fn job<'b>(
         &'b self,
         view: &View,
@@ -109,7 +112,7 @@ impl<'a> Jpeg<'a> {
     }
 }
 
-/// What must be decoded for a placement on a picture of this size as it is stored, at no scale smaller than `smallest`.
+/// The part to decode for a placement on a picture of size `stored`, at no scale smaller than `smallest`.
 fn view(stored: ImageSize, placement: &Placement, gap: Option<f64>, smallest: Scale) -> View {
     let Placement { cut, size, .. } = *placement;
     let least = |output: u32, gap: f64| (f64::from(output) * gap).ceil() as u32;
@@ -119,6 +122,7 @@ fn view(stored: ImageSize, placement: &Placement, gap: Option<f64>, smallest: Sc
         if scale as u32 > smallest as u32 { smallest } else { scale }
     });
     let (width, height) = scale.of(stored.width, stored.height);
+    // A reduced pixel covers `across` pixels; the region includes those that are partly in the cut.
     let across = 1u32 << scale as u32;
     let span = |from: u32, length: u32, all: u32| {
         let first = from / across;
@@ -129,9 +133,9 @@ fn view(stored: ImageSize, placement: &Placement, gap: Option<f64>, smallest: Sc
     View { scale, region: Region { left, top, width: columns, height: rows } }
 }
 
-/// What is wanted of a JPEG of this size as it is stored, by a decoder that makes the whole picture, at no scale smaller
-/// than `least`.
-pub(super) fn asked(
+/// The request for a JPEG of size `stored` to a decoder that decodes the whole picture, at no scale smaller than
+/// `least`.
+pub(super) fn request(
     stored: ImageSize,
     placement: &Placement,
     gap: Option<f64>,
@@ -145,7 +149,7 @@ pub(super) fn asked(
 }
 
 impl View {
-    /// A placement on the stored picture as one on the pixels of this view.
+    /// Converts a placement on the stored picture into one on the pixels of this view.
     pub(super) fn place(&self, placement: &Placement) -> Placement {
         let Region { left, top, width, height } = self.region;
         let shrink = 1.0 / f64::from(1u32 << self.scale as u32);
@@ -163,8 +167,8 @@ impl View {
     }
 }
 
-/// An error of the decoder in this crate's words.
-pub(super) fn told(error: tarflume_jpeg::Error) -> Error {
+/// Converts an error of the decoder.
+pub(super) fn convert_error(error: tarflume_jpeg::Error) -> Error {
     let kind = match error.kind() {
         tarflume_jpeg::ErrorKind::Limit => ErrorKind::Limit,
         _ => ErrorKind::Decode,

@@ -1,19 +1,19 @@
 //! `Json`: the value at a JSON pointer as a typed column.
 //!
-//! The text is walked once, everything beside the pointer's path is skipped; nothing is allocated
-//! unless the key or text that is wanted has escapes.
+//! Reads the text once and skips everything outside the pointer's path. Allocates only if the wanted key or text has
+//! escapes.
 
 use std::collections::HashMap;
 use std::fmt;
 
 use super::json_scan::{Pointer, find};
-use super::json_value::{Found, Sink, read};
+use super::json_value::{JsonResult, Sink, read};
 use super::number::Number;
 use super::{Decode, Sample, Scratch};
 use crate::column::{DType, Row, RowShape};
 use crate::error::{Error, ErrorKind, Result};
 
-/// A column of numbers, labels or texts out of a JSON part.
+/// A column of numbers, labels or texts from a JSON part.
 ///
 /// ```
 /// use tarflume::{DType, Decode, Json, RowShape};
@@ -44,7 +44,7 @@ enum Kind {
     Text,
 }
 
-/// What stands in a row whose sample has no value at the pointer.
+/// The content of a row whose sample has no value at the pointer.
 ///
 /// ```
 /// use tarflume::{Json, JsonDefault};
@@ -54,9 +54,9 @@ enum Kind {
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub enum JsonDefault {
-    /// One number for each element of the row, or one for all of them.
+    /// One number for each element of the row, or one number for all elements.
     Numbers(Vec<Number>),
-    /// For columns of text; for columns of labels, one of them.
+    /// For columns of text. For columns of labels, one of the labels.
     Text(String),
 }
 
@@ -85,8 +85,8 @@ impl fmt::Debug for Json {
 }
 
 impl Json {
-    /// The number at `pointer` (RFC 6901: `/class`, `/boxes/0`, empty for the whole) of the part
-    /// `ext`, one `i64` a row.
+    /// Reads the number at `pointer` (RFC 6901: `/class`, `/boxes/0`, empty for the whole text) of the part
+    /// `ext`, one `i64` for each row.
     pub fn new(ext: impl Into<String>, pointer: impl Into<String>) -> Json {
         let pointer = pointer.into();
         Json {
@@ -100,41 +100,41 @@ impl Json {
         }
     }
 
-    /// The type of the elements. A number that it can't hold is an error; `true` is 1.
+    /// Sets the element type. A number outside its range is an error. `true` is 1.
     #[must_use]
     pub fn dtype(mut self, dtype: DType) -> Self {
         self.dtype = dtype;
         self
     }
 
-    /// Arrays (of arrays) of exactly this shape.
+    /// Reads (nested) arrays of exactly this shape.
     #[must_use]
     pub fn shape(mut self, shape: impl Into<Vec<usize>>) -> Self {
         self.kind = Kind::Fixed(shape.into());
         self
     }
 
-    /// Arrays of any length: a variable column.
+    /// Reads arrays of any length as a variable column.
     #[must_use]
     pub fn variable(mut self) -> Self {
         self.kind = Kind::Variable;
         self
     }
 
-    /// Strings, as UTF-8: a variable column of bytes.
+    /// Reads strings in UTF-8 as a variable column of bytes.
     #[must_use]
     pub fn text(mut self) -> Self {
         (self.kind, self.dtype) = (Kind::Text, DType::U8);
         self
     }
 
-    /// Strings that become numbers: the first label 0, the next one 1. Another string is an error.
+    /// Maps strings to numbers: the first label is 0, the next one 1. Any other string is an error.
     #[must_use]
     pub fn labels<S: Into<String>>(self, labels: impl IntoIterator<Item = S>) -> Self {
         self.label_numbers(labels.into_iter().zip(0..))
     }
 
-    /// Strings that become the numbers given with them.
+    /// Maps strings to the numbers given with them.
     #[must_use]
     pub fn label_numbers<S: Into<String>>(
         mut self,
@@ -144,7 +144,7 @@ impl Json {
         self
     }
 
-    /// What stands in the row where the pointer leads nowhere, or to `null`; an error otherwise.
+    /// Sets the content of a row whose pointer leads nowhere or to `null`. Without a default, that is an error.
     #[must_use]
     pub fn default(mut self, default: impl Into<JsonDefault>) -> Self {
         self.default = Some(default.into());
@@ -162,13 +162,13 @@ impl Json {
 
     fn write_default(&self, bytes: &mut [u8]) -> Result<usize, String> {
         let Some(default) = &self.default else {
-            return Err("there is nothing; give a default if that may be".into());
+            return Err("there is no value; set a default if that is valid".into());
         };
         let room = bytes.len();
         let mut sink = self.sink(bytes);
         match (default, &self.kind) {
             (JsonDefault::Numbers(_), Kind::Text) => {
-                return Err("its default is a number, its column text".into());
+                return Err("its default is a number, but its column is text".into());
             }
             (JsonDefault::Numbers(numbers), Kind::Fixed(shape)) => {
                 let count: usize = shape.iter().product();
@@ -192,8 +192,8 @@ impl Json {
     }
 }
 
-/// Bytes to be reserved for reading a value: a text with escapes is put together in a buffer that doubles.
-/// Short ones are not worth asking.
+/// Bytes to reserve for reading a value. A text with escapes is built in a buffer that grows by doubling, hence the
+/// factor. Short texts are not counted.
 fn unescaping(value: &[u8]) -> u64 {
     let long = value.len() > 64 << 10 && value.contains(&b'\\');
     if long { 3 * value.len() as u64 } else { 0 }
@@ -217,10 +217,10 @@ impl Decode for Json {
             return Err(usage(what));
         }
         if self.kind == Kind::Text && (self.dtype != DType::U8 || self.labels.is_some()) {
-            return Err(usage("text is bytes: it takes no type and no labels"));
+            return Err(usage("text is bytes: it accepts no type and no labels"));
         }
         if self.default.is_some() {
-            // What must fit any row must fit a large one.
+            // A default must fit every row, so a large row is a sufficient test.
             let room = self.shape().bytes().unwrap_or(1 << 16);
             self.write_default(&mut vec![0; room]).map_err(|what| usage(&what))?;
         }
@@ -234,7 +234,7 @@ impl Decode for Json {
             Some(JsonDefault::Text(text)) => text.len() as u64,
             None => 0,
         };
-        // A number in an array takes two bytes of text at least.
+        // A number in an array takes at least two bytes of text.
         let elements = if self.kind == Kind::Text { length } else { length.div_ceil(2) };
         elements.max(default).saturating_mul(self.dtype.size() as u64)
     }
@@ -250,11 +250,13 @@ impl Decode for Json {
                 }
                 read(bytes, at, &mut sink).map_err(|what| self.fault(&what))?
             }
-            None => Found::Nothing,
+            None => JsonResult::Nothing,
         };
         let written = match found {
-            Found::Value => sink.written,
-            Found::Nothing => self.write_default(row.bytes()).map_err(|what| self.fault(&what))?,
+            JsonResult::Value => sink.written,
+            JsonResult::Nothing => {
+                self.write_default(row.bytes()).map_err(|what| self.fault(&what))?
+            }
         };
         let elements = match &self.kind {
             Kind::Fixed(shape) => Some(shape.iter().product::<usize>()),

@@ -1,11 +1,11 @@
-//! Finds where in a JSON text (RFC 8259) a pointer leads, by walking over all of it once.
+//! Finds the value of a JSON pointer in a JSON text (RFC 8259) in one pass.
 //!
-//! The whole text is checked, nothing is built and nothing allocated, whatever is skipped; what is
-//! found is made a value elsewhere.
+//! Validates the whole text. Builds no values and allocates nothing for skipped parts; `json_value` converts what is
+//! found.
 
 use std::ops::Range;
 
-/// Nobody nests deeper; a text that does would use up the stack.
+/// Maximum nesting. Deeper texts would exhaust the stack.
 const MAX_DEPTH: u32 = 128;
 
 /// A parsed JSON pointer (RFC 6901).
@@ -28,6 +28,7 @@ impl Pointer {
         };
         let steps = rest.split('/').map(|step| {
             let key = step.replace("~1", "/").replace("~0", "~");
+            // An array index has no leading zero and no sign (RFC 6901, section 4).
             let plain = step == "0" || !step.starts_with(['0', '+']);
             Step { index: step.parse().ok().filter(|_| plain), key }
         });
@@ -35,11 +36,11 @@ impl Pointer {
     }
 }
 
-/// The bytes of the value to which `pointer` leads, if it leads to one. Of a key that stands twice
-/// the last counts, as in Python.
+/// The bytes of the value at `pointer`, if it exists. If a key is repeated, the last one counts, as in
+/// Python.
 ///
 /// # Errors
-/// The text is no JSON: what was found, and at which byte.
+/// Returns a message with the byte if the text is not valid JSON.
 pub(super) fn find(bytes: &[u8], pointer: &Pointer) -> Result<Option<Range<usize>>, String> {
     if let Err(e) = std::str::from_utf8(bytes) {
         return Err(format!("not UTF-8 at byte {} of the part", e.valid_up_to()));
@@ -48,7 +49,7 @@ pub(super) fn find(bytes: &[u8], pointer: &Pointer) -> Result<Option<Range<usize
     let found = scan.value(Some(&pointer.0), 0)?;
     scan.blank();
     if scan.at < bytes.len() {
-        return Err(scan.fault("nothing more is expected behind the JSON value"));
+        return Err(scan.fault("unexpected text after the JSON value"));
     }
     Ok(found)
 }
@@ -73,12 +74,12 @@ impl Scan<'_> {
         }
     }
 
-    /// Passes `byte` and blanks before it, if it is there.
+    /// Skips blanks, and `byte` if it follows. Returns whether it did.
     fn pass(&mut self, byte: u8) -> bool {
         self.blank();
-        let there = self.peek() == Some(byte);
-        self.at += usize::from(there);
-        there
+        let found = self.peek() == Some(byte);
+        self.at += usize::from(found);
+        found
     }
 
     fn expect(&mut self, byte: u8) -> Result<(), String> {
@@ -86,10 +87,10 @@ impl Scan<'_> {
             return Ok(());
         }
         let what = if self.at < self.bytes.len() { "" } else { "the text ends, " };
-        Err(self.fault(&format!("{what}{:?} is expected", char::from(byte))))
+        Err(self.fault(&format!("{what}expected {:?}", char::from(byte))))
     }
 
-    /// Passes a value; tells where `path` leads in it. No path: the value is only passed.
+    /// Skips a value and returns the bytes that `path` leads to in it. Without a path it only skips.
     fn value(&mut self, path: Option<&[Step]>, depth: u32) -> Result<Option<Range<usize>>, String> {
         self.blank();
         let start = self.at;
@@ -105,8 +106,8 @@ impl Scan<'_> {
             Some(b'f') => self.literal(b"false")?,
             Some(b'n') => self.literal(b"null")?,
             Some(b'-' | b'0'..=b'9') => self.number()?,
-            Some(_) => return Err(self.fault("a JSON value is expected")),
-            None => return Err(self.fault("the text ends where a JSON value is expected")),
+            Some(_) => return Err(self.fault("expected a JSON value")),
+            None => return Err(self.fault("the text ends, expected a JSON value")),
         }
         let here = path.is_some_and(<[Step]>::is_empty);
         Ok(if here { Some(start..self.at) } else { found })
@@ -126,6 +127,7 @@ impl Scan<'_> {
             self.blank();
             let key = self.string()?;
             self.expect(b':')?;
+            // No early return after a match: a later member with the same key replaces it.
             match step.filter(|(step, _)| self.is(&key, &step.key)) {
                 Some((_, rest)) => found = self.value(Some(rest), depth)?,
                 None => self.value(None, depth).map(|_| ())?,
@@ -160,7 +162,7 @@ impl Scan<'_> {
         Ok(found)
     }
 
-    /// Passes a string; its bytes with the quotes.
+    /// Skips a string. Returns its bytes, including the quotes.
     fn string(&mut self) -> Result<Range<usize>, String> {
         let start = self.at;
         self.expect(b'"')?;
@@ -184,7 +186,7 @@ impl Scan<'_> {
         let length = match rest {
             [b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't', ..] => 1,
             [b'u', a, b, c, d, ..] if [a, b, c, d].iter().all(|h| h.is_ascii_hexdigit()) => 5,
-            _ => return Err(self.fault("this escape is none of JSON's")),
+            _ => return Err(self.fault("this escape is not valid in JSON")),
         };
         self.at += 1 + length;
         Ok(())
@@ -192,7 +194,7 @@ impl Scan<'_> {
 
     fn literal(&mut self, word: &[u8]) -> Result<(), String> {
         if !self.bytes[self.at..].starts_with(word) {
-            return Err(self.fault("a JSON value is expected"));
+            return Err(self.fault("expected a JSON value"));
         }
         self.at += word.len();
         Ok(())
@@ -220,20 +222,20 @@ impl Scan<'_> {
     fn digits(&mut self) -> Result<(), String> {
         let count = self.bytes[self.at..].iter().take_while(|b| b.is_ascii_digit()).count();
         self.at += count;
-        if count == 0 { Err(self.fault("a digit is expected")) } else { Ok(()) }
+        if count == 0 { Err(self.fault("expected a digit")) } else { Ok(()) }
     }
 
-    /// Whether the string in these bytes is `key`.
+    /// Whether the string in these bytes equals `key`.
     fn is(&self, quoted: &Range<usize>, key: &str) -> bool {
         let inner = &self.bytes[quoted.start + 1..quoted.end - 1];
         if !inner.contains(&b'\\') {
             return inner == key.as_bytes();
         }
-        // An escape of six bytes gives at least one: what is longer is another key.
+        // The longest escape has six bytes and encodes at least one, so a longer string cannot match.
         if inner.len() > 6 * key.len() {
             return false;
         }
-        // Rare and no longer than the pointer, so it may allocate.
+        // Rare, and not much longer than the pointer, so an allocation is acceptable.
         let quoted = &self.bytes[quoted.clone()];
         serde_json::from_slice::<String>(quoted).is_ok_and(|found| found == key)
     }

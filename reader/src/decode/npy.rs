@@ -1,7 +1,7 @@
 //! `Npy`: a NumPy array file as a column of fixed or variable rows.
 //!
-//! The head is read by `formats`; here it is compared with what the column was promised. Nothing is
-//! converted but the order of bytes.
+//! `formats` parses the header; this module compares it with the column's type and shape. Converts only the byte
+//! order.
 
 use tarflume_formats::npy::Header;
 
@@ -9,8 +9,8 @@ use super::{Decode, Sample, Scratch};
 use crate::column::{DType, Row, RowShape};
 use crate::error::{Error, ErrorKind, Result};
 
-/// A column of arrays. Type and shape must be those of the files: nothing is cast. Arrays in
-/// Fortran's order are refused, unless that makes no difference.
+/// A column of arrays. Type and shape must be those of the files; nothing is cast. Arrays in Fortran order are
+/// rejected unless the order makes no difference.
 ///
 /// ```
 /// use tarflume::{DType, Decode, Npy, RowShape};
@@ -25,25 +25,25 @@ use crate::error::{Error, ErrorKind, Result};
 pub struct Npy {
     ext: String,
     dtype: DType,
-    /// All dimensions, or those behind the first, which is free.
+    /// All dimensions, or those after the first if that is variable.
     dims: Vec<usize>,
     fixed: bool,
 }
 
 impl Npy {
-    /// The part `ext`: arrays of `dtype` with one dimension of any length, a variable column.
+    /// Reads the part `ext`: one-dimensional arrays of `dtype` of any length, as a variable column.
     pub fn new(ext: impl Into<String>, dtype: DType) -> Npy {
         Npy { ext: ext.into(), dtype, dims: Vec::new(), fixed: false }
     }
 
-    /// Every array has exactly this shape.
+    /// Requires exactly this shape.
     #[must_use]
     pub fn shape(mut self, shape: impl Into<Vec<usize>>) -> Npy {
         (self.dims, self.fixed) = (shape.into(), true);
         self
     }
 
-    /// The first dimension is free, the others are these: a variable column.
+    /// Requires these dimensions after the first, which is variable: a variable column.
     #[must_use]
     pub fn tail(mut self, dims: impl Into<Vec<usize>>) -> Npy {
         (self.dims, self.fixed) = (dims.into(), false);
@@ -52,7 +52,7 @@ impl Npy {
 
     fn check(&self, head: &Header, bytes: &[u8]) -> Result<()> {
         if DType::of_npy(head.dtype) != Some(self.dtype) {
-            return Err(fault(format!("{} is expected, it is {}", self.dtype, head.dtype)));
+            return Err(fault(format!("expected {}, found {}", self.dtype, head.dtype)));
         }
         let dims = if self.fixed { Some(head.shape()) } else { head.shape().get(1..) };
         let same = dims.is_some_and(|dims| {
@@ -60,25 +60,25 @@ impl Npy {
                 && dims.iter().zip(&self.dims).all(|(&found, &dim)| found == dim as u64)
         });
         if !same {
-            let expected = self.promised();
-            return Err(fault(format!("shape {expected} is expected, it is {:?}", head.shape())));
+            let expected = self.expected_shape();
+            return Err(fault(format!("expected shape {expected}, found {:?}", head.shape())));
         }
         if head.fortran && head.shape().iter().filter(|&&dim| dim > 1).count() > 1 {
-            let text = "it is in Fortran's order; save numpy.ascontiguousarray of it";
+            let text = "it is in Fortran order; save numpy.ascontiguousarray of it";
             return Err(fault(text.into()));
         }
-        let there = (bytes.len() as u64).saturating_sub(head.data);
-        if there != head.data_bytes() {
-            let promised = head.data_bytes();
+        let found = (bytes.len() as u64).saturating_sub(head.data);
+        if found != head.data_bytes() {
+            let declared = head.data_bytes();
             return Err(fault(format!(
-                "its head promises {promised} bytes of data, {there} follow"
+                "its header declares {declared} bytes of data, {found} follow"
             )));
         }
         Ok(())
     }
 
-    /// The promised shape in words, for an error.
-    fn promised(&self) -> String {
+    /// The expected shape, for a message.
+    fn expected_shape(&self) -> String {
         if self.fixed {
             return format!("{:?}", self.dims);
         }
@@ -183,12 +183,12 @@ mod tests {
         let refusal = |npy: Npy| decode(&npy, &bytes).unwrap_err();
         assert!(
             refusal(Npy::new("npy", DType::F64).shape([2, 3]))
-                .contains("float64 is expected, it is <f4")
+                .contains("expected float64, found <f4")
         );
         let shape = refusal(Npy::new("npy", DType::F32).shape([3, 2]));
-        assert!(shape.contains("shape [3, 2] is expected, it is [2, 3]"), "{shape}");
+        assert!(shape.contains("expected shape [3, 2], found [2, 3]"), "{shape}");
         let tail = refusal(Npy::new("npy", DType::F32).tail([4]));
-        assert!(tail.contains("shape [any, 4] is expected, it is [2, 3]"), "{tail}");
+        assert!(tail.contains("expected shape [any, 4], found [2, 3]"), "{tail}");
         assert!(refusal(Npy::new("npy", DType::F32)).contains("[any]"));
         let fortran = file('f', 4, true, true, &[2, 3], &[0; 24]);
         let npy = Npy::new("npy", DType::F32).shape([2, 3]);

@@ -1,11 +1,11 @@
-//! One number on its way into an element of some type: never rounded to another whole number, never
-//! wrapped, never made infinite without a word.
+//! `Number`: converts one number into an element of a given type. Never rounds to a different integer, wraps, or
+//! becomes infinite silently.
 
 use half::{bf16, f16};
 
 use crate::column::DType;
 
-/// A number as a file has it.
+/// A number as read from a file.
 ///
 /// ```
 /// use tarflume::{Json, Number};
@@ -15,9 +15,9 @@ use crate::column::DType;
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Number {
-    /// Without a fraction.
+    /// An integer.
     Whole(i128),
-    /// With one, or with an exponent.
+    /// A number with a fraction or an exponent.
     Real(f64),
 }
 
@@ -43,8 +43,8 @@ impl From<f32> for Number {
 }
 
 impl Number {
-    /// Its bytes as an element of type `dtype`, and how many they are; none if the type can't hold
-    /// it: a fraction in a whole type, or a value outside its range. Floats take the nearest value.
+    /// The bytes of the number as an element of type `dtype`, and their count. `None` if the type cannot
+    /// represent it: a fraction in an integer type, or a value outside its range. Floats round to nearest.
     pub(super) fn encode(self, dtype: DType) -> Option<([u8; 8], usize)> {
         let mut bytes = [0; 8];
         let size = dtype.size();
@@ -78,7 +78,7 @@ impl Number {
     fn whole(self) -> Option<i128> {
         match self {
             Number::Whole(value) => Some(value),
-            // All whole doubles below 2^63 are exact as i128.
+            // Below this bound, which is above u64::MAX, the cast to i128 is exact.
             Number::Real(value) if value.fract() == 0.0 && value.abs() < 1.9e19 => {
                 Some(value as i128)
             }
@@ -93,7 +93,7 @@ impl Number {
         }
     }
 
-    /// What was infinite may stay so.
+    /// A number that is already infinite may stay infinite.
     fn fits(self, finite: bool) -> bool {
         finite || !self.real().is_finite()
     }

@@ -1,7 +1,7 @@
 //! `RandomResizedCrop`, as torchvision defines it.
 //!
-//! Pure arithmetic on sizes. The same seed must give the same box on every machine, so it calls no
-//! function whose last digit may differ between systems.
+//! Pure arithmetic on sizes. The same seed must give the same box on every machine, so this module uses no function of
+//! the C library, whose last digit may differ between systems.
 
 use std::ops::RangeInclusive;
 
@@ -9,11 +9,11 @@ use crate::error::{Error, Result};
 use crate::picture::geometry::{Cut, Extent, ImageSize, Placement, Transform};
 use crate::picture::random::Random;
 
-/// A crop of random area and shape at a random place, resized, perhaps mirrored.
+/// A crop of random area and aspect ratio at a random position, resized and optionally mirrored.
 ///
-/// The algorithm is that of torchvision's `RandomResizedCrop.get_params`: up to ten times, area
-/// uniform in `scale`, logarithm of width over height uniform in `ratio`, place uniform; if none
-/// fits, the largest centered crop whose shape is within `ratio`.
+/// The algorithm is torchvision's `RandomResizedCrop.get_params`. Up to ten times, it draws the area uniformly in
+/// `scale` and the logarithm of width over height uniformly in `ratio`. The first box that fits gets a uniform
+/// position. If none fits, the largest centered box with an aspect ratio within `ratio` is used.
 ///
 /// ```
 /// use tarflume::{Image, RandomResizedCrop};
@@ -31,8 +31,8 @@ pub struct RandomResizedCrop {
 }
 
 impl RandomResizedCrop {
-    /// Crops of `size`: one number for a square, or `(height, width)`; 8 to 100 % of the area,
-    /// shapes from 3:4 to 4:3, never mirrored.
+    /// Crops resized to `size`: one number for a square, or `(height, width)`. By default 8 to 100 % of the area,
+    /// aspect ratios from 3:4 to 4:3, not mirrored.
     pub fn new(size: impl Into<ImageSize>) -> RandomResizedCrop {
         let crop = RandomResizedCrop {
             size: size.into(),
@@ -44,14 +44,14 @@ impl RandomResizedCrop {
         crop.ratio(3.0 / 4.0..=4.0 / 3.0)
     }
 
-    /// The part of the picture's area that a crop has.
+    /// Sets the range of a crop's fraction of the picture's area.
     #[must_use]
     pub fn scale(mut self, scale: RangeInclusive<f64>) -> Self {
         self.scale = scale;
         self
     }
 
-    /// Width over height of a crop.
+    /// Sets the range of a crop's width over height.
     #[must_use]
     pub fn ratio(mut self, ratio: RangeInclusive<f64>) -> Self {
         self.log_span = ln(ratio.end() / ratio.start());
@@ -59,7 +59,7 @@ impl RandomResizedCrop {
         self
     }
 
-    /// The probability of mirroring left to right.
+    /// Sets the probability of mirroring left to right.
     #[must_use]
     pub fn flip(mut self, probability: f64) -> Self {
         self.flip = probability;
@@ -84,7 +84,7 @@ impl RandomResizedCrop {
         self.centered(source)
     }
 
-    /// What is taken where no random crop fits.
+    /// The crop if no random one fits.
     fn centered(&self, source: ImageSize) -> Cut {
         let (width, height) = (f64::from(source.width), f64::from(source.height));
         let ratio = width / height;
@@ -116,7 +116,7 @@ impl Transform for RandomResizedCrop {
         let (scale, ratio) = (&self.scale, &self.ratio);
         let range = |r: &RangeInclusive<f64>| 0.0 < *r.start() && r.start() <= r.end();
         if !range(scale) || *scale.end() > 1.0 {
-            let text = format!("scale {scale:?}: it must lie within 0..=1, low end first");
+            let text = format!("scale {scale:?}: it must be within 0..=1, low end first");
             return Err(Error::usage(text));
         }
         if !range(ratio) || !ratio.end().is_finite() {
@@ -127,15 +127,19 @@ impl Transform for RandomResizedCrop {
             return Err(Error::usage(format!("flip {}: a probability is 0 to 1", self.flip)));
         }
         match self.size.pixels() {
-            0 => Err(Error::usage(format!("crops of {} pixels are asked for", self.size))),
+            0 => Err(Error::usage(format!(
+                "the crop size {} has no pixels; pass sides of 1 or more",
+                self.size
+            ))),
             _ => Ok(()),
         }
     }
 }
 
-/// e to the power of `x`, by basic operations alone, which are the same on every machine; the C
-/// library's last digit is not. Relative error below 1e-14 for |x| < 20.
+/// e to the power of `x`, from basic operations, which IEEE 754 defines exactly on every machine, unlike the C
+/// library's `exp`. Relative error below 1e-14 for |x| < 20.
 fn exp(x: f64) -> f64 {
+    // exp(x) = exp(x / 2^8)^(2^8): a short Taylor series suffices for the small argument.
     let halvings = 8;
     let small = x / f64::from(1 << halvings);
     let mut sum = 1.0;
@@ -145,10 +149,10 @@ fn exp(x: f64) -> f64 {
     (0..halvings).fold(sum, |power, _| power * power)
 }
 
-/// The natural logarithm of `x` > 0, by basic operations alone: Newton's method on [`exp`].
+/// The natural logarithm of `x` > 0, from basic operations: Newton's method on [`exp`].
 fn ln(x: f64) -> f64 {
     if !(x.is_finite() && x > 0.0) {
-        return 0.0; // refused by `validate`
+        return 0.0; // `validate` rejects it
     }
     let mut log = 0.0;
     for _ in 0..200 {

@@ -1,11 +1,10 @@
-//! `Raw`: the bytes of a part as they are.
+//! `Raw`: the unchanged bytes of a part. Validates only their length.
 
 use super::{Decode, DecodeHooks, Sample, Scratch};
 use crate::column::{DType, Row, RowShape};
 use crate::error::{Error, ErrorKind, Result};
 
-/// A column of bytes, or of elements that stand in the file as this machine has them in memory
-/// (little-endian).
+/// A column of bytes, or of elements that the file stores in the machine's representation (little-endian).
 ///
 /// ```
 /// use tarflume::{DType, Raw};
@@ -21,12 +20,12 @@ pub struct Raw {
 }
 
 impl Raw {
-    /// The part `ext`, of any length: a variable column of bytes.
+    /// Reads the part `ext` of any length, as a variable column of bytes.
     pub fn new(ext: impl Into<String>) -> Raw {
         Raw { ext: ext.into(), shape: RowShape::Variable(DType::U8), optional: false }
     }
 
-    /// The bytes are elements of type `dtype`.
+    /// Interprets the bytes as elements of type `dtype`.
     #[must_use]
     pub fn dtype(mut self, dtype: DType) -> Raw {
         self.shape = match self.shape {
@@ -36,16 +35,16 @@ impl Raw {
         self
     }
 
-    /// Every part has exactly these elements.
+    /// Requires parts of exactly this shape.
     #[must_use]
     pub fn shape(mut self, shape: impl Into<Vec<usize>>) -> Raw {
         self.shape = RowShape::Fixed(self.shape.dtype(), shape.into());
         self
     }
 
-    /// A sample that lacks the part has a row of no bytes, and is not bad.
+    /// Accepts samples without the part. Their rows have no bytes.
     #[must_use]
-    pub fn if_there(mut self) -> Raw {
+    pub fn allow_missing(mut self) -> Raw {
         self.optional = true;
         self
     }
@@ -69,11 +68,11 @@ impl Decode for Raw {
         let size = self.shape.dtype().size();
         match self.shape.bytes() {
             Some(expected) if expected != bytes.len() => {
-                let text = format!("{expected} bytes are expected, the part has {}", bytes.len());
+                let text = format!("expected {expected} bytes, the part has {}", bytes.len());
                 Err(Error::new(ErrorKind::Decode, text))
             }
             None if !bytes.len().is_multiple_of(size) => {
-                let text = format!("{} bytes are no whole elements of {size} bytes", bytes.len());
+                let text = format!("{} bytes are not whole elements of {size} bytes", bytes.len());
                 Err(Error::new(ErrorKind::Decode, text))
             }
             _ => row.put(bytes),
@@ -119,9 +118,9 @@ mod tests {
         assert_eq!(refusal(&Raw::new("bin"), b"\xff\x00any"), None);
         let pair = Raw::new("bin").dtype(DType::F32).shape([2]);
         assert_eq!(refusal(&pair, &[7; 8]), None);
-        assert!(refusal(&pair, &[7; 9]).unwrap().contains("8 bytes are expected, the part has 9"));
+        assert!(refusal(&pair, &[7; 9]).unwrap().contains("expected 8 bytes, the part has 9"));
         let floats = Raw::new("bin").dtype(DType::F32);
         assert_eq!(refusal(&floats, &[7; 12]), None);
-        assert!(refusal(&floats, &[7; 13]).unwrap().contains("no whole elements"));
+        assert!(refusal(&floats, &[7; 13]).unwrap().contains("not whole elements"));
     }
 }

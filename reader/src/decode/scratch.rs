@@ -1,4 +1,6 @@
-//! `Scratch`: what a thread keeps between samples, and the memory that decoding a sample may take.
+//! `Scratch`: the state that a thread keeps between samples, and its reservations of memory for decoding.
+//!
+//! Accounts for memory; decoders allocate it.
 
 use std::any::Any;
 use std::fmt;
@@ -9,18 +11,18 @@ use super::blocks::Blocks;
 use super::calls::Calls;
 use crate::error::Result;
 
-/// Grants memory to decoders, so that all of them together stay within the loader's bound.
+/// Grants memory to decoders, so that their total stays within the loader's limit.
 pub(crate) trait Memory: Send + Sync {
-    /// Waits until `bytes` more may be taken beside the `held` ones that the caller has.
+    /// Waits until the caller, who holds `held` bytes, may take `bytes` more.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Limit`]: so much is never granted; the text says how to raise the bound.
+    /// [`crate::ErrorKind::Limit`]: that much is never granted. The message states how to raise the limit.
     fn take(&self, held: u64, bytes: u64) -> Result<()>;
-    /// Gives back what was taken.
+    /// Returns `bytes` bytes.
     fn give(&self, bytes: u64);
 }
 
-/// What a thread keeps between samples: one value of each type that is asked for.
+/// State that a thread keeps between samples: one value of each requested type.
 ///
 /// ```
 /// use tarflume::Scratch;
@@ -34,32 +36,32 @@ pub struct Scratch {
     kept: Vec<Box<dyn Any + Send>>,
     memory: Option<Arc<dyn Memory>>,
     reserved: u64,
-    /// What the next reservation of this sample takes in addition.
+    /// Bytes to be added to the next reservation of this sample.
     beside: u64,
-    /// Whether what is reserved may be handed in for more.
+    /// Whether the current reservation may be exchanged for a larger one.
     outer: bool,
     refused: bool,
-    /// What was spared of JPEGs since it was asked.
+    /// Statistics of JPEGs since the last reset.
     pub(crate) blocks: Blocks,
-    /// What the user's functions cost since it was asked.
+    /// Statistics of user functions since the last reset.
     pub(crate) calls: Calls,
 }
 
 impl Scratch {
-    /// A buffer of more bytes than this must not be kept between samples: one huge sample would
-    /// otherwise hold its memory until the end.
+    /// Maximum bytes of a buffer that is kept between samples. Otherwise one huge sample would hold its memory
+    /// until the end.
     pub const KEEP: usize = 8 << 20;
 
-    /// A scratch whose reservations are granted by `memory`.
+    /// A scratch whose reservations `memory` grants.
     pub(crate) fn with_memory(memory: Arc<dyn Memory>) -> Scratch {
         Scratch { memory: Some(memory), ..Scratch::default() }
     }
 
-    /// To be called before a sample needs `bytes` bytes of memory beside its row; waits until the
-    /// loader's bound allows them. They count until the sample is done.
+    /// Reserves `bytes` bytes for a sample, in addition to its row. Call it before allocating. Waits until
+    /// the loader's limit allows it. The reservation ends with the sample.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Limit`]: the bound is too small for this sample.
+    /// [`crate::ErrorKind::Limit`]: the limit is too small for this sample.
     pub fn reserve(&mut self, bytes: u64) -> Result<()> {
         let bytes = bytes.saturating_add(std::mem::take(&mut self.beside));
         if std::mem::take(&mut self.outer) {
@@ -72,19 +74,19 @@ impl Scratch {
         Ok(())
     }
 
-    /// [`Scratch::reserve`] for a decoder that stands around another one and needs `bytes` before that one
-    /// decodes. The inner one may reserve once more.
+    /// As [`Scratch::reserve`], for a decoder that wraps another one and needs `bytes` before that one
+    /// decodes. The inner decoder may reserve once more.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Limit`]: the bound is too small for this sample.
+    /// [`crate::ErrorKind::Limit`]: the limit is too small for this sample.
     pub fn reserve_around(&mut self, bytes: u64) -> Result<()> {
         self.reserve(bytes)?;
         self.outer = true;
         Ok(())
     }
 
-    /// Reserves `bytes` more. Whoever holds some and waits for more could wait for somebody who does the same:
-    /// so what is held is given back, and all is asked for together. While this waits, the buffer that was
+    /// Reserves `bytes` more. Threads that hold memory while they wait for more could deadlock, so the held
+    /// bytes are returned first and the sum is requested at once. During the wait, the buffer that was
     /// reserved before is not counted.
     fn exchange(&mut self, bytes: u64) -> Result<()> {
         let held = std::mem::take(&mut self.reserved);
@@ -94,28 +96,28 @@ impl Scratch {
         self.reserve(held.saturating_add(bytes))
     }
 
-    /// For a decoder that stands around another one, before it has that one decode: `bytes` more are
-    /// reserved together with what the inner one asks for. Whoever says this calls
-    /// [`Scratch::reserve_beside`] afterwards, as the inner one may ask for nothing.
+    /// Adds `bytes` to the next reservation of the inner decoder. For a decoder that wraps another one, before
+    /// it calls that one. Call [`Scratch::reserve_beside`] afterwards, because the inner decoder may reserve
+    /// nothing.
     pub fn beside(&mut self, bytes: u64) {
         self.beside = self.beside.saturating_add(bytes);
     }
 
-    /// Reserves what was said by [`Scratch::beside`], unless that was done.
+    /// Reserves the bytes announced with [`Scratch::beside`], unless that was done.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Limit`]: the bound is too small for this sample.
+    /// [`crate::ErrorKind::Limit`]: the limit is too small for this sample.
     pub fn reserve_beside(&mut self) -> Result<()> {
         if self.beside == 0 { Ok(()) } else { self.reserve(0) }
     }
 
-    /// Counts one call of a function that the user handed in: how long it waited to be let in, and how
-    /// long it took. Shown by the loader's statistics.
+    /// Counts one call of a user function: the time that it waited for admission, and the time that it ran.
+    /// The loader's statistics show the sums.
     pub fn called(&mut self, waiting: Duration, busy: Duration) {
         self.calls += Calls { count: 1, busy, waiting };
     }
 
-    /// The sample is done: gives back what was reserved.
+    /// Ends the sample and returns its reservations.
     pub fn release(&mut self) {
         (self.beside, self.outer) = (0, false);
         if let Some(memory) = &self.memory {
@@ -123,14 +125,14 @@ impl Scratch {
         }
     }
 
-    /// True if a reservation was refused since this was asked last: then it is the bound that a sample
-    /// can't be decoded in, and no fault of the sample.
+    /// True if a reservation was refused since the last call. Then the limit is too small for the sample, and
+    /// the sample is not bad.
     #[must_use]
     pub(crate) fn take_refusal(&mut self) -> bool {
         std::mem::take(&mut self.refused)
     }
 
-    /// The value of type `T`, made by `Default` when it is first asked for.
+    /// The value of type `T`, created with `Default` on first use.
     pub fn get<T: Any + Send + Default>(&mut self) -> &mut T {
         let at = match self.kept.iter().position(|value| value.is::<T>()) {
             Some(at) => at,
@@ -139,20 +141,20 @@ impl Scratch {
                 self.kept.len() - 1
             }
         };
-        #[allow(clippy::expect_used)] // just found or just pushed
+        #[allow(clippy::expect_used)] // found or pushed above
         self.kept[at].downcast_mut().expect("the value of this type")
     }
 }
 
 impl Scratch {
-    /// Takes the value of type `T` out, for use beside this one; [`Scratch::put`] gives it back. Neither makes another
-    /// value: a default one for each sample costs more than a small picture.
+    /// Takes the value of type `T` out, for use beside the scratch; [`Scratch::put`] returns it. Does not create a
+    /// default value if one is kept, because that costs more than decoding a small picture.
     pub(crate) fn take<T: Any + Send + Default>(&mut self) -> Box<T> {
         let at = self.kept.iter().position(|value| value.is::<T>());
         at.and_then(|at| self.kept.swap_remove(at).downcast().ok()).unwrap_or_default()
     }
 
-    /// Keeps a value that was taken out.
+    /// Returns a value that was taken out.
     pub(crate) fn put<T: Any + Send>(&mut self, value: Box<T>) {
         self.kept.push(value);
     }
@@ -170,7 +172,7 @@ mod tests {
 
     use super::*;
 
-    /// Notes what was taken, as (held, bytes).
+    /// Records reservations as (held, bytes).
     #[derive(Default)]
     struct Noted(Mutex<Vec<(u64, u64)>>);
 
@@ -182,11 +184,11 @@ mod tests {
         fn give(&self, _: u64) {}
     }
 
-    /// Notes what was taken and what was given back.
+    /// Records reservations and returns.
     #[derive(Default)]
-    struct Told(Mutex<Vec<String>>);
+    struct Recorded(Mutex<Vec<String>>);
 
-    impl Memory for Told {
+    impl Memory for Recorded {
         fn take(&self, held: u64, bytes: u64) -> Result<()> {
             self.0.lock().unwrap().push(format!("take {bytes} with {held}"));
             Ok(())
@@ -198,15 +200,15 @@ mod tests {
 
     #[test]
     fn what_was_reserved_around_is_handed_in_for_more_once() {
-        let told = Arc::new(Told::default());
-        let mut scratch = Scratch::with_memory(told.clone());
+        let recorded = Arc::new(Recorded::default());
+        let mut scratch = Scratch::with_memory(recorded.clone());
         scratch.reserve_around(10).unwrap();
         scratch.reserve(5).unwrap();
         scratch.release();
         scratch.reserve_around(7).unwrap();
         scratch.release();
         scratch.reserve(1).unwrap();
-        let found = told.0.lock().unwrap().join(", ");
+        let found = recorded.0.lock().unwrap().join(", ");
         let first = "take 10 with 0, give 10, take 15 with 0, give 15";
         assert_eq!(found, format!("{first}, take 7 with 0, give 7, take 1 with 0"));
     }

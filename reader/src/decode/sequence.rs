@@ -1,6 +1,6 @@
-//! `Sequence`: a column of variable rows made one of fixed length, by padding and cutting.
+//! `Sequence`: converts a variable column into one of fixed length, by padding and truncating.
 //!
-//! Knows nothing of where the elements come from: any [`Decode`] of a variable column does.
+//! Independent of the source of the elements: wraps any [`Decode`] of a variable column.
 
 use std::mem;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use super::{Decode, Sample, Scratch};
 use crate::column::{DType, Row, RowShape};
 use crate::error::{Error, ErrorKind, Result};
 
-/// A column of sequences of one length.
+/// A column of sequences of equal length.
 ///
 /// ```
 /// use tarflume::{DType, Decode, Json, RowShape, Sequence};
@@ -18,7 +18,7 @@ use crate::error::{Error, ErrorKind, Result};
 /// let tokens = Json::new("json", "/tokens").dtype(DType::U16).variable();
 /// let tokens = Sequence::new(tokens).pad_to(512, 0).truncate();
 /// assert_eq!(tokens.shape(), RowShape::Fixed(DType::U16, vec![512]));
-/// let lengths = tokens.lengths(); // a column of its own: i64, before padding, after cutting
+/// let lengths = tokens.lengths(); // a separate column: i64, before padding, after truncation
 /// ```
 #[derive(Clone)]
 pub struct Sequence {
@@ -36,33 +36,33 @@ impl std::fmt::Debug for Sequence {
 }
 
 impl Sequence {
-    /// The rows of `inner`, a variable column. Say how long they become: [`Sequence::pad_to`].
+    /// Wraps `inner`, a variable column. Set the length with [`Sequence::pad_to`].
     pub fn new(inner: impl Decode) -> Sequence {
         let dtype = inner.shape().dtype();
         let (inner, padding) = (Arc::new(inner), Number::Whole(0));
         Sequence { inner, dtype, length: 0, padding, truncate: false }
     }
 
-    /// Rows of `length` elements; shorter ones are filled up with `padding`.
+    /// Sets the length to `length` elements. Shorter rows are filled up with `padding`.
     #[must_use]
     pub fn pad_to(mut self, length: usize, padding: impl Into<Number>) -> Sequence {
         (self.length, self.padding) = (length, padding.into());
         self
     }
 
-    /// Cuts the end off longer ones; they are errors otherwise.
+    /// Truncates longer rows. Without this they are errors.
     #[must_use]
     pub fn truncate(mut self) -> Sequence {
         self.truncate = true;
         self
     }
 
-    /// A column of how many elements of each row are no padding, as `i64`.
+    /// A column of the number of elements of each row before padding, as `i64`.
     pub fn lengths(&self) -> SequenceLengths {
         SequenceLengths(self.clone())
     }
 
-    /// Decodes the inner row, and hands over its bytes, cut, without padding.
+    /// Decodes the inner row and calls `with` with its bytes, truncated, without padding.
     fn inner<R>(
         &self,
         sample: &Sample<'_>,
@@ -88,13 +88,12 @@ impl Sequence {
         kept: &mut Vec<u64>,
     ) -> Result<usize> {
         let length = |n: usize| sample.parts.get(n).map_or(0, |part| part.1.len() as u64);
-        // Nearly all have one part: no list is made for it.
+        // Most columns have one part: no allocation for these.
         let room = match sample.parts.len() {
             1 => self.inner.room(&[length(0)]),
             count => self.inner.room(&(0..count).map(length).collect::<Vec<_>>()),
         };
-        // The inner column may reserve, too: a long JSON text does, and what a function of the user's is
-        // around.
+        // The inner column may reserve, too: a long JSON text, or the decoder inside a user's function.
         scratch.reserve_around(room)?;
         make_room(kept, room)?;
         let mut used = 0;
@@ -104,7 +103,7 @@ impl Sequence {
         let found = used / size;
         if found > self.length && !self.truncate {
             let text = format!(
-                "a sequence of {found} elements is longer than {}; `truncate` would cut it",
+                "a sequence of {found} elements is longer than {}; `truncate` would shorten it",
                 self.length
             );
             return Err(Error::new(ErrorKind::Decode, text));
@@ -140,14 +139,17 @@ impl Decode for Sequence {
         self.inner.validate()?;
         let dtype = self.dtype;
         if matches!(self.inner.shape(), RowShape::Fixed(..)) {
-            return Err(Error::usage("a Sequence needs a column of variable rows"));
+            return Err(Error::usage("a Sequence needs a variable column"));
         }
         if self.length == 0 {
             return Err(Error::usage("a Sequence needs a length: call pad_to"));
         }
         match self.padding.encode(dtype) {
             Some(_) => Ok(()),
-            None => Err(Error::usage(format!("padding {:?} is not within {dtype}", self.padding))),
+            None => Err(Error::usage(format!(
+                "padding {:?} is outside the range of {dtype}",
+                self.padding
+            ))),
         }
     }
 
@@ -170,7 +172,7 @@ impl Decode for Sequence {
     }
 }
 
-/// How long the sequences of a [`Sequence`] column are; see [`Sequence::lengths`].
+/// A column of the lengths of a [`Sequence`] column; see [`Sequence::lengths`].
 #[derive(Debug, Clone)]
 pub struct SequenceLengths(Sequence);
 
@@ -194,7 +196,7 @@ impl Decode for SequenceLengths {
     }
 }
 
-/// What a thread keeps between sequences; words, so that elements of any type are aligned.
+/// A buffer that a thread keeps between sequences. `u64`, so that elements of any type are aligned.
 #[derive(Default)]
 struct Kept(Vec<u64>);
 

@@ -1,10 +1,10 @@
-//! `Text`: a part that is UTF-8, as a variable column of bytes.
+//! `Text`: a UTF-8 part as a variable column of bytes. Copies the text unchanged.
 
 use super::{Decode, DecodeHooks, Sample, Scratch};
 use crate::column::{DType, Row, RowShape};
 use crate::error::{Error, ErrorKind, Result};
 
-/// A column of text. What is not UTF-8 is an error; [`Raw`](super::raw::Raw) takes any bytes.
+/// A column of text. Invalid UTF-8 is an error; [`Raw`](super::raw::Raw) accepts any bytes.
 ///
 /// ```
 /// use tarflume::{Loader, Text};
@@ -21,7 +21,7 @@ use crate::error::{Error, ErrorKind, Result};
 pub struct Text(String);
 
 impl Text {
-    /// The part `ext`.
+    /// Reads the part `ext`.
     pub fn new(ext: impl Into<String>) -> Text {
         Text(ext.into())
     }

@@ -1,13 +1,13 @@
-//! `CallScope`: what the calling thread is for the time of a call of the driver's, and then what it was before.
+//! `CallScope`: sets the calling thread's context and capture mode for one driver call, and restores both.
 //!
-//! `torch.cuda.graph` captures a stream so that calls of *any* thread that may wait or allocate are refused meanwhile,
-//! and spoil the capture. That guards against a thread whose call changes what is captured. None of our calls does,
-//! so each is made in the relaxed mode.
+//! `torch.cuda.graph` captures a stream in the global mode. Then calls of *any* thread that may wait or allocate fail
+//! and invalidate the capture, to guard against calls that affect it. No call of this crate does, so each is made in
+//! the relaxed mode (CUDA driver API, `cuThreadExchangeStreamCaptureMode`).
 //!
-//! A room with unsafe code. What it relies on, and why it holds:
-//! - a context is followed by its number: its owner keeps it as long as the visit;
-//! - what is put on the thread's stack of contexts is taken off again when the guard is dropped, by the same thread;
-//! - the driver writes into variables here.
+//! Contains unsafe code. What it relies on, and why it holds:
+//! - a context handle is valid: its owner keeps it for the lifetime of the guard;
+//! - the guard pops the context that it pushed, on the same thread;
+//! - the driver writes into local variables.
 #![allow(unsafe_code)]
 
 use std::marker::PhantomData;
@@ -16,8 +16,9 @@ use cudarc::driver::{DriverError, sys};
 
 use sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED as RELAXED;
 
-/// The calling thread's calls are no matter of captures while this lives.
-pub(crate) struct Relaxed(Option<sys::CUstreamCaptureMode>, PhantomData<*const ()>); // stays in its thread
+/// Exempts the calling thread's calls from captures during its lifetime.
+/// Not `Send`, because the mode belongs to the thread.
+pub(crate) struct Relaxed(Option<sys::CUstreamCaptureMode>, PhantomData<*const ()>);
 
 impl Relaxed {
     pub(crate) fn begin() -> Relaxed {
@@ -34,25 +35,27 @@ impl Drop for Relaxed {
     }
 }
 
-/// The mode before; none before the driver is ready, when there is no capture.
+/// Exchanges the mode and returns the previous one; `None` before the driver is initialized, when no capture exists.
 fn exchange(mut mode: sys::CUstreamCaptureMode) -> Option<sys::CUstreamCaptureMode> {
-    // SAFETY: reads and writes a variable here.
+    // SAFETY: reads and writes a local variable.
     let done = unsafe { sys::cuThreadExchangeStreamCaptureMode(&mut mode) };
     (done == sys::CUresult::CUDA_SUCCESS).then_some(mode)
 }
 
-/// A device's context is the calling thread's while this lives, and captures don't mind its calls.
-pub(crate) struct CallScope(#[allow(dead_code)] Relaxed); // kept for its drop
+/// Makes a device's context current on the calling thread, in the relaxed mode, during its lifetime.
+pub(crate) struct CallScope(#[allow(dead_code)] Relaxed); // held for its `Drop`
 
 impl CallScope {
+    /// Enters the context.
+    ///
     /// # Errors
-    /// The driver's.
+    /// Returns the driver's error.
     ///
     /// # Safety
-    /// The context is kept by its owner as long as the visit.
+    /// The owner of the context keeps it for the lifetime of the result.
     pub(crate) unsafe fn begin(context: sys::CUcontext) -> Result<CallScope, DriverError> {
         let relaxed = Relaxed::begin();
-        // SAFETY: by this function's promise; taken off again by `drop`.
+        // SAFETY: by this function's contract; `drop` pops it.
         unsafe { sys::cuCtxPushCurrent_v2(context) }.result()?;
         Ok(CallScope(relaxed))
     }
@@ -61,7 +64,7 @@ impl CallScope {
 impl Drop for CallScope {
     fn drop(&mut self) {
         let mut before = std::ptr::null_mut();
-        // SAFETY: takes off what `begin` put there; the pointer is to a variable here.
+        // SAFETY: pops what `begin` pushed; the pointer is to a local variable.
         let _ = unsafe { sys::cuCtxPopCurrent_v2(&mut before) };
     }
 }

@@ -1,15 +1,14 @@
-//! `Cuda`: a driver for NVIDIA's GPUs, by the CUDA driver that is found when it is asked for.
+//! `Cuda`: the driver for NVIDIA's GPUs. Loads the CUDA driver library on first use.
 //!
-//! A room with unsafe code: calls of the driver's C functions. What they rely on, and why it holds:
-//! - contexts, streams and events that are handed to the driver are alive: two streams and all events are
-//!   this value's own, found by number in tables that are emptied when it is dropped; the consumer's
-//!   streams are alive by the promise of `DeviceStream::raw`;
-//! - a copy reads its batch until it is done: the batch is kept in `flights` until the event behind the
-//!   copy is reached, and for ever if the device says neither yes nor no;
-//! - device memory is only ever a number here.
+//! Contains unsafe code: calls of the driver's C functions. What they rely on, and why it holds:
+//! - contexts, streams and events passed to the driver are alive: this value owns two streams and all events, which are
+//!   in tables that are emptied on drop; the consumer's streams are alive by the contract of `DeviceStream::raw`;
+//! - a batch is unchanged while a copy reads it: `flights` keeps the batch until the event after the copy is reached,
+//!   and forever if the device cannot tell;
+//! - device memory is only an address here.
 //!
-//! The context is the device's primary one, which other libraries of the process use too; the calling
-//! thread has its own context again when a call returns, and its own mode towards captures (see `visit`).
+//! The context is the device's primary one, which other libraries of the process use, too. After each call the calling
+//! thread has its previous context and capture mode (see `call_scope`).
 #![allow(unsafe_code)]
 
 mod cache;
@@ -49,7 +48,7 @@ use crate::libraries::Libraries;
 use crate::slab::{Foreign, HostMemory};
 use tarflume_formats::poison::IgnorePoison;
 
-/// DLPack's number for CUDA.
+/// `kDLCUDA` in dlpack.h.
 const DLPACK_CUDA: i32 = 2;
 
 /// A GPU.
@@ -57,9 +56,10 @@ pub(super) struct Cuda {
     ordinal: usize,
     context: Arc<Primary>,
     streams: Streams,
-    /// The handles of all events that are ours.
+    /// The handles of all events created here.
     events: Mutex<HashSet<u64>>,
     flights: Flights,
+    /// CPUs of the device's NUMA node.
     near: Vec<usize>,
     libraries: Libraries,
     kernels: OnceLock<Kernels>,
@@ -73,14 +73,16 @@ fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Cuda {
+    /// Opens the device.
+    ///
     /// # Errors
-    /// [`ErrorKind::Device`]: no driver, no such device.
+    /// [`ErrorKind::Device`]: no driver or no such device exists.
     pub(super) fn open(ordinal: usize, libraries: Libraries) -> Result<Cuda> {
         let refused = |what: &str| Error::new(ErrorKind::Device, format!("cuda:{ordinal}: {what}"));
         if !is_driver_there() {
             return Err(refused(
-                "there is no NVIDIA driver on this machine (libcuda.so was not found); leave the device \
-                 out to have batches in host memory",
+                "this machine has no NVIDIA driver (libcuda.so was not found); remove the device option \
+                 to get batches in host memory",
             ));
         }
         let context = Primary::retain(ordinal)
@@ -104,7 +106,7 @@ impl Cuda {
         })
     }
 
-    /// Devices that this process sees; none if there is no driver.
+    /// Number of devices that this process sees; 0 without a driver.
     pub(super) fn visible() -> usize {
         let count = || result::init().and_then(|()| result::device::get_count());
         let there = is_driver_there().then(count);
@@ -121,8 +123,8 @@ impl Cuda {
     ) -> Result<T> {
         if self.is_forked_child() {
             let text = format!(
-                "cuda:{} was opened before this process was forked, and CUDA does not work across a fork: \
-                 open it here, or start processes with spawn",
+                "cuda:{} was opened before this process was forked, and CUDA does not work in a forked \
+                 child: open the device in this process, or start processes with spawn",
                 self.ordinal
             );
             return Err(Error::new(ErrorKind::Device, text));
@@ -147,16 +149,16 @@ impl Cuda {
         Ok([self.make(timed)?, self.make(timed)?])
     }
 
-    /// How long a copy took, if it is done.
+    /// The duration of a copy, if it is complete.
     fn time(&self, flight: &Flight) -> Result<Option<Duration>> {
         let [from, to] = [self.known(flight.times[0])?, self.known(flight.times[1])?];
         let milliseconds = self.call("copying a batch", || {
-            // SAFETY: an event of ours that is alive.
+            // SAFETY: an event created here, alive.
             match unsafe { result::event::query(to) } {
                 Err(DriverError(sys::CUresult::CUDA_ERROR_NOT_READY)) => return Ok(None),
                 asked => asked?,
             }
-            // SAFETY: both are timed events of ours, recorded, and the later one is reached.
+            // SAFETY: both are timed events created here, recorded, and the later one is reached.
             unsafe { result::event::elapsed(from, to) }.map(Some)
         })?;
         Ok(milliseconds.map(|some| Duration::from_secs_f64(f64::from(some.max(0.0)) / 1e3)))
@@ -165,9 +167,9 @@ impl Cuda {
 
 impl DeviceMemory for Cuda {
     fn allocate(&self, bytes: usize) -> Result<DevicePtr> {
-        let what = format!("asking for {bytes} bytes of device memory");
+        let what = format!("allocating {bytes} bytes of device memory");
         let made = self.call(&what, || {
-            // SAFETY: gives a number.
+            // SAFETY: returns an address.
             unsafe { result::malloc_sync(bytes) }
         });
         made.map(DevicePtr)
@@ -175,20 +177,20 @@ impl DeviceMemory for Cuda {
 
     fn free(&self, memory: DevicePtr) {
         let _ = self.call("freeing device memory", || {
-            // SAFETY: allocated by `allocate`, freed by its one owner; the driver checks the number.
+            // SAFETY: allocated by `allocate` and freed by its only owner; the driver validates the address.
             unsafe { result::free_sync(memory.0) }
         });
     }
 
     fn copy_within(&self, from: DevicePtr, to: DevicePtr, bytes: usize) -> Result<()> {
         self.call("copying on the device", || {
-            // SAFETY: numbers, which the driver checks; what is there is ours.
+            // SAFETY: addresses, which the driver validates; the memory belongs to this crate.
             unsafe { result::memcpy_dtod_async(to.0, from.0, bytes, self.stream(WorkStream::Copy)) }
         })
     }
 
     fn free_bytes(&self) -> Result<u64> {
-        self.call("asking for free memory", || Ok(result::mem_get_info()?.0 as u64))
+        self.call("querying free memory", || Ok(result::mem_get_info()?.0 as u64))
     }
 }
 
@@ -202,8 +204,8 @@ impl Uploads for Cuda {
         let put = || {
             self.record_handle(times[0], WorkStream::Copy)?;
             self.call("copying a batch", || {
-                // SAFETY: the bytes stay and nobody writes them (the batch is sealed and kept in
-                // `flights`); the driver checks the address on the device.
+                // SAFETY: the bytes stay unchanged (the batch is sealed and kept in `flights`); the driver
+                // validates the device address.
                 unsafe { result::memcpy_htod_async(to.0, bytes, self.stream(WorkStream::Copy)) }
             })?;
             self.record_handle(times[1], WorkStream::Copy)
@@ -213,7 +215,7 @@ impl Uploads for Cuda {
             let (batch, told) = (batch.clone(), told.clone());
             self.flights.begun(Flight { batch, times, told });
         } else {
-            // Whether the device still reads it nobody can say.
+            // It is unknown whether the device still reads the batch, so the batch is leaked.
             std::mem::forget(batch.clone());
         }
         done
@@ -224,7 +226,8 @@ impl Uploads for Cuda {
     }
 
     fn await_copy(&self) -> Result<()> {
-        // Whoever reaps it meanwhile may record its events again: then this waits for a later copy.
+        // Another thread may reap the copy and reuse its events meanwhile: then this waits for a later copy, which
+        // is harmless.
         self.flights.first().map_or(Ok(()), |[_, done]| self.synchronize(Event(done)))
     }
 }
@@ -250,7 +253,7 @@ impl Driver for Cuda {
 impl Drop for Cuda {
     fn drop(&mut self) {
         if self.is_forked_child() {
-            // Locks may be held for ever, and what they guard is the other process's.
+            // Locks may stay held forever, and what they guard belongs to the parent process.
             self.flights.forget();
             std::mem::forget((self.kernels.take(), std::mem::take(&mut self.jpegs)));
             return;
@@ -269,7 +272,7 @@ impl Drop for Cuda {
         let events: Vec<u64> = held(&self.events).iter().copied().collect();
         events.into_iter().for_each(|event| self.destroy_event(Event(event)));
         let _ = self.call("freeing streams", || {
-            // SAFETY: this value is going.
+            // SAFETY: this value is being dropped, so the streams are not used again.
             unsafe { self.streams.destroy() }
         });
     }
@@ -283,7 +286,7 @@ impl fmt::Debug for Cuda {
 
 impl HostMemory for Cuda {
     fn block(&self, bytes: usize) -> Option<Box<dyn Foreign>> {
-        // First touched there, it stays there.
+        // Linux places a page on the NUMA node of the thread that touches it first.
         let pinned = numa::on(&self.near, || {
             self.call("pinning memory", || Pinned::new(bytes, self.context.clone()))
         });

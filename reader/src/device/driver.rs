@@ -13,7 +13,7 @@ use crate::device::kernels::launch::Launch;
 use crate::error::Result;
 use crate::slab::HostMemory;
 
-/// A stream of the consumer's on a device. Work in a stream runs in order.
+/// A stream of the consumer on a device. Work in a stream runs in order.
 ///
 /// ```
 /// use tarflume::DeviceStream;
@@ -35,7 +35,7 @@ impl DeviceStream {
     /// # Safety
     /// The handle is a stream of the device that its batches are on, and stays valid until those batches are dropped:
     /// the driver dereferences it.
-    #[allow(unsafe_code)] // a promise of the caller's; nothing is done here
+    #[allow(unsafe_code)] // a contract of the caller; the function does nothing unsafe
     pub unsafe fn raw(handle: u64) -> DeviceStream {
         DeviceStream(handle.max(1))
     }
@@ -67,7 +67,7 @@ pub(crate) enum WorkStream {
     Copy,
     /// Our own stream for the JPEG decoder.
     Decode,
-    /// A stream of the consumer's.
+    /// A stream of the consumer.
     Consumer(DeviceStream),
 }
 
@@ -79,7 +79,7 @@ pub(crate) struct Copied {
     pub(crate) bytes: u64,
 }
 
-/// Called for each completed upload.
+/// A callback for completed uploads.
 pub(crate) type OnCopied = Arc<dyn Fn(Copied) + Send + Sync>;
 
 /// Device memory. `allocate` and `free` may wait for the device; `copy_within` is asynchronous.
@@ -134,7 +134,7 @@ pub(crate) trait Uploads {
     fn await_copy(&self) -> Result<()>;
 }
 
-/// A device. Operations in streams return at once. No operation invalidates a CUDA graph capture of the consumer's.
+/// A device. Operations in streams return immediately. No operation invalidates a CUDA graph capture of the consumer.
 pub(crate) trait Driver:
     DeviceMemory
     + Events
@@ -152,6 +152,6 @@ pub(crate) trait Driver:
     fn dlpack_device(&self) -> (i32, i32);
     /// True in a forked child of the process that opened the device: every other operation fails there.
     fn is_forked_child(&self) -> bool;
-    /// A problem of the set-up that costs speed: memory that could not be pinned, kernels that could not be compiled.
+    /// A setup problem that costs speed: memory that could not be pinned, kernels that could not be cached.
     fn warning(&self) -> Option<String>;
 }

@@ -1,5 +1,5 @@
-//! A device that is played: threads for streams, host memory for its own, with delays and refusals. For
-//! tests of everything above a driver.
+//! `FakeDevice`: a device made of threads for streams and host memory for device memory, with delays and failures. For
+//! tests of everything above the driver.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -24,7 +24,7 @@ use crate::slab::{Foreign, HostMemory};
 
 type Task = Box<dyn FnOnce() + Send>;
 
-/// How often each mark was set, and reached.
+/// How often each event was recorded and reached.
 #[derive(Debug, Default)]
 struct Marks {
     counts: Mutex<HashMap<u64, (u64, u64)>>,
@@ -68,15 +68,15 @@ pub(crate) struct FakeDevice {
     marks: Arc<Marks>,
     memory: Arc<Mutex<HashMap<u64, Vec<u8>>>>,
     next: AtomicU64,
-    /// Marks that were set, by where.
+    /// Number of recorded events by stream.
     set: Mutex<HashMap<WorkStream, u64>>,
-    /// Of each copy.
+    /// Duration of each copy.
     delay: Duration,
-    /// Calls of these names are refused, after so many that are not.
+    /// Calls with these names fail, after this many successful ones.
     refusals: Mutex<VecDeque<(&'static str, u64)>>,
-    /// Most bytes of its memory.
+    /// ImageSize of its memory in bytes.
     room: u64,
-    /// Kernels that were started. They do nothing here.
+    /// Launched kernels. They have no effect here.
     pub(crate) launched: Arc<Mutex<Vec<Launch>>>,
 }
 
@@ -95,13 +95,13 @@ impl FakeDevice {
         }
     }
 
-    /// Refuses call number `after` (from 0) of this name.
+    /// Makes call number `after` (from 0) of this name fail.
     pub(crate) fn refusing(self, name: &'static str, after: u64) -> FakeDevice {
         self.refusals.lock().unwrap().push_back((name, after));
         self
     }
 
-    /// With so many bytes of memory.
+    /// Sets the size of the memory.
     pub(crate) fn with_room(self, room: u64) -> FakeDevice {
         FakeDevice { room, ..self }
     }
@@ -128,7 +128,7 @@ impl FakeDevice {
         stream.send(task).unwrap();
     }
 
-    /// What a consumer's stream does with a batch: looks at its memory, slowly, and tells what it saw.
+    /// Simulates the consumer's use of a batch: reads its memory, slowly, and passes it to `see`.
     pub(crate) fn read(
         &self,
         stream: DeviceStream,
@@ -148,17 +148,17 @@ impl FakeDevice {
         );
     }
 
-    /// How many marks were set in a stream.
+    /// Number of events recorded in a stream.
     pub(crate) fn marked(&self, stream: DeviceStream) -> u64 {
         self.set.lock().unwrap().get(&WorkStream::Consumer(stream)).copied().unwrap_or(0)
     }
 
-    /// Bytes of its memory that are in use.
+    /// Bytes of its memory in use.
     pub(crate) fn used(&self) -> u64 {
         self.memory.lock().unwrap().values().map(|memory| memory.len() as u64).sum()
     }
 
-    /// Waits until a stream is done with all that was put into it.
+    /// Waits until a stream has finished its work.
     pub(crate) fn drain(&self, stream: DeviceStream) {
         let mark = Event(self.next.fetch_add(1, Ordering::Relaxed));
         self.record(mark, WorkStream::Consumer(stream)).unwrap();
@@ -264,7 +264,7 @@ impl Uploads for FakeDevice {
         self.put(
             WorkStream::Copy,
             Box::new(move || {
-                // In two halves: whoever looks in between sees neither batch.
+                // In two halves, so that a concurrent reader sees neither batch.
                 let half = batch.fixed().len() / 2;
                 all.lock().unwrap().get_mut(&to.0).unwrap()[..half]
                     .copy_from_slice(&batch.fixed()[..half]);
@@ -289,7 +289,7 @@ impl Uploads for FakeDevice {
 
 impl JpegDecoder for FakeDevice {
     fn prepare_decoder(&self, _: bool) -> Result<Abilities> {
-        Err(Error::new(ErrorKind::Device, "nothing is played that decodes"))
+        Err(Error::new(ErrorKind::Device, "the fake device does not decode"))
     }
 
     fn admit(&self, _: (&[u8], &Header), _: Wanted) -> Result<std::result::Result<(), String>> {

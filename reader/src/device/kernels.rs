@@ -1,4 +1,4 @@
-//! What the kernels of `*.cu` take: entries, arguments and grids.
+//! The interface of the kernels in `*.cu`: entries, arguments and grids.
 //!
 //! Pure: a driver compiles and launches them.
 

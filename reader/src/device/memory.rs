@@ -1,4 +1,5 @@
-//! Device memory that outlives a batch: rows and JPEGs of resident data sets, and buffers for decoded pictures.
+//! Device memory that outlives a batch: rows and JPEGs of resident data sets, and buffers for decoded pictures. Owns no
+//! slots.
 
 pub(crate) mod decode_buffers;
 pub(crate) mod jpeg_store;

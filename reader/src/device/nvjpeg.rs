@@ -1,11 +1,11 @@
-//! `Nvjpeg`: JPEGs decoded by the GPU, by a libnvjpeg that is found when it is asked for.
+//! `Nvjpeg`: decodes JPEGs on the GPU with libnvjpeg, which is loaded on first use.
 //!
-//! Floors: `status` (its words and numbers) < `symbols` (its functions) < `library`, `offer` (what it does right);
-//! `context` < `handle` (its things) < `wishes` (what may be asked of it) < `hands` (what one batch at a time uses) <
-//! this file, which decides what becomes of each picture of a batch: no picture has an effect on another.
+//! Floors: `status` (codes and names) < `symbols` (functions) < `library`, `offer` (verified abilities); `context` <
+//! `handle` (owned objects) < `wishes` (decode parameters) < `hands` (the states that a batch uses) < this file, which
+//! decides the verdict of each picture of a batch. No picture affects the verdict of another.
 //!
-//! A room with unsafe code: it hands on promises of the caller's, and gives none of its own but that
-//! an image is as large as what is written there.
+//! Contains unsafe code: it passes on the caller's contracts. Its own part is that an output has the size that is
+//! written there.
 #![allow(unsafe_code)]
 
 mod context;
@@ -29,7 +29,7 @@ pub use self::library::{Found, Library};
 pub use self::offer::Offer;
 pub use self::status::Backend;
 pub use crate::decode::hybrid::jpeg_decoder::{Compressed, PixelTarget, Stored, Verdict};
-pub use crate::decode::hybrid::support::{Fit, checked, takes};
+pub use crate::decode::hybrid::support::{Sampling, checked, supported};
 
 use self::context::Context;
 use self::handle::{Handle, Parser, Wish};
@@ -38,15 +38,15 @@ use self::status::{Format, Status};
 use self::wishes::Wishes;
 use crate::error::{Error, ErrorKind, Result};
 
-/// Colors between samples are interpolated, as our own decoder does it. Known from 12.1 on.
+/// `NVJPEG_FLAGS_UPSAMPLING_WITH_INTERPOLATION`: interpolates chroma, as the CPU decoder does. Available since 12.1.
 const INTERPOLATE: u32 = 1 << 5;
 
-/// The best first.
+/// Backends in order of preference.
 const HOST: [Backend; 3] = [Backend::Hardware, Backend::GpuHybrid, Backend::Default];
 const STORED: [Backend; 2] = [Backend::HardwareDevice, Backend::GpuHybridDevice];
 
-/// Pictures of one call that are refused one after the other before the rest of them is, too: what fails so often fails
-/// whatever the picture.
+/// Number of consecutive refusals in one call after which the rest is refused, too: such failures do not depend on the
+/// picture.
 const PATIENCE: usize = 4;
 
 /// A decoder of JPEGs on a device.
@@ -57,19 +57,19 @@ pub struct Nvjpeg {
     context: Context,
     offer: Offer,
     wishes: Wishes,
-    /// Those that no thread parses with.
+    /// Parsers that no thread uses.
     parsers: Mutex<Vec<Parser>>,
     handle: Arc<Handle>,
     hands: Mutex<Hands>,
 }
 
 impl Nvjpeg {
-    /// A decoder in the calling thread's current context, which must stay as long as the decoder. By the
-    /// JPEG engines if the chip has any and the driver lets them be used, else by the cores of the GPU;
-    /// or by no other backend than `wanted`.
+    /// A decoder in the calling thread's current context, which must outlive the decoder. Uses the hardware JPEG
+    /// engines if the chip has any and the driver exposes them, otherwise the GPU's cores; or only the backend
+    /// `wanted`.
     ///
     /// # Errors
-    /// [`ErrorKind::Device`]: there is no driver; the thread has no context; the library refused.
+    /// [`ErrorKind::Device`]: no driver is installed, the thread has no context, or the library fails.
     pub fn new(library: &Library, wanted: Option<Backend>) -> Result<Nvjpeg> {
         match wanted {
             Some(backend) => Nvjpeg::one_of(library, &[backend]),
@@ -77,7 +77,7 @@ impl Nvjpeg {
         }
     }
 
-    /// As [`Nvjpeg::new`], one that decodes JPEGs in the device's memory, and no others.
+    /// As [`Nvjpeg::new`], for JPEGs in device memory only.
     ///
     /// # Errors
     /// As [`Nvjpeg::new`].
@@ -85,11 +85,11 @@ impl Nvjpeg {
         Nvjpeg::one_of(library, &STORED)
     }
 
-    /// As [`Nvjpeg::new`] or, for JPEGs in the device's memory, [`Nvjpeg::of_stored`]: the best one that `trial` finds
-    /// to be of use, asked for nothing but what it was seen to do right.
+    /// As [`Nvjpeg::new`] or, for JPEGs in device memory, [`Nvjpeg::of_stored`]: the best backend that passes `trial`,
+    /// limited to what the trial verified.
     ///
     /// # Errors
-    /// As [`Nvjpeg::new`]; the trial's.
+    /// As [`Nvjpeg::new`]. Returns the trial's error.
     pub fn tried(
         library: &Library,
         stored: bool,
@@ -102,7 +102,7 @@ impl Nvjpeg {
                 return Err("it decodes pictures wrongly that the CPU decodes".into());
             }
             if let Some(lacks) = offer.lacks(nvjpeg.offer.least()) {
-                nvjpeg.about += &format!("; {lacks}: it was seen to be wrong there");
+                nvjpeg.about += &format!("; {lacks}: it gave wrong results there");
             }
             nvjpeg.offer = offer;
             Ok(())
@@ -113,7 +113,7 @@ impl Nvjpeg {
         Nvjpeg::first(library, backends, |_| Ok(()))
     }
 
-    /// The first one that can be had and that is right.
+    /// The first backend that can be created and that `is_right` accepts.
     fn first(
         library: &Library,
         backends: &[Backend],
@@ -135,15 +135,15 @@ impl Nvjpeg {
                 Err(why) => refusals.push(format!("{backend}: {why}")),
             }
         }
-        let text = format!("{library} can't be used: {}", refusals.join("; "));
+        let text = format!("{library} cannot be used: {}", refusals.join("; "));
         Err(Error::new(ErrorKind::Device, text))
     }
 
     fn by(library: &Library, backend: Backend, context: Context) -> Result<Nvjpeg, String> {
         const VIDEO: &str = "no JPEG engine can be used: the chip has none, or, in a container, the driver's \
-                             video capability was not asked for";
+                             video capability is not enabled";
         let hardware = backend.has_engines();
-        // ARCH_MISMATCH and IMPLEMENTATION_NOT_SUPPORTED: there is nothing that could fail.
+        // ARCH_MISMATCH and IMPLEMENTATION_NOT_SUPPORTED mean that no engine exists.
         let said = |status: Status| match (hardware, status.0) {
             (true, 7 | 9) => format!("{VIDEO} ({status})"),
             _ => status.to_string(),
@@ -173,53 +173,52 @@ impl Nvjpeg {
         Ok(Nvjpeg { about, backend, engines, context, offer, wishes, parsers, handle, hands })
     }
 
-    /// Which of the library's decoders it is.
+    /// The backend.
     pub fn backend(&self) -> Backend {
         self.backend
     }
 
-    /// JPEG engines of the chip that the library sees, and cores of each.
+    /// Number of JPEG engines that the library sees, and of cores in each.
     pub fn engines(&self) -> (u32, u32) {
         self.engines
     }
 
-    /// Whether it makes pictures smaller while it decodes them; else it takes [`Scale::Full`] alone.
+    /// Whether it decodes at reduced scales; otherwise only [`Scale::Full`].
     pub fn has_scales(&self) -> bool {
         self.offer.least() != Scale::Full
     }
 
-    /// What it is asked for.
+    /// The verified abilities.
     pub fn offer(&self) -> &Offer {
         &self.offer
     }
 
-    /// Library, version and backend in one line; and why it is no better one.
+    /// Library, version and backend in one line, and why no better backend is used.
     pub fn about(&self) -> &str {
         &self.about
     }
 
-    /// Decodes pictures that were admitted, see [`Nvjpeg::admit`], in one call of the library for each number of
-    /// channels, and says what became of each, in their order: what is refused is refused one by one, but after some
-    /// in a row with all that are left. Pixels are there when the stream has come so far; a picture may be found
-    /// damaged later by the device, which then says nothing. Waits for the last batch but one, and for the stream where
-    /// a call of the library failed.
+    /// Decodes admitted pictures (see [`Nvjpeg::admit`]) with one library call for each number of channels. Returns a
+    /// verdict for each, in order. Refused pictures are retried one by one; after some consecutive refusals all
+    /// remaining ones are refused. The pixels are ready when the stream reaches this point. The device may find
+    /// damage later and does not report it. Waits for the batch before the previous one, and for the stream if a
+    /// library call fails.
     ///
     /// # Errors
-    /// [`ErrorKind::Device`]: the thread's context is another than that of [`Nvjpeg::new`]; the device
-    /// does nothing any more.
+    /// [`ErrorKind::Device`]: the current context is not that of [`Nvjpeg::new`], or the device has failed.
     ///
     /// # Safety
-    /// - `stream` is one of this device and alive.
-    /// - Nothing on the device uses the memory at `to` any more, *when this is called*: by a wait of the
-    ///   host's. Engines write at once; that the stream waits for an event does not help (measured
-    ///   by others on an H100).
-    /// - The bytes stay as they are until the stream has come behind this call.
+    /// - `stream` belongs to this device and is alive.
+    /// - No work on the device uses the memory at `to` *when this is called*: the host has synchronized with it.
+    ///   Hardware engines write immediately; making the stream wait for an event is not sufficient (others measured
+    ///   this on an H100).
+    /// - The bytes stay unchanged until the stream has passed this call.
     pub unsafe fn decode(&self, stream: u64, pictures: &[Compressed<'_>]) -> Result<Vec<Verdict>> {
-        // SAFETY: by this function's promise.
+        // SAFETY: by this function's contract.
         unsafe { self.decode_until(stream, pictures, PATIENCE) }
     }
 
-    /// As [`Nvjpeg::decode`]; but each that is refused was tried alone.
+    /// As [`Nvjpeg::decode`], but every refused picture was tried alone.
     ///
     /// # Errors
     /// As [`Nvjpeg::decode`].
@@ -231,11 +230,11 @@ impl Nvjpeg {
         stream: u64,
         pictures: &[Compressed<'_>],
     ) -> Result<Vec<Verdict>> {
-        // SAFETY: by this function's promise.
+        // SAFETY: by this function's contract.
         unsafe { self.decode_until(stream, pictures, usize::MAX) }
     }
 
-    /// Pictures are given up untried after so many refusals in a row.
+    /// Refuses the remaining pictures after `patience` consecutive refusals.
     ///
     /// # Safety
     /// As of [`Nvjpeg::decode`].
@@ -254,29 +253,32 @@ impl Nvjpeg {
             Ok(Piece { format, at, to, width, scale, channels })
         });
         let pieces: Vec<_> = pieces.collect();
-        // SAFETY: by this function's promise; sizes are those of the pictures, see `fits`.
+        // SAFETY: by this function's contract; `fits` checked the sizes.
         unsafe { self.run(stream, pieces, patience) }
     }
 
-    /// Whether a picture has the size that there is memory for, and in which format it is decoded.
+    /// Checks that the output memory has the size of the picture. Returns the output format.
     fn fits(&self, picture: &Compressed<'_>) -> Result<Format, String> {
         let Compressed { bytes, target } = *picture;
         let PixelTarget { to, width, height, scale, channels } = target;
         let header = Header::parse(bytes).map_err(|error| error.text().to_string())?;
-        let format = Format::of(channels).ok_or("pixels have 1 or 3 channels")?;
+        let format = Format::of(channels).ok_or("pixels must have 1 or 3 channels")?;
         let (w, h) = scale.of(header.width(), header.height());
         if to == 0 || (width, height) != (w, h) {
-            return Err(format!("there is memory for {width}x{height} pixels, and it has {w}x{h}"));
+            return Err(format!(
+                "the output has room for {width}x{height} pixels, but the picture has {w}x{h}"
+            ));
         }
         self.wish(format, scale).map(|_| format)
     }
 
-    /// Whether a JPEG, here in the host's memory, may be decoded at this scale into so many channels; for some
-    /// backends, out of the device's memory when it is there. `header` is what [`checked`] said of it. Any thread may
-    /// ask while others do, and while another decodes.
+    /// Checks whether a JPEG in host memory can be decoded at this scale into this many channels. Backends for device
+    /// memory decode it after it is copied there. `header` is the result of [`checked`]. Any thread may call it, also
+    /// during a decode on another thread.
     ///
     /// # Errors
-    /// [`ErrorKind::Device`]: the thread's context is another than that of [`Nvjpeg::new`]. Within: it may not, and why.
+    /// [`ErrorKind::Device`]: the current context is not that of [`Nvjpeg::new`]. The inner error states why the JPEG
+    /// cannot be decoded.
     pub fn admit(
         &self,
         (bytes, header): (&[u8], &Header),
@@ -293,16 +295,16 @@ impl Nvjpeg {
         channels: u8,
         scale: Scale,
     ) -> Result<(), String> {
-        let format = Format::of(channels).ok_or("pixels have 1 or 3 channels")?;
+        let format = Format::of(channels).ok_or("pixels must have 1 or 3 channels")?;
         let wish = self.wish(format, scale)?;
-        self.offer.check((takes(header)?, format), (header.width(), header.height()))?;
+        self.offer.check((supported(header)?, format), (header.width(), header.height()))?;
         if self.backend == Backend::GpuHybridDevice && header.has_restarts() {
-            return Err("this backend takes none with restart intervals".into());
+            return Err("this backend does not support restart intervals".into());
         }
         if !self.backend.has_engines() {
             return Ok(());
         }
-        // What follows the header was found whole; the engines' own limits are the library's matter.
+        // `checked` validated the whole JPEG; the library knows the engines' own limits.
         let held = || self.parsers.lock().ignore_poison();
         let kept = held().pop();
         let parser = kept.map_or_else(|| Parser::new(&self.handle), Ok);
@@ -311,74 +313,75 @@ impl Nvjpeg {
         held().push(parser);
         match taken {
             Ok(true) => Ok(()),
-            Ok(false) => Err("the JPEG engines don't take it".into()),
+            Ok(false) => Err("the JPEG engines do not support it".into()),
             Err(status) => Err(status.to_string()),
         }
     }
 
-    /// What is asked of the library for pictures in this format and at this scale.
+    /// The decode parameters for this format and scale.
     ///
     /// # Errors
-    /// This decoder has no such scale.
+    /// Returns the reason if this decoder does not support the scale.
     fn wish(&self, format: Format, scale: Scale) -> Result<&Wish, String> {
         let wish =
             self.wishes.of(format, scale).filter(|_| scale as u32 <= self.offer.least() as u32);
         wish.ok_or_else(|| match self.offer.least() {
-            Scale::Full => "this device decodes pictures as large as they are stored alone".into(),
-            least => format!("this device makes no pictures smaller than 1/{}", 1 << least as u32),
+            Scale::Full => "this device decodes pictures at full scale only".into(),
+            least => format!("this device decodes at scales down to 1/{} only", 1 << least as u32),
         })
     }
 
-    /// As [`Nvjpeg::decode`], of JPEGs that are in the device's memory. Each that is refused was tried alone.
+    /// As [`Nvjpeg::decode`], for JPEGs in device memory. Every refused picture was tried alone.
     ///
     /// # Errors
-    /// As [`Nvjpeg::decode`]; this decoder reads the host's memory.
+    /// As [`Nvjpeg::decode`]. Returns an error if this decoder reads host memory.
     ///
     /// # Safety
-    /// - As of [`Nvjpeg::decode`].
-    /// - At `at` stand `length` bytes that were admitted, see [`Nvjpeg::admit`], in so many channels;
-    ///   they are there *when this is called*, by a wait of the host's, and stay.
+    /// - As for [`Nvjpeg::decode`].
+    /// - `length` bytes at `at` were admitted (see [`Nvjpeg::admit`]) with this number of channels. They are complete
+    ///   *when this is called*, because the host has synchronized with the copy, and stay unchanged.
     /// - Width and height are that picture's at its scale.
     pub unsafe fn decode_stored(&self, stream: u64, pictures: &[Stored]) -> Result<Vec<Verdict>> {
         self.expect(true)?;
         let pieces = pictures.iter().map(|picture| {
             let Stored { at, length, target } = *picture;
             let PixelTarget { to, width, scale, channels, .. } = target;
-            let format = Format::of(channels).ok_or("pixels have 1 or 3 channels")?;
+            let format = Format::of(channels).ok_or("pixels must have 1 or 3 channels")?;
             self.wish(format, scale)?;
             let at = (at as usize, length as usize);
             Ok(Piece { format, at, to, width, scale, channels })
         });
         let pieces: Vec<_> = pieces.collect();
-        // SAFETY: by this function's promise. Nobody else decodes what is refused: none is given up untried.
+        // SAFETY: by this function's contract. No other decoder takes refused pictures, so none is refused untried.
         unsafe { self.run(stream, pieces, usize::MAX) }
     }
 
     /// # Errors
-    /// The calling thread's context is another one.
+    /// Returns an error if the current context is not the decoder's.
     fn here(&self) -> Result<()> {
         if Context::current()? == self.context {
             return Ok(());
         }
-        let text = "nvJPEG was called in another context than the one that it was made in";
+        let text = "nvJPEG was called in a different context from the one in which it was created";
         Err(Error::new(ErrorKind::Device, text))
     }
 
     /// # Errors
-    /// The calling thread's context is another one; this decoder reads other memory.
+    /// Returns an error if the current context is not the decoder's, or if this decoder reads the other memory.
     fn expect(&self, stored: bool) -> Result<()> {
         self.here()?;
         if self.backend.reads_device() == stored {
             return Ok(());
         }
-        let text = format!("nvJPEG's backend {} reads other memory than that", self.backend);
+        let text = format!("nvJPEG's backend {} does not read this memory", self.backend);
         Err(Error::new(ErrorKind::Device, text))
     }
 
-    /// Decodes what was not refused; where so many in a row fail alone, the rest is refused.
+    /// Decodes the pieces that are not refused yet. A failed call is bisected, because the library does not report
+    /// which picture failed. After `patience` consecutive failures of single pictures, the rest is refused.
     ///
     /// # Safety
-    /// As of [`Nvjpeg::decode`] or [`Nvjpeg::decode_stored`].
+    /// As for [`Nvjpeg::decode`] or [`Nvjpeg::decode_stored`].
     unsafe fn run(
         &self,
         stream: u64,
@@ -400,13 +403,13 @@ impl Nvjpeg {
             let mut todo = vec![&pieces[..]];
             let mut failed = 0;
             while let Some(part) = todo.pop().filter(|part| !part.is_empty()) {
-                // SAFETY: by this function's promise.
+                // SAFETY: by this function's contract.
                 let Err(why) = (unsafe { hands.decode(with, part, format, stream) }) else {
                     failed = 0;
                     continue;
                 };
-                // SAFETY: by this function's promise. An error that is the device's comes out here; and
-                // what the failed call has begun is over before others write there.
+                // SAFETY: by this function's contract. Surfaces an error of the device itself, and ensures that
+                // the failed call has finished before other work writes there.
                 unsafe { self.context.finish(stream) }?;
                 hands.let_go();
                 if let [(culprit, _)] = part {

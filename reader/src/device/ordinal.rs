@@ -1,12 +1,12 @@
-//! Which of a machine's devices a process takes that was told no number. Arithmetic; nothing is called here.
+//! Chooses the device of a process that names no ordinal. Arithmetic only.
 
-/// What starters of jobs call a process's number on its machine: torchrun, Slurm, Open MPI, Intel MPI and MVAPICH.
+/// The variables in which launchers pass a process's local rank: torchrun, Slurm, Open MPI, Intel MPI and MVAPICH.
 const LOCAL_RANKS: [&str; 4] =
     ["LOCAL_RANK", "SLURM_LOCALID", "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID"];
 
-/// The number of the device, of so many that are visible, and why it is that one. `word` has the environment.
+/// The ordinal of the device, given the number of visible devices, and why it was chosen. `word` reads the environment.
 ///
-/// Where a starter shows each process a device of its own, that is number 0 whatever the process's number.
+/// If a launcher shows each process only its own device, that is ordinal 0 whatever the local rank.
 pub(super) fn chosen(visible: usize, word: impl Fn(&str) -> Option<String>) -> (usize, String) {
     if visible <= 1 {
         return (0, "the only device that this process sees".into());
@@ -17,7 +17,7 @@ pub(super) fn chosen(visible: usize, word: impl Fn(&str) -> Option<String>) -> (
     });
     known.unwrap_or_else(|| {
         let names = LOCAL_RANKS.join(", ");
-        (0, format!("the first of {visible}: none of {names} says which process this is"))
+        (0, format!("the first of {visible}: none of {names} gives the local rank of this process"))
     })
 }
 
@@ -33,8 +33,8 @@ mod tests {
 
     #[test]
     fn a_process_takes_the_device_of_its_number_among_those_that_it_sees() {
-        assert_eq!(of(1, &[("LOCAL_RANK", "3")]).0, 0, "each process was shown one of its own");
-        assert_eq!(of(0, &[]).0, 0, "what is wrong, opening it says");
+        assert_eq!(of(1, &[("LOCAL_RANK", "3")]).0, 0, "each process sees only its own");
+        assert_eq!(of(0, &[]).0, 0, "opening it reports the error");
         assert_eq!(of(8, &[("LOCAL_RANK", "3")]).0, 3);
         assert_eq!(of(4, &[("LOCAL_RANK", "5")]).0, 1);
         assert_eq!(of(4, &[("SLURM_LOCALID", "2")]).0, 2);

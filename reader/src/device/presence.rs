@@ -1,25 +1,25 @@
-//! Whether there is a driver of NVIDIA's.
+//! Whether an NVIDIA driver is installed.
 //!
-//! A room with unsafe code: a library is loaded. What runs then is NVIDIA's own, as it would be by any other call of
-//! the driver's.
+//! Contains unsafe code: it loads a library, whose initializers are NVIDIA's own and would run at any other call of the
+//! driver, too.
 #![allow(unsafe_code)]
 
 use std::sync::OnceLock;
 
-/// Names of it, the likely one first: a name that is nowhere has the loader look into every folder.
+/// Library names, the likely one first: for a name that does not exist, the loader searches every folder.
 const NAMES: [&str; 2] = ["libcuda.so.1", "libcuda.so"];
 
-/// Whether there is a driver, or what calls itself one: looked for once, as a driver does not come while a program
-/// runs. Asked of the system, not of cudarc: that has an answer only where nothing else in the program (candle) has it
-/// linked with the driver instead of looking for it. Which file cudarc then loads is its own matter; a stub, which
-/// programs are linked with, is known by what `cuInit` says.
+/// Whether a driver library can be loaded. Checked once, because a driver is not installed while a program runs. Uses
+/// the system's loader and not cudarc, whose check gives no answer where another crate of the program (candle) links
+/// cudarc with the driver. cudarc may load a different file. `cuInit` detects a stub library, which programs are linked
+/// with.
 pub(crate) fn is_driver_there() -> bool {
     static THERE: OnceLock<bool> = OnceLock::new();
     *THERE.get_or_init(|| {
         NAMES.iter().any(|name| {
             // SAFETY: see above.
             let found = unsafe { libloading::Library::new(*name) };
-            found.map(std::mem::forget).is_ok() // it stays: a driver does not survive being unloaded
+            found.map(std::mem::forget).is_ok() // stays loaded: a driver does not survive unloading
         })
     })
 }

@@ -1,6 +1,6 @@
-//! Batches on their way to a device: the thread that copies them, the queue to the consumer, and the slots.
+//! Uploads of batches to a device: the thread that copies them, the queue to the consumer, and the slots.
 //!
-//! Calls the device through `driver` alone. Decodes nothing.
+//! Calls the device only through `driver`. Decodes nothing.
 
 pub(crate) mod batch;
 pub(crate) mod post_copy;

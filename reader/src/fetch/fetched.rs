@@ -1,4 +1,4 @@
-//! `Fetched`: the bytes of one run, from its source or in a buffer, and whether they are right.
+//! `Fetched`: the bytes of one run, lent by the source or in a buffer, and their verification.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::fetch::view::{ItemView, RunView};
 use crate::fetch::wanted::Wanted;
 use crate::source::Source;
 
-/// Of how many parts the checksum is compared.
+/// The share of parts whose checksums are compared.
 ///
 /// ```
 /// use tarflume::{Loader, Verify};
@@ -24,18 +24,18 @@ use crate::source::Source;
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Verify {
-    /// Of none.
+    /// None.
     #[default]
     Off,
-    /// Of those of one sample in 64: always the same ones, chosen by a hash of the ordinal.
+    /// The parts of about one sample in 64, chosen by a hash of the ordinal and the pass.
     Sampled,
-    /// Of all.
+    /// All.
     All,
 }
 
 impl Verify {
-    /// True if the parts of the sample with this ordinal are compared in this pass: every pass has
-    /// others.
+    /// True if the parts of sample `ordinal` are compared in this pass. Each pass selects different
+    /// samples.
     pub fn picks(self, ordinal: u64, pass: u64) -> bool {
         match self {
             Verify::Off => false,
@@ -45,39 +45,39 @@ impl Verify {
     }
 }
 
-/// The finisher of SplitMix64 (Steele, Lea, Flood 2014): neighbors get far-apart numbers.
+/// The finalizer of SplitMix64 (Steele, Lea, Flood 2014): adjacent ordinals get unrelated hashes.
 fn spread(n: u64) -> u64 {
     let n = (n ^ (n >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let n = (n ^ (n >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     n ^ (n >> 31)
 }
 
-/// The bytes of one run. Made once and used for run after run; may go from thread to thread.
+/// The bytes of one run. Reused for run after run. May move between threads.
 #[derive(Debug, Default)]
 pub struct Fetched {
     source: Option<Arc<dyn Source>>,
-    /// True if the source lends all bytes of the run.
+    /// True if the source lends all bytes of the run; `buffer` is then unused.
     lent: bool,
     buffer: Vec<u8>,
-    /// Items whose bytes could not be read, rising.
+    /// Numbers of items whose bytes could not be read, ascending.
     lost: Vec<usize>,
 }
 
 impl Fetched {
-    /// A buffer of more bytes than this is not kept for the next run.
+    /// A buffer larger than this many bytes is freed after its run.
     pub const KEEP: usize = 8 << 20;
 
-    /// Nothing yet.
+    /// Creates an empty value.
     pub fn new() -> Fetched {
         Fetched::default()
     }
 
-    /// Reads `run`. If that fails as a whole, its samples are read one by one, and those that can't be read are added to
-    /// `bad`. After a failure of the machine nothing more is read: its error is the last in `bad`
-    /// ([`Error::is_machine`]), and the samples from that one on are missing.
+    /// Reads `run`. If a read fails, reads the samples of the run one by one and appends those that fail to `bad`. A
+    /// machine error ([`Error::is_machine`]) ends the run: it is the last entry of `bad`, and that sample and all later
+    /// ones are not available.
     ///
     /// # Panics
-    /// The run is of another data set.
+    /// Panics if the run belongs to another data set.
     pub fn read(&mut self, dataset: &Dataset, run: RunView<'_>, bad: &mut Vec<Bad>) {
         self.clear();
         if self.read_whole(dataset, run).is_ok() {
@@ -97,7 +97,7 @@ impl Fetched {
         }
     }
 
-    /// Asks the system to load the bytes of `run` into its cache, and waits for nothing. Call it some runs ahead: page
+    /// Advises the kernel to load the bytes of `run` into the page cache. Does not wait. Call it some runs ahead: page
     /// faults alone read a cold disk in small pieces, one after the other.
     pub fn advise(dataset: &Dataset, run: RunView<'_>) {
         if let Ok(source) = dataset.shard(run.shard()).source() {
@@ -107,7 +107,7 @@ impl Fetched {
         }
     }
 
-    /// Lets the source go. The buffer stays, unless it is larger than [`Fetched::KEEP`].
+    /// Releases the source. Keeps the buffer unless it is larger than [`Fetched::KEEP`].
     pub fn clear(&mut self) {
         self.source = None;
         self.lent = false;
@@ -117,14 +117,14 @@ impl Fetched {
         }
     }
 
-    /// True if the bytes of this item, by its number in the plan, are here.
+    /// True if the bytes of item number `item` of the plan are available.
     pub fn has(&self, item: usize) -> bool {
         self.lost.binary_search(&item).is_err()
     }
 
-    /// The bytes of a part of this run's items; none if the sample does not have it, or is lost.
+    /// The bytes of a part. Empty if the sample does not have the part or its bytes are not available.
     pub fn bytes(&self, part: &PartRef) -> &[u8] {
-        // The length was found to fit when the run was read.
+        // `make_room` checked that the run's length, and so the part's, fits a `usize`.
         let length = part.length as usize;
         if self.lent {
             let view = self.source.as_ref().and_then(|source| source.view(part.at, length));
@@ -134,10 +134,10 @@ impl Fetched {
         self.buffer.get(at..at + length).unwrap_or_default()
     }
 
-    /// Compares the parts of an item that is here with their checksums, if `verify` picks it.
+    /// Compares the parts of an available item with their checksums, if `verify` selects it.
     ///
     /// # Errors
-    /// [`ErrorKind::Damaged`], with path, byte, key and part; or what became of the shard.
+    /// [`ErrorKind::Damaged`], with path, byte, key and part. As [`Fetched::check`].
     pub fn verify(
         &self,
         dataset: &Dataset,
@@ -157,17 +157,16 @@ impl Fetched {
         Ok(())
     }
 
-    /// True if the parts are lent by the source: [`Fetched::check`] tells whether they were whole.
+    /// True if the source lends the parts. [`Fetched::check`] then tells whether they were intact.
     pub fn is_lent(&self) -> bool {
         self.lent
     }
 
-    /// Asks whether the source still is what was opened: to be called after the parts were used, and
-    /// before what came of them is believed (what a file loses while it is mapped reads as zeros).
-    /// Costs two calls of the system.
+    /// Checks that the source is the file that was opened. Call it after using the parts and before
+    /// trusting the result, because bytes that a mapped file loses read as zeros. Costs two system calls.
     ///
     /// # Errors
-    /// The shard was cut, replaced or written to.
+    /// Returns an error if the shard was truncated, replaced or written to.
     pub fn check(&self) -> Result<()> {
         self.source.as_ref().map_or(Ok(()), |source| source.check())
     }
@@ -194,7 +193,7 @@ impl Fetched {
         Ok(())
     }
 
-    /// One item alone, into its places in the run's buffer.
+    /// Reads one item into its place in the run's buffer.
     fn read_item(&mut self, dataset: &Dataset, run: RunView<'_>, item: ItemView<'_>) -> Result<()> {
         let source = dataset.shard(item.shard()).source()?;
         self.source = Some(source.clone());
@@ -206,15 +205,15 @@ impl Fetched {
         Ok(())
     }
 
-    /// Makes the buffer at least `bytes` long. What it holds is overwritten.
+    /// Makes the buffer at least `bytes` long. Its content is not kept.
     fn make_room(&mut self, bytes: u64) -> Result<()> {
         let too_long = || {
-            let text = format!("there is no memory for the {bytes} bytes of a read");
+            let text = format!("cannot allocate the {bytes} bytes of a read");
             Error::new(ErrorKind::Machine, text)
         };
         let bytes = usize::try_from(bytes).map_err(|_| too_long())?;
         if bytes > self.buffer.len() {
-            self.buffer = Vec::new(); // the two must not stand side by side
+            self.buffer = Vec::new(); // free the old buffer first, to bound the peak
             self.buffer.try_reserve_exact(bytes).map_err(|_| too_long())?;
             self.buffer.resize(bytes, 0);
         }

@@ -1,7 +1,7 @@
-//! `Plan`: which bytes a batch needs, as runs of reads.
+//! `Plan`: the bytes that a batch needs, as runs of reads.
 //!
-//! Looks samples up in their sidecars, sorts them as they stand on disk, and merges neighbors. Reads
-//! no tar. What is wrong with one sample is noted and leaves the others alone.
+//! Looks samples up in their sidecars, sorts them by their position on disk, and merges neighbors. Reads
+//! no tar. An error of one sample is recorded and does not affect the others.
 
 use std::ops::Range;
 
@@ -12,26 +12,26 @@ use crate::dataset::shard::Shard;
 use crate::error::{Error, Result};
 use crate::fetch::wanted::Wanted;
 
-/// A sample that is wanted: which place of the batch it will have.
+/// A sample to read, and its row in the batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Draw {
-    /// Its place in the batch.
+    /// Row in the batch.
     pub slot: usize,
-    /// Its ordinal.
+    /// Ordinal of the sample.
     pub ordinal: u64,
 }
 
-/// How reads are merged, and how much else a plan may hold.
+/// How reads are merged, and the size limits of a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Two ranges with at most so many bytes between them are read as one. On a cold disk a hole
-    /// costs less than a second read up to somewhere between 64 and 128 KiB (`examples/sources.rs`);
-    /// of a map, holes are not touched at all.
+    /// Two ranges that are at most this many bytes apart are merged into one read. On a cold disk,
+    /// reading the gap is cheaper than a second read up to somewhere between 64 and 128 KiB
+    /// (`examples/sources.rs`). In a mapped file, gaps are not touched.
     pub gap: u64,
-    /// A run has at most so many bytes; a sample larger than that is a run of its own.
+    /// Maximum bytes of a run. A larger sample is a run by itself.
     pub run: u64,
-    /// A plan holds at most so many bytes of entry points; parts beyond that go without, which costs
-    /// their decoder time and nothing else.
+    /// Maximum bytes of entry points in a plan. Further parts are decoded without entry points, which
+    /// costs decoding time only.
     pub entry_points: u64,
 }
 
@@ -41,94 +41,94 @@ impl Default for Limits {
     }
 }
 
-/// Neighboring samples of one shard, to be read together.
+/// Neighboring samples of one shard that are read together.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Run {
     /// The shard.
     pub shard: usize,
-    /// Its samples, in [`Plan::items`].
+    /// The samples, as a range of [`Plan::items`].
     pub items: Range<usize>,
-    /// Its reads, in [`Plan::reads`]: several where a sample's wanted parts stand apart.
+    /// The reads, as a range of [`Plan::reads`]: several if the wanted parts are far apart.
     pub reads: Range<usize>,
-    /// Bytes of all its reads: what its buffer must hold.
+    /// Total bytes of the reads, which is the length of the buffer.
     pub bytes: u64,
 }
 
 /// A range of the tar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Read {
-    /// Its first byte in the tar.
+    /// First byte in the tar.
     pub start: u64,
-    /// Bytes.
+    /// Length in bytes.
     pub length: u64,
-    /// Where it stands in the run's buffer.
+    /// Offset in the run's buffer.
     pub within: u64,
 }
 
-/// A sample that will be read.
+/// A sample to be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Item {
-    /// Its place in the batch.
+    /// Row in the batch.
     pub slot: usize,
-    /// Its ordinal.
+    /// Ordinal of the sample.
     pub ordinal: u64,
-    /// Its shard.
+    /// Number of the shard.
     pub shard: usize,
-    /// Its row there.
+    /// Row in the shard.
     pub row: u64,
-    /// Its parts, in [`Plan::parts`]: one for each need, in their order.
+    /// The parts, as a range of [`Plan::parts`]: one for each need, in that order.
     pub parts: Range<usize>,
-    /// Its key, in the plan's keys.
+    /// The key, as a range of the plan's keys.
     key: Range<usize>,
-    /// The first byte that is wanted of it.
+    /// The first wanted byte in the tar, which is the sort key.
     first: u64,
 }
 
-/// A part that will be read, or the absence of one that is not required.
+/// A part to be read, or the absence of an optional part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PartRef {
-    /// Its extension's number, for [`Wanted::ext`]; `None`: the sample does not have it.
+    /// Number of the extension, for [`Wanted::ext`]; `None` if the sample does not have the part.
     pub ext: Option<u32>,
-    /// Its first byte in the tar.
+    /// First byte in the tar.
     pub at: u64,
-    /// Bytes.
+    /// Length in bytes.
     pub length: u64,
-    /// How many pixels it has, if that is wanted and the sidecar says it: of the only image of a sample.
+    /// Number of pixels, if requested, known to the sidecar, and unambiguous (the sample has one image).
     pub pixels: Option<u64>,
-    /// crc32c of its data, if the sidecar has it.
+    /// crc32c of the data, if the sidecar has it.
     pub checksum: Option<u32>,
-    /// Where it stands in its run's buffer.
+    /// Offset in the run's buffer.
     pub within: u64,
-    /// Its entry points, in the plan's: the first byte and their number.
+    /// The entry points in the plan's `points`: first byte and length.
     points: (usize, usize),
 }
 
-/// A sample that can't be had, and why.
+/// A sample that cannot be read, and why.
 #[derive(Debug)]
 pub struct Bad {
-    /// Its place in the batch.
+    /// Row in the batch.
     pub slot: usize,
-    /// Its ordinal.
+    /// Ordinal of the sample.
     pub ordinal: u64,
-    /// Why: with path, byte and key as far as they are known.
+    /// The error, with path, byte and key as far as they are known.
     pub error: Error,
 }
 
-/// The reads of a batch. Made once and filled again for every batch.
+/// The reads of a batch. Reused for every batch.
 #[derive(Debug, Default)]
 pub struct Plan {
     runs: Vec<Run>,
     reads: Vec<Read>,
     items: Vec<Item>,
     parts: Vec<PartRef>,
-    /// The samples' keys, one after the other.
+    /// The keys of the samples, concatenated.
     keys: Vec<u8>,
-    /// The parts' entry points, one after the other.
+    /// The entry points of the parts, concatenated.
     points: Vec<u8>,
     bad: Vec<Bad>,
     /// The sample that was looked up last.
     found: Found,
-    /// Numbers of an item's parts, as they stand in the tar.
+    /// Numbers of the parts of one item, in the order of the tar.
     order: Vec<usize>,
 }
 
@@ -138,11 +138,11 @@ impl Plan {
         Plan::default()
     }
 
-    /// Forgets what it held and plans these draws. A sample that can't be looked up, or lacks a part,
-    /// is in [`Plan::bad`] and in no run.
+    /// Clears the plan and plans these draws. A sample that cannot be looked up, or lacks a required
+    /// part, is in [`Plan::bad`] and in no run.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Usage`]: an ordinal is not in the data set.
+    /// [`crate::ErrorKind::Usage`]: an ordinal does not exist in the data set.
     pub fn fill(
         &mut self,
         dataset: &Dataset,
@@ -162,18 +162,21 @@ impl Plan {
                 Ok(())
             });
             if let Err(error) = taken {
+                // Drop what `choose` appended for this sample before it failed.
                 self.parts.truncate(parts);
                 self.points.truncate(points);
                 let error = error.with_path(shard.path());
                 self.bad.push(Bad { slot: draw.slot, ordinal: draw.ordinal, error });
             }
         }
+        // Order of the disk, not of the batch: neighbors become adjacent and can be merged. The row and
+        // the slot make the order total, so the plan does not depend on the sort.
         self.items.sort_unstable_by_key(|item| (item.shard, item.first, item.row, item.slot));
         self.merge(limits);
         Ok(())
     }
 
-    /// Forgets what it held; the memory stays.
+    /// Removes the content and keeps the memory.
     pub fn clear(&mut self) {
         self.runs.clear();
         self.reads.clear();
@@ -184,7 +187,7 @@ impl Plan {
         self.bad.clear();
     }
 
-    /// The runs, by shard and place.
+    /// The runs, by shard and position.
     pub fn runs(&self) -> &[Run] {
         &self.runs
     }
@@ -194,7 +197,7 @@ impl Plan {
         &self.reads
     }
 
-    /// The samples of all runs, as they stand on disk.
+    /// The samples of all runs, in the order of the disk.
     pub fn items(&self) -> &[Item] {
         &self.items
     }
@@ -204,7 +207,7 @@ impl Plan {
         &self.parts
     }
 
-    /// The parts of a sample: one for each need.
+    /// The parts of a sample, one for each need.
     pub fn parts_of(&self, item: &Item) -> &[PartRef] {
         &self.parts[item.parts.clone()]
     }
@@ -214,7 +217,7 @@ impl Plan {
         &self.keys[item.key.clone()]
     }
 
-    /// The entry points of a part, if they are wanted, its sidecar has them and the limits left room.
+    /// The entry points of a part, if requested, present in the sidecar and within the limit.
     pub fn entry_points(&self, part: &PartRef) -> Option<&[u8]> {
         let (start, length) = part.points;
         (length > 0).then(|| &self.points[start..start + length])
@@ -225,12 +228,12 @@ impl Plan {
         &self.bad
     }
 
-    /// Takes the samples that could not be planned.
+    /// Removes and returns the samples that could not be planned.
     pub fn take_bad(&mut self) -> impl Iterator<Item = Bad> {
         self.bad.drain(..)
     }
 
-    /// Chooses the parts of the sample that was looked up.
+    /// Selects the parts of the sample in `found` and appends them to `parts`.
     fn choose(&mut self, shard: &Shard, row: u64, wanted: &Wanted, limits: Limits) -> Result<()> {
         let Plan { found: sample, parts, points, .. } = self;
         for need in 0..wanted.len() {
@@ -241,6 +244,7 @@ impl Plan {
                 continue;
             };
             let (start, (at, length)) = (points.len(), (part.offset, part.length));
+            // What the batch's earlier parts left of the limit.
             let most = limits.entry_points.saturating_sub(start as u64);
             if wanted.wants_entry_points(need) && most > 0 {
                 let copied = shard.entry_points(part.number, most, points);
@@ -256,19 +260,20 @@ impl Plan {
         Ok(())
     }
 
-    /// Takes in the sample that was looked up, whose parts from number `start` on were chosen.
+    /// Appends an item for the sample in `found`, whose parts begin at number `start`.
     fn take_in(&mut self, draw: Draw, (shard, row): (usize, u64), start: usize) {
         let Draw { slot, ordinal } = draw;
         let parts = start..self.parts.len();
-        let there = self.parts[parts.clone()].iter().filter(|part| part.ext.is_some());
-        let first = there.map(|part| part.at).min().unwrap_or(self.found.first());
+        let present = self.parts[parts.clone()].iter().filter(|part| part.ext.is_some());
+        let first = present.map(|part| part.at).min().unwrap_or(self.found.first());
         let key = self.keys.len();
         self.keys.extend_from_slice(self.found.key());
         let key = key..self.keys.len();
         self.items.push(Item { slot, ordinal, shard, row, parts, key, first });
     }
 
-    /// Makes runs of the sorted items.
+    /// Groups the sorted items into runs. An item joins the last run of its shard if that keeps the run
+    /// within the limits, and otherwise starts a run.
     fn merge(&mut self, limits: Limits) {
         for number in 0..self.items.len() {
             let shard = self.items[number].shard;
@@ -279,6 +284,7 @@ impl Plan {
                 }
                 self.runs.push(last);
             }
+            // A run of one item is accepted whatever its size.
             let reads = self.reads.len()..self.reads.len();
             let run = Run { shard, items: number..number, reads, bytes: 0 };
             let run = self.join(run, number, limits, false);
@@ -286,8 +292,9 @@ impl Plan {
         }
     }
 
-    /// The run with this item at its end. `None`, and all as before, if `within_limits` is asked for
-    /// and it would become too long, or the item stands too far behind.
+    /// Returns the run with this item appended. If `within_limits` is set and the run would become too
+    /// long, or the item begins too far after it, restores `reads` and returns `None`. Offsets in
+    /// `parts` need no restoring: the next call for the item overwrites them.
     fn join(&mut self, run: Run, item: usize, limits: Limits, within_limits: bool) -> Option<Run> {
         let Plan { items, parts, reads, order, .. } = self;
         let (before, last) = (reads.len(), reads.last().copied());
@@ -296,12 +303,15 @@ impl Plan {
         order.sort_unstable_by_key(|&part| parts[part].at);
         let mut joined = Run { items: run.items.start..item + 1, ..run };
         let mut apart = false;
+        // Only the first part decides: a gap between parts of one sample is read with two reads, while
+        // a gap before the sample starts a run, which another thread can take.
         for (n, &part) in order.iter().enumerate() {
             let new = place(reads, &mut joined, &mut parts[part], limits.gap);
             apart |= n == 0 && new;
         }
         if within_limits && (apart || joined.bytes > limits.run) {
             reads.truncate(before);
+            // `place` may have extended the last read that was there before.
             if let (Some(now), Some(last)) = (reads.last_mut(), last) {
                 *now = last;
             }
@@ -311,11 +321,11 @@ impl Plan {
     }
 }
 
-/// Extensions of images, whose sizes a sidecar may have.
+/// Extensions of images, whose dimensions a sidecar may have.
 const IMAGES: [&[u8]; 8] = [b"jpg", b"jpeg", b"png", b"webp", b"gif", b"bmp", b"tif", b"tiff"];
 
-/// True if part `number` is the only image of its sample. A sidecar has the size of the first image whose
-/// header could be read: of several, nobody knows which one that was.
+/// True if part `number` is the only image of its sample. A sidecar has the dimensions of the first image
+/// whose header could be read; with several images, it is unknown which one that was.
 fn is_only_image(sample: &Found, number: u64) -> bool {
     let is_image = |ext: &[u8]| {
         let last = ext.rsplit(|&byte| byte == b'.').next().unwrap_or(ext);
@@ -325,13 +335,14 @@ fn is_only_image(sample: &Found, number: u64) -> bool {
     images.next().is_some_and(|part| part.number == number) && images.next().is_none()
 }
 
-/// Finds room for a part in the reads of a run: in one that has it, at the end of the last one, or in
-/// a new one. True if that is a new one.
+/// Assigns a part to a read of the run: a read that contains it, the last read if the gap is small, or a
+/// new read. Returns true if the read is new.
 fn place(reads: &mut Vec<Read>, run: &mut Run, part: &mut PartRef, gap: u64) -> bool {
-    let end = part.at + part.length; // both were found to lie inside the tar
+    let end = part.at + part.length; // no overflow: the index checked that both are within the tar
     let mine = &mut reads[run.reads.start..];
     let holds = |read: &&Read| read.start <= part.at && end <= read.start + read.length;
     if let Some(read) = mine.iter().rev().find(holds) {
+        // Two needs may select the same part.
         part.within = read.within + (part.at - read.start);
         return false;
     }

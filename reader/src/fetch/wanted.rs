@@ -1,4 +1,4 @@
-//! `Wanted`: which parts of a sample are needed.
+//! `Wanted`: the parts that are needed of every sample. Selects among a sample's parts; reads nothing.
 
 use std::ops::Range;
 
@@ -6,8 +6,8 @@ use tarflume_formats::index::{Found, Part};
 
 use crate::error::{Error, ErrorKind, Result};
 
-/// The parts that are needed of every sample, by need: `jpg;jpeg;png` is one need, met by the first
-/// of these extensions that a sample has.
+/// The parts that are needed of every sample. `jpg;jpeg;png` is one need, which the first of these
+/// extensions that a sample has satisfies.
 #[derive(Debug, Clone, Default)]
 pub struct Wanted {
     needs: Vec<Need>,
@@ -23,21 +23,21 @@ struct Need {
 }
 
 impl Wanted {
-    /// Nothing yet. If it stays so, samples are known by their keys alone.
+    /// No needs. A sample then consists of its key only.
     pub fn new() -> Wanted {
         Wanted::default()
     }
 
-    /// Needs the first of these extensions (with `;` between them) that is there, and one must be;
-    /// gives the need's number.
+    /// Adds a need: the first of these extensions (separated by `;`) that a sample has. A sample with
+    /// none of them is an error. Returns the number of the need.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`]: there is no extension in it.
+    /// [`ErrorKind::Usage`]: `exts` contains no extension.
     pub fn require(&mut self, exts: &str) -> Result<usize> {
         self.add(exts, true)
     }
 
-    /// As [`Wanted::require`], but a sample may be without.
+    /// As [`Wanted::require`], but the part is optional.
     ///
     /// # Errors
     /// As [`Wanted::require`].
@@ -47,7 +47,7 @@ impl Wanted {
 
     fn add(&mut self, exts: &str, required: bool) -> Result<usize> {
         let start = self.exts.len();
-        // WebDataset's users write a dot before an extension now and then.
+        // WebDataset accepts a dot before an extension.
         let exts = exts.split(';').map(|ext| ext.trim().trim_start_matches('.'));
         self.exts.extend(exts.filter(|ext| !ext.is_empty()).map(str::to_ascii_lowercase));
         if start == self.exts.len() {
@@ -58,22 +58,22 @@ impl Wanted {
         Ok(self.needs.len() - 1)
     }
 
-    /// Wants the entry points of the part that meets need number `need`, where the sidecar has them.
+    /// Requests the entry points of need number `need`, where the sidecar has them.
     pub fn with_entry_points(&mut self, need: usize) {
         self.needs[need].entry_points = true;
     }
 
-    /// True if the entry points of need number `need` are wanted.
+    /// True if the entry points of need number `need` are requested.
     pub(super) fn wants_entry_points(&self, need: usize) -> bool {
         self.needs[need].entry_points
     }
 
-    /// Wants to know how many pixels the part that meets need number `need` has, where the sidecar says it.
+    /// Requests the number of pixels of need number `need`, where the sidecar has it.
     pub fn with_pixels(&mut self, need: usize) {
         self.needs[need].pixels = true;
     }
 
-    /// True if the pixels of need number `need` are wanted.
+    /// True if the number of pixels of need number `need` is requested.
     pub(crate) fn wants_pixels(&self, need: usize) -> bool {
         self.needs[need].pixels
     }
@@ -83,23 +83,23 @@ impl Wanted {
         self.needs.len()
     }
 
-    /// The extensions of need number `need`, of which a sample must have one.
+    /// The extensions of need number `need`, in order of preference.
     pub fn alternatives(&self, need: usize) -> &[String] {
         &self.exts[self.needs[need].exts.clone()]
     }
 
-    /// True if nothing is needed.
+    /// True if there are no needs.
     pub fn is_empty(&self) -> bool {
         self.needs.is_empty()
     }
 
-    /// The extension with this number, as [`super::plan::PartRef::ext`] has it.
+    /// The extension with this number, as in [`super::plan::PartRef::ext`].
     pub fn ext(&self, number: u32) -> &str {
         &self.exts[number as usize]
     }
 
-    /// The part that meets the `need`th need, and its extension's number. `None`: there is none, and
-    /// none is required.
+    /// The part that satisfies need number `need`, and the number of its extension; `None` if an optional
+    /// part is absent.
     pub(super) fn choose<'a>(
         &self,
         need: usize,
@@ -108,7 +108,7 @@ impl Wanted {
         self.pick(need, || sample.parts().map(|part| (part.ext, part)))
     }
 
-    /// The same of a sample whose parts are these: the extension of each, and what stands for it.
+    /// As `choose`, for parts given as pairs of an extension and any value.
     pub(crate) fn pick<'a, T, P: Iterator<Item = (&'a [u8], T)>>(
         &self,
         need: usize,
@@ -124,7 +124,7 @@ impl Wanted {
             }
         }
         match best {
-            // Extensions are counted from what a user wrote.
+            // The number of extensions is bounded by what a user wrote, so it fits 32 bits.
             Some((number, part)) => Ok(Some((number as u32, part))),
             None if *required => Err(self.missing(need, parts().map(|(ext, _)| ext))),
             None => Ok(None),

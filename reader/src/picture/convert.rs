@@ -1,7 +1,7 @@
-//! What becomes of a batch of decoded pictures on the device: laid out, widened to another type,
-//! normalized, mirrored. Bytes cross the bus, a quarter of what floats would be.
+//! Conversion of a batch of decoded pictures on a device: layout, element type, normalization, mirroring. The
+//! upload copies bytes, a quarter of the size of f32.
 //!
-//! Pure: the description, and the same done on the host, which is what the kernel is tested against.
+//! Pure: the parameters, and the same conversion on the host, which the kernel is tested against.
 
 use half::{bf16, f16};
 
@@ -9,13 +9,13 @@ use crate::error::{Error, Result};
 use crate::picture::geometry::ImageSize;
 use crate::picture::output::{Layout, Normalize};
 
-/// The type of a finished picture's elements.
+/// The element type of converted pictures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Element {
     /// Unsigned bytes, 0 to 255.
     #[default]
     U8,
-    /// IEEE half precision.
+    /// bfloat16: the upper 16 bits of a single-precision number.
     F16,
     /// The upper half of a single-precision number.
     Bf16,
@@ -24,7 +24,7 @@ pub enum Element {
 }
 
 impl Element {
-    /// Bytes of one element.
+    /// ImageSize of one element in bytes.
     pub fn bytes(self) -> usize {
         match self {
             Element::U8 => 1,
@@ -34,7 +34,7 @@ impl Element {
     }
 }
 
-/// The shape of a batch as it was decoded: u8 `[rows, height, width, channels]`, without gaps.
+/// The shape of a batch of decoded pictures: u8 `[rows, height, width, channels]`, without gaps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pictures {
     rows: usize,
@@ -46,35 +46,35 @@ impl Pictures {
     /// `rows` pictures of `size` with `channels` bytes a pixel.
     ///
     /// # Errors
-    /// The channels are not 1, 3 or 4, a side is 0, one picture has 2^31 pixels or more, or the bytes
-    /// of all can't be counted.
+    /// Returns an error if `channels` is not 1, 3 or 4, if a side is 0, if one picture has 2^31 pixels or
+    /// more, or if the size of all pictures overflows.
     pub fn new(rows: usize, size: ImageSize, channels: usize) -> Result<Pictures> {
         if ![1, 3, 4].contains(&channels) {
             let text = format!("pictures have 1, 3 or 4 channels on a device, not {channels}");
             return Err(Error::usage(text));
         }
         if !(1..1 << 31).contains(&size.pixels()) {
-            let text = format!("a picture of {size} pixels can't be finished on a device");
+            let text = format!("a picture of {size} pixels cannot be converted on a device");
             return Err(Error::usage(text));
         }
         let pictures = Pictures { rows, size, channels };
-        // Four bytes an element is the most that any finish makes of it.
+        // No element type has more than four bytes, so later products cannot overflow either.
         let counted = pictures.elements().and_then(|n| n.checked_mul(4));
         counted.ok_or_else(|| Error::usage(format!("{rows} pictures of {size} are too many")))?;
         Ok(pictures)
     }
 
-    /// How many pictures.
+    /// Number of pictures.
     pub fn rows(&self) -> usize {
         self.rows
     }
 
-    /// Width and height of each, in pixels.
+    /// Width and height of each picture in pixels.
     pub fn size(&self) -> ImageSize {
         self.size
     }
 
-    /// Bytes of a pixel.
+    /// Channels, which is bytes of a pixel.
     pub fn channels(&self) -> usize {
         self.channels
     }
@@ -84,12 +84,12 @@ impl Pictures {
         self.size.pixels() as usize * self.channels
     }
 
-    /// Bytes of all.
+    /// Bytes of all pictures.
     pub fn bytes(&self) -> usize {
         self.rows * self.row_bytes()
     }
 
-    /// So many pictures of the same size.
+    /// The same with a different number of pictures.
     ///
     /// # Errors
     /// As [`Pictures::new`].
@@ -97,7 +97,7 @@ impl Pictures {
         Pictures::new(rows, self.size, self.channels)
     }
 
-    /// As many pictures, with as many channels, of another size.
+    /// The same with a different size.
     ///
     /// # Errors
     /// As [`Pictures::new`].
@@ -111,7 +111,7 @@ impl Pictures {
     }
 }
 
-/// The layout and the elements of finished pictures.
+/// Layout, element type and normalization of converted pictures.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Finish {
     layout: Layout,
@@ -127,49 +127,49 @@ impl Default for Finish {
 }
 
 impl Finish {
-    /// Bytes as they were decoded, pixel by pixel.
+    /// Decoded bytes, unchanged, as `[height, width, channels]`.
     pub fn bytes() -> Finish {
         Finish { layout: Layout::Hwc, element: Element::U8, scale: [1.0; 4], shift: [0.0; 4] }
     }
 
-    /// Numbers, `(byte / 255 - mean) / std`, pixel by pixel. They are worked out in single precision
-    /// and rounded to `element`, to the bit as [`Image`](crate::Image) does it on the host.
+    /// Numbers, `(byte / 255 - mean) / std`, as `[height, width, channels]`. Computed in single precision
+    /// and rounded to `element`; bit-identical to [`Image`](crate::Image) on the host.
     ///
     /// # Errors
-    /// `element` is [`Element::U8`], or a deviation makes numbers that are none.
+    /// Returns an error if `element` is [`Element::U8`], or if a standard deviation is zero or not finite.
     pub fn floats(element: Element, normalize: Normalize) -> Result<Finish> {
         if element == Element::U8 {
-            return Err(Error::usage("bytes are not normalized: choose f16, bf16 or f32"));
+            return Err(Error::usage("bytes are not normalized; choose f16, bf16 or f32"));
         }
         let (scale, shift) = normalize.factors();
         if !scale.iter().chain(&shift).all(|x| x.is_finite()) {
-            return Err(Error::usage("a standard deviation of 0 normalizes nothing"));
+            return Err(Error::usage("a mean or standard deviation is zero or not finite"));
         }
         Ok(Finish { layout: Layout::Hwc, element, scale, shift })
     }
 
-    /// The same in another layout.
+    /// The same in a different layout.
     #[must_use]
     pub fn layout(self, layout: Layout) -> Finish {
         Finish { layout, ..self }
     }
 
-    /// The order of a row's elements.
+    /// The layout.
     pub fn layout_of(&self) -> Layout {
         self.layout
     }
 
-    /// Their type.
+    /// The element type.
     pub fn element(&self) -> Element {
         self.element
     }
 
-    /// What a byte is multiplied by, and what is added then, for each of four channels.
+    /// Scale and shift of each of four channels: `byte * scale + shift`.
     pub fn factors(&self) -> ([f32; 4], [f32; 4]) {
         (self.scale, self.shift)
     }
 
-    /// The shape of what `pictures` become: `[rows, height, width, channels]` or
+    /// The shape of converted `pictures`: `[rows, height, width, channels]` or
     /// `[rows, channels, height, width]`.
     pub fn shape(&self, pictures: &Pictures) -> [usize; 4] {
         let (width, height) = (pictures.size.width as usize, pictures.size.height as usize);
@@ -179,17 +179,17 @@ impl Finish {
         }
     }
 
-    /// Bytes of what `pictures` become.
+    /// Bytes of converted `pictures`.
     pub fn output_bytes(&self, pictures: &Pictures) -> usize {
         pictures.bytes() * self.element.bytes()
     }
 
-    /// Does it on the host: `from` is u8 `[rows, height, width, channels]`, `flips` u8 `[rows]`, where
-    /// anything but 0 mirrors a row left to right, `out` of [`Finish::shape`] in the machine's order
-    /// of bytes.
+    /// Converts on the host. `from` is u8 `[rows, height, width, channels]`. `flips` is u8 `[rows]`; any
+    /// value but 0 mirrors a row left to right. `out` has the shape [`Finish::shape`], in native byte
+    /// order.
     ///
     /// # Errors
-    /// A slice has another length than the shape says.
+    /// Returns an error if a slice does not have the expected length.
     pub fn on_host(
         &self,
         pictures: &Pictures,
@@ -216,7 +216,7 @@ impl Finish {
         Ok(())
     }
 
-    /// Refuses slices of the wrong length, before anything is written.
+    /// Returns an error if a slice has the wrong length. Nothing has been written then.
     pub(crate) fn check(
         &self,
         pictures: &Pictures,
@@ -234,7 +234,7 @@ impl Finish {
         fits("finished pictures", out.len(), self.output_bytes(finished))
     }
 
-    /// Which element of a row a pixel's channel is.
+    /// The element of a row that holds a channel of a pixel.
     pub(crate) fn place(&self, pictures: &Pictures, channel: usize, pixel: usize) -> usize {
         match self.layout {
             Layout::Hwc => pixel * pictures.channels + channel,
@@ -242,7 +242,7 @@ impl Finish {
         }
     }
 
-    /// Writes a value on a scale of 0 to 255 as element `at` of a row.
+    /// Writes `value`, in the range 0 to 255, as element `at` of a row.
     pub(crate) fn put(&self, row: &mut [u8], at: usize, channel: usize, value: f32) {
         let number = value * self.scale[channel] + self.shift[channel];
         let bytes = self.element.bytes();

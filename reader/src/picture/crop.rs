@@ -1,27 +1,27 @@
-//! A box of each picture of a batch, at another size: the random crop, done where the pictures are.
+//! Crop and resize of a batch: one box of each picture, at another size.
 //!
-//! Pure: the boxes, and the same done on the host in double precision, one direction after the other,
-//! which is what the kernel is tested against.
+//! Pure: the boxes, and a host implementation in double precision, one axis after the other, which the
+//! kernel is tested against.
 
 use crate::error::{Error, Result};
 use crate::picture::convert::{Finish, Pictures};
 use crate::picture::geometry::{Area, Cut, ImageSize};
 
-/// A part of a picture, in pixels and parts of pixels from its upper left corner.
+/// A rectangle of a picture in fractional pixels from its upper left corner.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CropBox {
     /// Left edge.
     pub left: f32,
     /// Upper edge.
     pub top: f32,
-    /// Width.
+    /// Width in pixels.
     pub width: f32,
-    /// Height.
+    /// Height in pixels.
     pub height: f32,
 }
 
 impl From<Cut> for CropBox {
-    /// Exact for the first 16 Mi pixels of a side.
+    /// Exact for coordinates below 2^24.
     fn from(cut: Cut) -> CropBox {
         CropBox {
             left: cut.left as f32,
@@ -33,7 +33,7 @@ impl From<Cut> for CropBox {
 }
 
 impl From<Area> for CropBox {
-    /// In single precision, as the kernel has it.
+    /// Rounds to single precision, which the kernel uses.
     fn from(area: Area) -> CropBox {
         CropBox {
             left: area.left as f32,
@@ -45,15 +45,15 @@ impl From<Area> for CropBox {
 }
 
 impl CropBox {
-    /// Left, top, width, height: a row of the kernel's `[rows, 4]`.
+    /// Left, top, width, height: a row of the kernel's input `[rows, 4]`.
     pub fn numbers(&self) -> [f32; 4] {
         [self.left, self.top, self.width, self.height]
     }
 
-    /// Checks it against the size of the picture.
+    /// Checks the box against the size of the picture.
     ///
     /// # Errors
-    /// It is empty or lies outside by more than a rounding error.
+    /// Returns an error if the box is empty or exceeds the picture by more than a rounding error.
     pub fn check(&self, size: ImageSize) -> Result<()> {
         let within = |start: f32, length: f32, all: u32| {
             let end = f64::from(start) + f64::from(length);
@@ -63,23 +63,25 @@ impl CropBox {
             return Ok(());
         }
         let CropBox { left, top, width, height } = self;
-        let text =
-            format!("a box of {width} x {height} at {left}, {top} is no part of {size} pixels");
+        let text = format!(
+            "a box of {width} x {height} at {left}, {top} is outside a picture of {size} pixels"
+        );
         Err(Error::usage(text))
     }
 }
 
-/// The pixels along an axis of which an output pixel is made, and how much of each.
+/// The weights of consecutive input pixels along one axis that make one output pixel.
 #[derive(Debug, Clone)]
-struct Shares {
+struct Weights {
     first: usize,
-    shares: Vec<f64>,
+    weights: Vec<f64>,
 }
 
-/// For each output pixel of an axis. A triangle as wide as two output pixels, never narrower than two
-/// of the picture's: what Pillow, and torchvision with `antialias=True`, call bilinear. Nothing is
-/// taken from outside the whole pixels that the box touches, as if they had been cut out before.
-fn shares(start: f32, length: f32, out_length: u32, picture_length: u32) -> Vec<Shares> {
+/// The weights of each output pixel along an axis. The filter is a triangle as wide as two output pixels,
+/// but at least two input pixels: what Pillow (`Resample.c`, `precompute_coeffs`), and torchvision with
+/// `antialias=True`, call bilinear. Only the whole pixels that the box touches are read, as if they had
+/// been cropped first; the weights of the rest are redistributed by the division by their sum.
+fn weights(start: f32, length: f32, out_length: u32, picture_length: u32) -> Vec<Weights> {
     let (start, length) = (f64::from(start), f64::from(length));
     let scale = length / f64::from(out_length);
     let reach = scale.max(1.0);
@@ -87,21 +89,21 @@ fn shares(start: f32, length: f32, out_length: u32, picture_length: u32) -> Vec<
     let end = ((start + length).ceil() as usize).clamp(least + 1, picture_length as usize);
     let of = |at: u32| {
         let middle = start + (f64::from(at) + 0.5) * scale;
-        let share = |pixel: usize| (1.0 - (pixel as f64 + 0.5 - middle).abs() / reach).max(0.0);
-        let first = (least..end).find(|&pixel| share(pixel) > 0.0).unwrap_or(least);
-        let shares: Vec<f64> = (first..end).map(share).take_while(|&share| share > 0.0).collect();
-        let sum: f64 = shares.iter().sum();
-        Shares { first, shares: shares.iter().map(|share| share / sum).collect() }
+        let weight = |pixel: usize| (1.0 - (pixel as f64 + 0.5 - middle).abs() / reach).max(0.0);
+        let first = (least..end).find(|&pixel| weight(pixel) > 0.0).unwrap_or(least);
+        let all: Vec<f64> = (first..end).map(weight).take_while(|&weight| weight > 0.0).collect();
+        let sum: f64 = all.iter().sum();
+        Weights { first, weights: all.iter().map(|weight| weight / sum).collect() }
     };
     (0..out_length).map(of).collect()
 }
 
 impl Finish {
-    /// Cuts each picture's box out, resizes it to `size`, smooths what becomes smaller, mirrors and
-    /// finishes it: `boxes` and `flips` are by row, `out` of the shape of `pictures` resized.
+    /// Crops each picture to its box, resizes it to `size` with antialiasing, mirrors and converts it.
+    /// `boxes` and `flips` have one entry for each row. `out` has the shape of the resized pictures.
     ///
     /// # Errors
-    /// A slice has another length than the shape says, or a box does not lie in its picture.
+    /// Returns an error if a slice does not have the expected length or a box is outside its picture.
     pub fn crop_on_host(
         &self,
         pictures: &Pictures,
@@ -127,7 +129,7 @@ impl Finish {
         Ok(())
     }
 
-    /// The box of one picture of `size`, mirrored or not, as a row of `finished`.
+    /// Draws the box of one picture of `size`, mirrored or not, into a row of `finished`.
     pub(crate) fn draw_row(
         &self,
         size: ImageSize,
@@ -147,7 +149,7 @@ impl Finish {
     }
 }
 
-/// The box of one picture at another size: `[height, width, channels]` on a scale of 0 to 255.
+/// The box of one picture, resized: `[height, width, channels]`, in the range 0 to 255.
 fn resized(
     (all, channels): (ImageSize, usize),
     from: &[u8],
@@ -155,23 +157,23 @@ fn resized(
     size: ImageSize,
 ) -> Vec<f64> {
     let stride = all.width as usize * channels;
-    let across = shares(area.left, area.width, size.width, all.width);
-    let down = shares(area.top, area.height, size.height, all.height);
+    let across = weights(area.left, area.width, size.width, all.width);
+    let down = weights(area.top, area.height, size.height, all.height);
     let mut narrow = Vec::with_capacity(all.height as usize * size.width as usize * channels);
     for line in from.chunks_exact(stride) {
-        for Shares { first, shares } in &across {
+        for Weights { first, weights } in &across {
             narrow.extend((0..channels).map(|channel| {
                 let bytes = line[first * channels + channel..].iter().step_by(channels);
-                bytes.zip(shares).map(|(&byte, share)| f64::from(byte) * share).sum::<f64>()
+                bytes.zip(weights).map(|(&byte, weight)| f64::from(byte) * weight).sum::<f64>()
             }));
         }
     }
     let narrow_stride = size.width as usize * channels;
     let mut values = Vec::with_capacity(size.height as usize * narrow_stride);
-    for Shares { first, shares } in &down {
+    for Weights { first, weights } in &down {
         values.extend((0..narrow_stride).map(|at| {
             let column = narrow[first * narrow_stride + at..].iter().step_by(narrow_stride);
-            column.zip(shares).map(|(value, share)| value * share).sum::<f64>()
+            column.zip(weights).map(|(value, weight)| value * weight).sum::<f64>()
         }));
     }
     values

@@ -1,6 +1,6 @@
-//! The words of picture geometry: sizes, which pixels are read, and what a transform decides.
+//! Types of picture geometry: sizes, cropped pixels, and the result of a transform.
 //!
-//! Pure: no pixels, no decoder. Pictures lie upright here; see `turn` for those stored otherwise.
+//! Pure: no pixels, no decoder. Pictures are upright here; see `orientation` for stored pictures that are not.
 
 use std::fmt;
 use std::sync::Arc;
@@ -17,9 +17,9 @@ use crate::picture::random::Random;
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ImageSize {
-    /// Pixels in a row.
+    /// Width in pixels.
     pub width: u32,
-    /// Rows.
+    /// Height in pixels.
     pub height: u32,
 }
 
@@ -34,7 +34,7 @@ impl ImageSize {
         u64::from(self.width) * u64::from(self.height)
     }
 
-    /// Width and height exchanged.
+    /// The size with width and height exchanged.
     #[must_use]
     pub fn transposed(self) -> ImageSize {
         ImageSize::new(self.height, self.width)
@@ -47,7 +47,7 @@ impl fmt::Display for ImageSize {
     }
 }
 
-/// One number for a square, `(height, width)` for another shape.
+/// A number is a square, a pair is `(height, width)`.
 impl From<u32> for ImageSize {
     fn from(side: u32) -> ImageSize {
         ImageSize::new(side, side)
@@ -60,7 +60,7 @@ impl From<(u32, u32)> for ImageSize {
     }
 }
 
-/// Whole pixels of a picture.
+/// A rectangle of whole pixels.
 ///
 /// ```
 /// use tarflume::{Cut, ImageSize};
@@ -73,18 +73,18 @@ pub struct Cut {
     pub left: u32,
     /// The first row.
     pub top: u32,
-    /// How many columns and rows.
+    /// Number of columns and rows.
     pub size: ImageSize,
 }
 
 impl Cut {
-    /// The whole of a picture.
+    /// All pixels of a picture.
     pub fn whole(size: ImageSize) -> Cut {
         Cut { left: 0, top: 0, size }
     }
 }
 
-/// A rectangle in pixels and parts of pixels, counted from the picture's upper left corner.
+/// A rectangle in fractional pixels from the picture's upper left corner.
 ///
 /// ```
 /// use tarflume::{Area, Cut, ImageSize};
@@ -98,9 +98,9 @@ pub struct Area {
     pub left: f64,
     /// Upper edge.
     pub top: f64,
-    /// Width.
+    /// Width in pixels.
     pub width: f64,
-    /// Height.
+    /// Height in pixels.
     pub height: f64,
 }
 
@@ -115,7 +115,7 @@ impl From<Cut> for Area {
     }
 }
 
-/// What becomes of one picture.
+/// How one picture is cropped, resized and mirrored.
 ///
 /// ```
 /// use tarflume::{Cut, ImageSize, Placement};
@@ -127,24 +127,24 @@ impl From<Cut> for Area {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Placement {
-    /// The pixels that may be looked at: a resize filter reads nothing outside, as if the picture
-    /// had been cropped before.
+    /// The pixels that may be read. A resize filter reads nothing outside, as if the picture had been
+    /// cropped first.
     pub cut: Cut,
-    /// What is mapped to the output, inside `cut`.
+    /// The rectangle that is mapped to the output, inside `cut`.
     pub area: Area,
-    /// The size of the output.
+    /// The output size.
     pub size: ImageSize,
     /// Whether the output is mirrored left to right.
     pub flip: bool,
 }
 
 impl Placement {
-    /// `cut`, resized to `size`, as it is.
+    /// Resizes `cut` to `size`.
     pub fn of(cut: Cut, size: ImageSize) -> Placement {
         Placement { cut, area: cut.into(), size, flip: false }
     }
 
-    /// Whether no more may be looked at than the whole pixels that `area` touches.
+    /// Whether `cut` is exactly the whole pixels that `area` touches.
     pub(crate) fn is_tight(&self) -> bool {
         let (cut, area) = (self.cut, self.area);
         let same = |start: f64, length: f64, first: u32, all: u32| {
@@ -155,16 +155,16 @@ impl Placement {
             && same(area.top, area.height, cut.top, cut.size.height)
     }
 
-    /// Checks it against the picture it was made for.
+    /// Checks the placement against the size of its picture.
     ///
     /// # Errors
-    /// Something lies outside, or is empty.
+    /// Returns an error if a rectangle is empty or outside the picture.
     pub fn check(&self, source: ImageSize) -> Result<()> {
         let (cut, area) = (self.cut, self.area);
         let ends = |start: u32, length: u32, all: u32| {
             length > 0 && u64::from(start) + u64::from(length) <= u64::from(all)
         };
-        // A rounding error at the edge is none.
+        // Tolerates a rounding error at the edge.
         let within = |start: f64, length: f64, first: u32, all: u32| {
             let (start, all) = (start - f64::from(first), f64::from(all));
             start >= 0.0 && length > 0.0 && start + length <= all * (1.0 + 1e-9)
@@ -177,12 +177,12 @@ impl Placement {
         if fits {
             return Ok(());
         }
-        let text = format!("a transform asked for {self:?}, outside a picture of {source} pixels");
+        let text = format!("a transform returned {self:?}, outside a picture of {source} pixels");
         Err(Error::new(ErrorKind::Decode, text))
     }
 }
 
-/// How large the output is.
+/// The output size of a transform.
 ///
 /// ```
 /// use tarflume::{Extent, Resize, Transform};
@@ -191,13 +191,13 @@ impl Placement {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Extent {
-    /// The same for every picture.
+    /// The same size for every picture.
     Fixed(ImageSize),
-    /// It depends on the picture, and has at most so many pixels.
+    /// A size that depends on the picture, with at most this many pixels.
     UpTo(u64),
 }
 
-/// Decides for each picture which part of it is used and how large it becomes.
+/// Decides for each picture which rectangle is used and the output size.
 ///
 /// ```
 /// use tarflume::{Cut, Extent, ImageSize, Placement, Random, Result, Transform};
@@ -218,16 +218,16 @@ pub enum Extent {
 /// }
 /// ```
 pub trait Transform: fmt::Debug + Send + Sync + 'static {
-    /// How large the output is.
+    /// The output size.
     fn extent(&self) -> Extent;
 
-    /// The decision for an upright picture of `source` pixels. May depend on nothing but these two.
+    /// Returns the placement for an upright picture of size `source`. May depend on the arguments only.
     ///
     /// # Errors
-    /// The picture can't be used: say why.
+    /// Returns an error if the picture cannot be used. The message must state why.
     fn place(&self, source: ImageSize, random: &mut Random) -> Result<Placement>;
 
-    /// The most pixels of the output for a picture of `pixels` pixels: what is reserved for it.
+    /// Maximum number of output pixels for a picture of `pixels` pixels, for which memory is reserved.
     fn most(&self, pixels: u64) -> u64 {
         let _ = pixels;
         match self.extent() {
@@ -236,21 +236,21 @@ pub trait Transform: fmt::Debug + Send + Sync + 'static {
         }
     }
 
-    /// Whether what it was built with makes sense.
+    /// Checks the parameters of the transform.
     ///
     /// # Errors
-    /// It does not: say what would.
+    /// Returns an error if they are invalid. The message must state valid ones.
     fn validate(&self) -> Result<()> {
         match self.extent() {
-            Extent::Fixed(size) if size.pixels() == 0 => {
-                Err(Error::usage(format!("pictures of {size} pixels are asked for")))
-            }
+            Extent::Fixed(size) if size.pixels() == 0 => Err(Error::usage(format!(
+                "the output size {size} has no pixels; pass sides of 1 or more"
+            ))),
             _ => Ok(()),
         }
     }
 }
 
-/// One whose type was decided at run time.
+/// A transform whose type is chosen at run time.
 impl<T: Transform + ?Sized> Transform for Arc<T> {
     fn extent(&self) -> Extent {
         (**self).extent()

@@ -1,5 +1,5 @@
-//! The eight ways a picture can lie in its file (EXIF orientation), without turning any pixels:
-//! boxes are mapped to the picture as stored, and the output is read in another order.
+//! The eight EXIF orientations, applied without moving pixels: boxes are mapped to the stored picture, and
+//! the output is read in a different order.
 //!
 //! Pure: no pixels, no decoder.
 
@@ -7,11 +7,11 @@ use image::metadata::Orientation;
 
 use crate::picture::geometry::{Area, Cut, ImageSize, Placement};
 
-/// From the stored picture to the upright one: perhaps exchange rows and columns, then perhaps
-/// mirror left to right, then perhaps top to bottom.
+/// Maps the stored picture to the upright one: an optional transpose, then an optional mirror left to
+/// right, then an optional flip top to bottom.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Turn {
-    /// Rows become columns, about the diagonal from the upper left.
+    /// Rows become columns (transpose).
     pub(crate) transpose: bool,
     /// Left and right are exchanged.
     pub(crate) mirror: bool,
@@ -20,7 +20,7 @@ pub(crate) struct Turn {
 }
 
 impl Turn {
-    /// The turn of an EXIF orientation.
+    /// The turn for an EXIF orientation.
     pub(crate) fn of(orientation: Orientation) -> Turn {
         let turn = |transpose, mirror, upend| Turn { transpose, mirror, upend };
         match orientation {
@@ -35,20 +35,21 @@ impl Turn {
         }
     }
 
-    /// The turn of an EXIF orientation, 1 to 8; others turn nothing.
+    /// The turn for an EXIF orientation, 1 to 8. Other values turn nothing.
     pub(crate) fn of_exif(orientation: u8) -> Turn {
         Orientation::from_exif(orientation).map(Turn::of).unwrap_or_default()
     }
 
-    /// The size of the upright picture from that of the stored one; and the other way round.
+    /// The size of the upright picture, given that of the stored one, or the reverse.
     pub(crate) fn size(self, size: ImageSize) -> ImageSize {
         if self.transpose { size.transposed() } else { size }
     }
 
-    /// A decision about the upright picture of `source` pixels as one about the stored picture: it
-    /// is not mirrored; its output must be read by [`Turn::and_flip`]'s turn.
+    /// Converts a placement in the upright picture of size `source` into one in the stored picture. The
+    /// result is not mirrored; read its output with [`Turn::and_flip`].
     pub(crate) fn stored(self, placement: Placement, source: ImageSize) -> Placement {
         let Placement { mut cut, mut area, size, .. } = placement;
+        // The inverse of the turn, so its steps run in the reverse order.
         if self.mirror {
             cut.left = source.width - cut.left - cut.size.width;
             area.left = f64::from(source.width) - area.left - area.width;
@@ -64,14 +65,14 @@ impl Turn {
         Placement { cut, area, size: self.size(size), flip: false }
     }
 
-    /// This turn, then mirrored left to right if `flip`.
+    /// This turn, followed by a mirror left to right if `flip`.
     #[must_use]
     pub(crate) fn and_flip(mut self, flip: bool) -> Turn {
         self.mirror ^= flip;
         self
     }
 
-    /// Whether nothing moves.
+    /// Whether the turn is the identity.
     pub(crate) fn is_none(self) -> bool {
         self == Turn::default()
     }
@@ -87,7 +88,7 @@ mod tests {
         for exif in 1..=8 {
             let turn = Turn::of(Orientation::from_exif(exif).unwrap());
             let upright = turn.size(stored);
-            // The image crate's own turning says where each pixel goes.
+            // The image crate moves the pixels and thereby defines the expected positions.
             let mut image =
                 image::DynamicImage::ImageLuma8(image::ImageBuffer::from_fn(5, 3, |x, y| {
                     image::Luma([(y * 5 + x) as u8])

@@ -1,7 +1,7 @@
-//! From resized bytes to the elements of a row: turned, mirrored, widened to the wanted channels,
-//! laid out and normalized, line by line, so that a line is in the cache for all of it.
+//! Writes resized bytes as the elements of a row: turned, mirrored, expanded to the wanted channels, laid
+//! out and normalized. Works line by line, so that a line stays in the cache for all steps.
 //!
-//! Plain loops over fixed chunks, which compile to vector instructions.
+//! Plain loops over fixed-size chunks, which the compiler vectorizes.
 
 use half::slice::HalfFloatSliceExt;
 use half::{bf16, f16};
@@ -28,7 +28,7 @@ pub enum Layout {
     Chw,
 }
 
-/// Makes a byte a number: `(byte / 255 - mean) / std`, for each channel.
+/// Conversion of a byte to a number: `(byte / 255 - mean) / std`, for each channel.
 ///
 /// ```
 /// use tarflume::{Image, Normalize, Resize};
@@ -42,8 +42,8 @@ pub struct Normalize {
 }
 
 impl Normalize {
-    /// With mean and standard deviation of red, green and blue on a scale of 0 to 1; a gray picture
-    /// takes those of red. Opacity stays 0 to 1.
+    /// Normalizes with the mean and standard deviation of red, green and blue on a scale of 0 to 1. A
+    /// gray picture uses those of red. Opacity is scaled to 0 to 1.
     pub fn new(mean: [f32; 3], std: [f32; 3]) -> Normalize {
         let mut normalize = Normalize { scale: [1.0 / 255.0; 4], shift: [0.0; 4] };
         for channel in 0..3 {
@@ -54,22 +54,22 @@ impl Normalize {
         normalize
     }
 
-    /// The means and deviations of ImageNet that pre-trained models expect.
+    /// The ImageNet statistics that pre-trained models expect.
     pub fn imagenet() -> Normalize {
         Normalize::new([0.485, 0.456, 0.406], [0.229, 0.224, 0.225])
     }
 
-    /// 0 to 1.
+    /// Scales to 0 to 1.
     pub fn unit() -> Normalize {
         Normalize::new([0.0; 3], [1.0; 3])
     }
 
-    /// -1 to 1.
+    /// Scales to -1 to 1.
     pub fn centered() -> Normalize {
         Normalize::new([0.5; 3], [0.5; 3])
     }
 
-    /// What a byte is multiplied by, and what is added then, for each of four channels.
+    /// Scale and shift of each of four channels: `byte * scale + shift`.
     pub fn factors(&self) -> ([f32; 4], [f32; 4]) {
         (self.scale, self.shift)
     }
@@ -83,7 +83,7 @@ impl Normalize {
     }
 }
 
-/// What a row's elements are.
+/// The element type of a row, and its normalization.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(crate) enum Elements {
     #[default]
@@ -104,36 +104,36 @@ impl Elements {
     }
 }
 
-/// Writes bytes as elements: whole pixels, or those of the channel that it is told.
+/// Writes bytes as elements: the channel with the given number, or whole pixels if `None`.
 type Put<'a, T> = &'a dyn Fn(Option<usize>, &[u8], &mut [T]);
 
-/// A picture as it was resized, and what it must become.
+/// A resized picture and the form it is written in.
 #[derive(Debug)]
 pub(crate) struct Picture<'a> {
-    /// Pixels as stored in the file, resized.
+    /// The resized pixels, in the order of the file.
     pub(crate) bytes: &'a [u8],
-    /// Their channels: 1, 3 or 4.
+    /// Channels of `bytes`: 1, 3 or 4.
     pub(crate) channels: usize,
-    /// The output's size.
+    /// ImageSize of the output.
     pub(crate) size: ImageSize,
-    /// From the stored to the output's order.
+    /// From the stored order to the output order.
     pub(crate) turn: Turn,
-    /// The output's channels: no fewer than there are, unless one is opacity.
+    /// Channels of the output: at least `channels`, except that opacity may be dropped.
     pub(crate) wanted: usize,
     pub(crate) layout: Layout,
 }
 
 impl Picture<'_> {
-    /// Whether its bytes are the row already.
+    /// Whether `bytes` are the row already.
     pub(crate) fn is_ready(&self) -> bool {
         let plain = self.layout == Layout::Hwc || self.wanted == 1;
         self.turn.is_none() && self.channels == self.wanted && plain
     }
 
-    /// Writes it into the row. `line` is a kept buffer.
+    /// Writes the picture into the row. `line` is scratch memory.
     ///
     /// # Errors
-    /// The row has another length or alignment.
+    /// Returns an error if the row is too short or misaligned.
     pub(crate) fn write(
         &self,
         elements: Elements,
@@ -165,7 +165,7 @@ impl Picture<'_> {
         Ok(())
     }
 
-    /// Bytes to numbers: of one channel if `plane` names it, else of whole pixels.
+    /// Converts bytes to f32: of channel `plane`, or of whole pixels if `None`.
     fn normalize(&self, by: &Normalize, plane: Option<usize>, from: &[u8], to: &mut [f32]) {
         if let Some(channel) = plane {
             for (to, &from) in to.iter_mut().zip(from) {
@@ -180,12 +180,12 @@ impl Picture<'_> {
         }
     }
 
-    /// Bytes to numbers of two bytes: in pieces, by the processor's own conversion where it has one.
+    /// Converts bytes to a 16-bit float type in blocks, with the CPU's conversion instructions if available.
     fn halve<T>(&self, by: &Normalize, plane: Option<usize>, from: &[u8], to: &mut [T])
     where
         [T]: HalfFloatSliceExt,
     {
-        let mut values = [0.0f32; 192]; // whole pixels of 1, 3 and 4 channels
+        let mut values = [0.0f32; 192]; // a multiple of 1, 3 and 4: blocks hold whole pixels
         for (from, to) in from.chunks(192).zip(to.chunks_mut(192)) {
             let values = &mut values[..from.len()];
             self.normalize(by, plane, from, values);
@@ -193,8 +193,7 @@ impl Picture<'_> {
         }
     }
 
-    /// Hands each line of the output to `put`, as bytes: whole pixels, or one channel after another,
-    /// whose number it is told.
+    /// Calls `put` for each line of the output: once with whole pixels, or once for each channel.
     fn lines<T: Element>(&self, out: &mut [T], line: &mut Vec<u8>, put: Put<'_, T>) {
         let (width, height) = (self.size.width as usize, self.size.height as usize);
         let (plane, across) = (width * height, width * self.wanted);
@@ -215,7 +214,7 @@ impl Picture<'_> {
         }
     }
 
-    /// Line `y` of the output, made in `line` unless it is there already.
+    /// Line `y` of the output: a slice of the picture if it is usable as it is, else built in `line`.
     fn line<'a>(&'a self, y: usize, line: &'a mut [u8]) -> &'a [u8] {
         let (width, height) = (self.size.width as usize, self.size.height as usize);
         let y = if self.turn.upend { height - 1 - y } else { y };
@@ -240,7 +239,7 @@ impl Picture<'_> {
         line
     }
 
-    /// Writes pixels of `N` channels as ones of the wanted number, mirrored or not.
+    /// Writes pixels of `N` channels as pixels of `wanted` channels, mirrored or not.
     fn widen<const N: usize>(
         &self,
         pixels: impl DoubleEndedIterator<Item = [u8; N]> + ExactSizeIterator,
@@ -249,6 +248,7 @@ impl Picture<'_> {
         match self.wanted {
             1 => place(pixels, line, self.turn.mirror, |p| [p[0]]),
             3 if N == 1 => place(pixels, line, self.turn.mirror, |p| [p[0]; 3]),
+            // `% N` never wraps in the arms that run; it keeps the index valid for each `N` compiled.
             3 => place(pixels, line, self.turn.mirror, |p| [p[0], p[1 % N], p[2 % N]]),
             _ if N == 1 => {
                 place(pixels, line, self.turn.mirror, |p| [p[0], p[0], p[0], 255]);
@@ -293,7 +293,7 @@ fn place<const N: usize, const M: usize>(
     }
 }
 
-/// Channel by channel what stands pixel by pixel.
+/// Splits interleaved pixels into one run of bytes for each channel.
 fn apart(pixels: &[u8], channels: usize, split: &mut [u8]) {
     let width = pixels.len() / channels;
     for (channel, to) in split.chunks_exact_mut(width).enumerate() {

@@ -1,6 +1,6 @@
-//! Decoded pixels in a kept buffer, and the channels that are asked for.
+//! Decoded pixels in a reused buffer, and the channels of the output.
 //!
-//! Words of decoding; which decoder fills the buffer is decided above.
+//! Plain data; the caller chooses the decoder that fills the buffer.
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::picture::geometry::ImageSize;
@@ -14,17 +14,17 @@ use crate::picture::geometry::ImageSize;
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Channels {
-    /// One: luma. Of a color JPEG its own Y, of other colors 0.299 R + 0.587 G + 0.114 B.
+    /// One: luma. The Y of a color JPEG; for other formats 0.299 R + 0.587 G + 0.114 B.
     Gray,
-    /// Red, green, blue. Gray is repeated, transparency dropped.
+    /// Red, green, blue. Gray is repeated, opacity dropped.
     #[default]
     Rgb,
-    /// Red, green, blue and opacity, 255 where the picture has none.
+    /// Red, green, blue and opacity, which is 255 if the picture has none.
     Rgba,
 }
 
 impl Channels {
-    /// How many there are.
+    /// The number of channels.
     pub fn count(self) -> usize {
         match self {
             Channels::Gray => 1,
@@ -34,25 +34,25 @@ impl Channels {
     }
 }
 
-/// Pixels row by row, 8 bits a channel. They may have fewer channels than asked for: a gray picture
-/// stays one channel until it is written.
+/// Pixels row by row, 8 bits a channel. May have fewer channels than the output: a gray picture stays one
+/// channel until it is written.
 #[derive(Debug, Default)]
 pub(crate) struct Pixels {
     /// At least `width * height * channels` bytes.
     pub(crate) bytes: Vec<u8>,
     /// 1, 3 or 4.
     pub(crate) channels: usize,
-    /// Columns and rows that are there.
+    /// Width in pixels.
     pub(crate) width: u32,
-    /// See `width`.
+    /// Height in pixels.
     pub(crate) height: u32,
 }
 
 impl Pixels {
-    /// Makes room for a picture; the bytes may be of an earlier one.
+    /// Makes room for a picture. The bytes are unspecified.
     ///
     /// # Errors
-    /// The size does not fit this machine's memory.
+    /// Returns an error if the size does not fit in memory.
     pub(crate) fn set(&mut self, size: ImageSize, channels: usize) -> Result<()> {
         let bytes = buffer_bytes(size, channels as u64)?;
         make_room(&mut self.bytes, bytes)?;
@@ -61,10 +61,10 @@ impl Pixels {
     }
 }
 
-/// `pixels * each` as a length in memory.
+/// `pixels * each`, as a length in memory.
 ///
 /// # Errors
-/// [`ErrorKind::Limit`]: no machine has so much.
+/// [`ErrorKind::Limit`]: the length is not addressable.
 pub(crate) fn buffer_bytes(size: ImageSize, each: u64) -> Result<usize> {
     let bytes = size.pixels().checked_mul(each).and_then(|bytes| isize::try_from(bytes).ok());
     bytes.map(isize::cast_unsigned).ok_or_else(|| {
@@ -72,18 +72,18 @@ pub(crate) fn buffer_bytes(size: ImageSize, each: u64) -> Result<usize> {
     })
 }
 
-/// Makes `buffer` exactly `bytes` long, by growing it only if it must.
+/// Makes `buffer` exactly `bytes` long. Reallocates only if its capacity is too small.
 ///
 /// # Errors
-/// [`ErrorKind::Machine`]: there is no more memory.
+/// [`ErrorKind::Machine`]: the allocation failed.
 pub(crate) fn make_room(buffer: &mut Vec<u8>, bytes: usize) -> Result<()> {
     if let Some(more) = bytes.checked_sub(buffer.len()) {
         if buffer.capacity() < bytes {
-            // Nothing of the old content is needed: no copy.
+            // The content is not needed, so growing must not copy it.
             buffer.clear();
         }
         buffer.try_reserve_exact(bytes.saturating_sub(buffer.len())).map_err(|e| {
-            let text = format!("{more} bytes more for a picture: {e}");
+            let text = format!("cannot allocate {more} more bytes for a picture: {e}");
             Error::new(ErrorKind::Machine, text).with_source(e)
         })?;
     }
@@ -91,7 +91,7 @@ pub(crate) fn make_room(buffer: &mut Vec<u8>, bytes: usize) -> Result<()> {
     Ok(())
 }
 
-/// Luma as Pillow computes it (ITU-R BT.601, 16 bits of precision).
+/// Luma as Pillow computes it (`L24` in `Convert.c`): ITU-R BT.601 in 16-bit fixed point, rounded.
 pub(crate) fn luma(red: u8, green: u8, blue: u8) -> u8 {
     let sum = u32::from(red) * 19595 + u32::from(green) * 38470 + u32::from(blue) * 7471;
     ((sum + 0x8000) >> 16) as u8

@@ -1,9 +1,9 @@
-//! The random numbers of one sample: SplitMix64, so that a crop follows from the sample's seed alone.
+//! The random numbers of one sample: SplitMix64, so that a crop depends on the sample's seed only.
 //!
-//! What these functions return is frozen: a changed number would change augmentations silently. No
-//! clock, no thread, no machine enters.
+//! The results of these functions are frozen: a change would silently change augmentations. Uses no
+//! clock, thread or machine state.
 
-/// Random numbers that depend on a seed and nothing else.
+/// A random number generator that depends on its seed only.
 ///
 /// SplitMix64 (Steele, Lea, Flood: "Fast Splittable Pseudorandom Number Generators", OOPSLA 2014),
 /// with the constants of Vigna's public-domain version.
@@ -20,12 +20,12 @@ pub struct Random {
 }
 
 impl Random {
-    /// The numbers of `seed`, as [`Sample::seed`](crate::decode::Sample::seed) has it.
+    /// The generator for `seed`; see [`Sample::seed`](crate::decode::Sample::seed).
     pub fn new(seed: u64) -> Random {
         Random { state: seed }
     }
 
-    /// The numbers of one of many independent streams below `seed`; stream 0 is [`Random::new`].
+    /// One of many independent generators derived from `seed`. Stream 0 is [`Random::new`].
     pub fn stream(seed: u64, stream: u64) -> Random {
         if stream == 0 {
             return Random::new(seed);
@@ -33,26 +33,26 @@ impl Random {
         Random::new(mix(mix(seed) ^ stream.wrapping_mul(0xd6e8_feb8_6659_fd93)))
     }
 
-    /// 64 random bits.
+    /// Returns 64 random bits.
     pub fn bits(&mut self) -> u64 {
         self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         mix(self.state)
     }
 
-    /// A number in 0 <= x < 1, all multiples of 2^-53 equally likely.
+    /// Returns a number in 0 <= x < 1. All multiples of 2^-53 are equally likely.
     pub fn unit(&mut self) -> f64 {
         (self.bits() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
     }
 
-    /// A number in `low` <= x <= `high`.
+    /// Returns a number in `low` <= x <= `high`.
     pub fn between(&mut self, low: f64, high: f64) -> f64 {
         (low + (high - low) * self.unit()).clamp(low, high.max(low))
     }
 
-    /// A whole number in 0 <= n < `bound`, each equally likely; 0 if `bound` is 0.
+    /// Returns an integer in 0 <= n < `bound`, uniformly distributed; 0 if `bound` is 0.
     ///
-    /// Lemire: "Fast Random Integer Generation in an Interval", 2019: the few products that would
-    /// make some numbers likelier are drawn again.
+    /// Lemire: "Fast Random Integer Generation in an Interval", 2019. Products that would bias the result
+    /// are rejected.
     pub fn below(&mut self, bound: u64) -> u64 {
         loop {
             let product = u128::from(self.bits()) * u128::from(bound);

@@ -1,53 +1,54 @@
-//! A batch whose pictures differ in size and in where they are, drawn as one of pictures of one size:
-//! each row's [`RowHeader`] says what is drawn.
+//! Draws a batch of pictures of different sizes and sources as pictures of one size. The [`RowHeader`] of
+//! each row describes its picture.
 //!
-//! Pure: the same as the kernel does, on the host in double precision, which is what it is tested
-//! against.
+//! Pure: a host implementation in double precision, which the kernel is tested against.
 
 use crate::error::{Error, Result};
 use crate::picture::convert::{Finish, Pictures};
 use crate::picture::row_header::{Format, PixelSource, RowHeader};
 use crate::picture::yuv420::from_planes;
 
-/// Rows of equal length, one behind the other.
+/// Rows of equal length, without gaps.
 #[derive(Debug, Clone, Copy)]
 pub struct Strides<'a> {
-    /// All of them.
+    /// The bytes of all rows.
     pub bytes: &'a [u8],
-    /// Bytes from the beginning of a row to the next.
+    /// Bytes from the beginning of one row to the next.
     pub stride: usize,
 }
 
 impl<'a> Strides<'a> {
-    /// A row; none, if it does not lie wholly within the bytes.
+    /// Row `number`; `None` if it is not wholly within the bytes.
     fn row(&self, number: u64) -> Option<&'a [u8]> {
         let start = usize::try_from(number).ok()?.checked_mul(self.stride)?;
         self.bytes.get(start..start.checked_add(self.stride)?)
     }
 }
 
-/// Checks the distance between heads: what the kernel relies on.
+/// Checks the distance in bytes between row headers, which the kernel relies on.
 ///
 /// # Errors
-/// It is less than a head has, or none of 16 bytes.
+/// Returns an error if it is shorter than a header or not a multiple of 16 bytes.
 pub(crate) fn check_stride(stride: u64) -> Result<()> {
     if stride >= RowHeader::BYTES as u64 && stride.is_multiple_of(16) {
         return Ok(());
     }
-    let text =
-        format!("heads {stride} bytes apart: take a multiple of 16, {} at least", RowHeader::BYTES);
+    let text = format!(
+        "row headers {stride} bytes apart: use a multiple of 16, at least {}",
+        RowHeader::BYTES
+    );
     Err(Error::usage(text))
 }
 
 impl Finish {
-    /// Does on the host what each row's head says: `heads` holds one at the beginning of each of its
-    /// rows, and the picture behind it or in a row of the `store`. `drawn` is the shape of what comes
-    /// out, `out` that of [`Finish::shape`]. A row whose picture is nowhere, or not wholly where its
-    /// head says, becomes what zeros become.
+    /// Draws each row on the host as its header describes. `heads` holds a header at the beginning of each
+    /// of its rows; the picture follows it or is in a row of the `store`. `drawn` is the shape of the
+    /// output before conversion; `out` has the shape [`Finish::shape`]. A row without a picture, or whose
+    /// picture is not wholly within its row, becomes the conversion of zero bytes.
     ///
     /// # Errors
-    /// A slice has another length than the shape says, heads can't lie so close to each other, or a
-    /// box does not lie in its picture.
+    /// Returns an error if a slice does not have the expected length, if the headers are too close to each
+    /// other, or if a box is outside its picture.
     pub fn draw_on_host(
         &self,
         heads: Strides<'_>,

@@ -1,6 +1,6 @@
-//! Resizing by `fast_image_resize`, its buffers kept by the thread.
+//! Resizing with the crate `fast_image_resize`. The caller keeps the resizer and its buffers.
 //!
-//! Only the pixels of the cut are touched.
+//! Reads only the pixels of the cut.
 
 use std::fmt;
 
@@ -12,13 +12,13 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::picture::geometry::{ImageSize, Placement};
 use crate::picture::pixels::Pixels;
 
-/// How an output pixel is made of the picture's.
+/// The filter that computes an output pixel from the picture's pixels.
 ///
-/// All but the last two smooth what is made smaller (torchvision's `antialias=True`), as Pillow's
-/// filters of these names do: values differ from Pillow's by 1 at most (2 for Lanczos), because
-/// weights have 16 bits here and the two directions come in another order; RGBA, which is
-/// multiplied by its opacity and divided again, by 1 more as it shows. `Nearest` may take
-/// another of two pixels that are equally near.
+/// All but the last two are antialiased when downscaling (torchvision's `antialias=True`), like Pillow's
+/// filters of the same names. Values differ from Pillow's by at most 1 (2 for Lanczos), because weights
+/// have 16 bits here and the two axes are processed in a different order. RGBA, which is multiplied by
+/// its opacity and divided again, differs by 1 more where it is visible. `Nearest` may choose the other of two
+/// equally near pixels.
 ///
 /// ```
 /// use tarflume::{Filter, Image, Resize};
@@ -27,21 +27,22 @@ use crate::picture::pixels::Pixels;
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Filter {
-    /// Triangles: what training pipelines use.
+    /// Triangle filter, the default of training pipelines.
     #[default]
     Bilinear,
-    /// Cubic (a = -0.5).
+    /// Cubic convolution with a = -0.5 (Catmull-Rom).
     Bicubic,
-    /// Lanczos, three lobes: the sharpest and slowest.
+    /// Lanczos with three lobes: the sharpest and slowest.
     Lanczos,
-    /// The nearest pixel alone: for masks and label pictures.
+    /// The nearest pixel: for masks and label pictures.
     Nearest,
-    /// Four pixels however much smaller the output is: the fastest, aliased; OpenCV's bilinear.
+    /// Four pixels at any scale, without antialiasing: the fastest. Equals OpenCV's bilinear.
     BilinearFast,
 }
 
 impl Filter {
-    /// Whether an output pixel may be made of several of the picture's, so that means of them serve.
+    /// Whether an output pixel may mix several input pixels. If so, a picture decoded at a reduced scale,
+    /// whose pixels are means, is a valid input.
     pub(crate) fn mixes(self) -> bool {
         self != Filter::Nearest
     }
@@ -57,10 +58,10 @@ impl Filter {
     }
 }
 
-/// Cuts and resizes `pixels` into `out`, which has as many channels.
+/// Crops and resizes `pixels` into `out`, which has the same number of channels.
 ///
 /// # Errors
-/// The placement does not lie within the pixels, or `out` has another length.
+/// Returns an error if the placement is outside the pixels or `out` has the wrong length.
 pub(crate) fn resize(
     resizer: &mut Resizer,
     pixels: &Pixels,
@@ -75,8 +76,8 @@ pub(crate) fn resize(
     }
 }
 
-/// The most bytes that resizing and what follows take beside the pixels and the row, with `channels` wanted:
-/// lines as wide as the picture, weights for each of its columns and rows, pixels multiplied by their
+/// Maximum bytes of memory for resizing and writing, in addition to the pixels and the row, with `channels` wanted.
+/// Counts the intermediate picture between the two axes, the weights of both axes, pixels multiplied by their
 /// opacity, and the resized picture.
 pub(crate) fn memory(placement: &Placement, filter: Filter, channels: usize) -> u64 {
     let Placement { cut, size, .. } = *placement;
@@ -86,6 +87,7 @@ pub(crate) fn memory(placement: &Placement, filter: Filter, channels: usize) -> 
     if filter == Filter::Nearest {
         return resized;
     }
+    // The vertical pass runs first: as wide as the cut, as high as the output.
     let lines = u64::from(cut.size.width) * u64::from(size.height);
     let sides = |size: ImageSize| u64::from(size.width) + u64::from(size.height);
     let weights = (6 * sides(cut.size) + 3 * sides(size)).saturating_mul(16);
@@ -110,7 +112,7 @@ fn typed<P: PixelTrait + InnerPixel>(
     let view = TypedCroppedImage::new(source, cut.left, cut.top, cut.size.width, cut.size.height);
     let view = view.map_err(refused)?;
     let mut out = TypedImage::<P>::from_buffer(size.width, size.height, out).map_err(refused)?;
-    // Rounding may have put an edge a billionth of a pixel outside.
+    // Rounding may put an edge 1e-9 of a pixel outside, which the crate rejects.
     let (left, top) = (area.left - f64::from(cut.left), area.top - f64::from(cut.top));
     let width = area.width.min(f64::from(cut.size.width) - left);
     let height = area.height.min(f64::from(cut.size.height) - top);
@@ -120,5 +122,5 @@ fn typed<P: PixelTrait + InnerPixel>(
 }
 
 fn refused(error: impl fmt::Debug) -> Error {
-    Error::new(ErrorKind::Decode, format!("the picture can't be resized: {error:?}"))
+    Error::new(ErrorKind::Decode, format!("the picture cannot be resized: {error:?}"))
 }

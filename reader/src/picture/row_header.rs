@@ -1,44 +1,45 @@
-//! `RowHeader`: what stands before a row's pixels and tells the kernel where they are, how they lie, which
-//! box of them is wanted, and whether it is mirrored.
+//! `RowHeader`: the 64 bytes before a row's pixels that tell the kernel the location, format, box and mirroring
+//! of its picture.
 //!
-//! Pure. The checks are for the row's owner: the kernel reads nothing outside whatever a head says.
+//! Pure. The checks protect the owner of the row. The kernel bounds every read itself, whatever a header contains.
 
 use crate::error::{Error, Result};
 use crate::picture::crop::CropBox;
 use crate::picture::geometry::ImageSize;
 use crate::picture::yuv420::yuv420_bytes;
 
-/// Where a row's pixels are.
+/// The location of a row's pixels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u32)]
 pub enum PixelSource {
-    /// Behind the head, in the same row.
+    /// After the header, in the same row.
     Row = 0,
-    /// In the store, in the row of the head's number.
+    /// In the device store, in row [`RowHeader::number`].
     Store = 1,
-    /// Nowhere: the row becomes what zero bytes become before scale and shift.
+    /// No picture: the row becomes the conversion of zero bytes.
     Nothing = 2,
 }
 
-/// How a picture's bytes lie.
+/// The memory layout of a picture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u32)]
 pub enum Format {
-    /// Pixel by pixel, u8 `[height, width, channels]`.
+    /// Interleaved, u8 `[height, width, channels]`.
     Pixels = 0,
-    /// Full-range BT.601 as JPEG has it: a plane of luma `[height, width]`, then two of chroma (blue,
-    /// red), each half as high and wide (rounded up), their samples in the middle of 2 x 2 pixels.
+    /// Full-range BT.601 planes as in JPEG: luma `[height, width]`, then Cb and Cr, each of half the height
+    /// and width (rounded up). Chroma samples are centered on 2 x 2 pixels.
     Yuv420 = 1,
 }
 
 impl Format {
-    /// Bytes of a picture of `size` that becomes one of `channels` channels.
+    /// Bytes of a picture of `size` that is drawn with `channels` channels.
     ///
     /// # Errors
-    /// It has no pixels, or 2^31 or more; the channels are not 1, 3 or 4, or planes become other than 3.
+    /// Returns an error if the picture has no pixels or 2^31 or more, if `channels` is not 1, 3 or 4, or if
+    /// planes are to become anything but 3 channels.
     pub fn bytes(self, size: ImageSize, channels: usize) -> Result<usize> {
         if !(1..1 << 31).contains(&size.pixels()) {
-            let text = format!("a picture of {size} pixels can't be drawn on a device");
+            let text = format!("a picture of {size} pixels cannot be drawn on a device");
             return Err(Error::usage(text));
         }
         match (self, channels) {
@@ -49,7 +50,7 @@ impl Format {
     }
 }
 
-/// 64 bytes before a row's pixels, in the machine's order of bytes; the kernel has the same structure.
+/// The header before a row's pixels, in native byte order. `resample.cu` declares the same structure.
 #[derive(Debug, Clone, Copy, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct RowHeader {
@@ -65,32 +66,32 @@ pub struct RowHeader {
     seed: u64,
 }
 
-/// A picture as a head describes it.
+/// The picture that a header describes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Described {
-    /// How its bytes lie.
+    /// The memory layout.
     pub format: Format,
-    /// Its width and height in pixels.
+    /// Width and height in pixels.
     pub size: ImageSize,
-    /// The part of it that is wanted.
+    /// The box that is drawn.
     pub area: CropBox,
-    /// Whether that is mirrored, left to right.
+    /// Whether the box is mirrored left to right.
     pub flip: bool,
 }
 
 impl RowHeader {
-    /// Bytes of a head.
+    /// ImageSize of a header in bytes.
     pub const BYTES: usize = size_of::<RowHeader>();
 
-    /// A picture behind the head, in a row with `room` bytes for it.
+    /// A picture after the header, in a row with `room` bytes for it.
     ///
     /// # Errors
-    /// The box is no part of the picture, the picture does not fit, or see [`Format::bytes`].
+    /// Returns an error if the box is outside the picture or the picture does not fit. As [`Format::bytes`].
     pub fn row(picture: Described, channels: usize, room: usize) -> Result<RowHeader> {
         RowHeader::of(picture, channels, room, PixelSource::Row)
     }
 
-    /// A picture in row `number` of a store whose rows have `stride` bytes.
+    /// A picture in row `number` of the store, whose rows have `stride` bytes.
     ///
     /// # Errors
     /// As [`RowHeader::row`].
@@ -104,7 +105,7 @@ impl RowHeader {
             .map(|head| RowHeader { number, ..head })
     }
 
-    /// No picture: zeros.
+    /// No picture.
     pub fn nothing() -> RowHeader {
         RowHeader { from: PixelSource::Nothing as u32, ..bytemuck::Zeroable::zeroed() }
     }
@@ -133,48 +134,46 @@ impl RowHeader {
         })
     }
 
-    /// The same with the length of a compressed picture behind the head, in bytes, which the kernel
-    /// does not read.
+    /// Sets the length in bytes of the compressed picture after the header. The kernel does not read it.
     #[must_use]
     pub fn with_bytes(self, bytes: u64) -> RowHeader {
         RowHeader { bytes, ..self }
     }
 
-    /// The length of a compressed picture behind the head, in bytes.
+    /// The length in bytes of the compressed picture after the header.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// The same with what else its owner wants to know of a compressed picture, which the kernel does not
-    /// read: at which scale it is decoded (the power of two that it is made smaller by), and the seed of
-    /// its sample's random numbers.
+    /// Sets what the host needs about a compressed picture: the scale at which it is decoded (log2 of the
+    /// reduction) and the seed of its sample's random numbers. The kernel reads neither.
     #[must_use]
     pub fn with_origin(self, scale: u32, seed: u64) -> RowHeader {
         RowHeader { scale, seed, ..self }
     }
 
-    /// The power of two that a compressed picture is made smaller by.
+    /// log2 of the reduction at which a compressed picture is decoded.
     pub fn scale(&self) -> u32 {
         self.scale
     }
 
-    /// The seed of its sample's random numbers.
+    /// The seed of the sample's random numbers.
     pub fn seed(&self) -> u64 {
         self.seed
     }
 
-    /// The same in another row of the store.
+    /// The same with a different row of the store.
     #[must_use]
     pub fn with_number(self, number: u64) -> RowHeader {
         RowHeader { number, ..self }
     }
 
-    /// The number of the store's row.
+    /// The row in the store.
     pub fn number(&self) -> u64 {
         self.number
     }
 
-    /// Where the pixels are; nowhere, if the word is none that is known.
+    /// The location of the pixels. An unknown value counts as [`PixelSource::Nothing`].
     pub fn from(&self) -> PixelSource {
         match self.from {
             0 => PixelSource::Row,
@@ -183,7 +182,7 @@ impl RowHeader {
         }
     }
 
-    /// What it says of the picture; none, if its format is none that is known.
+    /// The picture; `None` if its format is unknown.
     pub fn picture(&self) -> Option<Described> {
         let format = match self.format {
             0 => Format::Pixels,

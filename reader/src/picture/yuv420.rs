@@ -1,29 +1,29 @@
-//! Pictures as YUV 4:2:0 planes: half the bytes of RGB in a device's memory.
+//! Pictures as YUV 4:2:0 planes, which need half the device memory of RGB.
 //!
-//! Pure: to planes and back on the host, which is what the kernel is tested against. Full-range BT.601
-//! as JFIF has it, in 16 bits, rounded as libjpeg rounds.
+//! Pure: conversion in both directions on the host, which the kernel is tested against. Full-range BT.601 as
+//! in JFIF, in 16-bit fixed point, with libjpeg's rounding (`jccolor.c`, `jdcolor.c`, `jdsample.c`).
 
 use crate::error::{Error, Result};
 use crate::picture::convert::Pictures;
 use crate::picture::geometry::ImageSize;
 
-/// Columns and lines of each plane of chroma.
+/// Columns and lines of a chroma plane.
 fn halves(size: ImageSize) -> (usize, usize) {
     (size.width.div_ceil(2) as usize, size.height.div_ceil(2) as usize)
 }
 
-/// Bytes of a picture of `size`, of fewer than 2^31 pixels, as planes without gaps.
+/// Bytes of a picture of `size` (fewer than 2^31 pixels) as planes without gaps.
 pub(crate) fn yuv420_bytes(size: ImageSize) -> usize {
     let (columns, lines) = halves(size);
     size.pixels() as usize + 2 * columns * lines
 }
 
-/// Writes `pictures` (`from`: u8 `[rows, height, width, 3]`) as planes into rows of `store` that are
-/// `stride` bytes long, the first into row `first`. A sample of chroma is the mean of 2 x 2 pixels;
-/// the last line and column stand for what lies beyond them.
+/// Writes `pictures` (`from`: u8 `[rows, height, width, 3]`) as planes into rows of `store`, which are
+/// `stride` bytes long, beginning with row `first`. A chroma sample is the mean of 2 x 2 pixels. At odd
+/// sizes the last line and column are repeated.
 ///
 /// # Errors
-/// The pictures have other than 3 channels or another length, or do not fit the rows.
+/// Returns an error if the pictures do not have 3 channels, have another length, or do not fit the rows.
 pub(crate) fn planes_on_host(
     pictures: &Pictures,
     from: &[u8],
@@ -48,7 +48,7 @@ pub(crate) fn planes_on_host(
     Ok(())
 }
 
-/// The colors of one picture, pixel by pixel, as planes.
+/// Writes one picture, interleaved RGB, as planes.
 fn to_planes(size: ImageSize, picture: &[u8], planes: &mut [u8]) {
     let (columns, lines) = halves(size);
     let (width, height) = (size.width as usize, size.height as usize);
@@ -67,15 +67,16 @@ fn to_planes(size: ImageSize, picture: &[u8], planes: &mut [u8]) {
         let corners = [pixel(x, y), pixel(x + 1, y), pixel(x, y + 1), pixel(x + 1, y + 1)];
         let sum = |channel: usize| corners.iter().map(|corner| corner[channel]).sum::<i32>();
         let (r, g, b) = (sum(0), sum(1), sum(2));
-        // A little less than a half is added: the largest value is 255, never 256.
+        // The sum of four pixels has two more bits than one, hence 18. The offset is one less than a
+        // half, so that the maximum rounds to 255 and not to 256.
         let middle = (128 << 18) + (1 << 17) - 1;
         *blue = ((-11_059 * r - 21_709 * g + 32_768 * b + middle) >> 18) as u8;
         *red = ((32_768 * r - 27_439 * g - 5329 * b + middle) >> 18) as u8;
     }
 }
 
-/// Planes as RGB, pixel by pixel. Chroma goes through the triangle filter that libjpeg calls fancy: 3/4
-/// of the nearer sample and 1/4 of the farther one in each direction.
+/// Converts planes to interleaved RGB. Chroma is upsampled with libjpeg's "fancy" triangle filter: 3/4 of the
+/// nearer sample and 1/4 of the farther one along each axis.
 pub(crate) fn from_planes(size: ImageSize, planes: &[u8]) -> Vec<u8> {
     let (columns, lines) = halves(size);
     let (width, pixels) = (size.width as usize, size.pixels() as usize);
@@ -90,7 +91,7 @@ pub(crate) fn from_planes(size: ImageSize, planes: &[u8]) -> Vec<u8> {
         let (near_y, far_y) = (y / 2, neighbor(y, lines));
         let near = 3 * sample(near_x, near_y) + sample(near_x, far_y);
         let far = 3 * sample(far_x, near_y) + sample(far_x, far_y);
-        // Where two results are equally near, up and down by turns.
+        // Ties round up at even and down at odd columns, as in libjpeg, so that they do not bias the mean.
         ((3 * near + far + if x.is_multiple_of(2) { 8 } else { 7 }) >> 4) - 128
     };
     let mut rgb = Vec::with_capacity(3 * pixels);

@@ -1,10 +1,10 @@
-//! NVTX, by which programs tell NVIDIA's profilers what they do, if a library of it is found: CUDA 13's `libnvtx3interop`
-//! or the `libnvToolsExt` of earlier ones. Looked for once, at the first range.
+//! Binding to NVTX, the interface to NVIDIA's profilers: CUDA 13's `libnvtx3interop`, or the `libnvToolsExt` of
+//! earlier versions. Searched once, at the first range.
 //!
-//! A room with unsafe code: calls of its C functions. What they rely on, and why it holds:
-//! - both functions have the types of NVIDIA's nvToolsExt.h, which has kept them since version 1;
-//! - the library stays loaded as long as the functions that came from it: they are in one value, which is never dropped;
-//! - names end in a zero and live for ever.
+//! Contains unsafe code: calls of C functions. What they rely on, and why it holds:
+//! - both functions have the types of NVIDIA's nvToolsExt.h, unchanged since version 1;
+//! - the library stays loaded as long as its functions: they are in one value, which is never dropped;
+//! - names end in a zero byte and are `'static`.
 #![allow(unsafe_code)]
 
 use std::env;
@@ -16,13 +16,13 @@ use libloading::Library;
 
 use crate::libraries::Libraries;
 
-/// Names to try, the best first.
+/// Library names to try, best first.
 const NAMES: [&str; 2] = ["nvtx3interop", "nvToolsExt"];
 
-/// Where packages are.
+/// Additional places to search.
 static PLACES: OnceLock<Libraries> = OnceLock::new();
 
-/// It is looked for in these places, too.
+/// Adds places to search.
 pub(super) fn look_in(libraries: Libraries) {
     let _ = PLACES.set(libraries);
 }
@@ -34,8 +34,8 @@ struct Nvtx {
 }
 
 impl Nvtx {
-    /// What the environment variable `TARFLUME_NVTX` names, and nothing else if it is set; else what packages bring,
-    /// or what the system's loader finds: of each name, the best first.
+    /// Loads the file in the environment variable `TARFLUME_NVTX`, and nothing else if that is set. Otherwise tries
+    /// each name in the packages and then with the system's loader.
     fn find() -> Option<Nvtx> {
         if let Some(named) = env::var_os("TARFLUME_NVTX") {
             return Nvtx::load(named);
@@ -50,7 +50,7 @@ impl Nvtx {
     }
 
     fn load(path: OsString) -> Option<Nvtx> {
-        // SAFETY: NVIDIA's library, or what the user names as such: it is trusted to load well.
+        // SAFETY: NVIDIA's library, or a file that the user names as such; its initializers are trusted.
         let library = unsafe { Library::new(path) }.ok()?;
         // SAFETY: the type is that of nvToolsExt.h.
         let push = *unsafe { library.get(b"nvtxRangePushA\0") }.ok()?;
@@ -65,18 +65,18 @@ fn found() -> Option<&'static Nvtx> {
     FOUND.get_or_init(Nvtx::find).as_ref()
 }
 
-/// Begins a range of this thread; false if nobody was told.
+/// Begins a range on this thread. False if no library is loaded.
 pub(super) fn begin(name: &'static CStr) -> bool {
     let Some(nvtx) = found() else { return false };
-    // SAFETY: a text that ends in a zero; the library copies or looks at it.
+    // SAFETY: a `'static` text that ends in a zero byte.
     unsafe { (nvtx.push)(name.as_ptr()) };
     true
 }
 
-/// Ends the last range of this thread that was begun and not ended.
+/// Ends the innermost open range of this thread.
 pub(super) fn end() {
     if let Some(nvtx) = found() {
-        // SAFETY: takes nothing; one too many would be refused by a number.
+        // SAFETY: no arguments. Without an open range, the function returns an error code.
         unsafe { (nvtx.pop)() };
     }
 }

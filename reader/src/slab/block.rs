@@ -1,9 +1,9 @@
-//! `Block`: the bytes that a slab stands in, of our own or lent by whoever copies them elsewhere.
+//! `Block`: the bytes of a slab, allocated here or provided by a device.
 //!
-//! A room with unsafe code. What it relies on, and why it holds:
-//! - ranges lie inside their block: each is asked for before it is made a slice;
-//! - bytes are initialized: our own are allocated zeroed, foreign ones by the promise of [`Foreign`];
-//! - who reads and who writes is the promise of the callers, `Slab`'s rules.
+//! Contains unsafe code. What it relies on, and why it holds:
+//! - ranges are inside their block: each is checked before it becomes a slice;
+//! - bytes are initialized: own memory is allocated zeroed, foreign memory by the contract of [`Foreign`];
+//! - readers and writers are kept apart by the callers, by the rules of `Slab`.
 
 use std::alloc::{self, Layout as Shape};
 use std::fmt;
@@ -11,68 +11,68 @@ use std::ptr::NonNull;
 
 use crate::error::{Error, ErrorKind, Result};
 
-/// Blocks begin on a page, as copies to other devices like it.
+/// Blocks begin on a page, which copies to devices prefer.
 const ALIGN: usize = 4096;
-/// From this many bytes on, huge pages are asked for.
+/// Minimum size in bytes for requesting huge pages.
 const HUGE: usize = 4 << 20;
 
-/// Memory that somebody else gave, for as long as this value lives.
+/// Memory provided by another owner, valid for the lifetime of this value.
 ///
 /// # Safety
-/// `length` bytes from `start` on are initialized memory that nobody else reads or writes, at the same
-/// address until the value is dropped; or another device reads it, while the slab is sealed.
+/// `length` bytes from `start` are initialized memory at a fixed address until the value is dropped. Nothing else
+/// reads or writes them, except that a device may read them while the slab is sealed.
 pub(crate) unsafe trait Foreign: Send + Sync + fmt::Debug {
-    /// Its first byte.
+    /// The first byte.
     fn start(&self) -> NonNull<u8>;
-    /// Its bytes.
+    /// The length in bytes.
     fn length(&self) -> usize;
 }
 
-/// Where a device likes the memory to be that it copies from.
+/// An allocator of host memory that a device can copy from efficiently.
 pub(crate) trait HostMemory: Send + Sync + fmt::Debug {
-    /// So many bytes; `None` if there are none of the kind: any memory will do.
+    /// A block of `bytes` bytes; `None` if none is available, in which case any memory will do.
     fn block(&self, bytes: usize) -> Option<Box<dyn Foreign>>;
 }
 
-/// Initialized memory of a fixed length, aligned to a page if it is our own.
+/// Initialized memory of a fixed length, aligned to a page if it is allocated here.
 #[derive(Debug)]
 pub(super) struct Block {
     start: NonNull<u8>,
     length: usize,
-    from: From,
+    owner: Owner,
 }
 
 #[derive(Debug)]
-enum From {
-    /// What the allocator gave: [`ALIGN`] bytes more.
+enum Owner {
+    /// The pointer from the allocator, which is up to [`ALIGN`] bytes before `start`.
     Allocator(NonNull<u8>),
-    Foreign(#[allow(dead_code)] Box<dyn Foreign>), // kept for its drop
+    Foreign(#[allow(dead_code)] Box<dyn Foreign>), // held for its `Drop`
 }
 
-// SAFETY: a block owns its memory, as a `Box<[u8]>` does; who may touch what is said by `Slab`.
+// SAFETY: a block owns its memory, as a `Box<[u8]>` does; `Slab` controls access.
 unsafe impl Send for Block {}
-// SAFETY: as above; a shared block hands out nothing but through `Slab`'s rules.
+// SAFETY: as above; a shared block is accessed only by the rules of `Slab`.
 unsafe impl Sync for Block {}
 
 impl Block {
     pub(super) fn new(length: usize) -> Result<Block> {
         if length == 0 {
             let nothing = NonNull::dangling();
-            return Ok(Block { start: nothing, length, from: From::Allocator(nothing) });
+            return Ok(Block { start: nothing, length, owner: Owner::Allocator(nothing) });
         }
         let refused = || {
             let text =
-                format!("the system gives no {length} bytes for a batch; make batches smaller");
+                format!("cannot allocate {length} bytes for a batch; use a smaller batch size");
             Error::new(ErrorKind::Limit, text)
         };
         let shape = Block::shape(length).ok_or_else(refused)?;
-        // SAFETY: the shape's size is not zero.
+        // SAFETY: the size is not zero.
         let base = NonNull::new(unsafe { alloc::alloc_zeroed(shape) }).ok_or_else(refused)?;
-        // SAFETY: the next multiple of ALIGN lies at most ALIGN - 1 bytes on, inside the allocation.
+        // SAFETY: the next multiple of ALIGN is at most ALIGN - 1 bytes ahead, inside the allocation.
         let start = unsafe { base.add(base.align_offset(ALIGN)) };
         if length >= HUGE {
-            // Fewer page faults while the memory is new. A hint: refused, it changes nothing.
-            // SAFETY: whole pages of this allocation, page-aligned, and no advice that drops content.
+            // Reduces page faults while the memory is new. A hint: if refused, nothing changes.
+            // SAFETY: whole pages of this allocation, and the advice does not drop content.
             let _ = unsafe {
                 rustix::mm::madvise(
                     start.as_ptr().cast(),
@@ -81,43 +81,44 @@ impl Block {
                 )
             };
         }
-        Ok(Block { start, length, from: From::Allocator(base) })
+        Ok(Block { start, length, owner: Owner::Allocator(base) })
     }
 
     pub(super) fn foreign(foreign: Box<dyn Foreign>) -> Block {
         let (start, length) = (foreign.start(), foreign.length());
-        Block { start, length, from: From::Foreign(foreign) }
+        Block { start, length, owner: Owner::Foreign(foreign) }
     }
 
-    /// Its bytes.
+    /// The length in bytes.
     pub(super) fn length(&self) -> usize {
         self.length
     }
 
-    /// What is asked of the allocator: with an alignment that it has of itself, so that it takes fresh
-    /// zeros from the system and doesn't write them itself.
+    /// The request to the allocator, [`ALIGN`] bytes longer than the block. Its alignment is the allocator's
+    /// natural one, because for a larger alignment `alloc_zeroed` would write the zeros itself instead of
+    /// mapping fresh pages.
     fn shape(length: usize) -> Option<Shape> {
         Shape::from_size_align(length.checked_add(ALIGN)?, 16).ok()
     }
 
     /// # Safety
-    /// For as long as the result lives nobody writes these bytes.
+    /// No thread writes these bytes during the lifetime of the result.
     pub(super) unsafe fn read(&self, start: usize, length: usize) -> &[u8] {
         assert!(start.checked_add(length).is_some_and(|end| end <= self.length));
-        // SAFETY: the range lies inside the block (just asked).
+        // SAFETY: the range is inside the block (checked above).
         let at = unsafe { self.start.add(start) };
-        // SAFETY: initialized memory of this block; the caller keeps writers away.
+        // SAFETY: initialized memory of this block; the caller excludes writers.
         unsafe { std::slice::from_raw_parts(at.as_ptr(), length) }
     }
 
     /// # Safety
-    /// For as long as the result lives nobody else reads or writes these bytes.
-    #[allow(clippy::mut_from_ref)] // that is the caller's promise
+    /// No other code reads or writes these bytes during the lifetime of the result.
+    #[allow(clippy::mut_from_ref)] // the caller guarantees exclusive access
     pub(super) unsafe fn write(&self, start: usize, length: usize) -> &mut [u8] {
         assert!(start.checked_add(length).is_some_and(|end| end <= self.length));
-        // SAFETY: the range lies inside the block (just asked).
+        // SAFETY: the range is inside the block (checked above).
         let at = unsafe { self.start.add(start) };
-        // SAFETY: initialized memory of this block; the caller keeps all others away.
+        // SAFETY: initialized memory of this block; the caller excludes all other access.
         unsafe { std::slice::from_raw_parts_mut(at.as_ptr(), length) }
     }
 }
@@ -125,8 +126,8 @@ impl Block {
 impl Drop for Block {
     fn drop(&mut self) {
         let shape = Block::shape(self.length);
-        if let (1.., From::Allocator(base), Some(shape)) = (self.length, &self.from, shape) {
-            // SAFETY: allocated in `new` with this very shape, and dropped once.
+        if let (1.., Owner::Allocator(base), Some(shape)) = (self.length, &self.owner, shape) {
+            // SAFETY: allocated in `new` with the same shape, and dropped once.
             unsafe { alloc::dealloc(base.as_ptr(), shape) }
         }
     }

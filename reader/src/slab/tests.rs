@@ -1,4 +1,4 @@
-//! The rules of a slab, and what sealing leaves of skipped rows.
+//! The rules of a slab, and the rows that sealing keeps.
 
 use super::*;
 use crate::column::DType;
@@ -84,7 +84,7 @@ fn a_sealed_slab_lends_nothing() {
 }
 
 #[test]
-#[should_panic(expected = "before it is whole")]
+#[should_panic(expected = "before it is sealed")]
 fn a_slab_that_is_filled_shows_nothing() {
     let mut slab = slab(2);
     slab.make_room(2, |_, _| 0).unwrap();

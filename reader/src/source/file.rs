@@ -1,6 +1,6 @@
-//! `FileSource`: a shard read by `pread` into the caller's buffer.
+//! `FileSource`: a shard read with `pread` into the caller's buffer.
 //!
-//! No position is shared, so any number of threads may read at once. Nothing is kept in memory.
+//! Has no shared file position, so any number of threads may read concurrently. Caches nothing.
 
 use std::fs::File;
 use std::io;
@@ -26,19 +26,19 @@ impl FileSource {
     /// Opens the file at `path`.
     ///
     /// # Errors
-    /// The operating system's refusal; a folder, a pipe, a device.
+    /// Returns an error if the system refuses, or if `path` is a folder, a pipe or a device.
     pub(crate) fn open(path: &Path) -> Result<FileSource> {
         let (file, found) = files::open(path).map_err(|e| named_folder(e, path))?;
         let identity = Identity::from(&found);
         Ok(FileSource { file, path: path.to_path_buf(), identity })
     }
 
-    /// Which file it is.
+    /// The identity of the file.
     pub(crate) fn identity(&self) -> Identity {
         self.identity
     }
 
-    /// The file at `path`, which `file` was opened from.
+    /// The open file, its path and its identity.
     pub(crate) fn parts(self) -> (File, PathBuf, Identity) {
         (self.file, self.path, self.identity)
     }
@@ -64,25 +64,25 @@ impl Source for FileSource {
     }
 
     fn check(&self) -> Result<()> {
-        // The open file first: a file that was cut and then replaced was cut.
+        // The open file first: if a file was truncated and then replaced, the truncation is reported.
         self.identity.expect(&Identity::of(&self.file, &self.path)?, &self.path)?;
         self.identity.expect(&Identity::at(&self.path)?, &self.path)
     }
 }
 
-/// The most that is asked for in one call. Linux serves no more of a call than the device's
-/// `read_ahead_kb` or its largest request, whichever is larger, and drops the rest in silence: 128 KiB by
-/// default, on network file systems and FUSE too.
+/// Maximum bytes of one advice. For one call, Linux reads at most the device's `read_ahead_kb` or its largest
+/// request, whichever is larger, and silently drops the rest (`force_page_cache_ra` in mm/readahead.c). The default
+/// is 128 KiB, on network file systems and FUSE, too.
 const PIECE: u64 = 128 << 10;
 
-/// Asks the system to bring these bytes into its cache; returns before they are there.
+/// Advises the system to load these bytes into the page cache. Does not wait for them.
 pub(crate) fn will_need(file: &File, at: u64, length: u64) {
     for (at, length) in pieces(at, length) {
-        let _ = fadvise(file, at, NonZeroU64::new(length), Advice::WillNeed); // a hint: nothing depends on it
+        let _ = fadvise(file, at, NonZeroU64::new(length), Advice::WillNeed); // a hint
     }
 }
 
-/// The bytes `at..at + length` in pieces that end on multiples of [`PIECE`].
+/// Splits the bytes `at..at + length` into pieces that end on multiples of [`PIECE`].
 fn pieces(at: u64, length: u64) -> impl Iterator<Item = (u64, u64)> {
     let end = at.saturating_add(length);
     let after = move |at: u64| end.min((at / PIECE + 1).saturating_mul(PIECE));
@@ -90,12 +90,12 @@ fn pieces(at: u64, length: u64) -> impl Iterator<Item = (u64, u64)> {
     starts.take_while(move |&at| at < end).map(move |at| (at, after(at) - at))
 }
 
-/// Bytes `at..end` were asked for; the source was opened with `length` bytes.
+/// The error for a read of bytes `at..end` from a source that was opened with `length` bytes.
 pub(crate) fn past_the_end(path: &Path, at: u64, end: u64, length: u64) -> Error {
     let text = if end <= length {
-        format!("the file became shorter while it was read: bytes {at}..{end} are not all there")
+        format!("the file was truncated while it was read: bytes {at}..{end} are incomplete")
     } else {
-        format!("bytes {at}..{end} end behind the file's {length}")
+        format!("bytes {at}..{end} are beyond the end of the file, which has {length} bytes")
     };
     Error::new(ErrorKind::Truncated, text).with_path(path).with_byte(at)
 }

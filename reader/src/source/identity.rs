@@ -1,6 +1,6 @@
-//! Which file it is that stands open: so that a shard that was cut, replaced or written to is noticed.
+//! `Identity`: detects that a shard was truncated, replaced or written to while it was open.
 //!
-//! Compares, and finds the sentence; it opens nothing.
+//! Compares metadata and creates the error; opens nothing.
 
 use std::fs::{self, File, Metadata};
 use std::io;
@@ -11,7 +11,7 @@ use tarflume_formats::files;
 
 use crate::error::{Error, ErrorKind, Result};
 
-/// What tells one state of one file from any other: device, inode, length, time of the last write.
+/// Identifies one state of one file: device, inode, length, modification time.
 ///
 /// ```
 /// use tarflume::Identity;
@@ -34,19 +34,19 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// Of an open file; `path` is for messages.
+    /// The identity of an open file. `path` is used in messages.
     ///
     /// # Errors
-    /// The operating system's refusal.
+    /// Returns an error if the metadata cannot be read.
     pub fn of(file: &File, path: &Path) -> Result<Identity> {
         let found = files::patiently(|| file.metadata());
         Ok(Identity::from(&found.map_err(|e| refused(e, "look at", path))?))
     }
 
-    /// Of what bears the name `path` now.
+    /// The identity of the file that `path` names at the moment.
     ///
     /// # Errors
-    /// As [`Identity::of`]; there is nothing.
+    /// As [`Identity::of`]. Returns an error if the file does not exist.
     pub fn at(path: &Path) -> Result<Identity> {
         match files::patiently(|| fs::metadata(path)) {
             Ok(found) => Ok(Identity::from(&found)),
@@ -58,33 +58,33 @@ impl Identity {
         }
     }
 
-    /// Bytes of the file.
+    /// Length of the file in bytes.
     pub fn length(&self) -> u64 {
         self.length
     }
 
-    /// Says that `now` is the same state of the same file.
+    /// Checks that `now` is the same state of the same file.
     ///
     /// # Errors
-    /// [`ErrorKind::Truncated`]: it is shorter. [`ErrorKind::Stale`]: it is another file, or was
+    /// [`ErrorKind::Truncated`]: the file is shorter. [`ErrorKind::Stale`]: it is a different file, or was
     /// written to.
     pub fn expect(&self, now: &Identity, path: &Path) -> Result<()> {
         if self == now {
             return Ok(());
         }
         let (kind, text) = if (self.device, self.inode) != (now.device, now.inode) {
-            let text = "another file bears its name now: it was replaced while it was in \
+            let text = "the file was replaced by another one of the same name while it was in \
                         use; open the data set again";
             (ErrorKind::Stale, text.to_string())
         } else if now.length < self.length {
             let text = format!(
-                "the file was cut while it was in use: it has {} bytes now and had {}",
-                now.length, self.length
+                "the file was truncated while it was in use: from {} to {} bytes",
+                self.length, now.length
             );
             (ErrorKind::Truncated, text)
         } else {
-            let text = "the file was written to while it was in use; publish files under a name \
-                        of their own and rename them";
+            let text = "the file was written to while it was in use; publish new data under a \
+                        temporary name and rename it";
             (ErrorKind::Stale, text.to_string())
         };
         Err(Error::new(kind, text).with_path(path))
@@ -102,16 +102,16 @@ impl From<&Metadata> for Identity {
     }
 }
 
-/// The error of opening a shard, with the remedy where it is a folder.
+/// Converts an error of opening a shard. Adds the remedy if `path` is a folder.
 pub(crate) fn named_folder(error: tarflume_formats::Error, path: &Path) -> Error {
     if error.io_error().is_some_and(|e| e.kind() == io::ErrorKind::IsADirectory) {
-        let text = "this is a folder and no shard; name the folder as the data set itself";
+        let text = "this is a folder, not a shard; name the folder as the data set itself";
         return Error::usage(text).with_path(path);
     }
     error.into()
 }
 
-/// The operating system's refusal to do something with `path`, as this crate's error.
+/// Converts an operating system error of `doing` something with `path`.
 pub(crate) fn refused(error: io::Error, doing: &str, path: &Path) -> Error {
     tarflume_formats::Error::io(error, doing, path).into()
 }

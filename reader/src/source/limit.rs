@@ -1,14 +1,14 @@
-//! How many files this process may open. Raises the soft limit: 1,024 is the usual one, and an exact
-//! shuffle reads from every shard of a data set in turn.
+//! The number of files that this process may open. Raises the soft limit, which is usually 1,024, because an
+//! exact shuffle reads from every shard of a data set in turn.
 
 use std::sync::OnceLock;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// The soft limit is raised to this, if the hard limit allows: four shelves of 4,096 files each.
+/// The soft limit is raised to this if the hard limit allows: four shelves of 4,096 files each.
 const WANTED: u64 = 16_384;
 
-/// The number of files that this process may open, after its soft limit was raised once.
+/// The number of files that this process may open. The first call raises the soft limit.
 pub(crate) fn open_files() -> u64 {
     static LIMIT: OnceLock<u64> = OnceLock::new();
     *LIMIT.get_or_init(|| {
@@ -17,7 +17,7 @@ pub(crate) fn open_files() -> u64 {
         let raised = raised(soft, now.maximum);
         if raised > soft {
             let limit = Rlimit { current: Some(raised), maximum: now.maximum };
-            // A refusal leaves the limit as it was, and fewer files stay open.
+            // If refused, the limit is unchanged and fewer files stay open.
             if setrlimit(Resource::Nofile, limit).is_ok() {
                 return raised;
             }
@@ -26,7 +26,7 @@ pub(crate) fn open_files() -> u64 {
     })
 }
 
-/// The soft limit that is asked for, where `hard` is the most that is allowed.
+/// The soft limit to request, given the maximum `hard`.
 fn raised(soft: u64, hard: Option<u64>) -> u64 {
     soft.max(WANTED.min(hard.unwrap_or(u64::MAX)))
 }

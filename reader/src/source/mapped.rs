@@ -1,6 +1,6 @@
-//! `MappedSource`: a shard in a memory map, which all threads and processes share with the page cache.
+//! `MappedSource`: a memory-mapped shard, whose pages all threads and processes share.
 //!
-//! What a file loses while it is mapped reads as zeros; [`Source::check`] says so from then on.
+//! Bytes that a file loses while it is mapped read as zeros; [`Source::check`] reports that from then on.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use crate::source::Source;
 use crate::source::file::{FileSource, past_the_end, will_need};
 use crate::source::identity::Identity;
 
-/// A mapped file. It stands open beside its map: hints and checks go to the file.
+/// A mapped file. The file stays open beside its mapping, for advice and checks.
 #[derive(Debug)]
 pub(crate) struct MappedSource {
     map: Mapped,
@@ -22,17 +22,17 @@ pub(crate) struct MappedSource {
 }
 
 impl MappedSource {
-    /// Maps the file at `path`; touches no page of it.
+    /// Maps the file at `path`. Touches none of its pages.
     ///
     /// # Errors
-    /// The operating system's refusal; a folder.
+    /// Returns an error if the system refuses or `path` is a folder.
     pub(crate) fn open(path: &Path) -> Result<MappedSource> {
         let (file, path, identity) = FileSource::open(path)?.parts();
         let map = Mapped::of(&file, identity.length(), &path)?;
         Ok(MappedSource { map, file, path, identity })
     }
 
-    /// Which file it is.
+    /// The identity of the file.
     pub(crate) fn identity(&self) -> Identity {
         self.identity
     }
@@ -70,7 +70,7 @@ impl Source for MappedSource {
     }
 
     fn check(&self) -> Result<()> {
-        // The open file first: a file that was cut and then replaced was cut.
+        // The open file first: if a file was truncated and then replaced, the truncation is reported.
         self.identity.expect(&Identity::of(&self.file, &self.path)?, &self.path)?;
         self.intact(0)?;
         self.identity.expect(&Identity::at(&self.path)?, &self.path)

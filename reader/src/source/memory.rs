@@ -1,4 +1,4 @@
-//! `MemorySource`: a shard whose bytes are in memory already.
+//! `MemorySource`: a shard whose bytes are in memory. Performs no I/O.
 
 use std::fmt;
 use std::path::Path;
@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::source::Source;
 use crate::source::file::past_the_end;
 
-/// Bytes in memory; a clone shares them.
+/// Bytes in memory. Clones share them.
 ///
 /// ```
 /// use tarflume::{MemorySource, Source};
@@ -19,7 +19,7 @@ use crate::source::file::past_the_end;
 pub struct MemorySource(Arc<[u8]>);
 
 impl MemorySource {
-    /// A source of these bytes.
+    /// A source of `bytes`.
     pub fn new(bytes: impl Into<Arc<[u8]>>) -> MemorySource {
         MemorySource(bytes.into())
     }

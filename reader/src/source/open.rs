@@ -1,4 +1,4 @@
-//! `Open`: how a shard's path becomes a source; and the chooser among the ways of this crate.
+//! `Open`: turns a shard's path into a source; and `SourceKind`, its implementations in this crate.
 
 use std::fmt;
 use std::path::Path;
@@ -10,7 +10,7 @@ use crate::source::file::FileSource;
 use crate::source::identity::Identity;
 use crate::source::mapped::MappedSource;
 
-/// Opens shards. Implement it to bring a source of your own under a data set.
+/// Opens shards. Implement it to read a data set from a custom source.
 ///
 /// ```
 /// use std::path::Path;
@@ -32,16 +32,16 @@ use crate::source::mapped::MappedSource;
 /// let options = Loader::builder("shards/").opener(Arc::new(Logged));
 /// ```
 pub trait Open: fmt::Debug + Send + Sync {
-    /// Opens the shard at `path`, and says which state of which file that is: a shard that was
-    /// closed and is opened again must be the same.
+    /// Opens the shard at `path` and returns its identity. A shard that is closed and opened again must
+    /// have the same identity.
     ///
     /// # Errors
-    /// It can't be opened.
+    /// Returns an error if the shard cannot be opened.
     fn open(&self, path: &Path) -> Result<(Arc<dyn Source>, Identity)>;
 }
 
-/// The two ways to read a file. The default is that of loaders; a data set that is opened for its own
-/// sake maps it.
+/// The two ways to read a file. The default is that of loaders. A data set without a loader maps its files
+/// ([`crate::dataset::DEFAULT_SOURCE`]).
 ///
 /// ```
 /// use tarflume::{Loader, SourceKind};

@@ -1,8 +1,8 @@
-//! `Shelf`: the open shards of a data set, by number. A bounded number stands open; the one not used
-//! for the longest time is closed.
+//! `Shelf`: the open shards of a data set by number. A bounded number stays open; the least recently used one
+//! is closed.
 //!
-//! A source that somebody still holds stays open until it is let go: the bound counts what stands on
-//! the shelf. One that is opened again must be the file it was.
+//! A source that a caller holds stays open until the caller drops it: the bound counts the sources on the shelf
+//! only. A source that is opened again must be the same file.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -19,32 +19,32 @@ use tarflume_formats::poison::IgnorePoison;
 #[derive(Debug)]
 pub struct Shelf {
     opener: Arc<dyn Open>,
-    slots: Box<[Slot]>,
-    /// Numbers of the shards that stand open.
+    entries: Box<[ShelfEntry]>,
+    /// Numbers of the open shards.
     open: Mutex<Vec<usize>>,
     cap: usize,
-    /// Rises with each change of which shard was used last.
+    /// Increases whenever a different shard becomes the most recently used.
     clock: AtomicU64,
 }
 
 #[derive(Debug)]
-struct Slot {
+struct ShelfEntry {
     path: PathBuf,
     source: RwLock<Option<Arc<dyn Source>>>,
-    /// Which file it was when it was first opened.
+    /// The identity of the file when it was first opened.
     identity: OnceLock<Identity>,
-    /// The clock when it was last asked for.
+    /// The clock at the last use.
     used: AtomicU64,
 }
 
 impl Shelf {
-    /// A shelf for the shards at `paths`, of which `cap` may stand open; nothing is opened yet.
+    /// A shelf for the shards at `paths` with at most `cap` open ones. Opens nothing.
     pub fn new(
         opener: Arc<dyn Open>,
         paths: impl IntoIterator<Item = PathBuf>,
         cap: usize,
     ) -> Shelf {
-        let slot = |path| Slot {
+        let entry = |path| ShelfEntry {
             path,
             source: RwLock::new(None),
             identity: OnceLock::new(),
@@ -52,31 +52,31 @@ impl Shelf {
         };
         Shelf {
             opener,
-            slots: paths.into_iter().map(slot).collect(),
+            entries: paths.into_iter().map(entry).collect(),
             open: Mutex::new(Vec::new()),
             cap: cap.max(1),
             clock: AtomicU64::new(1),
         }
     }
 
-    /// Number of files that one shelf keeps open by default: a quarter of those that this process may
-    /// open, at most 4,096. Raises the process's soft limit first, as far as the hard limit allows.
+    /// Default number of open files of one shelf: a quarter of the process's limit, at most 4,096. Raises
+    /// the soft limit first, as far as the hard limit allows.
     pub fn default_cap() -> usize {
         (open_files() / 4).clamp(1, 4096) as usize
     }
 
-    /// The source of shard `number`; opened if it is not.
+    /// The source of shard `number`. Opens it if necessary.
     ///
     /// # Errors
-    /// It can't be opened; it is not the file that it was when it was first opened.
+    /// Returns an error if it cannot be opened or is a different file from the one that was opened first.
     ///
     /// # Panics
-    /// There is no such shard.
+    /// Panics if the shard does not exist.
     pub fn get(&self, number: usize) -> Result<Arc<dyn Source>> {
         self.get_known(number, None)
     }
 
-    /// As [`Shelf::get`], where it is known which file it was before the shelf opened it at all.
+    /// As [`Shelf::get`], with the identity that the file must have even at its first opening.
     ///
     /// # Errors
     /// As [`Shelf::get`].
@@ -84,17 +84,18 @@ impl Shelf {
     /// # Panics
     /// As [`Shelf::get`].
     pub fn get_known(&self, number: usize, was: Option<Identity>) -> Result<Arc<dyn Source>> {
-        let slot = &self.slots[number];
-        self.touch(slot);
-        if let Some(source) = &*slot.source.read().ignore_poison() {
+        let entry = &self.entries[number];
+        self.touch(entry);
+        if let Some(source) = &*entry.source.read().ignore_poison() {
             return Ok(source.clone());
         }
         let source = {
-            let mut place = slot.source.write().ignore_poison();
+            let mut place = entry.source.write().ignore_poison();
+            // Another thread may have opened it between the two locks.
             if let Some(source) = &*place {
                 return Ok(source.clone());
             }
-            let source = self.open(slot, was)?;
+            let source = self.open(entry, was)?;
             *place = Some(source.clone());
             source
         };
@@ -102,41 +103,42 @@ impl Shelf {
         Ok(source)
     }
 
-    /// Shards that stand open now.
-    pub fn standing_open(&self) -> usize {
+    /// Number of open shards on the shelf.
+    pub fn open_count(&self) -> usize {
         self.open.lock().ignore_poison().len()
     }
 
-    /// Notes that this slot was used last. Writes nothing if it was before: shards are mostly asked
-    /// for again and again.
-    fn touch(&self, slot: &Slot) {
+    /// Marks this entry as the most recently used. Writes nothing if it is that already, because most
+    /// calls ask for the same shard again and the write would move cache lines between cores.
+    fn touch(&self, entry: &ShelfEntry) {
         let now = self.clock.load(Ordering::Relaxed);
-        if slot.used.load(Ordering::Relaxed) != now {
+        if entry.used.load(Ordering::Relaxed) != now {
             let now = self.clock.fetch_add(1, Ordering::Relaxed) + 1;
-            slot.used.store(now, Ordering::Relaxed);
+            entry.used.store(now, Ordering::Relaxed);
         }
     }
 
-    fn open(&self, slot: &Slot, was: Option<Identity>) -> Result<Arc<dyn Source>> {
-        let (source, identity) = self.opener.open(&slot.path).map_err(|error| {
-            // An opener of the user's may not say which shard it is about.
-            if error.place().path.is_some() { error } else { error.with_path(&slot.path) }
+    fn open(&self, entry: &ShelfEntry, was: Option<Identity>) -> Result<Arc<dyn Source>> {
+        let (source, identity) = self.opener.open(&entry.path).map_err(|error| {
+            // The error of a user's opener may lack the path.
+            if error.place().path.is_some() { error } else { error.with_path(&entry.path) }
         })?;
-        slot.identity.get_or_init(|| was.unwrap_or(identity)).expect(&identity, &slot.path)?;
+        entry.identity.get_or_init(|| was.unwrap_or(identity)).expect(&identity, &entry.path)?;
         Ok(source)
     }
 
-    /// Takes `number` into the list of open shards, and closes the ones used longest ago. No slot is
-    /// locked by this thread, so none waits for another in a circle.
+    /// Adds `number` to the list of open shards and closes the least recently used ones. The caller holds
+    /// no entry lock, and this function locks an entry only while it holds `open`, so no deadlock is possible.
     fn make_room(&self, number: usize) {
-        let mut closed = Vec::new(); // let go after the lock is: to unmap a shard takes a while
+        let mut closed = Vec::new(); // dropped after the lock, because unmapping a shard is slow
         let mut open = self.open.lock().ignore_poison();
         open.push(number);
         while open.len() > self.cap {
-            let used = |&at: &usize| self.slots[open[at]].used.load(Ordering::Relaxed);
+            let used = |&at: &usize| self.entries[open[at]].used.load(Ordering::Relaxed);
+            // Never the last entry, which is the shard that was just opened.
             let Some(oldest) = (0..open.len() - 1).min_by_key(used) else { return };
             let oldest = open.swap_remove(oldest);
-            let mut source = self.slots[oldest].source.write().ignore_poison();
+            let mut source = self.entries[oldest].source.write().ignore_poison();
             closed.push(source.take());
         }
     }

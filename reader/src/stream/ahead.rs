@@ -1,7 +1,7 @@
-//! `Ahead`: the thread that reads a stream's shards before their samples are asked for.
+//! `Ahead`: the thread that reads a stream's shards ahead of the caller.
 //!
-//! One thread an epoch. It ends when the epoch does or when its `Ahead` is dropped, which waits for
-//! it: only a thread inside a user's own `Read` is left to end with that.
+//! One thread for each epoch. It ends with the epoch or when its `Ahead` is dropped, which joins it. Only a thread
+//! that is blocked in a user's `Read` is not joined.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
@@ -9,56 +9,56 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use super::list::Shard;
-use super::pool::Pool;
+use super::buffers::BufferPool;
+use super::list::StreamShard;
+use super::memory_limits::MemoryLimits;
 use super::queue::{Bell, Item, Next, Queue};
 use super::raw::Raw;
 use super::reservoir::Reservoir;
 use super::sample::StreamSample;
-use super::samples::{Found, Grouping};
-use super::shares::Shares;
+use super::samples::{Entry, Grouping};
 use super::tar::Tar;
 use super::unpack::Unpack;
 use crate::error::{Error, ErrorKind, Result};
 use crate::order::Key;
 use tarflume_formats::poison::IgnorePoison;
 
-/// How long a drop waits for a thread that may be inside a user's `Read`.
+/// How long a drop waits for a thread that may be blocked in a user's `Read`.
 const PATIENCE: Duration = Duration::from_millis(50);
-/// Notes kept of one epoch.
+/// Maximum number of notes of one epoch.
 const MOST_NOTES: usize = 100;
 
-/// What a thread is to read.
+/// The work of a reading thread.
 pub(super) struct Task {
-    /// The shards with their places in the stream's list, in the order in which they are read.
-    pub(super) shards: Vec<(usize, Shard)>,
-    /// The shuffle buffer's size in samples, and the key of its draws.
+    /// The shards with their numbers in the stream's list, in reading order.
+    pub(super) shards: Vec<(usize, StreamShard)>,
+    /// The shuffle buffer's size in samples, and the key of its random draws.
     pub(super) buffer: Option<(u64, Key)>,
-    /// Memory.
-    pub(super) shares: Shares,
+    /// Memory limits.
+    pub(super) limits: MemoryLimits,
 }
 
-/// What an epoch of a stream has done so far.
+/// Statistics of one epoch of a stream.
 #[non_exhaustive]
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct StreamStats {
-    /// Shards read to their end, or to where they could not be read on.
+    /// Shards read to their end, or as far as they could be read.
     pub shards: u64,
     /// Samples read.
     pub samples: u64,
-    /// Bytes of their parts.
+    /// Total bytes of their parts.
     pub bytes: u64,
-    /// Errors given in a sample's or a shard's place.
+    /// Errors delivered in place of a sample or shard.
     pub errors: u64,
-    /// Time in which the reading thread was there.
+    /// Lifetime of the reading thread.
     pub running: Duration,
-    /// Time that the reading thread waited because what it had read was not taken.
+    /// Time in which the reading thread waited for the caller to take samples.
     pub blocked: Duration,
-    /// The most bytes that samples and free buffers ever took.
+    /// Maximum bytes of samples and free buffers at any time.
     pub peak: u64,
 }
 
-/// An epoch being read ahead.
+/// An epoch that is read ahead.
 pub(super) struct Ahead {
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
@@ -68,30 +68,30 @@ pub(super) struct Ahead {
 
 struct Shared {
     queue: Queue,
-    pool: Arc<Pool>,
-    told: Mutex<Told>,
+    pool: Arc<BufferPool>,
+    progress: Mutex<Progress>,
     finished: Condvar,
 }
 
 #[derive(Default)]
-struct Told {
+struct Progress {
     stats: StreamStats,
     notes: Vec<String>,
     finished: bool,
-    /// How long the thread was there, once it is gone.
+    /// Lifetime of the thread, once it has ended.
     ran: Option<Duration>,
 }
 
 impl Ahead {
-    /// Starts to read.
+    /// Starts the reading thread.
     ///
     /// # Errors
-    /// The operating system has no thread for it.
+    /// Returns an error if the thread cannot be started.
     pub(super) fn start(task: Task, bell: Option<Bell>) -> Result<Ahead> {
-        let pool = Arc::new(Pool::new(task.shares.pool(), task.shares.queue));
+        let pool = Arc::new(BufferPool::new(task.limits.pool(), task.limits.queue));
         let queue = Queue::new(Arc::clone(&pool), bell);
-        let told = Mutex::default();
-        let shared = Arc::new(Shared { queue, pool, told, finished: Condvar::new() });
+        let progress = Mutex::default();
+        let shared = Arc::new(Shared { queue, pool, progress, finished: Condvar::new() });
         let interruptible = task.shards.iter().all(|(_, shard)| shard.is_interruptible());
         let theirs = Arc::clone(&shared);
         let thread = thread::Builder::new().name("tarflume-stream".into());
@@ -101,35 +101,35 @@ impl Ahead {
         Ok(Ahead { shared, thread: Some(thread), interruptible, began: Instant::now() })
     }
 
-    /// The next sample, or what stands in its place, without waiting.
+    /// The next sample, or the error in its place, without blocking.
     pub(super) fn try_next(&self) -> Next<Item> {
         self.shared.queue.try_next()
     }
 
-    /// The next sample, or `None` at the end.
+    /// The next sample, or `None` at the end. Blocks.
     pub(super) fn next(&self) -> Option<Result<StreamSample>> {
         self.shared.queue.next()
     }
 
-    /// What was done so far.
+    /// Statistics so far.
     pub(super) fn stats(&self) -> StreamStats {
         let (stats, ran) = {
-            let told = self.shared.told();
-            (told.stats.clone(), told.ran)
+            let progress = self.shared.progress();
+            (progress.stats.clone(), progress.ran)
         };
         let running = ran.unwrap_or_else(|| self.began.elapsed());
         let (blocked, peak) = (self.shared.queue.blocked(), self.shared.pool.peak());
         StreamStats { running, blocked, peak, ..stats }
     }
 
-    /// Bytes in the caller's hands, if they are what keeps the next sample away; and how many may be.
+    /// If samples held by the caller prevent the next one: their bytes, and the maximum.
     pub(super) fn in_the_way(&self) -> Option<(u64, u64)> {
         self.shared.pool.in_the_way().map(|bytes| (bytes, self.shared.pool.queue()))
     }
 
-    /// What the caller should know and is no error.
+    /// Remarks on this epoch that are not errors.
     pub(super) fn notes(&self) -> Vec<String> {
-        self.shared.told().notes.clone()
+        self.shared.progress().notes.clone()
     }
 }
 
@@ -138,32 +138,32 @@ impl Drop for Ahead {
         self.shared.queue.cancel();
         let Some(thread) = self.thread.take() else { return };
         if !self.interruptible {
-            let told = self.shared.told();
-            let wait = self.shared.finished.wait_timeout_while(told, PATIENCE, |t| !t.finished);
-            let (told, _) = wait.ignore_poison();
-            if !told.finished {
-                return; // it ends when the user's Read does
+            let progress = self.shared.progress();
+            let wait = self.shared.finished.wait_timeout_while(progress, PATIENCE, |p| !p.finished);
+            let (progress, _) = wait.ignore_poison();
+            if !progress.finished {
+                return; // the thread ends when the user's `Read` returns
             }
         }
-        // It never panics: all it does is guarded.
+        // The thread does not panic: `catch_unwind` guards all its work.
         let _ = thread.join();
     }
 }
 
 impl Shared {
-    fn told(&self) -> MutexGuard<'_, Told> {
-        self.told.lock().ignore_poison()
+    fn progress(&self) -> MutexGuard<'_, Progress> {
+        self.progress.lock().ignore_poison()
     }
 
     fn note(&self, text: String) {
-        let mut told = self.told();
-        if told.notes.len() < MOST_NOTES {
-            told.notes.push(text);
+        let mut progress = self.progress();
+        if progress.notes.len() < MOST_NOTES {
+            progress.notes.push(text);
         }
     }
 }
 
-/// Whatever happens, the queue ends, so that nobody waits for ever.
+/// Runs the thread. Ends the queue in every case, so that the caller never waits forever.
 fn read_guarded(shared: &Arc<Shared>, task: Task) {
     let began = Instant::now();
     let done = catch_unwind(AssertUnwindSafe(|| Reading::new(shared, task).run()));
@@ -171,13 +171,13 @@ fn read_guarded(shared: &Arc<Shared>, task: Task) {
         let error = Error::new(ErrorKind::Panicked, "the thread that reads the stream panicked");
         shared.queue.push(Item::Broken(error));
     }
-    shared.told().ran = Some(began.elapsed());
+    shared.progress().ran = Some(began.elapsed());
     shared.queue.end();
-    shared.told().finished = true;
+    shared.progress().finished = true;
     shared.finished.notify_all();
 }
 
-/// The thread's work.
+/// The state of the reading thread.
 struct Reading<'a> {
     shared: &'a Shared,
     task: Task,
@@ -187,7 +187,7 @@ struct Reading<'a> {
 
 impl<'a> Reading<'a> {
     fn new(shared: &'a Shared, task: Task) -> Reading<'a> {
-        let bytes = task.shares.buffer;
+        let bytes = task.limits.buffer;
         let reservoir = task.buffer.map(|(size, key)| Reservoir::new(size, bytes, key));
         Reading { shared, task, reservoir, shortened: false }
     }
@@ -205,35 +205,35 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// Reads one shard; false if nobody wants more.
-    fn shard(&mut self, number: u64, shard: &Shard) -> bool {
+    /// Reads one shard. False if the caller is gone.
+    fn shard(&mut self, number: u64, shard: &StreamShard) -> bool {
         let grouping = self.open(number, shard);
-        let going = match grouping {
+        let wanted = match grouping {
             Ok(mut grouping) => self.samples(&mut grouping, (number, shard)),
             Err(error) => self.error(Item::Broken(error.with_path(&shard.name))),
         };
-        self.shared.told().stats.shards += 1;
-        going
+        self.shared.progress().stats.shards += 1;
+        wanted
     }
 
-    fn open(&self, number: u64, shard: &Shard) -> Result<Grouping> {
+    fn open(&self, number: u64, shard: &StreamShard) -> Result<Grouping> {
         let raw = Raw::new(shard.open()?, Arc::clone(self.shared.queue.cancelled()));
-        let tar = Tar::new(Unpack::new(raw, self.task.shares.unpack)?);
+        let tar = Tar::new(Unpack::new(raw, self.task.limits.unpack)?);
         let (name, pool) = (Arc::clone(&shard.name), Arc::clone(&self.shared.pool));
-        Ok(Grouping::new(tar, name, number, pool, self.task.shares.sample))
+        Ok(Grouping::new(tar, name, number, pool, self.task.limits.sample))
     }
 
-    fn samples(&mut self, grouping: &mut Grouping, (number, shard): (u64, &Shard)) -> bool {
+    fn samples(&mut self, grouping: &mut Grouping, (number, shard): (u64, &StreamShard)) -> bool {
         loop {
-            let going = match grouping.next() {
-                Ok(Some(Found::Sample(sample))) => self.sample(sample),
-                Ok(Some(Found::Bad(row, error))) => {
+            let wanted = match grouping.next() {
+                Ok(Some(Entry::Sample(sample))) => self.sample(sample),
+                Ok(Some(Entry::Bad(row, error))) => {
                     self.error(Item::Bad { shard_number: number, row, error })
                 }
                 Err(error) => return self.error(Item::Broken(error)),
                 Ok(None) => break,
             };
-            if !going {
+            if !wanted {
                 return false;
             }
         }
@@ -247,9 +247,9 @@ impl<'a> Reading<'a> {
 
     fn sample(&mut self, sample: StreamSample) -> bool {
         {
-            let mut told = self.shared.told();
-            told.stats.samples += 1;
-            told.stats.bytes += sample.bytes();
+            let mut progress = self.shared.progress();
+            progress.stats.samples += 1;
+            progress.stats.bytes += sample.bytes();
         }
         let Some(reservoir) = &mut self.reservoir else {
             return self.shared.queue.push(Item::Sample(sample));
@@ -272,16 +272,16 @@ impl<'a> Reading<'a> {
         if self.shared.queue.cancelled().load(Ordering::Acquire) {
             return false;
         }
-        self.shared.told().stats.errors += 1;
+        self.shared.progress().stats.errors += 1;
         self.shared.queue.push(error)
     }
 }
 
 fn shortened(held: u64, task: &Task) -> String {
     let size = task.buffer.map_or(0, |(size, _)| size);
-    let bytes = task.shares.buffer;
+    let bytes = task.limits.buffer;
     format!(
-        "the shuffle buffer of {size} samples was full with {held}: they take more than its {bytes} \
-         bytes; raise the stream's memory to mix better"
+        "the shuffle buffer of {size} samples was full with {held}, which use more than its {bytes} \
+         bytes; raise the stream's memory to shuffle better"
     )
 }

@@ -1,5 +1,5 @@
-//! Which shards a stream has: a folder, a file, a pattern, a list of them, or what cannot be named
-//! twice (standard input, a pipe, a user's `Read`).
+//! The shards of a stream: a folder, a file, a pattern, a list of them, or a source that can be read once
+//! (standard input, a pipe, a user's `Read`). Opens them, but does not read.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -15,66 +15,66 @@ use super::raw::Origin;
 use crate::error::{Error, ErrorKind, Result};
 use tarflume_formats::poison::IgnorePoison;
 
-/// Endings of what a folder's shards are called.
+/// Extensions of the shards in a folder.
 const ENDINGS: [&[u8]; 5] = [b".tar", b".tar.gz", b".tgz", b".tar.zst", b".tzst"];
-/// Names that braces may stand for.
+/// Maximum number of names that braces may expand to.
 const MOST_NAMES: usize = 1 << 24;
 
-/// One shard: what it is called, and how its bytes are had.
+/// One shard: its name and the source of its bytes.
 #[derive(Clone)]
-pub(super) struct Shard {
-    /// Its path, or the name of what has none.
+pub(super) struct StreamShard {
+    /// The path, or a name if there is no path.
     pub(super) name: Arc<Path>,
-    /// What can be read once only.
+    /// A source that can be read only once.
     once: Option<Arc<Mutex<Option<Origin>>>>,
     interruptible: bool,
 }
 
-impl Shard {
-    fn file(path: &Path) -> Shard {
-        Shard { name: Arc::from(path), once: None, interruptible: true }
+impl StreamShard {
+    fn file(path: &Path) -> StreamShard {
+        StreamShard { name: Arc::from(path), once: None, interruptible: true }
     }
 
-    fn once(name: &Path, origin: Origin) -> Shard {
+    fn once(name: &Path, origin: Origin) -> StreamShard {
         let interruptible = origin.is_interruptible();
         let once = Some(Arc::new(Mutex::new(Some(origin))));
-        Shard { name: Arc::from(name), once, interruptible }
+        StreamShard { name: Arc::from(name), once, interruptible }
     }
 
-    /// What a user's code reads.
-    pub(super) fn from_read(name: &Path, read: Box<dyn Read + Send>) -> Shard {
-        Shard::once(name, Origin::Read(read))
+    /// A shard read by a user's `Read`.
+    pub(super) fn from_read(name: &Path, read: Box<dyn Read + Send>) -> StreamShard {
+        StreamShard::once(name, Origin::Read(read))
     }
 
-    /// An open file, pipe or socket.
-    pub(super) fn from_fd(name: &Path, fd: OwnedFd) -> Result<Shard> {
+    /// A shard in an open file, pipe or socket.
+    pub(super) fn from_fd(name: &Path, fd: OwnedFd) -> Result<StreamShard> {
         let origin = Origin::from_fd(fd).map_err(|e| cannot("read", e).with_path(name))?;
-        Ok(Shard::once(name, origin))
+        Ok(StreamShard::once(name, origin))
     }
 
-    fn stdin() -> Result<Shard> {
+    fn stdin() -> Result<StreamShard> {
         let name = Path::new("standard input");
         let fd = io::stdin().as_fd().try_clone_to_owned();
-        Shard::from_fd(name, fd.map_err(|e| cannot("open", e).with_path(name))?)
+        StreamShard::from_fd(name, fd.map_err(|e| cannot("open", e).with_path(name))?)
     }
 
-    /// Opens it.
+    /// Opens the shard.
     ///
     /// # Errors
-    /// The operating system's refusal; it could be read once only and was.
+    /// Returns an error if the system refuses, or if the shard can be read only once and was read.
     pub(super) fn open(&self) -> Result<Origin> {
         let Some(once) = &self.once else {
             return Origin::open(&self.name).map_err(|e| cannot("open", e).with_path(&self.name));
         };
         let taken = once.lock().ignore_poison().take();
         taken.ok_or_else(|| {
-            let text = "this was read in an earlier epoch and can't be read again: stream files \
+            let text = "this was read in an earlier epoch and cannot be read again: stream files \
                         to read them more than once";
             Error::usage(text).with_path(&self.name)
         })
     }
 
-    /// True if a read of it ends soon after the stream is dropped.
+    /// True if a read ends soon after the stream is dropped.
     pub(super) fn is_interruptible(&self) -> bool {
         self.interruptible
     }
@@ -89,16 +89,16 @@ fn cannot(doing: &str, cause: io::Error) -> Error {
     Error::new(ErrorKind::Io, format!("cannot {doing}")).with_source(cause)
 }
 
-/// The shards that `patterns` name, in their order; those of a folder or glob in the order of their
-/// names' bytes.
+/// The shards that `patterns` name, in their order. Those of a folder or glob are sorted by the bytes of
+/// their names.
 ///
 /// # Errors
-/// A pattern names nothing, or can't be understood; a folder can't be read.
-pub(super) fn shards(patterns: &[&str]) -> Result<Vec<Shard>> {
+/// Returns an error if a pattern is malformed or matches nothing, or if a folder cannot be read.
+pub(super) fn shards(patterns: &[&str]) -> Result<Vec<StreamShard>> {
     let mut found = Vec::new();
     for pattern in patterns {
         if *pattern == "-" {
-            found.push(Shard::stdin()?);
+            found.push(StreamShard::stdin()?);
             continue;
         }
         let names = if files::exists(Path::new(pattern))? {
@@ -108,7 +108,7 @@ pub(super) fn shards(patterns: &[&str]) -> Result<Vec<Shard>> {
         };
         for name in names {
             let paths = paths(&name)?;
-            found.extend(paths.iter().map(|path| Shard::file(path)));
+            found.extend(paths.iter().map(|path| StreamShard::file(path)));
         }
     }
     if found.is_empty() {
@@ -117,7 +117,7 @@ pub(super) fn shards(patterns: &[&str]) -> Result<Vec<Shard>> {
     Ok(found)
 }
 
-/// The shards of a folder or glob; a name that is neither stands for itself.
+/// The shards of a folder or glob, or else the name itself.
 fn paths(name: &str) -> Result<Vec<PathBuf>> {
     let path = Path::new(name);
     match files::kind(path)? {
@@ -126,7 +126,7 @@ fn paths(name: &str) -> Result<Vec<PathBuf>> {
         _ => return Ok(vec![path.to_path_buf()]),
     }
     let unclear = |e: glob::PatternError| {
-        Error::usage(format!("the pattern {name} is not one: {}", e.msg)).with_source(e)
+        Error::usage(format!("the pattern {name} is invalid: {}", e.msg)).with_source(e)
     };
     let mut paths = Vec::new();
     for found in glob::glob(name).map_err(unclear)? {
@@ -154,7 +154,7 @@ fn folder(path: &Path) -> Result<Vec<PathBuf>> {
         }
     }
     if paths.is_empty() {
-        let text = "there is no tar in this folder (*.tar, *.tar.gz, *.tgz, *.tar.zst, *.tzst)";
+        let text = "this folder contains no tar (*.tar, *.tar.gz, *.tgz, *.tar.zst, *.tzst)";
         return Err(Error::usage(text).with_path(path));
     }
     sort(&mut paths);
@@ -166,7 +166,7 @@ fn sort(paths: &mut [PathBuf]) {
     paths.sort_by_cached_key(bytes);
 }
 
-/// Writes out `{000..765}` and `{a,b}`, the leftmost brace outermost.
+/// Expands `{000..765}` and `{a,b}`; the leftmost brace varies slowest.
 fn braces(pattern: &str) -> Result<Vec<String>> {
     let (open, close) = match (pattern.find('{'), pattern.find('}')) {
         (Some(open), Some(close)) if open < close => (open, close),
@@ -177,8 +177,8 @@ fn braces(pattern: &str) -> Result<Vec<String>> {
     let choices = match inner.split_once("..") {
         Some((low, high)) => range(low, high).ok_or_else(|| {
             let text = format!(
-                "{{{inner}}} in {pattern} is no range of numbers like {{000..765}} with at most \
-                 {MOST_NAMES} of them"
+                "{{{inner}}} in {pattern} is not a range of numbers like {{000..765}} with at most \
+                 {MOST_NAMES} numbers"
             );
             Error::usage(text)
         })?,
@@ -186,13 +186,13 @@ fn braces(pattern: &str) -> Result<Vec<String>> {
     };
     let rests = braces(after)?;
     if choices.len().saturating_mul(rests.len()) > MOST_NAMES {
-        return Err(Error::usage(format!("{pattern} stands for more than {MOST_NAMES} names")));
+        return Err(Error::usage(format!("{pattern} expands to more than {MOST_NAMES} names")));
     }
     let all = choices.iter().flat_map(|c| rests.iter().map(move |r| format!("{before}{c}{r}")));
     Ok(all.collect())
 }
 
-/// The numbers from `low` to `high`, as wide as `low` is written.
+/// The numbers from `low` to `high`, zero-padded to the length of `low`.
 fn range(low: &str, high: &str) -> Option<Vec<String>> {
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     if !digits(low) || !digits(high) {
@@ -230,7 +230,7 @@ mod tests {
         }
         let names = |pattern: &str| -> Vec<String> {
             let found = shards(&[pattern]).unwrap();
-            let name = |s: &Shard| s.name.file_name().unwrap().to_str().unwrap().to_string();
+            let name = |s: &StreamShard| s.name.file_name().unwrap().to_str().unwrap().to_string();
             found.iter().map(name).collect()
         };
         let root = dir.path().to_str().unwrap();

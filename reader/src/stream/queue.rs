@@ -1,6 +1,6 @@
-//! `Queue`: samples between the thread that reads them and the caller, bounded in bytes.
+//! `Queue`: samples between the reading thread and the caller, bounded in bytes.
 //!
-//! Starts no thread and reads nothing. Whoever waits is woken when the other side is gone.
+//! Starts no thread and reads nothing. A waiting side wakes when the other side ends.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -8,49 +8,49 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
-use super::pool::Pool;
+use super::buffers::BufferPool;
 use super::sample::StreamSample;
 use crate::error::{Error, Result};
 use tarflume_formats::poison::IgnorePoison;
 
-/// What an error costs in the queue, in bytes, so that a million of them do not pile up.
+/// Cost of an error in the queue in bytes, so that errors are bounded, too.
 const ERROR_COST: u64 = 1024;
 
-/// Called, from the reading thread, whenever something new can be had, when only samples that the
-/// caller holds are in the way of the next, and at the end.
+/// A function that the reading thread calls when a new result is available, when only samples held by the caller
+/// prevent the next one, and at the end.
 pub(crate) type Bell = Arc<dyn Fn() + Send + Sync>;
 
-/// What a caller gets that does not wait.
+/// Result of a non-blocking call.
 #[derive(Debug)]
 pub enum Next<T = Result<StreamSample>> {
     /// A sample, or an error in its place.
     Ready(T),
-    /// Nothing yet: the bell rings when there is.
+    /// Nothing is ready. The bell rings when something is.
     NotYet,
-    /// Nothing any more.
+    /// The epoch has ended.
     End,
 }
 
-/// What stands in an epoch's order.
+/// An entry of an epoch's order.
 #[derive(Debug)]
 pub(crate) enum Item {
     /// A sample.
     Sample(StreamSample),
-    /// A sample that can't be taken; those behind it can.
+    /// A sample that cannot be used. Later ones can.
     Bad {
-        /// The shard's place in the stream's list.
+        /// Number of the shard in the stream's list.
         shard_number: u64,
-        /// The sample's place in its shard.
+        /// Number of the sample in its shard.
         row: u64,
-        /// Why.
+        /// The cause.
         error: Error,
     },
-    /// What follows in this shard is lost.
+    /// An error that loses the rest of its shard.
     Broken(Error),
 }
 
 impl Item {
-    /// The sample, or why there is none.
+    /// The sample, or the error.
     pub(super) fn into_result(self) -> Result<StreamSample> {
         match self {
             Item::Sample(sample) => Ok(sample),
@@ -61,7 +61,7 @@ impl Item {
 
 /// A queue of samples.
 pub(super) struct Queue {
-    pool: Arc<Pool>,
+    pool: Arc<BufferPool>,
     bell: Option<Bell>,
     cancelled: Arc<AtomicBool>,
     state: Mutex<State>,
@@ -77,18 +77,18 @@ struct State {
 }
 
 impl Queue {
-    /// An empty queue, whose bytes `pool` bounds.
-    pub(super) fn new(pool: Arc<Pool>, bell: Option<Bell>) -> Queue {
+    /// An empty queue. `pool` bounds its bytes.
+    pub(super) fn new(pool: Arc<BufferPool>, bell: Option<Bell>) -> Queue {
         let (state, more) = (Mutex::default(), Condvar::new());
         Queue { pool, bell, cancelled: Arc::default(), state, more }
     }
 
-    /// Set when the caller is gone.
+    /// A flag that is set when the caller is gone.
     pub(super) fn cancelled(&self) -> &Arc<AtomicBool> {
         &self.cancelled
     }
 
-    /// Puts one in, once there is room; false if the caller is gone.
+    /// Appends an entry once there is room. False if the caller is gone.
     pub(super) fn push(&self, mut item: Item) -> bool {
         let cost = match &item {
             Item::Sample(sample) => sample.cost(),
@@ -110,34 +110,34 @@ impl Queue {
         true
     }
 
-    /// Nothing more will come.
+    /// Marks the end of the epoch.
     pub(super) fn end(&self) {
         self.lock().ended = true;
         self.more.notify_all();
         self.ring();
     }
 
-    /// The next one, without waiting.
+    /// The next entry, without blocking.
     pub(super) fn try_next(&self) -> Next<Item> {
         let mut state = self.lock();
         let next = state.waiting.pop_front();
         let ended = state.ended;
         drop(state);
         match next {
-            Some(item) => Next::Ready(self.left(item)),
+            Some(item) => Next::Ready(self.take_out(item)),
             None if ended => Next::End,
             None => Next::NotYet,
         }
     }
 
-    /// The next one; `None` at the end.
+    /// The next sample or error; `None` at the end. Blocks.
     pub(super) fn next(&self) -> Option<Result<StreamSample>> {
         match self.try_next() {
             Next::Ready(item) => return Some(item.into_result()),
             Next::End => return None,
             Next::NotYet => {}
         }
-        // What the caller still holds must not keep the sample away that he waits for.
+        // Samples that the caller holds must not prevent the sample that it waits for.
         self.pool.set_hungry(true);
         let mut state = self.lock();
         while state.waiting.is_empty() && !state.ended {
@@ -146,13 +146,14 @@ impl Queue {
         let next = state.waiting.pop_front();
         drop(state);
         self.pool.set_hungry(false);
-        next.map(|item| self.left(item).into_result())
+        next.map(|item| self.take_out(item).into_result())
     }
 
-    /// The caller is gone: lets the reading thread stop, and gives back what waits.
+    /// Called when the caller is gone: stops the reading thread and drops the queued entries.
     pub(super) fn cancel(&self) {
         self.cancelled.store(true, Ordering::Release);
         self.pool.cancel();
+        // Dropped after the lock is released: a sample's drop locks the pool and wakes its waiters.
         let waiting = std::mem::take(&mut self.lock().waiting);
         drop(waiting);
     }
@@ -162,14 +163,15 @@ impl Queue {
         self.lock().blocked
     }
 
-    fn left(&self, item: Item) -> Item {
+    /// Removes an entry from the pool's account. A sample stays charged until it is dropped.
+    fn take_out(&self, item: Item) -> Item {
         self.pool.leave(if matches!(item, Item::Sample(_)) { 0 } else { ERROR_COST });
         item
     }
 
     fn ring(&self) {
         if let Some(bell) = &self.bell {
-            // What is wrong with the bell is its owner's; the stream goes on.
+            // A panic in the bell is the caller's error and must not end the stream.
             let _ = catch_unwind(AssertUnwindSafe(|| bell()));
         }
     }

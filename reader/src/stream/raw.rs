@@ -1,7 +1,7 @@
-//! `Raw`: the bytes of one shard as they arrive, from a file, a pipe, a socket or a user's `Read`.
+//! `Raw`: the bytes of one shard in order, from a file, a pipe, a socket or a user's `Read`.
 //!
-//! It may not look at them. What can wait is polled in short turns, so that whoever drops the stream
-//! waits for no one; only a user's own `Read` can't be interrupted.
+//! Does not interpret them. Sources that can block are polled with a short timeout, so that dropping the stream
+//! does not wait. Only a user's `Read` cannot be interrupted.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
@@ -18,28 +18,28 @@ use tarflume_formats::files::{self, Patient};
 
 use crate::error::{Error, ErrorKind};
 
-/// How long a poll waits before it looks whether the stream was dropped, in nanoseconds.
+/// Timeout of a poll in nanoseconds, after which the cancellation flag is checked.
 const TURN: i64 = 20_000_000;
 
-/// Where bytes come from.
+/// The source of the bytes.
 pub(super) enum Origin {
-    /// A regular file, which is never waited for.
+    /// A regular file, which never blocks indefinitely.
     File(File),
     /// A pipe, a socket or a terminal.
     Waiting(File),
-    /// Whatever a user handed in.
+    /// A user's reader.
     Read(Box<dyn Read + Send>),
 }
 
 impl Origin {
-    /// Opens `path`. A named pipe is opened without waiting for its writer; the reads wait.
+    /// Opens `path`. Opening a named pipe does not wait for its writer; the reads do.
     pub(super) fn open(path: &Path) -> io::Result<Origin> {
         let nonblocking = OFlags::NONBLOCK.bits().cast_signed();
         let open = || OpenOptions::new().read(true).custom_flags(nonblocking).open(path);
         Origin::of(files::patiently(open)?)
     }
 
-    /// What was opened elsewhere.
+    /// Uses a descriptor that was opened elsewhere.
     pub(super) fn from_fd(fd: OwnedFd) -> io::Result<Origin> {
         Origin::of(File::from(fd))
     }
@@ -50,14 +50,14 @@ impl Origin {
             return Err(io::Error::from(io::ErrorKind::IsADirectory));
         }
         if kind.is_file() {
-            // A hint; where it is refused, reading is as right as before.
+            // A hint: if refused, reading works as before.
             let _ = fadvise(&file, 0, None, Advice::Sequential);
             return Ok(Origin::File(file));
         }
         Ok(Origin::Waiting(file))
     }
 
-    /// True if a read from it ends soon after the stream is dropped.
+    /// True if a read ends soon after the stream is dropped.
     pub(super) fn is_interruptible(&self) -> bool {
         !matches!(self, Origin::Read(_))
     }
@@ -77,12 +77,12 @@ impl Raw {
         Raw { origin, cancelled, at: 0, failed: None }
     }
 
-    /// Bytes read so far.
+    /// Number of bytes read.
     pub(super) fn at(&self) -> u64 {
         self.at
     }
 
-    /// What went wrong at the last read, if it was the read that failed and no decompressor.
+    /// The error of the last read, if the read itself failed and not a decompressor above it.
     pub(super) fn take_failure(&mut self) -> Option<Error> {
         self.failed.take()
     }
@@ -106,8 +106,8 @@ impl Raw {
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
                 Err(e) if self.again(&e) => {}
                 Err(e) if e.kind() == io::ErrorKind::WouldBlock => {
-                    let text = "this Read has nothing to give and does not wait: hand in one that \
-                                blocks, or the descriptor itself";
+                    let text = "this Read returned WouldBlock; pass a blocking one, or the descriptor \
+                                itself";
                     return Err(Error::usage(text).with_source(e));
                 }
                 Err(e) => return Err(Error::new(ErrorKind::Io, "cannot read").with_source(e)),
@@ -115,7 +115,7 @@ impl Raw {
         }
     }
 
-    /// True if a descriptor that does not block only has to be polled again.
+    /// True if the descriptor is non-blocking and must be polled again.
     fn again(&self, error: &io::Error) -> bool {
         matches!(self.origin, Origin::Waiting(_)) && error.kind() == io::ErrorKind::WouldBlock
     }
@@ -140,7 +140,7 @@ impl Read for Raw {
     }
 }
 
-/// True if a read would not wait: there are bytes, or no more will come.
+/// True if a read would not block: bytes are available, or the end is reached.
 fn is_ready(file: &File) -> io::Result<bool> {
     let mut fds = [PollFd::new(file, PollFlags::IN)];
     match poll(&mut fds, Some(&Timespec { tv_sec: 0, tv_nsec: TURN })) {
@@ -150,12 +150,12 @@ fn is_ready(file: &File) -> io::Result<bool> {
     }
 }
 
-/// A read by a user's code, which may panic or lie.
+/// Calls a user's `Read`, which may panic or return an invalid length.
 fn read_guarded(read: &mut dyn Read, into: &mut [u8]) -> Result<io::Result<usize>, Error> {
     let room = into.len();
     match catch_unwind(AssertUnwindSafe(|| read.read(into))) {
         Ok(Ok(bytes)) if bytes > room => {
-            let text = format!("the Read says that it put {bytes} bytes into room for {room}");
+            let text = format!("the Read returned {bytes} bytes for a buffer of {room}");
             Err(Error::new(ErrorKind::Io, text))
         }
         Ok(result) => Ok(result),

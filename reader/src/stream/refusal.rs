@@ -1,12 +1,12 @@
-//! `Refusal`: what can't be promised without an index, and what to do to have it.
+//! `Refusal`: the operations that need an index, and the remedies.
 //!
-//! The one place where these sentences stand.
+//! The only place that contains these messages.
 
 use std::path::Path;
 
 use crate::error::Error;
 
-/// What a stream can't do.
+/// An operation that a stream does not support.
 ///
 /// ```
 /// use tarflume::{Refusal, Stream};
@@ -23,29 +23,29 @@ use crate::error::Error;
 #[non_exhaustive]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Refusal {
-    /// Going on at exactly the next sample after a stop.
+    /// Resume at exactly the next sample.
     Resume,
     /// The same number of steps on every rank.
     EqualSteps,
     /// An exact permutation of all samples.
     FullShuffle,
-    /// Runs of neighbors dealt at random.
+    /// Shuffle of runs of neighboring samples.
     BlockShuffle,
-    /// Any sample to any rank, whatever shard it stands in.
+    /// Any sample on any rank, regardless of its shard.
     SplitByPosition,
     /// A sample by its ordinal or key.
     RandomAccess,
     /// The proof that each sample was seen exactly once.
     Ledger,
-    /// How many samples there are.
+    /// The number of samples.
     Length,
-    /// Another sample in the place of a bad one.
+    /// A substitute for a bad sample.
     Substitute,
-    /// Several data sets with weights.
+    /// Mixture of data sets by weight.
     Mixture,
 }
 
-/// How an index can be had for what is streamed.
+/// How to get an index for the streamed data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Remedy<'a> {
     /// Plain tars in this folder.
@@ -71,35 +71,31 @@ impl Refusal {
         Refusal::Mixture,
     ];
 
-    /// What is asked for and what it needs.
+    /// The operation and what it needs.
     fn reason(self) -> &'static str {
         match self {
-            Refusal::Resume => "exact resume needs to know where every sample stands",
+            Refusal::Resume => "exact resume needs the position of every sample",
             Refusal::EqualSteps => {
-                "the same number of steps on every rank needs to know how many samples there are"
+                "the same number of steps on every rank needs the number of samples"
             }
-            Refusal::FullShuffle => "a full shuffle needs to know where every sample stands",
-            Refusal::BlockShuffle => "a block shuffle needs to know where every sample stands",
-            Refusal::SplitByPosition => {
-                "splitting by position needs to know where every sample stands"
-            }
+            Refusal::FullShuffle => "a full shuffle needs the position of every sample",
+            Refusal::BlockShuffle => "a block shuffle needs the position of every sample",
+            Refusal::SplitByPosition => "splitting by position needs the position of every sample",
             Refusal::RandomAccess => {
-                "getting a sample by ordinal or key needs to know where every sample stands"
+                "getting a sample by ordinal or key needs the position of every sample"
             }
             Refusal::Ledger => {
-                "proof that each sample was seen exactly once needs to know which samples there are"
+                "the proof that each sample was seen exactly once needs the list of samples"
             }
-            Refusal::Length => "the number of samples is not known before all shards are read",
+            Refusal::Length => "the number of samples is known only after all shards are read",
             Refusal::Substitute => {
-                "a substitute for a bad sample needs to know where the others stand"
+                "a substitute for a bad sample needs the positions of the others"
             }
-            Refusal::Mixture => {
-                "mixing data sets by weight needs to know how many samples each of them has"
-            }
+            Refusal::Mixture => "mixing data sets by weight needs the number of samples of each",
         }
     }
 
-    /// The error that refuses it.
+    /// The error, with its remedy.
     pub fn error(self, remedy: Remedy<'_>) -> Error {
         let reason = self.reason();
         let text = match remedy {
@@ -132,16 +128,16 @@ mod tests {
     #[test]
     fn each_refusal_is_one_sentence_with_its_remedy() {
         let want = [
-            "exact resume needs to know where every sample stands",
-            "the same number of steps on every rank needs to know how many samples there are",
-            "a full shuffle needs to know where every sample stands",
-            "a block shuffle needs to know where every sample stands",
-            "splitting by position needs to know where every sample stands",
-            "getting a sample by ordinal or key needs to know where every sample stands",
-            "proof that each sample was seen exactly once needs to know which samples there are",
-            "the number of samples is not known before all shards are read",
-            "a substitute for a bad sample needs to know where the others stand",
-            "mixing data sets by weight needs to know how many samples each of them has",
+            "exact resume needs the position of every sample",
+            "the same number of steps on every rank needs the number of samples",
+            "a full shuffle needs the position of every sample",
+            "a block shuffle needs the position of every sample",
+            "splitting by position needs the position of every sample",
+            "getting a sample by ordinal or key needs the position of every sample",
+            "the proof that each sample was seen exactly once needs the list of samples",
+            "the number of samples is known only after all shards are read",
+            "a substitute for a bad sample needs the positions of the others",
+            "mixing data sets by weight needs the number of samples of each",
         ];
         for (refusal, reason) in Refusal::ALL.into_iter().zip(want) {
             let error = refusal.error(Remedy::Index(Path::new("shards")));
@@ -154,7 +150,7 @@ mod tests {
     #[test]
     fn the_remedy_fits_what_is_streamed() {
         let text = |remedy| Refusal::Resume.error(remedy).to_string();
-        let reason = "exact resume needs to know where every sample stands";
+        let reason = "exact resume needs the position of every sample";
         assert_eq!(
             text(Remedy::Index(Path::new(""))),
             format!("{reason}: run `pack index .` and open the data set")

@@ -1,11 +1,11 @@
-//! `Reservoir`: the shuffle buffer, which gives out one of the samples it holds by a keyed draw.
+//! `Reservoir`: the shuffle buffer, which removes a random one of its samples by a keyed draw.
 //!
-//! What it gives follows from seed, epoch and the costs of what it was given, never from time. It is
-//! bounded in number and in bytes.
+//! The output depends on seed, epoch and the costs of the input, never on time. Bounded in number and in
+//! bytes.
 
 use crate::order::{Key, below};
 
-/// Holds things back and gives them out mixed.
+/// Holds items back and returns them shuffled.
 #[derive(Debug)]
 pub(super) struct Reservoir<T> {
     size: u64,
@@ -17,30 +17,30 @@ pub(super) struct Reservoir<T> {
 }
 
 impl<T> Reservoir<T> {
-    /// Holds `size` things and `bytes` bytes at most.
+    /// A reservoir of at most `size` items and `bytes` bytes.
     pub(super) fn new(size: u64, bytes: u64, key: Key) -> Reservoir<T> {
         Reservoir { size, bytes, key, drawn: 0, held: Vec::new(), held_bytes: 0 }
     }
 
-    /// Takes one more; then [`Reservoir::over`] must be asked until it gives nothing.
+    /// Adds an item. The caller must then call [`Reservoir::over`] until it returns `None`.
     pub(super) fn push(&mut self, thing: T, cost: u64) {
         self.held.push((thing, cost));
         self.held_bytes += cost;
     }
 
-    /// One that it can't hold any longer.
+    /// Removes an item while a limit is exceeded.
     pub(super) fn over(&mut self) -> Option<T> {
         let over = self.held.len() as u64 > self.size || self.held_bytes > self.bytes;
         if over { self.pop() } else { None }
     }
 
-    /// How many it holds, if it holds fewer than it should because their bytes are too many.
+    /// The number of items, if the bytes and not the number exceed their limit.
     pub(super) fn shortened(&self) -> Option<u64> {
         let held = self.held.len() as u64;
         (self.held_bytes > self.bytes && held <= self.size).then_some(held)
     }
 
-    /// One of those it holds, until none is left.
+    /// Removes a random item; `None` if there are none.
     pub(super) fn pop(&mut self) -> Option<T> {
         if self.held.is_empty() {
             return None;
@@ -63,7 +63,7 @@ mod tests {
         Key::new(seed, epoch, b"test    ")
     }
 
-    /// The whole rule, once more, on numbers.
+    /// A second implementation of the rule, on numbers.
     fn naive(costs: &[u64], size: usize, bytes: u64, key: Key) -> Vec<usize> {
         let (mut held, mut out) = (Vec::<usize>::new(), Vec::new());
         for next in 0..=costs.len() {

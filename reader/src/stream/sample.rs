@@ -1,6 +1,6 @@
-//! `StreamSample`: one sample of a stream, whole and in memory.
+//! `StreamSample`: one complete sample of a stream, in memory.
 //!
-//! Dropping it gives its memory back to the stream that read it.
+//! Dropping it returns its memory to the stream that read it.
 
 use std::fmt;
 use std::path::Path;
@@ -8,10 +8,10 @@ use std::sync::Arc;
 
 use tarflume_formats::name;
 
-use super::pool::{Body, Pool};
+use super::buffers::{Body, BufferPool};
 use tarflume_formats::shown::ShowPath;
 
-/// A sample: its key and its parts, in one buffer that goes back to its stream when this is dropped.
+/// A sample: its key and its parts in one buffer, which returns to the stream when this is dropped.
 ///
 /// ```
 /// use tarflume::Stream;
@@ -32,38 +32,38 @@ pub struct StreamSample {
     pub(super) row: u64,
     pub(super) first: u64,
     pub(super) body: Body,
-    pub(super) pool: Arc<Pool>,
-    /// Bytes that the queue was charged for it.
+    pub(super) pool: Arc<BufferPool>,
+    /// Bytes that the queue was charged.
     pub(super) charged: u64,
 }
 
 impl StreamSample {
-    /// The shard in which it stands: a path, or the name that a stream was given.
+    /// The shard: a path, or the name that was given for it.
     pub fn shard(&self) -> &Path {
         &self.shard
     }
 
-    /// The shard's place in the stream's list.
+    /// Number of the shard in the stream's list.
     pub fn shard_number(&self) -> u64 {
         self.shard_number
     }
 
-    /// Its place in its shard, samples that were bad counted too.
+    /// Number of the sample in its shard, counting bad samples.
     pub fn row(&self) -> u64 {
         self.row
     }
 
-    /// Where its first header stands, in bytes from the start of the (unpacked) tar.
+    /// Byte offset of its first header in the (unpacked) tar.
     pub fn first(&self) -> u64 {
         self.first
     }
 
-    /// Its key.
+    /// The key.
     pub fn key(&self) -> &[u8] {
         &self.body.names[..self.body.key]
     }
 
-    /// Its parts in the order of the tar: extension in ASCII lower case, bytes.
+    /// The parts in the order of the tar: extension in ASCII lower case, and bytes.
     pub fn parts(&self) -> impl ExactSizeIterator<Item = (&[u8], &[u8])> {
         self.body.parts.iter().map(|span| {
             let ext = &self.body.names[span.ext.0..span.ext.1];
@@ -76,23 +76,23 @@ impl StreamSample {
         self.parts().find(|(found, _)| *found == ext.as_bytes()).map(|(_, data)| data)
     }
 
-    /// The bytes of the `n`th part, and where they stand in the (unpacked) tar.
+    /// The bytes of the `n`th part, and their offset in the (unpacked) tar.
     pub(crate) fn nth(&self, n: usize) -> (&[u8], u64) {
         let span = &self.body.parts[n];
         (&self.body.data[span.data.0..span.data.1], span.at)
     }
 
-    /// Bytes of the stream's memory that it takes while the caller holds it.
+    /// Bytes of the stream's memory that it is charged for while the caller holds it.
     pub(crate) fn charged(&self) -> u64 {
         self.charged
     }
 
-    /// Bytes of all its parts.
+    /// Total bytes of its parts.
     pub fn bytes(&self) -> u64 {
         self.body.used as u64
     }
 
-    /// Bytes of memory that it takes.
+    /// Bytes of memory that it uses.
     pub fn cost(&self) -> u64 {
         self.body.cost()
     }

@@ -1,7 +1,7 @@
-//! `Grouping`: neighbors with the same key become a sample.
+//! `Grouping`: groups adjacent members with the same key into samples.
 //!
-//! FORMAT.md has the rule. A sample is given only once what follows it shows that it is whole: a tar
-//! that is cut between two members never gives half a sample.
+//! FORMAT.md has the rule. A sample is returned only after the next member or the end marker proves it complete: a
+//! tar that is truncated between two members never yields a partial sample.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -10,18 +10,18 @@ use tarflume_formats::name;
 use tarflume_formats::repeat::Repeat;
 use tarflume_formats::tar::{Member, MemberKind};
 
-use super::pool::{Body, Pool, Span};
+use super::buffers::{Body, BufferPool, Span};
+use super::memory_limits::MemoryLimits;
 use super::sample::StreamSample;
-use super::shares::Shares;
 use super::tar::Tar;
 use crate::error::{Error, ErrorKind, Result};
 
-/// What stands next in a shard.
+/// The next entry of a shard.
 #[derive(Debug)]
-pub(super) enum Found {
+pub(super) enum Entry {
     /// A sample.
     Sample(StreamSample),
-    /// A sample that can't be taken, by its row; those behind it can.
+    /// A bad sample, by its row. Later ones can be read.
     Bad(u64, Error),
 }
 
@@ -30,33 +30,33 @@ pub(super) struct Grouping {
     tar: Tar,
     shard: Arc<Path>,
     number: u64,
-    pool: Arc<Pool>,
-    /// Bytes of memory that one sample may take.
+    pool: Arc<BufferPool>,
+    /// Maximum bytes of memory of one sample.
     most: u64,
-    /// The member that ended the sample before it.
+    /// The member that ended the previous sample and begins the next one.
     pending: Option<Member>,
-    open: Option<Open>,
-    /// Of the open sample.
+    open: Option<OpenSample>,
+    /// Finds repeated parts of the open sample.
     repeat: Repeat,
-    /// The key whose members are passed over, for their sample is bad.
+    /// The key of a bad sample, whose remaining members are skipped.
     bad: Option<Vec<u8>>,
     row: u64,
     members: u64,
 }
 
-struct Open {
+struct OpenSample {
     body: Body,
     first: u64,
 }
 
 impl Grouping {
-    /// The samples of `tar`, which is `shard`, the `number`th of its stream. A sample may take `most`
-    /// bytes of the pool.
+    /// The samples of `tar`, which is shard number `number` of its stream, named `shard`. A sample may
+    /// use `most` bytes of the pool.
     pub(super) fn new(
         tar: Tar,
         shard: Arc<Path>,
         number: u64,
-        pool: Arc<Pool>,
+        pool: Arc<BufferPool>,
         most: u64,
     ) -> Grouping {
         let (pending, open, bad, repeat) = (None, None, None, Repeat::new());
@@ -66,8 +66,9 @@ impl Grouping {
     /// The next sample; `None` at the end of the shard.
     ///
     /// # Errors
-    /// The shard can't be read on: see [`Tar::next_member`]. The sample that was open is lost.
-    pub(super) fn next(&mut self) -> Result<Option<Found>> {
+    /// Returns an error if the rest of the shard cannot be read: see [`Tar::next_member`]. The open sample
+    /// is lost.
+    pub(super) fn next(&mut self) -> Result<Option<Entry>> {
         loop {
             let member = match self.pending.take() {
                 Some(member) => member,
@@ -88,7 +89,7 @@ impl Grouping {
             if self.open.as_ref().is_some_and(|open| open.body.names[..open.body.key] != *key) {
                 self.members -= 1;
                 self.pending = Some(member);
-                return Ok(self.close().map(Found::Sample));
+                return Ok(self.close().map(Entry::Sample));
             }
             let mut open = self.open.take().unwrap_or_else(|| self.begin(key, member.first));
             let added = self.add(&mut open.body, &member, &name::lower(ext));
@@ -98,7 +99,7 @@ impl Grouping {
                     self.bad = Some(key.to_vec());
                     self.row += 1;
                     self.pool.put(open.body, 0);
-                    return Ok(Some(Found::Bad(self.row - 1, self.placed(bad, &member))));
+                    return Ok(Some(Entry::Bad(self.row - 1, self.placed(bad, &member))));
                 }
                 Err(error) => {
                     self.open = Some(open);
@@ -108,34 +109,34 @@ impl Grouping {
         }
     }
 
-    /// At the end marker: the last sample, then what stands behind the marker.
-    fn end(&mut self) -> Result<Option<Found>> {
+    /// At the end marker: returns the last sample, and at the next call checks what follows the marker.
+    fn end(&mut self) -> Result<Option<Entry>> {
         if let Some(last) = self.close() {
-            return Ok(Some(Found::Sample(last)));
+            return Ok(Some(Entry::Sample(last)));
         }
         self.tar.finish().map(|()| None).map_err(|e| e.with_path(&self.shard))
     }
 
-    /// Samples that were found, bad ones too, and members looked at.
+    /// Number of samples found, including bad ones, and number of members seen.
     pub(super) fn counted(&self) -> (u64, u64) {
         (self.row, self.members)
     }
 
-    fn begin(&mut self, key: &[u8], first: u64) -> Open {
+    fn begin(&mut self, key: &[u8], first: u64) -> OpenSample {
         self.bad = None;
         self.repeat.clear();
         let mut body = self.pool.body();
         body.names.extend_from_slice(key);
         body.key = key.len();
-        Open { body, first }
+        OpenSample { body, first }
     }
 
-    /// Reads the member's data into `body`; `Some` if the sample is bad for it.
+    /// Reads the member's data into `body`. Returns `Some` if it makes the sample bad.
     fn add(&mut self, body: &mut Body, member: &Member, ext: &[u8]) -> Result<Option<Error>> {
         let earlier = body.parts.iter().map(|p| &body.names[p.ext.0..p.ext.1]);
         if self.repeat.has(ext, earlier) {
             let text = format!(
-                "the part '{}' stands twice in this sample: readers disagree which one counts",
+                "the part '{}' is in this sample twice, and readers disagree which one counts",
                 name::shown(ext)
             );
             return Ok(Some(Error::new(ErrorKind::Damaged, text)));
@@ -143,11 +144,11 @@ impl Grouping {
         let cost = body.cost_with(ext.len(), member.size);
         if cost > self.most {
             let text = format!(
-                "this sample has {} bytes and more, which with their buffer are over the {} that \
-                 the stream's memory leaves for one: raise its memory to {} bytes",
+                "this sample has at least {} bytes, which with their buffer exceed the {} bytes that \
+                 the stream's memory allows for one sample: raise its memory to {} bytes",
                 (body.used as u64).saturating_add(member.size),
                 self.most,
-                Shares::memory_for(cost)
+                MemoryLimits::memory_for(cost)
             );
             return Ok(Some(Error::new(ErrorKind::Limit, text)));
         }
@@ -162,9 +163,9 @@ impl Grouping {
         Ok(None)
     }
 
-    /// The open sample, which is whole.
+    /// Closes the open sample, which is complete.
     fn close(&mut self) -> Option<StreamSample> {
-        let Open { body, first } = self.open.take()?;
+        let OpenSample { body, first } = self.open.take()?;
         let row = self.row;
         self.row += 1;
         Some(StreamSample {
@@ -178,16 +179,18 @@ impl Grouping {
         })
     }
 
+    /// Adds path, byte and key.
     fn placed(&self, error: Error, member: &Member) -> Error {
         let key = name::split(&member.name).map_or(&member.name[..], |(key, _)| key);
         error.with_path(&self.shard).with_byte(member.first).with_key(name::shown(key))
     }
 
-    /// Names the sample that is lost with the rest of the shard, if the error names no other.
+    /// Closes the open sample, which is lost with the rest of the shard, and names it in the error unless
+    /// that names another one.
     fn lost(&mut self, error: Error) -> Error {
         let error = error.with_path(&self.shard);
         match self.open.take() {
-            Some(Open { body, first }) => {
+            Some(OpenSample { body, first }) => {
                 let key = name::shown(&body.names[..body.key]);
                 self.pool.put(body, 0);
                 error.with_byte(first).with_key(key)

@@ -1,14 +1,13 @@
-//! `Tar`: members of a tar that arrives in order, each with its data, up to the end marker.
+//! `Tar`: the members of a tar that is read in order, each with its data, up to the end marker.
 //!
-//! Never seeks; its memory is one window, whatever sizes the headers claim. It knows nothing of
-//! samples.
+//! Never seeks. Uses one window of memory, whatever sizes the headers declare. Knows nothing of samples.
 
 use tarflume_formats::tar::{Event, Member, Walk};
 
 use super::unpack::Unpack;
 use crate::error::{Error, ErrorKind, Result};
 
-/// Bytes of the window. Parts longer than that are read past it, straight to where they belong.
+/// Size of the window in bytes. Longer parts are read directly into the caller's buffer.
 const WINDOW: usize = 64 * 1024;
 
 /// A tar, read from its first byte to its last.
@@ -16,12 +15,12 @@ pub(super) struct Tar {
     bytes: Unpack,
     walk: Walk,
     window: Vec<u8>,
-    /// The part of the window that was read and not yet taken.
+    /// The range of the window that was read but not yet taken.
     start: usize,
     end: usize,
-    /// Byte of the tar that stands at `start`.
+    /// Byte of the tar at `start`.
     at: u64,
-    /// Where the end marker begins, once it was found.
+    /// Byte of the end marker, once it is found.
     marker: Option<u64>,
 }
 
@@ -32,11 +31,11 @@ impl Tar {
         Tar { bytes, walk: Walk::new(), window, start: 0, end: 0, at: 0, marker: None }
     }
 
-    /// The next member, of whatever kind; what of the last one's data was not taken is passed over.
-    /// `None` at the end marker.
+    /// The next member of any kind. Skips the rest of the previous member's data. `None` at the end
+    /// marker.
     ///
     /// # Errors
-    /// What [`Walk::step`] finds wrong; a failed read.
+    /// As [`Walk::step`]. Returns an error if a read fails.
     pub(super) fn next_member(&mut self) -> Result<Option<Member>> {
         loop {
             if self.marker.is_some() {
@@ -56,17 +55,18 @@ impl Tar {
         }
     }
 
-    /// Fills `into` with the data of `member`, which must be the one that was found last. It is read
-    /// once.
+    /// Fills `into` with the data of `member`, which must be the last one returned. Can be called once
+    /// for each member.
     ///
     /// # Errors
-    /// The tar ends inside the member; a failed read.
+    /// Returns an error if the tar ends inside the member or a read fails.
     pub(super) fn data(&mut self, member: &Member, into: &mut [u8]) -> Result<()> {
         if !self.pass_to(member.data)? {
             return Err(self.placed(self.walk.eof(self.at).into()));
         }
         let mut done = 0;
         while done < into.len() {
+            // A large read bypasses the empty window and saves a copy.
             if self.start == self.end && into.len() - done >= WINDOW {
                 let bytes = self.bytes.read(&mut into[done..])?;
                 self.at += bytes as u64;
@@ -87,16 +87,17 @@ impl Tar {
         Ok(())
     }
 
-    /// Reads from the end marker to the end of everything, so that a packed file's own checksum is
-    /// looked at and a second tar behind the first does not get lost.
+    /// Reads from the end marker to the end of the data, so that a packed file's checksum is verified and a
+    /// second, appended tar is detected.
     ///
     /// # Errors
-    /// More than zeros follows the end marker; the packed data is cut or damaged; a failed read.
+    /// Returns an error if anything but zeros follows the end marker, if the packed data is truncated or
+    /// damaged, or if a read fails.
     pub(super) fn finish(&mut self) -> Result<()> {
         loop {
             if self.window[self.start..self.end].iter().any(|&byte| byte != 0) {
-                let text = "the end marker stands here, but more than zeros follows it, which no \
-                            reader of shards reads: if tars were joined, keep them apart";
+                let text = "the end marker is here, but more than zeros follows it, which readers of \
+                            shards ignore: if tars were concatenated, keep them as separate files";
                 let error =
                     Error::new(ErrorKind::Damaged, text).with_byte(self.marker.unwrap_or(self.at));
                 return Err(self.placed(error));
@@ -108,7 +109,7 @@ impl Tar {
         }
     }
 
-    /// Says of an error in a packed tar that its byte is not the file's.
+    /// Adds to an error in a packed tar that its byte is counted in the unpacked tar.
     fn placed(&self, error: Error) -> Error {
         if !self.bytes.is_packed() {
             return error;
@@ -124,7 +125,7 @@ impl Tar {
         }
     }
 
-    /// Reads up to byte `offset` of the tar; false if it ends before.
+    /// Skips to byte `offset` of the tar. False if the tar ends before it.
     fn pass_to(&mut self, offset: u64) -> Result<bool> {
         while self.at < offset {
             if self.start == self.end && !self.fill()? {
@@ -136,7 +137,7 @@ impl Tar {
         Ok(true)
     }
 
-    /// Brings `length` bytes into the window, or as many as there are.
+    /// Reads until the window holds `length` bytes, or the tar ends.
     fn load(&mut self, length: usize) -> Result<()> {
         while self.end - self.start < length {
             if self.start > 0 {
@@ -155,13 +156,14 @@ impl Tar {
         Ok(())
     }
 
-    /// Reads into the empty window; false at the end.
+    /// Refills the empty window. False at the end.
     fn fill(&mut self) -> Result<bool> {
         (self.start, self.end) = (0, 0);
         self.end = self.bytes.read(&mut self.window)?;
         Ok(self.end > 0)
     }
 
+    /// Consumes `bytes` of the window.
     fn take(&mut self, bytes: usize) {
         self.start += bytes;
         self.at += bytes as u64;

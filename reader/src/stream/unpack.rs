@@ -1,7 +1,7 @@
-//! `Unpack`: the bytes of a shard's tar, whether it is plain, gzip or zstd.
+//! `Unpack`: the bytes of a shard's tar, which may be plain, gzip or zstd.
 //!
-//! Compression is told by the first bytes, never by the name. It holds one piece of packed bytes and
-//! what the decompressor needs, whose window is bounded; it knows nothing of tar.
+//! The compression is detected from the first bytes, never from the name. Memory is one buffer of packed bytes and
+//! the decompressor's bounded window. Knows nothing of tar.
 
 use std::io::{self, BufRead, Read};
 
@@ -13,7 +13,7 @@ use crate::error::{Error, ErrorKind, Result};
 
 /// Packed bytes read at a time.
 const PIECE: usize = 128 * 1024;
-/// Bytes that tell the compression.
+/// Number of bytes that identify the compression.
 const MAGIC: usize = 4;
 
 /// A tar's bytes, in order.
@@ -28,10 +28,11 @@ enum Form {
 }
 
 impl Unpack {
-    /// Looks at the first bytes of `raw`. A zstd frame may ask for a window of `most_window` bytes.
+    /// Detects the compression from the first bytes of `raw`. A zstd frame may use a window of at most
+    /// `most_window` bytes.
     ///
     /// # Errors
-    /// The bytes can't be read.
+    /// Returns an error if the bytes cannot be read.
     pub(super) fn new(raw: Raw, most_window: u64) -> Result<Unpack> {
         let mut front = Front { raw, piece: Vec::new(), start: 0, end: 0 };
         if let Err(error) = front.peek(MAGIC) {
@@ -39,7 +40,8 @@ impl Unpack {
         }
         let form = match front.piece[front.start..front.end] {
             [0x1f, 0x8b, ..] => Form::Gzip(Box::new(MultiGzDecoder::new(front))),
-            // A frame, or one to be skipped as parallel compressors write them first.
+            // A zstd frame (RFC 8878, 3.1.1), or a skippable frame (3.1.2), which parallel compressors
+            // write first.
             [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => {
                 let mut decoder = Zstd::with_buffer(front).map_err(unreadable)?;
                 let log = most_window.max(1).ilog2().clamp(10, 31);
@@ -51,16 +53,16 @@ impl Unpack {
         Ok(Unpack { form })
     }
 
-    /// True if the tar's bytes are not the file's.
+    /// True if the tar is compressed.
     pub(super) fn is_packed(&self) -> bool {
         !matches!(self.form, Form::Plain(_))
     }
 
-    /// Fills the beginning of `into` and says how much of it; 0 at the end.
+    /// Fills the beginning of `into` and returns its length; 0 at the end.
     ///
     /// # Errors
-    /// The bytes can't be read, end too early or are no gzip or zstd. The byte is that of the packed
-    /// file.
+    /// Returns an error if the bytes cannot be read, end too early, or are not valid gzip or zstd. The
+    /// byte is counted in the packed file.
     pub(super) fn read(&mut self, into: &mut [u8]) -> Result<usize> {
         loop {
             let read = match &mut self.form {
@@ -76,7 +78,7 @@ impl Unpack {
         }
     }
 
-    /// What a failed read means: the read itself failed, or what was read is wrong.
+    /// Converts the error of a failed read: either the read failed or the data is invalid.
     fn failure(&mut self, cause: io::Error) -> Error {
         let (front, format) = match &mut self.form {
             Form::Plain(front) => (front, "plain"),
@@ -88,11 +90,12 @@ impl Unpack {
         }
         let byte = front.raw.at() - (front.end - front.start) as u64;
         if cause.kind() == io::ErrorKind::UnexpectedEof {
-            let text = format!("the {format} data is cut: it ends in the middle");
+            let text = format!("the {format} data is truncated");
             return Error::new(ErrorKind::Truncated, text).with_byte(front.raw.at());
         }
+        // The zstd library reports this case only by its message.
         if cause.to_string().contains("too much memory") {
-            let text = "this zstd data asks for a larger window than the stream's memory allows: \
+            let text = "this zstd data needs a larger window than the stream's memory allows: \
                         raise its memory";
             return Error::new(ErrorKind::Limit, text).with_byte(byte).with_source(cause);
         }
@@ -105,7 +108,7 @@ fn unreadable(cause: io::Error) -> Error {
     Error::new(ErrorKind::Io, "cannot read").with_source(cause)
 }
 
-/// Packed bytes with one piece of them at hand.
+/// Packed bytes with a read buffer.
 struct Front {
     raw: Raw,
     piece: Vec<u8>,
@@ -114,7 +117,7 @@ struct Front {
 }
 
 impl Front {
-    /// Brings `want` bytes to the front, or as many as there are.
+    /// Reads until `want` bytes are in the buffer, or the data ends.
     fn peek(&mut self, want: usize) -> io::Result<()> {
         self.piece.resize(PIECE, 0);
         while self.end < want {
@@ -129,6 +132,7 @@ impl Front {
 
 impl Read for Front {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        // A large read bypasses the empty buffer.
         if self.start == self.end && into.len() >= self.piece.len() / 4 {
             return self.raw.read(into);
         }

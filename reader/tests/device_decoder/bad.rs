@@ -1,5 +1,5 @@
-//! Damaged JPEGs, of which the device's decoder finds out: each meets what is done about bad samples, and
-//! none ends a job that puts up with some.
+//! Damaged JPEGs that the device's decoder detects: the policy for bad samples applies to each, and none ends a job
+//! that tolerates bad samples.
 
 use std::time::Duration;
 

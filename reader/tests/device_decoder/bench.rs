@@ -1,5 +1,5 @@
-//! What the tests work with: shards of JPEGs of every kind, the played libraries, a consumer that compares
-//! what stands on the device with what the host alone makes.
+//! Test fixtures: shards of JPEGs of every kind, the simulated libraries, and a consumer that compares the content
+//! of the device with the host's result.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,5 +1,5 @@
-//! Data sets that stay in the device's memory as JPEGs: each batch is what the host makes, within what two decoders
-//! differ by, and no file is read again.
+//! Data sets in device memory as JPEGs: each batch equals the host's within the difference of two decoders, and no
+//! file is read again.
 
 use std::path::Path;
 use std::time::Duration;
@@ -136,7 +136,7 @@ fn child_does_not_fit() {
     let exact = Residency::within(Size::new(fit.bytes())).side(400).compressed();
     let error = builder().resident(exact).build().unwrap().epoch(0).next().unwrap();
     let error = error.unwrap_err();
-    assert!(error.text().contains("stay decoded"), "{error}");
+    assert!(error.text().contains("stored as"), "{error}");
 }
 
 #[test]

@@ -1,7 +1,7 @@
-//! JPEGs shared between the CPU and a device's own decoder, in one batch: what comes is what the host alone
-//! makes, within what two decoders differ by. Through the driver and the libnvjpeg that `fixtures/cuda` plays.
+//! JPEGs divided between the CPU and a device's decoder in one batch: the result equals the host's within the
+//! difference of two decoders. Uses the simulated driver and libnvjpeg of `fixtures/cuda`.
 //!
-//! Libraries are loaded when a program starts: each test starts this one again, as the child named.
+//! Libraries are loaded when a program starts. Therefore each test runs this program again as a child.
 #![allow(missing_docs, clippy::unwrap_used)]
 
 mod bad;
@@ -84,7 +84,7 @@ fn calls_of_the_library_that_fail_cost_no_picture() {
     for fail in ["nvjpegDecodeBatched:3:6", "nvjpegDecodeBatchedEx:8:6"] {
         child("child_alike", &[("SHARE", "1000"), ("FAKENVJPEG_FAIL", fail)]);
     }
-    // What engines don't take is found when it is read, and is not asked of them.
+    // JPEGs that the engines do not support are detected when they are read, and not submitted.
     child("child_alike", &[("SHARE", "1000"), ("FAKENVJPEG_REFUSE", "69x57")]);
 }
 
@@ -117,7 +117,7 @@ fn where_something_is_missing_the_host_does_it_and_statistics_say_why() {
     let fail = fail.join(",");
     child(("FAKENVJPEG_FAIL", &fail), "can't be used");
     // The halves of the region need 8 MiB a column.
-    child(("FAKECUDA_MEMORY", "6000000"), "asking for 8388608 bytes of device memory failed");
+    child(("FAKECUDA_MEMORY", "6000000"), "allocating 8388608 bytes of device memory failed");
 }
 
 #[test]
@@ -157,7 +157,7 @@ fn child_epochs_at_once() {
     let host = builder(&dir, &DeviceShare::fixed(1000)).build().unwrap();
     let ours = on(&consumer, builder(&dir, &DeviceShare::fixed(1000)));
     let mut epochs: Vec<_> = (0..4).map(|n| (host.epoch(n), ours.epoch(n))).collect();
-    // Those that wait for their consumer have the region's halves; the last goes on without.
+    // Waiting batches hold both halves; the last batch is decoded without.
     for (right, batches) in epochs.iter_mut().rev() {
         for right in right {
             consumer.compare(&right.unwrap(), &batches.next().unwrap().unwrap());

@@ -1,4 +1,4 @@
-//! A device that others use, too: what a loader may not do to them, and what they may not do to it.
+//! A device shared with other code: neither may disturb the other.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -20,7 +20,7 @@ impl Capture {
         Capture(stream)
     }
 
-    /// Panics if a call of anybody's has spoiled it.
+    /// Panics if any call has invalidated it.
     pub(crate) fn end(self) {
         let mut graph = std::ptr::null_mut();
         // SAFETY: as above; writes to a variable here.
@@ -83,7 +83,7 @@ fn what_would_draw_a_loader_into_a_capture_is_refused_and_spoils_nothing() {
 
 fn current() -> Option<sys::CUcontext> {
     let mut context = std::ptr::null_mut();
-    // SAFETY: writes to a variable here; before the driver is ready it says so.
+    // SAFETY: writes to a local variable; returns an error before the driver is initialized.
     let code = unsafe { sys::cuCtxGetCurrent(&mut context) };
     (code == sys::CUresult::CUDA_SUCCESS && !context.is_null()).then_some(context)
 }
@@ -142,7 +142,7 @@ fn child_idle() {
     let ours = on(&consumer, builder(&dir, &share()));
     let mut epoch = ours.epoch(0);
     let held = epoch.next().unwrap().unwrap();
-    // Nobody takes another one, nor asks for statistics: copies that are done are seen to be done all the same.
+    // No batch is taken and no statistics are requested: completed copies are detected all the same.
     let begun = Instant::now();
     loop {
         let log = log();
@@ -212,7 +212,7 @@ fn child_streams() {
         streams.dedup();
         streams
     };
-    // Batches are pinned; what the played decoder writes is pageable.
+    // Batches are pinned; the output of the simulated decoder is pageable.
     let (copying, decoding) = (streams("pinned"), streams("pageable"));
     assert_eq!((copying.len(), decoding.len()), (1, 1), "{copying:?} {decoding:?}");
     assert_ne!(copying, decoding, "decoding waits for copies");

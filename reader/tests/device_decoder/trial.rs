@@ -1,4 +1,4 @@
-//! What a decoder is tried with before the first picture, and what becomes of one that refuses a part.
+//! The trial of a decoder before the first picture, and decoders that fail a part of it.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -12,7 +12,7 @@ use crate::shared::Capture;
 use crate::{on, share};
 
 /// What is said of one that does less than it might.
-const WRONG: &str = "seen to be wrong";
+const WRONG: &str = "gave wrong results";
 
 fn about(loader: &DeviceLoader) -> String {
     loader.stats().decoder.unwrap().about
@@ -98,12 +98,12 @@ fn a_scale_that_can_t_be_asked_for_costs_the_smaller_ones_and_not_the_engines() 
 fn a_kind_is_tried_though_others_before_it_are_refused() {
     goes_without(
         ("FAKENVJPEG_NO_LUMA", "3"),
-        ", HARDWARE+of 4:2:0+seen to be wrong",
+        ", HARDWARE+of 4:2:0+gave wrong results",
         "one component",
     );
 }
 
-/// Copies of the played library, as wheels of two versions of CUDA have them.
+/// Copies of the simulated library, in folders like those of wheels of two CUDA versions.
 fn wheels() -> (tempfile::TempDir, [PathBuf; 2]) {
     let site = tempfile::tempdir().unwrap();
     let copied = ["cu13", "cu12"].map(|wheel| {
@@ -133,7 +133,7 @@ fn child_has_two_libraries() {
             assert!(about.contains(other.to_str().unwrap()), "{about}");
         }
     } else {
-        // What is wrong with the best one is told.
+        // The report names the problem of the best one.
         let (warning, error) = (ours.stats().warning.unwrap(), stays.unwrap_err().to_string());
         for text in [warning, error] {
             assert!(text.contains(newest.to_str().unwrap()), "{text}");

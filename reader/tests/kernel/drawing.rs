@@ -1,5 +1,5 @@
-//! Batches whose pictures differ, drawn by the kernel and on the host: from rows, from a store, from
-//! nowhere, in both formats, in every element and layout.
+//! Batches of different pictures, drawn by the kernel and on the host: from rows, from a store and without a
+//! picture, in both formats, and in every element type and layout.
 
 use tarflume::internal::args;
 use tarflume::internal::convert::{Element, Finish, Pictures};
@@ -178,12 +178,12 @@ fn boxes_that_are_none_read_nothing_outside() {
     }
 }
 
-/// Heads that lie about what is there: zeros, and nothing outside is read.
+/// Headers with false content: zeros, and no read outside.
 #[test]
 fn heads_that_lie_give_zeros() {
     let size = ImageSize::new(4, 4);
     let right = bytemuck::bytes_of(&RowHeader::store(whole(size), 3, 1, 48).unwrap()).to_vec();
-    // Where a word stands, and what stands there instead.
+    // The offset of a word, and its false value.
     let lies: [(usize, u32); 16] = [
         (0, 0), // behind the head, where nothing is
         (0, 2),

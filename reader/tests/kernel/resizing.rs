@@ -1,4 +1,4 @@
-//! The filter of crops beside fast_image_resize, which is what decoding resizes with.
+//! The filter of crops compared with fast_image_resize, which the host decoder uses.
 
 use fast_image_resize::images::Image as Pixels;
 use fast_image_resize::{FilterType, PixelType, ResizeAlg, ResizeOptions, Resizer};

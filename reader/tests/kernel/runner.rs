@@ -1,4 +1,4 @@
-//! convert.cu as a program: built once with g++, fed files, its output read back.
+//! Runs convert.cu as a program: built once with g++, with files as input and output.
 
 use std::env;
 use std::ffi::OsString;
@@ -59,7 +59,7 @@ impl Run {
         self.file("pictures", from).output_of(pictures, finish)
     }
 
-    /// Heads with what lies behind them, and a store, as pictures of the shape of `drawn`.
+    /// Headers followed by their pictures, and a store, as pictures of the shape of `drawn`.
     pub(crate) fn drawn(
         self,
         heads: Strides<'_>,
@@ -113,7 +113,7 @@ impl Run {
             .args(&self.words)
             .arg(word)
             .arg(format!("out_bytes={bytes}"))
-            // A tracer, where one runs, would end the leak check with an error of its own.
+            // A tracer, if present, would end the leak check with an error.
             .env("ASAN_OPTIONS", "detect_leaks=0")
             .output()
             .unwrap();

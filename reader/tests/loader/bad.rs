@@ -1,4 +1,4 @@
-//! Bad samples: found, named, left out or replaced, counted, reported, and taken back.
+//! Bad samples: found, named, skipped or replaced, counted, and reported.
 
 use std::fs;
 

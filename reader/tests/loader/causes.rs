@@ -1,6 +1,6 @@
-//! Verdicts under planted causes, ten runs each: the same one every time.
+//! The bottleneck verdict under planted causes, ten runs each: the same verdict every time.
 //!
-//! Causes are sleeps and loops of milliseconds, so that a loaded machine of two cores judges alike.
+//! Causes are sleeps and loops of milliseconds, so that a loaded machine of two cores gives the same verdict.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -169,7 +169,7 @@ fn where_nothing_is_slow_nothing_is_blamed() {
 
 #[test]
 fn bytes_out_of_the_page_cache_are_neither_storage_nor_decoding() {
-    // As `pack bench --raw` asks for them: every part as it is stored.
+    // As `pack bench --raw` requests them: every part as it is stored.
     let shards = Shards::of(&[]);
     let photo =
         |n: u8| (format!("{n:03}"), vec![("jpg", vec![n; 300_000]), ("json", b"{}".to_vec())]);

@@ -1,4 +1,4 @@
-//! All kinds of columns side by side, and the sentences that refuse what can't be.
+//! All kinds of columns together, and the messages of invalid combinations.
 
 use half::f16;
 use tarflume::{
@@ -209,7 +209,7 @@ fn what_cannot_be_is_refused_in_one_sentence() {
         (loader().batch(u64::MAX), ".memory_limit()"),
         (loader().batch(1 << 50).remainder(Remainder::Uneven), ".memory_limit()"),
         (loader().batch(1 << 50).remainder(Remainder::Pad), ".memory_limit()"),
-        (loader().column("x", Raw::new("bin").shape([usize::MAX, 4])), "can't be addressed"),
+        (loader().column("x", Raw::new("bin").shape([usize::MAX, 4])), "cannot be addressed"),
         (loader().global_batch(10).split(split(0, 4)), "evenly"),
         (loader().threads(0), "needs a thread"),
         (loader().threads(100_000), "4,096 at most"),

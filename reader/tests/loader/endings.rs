@@ -1,4 +1,4 @@
-//! How loaders end, and what user code may do to them: panic, hold on to everything, be slow.
+//! The end of loaders, and misbehaving user code: panics, batches held forever, slowness.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -136,7 +136,7 @@ fn a_decoder_that_panics_is_an_error_and_no_end_of_the_loader() {
     assert_eq!(batches(&skipping, 0).unwrap().concat().len(), 39);
 }
 
-/// Panics when it is asked how much room a row needs.
+/// Panics in `room`.
 struct NoRoom;
 
 impl Decode for NoRoom {

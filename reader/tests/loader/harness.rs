@@ -1,4 +1,4 @@
-//! A data set in a folder of its own, and what its samples hold.
+//! A data set in a temporary folder, and the expected content of its samples.
 
 use std::path::{Path, PathBuf};
 

@@ -1,5 +1,5 @@
-//! What large machines and large data sets meet: many threads, thousands of shards, few files that may be
-//! open, a loader asked for batches inside another's decoder.
+//! Large machines and data sets: many threads, thousands of shards, a low limit of open files, and a loader
+//! used inside another loader's decoder.
 
 use std::collections::BTreeMap;
 use std::path::Path;

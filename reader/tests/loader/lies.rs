@@ -1,5 +1,5 @@
-//! Shards and sidecars that lie: each ends with an error that names the shard, or with rows that are
-//! what the bytes say; never with a panic or a hang.
+//! Shards and sidecars with false content: each ends with an error that names the shard, or with rows that
+//! match the bytes; never with a panic or a hang.
 
 use std::fs;
 
@@ -30,7 +30,7 @@ fn index(tar: &[u8]) -> Option<Vec<u8>> {
     builder.encode(&TarFacts { length: tar.len() as u64, digest: None }).ok()
 }
 
-/// Loads a tar with this sidecar in every way; each row is asked for.
+/// Loads a tar with this sidecar in every way, all rows.
 fn load(tar: &[u8], sidecar: &[u8], name: &str) -> Vec<Error> {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.tar");

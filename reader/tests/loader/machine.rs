@@ -1,5 +1,5 @@
-//! A machine that fails while samples are read: an error of its own kind, whatever is done about bad
-//! samples. None is left out, replaced or counted as bad.
+//! A machine that fails while samples are read: a machine error, whatever the policy for bad samples. No sample
+//! is skipped, replaced or counted as bad.
 
 use std::io;
 use std::path::Path;
@@ -22,11 +22,11 @@ enum Trouble {
     Open(i32),
     /// So many reads fail with EACCES, all later ones with EIO.
     Turns,
-    /// Reads fail with words alone, as a store of somebody else's may.
+    /// Reads fail with a message but no cause, like those of a custom store.
     Words(u64),
 }
 
-/// Opens files whose reads fail; so many times, then no more.
+/// Opens files whose first reads fail, this many times.
 #[derive(Debug)]
 struct Failing {
     trouble: Trouble,

@@ -1,4 +1,4 @@
-//! What comes when does not depend on threads, prefetch, memory or world: only on the order.
+//! The order does not depend on threads, prefetch, memory or world size.
 
 use tarflume::{Ledger, Remainder, Shuffle, SourceKind, Split};
 

@@ -1,5 +1,5 @@
-//! JPEGs through the whole loader: with entry points or without, alone or together, the rows are the
-//! same; what was spared is told.
+//! JPEGs through the whole loader: rows are the same with entry points or without, alone or in groups, and
+//! statistics report the skipped blocks.
 
 use tarflume::{
     Blocks, Dataset, Image, Loader, LoaderBuilder, OnBad, RandomResizedCrop, Shuffle, Stream,
@@ -70,7 +70,7 @@ fn columns(loader: LoaderBuilder, batch: u64) -> LoaderBuilder {
         .on_bad(OnBad::Skip)
 }
 
-/// The ordinal of a sample, and what stands in its two columns.
+/// The ordinal of a sample, and the content of its two columns.
 type Pictures = (u64, Vec<u8>, Vec<u8>);
 
 /// The rows of an epoch by ordinal, and what was spared.

@@ -1,5 +1,5 @@
-//! Stopping anywhere and going on with another world, batch, threads or prefetch is never having
-//! stopped.
+//! Stopping anywhere and resuming with another world size, batch size, number of threads or prefetch equals an
+//! epoch without a stop.
 
 use tarflume::{ErrorKind, Loader, LoaderState, Remainder, Shuffle, Split};
 

@@ -1,5 +1,5 @@
-//! Shards that change under a running epoch: cut, replaced, overwritten, deleted. Each is an error that
-//! names the shard, or the right data where the old file still stands open; never wrong rows.
+//! Shards that change during an epoch: truncated, replaced, overwritten, deleted. The result is an error that
+//! names the shard, or correct data if the old file is still open; never wrong rows.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
@@ -137,7 +137,7 @@ fn a_sidecar_that_is_cut_is_an_error() {
             if let Some(error) = &error {
                 names(error, &shard);
             }
-            // What lies in one page with what is left was not lost yet.
+            // Bytes in the same page as the rest of the file are not lost yet.
             assert!(error.is_some() || came == SAMPLES / 4);
         }
     }

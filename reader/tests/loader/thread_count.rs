@@ -1,4 +1,4 @@
-//! Whether the loader's threads are gone.
+//! Waits until the loader's threads have ended.
 #![allow(clippy::disallowed_methods, reason = "a test that asks wrongly fails")]
 
 /// True once none of the loader's threads is left: one that was joined may be listed for a moment more.

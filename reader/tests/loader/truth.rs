@@ -1,4 +1,4 @@
-//! What an epoch came to, and whether it is what the harness wrote.
+//! Checks the result of an epoch against what the harness wrote.
 
 use tarflume::{Batch, Loader, Result};
 
@@ -15,7 +15,7 @@ pub fn is_true(batch: &Batch) {
     }
 }
 
-/// The ordinals of every batch of an epoch; each row is asked whether it is true.
+/// The ordinals of every batch of an epoch; checks the content of each row.
 pub fn batches(loader: &Loader, epoch: u64) -> Result<Vec<Vec<u64>>> {
     loader
         .epoch(epoch)

@@ -1,4 +1,4 @@
-//! Pictures of their own sizes: every row has its shape, and takes what its picture needs.
+//! Pictures of different sizes: every row has its own shape and the room that its picture needs.
 
 use tarflume::{
     ErrorKind, Image, Layout, Loader, LoaderBuilder, OnBad, PictureShape, Stream, Whole,
@@ -25,7 +25,7 @@ fn jpeg(ordinal: u64) -> Vec<u8> {
     bytes
 }
 
-/// A shard whose sidecar says what `dimensions` says of each picture.
+/// A shard whose sidecar contains the dimensions that `dimensions` returns.
 fn shard(dimensions: impl Fn(u64) -> Option<(u32, u32)>) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let mut shard = ShardWriter::create(folder.path(), "0.tar").unwrap();
@@ -76,7 +76,7 @@ fn every_row_has_the_shape_of_its_picture() {
     }
 }
 
-/// Padded pictures are the rows where the mask says so, and the value elsewhere.
+/// Padded pictures equal the rows where the mask is set, and the value elsewhere.
 fn check_padded(column: &tarflume::Column<'_>, layout: Layout) {
     let padded = column.padded_pictures::<u8>(7).unwrap();
     let [rows, a, b, c] = padded.shape;
@@ -124,7 +124,7 @@ fn rows_take_what_the_sidecar_says() {
     let image = || Image::new("jpg", Whole::up_to(1 << 28));
     let known = shard(as_it_is);
     assert!(loader(&known, image()).build().unwrap().epoch(0).all(|batch| batch.is_ok()));
-    // Nobody knows how large they are: as many pixels as they may have.
+    // Their sizes are unknown, so the maximum is reserved.
     let unknown = shard(|_| None);
     let mut epoch = loader(&unknown, image()).build().unwrap().epoch(0);
     assert_eq!(epoch.next().unwrap().unwrap_err().kind(), ErrorKind::Limit);

@@ -1,4 +1,4 @@
-//! What the tests work with: the played libraries, a device with a stream, the same pictures by our own decoder.
+//! Test fixtures: the simulated libraries, a device with a stream, the same pictures decoded by the CPU.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ pub(crate) struct Bench {
     pub(crate) nvjpeg: Nvjpeg,
 }
 
-/// What is asked for: the JPEG, at which scale, in how many channels.
+/// A request: the JPEG, the scale, and the number of channels.
 pub(crate) type Order<'a> = (&'a [u8], Scale, u8);
 
 impl Bench {
@@ -41,7 +41,7 @@ impl Bench {
         Bench { _context: context, stream, nvjpeg }
     }
 
-    /// Whether the decoder may be asked for a picture; why not.
+    /// Whether the decoder admits a picture, or the reason.
     pub(crate) fn admits(&self, &(bytes, scale, channels): &Order<'_>) -> Result<(), String> {
         let header = checked(bytes)?;
         self.nvjpeg.admit((bytes, &header), channels, scale).unwrap()

@@ -1,4 +1,4 @@
-//! Where the library is found, and what is said where it is not.
+//! The search for the library, and the message if it is not found.
 
 use std::path::PathBuf;
 

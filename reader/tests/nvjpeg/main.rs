@@ -1,7 +1,7 @@
-//! JPEGs decoded by the libnvjpeg that `fixtures/cuda` plays, into the memory of the driver that it plays.
+//! JPEGs decoded by the simulated libnvjpeg of `fixtures/cuda`, into the memory of its simulated driver.
 //!
-//! Both are loaded when a program asks for them: each test starts this one again, as the child named, with the
-//! played libraries before all others and their knobs set.
+//! Both are loaded on first use. Therefore each test runs this program again as a child, with the simulated
+//! libraries first in the search path and their parameters set.
 #![allow(missing_docs, clippy::unwrap_used)]
 
 mod bench;
@@ -14,7 +14,9 @@ use std::sync::Arc;
 
 use cudarc::driver::result;
 use tarflume::ErrorKind;
-use tarflume::internal::nvjpeg::{Backend, Compressed, Nvjpeg, PixelTarget, Scale, Verdict, takes};
+use tarflume::internal::nvjpeg::{
+    Backend, Compressed, Nvjpeg, PixelTarget, Scale, Verdict, supported,
+};
 use tarflume_fixtures::{PHOTOS, Photo, PhotoKind};
 use tarflume_jpeg::Header;
 
@@ -29,7 +31,7 @@ fn pictures() -> Vec<Vec<u8>> {
     let kinds = [PhotoKind::Yuv420, PhotoKind::Yuv422, PhotoKind::Yuv444, PhotoKind::Gray];
     let sizes = [(97, 61), (16, 16), (1, 1), (33, 250)];
     let mut all: Vec<_> = kinds.iter().flat_map(|&k| sizes.map(|(w, h)| photo(k, w, h))).collect();
-    let taken = |jpeg: &&[u8]| takes(&Header::parse(jpeg).unwrap()).is_ok();
+    let taken = |jpeg: &&[u8]| supported(&Header::parse(jpeg).unwrap()).is_ok();
     let photographs: Vec<_> = PHOTOS.iter().map(|photo| photo.jpeg).filter(taken).collect();
     assert!(photographs.len() > 4);
     all.extend(photographs.into_iter().take(4).map(<[u8]>::to_vec));
@@ -99,7 +101,7 @@ fn child_backends() {
     } else {
         assert_eq!(bench.nvjpeg.backend(), Backend::GpuHybrid);
         assert!(about.contains("no JPEG engine can be used"), "{about}");
-        assert!(matches!(&half.1, Verdict::Refused(why) if why.contains("as they are stored")));
+        assert!(matches!(&half.1, Verdict::Refused(why) if why.contains("at full scale only")));
         let error = Nvjpeg::new(&library(), Some(Backend::Hardware)).unwrap_err();
         assert!(error.to_string().contains("video capability"), "{error}");
     }
@@ -137,7 +139,7 @@ fn child_refuses_some() {
         assert!(said[3].contains("damaged at byte"), "{said:?}");
         assert!(said[4].contains("damaged at byte 0"), "{said:?}");
         let engines = bench.nvjpeg.has_scales();
-        let last = if engines { "the JPEG engines don't take it" } else { "decoded" };
+        let last = if engines { "the JPEG engines do not support it" } else { "decoded" };
         assert_eq!(said[5], last);
         assert_alike(&orders[0], &found[0].0);
         assert_alike(&orders[6], &found[6].0);
@@ -200,7 +202,7 @@ fn child_fails_always() {
     let orders: Vec<Order<'_>> = jpegs.iter().map(|jpeg| (&jpeg[..], Scale::Half, 3)).collect();
     let found = bench.decode(&orders);
     assert!(found.iter().all(|found| refusal(found).contains("INVALID_PARAMETER")));
-    // One batch on which nothing fails: the next one is asked for all of it again.
+    // A batch without failures resets the count: the next batch is tried completely.
     let full: Vec<Order<'_>> = jpegs.iter().map(|jpeg| (&jpeg[..], Scale::Full, 3)).collect();
     assert!(bench.decode(&full).iter().all(|found| refusal(found) == "decoded"));
 }
@@ -244,7 +246,7 @@ fn child_lost_device() {
     let to = 1 << 60; // on the device, and no memory of anybody's
     let target = PixelTarget { to, width, height, scale, channels };
     let picture = Compressed { bytes: &jpeg, target };
-    // SAFETY: the played driver looks at the address, and says that it is none.
+    // SAFETY: the simulated driver validates the address and rejects it.
     let error = unsafe { bench.nvjpeg.decode(bench.stream.cu_stream() as u64, &[picture; 3]) };
     let error = error.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Device);
@@ -262,7 +264,7 @@ fn a_device_that_is_lost_is_an_error_and_no_refusal() {
 fn child_wrong_use() {
     let library = library();
     let error = Nvjpeg::new(&library, None).unwrap_err();
-    assert!(error.to_string().contains("entered no device's context"), "{error}");
+    assert!(error.to_string().contains("without a current CUDA context"), "{error}");
     let bench = Bench::new();
     let jpeg = photo(PhotoKind::Yuv420, 64, 48);
     let target = |width, channels| {
@@ -270,7 +272,7 @@ fn child_wrong_use() {
         PixelTarget { to, width, height, scale, channels }
     };
     let order = |width, channels| Compressed { bytes: &jpeg, target: target(width, channels) };
-    // Memory for another size would be overrun: it is asked before the library is.
+    // Output memory for another size would be overrun, so the size is checked before the library is called.
     // SAFETY: nothing is written.
     let said = unsafe {
         bench.nvjpeg.decode(bench.stream.cu_stream() as u64, &[order(64, 3), order(32, 4)])
@@ -282,7 +284,7 @@ fn child_wrong_use() {
         // SAFETY: as above.
         scope.spawn(|| unsafe { bench.nvjpeg.decode(2, &[order(64, 3)]) }).join().unwrap()
     });
-    assert!(thread.unwrap_err().to_string().contains("no device's context"));
+    assert!(thread.unwrap_err().to_string().contains("without a current CUDA context"));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! JPEGs that are in the device's memory, decoded from there.
+//! JPEGs decoded out of device memory.
 
 use cudarc::driver::result;
 use tarflume::ErrorKind;
@@ -28,7 +28,7 @@ impl Bench {
             kept.push((at, to, room));
         }
         let stream = self.stream.cu_stream() as u64;
-        // SAFETY: the stream is ours; the memory was made just now, the bytes are there and stay.
+        // SAFETY: the stream is owned here; the memory was allocated above, the bytes are complete and unchanged.
         let verdicts = unsafe { self.nvjpeg.decode_stored(stream, &stored) }.unwrap();
         self.stream.synchronize().unwrap();
         let read = |(at, to, room)| {
@@ -125,7 +125,7 @@ fn child_refuses() {
         };
         let error = found.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Device);
-        assert!(error.text().contains("reads other memory"), "{error}");
+        assert!(error.text().contains("does not read this memory"), "{error}");
     }
 }
 

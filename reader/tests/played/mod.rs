@@ -1,5 +1,5 @@
-//! What tests of a device share: a program that is started again with the CUDA driver, compiler and decoder
-//! that `fixtures/cuda` plays, and a consumer's stream there.
+//! Shared by the device tests: restarts the program with the simulated CUDA driver, compiler and decoder of
+//! `fixtures/cuda`, and provides a consumer's stream.
 #![allow(missing_docs, unreachable_pub, clippy::unwrap_used)]
 #![allow(dead_code)] // each file of tests uses a part
 
@@ -10,7 +10,7 @@ use std::sync::{Arc, OnceLock};
 use cudarc::driver::{CudaContext, CudaStream, result};
 use tarflume::DeviceStream;
 
-/// The played libraries, newer than their sources.
+/// The simulated libraries, built from their current sources.
 pub fn libraries() -> &'static Path {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
     BUILT.get_or_init(|| {
@@ -39,7 +39,7 @@ pub fn child(name: &str, cache: &Path, variables: &[(&str, &str)]) -> Output {
     done
 }
 
-/// The same, with a folder of its own.
+/// The same, with a separate folder.
 pub fn alone(name: &str, variables: &[(&str, &str)]) -> Output {
     child(name, tempfile::tempdir().unwrap().path(), variables)
 }

@@ -1,4 +1,4 @@
-//! Shards that are damaged, cut, replaced or lie: an error in its place, no crash, no silent loss.
+//! Shards that are damaged, truncated, replaced or false: an error at the right place, no crash, no silent loss.
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;

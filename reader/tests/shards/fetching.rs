@@ -1,4 +1,4 @@
-//! Merged reads against single ones: whatever is drawn, however it is merged, the bytes are the same.
+//! Merged reads compared with single ones: the bytes are the same, whatever the draws and the merging.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! Data sets for tests: shards made in a folder, and an independent reading of them.
+//! Data sets for tests: shards in a folder, and an independent reader for them.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};

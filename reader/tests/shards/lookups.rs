@@ -1,4 +1,4 @@
-//! Sidecars that are read and not mapped: the same samples, the same faults noticed, less memory.
+//! Sidecars that are read, not mapped: the same samples, the same detected faults, less memory.
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;

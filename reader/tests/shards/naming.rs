@@ -1,4 +1,4 @@
-//! A data set by all the names that users give it, and what is said where a name stands for nothing.
+//! All forms of a data set's name, and the messages for names that match nothing.
 
 use std::fs;
 use std::path::Path;
@@ -98,19 +98,19 @@ fn a_name_that_stands_for_nothing_says_so() {
     let empty = tempfile::tempdir().unwrap();
     let cases: [(Shards, ErrorKind, &str); 14] = [
         (format!("{here}/x*.tar").into(), ErrorKind::Usage, "no tar matches"),
-        (format!("{here}/*.index").into(), ErrorKind::Usage, "2 files match that are no tars"),
+        (format!("{here}/*.index").into(), ErrorKind::Usage, "2 other files match"),
         (format!("{here}/s-{{0..4}}.tar").into(), ErrorKind::Io, "3 of the 5 shards"),
-        (format!("{here}/none.tar").into(), ErrorKind::Io, "there is no such shard"),
-        (format!("{here}/s-{{0..1.tar").into(), ErrorKind::Usage, "no partner"),
-        (format!("{here}/[x.tar").into(), ErrorKind::Usage, "can't be understood"),
+        (format!("{here}/none.tar").into(), ErrorKind::Io, "this shard or folder does not exist"),
+        (format!("{here}/s-{{0..1.tar").into(), ErrorKind::Usage, "unmatched"),
+        (format!("{here}/[x.tar").into(), ErrorKind::Usage, "is invalid"),
         (empty.path().into(), ErrorKind::Usage, "neither dataset.json nor a tar"),
         ("".into(), ErrorKind::Usage, "is empty"),
         (Vec::<String>::new().into(), ErrorKind::Usage, "is empty"),
-        (format!("{here}/s-0.tar::").into(), ErrorKind::Io, "there is no such shard"),
-        ("s3://bucket/x.tar".into(), ErrorKind::Usage, "disks of this machine"),
+        (format!("{here}/s-0.tar::").into(), ErrorKind::Io, "this shard or folder does not exist"),
+        ("s3://bucket/x.tar".into(), ErrorKind::Usage, "local disks only"),
         (format!("{here}/s-0.index").into(), ErrorKind::Usage, "name the tar beside it"),
-        (format!("{here}/s-0.tar/x").into(), ErrorKind::Io, "there is no such shard"),
-        ("x".repeat(70_000).into(), ErrorKind::Io, "there is no such shard"),
+        (format!("{here}/s-0.tar/x").into(), ErrorKind::Io, "this shard or folder does not exist"),
+        ("x".repeat(70_000).into(), ErrorKind::Io, "this shard or folder does not exist"),
     ];
     for (name, kind, text) in cases {
         let error = refused(name.clone());

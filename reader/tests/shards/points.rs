@@ -1,4 +1,4 @@
-//! Entry points of JPEG parts: from the sidecar into plans and samples, for those who want them.
+//! Entry points of JPEG parts: from the sidecar into plans and samples that request them.
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
@@ -122,7 +122,7 @@ fn a_sample_has_those_of_its_parts() {
     }
 }
 
-/// The section of entry points is damaged near its end: of those who want them, some are bad.
+/// The section of entry points is damaged near its end: some of the samples that request them are bad.
 #[test]
 fn damage_is_told_to_those_who_want_them_and_to_nobody_else() {
     let folder = tempfile::tempdir().unwrap();

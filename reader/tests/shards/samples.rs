@@ -1,4 +1,4 @@
-//! Samples by ordinal and key: the bytes that an independent reader finds, in every source.
+//! Samples by ordinal and key: the same bytes as an independent reader's, in every source.
 
 use std::collections::BTreeMap;
 
@@ -31,7 +31,7 @@ fn every_sample_is_what_the_tar_crate_reads() {
         }
         assert!(dataset.get_key("none").unwrap().is_none());
         let error = dataset.get(20).unwrap_err();
-        assert!(error.text().contains("20: the data set has 20"), "{error}");
+        assert!(error.text().contains("sample 20 does not exist: the data set has 20"), "{error}");
         assert_eq!(dataset.ordinal(0, 7), None);
         assert_eq!(dataset.ordinal(9, 0), None);
     }

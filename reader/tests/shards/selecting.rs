@@ -1,4 +1,4 @@
-//! Samples left out before any tar is read: by a rule, or by a list.
+//! Samples excluded before any tar is read: by a rule, or by a list.
 
 use std::fs;
 

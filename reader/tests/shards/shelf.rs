@@ -1,4 +1,4 @@
-//! Open shards: how many stand open, and which is closed.
+//! The shelf of open shards: how many are open, and which one is closed.
 
 use std::fs;
 use std::path::Path;
@@ -27,7 +27,7 @@ fn the_shard_used_longest_ago_is_closed() {
     let [zero, one] = [0, 1].map(|n| shelf.get(n).unwrap());
     assert!(Arc::ptr_eq(&zero, &shelf.get(0).unwrap()), "open shards are shared");
     shelf.get(2).unwrap(); // closes 1: 0 was asked for since
-    assert_eq!(shelf.standing_open(), 2);
+    assert_eq!(shelf.open_count(), 2);
     assert!(Arc::ptr_eq(&zero, &shelf.get(0).unwrap()));
     assert!(!Arc::ptr_eq(&one, &shelf.get(1).unwrap()), "it was opened again");
     assert_eq!(first_byte(&one), 1, "who holds a closed shard goes on reading");
@@ -73,5 +73,5 @@ fn many_threads_share_a_small_shelf() {
             });
         }
     });
-    assert!(shelf.standing_open() <= 3);
+    assert!(shelf.open_count() <= 3);
 }

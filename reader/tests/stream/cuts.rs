@@ -1,4 +1,4 @@
-//! Tars that are cut or spoiled at every byte: never a silently shorter epoch.
+//! Tars truncated or damaged at every byte: never a silently shorter epoch.
 
 use std::fs;
 
@@ -67,7 +67,7 @@ fn a_packed_tar_with_any_byte_changed_is_an_error_or_the_same() {
             spoiled[at] ^= 0x11;
             let (samples, error) = read_until(&spoiled);
             match error {
-                // gzip's header has fields that nobody checks: time, system, flags.
+                // gzip's header has unchecked fields: time, system, flags.
                 None => assert_eq!(samples, all, "byte {at}"),
                 Some(error) => assert!(!error.to_string().contains('\n'), "{error}"),
             }

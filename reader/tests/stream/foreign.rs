@@ -1,4 +1,4 @@
-//! Tars of foreign tools, and the `tar` crate as the oracle for ours.
+//! Tars made by other tools, with the `tar` crate as the oracle.
 
 use std::fs::{self, File};
 use std::io::{Cursor, Read};

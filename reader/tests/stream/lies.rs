@@ -1,4 +1,4 @@
-//! Every shard that lies: which samples it gives, and how the error names path, byte and key.
+//! Shards with false content: the samples that they yield, and errors with path, byte and key.
 
 use tarflume::ErrorKind;
 use tarflume_fixtures::Lie;
@@ -64,13 +64,17 @@ fn lies_are_told_as_they_are() {
         (Lie::CutAtBlock, "s0:jpg+json !", "without its end marker"),
         (Lie::CutMidData, "s0:jpg+json !", "ends inside this member"),
         (Lie::OneZeroBlock, "s0:jpg+json s1:jpg+json !", "one of its two zero blocks"),
-        // What stands behind s0 can't be read, so nobody knows that s0 is whole.
+        // The data after s0 is unreadable, so s0 is not known to be complete.
         (Lie::BadChecksum, "!", "checksum"),
         (Lie::SizeOverflow, "!", "more bytes than any file has"),
         (Lie::SampleAfterEnd, "s0:jpg+json s1:jpg+json s2:jpg+json !", "more than zeros follows"),
         (Lie::GarbageAfterEnd, "s0:jpg+json s1:jpg+json s2:jpg+json !", "more than zeros follows"),
-        (Lie::RepeatedPart, "s0:jpg+json ! s2:jpg+json", "part 'jpg' stands twice"),
-        (Lie::RepeatedPartByCase, "s0:jpg+json ! s2:jpg+json", "part 'jpg' stands twice"),
+        (Lie::RepeatedPart, "s0:jpg+json ! s2:jpg+json", "part 'jpg' is in this sample twice"),
+        (
+            Lie::RepeatedPartByCase,
+            "s0:jpg+json ! s2:jpg+json",
+            "part 'jpg' is in this sample twice",
+        ),
         (Lie::Empty, "!", "the tar is empty"),
         (Lie::GnuSparse, "!", "sparse"),
     ];

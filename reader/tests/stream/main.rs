@@ -1,5 +1,5 @@
-//! Streams of tars without a sidecar, against foreign readers and against everything that can be
-//! wrong with a tar.
+//! Streams of tars without a sidecar, compared with other readers, and with every fault that a tar can
+//! have.
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 

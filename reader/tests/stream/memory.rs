@@ -103,7 +103,7 @@ fn a_sample_over_its_share_is_bad_and_the_next_one_follows() {
     assert_eq!(error.place().key.as_deref(), Some("000001"));
     assert!(error.text().contains("3000000 bytes"), "{error}");
     assert!(items[0].is_ok() && items[2].is_ok());
-    // What the error asks for is enough.
+    // The memory that the error recommends is sufficient.
     let words = error.text().rsplit("its memory to ").next().unwrap();
     let enough: u64 = words.split(' ').next().unwrap().parse().unwrap();
     let stream = Stream::from_reader("made", Made::new(3, &sizes)).memory_limit(Size::new(enough));

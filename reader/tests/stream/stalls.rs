@@ -1,4 +1,4 @@
-//! Streams that wait, panic or are dropped: nothing hangs and nothing is lost without a word.
+//! Streams that block, panic or are dropped: no hang and no silent loss.
 
 use std::io::{self, Cursor, Read, Write};
 use std::os::unix::net::UnixStream;
@@ -82,8 +82,8 @@ fn a_read_that_panics_fails_or_lies_is_an_error_with_its_byte() {
     let cases = [
         (odd(|_| panic!("of\nmine")), ErrorKind::Panicked, "the Read panicked: of mine"),
         (odd(|_| Err(io::Error::other("gone"))), ErrorKind::Machine, "cannot read"),
-        (odd(|into| Ok(into.len() + 1)), ErrorKind::Io, "the Read says that it put"),
-        (odd(|_| Err(io::ErrorKind::WouldBlock.into())), ErrorKind::Usage, "does not wait"),
+        (odd(|into| Ok(into.len() + 1)), ErrorKind::Io, "the Read returned"),
+        (odd(|_| Err(io::ErrorKind::WouldBlock.into())), ErrorKind::Usage, "WouldBlock"),
         (odd(|_| Ok(0)), ErrorKind::Truncated, "ends inside this member"),
     ];
     for (stream, kind, words) in cases {

@@ -1,32 +1,33 @@
-//! The codes of a lossless WebP: whether they can be, and how much memory its decoder takes for them.
+//! Validates the prefix codes of a lossless WebP and computes the memory that its decoder allocates for them
+//! ("WebP Lossless Bitstream Specification", sections 4 to 6).
 //!
-//! The decoder makes a table of up to 4 KiB for each code, and five codes for each group. The largest number in
-//! an image of the file says how many groups there are: 3.6 MB of file can describe codes that take 1.3 GB,
-//! however small the picture is. So the codes are read here before, one after the other, and counted. A bound by
-//! the length of the file would refuse photographs of a few megabytes: what is counted is what the decoder takes,
-//! so encoders, which make some hundred groups for a large photograph, need what they need and no more.
+//! The decoder allocates a table of up to 4 KiB for each code, with five codes in each group. The largest value in
+//! the entropy image gives the number of groups: a file of 3.6 MB can declare codes that take 1.3 GB, however small
+//! the picture is. Therefore this module reads the codes first, one after the other, and counts exactly what the
+//! decoder will allocate. A limit on the file's length would instead reject photographs of a few megabytes, which
+//! have some hundred groups.
 //!
-//! Copied pixels repeat numbers that stood there before, so the largest number is found without keeping a pixel.
-//! Each step takes a bit of the file at least.
+//! Copied pixels repeat earlier values, so the largest value is found without storing any pixel. Each step consumes
+//! at least one bit of the file, so the work is bounded by its length.
 
-/// Bytes that the decoder takes for a group beside its tables, while the list of groups grows.
+/// Bytes of the decoder for a group in addition to its tables, while the list of groups grows.
 const GROUP: u64 = 1024;
-/// What the allocator adds to the two lists of a code.
+/// The allocator's overhead for the two lists of a code.
 const LISTS: u64 = 64;
-/// Symbols that copy earlier pixels, behind those of green.
+/// Symbols that copy earlier pixels, after those of green.
 const COPIES: usize = 24;
-/// Symbols of red, blue, opacity and distance.
+/// Number of symbols of red, blue, opacity and distance.
 const OTHERS: [usize; 4] = [256, 256, 256, 40];
-/// The longest code, and the longest that the decoder's table shows.
+/// The longest code, and the longest code that the decoder resolves by table.
 const LONGEST: usize = 15;
 const SHOWN: usize = 10;
-/// The order in which the lengths of the codes of lengths stand in the file.
+/// The order in which the file stores the lengths of the code length code.
 const ORDER: [usize; 19] = [17, 18, 0, 1, 2, 3, 4, 5, 16, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15];
-/// Most columns and rows.
+/// Maximum columns and rows.
 const SIDE: u32 = 1 << 14;
 
-/// Bytes that the decoder takes for the codes of a lossless bitstream. `sides`: those of a bitstream that does
-/// not say its own, which is one of opacity. `None`: the codes are damaged or cut.
+/// Bytes that the decoder allocates for the codes of a lossless bitstream. `sides` is the size of a bitstream that
+/// does not contain it (an opacity plane). `None` if the codes are damaged or truncated.
 pub(super) fn memory(bytes: &[u8], sides: Option<(u32, u32)>) -> Option<u64> {
     let mut bits = Bits { bytes, at: 0 };
     let (width, height) = match sides {
@@ -50,19 +51,19 @@ pub(super) fn memory(bytes: &[u8], sides: Option<(u32, u32)>) -> Option<u64> {
     Some(memory)
 }
 
-/// How many blocks of `1 << side` pixels there are in a line of `pixels`.
+/// Number of blocks of `1 << side` pixels in a line of `pixels`.
 fn blocks(pixels: u32, side: u32) -> u32 {
     pixels.div_ceil(1 << side)
 }
 
-/// Bits of a file, the lowest first.
+/// Reads bits, the lowest first.
 struct Bits<'a> {
     bytes: &'a [u8],
     at: usize,
 }
 
 impl Bits<'_> {
-    /// A number of up to 18 bits.
+    /// Reads a number of up to 18 bits.
     fn take(&mut self, count: usize) -> Option<u32> {
         let rest = self.bytes.get(self.at / 8..)?;
         if rest.len() * 8 < self.at % 8 + count {
@@ -75,16 +76,16 @@ impl Bits<'_> {
         Some(found)
     }
 
-    /// Width and height that a bitstream says of itself.
+    /// Reads width and height from the bitstream's header.
     fn sides(&mut self) -> Option<(u32, u32)> {
         (self.take(8)? == 0x2f).then_some(())?;
         let sides = (self.take(14)? + 1, self.take(14)? + 1);
-        // Whether there is opacity, and the version.
+        // The opacity flag, then the version, which must be 0.
         self.take(1)?;
         (self.take(3)? == 0).then_some(sides)
     }
 
-    /// Passes over the transforms; the width of the image that they are applied to.
+    /// Skips the transforms. Returns the width of the image that they apply to.
     fn transforms(&mut self, mut width: u32, height: u32) -> Option<u32> {
         let mut seen = [false; 4];
         while self.take(1)? == 1 {
@@ -93,9 +94,9 @@ impl Bits<'_> {
                 return None;
             }
             match kind {
-                // Green is subtracted.
+                // Subtract green: has no data.
                 2 => {}
-                // A palette.
+                // A palette, which packs several pixels into one if it is small.
                 3 => {
                     let colors = self.take(8)? + 1;
                     self.image(colors)?;
@@ -110,7 +111,7 @@ impl Bits<'_> {
         Some(width)
     }
 
-    /// Colors that may be named by a symbol, beside those of green.
+    /// Reads the size of the color cache, whose entries are additional symbols of green.
     fn cache(&mut self) -> Option<usize> {
         if self.take(1)? == 0 {
             return Some(0);
@@ -119,8 +120,8 @@ impl Bits<'_> {
         (1..=11).contains(&bits).then_some(1 << bits)
     }
 
-    /// Passes over an image that says something of the picture; the largest number of 16 bits in it, of which
-    /// red is the upper half and green the lower.
+    /// Skips an entropy-coded image. Returns the largest 16-bit value of red (upper half) and green (lower half),
+    /// which in an entropy image is the number of a group.
     fn image(&mut self, pixels: u32) -> Option<u32> {
         let cache = self.cache()?;
         let [green, red, blue, opacity, distance] = self.group(cache)?;
@@ -132,14 +133,14 @@ impl Bits<'_> {
                 largest = largest.max(red.read(self)? << 8 | symbol);
                 blue.read(self)?;
                 opacity.read(self)?;
-                // What takes no bit is repeated to the end.
+                // A pixel that consumes no bit repeats to the end of the image.
                 let endless = green.is_single() && self.at == before;
                 at += if endless { pixels } else { 1 };
             } else if symbol < 256 + COPIES as u32 {
                 let length = self.length(symbol - 256)?;
                 let symbol = distance.read(self)?;
                 self.length(symbol)?;
-                // In front of the first pixel is none.
+                // A copy before the first pixel has no source.
                 if at == 0 || length > pixels - at {
                     return None;
                 }
@@ -151,7 +152,7 @@ impl Bits<'_> {
         Some(largest)
     }
 
-    /// A length or a distance, of which `symbol` says how many bits follow.
+    /// Reads a length or a distance. `symbol` determines the number of extra bits.
     fn length(&mut self, symbol: u32) -> Option<u64> {
         if symbol < 4 {
             return Some(u64::from(symbol) + 1);
@@ -161,14 +162,14 @@ impl Bits<'_> {
         Some(u64::from(least + self.take(more as usize)?) + 1)
     }
 
-    /// Five codes, of which the first has `cache` symbols for colors.
+    /// Reads the five codes of a group. The first has `cache` additional symbols for cached colors.
     fn group(&mut self, cache: usize) -> Option<[Code; 5]> {
         let green = self.code(256 + COPIES + cache)?;
         let [red, blue, opacity, distance] = OTHERS;
         Some([green, self.code(red)?, self.code(blue)?, self.code(opacity)?, self.code(distance)?])
     }
 
-    /// A code of up to `symbols` symbols.
+    /// Reads a code of up to `symbols` symbols: a simple one of one or two symbols, or the lengths of all.
     fn code(&mut self, symbols: usize) -> Option<Code> {
         if self.take(1)? == 1 {
             let two = self.take(1)? == 1;
@@ -193,7 +194,7 @@ impl Bits<'_> {
         Code::of(&lengths)
     }
 
-    /// The lengths of the codes of `symbols` symbols.
+    /// Reads the code lengths of `symbols` symbols.
     fn lengths(&mut self, code: &Code, symbols: usize) -> Option<Vec<u8>> {
         let mut left = symbols;
         if self.take(1)? == 1 {
@@ -218,7 +219,7 @@ impl Bits<'_> {
     }
 }
 
-/// How many pixels of so many colors stand in one, as the exponent of 2.
+/// log2 of the number of pixels with so many colors that are packed into one.
 fn shared(colors: u32) -> u32 {
     match colors {
         0..=2 => 3,
@@ -228,15 +229,15 @@ fn shared(colors: u32) -> u32 {
     }
 }
 
-/// A prefix code: how many codes there are of each length, and their symbols in the order of the codes. A
-/// single symbol has no bit.
+/// A canonical prefix code: the number of codes of each length, and the symbols in the order of their codes. A
+/// single symbol has no bits.
 struct Code {
     counts: [u16; LONGEST + 1],
     symbols: Vec<u16>,
 }
 
 impl Code {
-    /// The code whose symbols have these lengths; `None`: there is none.
+    /// The code with these lengths; `None` if they do not form a complete code.
     fn of(lengths: &[u8]) -> Option<Code> {
         let mut counts = [0u16; LONGEST + 1];
         lengths.iter().for_each(|&length| counts[usize::from(length)] += 1);
@@ -259,12 +260,12 @@ impl Code {
         self.symbols.len() == 1
     }
 
-    /// The next symbol.
+    /// Reads the next symbol.
     fn read(&self, bits: &mut Bits<'_>) -> Option<u32> {
         if self.is_single() {
             return Some(self.symbols[0].into());
         }
-        // The first code of a length, and the place of its symbol.
+        // `first` is the first code of the current length, `place` the index of its symbol.
         let (mut code, mut first, mut place) = (0, 0, 0);
         for &count in &self.counts[1..] {
             let count = u32::from(count);

@@ -1,6 +1,6 @@
-//! GIF: the screen, its colors and the first frame.
+//! GIF: selects the screen, its colors and the first frame.
 //!
-//! Profiles, texts and comments are never handed to the decoder, which would collect them.
+//! Profiles, texts and comments are hidden from the decoder, which would collect them in memory.
 
 use std::ops::Range;
 
@@ -8,18 +8,18 @@ use super::bytes::le16;
 use super::pieces::Pieces;
 use crate::picture::geometry::ImageSize;
 
-/// Bytes before the colors of the screen.
+/// Bytes before the color table of the screen.
 const SCREEN: usize = 13;
-/// The decoder's buffers, whatever the picture.
+/// Bytes of the decoder's buffers for any picture.
 const BUFFERS: u64 = 256 << 10;
 
-/// The file without what the first frame is not made of.
+/// The file without everything that the first frame does not need.
 pub(super) fn pieces(bytes: &[u8]) -> Pieces<'_> {
     Pieces::new(bytes, next_needed)
 }
 
-/// Bytes that the decoder takes beside the pixels. A frame may be larger than the screen, and is then
-/// decoded whole: indices, and four bytes a pixel.
+/// Bytes that the decoder allocates in addition to the pixels. A frame may be larger than the screen and is
+/// decoded whole: one index and four bytes for each pixel.
 pub(super) fn beside(bytes: &[u8]) -> u64 {
     first_frame(bytes).map_or(0, ImageSize::pixels).saturating_mul(5).saturating_add(BUFFERS)
 }
@@ -36,14 +36,14 @@ fn first_frame(bytes: &[u8]) -> Option<ImageSize> {
     }
 }
 
-/// Where the screen's colors end.
+/// The end of the screen's color table.
 fn screen(bytes: &[u8]) -> Option<usize> {
     let flags = *bytes.get(10)?;
     let colors = if flags & 0x80 == 0 { 0 } else { 3 << ((flags & 7) + 1) };
     Some(SCREEN + colors)
 }
 
-/// Where the extension at `at` ends.
+/// The end of the extension at `at`.
 fn extension(bytes: &[u8], at: usize) -> Option<usize> {
     let mut at = at + 2;
     loop {
@@ -55,7 +55,7 @@ fn extension(bytes: &[u8], at: usize) -> Option<usize> {
     }
 }
 
-/// The screen, then what says how a frame is shown, then all from the first frame on.
+/// Selects the screen, then graphic control extensions, then everything from the first frame.
 fn next_needed(bytes: &[u8], mut at: usize) -> Option<Range<usize>> {
     if at == 0 {
         return Some(0..screen(bytes).unwrap_or(SCREEN).min(bytes.len()));

@@ -1,15 +1,15 @@
-//! `Pieces`: some parts of a file's bytes, read as if nothing stood between them.
+//! `Pieces`: selected ranges of a file, read as if they were contiguous.
 //!
-//! Decoders that copy what they don't need are given files without it. Nothing is allocated here.
+//! Hides data that a decoder would copy without need. Allocates nothing.
 
 use std::fmt;
 use std::io::{self, BufRead, Read, Seek, SeekFrom};
 use std::ops::Range;
 
-/// The first part of `bytes` that is to be read at or behind a byte where a part may begin; none: the end.
+/// Returns the first range to be read at or after the boundary `at`; `None` at the end.
 pub(super) type Next = fn(bytes: &[u8], at: usize) -> Option<Range<usize>>;
 
-/// The parts that [`Next`] finds, one after the other.
+/// A reader of the ranges that [`Next`] returns.
 pub(super) struct Pieces<'a> {
     bytes: &'a [u8],
     next: Next,
@@ -32,7 +32,7 @@ impl BufRead for Pieces<'_> {
     fn fill_buf(&mut self) -> io::Result<&[u8]> {
         while self.piece.is_empty() {
             let Some(piece) = (self.next)(self.bytes, self.piece.end) else { return Ok(&[]) };
-            // A part that ends where it was looked for would be found for ever.
+            // A range that does not advance would repeat forever.
             if piece.end <= self.piece.end || piece.end > self.bytes.len() {
                 return Ok(&[]);
             }
@@ -54,7 +54,7 @@ impl Read for Pieces<'_> {
     }
 }
 
-/// For decoders whose type asks for it: no format that is read in pieces is read out of order.
+/// Required by the decoders' types. None of these formats is read out of order.
 impl Seek for Pieces<'_> {
     fn seek(&mut self, _: SeekFrom) -> io::Result<u64> {
         Err(io::ErrorKind::Unsupported.into())

@@ -1,7 +1,6 @@
-//! PNG: the chunks that pixels are made of, and the EXIF.
+//! PNG: selects the chunks that pixels need, and finds the EXIF chunk.
 //!
-//! Profiles, texts and frames of an animation are never handed to the decoder, which would inflate or
-//! copy them.
+//! Profiles, texts and animation frames are hidden from the decoder, which would decompress or copy them.
 
 use std::ops::Range;
 
@@ -10,25 +9,25 @@ use super::pieces::Pieces;
 
 /// Bytes of the signature.
 const SIGNATURE: usize = 8;
-/// Bytes of a chunk beside its data: length, kind, checksum.
+/// Bytes of a chunk in addition to its data: length, type, checksum.
 const AROUND: usize = 12;
-/// The decoder's buffers, whatever the picture: for a chunk, the window of the compression and its
-/// tables, and some rows.
+/// Bytes of the decoder's buffers for any picture: a chunk, the decompression window and its tables, and some
+/// rows.
 const BUFFERS: u64 = 1 << 20;
-/// Rows that the decoder may hold.
+/// Maximum rows that the decoder holds.
 const ROWS: u64 = 32;
 
-/// The file without what no pixel is made of.
+/// The file without chunks that pixels do not need.
 pub(super) fn pieces(bytes: &[u8]) -> Pieces<'_> {
     Pieces::new(bytes, next_needed)
 }
 
-/// Bytes that the decoder takes beside the pixels, where a row of them has `row` bytes.
+/// Bytes that the decoder allocates in addition to the pixels, if a row has `row` bytes.
 pub(super) fn beside(row: u64) -> u64 {
     row.saturating_mul(ROWS).saturating_add(BUFFERS)
 }
 
-/// The EXIF, if it stands before the pixels.
+/// The EXIF chunk, if it precedes the pixels.
 pub(super) fn exif(bytes: &[u8]) -> Option<&[u8]> {
     let mut at = SIGNATURE;
     while let Some((kind, chunk)) = chunk(bytes, at) {
@@ -41,7 +40,7 @@ pub(super) fn exif(bytes: &[u8]) -> Option<&[u8]> {
     None
 }
 
-/// The chunk at `at`: its kind, and all its bytes that are there.
+/// The chunk at `at`: its type, and its bytes as far as the file contains them.
 fn chunk(bytes: &[u8], at: usize) -> Option<([u8; 4], Range<usize>)> {
     let length = be32(bytes, at)? as usize;
     let kind = array(bytes, at.checked_add(4)?)?;
@@ -49,14 +48,14 @@ fn chunk(bytes: &[u8], at: usize) -> Option<([u8; 4], Range<usize>)> {
     Some((kind, at..end))
 }
 
-/// The next chunk that pixels are made of; the signature first. What is no chunk goes on to the decoder,
-/// which says so.
+/// Selects the signature, then the chunks that pixels need. Bytes that are not a chunk are passed to the decoder,
+/// which reports the error.
 fn next_needed(bytes: &[u8], mut at: usize) -> Option<Range<usize>> {
     if at == 0 {
         return Some(0..SIGNATURE.min(bytes.len()));
     }
     while let Some((kind, chunk)) = chunk(bytes, at) {
-        // A capital first letter: no decoder may leave it out.
+        // An upper-case first letter marks a critical chunk (PNG specification, 5.4).
         if kind[0].is_ascii_uppercase() || &kind == b"tRNS" {
             return Some(chunk);
         }

@@ -138,7 +138,7 @@ fn every_cut_is_an_error_and_random_damage_never_panics() {
                 passed.push(whole.len() - length);
             }
         }
-        // All pixels are there when only the end mark is missing.
+        // Only the end marker is missing; all pixels are present.
         assert!(passed.iter().all(|&cut| cut <= 24), "{format:?} cut by {passed:?} passed");
         for _ in 0..400 {
             let mut bytes = whole.clone();
@@ -146,7 +146,7 @@ fn every_cut_is_an_error_and_random_damage_never_panics() {
                 let place = random.below(bytes.len() as u32) as usize;
                 bytes[place] = random.next_u64() as u8;
             }
-            // Above this file a limit stands on the size.
+            // The size limit excludes the bytes after this file.
             if Other::open(&bytes).is_ok_and(|other| other.size.pixels() < 1 << 22) {
                 drop(decode(&bytes, Channels::Rgba));
             }
@@ -156,7 +156,7 @@ fn every_cut_is_an_error_and_random_damage_never_panics() {
 
 #[test]
 fn codes_of_a_lossless_webp_are_counted() {
-    // The first pixel of each of these has codes of its own, or nearly.
+    // Nearly every first pixel of these has a separate group of codes.
     for color in [ColorType::Rgb8, ColorType::Rgba8] {
         let bytes = encode(&picture(color), ImageFormat::WebP);
         let codes = codes::memory(&bytes[20..], None).unwrap();
@@ -201,13 +201,13 @@ fn a_tiff_with_tags_that_decoders_read_otherwise_is_refused() {
         let error = tiff::beside(&big_tiff(&[&picture[..], more].concat())).unwrap_err();
         assert!(error.contains(why), "{error}");
     };
-    refused(&[(256, 4, 1, 9)], "tag 256 of the TIFF stands twice");
-    refused(&[(273, 3, 1, 8), (273, 3, 1, 9)], "tag 273 of the TIFF stands twice");
-    refused(&[(40_000, 99, 1, 1)], "tag 40000 of the TIFF is of type 99");
-    refused(&[(277, 14, 1, 1)], "tag 277 of the TIFF is of type 14");
-    refused(&[(322, 11, 1, 1)], "tag 322 of the TIFF is of type 11");
-    refused(&[(273, 4, 1 << 18, 8)], "tag 273 of the TIFF claims 262144 values");
-    // What nobody reads may stand twice.
+    refused(&[(256, 4, 1, 9)], "tag 256 of the TIFF is repeated");
+    refused(&[(273, 3, 1, 8), (273, 3, 1, 9)], "tag 273 of the TIFF is repeated");
+    refused(&[(40_000, 99, 1, 1)], "tag 40000 of the TIFF has the unknown type 99");
+    refused(&[(277, 14, 1, 1)], "tag 277 of the TIFF has type 14");
+    refused(&[(322, 11, 1, 1)], "tag 322 of the TIFF has type 11");
+    refused(&[(273, 4, 1 << 18, 8)], "tag 273 of the TIFF declares 262144 values");
+    // A tag that the decoder does not read may be repeated.
     assert!(tiff::beside(&big_tiff(&[(40_000, 1, 1, 1), (40_000, 1, 1, 2)])).is_ok());
     // Sides beyond all bounds.
     let (far, tiles) = (u64::MAX, [(324, 4, 1, 8), (325, 4, 1, 8)]);
@@ -217,11 +217,11 @@ fn a_tiff_with_tags_that_decoders_read_otherwise_is_refused() {
 #[test]
 fn the_jpeg_of_a_tiff_is_the_one_that_its_decoder_finds() {
     for (bomb, why) in [
-        ("larger than its strip", "16000x16000 pixels stands in a strip or tile of 8x8"),
-        ("tables that end within", "16000x16000 pixels stands in a strip or tile of 8x8"),
-        ("an APP0 of six bytes", "16000x16000 pixels stands in a strip or tile of 8x8"),
-        ("stands twice", "tag 259 of the TIFF stands twice"),
-        ("an unknown type", "tag 259 of the TIFF is of type 99"),
+        ("larger than its strip", "16000x16000 pixels is in a strip or tile of 8x8"),
+        ("tables that end within", "16000x16000 pixels is in a strip or tile of 8x8"),
+        ("an APP0 of six bytes", "16000x16000 pixels is in a strip or tile of 8x8"),
+        ("stands twice", "tag 259 of the TIFF is repeated"),
+        ("an unknown type", "tag 259 of the TIFF has type 99"),
     ] {
         let found = bombs().into_iter().find(|found| found.name.contains(bomb)).unwrap();
         let error = Other::open(&found.bytes).map(drop).unwrap_err();
@@ -261,5 +261,5 @@ fn strips_that_lie_upon_each_other_are_refused() {
     };
     assert!(tiff::beside(&strips(64)).is_ok(), "some may be the same");
     let error = tiff::beside(&strips(1 << 17)).unwrap_err();
-    assert!(error.contains("upon each other"), "{error}");
+    assert!(error.contains("overlap"), "{error}");
 }

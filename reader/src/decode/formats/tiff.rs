@@ -1,23 +1,23 @@
-//! TIFF: whether its tags and JPEGs are no longer than the file and no larger than the picture.
+//! TIFF: checks that the tags and JPEGs of a picture are no longer than the file and no larger than the picture.
 //!
-//! The decoder makes room for as many values as a tag claims, for a row as wide as a tile claims, and for a
-//! JPEG as large as that says of itself. What it would read in another way than this file does is refused: a tag
-//! that stands twice, of which it takes the last, and one of a type that it passes over.
+//! The decoder allocates as many values as a tag declares, a row as wide as a tile declares, and a JPEG of any declared
+//! size. Everything that it would read differently from this module is rejected: a repeated tag, of which the
+//! decoder uses the last, and a tag of a type that it skips.
 
 use super::bytes::{array, part};
 use super::tiff_jpeg::Jpegs;
 
-/// Most tags of a picture, and most values of a tag of a few.
+/// Maximum tags of a picture, and maximum values of a tag that has few.
 const TAGS: u64 = 4096;
-/// Most strips or tiles.
+/// Maximum strips or tiles.
 const CHUNKS: u64 = 1 << 17;
-/// Most bytes of tables that JPEGs share.
+/// Maximum bytes of the tables that JPEGs share.
 const TABLES: u64 = 1 << 16;
-/// Sides are counted up to this: the decoder knows none that is longer.
+/// Limit of a side in pixels, which exceeds what the decoder accepts.
 const SIDE: u64 = 1 << 32;
-/// The decoder's buffers, whatever the picture.
+/// Bytes of the decoder's buffers for any picture.
 const BUFFERS: u64 = 1 << 20;
-/// Bytes that a value of a tag takes when it is read.
+/// Bytes that a value of a tag needs while it is read.
 const VALUE: u64 = 64;
 
 const WIDTH: u16 = 256;
@@ -33,7 +33,7 @@ const TILE_HEIGHT: u16 = 323;
 const TILE_OFFSETS: u16 = 324;
 const TILE_BYTES: u16 = 325;
 const JPEG_TABLES: u16 = 347;
-/// Tags that the decoder reads, beside those with a bound of their own.
+/// Tags that the decoder reads, in addition to those with a separate limit.
 const READ: [u16; 14] = [
     WIDTH,
     HEIGHT,
@@ -50,19 +50,18 @@ const READ: [u16; 14] = [
     338,
     339,
 ];
-/// The compression whose strips are JPEGs.
+/// The compression whose strips or tiles are JPEGs.
 const JPEG: u64 = 7;
 
-/// Bytes that the decoder takes beside the pixels; a refusal if tags or JPEGs ask for more than a file like
-/// this can need.
+/// Bytes that the decoder allocates in addition to the pixels.
 ///
 /// # Errors
-/// What asks for it.
+/// Returns a message if a tag or a JPEG declares more than a file of this length can need.
 pub(super) fn beside(bytes: &[u8]) -> Result<u64, String> {
-    // What is not understood here is told by the decoder, before it makes room for anything.
+    // A file that is not understood here is rejected by the decoder before it allocates anything.
     let Some(file) = File::open(bytes) else { return Ok(BUFFERS) };
     if file.tags.1 > TAGS {
-        return Err(format!("the TIFF claims {} tags", file.tags.1));
+        return Err(format!("the TIFF declares {} tags", file.tags.1));
     }
     let (mut beside, mut seen) = (BUFFERS, Vec::new());
     for entry in file.entries() {
@@ -72,7 +71,7 @@ pub(super) fn beside(bytes: &[u8]) -> Result<u64, String> {
     }
     seen.sort_unstable();
     if let Some(twice) = seen.windows(2).find(|pair| pair[0] == pair[1]) {
-        return Err(format!("tag {} of the TIFF stands twice", twice[0]));
+        return Err(format!("tag {} of the TIFF is repeated", twice[0]));
     }
     let chunk = file.chunk();
     let row = chunk.0.saturating_mul(file.pixel_bits()).div_ceil(8);
@@ -87,18 +86,18 @@ pub(super) fn beside(bytes: &[u8]) -> Result<u64, String> {
 struct File<'a> {
     bytes: &'a [u8],
     big_endian: bool,
-    /// Offsets of 64 bits.
+    /// True for BigTIFF: offsets have 64 bits.
     big: bool,
-    /// Where its tags begin, and how many there are.
+    /// Offset of the first tag, and the number of tags.
     tags: (usize, u64),
 }
 
-/// A tag: how many values of a type, and where they lie.
+/// A tag: the type and number of its values, and their location.
 struct Entry {
     tag: u16,
     kind: u16,
     count: u64,
-    /// Where the values lie, or their place.
+    /// Offset of the values, or of the pointer to them.
     field: usize,
 }
 
@@ -113,7 +112,7 @@ impl<'a> File<'a> {
         Some(file)
     }
 
-    /// A number of `length` bytes.
+    /// A number of `length` bytes at `at`.
     fn number(&self, at: usize, length: usize) -> Option<u64> {
         Some(match (length, self.big_endian) {
             (1, _) => (*self.bytes.get(at)?).into(),
@@ -127,7 +126,7 @@ impl<'a> File<'a> {
         })
     }
 
-    /// Bytes of an offset, and of a count.
+    /// Bytes of an offset and of a count.
     fn word(&self) -> usize {
         if self.big { 8 } else { 4 }
     }
@@ -146,16 +145,16 @@ impl<'a> File<'a> {
         })
     }
 
-    /// Refuses a tag with more values than the file has or a picture needs, and a type that the decoder passes
-    /// over or nothing that is read here has.
+    /// Rejects a tag with more values than the file has or a picture needs, and a type that the decoder skips or that
+    /// the tag cannot have.
     fn allow(&self, entry: &Entry) -> Result<(), String> {
         let Entry { tag, kind, count, .. } = *entry;
         let known = matches!(kind, 1..=13 | 16..=18);
         let Some(most) = most(tag) else {
-            // The decoder passes over too few bytes of a BigTIFF, and takes others for the next tag.
+            // For an unknown type in a BigTIFF, the decoder skips too few bytes and misreads the next tag.
             return match known || !self.big {
                 true => Ok(()),
-                false => Err(format!("tag {tag} of the TIFF is of type {kind}, which none is")),
+                false => Err(format!("tag {tag} of the TIFF has the unknown type {kind}")),
             };
         };
         let fits = match tag {
@@ -163,11 +162,11 @@ impl<'a> File<'a> {
             _ => matches!(kind, 1 | 3 | 4 | 16),
         };
         if !fits {
-            return Err(format!("tag {tag} of the TIFF is of type {kind}, which it can't be"));
+            return Err(format!("tag {tag} of the TIFF has type {kind}, which is invalid for it"));
         }
-        let there = count.saturating_mul(width_of(kind) as u64) <= self.bytes.len() as u64;
-        if count > most || !there {
-            return Err(format!("tag {tag} of the TIFF claims {count} values"));
+        let fits_file = count.saturating_mul(width_of(kind) as u64) <= self.bytes.len() as u64;
+        if count > most || !fits_file {
+            return Err(format!("tag {tag} of the TIFF declares {count} values"));
         }
         Ok(())
     }
@@ -176,7 +175,7 @@ impl<'a> File<'a> {
         self.entries().find(|entry| entry.tag == tag)
     }
 
-    /// Where the values of an entry begin.
+    /// Offset of the values of an entry. Values that fit the field are in it.
     fn value_at(&self, entry: &Entry) -> Option<usize> {
         let bytes = entry.count.checked_mul(width_of(entry.kind) as u64)?;
         if bytes <= self.word() as u64 {
@@ -214,10 +213,11 @@ impl<'a> File<'a> {
         }
     }
 
-    /// Bytes that the largest JPEG takes to be decoded.
+    /// Bytes that decoding the largest JPEG needs.
     ///
     /// # Errors
-    /// One is larger than its strip or tile, or damaged; all are longer than a file like this can need.
+    /// Returns a message if a JPEG is larger than its strip or tile or is damaged, or if all JPEGs together are
+    /// longer than a file of this length can need.
     fn jpegs(&self, chunk: (u64, u64)) -> Result<u64, String> {
         let tags = [(STRIP_OFFSETS, STRIP_BYTES), (TILE_OFFSETS, TILE_BYTES)];
         let found = tags.map(|(at, length)| self.entry(at).zip(self.entry(length)));
@@ -236,7 +236,7 @@ impl<'a> File<'a> {
     }
 }
 
-/// The most values of a tag that the decoder reads.
+/// The maximum number of values of a tag; `None` if the decoder does not read the tag.
 fn most(tag: u16) -> Option<u64> {
     match tag {
         STRIP_OFFSETS | STRIP_BYTES | TILE_OFFSETS | TILE_BYTES => Some(CHUNKS),
@@ -245,7 +245,7 @@ fn most(tag: u16) -> Option<u64> {
     }
 }
 
-/// Bytes of a value.
+/// Bytes of a value of type `kind`.
 fn width_of(kind: u16) -> usize {
     match kind {
         1 | 2 | 6 | 7 => 1,

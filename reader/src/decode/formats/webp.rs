@@ -1,7 +1,7 @@
-//! WebP: whether what is decoded is as large as the file says, and its EXIF.
+//! WebP: checks that the bitstreams are as large as the file declares, and finds the EXIF chunk.
 //!
-//! The decoder makes room for a bitstream's own size before it compares it with the picture's, and for all codes
-//! that a lossless bitstream describes.
+//! The decoder allocates for a bitstream's own size before it compares that with the picture's, and for all codes
+//! that a lossless bitstream declares.
 
 use std::ops::Range;
 
@@ -11,25 +11,25 @@ use crate::picture::geometry::ImageSize;
 
 /// Bytes before the first chunk.
 const RIFF: usize = 12;
-/// Bytes of a frame of an animation before its chunks.
+/// Bytes of an animation frame before its chunks.
 const FRAME: usize = 16;
-/// The decoder's buffers, whatever the picture.
+/// Bytes of the decoder's buffers for any picture.
 const BUFFERS: u64 = 512 << 10;
 
-/// What a file's chunks say.
+/// The relevant content of a file's chunks.
 #[derive(Debug)]
 pub(super) struct Chunks<'a> {
     pub(super) exif: Option<&'a [u8]>,
-    /// The size of the picture, or of the frame whose chunks are looked at.
+    /// The size of the picture, or of the frame whose chunks are being read.
     size: ImageSize,
-    /// What the head of an extended file says besides, if there is one.
+    /// The flags of an extended file's header, if it has one.
     flags: Option<u8>,
     /// The largest sides of a bitstream.
     width: u32,
     height: u32,
     /// Bytes of the longest bitstream.
     longest: u64,
-    /// Bytes that the decoder takes for codes; none if these are damaged.
+    /// Bytes that the decoder allocates for codes; `None` if the codes are damaged.
     codes: Option<u64>,
     opacity: bool,
     animated: bool,
@@ -39,8 +39,8 @@ pub(super) struct Chunks<'a> {
 const MOVES: u8 = 2;
 
 impl<'a> Chunks<'a> {
-    /// Those of a file, and of its first frame if it is an animation; the decoder says that the picture is of
-    /// `size`.
+    /// Reads the chunks of a file, and of its first frame if it is an animation. `size` is the picture's size
+    /// according to the decoder.
     pub(super) fn of(bytes: &'a [u8], size: ImageSize) -> Chunks<'a> {
         let (exif, flags, codes) = (None, None, Some(0));
         let (width, height, longest) = (0, 0, 0);
@@ -62,7 +62,7 @@ impl<'a> Chunks<'a> {
     fn take(&mut self, bytes: &'a [u8], kind: [u8; 4], data: Range<usize>) {
         let content = &bytes[data.clone()];
         match &kind {
-            // The decoder believes the first head, and the first chunk of a kind.
+            // The decoder uses the first header, and the first chunk of each type.
             b"VP8X" => self.flags = self.flags.or(content.first().copied()),
             b"EXIF" => self.exif = self.exif.or(Some(content)),
             b"VP8 " => self.bitstream(lossy(content), content.len()),
@@ -99,32 +99,32 @@ impl<'a> Chunks<'a> {
         self.longest = self.longest.max(length as u64);
     }
 
-    /// Bitstreams are decoded one after the other.
+    /// Bitstreams are decoded one after the other, so the maximum counts.
     fn count(&mut self, codes: Option<u64>) {
         self.codes = self.codes.zip(codes).map(|(one, other)| one.max(other));
     }
 
-    /// Bytes that the decoder takes beside the pixels.
+    /// Bytes that the decoder allocates in addition to the pixels.
     ///
     /// # Errors
-    /// A bitstream is larger than the picture, or its codes are damaged.
+    /// Returns a message if a bitstream is larger than the picture, or its codes are damaged.
     pub(super) fn beside(&self) -> Result<u64, String> {
         let size = self.size;
         if self.width > size.width || self.height > size.height {
             return Err("a frame of the WebP is larger than the picture".into());
         }
-        let codes = self.codes.ok_or("the codes of the lossless WebP are damaged or cut")?;
+        let codes = self.codes.ok_or("the codes of the lossless WebP are damaged or truncated")?;
         let padded = (u64::from(size.width) + 15) * (u64::from(size.height) + 15);
         let planes = padded + padded / 2;
-        // Four bytes a pixel of a lossless one; of the opacity, and what it is decoded from; of an
-        // animation its canvas and a frame.
+        // Bytes for each pixel: six for the decoded frame and its copy, seven for opacity and its source,
+        // eight for the canvas and a frame of an animation.
         let pixels = 6 + if self.opacity { 7 } else { 0 } + if self.animated { 8 } else { 0 };
         let beside = size.pixels().saturating_mul(pixels).saturating_add(planes);
         Ok(beside.saturating_add(4 * self.longest).saturating_add(BUFFERS).saturating_add(codes))
     }
 }
 
-/// The chunk at `at`: its kind, and its data as far as they are there.
+/// The chunk at `at`: its type, and its data as far as the file contains it.
 fn chunk(bytes: &[u8], at: usize) -> Option<([u8; 4], Range<usize>)> {
     let kind = array(bytes, at)?;
     let length = le32(bytes, at.checked_add(4)?)? as usize;
@@ -132,7 +132,7 @@ fn chunk(bytes: &[u8], at: usize) -> Option<([u8; 4], Range<usize>)> {
     Some((kind, start..start.saturating_add(length).min(bytes.len())))
 }
 
-/// The size that a frame of an animation says.
+/// The declared size of an animation frame.
 fn frame(content: &[u8]) -> Option<ImageSize> {
     Some(ImageSize::new(le24(content, 6)? + 1, le24(content, 9)? + 1))
 }

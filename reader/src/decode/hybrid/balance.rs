@@ -1,34 +1,34 @@
-//! `DeviceShare`: which pictures go to the device's decoder, and which stay with the CPU. Pure: no clock, no
-//! thread; what it is told is all that it knows.
+//! `DeviceShare`: the share of pictures that the device decodes. Pure: no clock, no thread; depends on its inputs
+//! only.
 
 use std::time::Duration;
 
 use crate::picture::random::Random;
 
-/// The stream of a sample's random numbers from which its decoder is drawn, far from those of columns.
+/// The stream of a sample's random numbers that assigns its decoder. Far from the streams of columns, which are small.
 const STREAM: u64 = 0x6a70_6567_7368_6172;
 
-/// All pictures.
+/// All pictures, in per mille.
 const ALL: u16 = 1000;
 
-/// The largest and the smallest step from batch to batch, in pictures of a thousand.
+/// The largest and the smallest step from batch to batch, in per mille.
 const STRIDE: u16 = 32;
 const PACE: u16 = 1;
 
-/// After so many steps in one direction they grow longer, by so much each: what a step does is seen some
-/// batches later, and must not look like a change of speed.
+/// After this many steps in one direction, each further step grows by [`GROWTH`]. The effect of a step shows only some
+/// batches later, so early growth would mistake that delay for a change of speed.
 const PATIENCE: u32 = 12;
 const GROWTH: u16 = 4;
 
-/// Waits of a batch that say nothing, together.
+/// Total waiting time of a batch below which it carries no information.
 const NOTHING: Duration = Duration::from_micros(50);
 
-/// What was waited for while a batch was put together, at the place where both decoders' work meets.
+/// Waiting times while a batch was completed, at the point where both decoders' results meet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Waited {
-    /// While only pictures of the device's decoder were missing.
+pub struct WaitTimes {
+    /// Time in which only pictures of the device were missing.
     pub device: Duration,
-    /// While only pictures of the CPU were missing.
+    /// Time in which only pictures of the CPU were missing.
     pub cpu: Duration,
 }
 
@@ -41,35 +41,34 @@ pub struct Waited {
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DeviceShare {
-    /// So many of a thousand: the same pictures in every run.
+    /// A fixed number of pictures in a thousand: the same pictures in every run.
     Fixed(u16),
-    /// As many as make both sides finish at once. Two decoders don't agree in every bit, so pixels then
-    /// depend on how fast they were.
+    /// A share that makes both sides finish at the same time. The two decoders are not bit-identical, so
+    /// pixels then depend on the speed of both.
     Auto(Auto),
 }
 
-/// A share that follows the speed of both sides.
+/// A share that follows the speeds of both sides.
 ///
-/// It goes towards the side that is not waited for, in steps that become smaller each time the direction
-/// changes (as Riedmiller and Braun's RPROP does, 1993): noise moves it little, a change of speed
-/// moves it far.
+/// Moves toward the side that finishes first, in steps that are halved at each change of direction (like
+/// Riedmiller and Braun's RPROP, 1993): noise moves it little, a change of speed moves it far.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Auto {
     per_mille: u16,
     step: u16,
-    /// Whether the last step was towards the device.
+    /// Whether the last step was toward the device.
     up: bool,
-    /// Steps in that direction, one after another.
+    /// Number of consecutive steps in that direction.
     streak: u32,
 }
 
 impl DeviceShare {
-    /// So many pictures of a thousand, at most all.
+    /// A fixed share of `per_mille` pictures in a thousand.
     pub fn fixed(per_mille: u16) -> DeviceShare {
         DeviceShare::Fixed(per_mille.min(ALL))
     }
 
-    /// A share that is found while it is used, from this one on.
+    /// An adaptive share that starts at `per_mille`.
     pub fn auto(per_mille: u16) -> DeviceShare {
         DeviceShare::Auto(Auto {
             per_mille: per_mille.min(ALL),
@@ -79,7 +78,7 @@ impl DeviceShare {
         })
     }
 
-    /// Pictures of a thousand that go to the device.
+    /// Pictures in a thousand that the device decodes.
     pub fn per_mille(&self) -> u16 {
         match self {
             DeviceShare::Fixed(per_mille) => (*per_mille).min(ALL),
@@ -87,24 +86,24 @@ impl DeviceShare {
         }
     }
 
-    /// Whether a picture goes to the device, by the random seed of its sample. A larger share has the same
-    /// pictures and more.
+    /// Whether the device decodes the picture, by the random seed of its sample. A larger share selects a
+    /// superset of the pictures.
     pub fn picks(&self, seed: u64) -> bool {
         Random::stream(seed, STREAM).below(ALL.into()) < self.per_mille().into()
     }
 
-    /// Tells of a batch that was put together.
-    pub fn told(&mut self, waited: Waited) {
+    /// Adapts the share to the waiting times of a completed batch.
+    pub fn observe(&mut self, waited: WaitTimes) {
         if let DeviceShare::Auto(auto) = self {
-            auto.told(waited);
+            auto.observe(waited);
         }
     }
 }
 
 impl Auto {
-    fn told(&mut self, Waited { device, cpu }: Waited) {
+    fn observe(&mut self, WaitTimes { device, cpu }: WaitTimes) {
         let (more, less) = (device.max(cpu), device.min(cpu));
-        // Within a tenth they are equal.
+        // Differences below a tenth count as equal.
         if more + less < NOTHING || more - less < (more + less) / 10 {
             return;
         }

@@ -1,7 +1,7 @@
-//! `JpegDecoder`: the interface to a device that decodes JPEGs, with its request and result types.
+//! `JpegDecoder`: the interface to a device's JPEG decoder, with its request and result types.
 //!
-//! The traits of the device are in `device::driver`; this one is below it, because decoding decides with it which
-//! pictures go to the device.
+//! The other device traits are in `device::driver`. This one is below the device, because decoding uses it to decide
+//! which pictures go there.
 
 use tarflume_jpeg::{Header, Scale};
 
@@ -9,48 +9,48 @@ use crate::error::Result;
 
 /// Decodes JPEGs on a device, asynchronously, in the decode stream.
 pub(crate) trait JpegDecoder: Send + Sync {
-    /// Loads and tests the decoder of JPEGs in host memory, or of JPEGs in device memory (`stored`); call it once,
-    /// before the first JPEG. Returns what it can do.
+    /// Loads and tests the decoder of JPEGs in host memory, or of JPEGs in device memory (`stored`). Call it once,
+    /// before the first JPEG. Returns its capabilities.
     ///
     /// # Errors
-    /// There is no library, or it decodes the test pictures wrongly.
+    /// Returns an error if the library is missing or decodes the test pictures wrongly.
     fn prepare_decoder(&self, stored: bool) -> Result<Abilities>;
-    /// Whether the device decodes this complete JPEG with this header into what is wanted; if not, the inner error says
-    /// why. Any thread may call it.
+    /// Checks whether the device can decode this complete JPEG with this header as `wanted`. The inner error states
+    /// the reason if it cannot. May be called on any thread.
     ///
     /// # Errors
-    /// The decoder was not prepared.
+    /// Returns an error if the decoder was not prepared.
     fn admit(
         &self,
         jpeg: (&[u8], &Header),
         wanted: Wanted,
     ) -> Result<std::result::Result<(), String>>;
-    /// Decodes admitted JPEGs out of host memory, and returns a verdict for each.
+    /// Decodes admitted JPEGs in host memory. Returns a verdict for each.
     ///
-    /// Hardware decoders write during the call, before earlier work of the stream is done. So when this is called, no
-    /// work in any stream uses the memory that pixels go to: the host has synchronized with it. The JPEGs stay
-    /// unchanged, and no other work writes to that memory, until an event behind the call is reached.
+    /// A hardware decoder writes during the call, before earlier work of the stream has finished. Therefore, when this
+    /// is called, no work in any stream may use the output memory: the host has synchronized with it. Until an event
+    /// recorded after the call is reached, the JPEGs must not change and no other work may write to the output memory.
     ///
     /// # Errors
-    /// The device's.
+    /// Returns the device's error.
     fn decode(&self, jpegs: &[Compressed<'_>]) -> Result<Vec<Verdict>>;
-    /// As [`JpegDecoder::decode`], out of device memory.
+    /// As [`JpegDecoder::decode`], for JPEGs in device memory.
     ///
     /// # Errors
-    /// The device's.
+    /// Returns the device's error.
     fn decode_stored(&self, jpegs: &[Stored]) -> Result<Vec<Verdict>>;
 }
 
-/// Where the pixels of a JPEG go, and their format: row after row without gaps, `width * height * channels` bytes.
+/// Device memory for the pixels of a JPEG: `[height, width, channels]` bytes without gaps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PixelTarget {
-    /// Address in the device's memory.
+    /// Device address of the output.
     pub to: u64,
-    /// Columns at its scale: the stored ones by [`Scale::of`], before any turn.
+    /// Width at `scale`, as by [`Scale::of`] for the stored picture, before any turn.
     pub width: u32,
-    /// Rows at its scale.
+    /// Height at `scale`.
     pub height: u32,
-    /// How much smaller than stored; only hardware decoders scale.
+    /// The reduction. Only hardware decoders reduce.
     pub scale: Scale,
     /// 1: luma; 3: red, green and blue.
     pub channels: u8,
@@ -65,41 +65,41 @@ pub struct Compressed<'a> {
     pub target: PixelTarget,
 }
 
-/// A JPEG in device memory that the device decodes. It was admitted before.
+/// An admitted JPEG in device memory that the device decodes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stored {
-    /// Address of its first byte.
+    /// Device address of its first byte.
     pub at: u64,
-    /// Its bytes.
+    /// Length in bytes.
     pub length: u64,
     /// Where its pixels go.
     pub target: PixelTarget,
 }
 
-/// What a picture is to be.
+/// The required output of a picture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Wanted {
     pub(crate) scale: Scale,
     /// 1 or 3.
     pub(crate) channels: u8,
-    /// Out of the device's memory.
+    /// Whether the JPEG is in device memory.
     pub(crate) stored: bool,
 }
 
-/// What became of a picture.
+/// The result for one picture.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
-    /// The device has it, or will: it is there when the stream has come so far.
+    /// The device decodes it. The pixels are ready when the stream reaches this point.
     Decoded,
-    /// It does not, for this reason; something may be in its memory all the same. Another decoder may.
+    /// The device did not decode it, for this reason. Its output memory is unspecified. Another decoder may succeed.
     Refused(String),
 }
 
-/// What a device's decoder is.
+/// The capabilities of a device's decoder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Abilities {
-    /// The smallest scale at which it decodes pictures: [`Scale::Full`] if it makes none smaller.
+    /// The smallest scale that it supports; [`Scale::Full`] if it does not reduce.
     pub(crate) least: Scale,
-    /// Which one, in one line.
+    /// Its name, in one line.
     pub(crate) about: String,
 }

@@ -1,18 +1,18 @@
-//! `DecodeRequest`: what a column wants of a JPEG if a device decodes it. Words; nothing is decoded here.
+//! `DecodeRequest`: what a column needs of a JPEG that a device decodes. Plain data.
 
 use tarflume_jpeg::Scale;
 
 use crate::picture::geometry::{Area, ImageSize};
 
-/// What is wanted of a JPEG.
+/// A request to decode one JPEG.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct DecodeRequest {
-    /// How much smaller it is decoded than it is stored.
+    /// The reduction.
     pub(crate) scale: Scale,
-    /// Width and height at that scale, in pixels.
+    /// ImageSize at that scale, in pixels.
     pub(crate) size: ImageSize,
-    /// The part that becomes the output, in pixels at that scale. A filter reads nothing outside the
-    /// whole pixels that it touches.
+    /// The box that becomes the output, in pixels at that scale. A filter reads nothing outside the whole
+    /// pixels that the box touches.
     pub(crate) area: Area,
     /// Whether the output is mirrored left to right.
     pub(crate) flip: bool,

@@ -1,5 +1,5 @@
-//! `HybridRows`: rows in which either decoder may go on: a head, and behind it the pixels that the host made, or a
-//! JPEG that the device is to decode. Which of them, each sample decides for itself.
+//! `HybridRows`: rows with a header and either pixels that the host decoded or a JPEG for the device to decode.
+//! Each sample decides by itself which of the two it is. Does not run the device's decoder.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU16, Ordering};
@@ -8,30 +8,31 @@ use std::sync::{Arc, Mutex};
 use tarflume_jpeg::{Header, Scale, Scanner};
 
 use crate::column::{DType, Row, RowShape};
-use crate::decode::hybrid::balance::{DeviceShare, Waited};
+use crate::decode::hybrid::balance::{DeviceShare, WaitTimes};
 use crate::decode::hybrid::jpeg_decoder::{JpegDecoder, Wanted};
 use crate::decode::hybrid::request::DecodeRequest;
 use crate::decode::hybrid::support::checked;
-use crate::decode::{Asks, Decode, DecodeHooks, Sample, Scratch, Shared};
+use crate::decode::{Decode, DecodeHooks, DecodeRequests, Sample, Scratch, Shared};
 use crate::error::{Error, Result};
 use crate::picture::crop::CropBox;
 use crate::picture::geometry::{Cut, ImageSize};
 use crate::picture::row_header::{Described, Format, RowHeader};
 use tarflume_formats::poison::IgnorePoison;
 
-/// Bytes that a row has for a JPEG: photographs of 500 x 375 have 110 kB, and rarely more than this.
+/// Bytes of a row for a JPEG. Photographs of 500 x 375 pixels have 110 kB and rarely more than this.
 const JPEG_ROOM: usize = 160 << 10;
 
-/// Bytes of a picture on the device, at the scale at which it is decoded: of 640 x 546 in RGB. Four times
-/// what comes out, if that is more.
+/// Bytes of a picture on the device at the scale at which it is decoded: 640 x 546 in RGB. If the output is large,
+/// four times its size instead.
 pub(crate) const PICTURE_ROOM: usize = 1 << 20;
 
-/// Samples that are looked at together.
+/// Samples that are prepared together.
 const GROUP: usize = 8;
 
-/// The share in force: read by threads that decode, told of each batch.
+/// The current share: read by decoding threads, adapted after each batch.
 pub(crate) struct Sharing {
     per_mille: AtomicU16,
+    /// The authoritative value. `per_mille` is a copy that threads read without the lock.
     share: Mutex<DeviceShare>,
 }
 
@@ -40,57 +41,57 @@ impl Sharing {
         Sharing { per_mille: AtomicU16::new(share.per_mille()), share: Mutex::new(share) }
     }
 
-    /// Pictures of a thousand that go to the device.
+    /// Pictures in a thousand that the device decodes.
     pub(crate) fn per_mille(&self) -> u16 {
         self.per_mille.load(Ordering::Relaxed)
     }
 
-    /// Tells of a batch that was put together.
-    pub(crate) fn told(&self, waited: Waited) {
+    /// Adapts the share to the waiting times of a completed batch.
+    pub(crate) fn observe(&self, waited: WaitTimes) {
         let mut share = self.share.lock().ignore_poison();
-        share.told(waited);
+        share.observe(waited);
         self.per_mille.store(share.per_mille(), Ordering::Relaxed);
     }
 }
 
-/// A column of such rows.
+/// A column of hybrid rows.
 pub(crate) struct HybridRows {
-    /// Rows of u8 `[height, width, channels]`.
+    /// The host's decoder, whose rows are u8 `[height, width, channels]`.
     host: Arc<dyn Decode>,
-    asks: Arc<dyn Asks>,
+    requests: Arc<dyn DecodeRequests>,
     size: ImageSize,
     channels: usize,
     pub(crate) sharing: Sharing,
-    /// Decides which JPEGs the device decodes.
+    /// Decides which JPEGs the device can decode.
     decoder: Arc<dyn JpegDecoder>,
-    /// The smallest scale at which it decodes.
+    /// The smallest scale that `decoder` supports.
     least: Scale,
-    /// Whether codes are gone through before a JPEG is handed on, so that damage is found here.
+    /// Whether all codes of a JPEG are read before it goes to the device, so that damage is found here.
     verifies: bool,
-    /// Of a row whose pixels the host made.
+    /// The header of rows that the host decoded.
     head: RowHeader,
     pixels: usize,
 }
 
 impl HybridRows {
-    /// What `host` makes, shared with a device.
+    /// Divides the rows of `host` with a device.
     ///
     /// # Errors
-    /// The output is too large for a device.
+    /// Returns an error if the output is too large for a device.
     pub(crate) fn new(
         host: Arc<dyn Decode>,
         shared: Shared,
         (decoder, least): (Arc<dyn JpegDecoder>, Scale),
         verifies: bool,
     ) -> Result<HybridRows> {
-        let Shared { share, size, channels, asks } = shared;
+        let Shared { share, size, channels, requests } = shared;
         let pixels = Format::Pixels.bytes(size, channels)?;
         let head =
             RowHeader::row(described(size, Cut::whole(size).into(), false), channels, pixels)?;
         let sharing = Sharing::new(share);
         Ok(HybridRows {
             host,
-            asks,
+            requests,
             size,
             channels,
             sharing,
@@ -102,7 +103,7 @@ impl HybridRows {
         })
     }
 
-    /// Of what comes out: its size and channels.
+    /// ImageSize and channels of the output.
     pub(crate) fn output(&self) -> (ImageSize, usize) {
         (self.size, self.channels)
     }
@@ -112,31 +113,31 @@ impl HybridRows {
         (RowHeader::BYTES + self.pixels.max(JPEG_ROOM)).next_multiple_of(64)
     }
 
-    /// Bytes of a row on the device in which a picture is decoded.
+    /// Bytes of device memory for decoding the picture of a row.
     pub(crate) fn picture_stride(&self) -> usize {
         self.pixels.saturating_mul(4).max(PICTURE_ROOM).next_multiple_of(256)
     }
 
-    /// What the device is to do with a sample; none if it is the host's by what is seen of it at once.
-    fn asked(&self, sample: &Sample<'_>) -> Option<DecodeRequest> {
+    /// The request for the device; `None` if a cheap check assigns the sample to the host.
+    fn device_request(&self, sample: &Sample<'_>) -> Option<DecodeRequest> {
         let picked = DeviceShare::fixed(self.sharing.per_mille()).picks(sample.seed);
         let jpeg = sample.part(0);
-        let begins = picked && jpeg.starts_with(&[0xff, 0xd8]);
+        let begins = picked && jpeg.starts_with(&[0xff, 0xd8]); // SOI
         if !begins || jpeg.len() > self.stride() - RowHeader::BYTES {
             return None;
         }
-        let asked = self.asks.ask(sample, self.least)?;
-        let bytes = Format::Pixels.bytes(asked.size, self.channels).ok()?;
-        (bytes <= self.picture_stride()).then_some(asked)
+        let request = self.requests.request(sample, self.least)?;
+        let bytes = Format::Pixels.bytes(request.size, self.channels).ok()?;
+        (bytes <= self.picture_stride()).then_some(request)
     }
 
-    /// The head of a JPEG that the device is to decode; none if it is the host's.
+    /// The header of a JPEG that the device will decode; `None` if the host decodes it.
     fn device_head(&self, sample: &Sample<'_>, scratch: &mut Scratch) -> Option<RowHeader> {
-        let DecodeRequest { scale, size, area, flip } = self.asked(sample)?;
+        let DecodeRequest { scale, size, area, flip } = self.device_request(sample)?;
         let jpeg = sample.part(0);
         let header = checked(jpeg).ok()?;
         let wanted = Wanted { scale, channels: self.channels as u8, stored: false };
-        // An error of the device is reported by the call that decodes.
+        // An error of the device itself is reported by the later call that decodes.
         if matches!(self.decoder.admit((jpeg, &header), wanted), Ok(Err(_))) {
             return None;
         }
@@ -148,10 +149,10 @@ impl HybridRows {
         Some(head.with_bytes(jpeg.len() as u64).with_origin(scale as u32, sample.seed))
     }
 
-    /// Writes a row as the host makes it.
+    /// Decodes a row on the host.
     ///
     /// # Errors
-    /// The sample can't be decoded.
+    /// Returns an error if the sample cannot be decoded.
     pub(crate) fn write_on_host(
         &self,
         sample: &Sample<'_>,
@@ -167,13 +168,13 @@ impl HybridRows {
     }
 }
 
-/// A picture of pixels.
+/// Describes a picture of interleaved pixels.
 fn described(size: ImageSize, area: CropBox, flip: bool) -> Described {
     Described { format: Format::Pixels, size, area, flip }
 }
 
 fn too_short(room: usize) -> Error {
-    Error::usage(format!("a row with {room} bytes behind its head is too short"))
+    Error::usage(format!("a row with {room} bytes after its header is too short"))
 }
 
 fn split(row: &mut [u8]) -> Result<(&mut [u8], &mut [u8])> {
@@ -181,17 +182,17 @@ fn split(row: &mut [u8]) -> Result<(&mut [u8], &mut [u8])> {
     row.split_at_mut_checked(RowHeader::BYTES).ok_or_else(|| too_short(room))
 }
 
-/// The head of such a row.
+/// The header of a hybrid row.
 pub(crate) fn head_of(row: &[u8]) -> Option<RowHeader> {
     row.get(..RowHeader::BYTES).map(bytemuck::pod_read_unaligned)
 }
 
-/// The JPEG behind a head.
+/// The JPEG after a header.
 pub(crate) fn jpeg_of<'a>(head: &RowHeader, row: &'a [u8]) -> Option<&'a [u8]> {
     row.get(RowHeader::BYTES..)?.get(..usize::try_from(head.bytes()).ok()?)
 }
 
-/// Goes through codes without making pixels.
+/// Reads all codes of a JPEG without computing pixels.
 #[derive(Default)]
 pub(crate) struct Verifier {
     scanner: Scanner,
@@ -222,10 +223,11 @@ impl Decode for HybridRows {
         self.host.group()
     }
 
-    /// Those of the host alone.
+    /// Prepares only the samples that the host will decode. A later check may move more samples to the host;
+    /// these are decoded one by one.
     fn prepare(&self, samples: &[Sample<'_>], scratch: &mut Scratch) {
         let (mut left, mut count) = ([Sample::default(); GROUP], 0);
-        let of_host = samples.iter().filter(|sample| self.asked(sample).is_none());
+        let of_host = samples.iter().filter(|sample| self.device_request(sample).is_none());
         for (to, sample) in left.iter_mut().zip(of_host) {
             *to = *sample;
             count += 1;

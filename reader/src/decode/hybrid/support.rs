@@ -1,51 +1,52 @@
-//! Which JPEGs a device decodes: what the hardware takes by NVIDIA's documents, less what was never seen
-//! to be right. Looks at headers; nothing is called here.
+//! Decides from its header whether a device can decode a JPEG: the formats that NVIDIA documents for its hardware,
+//! minus those that were never verified. Calls no device.
 //!
-//! Everything else stays with the CPU, which decodes it or says what is wrong: damage upsets the library,
-//! and one such picture fails a whole batch.
+//! The CPU decodes all other JPEGs and reports their errors. Damage is kept from the library, because one damaged
+//! picture fails a whole batch there.
 
 use std::fmt;
 
 use tarflume_jpeg::{Header, whole};
 
-/// How the colors of a picture are sampled.
+/// The chroma subsampling of a supported JPEG.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Fit {
+pub enum Sampling {
     /// One component.
     Gray,
-    /// Color as fine as luma.
+    /// Chroma at the resolution of luma.
     Yuv444,
-    /// Half as fine across.
+    /// Half the horizontal resolution.
     Yuv422,
-    /// Half as fine in both directions.
+    /// Half the resolution on both axes.
     Yuv420,
-    /// Half as fine down.
+    /// Half the vertical resolution.
     Yuv440,
 }
 
-impl Fit {
-    /// All of them.
-    pub const ALL: [Fit; 5] = [Fit::Gray, Fit::Yuv444, Fit::Yuv422, Fit::Yuv420, Fit::Yuv440];
+impl Sampling {
+    /// All variants.
+    pub const ALL: [Sampling; 5] =
+        [Sampling::Gray, Sampling::Yuv444, Sampling::Yuv422, Sampling::Yuv420, Sampling::Yuv440];
 }
 
-impl fmt::Display for Fit {
+impl fmt::Display for Sampling {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Fit::Gray => "one component",
-            Fit::Yuv444 => "4:4:4",
-            Fit::Yuv422 => "4:2:2",
-            Fit::Yuv420 => "4:2:0",
-            Fit::Yuv440 => "4:4:0",
+            Sampling::Gray => "one component",
+            Sampling::Yuv444 => "4:4:4",
+            Sampling::Yuv422 => "4:2:2",
+            Sampling::Yuv420 => "4:2:0",
+            Sampling::Yuv440 => "4:4:0",
         })
     }
 }
 
-/// Whether a device decodes a picture of this header.
+/// Returns the subsampling of a JPEG that a device can decode.
 ///
 /// # Errors
-/// It does not: why, in words.
-pub fn takes(header: &Header) -> Result<Fit, &'static str> {
-    // Arithmetic, of 12 bits, lossless, progressive, of four components, of several scans.
+/// Returns the reason if a device cannot decode it.
+pub fn supported(header: &Header) -> Result<Sampling, &'static str> {
+    // Covers arithmetic coding, 12 bits, lossless, progressive, four components and several scans.
     if let Some(why) = header.without_entry_points() {
         return Err(why);
     }
@@ -60,27 +61,27 @@ pub fn takes(header: &Header) -> Result<Fit, &'static str> {
         *each = found;
     }
     match (header.channels(), blocks) {
-        (1, _) => Ok(Fit::Gray),
-        (3, [(1, 1), (1, 1), (1, 1)]) => Ok(Fit::Yuv444),
-        (3, [(2, 1), (1, 1), (1, 1)]) => Ok(Fit::Yuv422),
-        (3, [(2, 2), (1, 1), (1, 1)]) => Ok(Fit::Yuv420),
-        (3, [(1, 2), (1, 1), (1, 1)]) => Ok(Fit::Yuv440),
+        (1, _) => Ok(Sampling::Gray),
+        (3, [(1, 1), (1, 1), (1, 1)]) => Ok(Sampling::Yuv444),
+        (3, [(2, 1), (1, 1), (1, 1)]) => Ok(Sampling::Yuv422),
+        (3, [(2, 2), (1, 1), (1, 1)]) => Ok(Sampling::Yuv420),
+        (3, [(1, 2), (1, 1), (1, 1)]) => Ok(Sampling::Yuv440),
         _ => Err("its colors are sampled in an unusual way"),
     }
 }
 
-/// The header of a JPEG that is whole and that a device decodes. Huffman codes are not looked at: damage
-/// among them is seen by the library, if at all.
+/// Returns the header of a complete JPEG that a device can decode. Does not read the Huffman codes, so damage in them
+/// is left to the library to detect, if it does.
 ///
 /// # Errors
-/// Why a device does not decode it, in words.
+/// Returns the reason if a device cannot decode it.
 pub fn checked(bytes: &[u8]) -> Result<Header, String> {
     let damaged = |error: tarflume_jpeg::Error| match error.byte() {
         Some(byte) => format!("it is damaged at byte {byte}: {}", error.text()),
         None => format!("it is damaged: {}", error.text()),
     };
     let header = Header::parse(bytes).map_err(damaged)?;
-    takes(&header)?;
+    supported(&header)?;
     whole(bytes).map_err(damaged)?;
     Ok(header)
 }
@@ -95,23 +96,23 @@ mod tests {
     fn baseline_pictures_of_usual_sampling_are_taken_and_others_are_refused_in_words() {
         let of = |kind| {
             let jpeg = Photo::new(40, 24, kind).encode(1).unwrap();
-            checked(&jpeg).map(|header| takes(&header).unwrap())
+            checked(&jpeg).map(|header| supported(&header).unwrap())
         };
-        assert_eq!(of(PhotoKind::Yuv444), Ok(Fit::Yuv444));
-        assert_eq!(of(PhotoKind::Yuv422), Ok(Fit::Yuv422));
-        assert_eq!(of(PhotoKind::Yuv420), Ok(Fit::Yuv420));
-        assert_eq!(of(PhotoKind::Gray), Ok(Fit::Gray));
-        assert_eq!(of(PhotoKind::Exif(6)), Ok(Fit::Yuv420));
+        assert_eq!(of(PhotoKind::Yuv444), Ok(Sampling::Yuv444));
+        assert_eq!(of(PhotoKind::Yuv422), Ok(Sampling::Yuv422));
+        assert_eq!(of(PhotoKind::Yuv420), Ok(Sampling::Yuv420));
+        assert_eq!(of(PhotoKind::Gray), Ok(Sampling::Gray));
+        assert_eq!(of(PhotoKind::Exif(6)), Ok(Sampling::Yuv420));
         assert!(of(PhotoKind::Progressive).unwrap_err().contains("progressive"));
         assert!(of(PhotoKind::Cmyk).unwrap_err().contains("four components"));
     }
 
-    /// A frame header of another kind, with all else as it was.
-    fn changed(change: impl Fn(&mut [u8])) -> Result<Fit, String> {
+    /// A JPEG with a modified frame header.
+    fn changed(change: impl Fn(&mut [u8])) -> Result<Sampling, String> {
         let mut jpeg = PHOTOS[0].jpeg.to_vec();
         let at = jpeg.windows(2).position(|pair| pair == [0xff, 0xc0]).unwrap();
         change(&mut jpeg[at..]);
-        checked(&jpeg).map(|header| takes(&header).unwrap())
+        checked(&jpeg).map(|header| supported(&header).unwrap())
     }
 
     #[test]
@@ -122,7 +123,7 @@ mod tests {
         assert!(changed(|frame| frame[4] = 12).unwrap_err().contains("8 bits"));
         // 4:1:1.
         assert!(changed(|frame| frame[11] = 0x41).unwrap_err().contains("unusual"));
-        // Components that are called R, G and B are refused, too: here the scan's names are others.
+        // Components named R, G and B are refused, too. Here they mismatch the names in the scan header.
         assert!(changed(|frame| frame[10] = b'R').unwrap_err().contains("damaged"));
     }
 

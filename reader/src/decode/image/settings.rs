@@ -1,6 +1,6 @@
-//! What an `Image` column is asked for: which part, which pixels of it, as what.
+//! The options of an `Image` column.
 //!
-//! Settings alone; nothing is opened here.
+//! Plain settings; opens nothing.
 
 use std::sync::Arc;
 
@@ -14,9 +14,8 @@ use crate::picture::resize::Filter;
 
 /// A column of pictures.
 ///
-/// JPEG, PNG, WebP, GIF (its first frame), BMP and TIFF are told by their content, not by the
-/// extension. They are turned upright as their EXIF says, then cut and resized as a [`Transform`]
-/// decides.
+/// Detects JPEG, PNG, WebP, GIF (first frame), BMP and TIFF by content, not by extension. Turns pictures upright by
+/// their EXIF orientation, then crops and resizes them as a [`Transform`] decides.
 ///
 /// ```
 /// use tarflume::{DType, Decode, Image, Layout, Normalize, RandomResizedCrop, RowShape};
@@ -38,18 +37,18 @@ pub struct Image {
     pub(super) reducing_gap: Option<f64>,
     pub(super) stream: u64,
     pub(super) share: Option<DeviceShare>,
-    /// Pictures of up to so many pixels squared go to a device as they were decoded.
+    /// Pictures of up to this side squared in pixels go to a device as decoded.
     pub(super) decoded: Option<u32>,
-    /// Rows begin with a head, and hold those.
-    pub(super) heads: bool,
+    /// Whether rows begin with a header, for pictures as decoded.
+    pub(super) headed: bool,
 }
 
 impl Image {
-    /// The most pixels that a stored picture may have, unless [`Image::most_pixels`] says otherwise.
+    /// The default of [`Image::most_pixels`].
     pub const MOST_PIXELS: u64 = 1 << 28;
 
-    /// Pictures of the part `ext` (or of alternatives: `jpg;jpeg;png`), cut and resized by
-    /// `transform`; rows of `u8`, `[height, width, 3]`.
+    /// Reads the part `ext` (or alternatives: `jpg;jpeg;png`), cropped and resized by `transform`, as rows of
+    /// `u8`, `[height, width, 3]`.
     pub fn new(ext: impl Into<String>, transform: impl Transform) -> Image {
         Image {
             ext: ext.into(),
@@ -64,95 +63,95 @@ impl Image {
             stream: 0,
             share: None,
             decoded: None,
-            heads: false,
+            headed: false,
         }
     }
 
-    /// The channels of a row.
+    /// Sets the channels of a row.
     #[must_use]
     pub fn channels(mut self, channels: Channels) -> Self {
         self.channels = channels;
         self
     }
 
-    /// How pictures are resized.
+    /// Sets the resize filter.
     #[must_use]
     pub fn filter(mut self, filter: Filter) -> Self {
         self.filter = filter;
         self
     }
 
-    /// The order of a row's elements.
+    /// Sets the order of a row's elements.
     #[must_use]
     pub fn layout(mut self, layout: Layout) -> Self {
         self.layout = layout;
         self
     }
 
-    /// Rows of `f32`, normalized.
+    /// Writes rows of `f32`, normalized.
     #[must_use]
     pub fn to_f32(mut self, normalize: Normalize) -> Self {
         self.elements = Elements::Single(normalize);
         self
     }
 
-    /// Rows of half precision, normalized.
+    /// Writes rows of IEEE half precision, normalized.
     #[must_use]
     pub fn to_f16(mut self, normalize: Normalize) -> Self {
         self.elements = Elements::Half(normalize);
         self
     }
 
-    /// Rows of `bf16` (the upper half of an `f32`), normalized.
+    /// Writes rows of bfloat16, normalized.
     #[must_use]
     pub fn to_bf16(mut self, normalize: Normalize) -> Self {
         self.elements = Elements::Brain(normalize);
         self
     }
 
-    /// Whether pictures are turned as their EXIF orientation says; they are by default.
+    /// Sets whether pictures are turned by their EXIF orientation. The default is true.
     #[must_use]
     pub fn orientation(mut self, respect: bool) -> Self {
         self.orientation = respect;
         self
     }
 
-    /// The most pixels that a stored picture may have; a larger one is an error.
+    /// Sets the maximum pixels of a stored picture. A larger picture is an error.
     #[must_use]
     pub fn most_pixels(mut self, pixels: u64) -> Self {
         self.most_pixels = pixels;
         self
     }
 
-    /// JPEGs that become much smaller are decoded at 1/2, 1/4 or 1/8 of their size, as long as what
-    /// is left is at least `gap` times the output in both directions; `None`: never. Pillow's
-    /// `reducing_gap`: at 2, the default, hardly to be told from resizing all of it; at 1 the fastest,
-    /// and softer. Never with [`Filter::Nearest`].
+    /// Sets when JPEGs that become much smaller are decoded at 1/2, 1/4 or 1/8 of their size: as long as the reduced
+    /// picture is at least `gap` times the output on both axes; never if `None`. Equals Pillow's `reducing_gap`. At
+    /// 2, the default, the result is hardly distinguishable from resizing the full picture; at 1 decoding is fastest
+    /// and the result softer. Not used with [`Filter::Nearest`].
     #[must_use]
     pub fn reducing_gap(mut self, gap: Option<f64>) -> Self {
         self.reducing_gap = gap;
         self
     }
 
-    /// Where batches go to a device, it cuts and resizes: a picture is decoded no further than it needs, and
-    /// crosses as it is if it has at most `side * side` pixels then; larger ones the host resizes. That
-    /// takes resizing off the host, and costs the link up to so many pixels a row. Only with an output of
-    /// one size and [`Filter::Bilinear`]; not together with [`Image::device_decoder`].
+    /// Lets a device crop and resize, if batches go to one. The host uploads a picture as decoded if it then has at
+    /// most `side * side` pixels, and resizes larger ones. This takes resizing off the host and transfers up to that
+    /// many pixels for each row. Requires a fixed output size and [`Filter::Bilinear`]; cannot be combined with
+    /// [`Image::device_decoder`].
     #[must_use]
     pub fn resize_on_device(mut self, side: u32) -> Self {
         self.decoded = Some(side);
         self
     }
 
-    /// Which of a sample's streams of random numbers is used. Columns with the same number (0 unless
-    /// said) get the same crop, as a picture and its mask must; another number gives a second view.
+    /// Sets which stream of the sample's random numbers is used; 0 by default. Columns with the same number get the
+    /// same crop, which a picture and its mask need. A different number gives a second view.
     #[must_use]
     pub fn stream(mut self, stream: u64) -> Self {
         self.stream = stream;
         self
     }
 
-    /// What a device makes of its bytes.
+    /// The conversion on a device.
     pub(super) fn finish(&self) -> Result<Finish> {
         let finish = match self.elements {
             Elements::Bytes => Ok(Finish::bytes()),

@@ -122,7 +122,7 @@ fn resizing_is_pillows() {
                 } else {
                     worst(&found, expected)
                 };
-                // Multiplying by opacity and dividing again rounds once more.
+                // Multiplying by opacity and dividing again adds a rounding.
                 let again = channels == Channels::Rgba && filter != Filter::Nearest;
                 let most = most + u8::from(again);
                 assert!(difference <= most, "{channels:?} {filter:?} {case:?}: {difference}");

@@ -15,7 +15,7 @@ fn decode(bytes: &[u8], wanted: Channels, cut: Option<Cut>) -> Result<Pixels> {
     let view = jpeg.view(&Placement::of(cut, cut.size), None);
     assert_eq!((view.region.left, view.region.top), (cut.left, cut.top));
     let job = jpeg.job(&view, wanted, &mut pixels)?;
-    Decoder::new().decode(job).map_err(told)?;
+    Decoder::new().decode(job).map_err(convert_error)?;
     Ok(pixels)
 }
 

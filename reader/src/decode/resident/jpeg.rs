@@ -1,6 +1,6 @@
-//! Pictures that stay in a device's memory as JPEGs: what fills it, and what an epoch writes of them.
+//! Pictures stored as JPEGs in device memory: the rows that preload them, and the rows of an epoch that refer to them.
 //!
-//! What the device's decoder does not take stays decoded, among the others.
+//! JPEGs that the device cannot decode are stored as pixels.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -9,28 +9,28 @@ use crate::column::{DType, Row, RowShape};
 use crate::decode::hybrid::request::DecodeRequest;
 use crate::decode::hybrid::row::Verifier;
 use crate::decode::hybrid::support::checked;
-use crate::decode::jpeg::asked;
+use crate::decode::jpeg::request;
 use crate::decode::resident::row::StoreCrops;
-use crate::decode::{Asks, Decode, DecodeHooks, Sample, Scratch};
+use crate::decode::{Decode, DecodeHooks, DecodeRequests, Sample, Scratch};
 use crate::error::{Error, Result};
 use crate::picture::geometry::{Cut, ImageSize};
 use crate::picture::row_header::{Described, Format, RowHeader};
 use tarflume_jpeg::{Header, Scale};
 
-/// Bytes that a row has for a JPEG on its way to the device; longer ones stay decoded.
+/// Maximum bytes of a JPEG in a row. Longer ones are stored as pixels.
 const JPEG_ROOM: usize = 256 << 10;
 
-/// Whether a device's decoder takes a JPEG.
+/// Whether a device's decoder accepts a JPEG.
 pub(crate) type Admits = Arc<dyn Fn(&[u8], &Header) -> bool + Send + Sync>;
 
-/// A column of u8 rows: a head, then a JPEG, or pixels.
+/// A column of u8 rows for preloading: a header, then a JPEG or pixels.
 pub(crate) struct KeptJpeg {
-    /// Writes a head and pixels.
+    /// Writes a header and pixels.
     pub(crate) pixels: Arc<dyn Decode>,
-    pub(crate) asks: Arc<dyn Asks>,
+    pub(crate) requests: Arc<dyn DecodeRequests>,
     pub(crate) admits: Admits,
     pub(crate) channels: usize,
-    /// Bytes that a picture may have when it is decoded.
+    /// Maximum bytes of a decoded picture.
     pub(crate) room: usize,
 }
 
@@ -39,18 +39,18 @@ impl KeptJpeg {
         self.pixels.shape().bytes().unwrap_or(0)
     }
 
-    /// The head of a JPEG that the device decodes; none if it does not.
+    /// The header of a JPEG that the device will decode; `None` if it cannot.
     fn head(&self, sample: &Sample<'_>, scratch: &mut Scratch) -> Option<RowHeader> {
         let jpeg = sample.part(0);
         if !jpeg.starts_with(&[0xff, 0xd8]) || jpeg.len() > JPEG_ROOM {
             return None;
         }
-        let DecodeRequest { size, .. } = self.asks.ask(sample, Scale::Full)?;
+        let DecodeRequest { size, .. } = self.requests.request(sample, Scale::Full)?;
         let whole = Cut::whole(size).into();
         let picture = Described { format: Format::Pixels, size, area: whole, flip: false };
         let head = RowHeader::store(picture, self.channels, 0, self.room).ok()?;
         let header = checked(jpeg).ok()?;
-        // Nobody sees the bytes again: what is damaged among them is found now.
+        // The host does not see these bytes again, so this is the only chance to find damage.
         let taken =
             scratch.get::<Verifier>().is_whole(jpeg, &header) && (self.admits)(jpeg, &header);
         taken.then(|| head.with_bytes(jpeg.len() as u64))
@@ -96,26 +96,26 @@ impl DecodeHooks for KeptJpeg {
     }
 }
 
-/// Where a picture is in the device's memory, and what it is.
+/// Location and size of a picture in device memory.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Entry {
     pub(crate) at: u64,
-    /// Bytes of a JPEG; 0: these are pixels.
+    /// Bytes of a JPEG; 0 for pixels.
     pub(crate) length: u32,
-    /// Width and height as it is there.
+    /// Width and height as stored.
     pub(crate) size: [u32; 2],
 }
 
-/// Those of a column, by row.
+/// The entries of a column, by row.
 pub(crate) type Entries = Arc<OnceLock<Vec<Entry>>>;
 
-/// A [`RowHeader`]: which part of such a picture becomes the row's, as a transform decides it, and at which scale it
-/// is decoded. Its number is the picture's row.
+/// Writes a [`RowHeader`] with the box that a transform selects from a stored picture, and the scale at which it is
+/// decoded. The header's number is the row of the picture.
 pub(crate) struct StoredJpeg {
     pub(crate) crops: StoreCrops,
     pub(crate) entries: Entries,
     pub(crate) gap: Option<f64>,
-    /// The smallest scale at which the device decodes.
+    /// The smallest scale that the device's decoder supports.
     pub(crate) least: Scale,
 }
 
@@ -131,12 +131,12 @@ impl Decode for StoredJpeg {
     fn decode(&self, sample: &Sample<'_>, mut row: Row<'_>, _: &mut Scratch) -> Result<()> {
         let number = self.crops.rows.of(sample.ordinal)?;
         let entry = self.entries.get().and_then(|all| all.get(number as usize).copied());
-        let entry = entry.ok_or_else(|| Error::usage("the device's memory was not filled"))?;
+        let entry = entry.ok_or_else(|| Error::usage("the device memory was not filled"))?;
         let size = ImageSize::new(entry.size[0], entry.size[1]);
         let placement = self.crops.place(sample, size)?;
         let gap = self.gap.filter(|_| entry.length > 0);
         let DecodeRequest { scale, size, area, flip } = match gap {
-            Some(_) => asked(size, &placement, gap, self.least),
+            Some(_) => request(size, &placement, gap, self.least),
             None => DecodeRequest {
                 scale: Scale::Full,
                 size,

@@ -1,5 +1,5 @@
-//! `KeptImage`: a whole picture at a moderate size, as it stays in a device's memory, behind a `RowHeader` that
-//! says how large it is.
+//! `KeptImage`: preloads whole pictures of moderate size into device memory, each after a `RowHeader` with its size.
+//! Fills host rows; allocates no device memory.
 
 use std::mem;
 use std::sync::Arc;
@@ -13,11 +13,11 @@ use crate::picture::random::Random;
 use crate::picture::row_header::{Described, Format, RowHeader};
 use crate::picture::yuv420::{planes_on_host, yuv420_bytes};
 
-/// Rows of a store begin at multiples of so many bytes.
+/// Rows of a store begin at multiples of this many bytes.
 const ALIGNED: usize = 64;
 
-/// The whole picture in its own shape, made smaller until it has at most `side * side` pixels; never
-/// larger.
+/// A transform that keeps the whole picture and its aspect ratio, and shrinks it to at most `side * side` pixels. Never
+/// enlarges.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Within {
     pub(crate) side: u32,
@@ -28,7 +28,7 @@ impl Within {
         u64::from(self.side) * u64::from(self.side)
     }
 
-    /// What a picture becomes. No side is longer than four times `side`, nor vanishes.
+    /// The size of a resized picture. A side has at least 1 pixel and at most four times `side`.
     pub(crate) fn size(self, source: ImageSize) -> ImageSize {
         let longest = f64::from(source.width.max(source.height).max(1));
         let area = (self.pixels() as f64 / source.pixels().max(1) as f64).sqrt();
@@ -48,15 +48,15 @@ impl Transform for Within {
     }
 }
 
-/// A buffer that a thread keeps: no larger than what stays of a picture.
+/// A buffer that a thread keeps, no larger than a stored picture.
 #[derive(Default)]
 struct Kept(Vec<u8>);
 
-/// A column of u8 rows: a head, then the picture.
+/// A column of u8 rows for preloading: a header, then the picture.
 pub(crate) struct KeptImage {
-    /// Writes pixels, as [`Within`] sizes them.
+    /// Writes pixels in the size that [`Within`] gives.
     pixels: Arc<dyn Decode>,
-    /// Writes how large they are: `[height, width]` of u32.
+    /// Writes that size: `[height, width]` as u32.
     sizes: Arc<dyn Decode>,
     channels: usize,
     format: Format,
@@ -64,17 +64,18 @@ pub(crate) struct KeptImage {
 }
 
 impl KeptImage {
-    /// What `pixels` writes, sized by `within`, as rows that stay; `sizes` says `[height, width]` of each.
+    /// Stores what `pixels` writes with the transform `within`. `sizes` writes `[height, width]` of each picture.
     ///
     /// # Errors
-    /// Pictures of that many pixels are too large for a device, or planes can't have these channels.
+    /// Returns an error if pictures of that many pixels are too large for a device, or if the format does not
+    /// support these channels.
     pub(crate) fn new(
         (pixels, sizes): (Arc<dyn Decode>, Arc<dyn Decode>),
         within: Within,
         channels: usize,
         format: Format,
     ) -> Result<KeptImage> {
-        // Sides that are rounded up cost planes half a sample for each pixel of a side.
+        // Chroma planes round each side up, which costs up to half a sample for each pixel of a side.
         let square = ImageSize::new(within.side, within.side);
         let bytes = match format {
             Format::Pixels => format.bytes(square, channels)?,
@@ -95,7 +96,7 @@ impl KeptImage {
         self.pixels.decode(sample, Row::variable(to, &mut used), scratch)
     }
 
-    /// Writes its planes, by way of pixels in a buffer that is kept.
+    /// Writes a picture's planes. The pixels go through a buffer that the thread keeps.
     fn draw_planes(
         &self,
         size: ImageSize,

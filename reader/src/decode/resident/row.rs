@@ -1,5 +1,5 @@
-//! Rows that refer to a store in a device's memory: what an epoch of a resident data set writes instead of pictures and
-//! values. No part of a sample is read.
+//! Rows that refer to data in device memory. An epoch of a resident data set writes them instead of pictures and
+//! numbers. Reads no part of a sample.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -11,15 +11,15 @@ use crate::picture::geometry::{ImageSize, Placement, Transform};
 use crate::picture::random::Random;
 use crate::picture::row_header::{Described, Format, RowHeader};
 
-/// No row.
+/// The sample has no row.
 const ABSENT: u32 = u32::MAX;
 
-/// Which row of the stores a sample has; the same in all of them.
+/// Maps samples to rows of the device's stores; the same for all stores.
 #[derive(Default)]
 pub(crate) struct Rows(OnceLock<Vec<u32>>);
 
 impl Rows {
-    /// Says of each ordinal below `samples` which row it has; once.
+    /// Sets the row of each ordinal below `samples`. Call it once.
     pub(crate) fn fill(&self, samples: u64, rows: impl IntoIterator<Item = (u64, u32)>) {
         let mut all = vec![ABSENT; usize::try_from(samples).unwrap_or(0)];
         for (ordinal, row) in rows {
@@ -31,21 +31,21 @@ impl Rows {
     /// The row of a sample.
     ///
     /// # Errors
-    /// It has none: it was bad when the stores were filled.
+    /// Returns an error if it has none, because it was bad when the stores were filled.
     pub(crate) fn of(&self, ordinal: u64) -> Result<u64> {
         let row = self.0.get().and_then(|all| all.get(ordinal as usize).copied());
         row.filter(|&row| row != ABSENT).map(u64::from).ok_or_else(|| {
             let text =
-                "it is not in the device's memory: it could not be read when that was filled";
+                "it is not in the device memory, because it could not be read during the preload";
             Error::new(ErrorKind::Decode, text)
         })
     }
 }
 
-/// The row's number in its store: u64.
-pub(crate) struct Numbered(pub(crate) Arc<Rows>);
+/// Writes the row number in the store, as u64.
+pub(crate) struct RowNumber(pub(crate) Arc<Rows>);
 
-impl Decode for Numbered {
+impl Decode for RowNumber {
     fn parts(&self) -> Vec<String> {
         Vec::new()
     }
@@ -59,14 +59,14 @@ impl Decode for Numbered {
     }
 }
 
-/// How an epoch cuts the pictures of a column out of a store.
+/// The boxes that a transform selects from the stored pictures of a column.
 pub(crate) struct StoreCrops {
     pub(crate) rows: Arc<Rows>,
     pub(crate) transform: Arc<dyn Transform>,
-    /// The number of the sample's stream of random numbers.
+    /// The stream of the sample's random numbers that `transform` uses.
     pub(crate) stream: u64,
     pub(crate) channels: usize,
-    /// Bytes of a row of the store that a picture may have.
+    /// Maximum bytes of a picture in a row of the store.
     pub(crate) room: usize,
 }
 

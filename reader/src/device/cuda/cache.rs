@@ -1,5 +1,6 @@
-//! `Cache`: kernels that were compiled, kept on disk for the next start. What stands there is loaded into the GPU, and a
-//! hash says only that it is whole: so the folder and its files must be this user's, and nobody else's to write.
+//! `Cache`: compiled kernels, kept on disk for the next start. The files are loaded into the GPU, and their hash proves
+//! only that they are complete. Therefore the folder and its files must belong to this user and be writable by no one
+//! else.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::Read;
@@ -9,39 +10,39 @@ use std::path::{Path, PathBuf};
 use rustix::fs::OFlags;
 use rustix::process::geteuid;
 
-/// Bits of a file's mode that let others write it.
+/// Mode bits that let other users write.
 const OTHERS_WRITE: u32 = 0o022;
 
-/// A folder that is safe, or none.
+/// A safe folder, or none.
 #[derive(Debug)]
 pub(super) struct Cache(Option<PathBuf>);
 
 impl Cache {
-    /// `$XDG_CACHE_HOME/tarflume`, or `~/.cache/tarflume`; none, and why, where that can't be trusted. `word` has the
-    /// environment.
+    /// `$XDG_CACHE_HOME/tarflume`, or `~/.cache/tarflume`. Without a trustworthy folder, an empty cache and the reason.
+    /// `word` reads the environment.
     pub(super) fn find(word: impl Fn(&str) -> Option<PathBuf>) -> (Cache, Option<String>) {
         let named = |name| word(name).filter(|path| !path.as_os_str().is_empty());
         let home = || Some(named("HOME")?.join(".cache"));
         let Some(caches) = named("XDG_CACHE_HOME").or_else(home) else {
-            return (Cache(None), None); // nobody asked for one
+            return (Cache(None), None); // no place is configured, so nothing is wrong
         };
         match safe(&caches) {
             Ok(folder) => (Cache(Some(folder)), None),
             Err(why) => {
-                let text = format!("kernels are compiled at each start and not kept: {why}");
+                let text = format!("kernels are compiled at each start and not cached: {why}");
                 (Cache(None), Some(text))
             }
         }
     }
 
-    /// What the file of this name holds behind the hash of it; nothing if it is not whole, or not this user's.
+    /// The content of file `name` after its hash; `None` if the file is incomplete or not this user's.
     pub(super) fn kept(&self, name: &str) -> Option<Vec<u8>> {
         let mut bytes = read(&self.0.as_ref()?.join(name))?;
         let code = bytes.split_off(blake3::OUT_LEN.min(bytes.len()));
         (blake3::hash(&code).as_bytes()[..] == bytes[..]).then_some(code)
     }
 
-    /// The next start is faster; if that can't be, it is not.
+    /// Stores a file. Errors are ignored: they cost only the next start's time.
     pub(super) fn keep(&self, name: &str, code: &[u8]) {
         let Some(folder) = &self.0 else { return };
         let bytes = [&blake3::hash(code).as_bytes()[..], code].concat();
@@ -49,10 +50,13 @@ impl Cache {
     }
 }
 
-/// The folder below `caches`, made if it is not there, for this user alone.
+/// The folder below `caches`, created with access for this user only if it does not exist.
 fn safe(caches: &Path) -> Result<PathBuf, String> {
     if !caches.is_absolute() {
-        return Err(format!("XDG_CACHE_HOME is {}, which is no absolute path", caches.display()));
+        return Err(format!(
+            "XDG_CACHE_HOME is {}, which is not an absolute path",
+            caches.display()
+        ));
     }
     let folder = caches.join("tarflume");
     let told = |error: std::io::Error| format!("{}: {error}", folder.display());
@@ -61,15 +65,15 @@ fn safe(caches: &Path) -> Result<PathBuf, String> {
         Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => return Err(told(error)),
         _ => {}
     }
-    let facts = fs::symlink_metadata(&folder).map_err(told)?; // a link may lead anywhere
+    let facts = fs::symlink_metadata(&folder).map_err(told)?; // do not follow links: they may lead anywhere
     if !facts.is_dir() {
-        return Err(format!("{} is no folder: remove it", folder.display()));
+        return Err(format!("{} is not a folder: remove it", folder.display()));
     }
     if facts.uid() != geteuid().as_raw() {
-        return Err(format!("{} is another user's: set XDG_CACHE_HOME", folder.display()));
+        return Err(format!("{} belongs to another user: set XDG_CACHE_HOME", folder.display()));
     }
     if facts.mode() & OTHERS_WRITE != 0 {
-        let text = "may be written by others, and so may what is in it: remove it";
+        let text = "is writable by other users, and so is its content: remove it";
         return Err(format!("{} {text}", folder.display()));
     }
     if facts.mode() & 0o077 != 0 {
@@ -78,7 +82,7 @@ fn safe(caches: &Path) -> Result<PathBuf, String> {
     Ok(folder)
 }
 
-/// The bytes of a file of this user's that nobody else may write; no link.
+/// Reads a regular file that belongs to this user and is writable by no one else. Follows no link.
 fn read(path: &Path) -> Option<Vec<u8>> {
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32;
     let mut file: File = OpenOptions::new().read(true).custom_flags(flags).open(path).ok()?;
@@ -123,9 +127,9 @@ mod tests {
         cache.keep("k", b"code");
         mode(0o777);
         let (refused, why) = find(dir.path());
-        assert!(why.unwrap().contains("may be written by others"));
+        assert!(why.unwrap().contains("is writable by other users"));
         assert_eq!(refused.kept("k"), None);
-        // One of an earlier version, readable by others, is made this user's alone.
+        // A folder that others can read is made private.
         mode(0o755);
         assert_eq!(find(dir.path()).0.kept("k").as_deref(), Some(&b"code"[..]));
         assert_eq!(fs::metadata(&folder).unwrap().mode() & 0o777, 0o700);
@@ -149,12 +153,12 @@ mod tests {
     #[test]
     fn a_relative_place_a_link_and_a_file_are_refused() {
         let (cache, why) = find(Path::new("relative"));
-        assert!(why.unwrap().contains("no absolute path"));
+        assert!(why.unwrap().contains("not an absolute path"));
         cache.keep("k", b"code");
         assert!(fs::symlink_metadata("relative").is_err());
         let dir = tempfile::tempdir().unwrap();
         std::os::unix::fs::symlink("/tmp", dir.path().join("tarflume")).unwrap();
-        assert!(find(dir.path()).1.unwrap().contains("is no folder"));
+        assert!(find(dir.path()).1.unwrap().contains("is not a folder"));
         assert_eq!(Cache::find(|_| None).1, None);
     }
 }

@@ -1,8 +1,8 @@
-//! The device's context, for the time of a call; where the device hangs; what its driver says of errors.
+//! The device's primary context, its PCI address, and the driver's error messages.
 //!
-//! A room with unsafe code. What it relies on, and why it holds:
-//! - a context is a device's primary one, retained as long as the value that has it;
-//! - the driver writes into variables of the length that it is told.
+//! Contains unsafe code. What it relies on, and why it holds:
+//! - a context is a device's primary one, retained for the lifetime of its value;
+//! - the driver writes into local variables of the length that it receives.
 #![allow(unsafe_code)]
 
 use std::ffi::{CStr, c_char};
@@ -12,8 +12,8 @@ use cudarc::driver::{DriverError, result, sys};
 
 use crate::device::call_scope::{CallScope, Relaxed};
 
-/// A device's primary context: what PyTorch and others use, too. Neither taking it nor giving it back changes which
-/// context the calling thread has.
+/// A device's primary context, which PyTorch and others use, too. Retaining and releasing it do not change the calling
+/// thread's current context.
 #[derive(Debug)]
 pub(super) struct Primary {
     device: sys::CUdevice,
@@ -23,40 +23,42 @@ pub(super) struct Primary {
 }
 
 impl Primary {
-    /// That of the device of this number.
+    /// Retains the context of the device with this ordinal.
     ///
     /// # Errors
-    /// The driver's.
+    /// Returns the driver's error.
     pub(super) fn retain(ordinal: usize) -> Result<Primary, DriverError> {
         result::init()?;
         let none = DriverError(sys::CUresult::CUDA_ERROR_INVALID_DEVICE);
         let device = result::device::get(i32::try_from(ordinal).map_err(|_| none)?)?;
         let _relaxed = Relaxed::begin();
-        // SAFETY: a device that the driver named just now; given back when this is dropped.
+        // SAFETY: a device that the driver returned; released when this value is dropped.
         let context = unsafe { result::primary_ctx::retain(device) }?;
         Ok(Primary { device, context: context as usize, process: std::process::id() })
     }
 
-    /// It becomes that of the calling thread, for a while.
+    /// Makes the context current on the calling thread for the lifetime of the result.
     ///
     /// # Errors
-    /// The driver's.
+    /// Returns the driver's error.
     pub(super) fn enter(&self) -> Result<CallScope, DriverError> {
-        // SAFETY: retained as long as this value, which callers keep.
+        // SAFETY: retained for the lifetime of this value, which outlives the guard.
         unsafe { CallScope::begin(self.context as sys::CUcontext) }
     }
 
+    /// An attribute of the device.
+    ///
     /// # Errors
-    /// The driver's.
+    /// Returns the driver's error.
     pub(super) fn attribute(&self, of: sys::CUdevice_attribute) -> Result<i32, DriverError> {
-        // SAFETY: a device that the driver named.
+        // SAFETY: a device that the driver returned.
         unsafe { result::device::get_attribute(self.device, of) }
     }
 
-    /// Where the device hangs: `0000:3b:00.0`.
+    /// The PCI address: `0000:3b:00.0`.
     pub(super) fn bus(&self) -> Option<String> {
         let mut text: [c_char; 16] = [0; 16];
-        // SAFETY: the driver writes at most 16 bytes, a text that ends in a zero.
+        // SAFETY: the driver writes at most 16 bytes, a text that ends in a zero byte.
         let said = unsafe { sys::cuDeviceGetPCIBusId(text.as_mut_ptr(), 16, self.device) };
         said.result().ok()?;
         let bytes: Vec<u8> = text.iter().map(|&byte| byte as u8).collect();
@@ -70,12 +72,12 @@ impl Drop for Primary {
             return;
         }
         let _relaxed = Relaxed::begin();
-        // SAFETY: retained once by `retain`, given back once.
+        // SAFETY: retained once by `retain`, released once.
         let _ = unsafe { result::primary_ctx::release(self.device) };
     }
 }
 
-/// What to say of a device that could not be had.
+/// Why a device could not be opened.
 pub(super) fn why_refused(error: DriverError) -> String {
     if error.0 == sys::CUresult::CUDA_ERROR_STUB_LIBRARY {
         return "a stub libcuda.so of the CUDA toolkit was loaded instead of the driver: its folder (lib64/stubs) is \
@@ -86,7 +88,7 @@ pub(super) fn why_refused(error: DriverError) -> String {
     format!("the driver refused it; it has {count} devices")
 }
 
-/// What the driver says of an error.
+/// The driver's description of an error.
 #[derive(Debug)]
 pub(super) struct Words(pub(super) DriverError);
 

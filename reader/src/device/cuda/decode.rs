@@ -1,7 +1,6 @@
 //! The JPEG decoder of [`Cuda`].
 //!
-//! A room with unsafe code: it passes on the promises of the callers of [`JpegDecoder`]. Loads no library itself: `jpegs`
-//! does.
+//! Contains unsafe code: it passes on the contracts of [`JpegDecoder`]'s callers. `jpegs` loads the library.
 #![allow(unsafe_code)]
 
 use tarflume_jpeg::Header;
@@ -16,7 +15,7 @@ use crate::error::Result;
 impl JpegDecoder for Cuda {
     fn prepare_decoder(&self, stored: bool) -> Result<Abilities> {
         self.call("entering the device", || {
-            // SAFETY: our own stream, which is alive.
+            // SAFETY: a stream owned by this value, alive.
             Ok(unsafe {
                 self.jpegs.prepare(&self.libraries, stored, self.stream(WorkStream::Decode) as u64)
             })
@@ -36,7 +35,7 @@ impl JpegDecoder for Cuda {
     fn decode(&self, jpegs: &[Compressed<'_>]) -> Result<Vec<Verdict>> {
         let nvjpeg = self.jpegs.decoder(false)?;
         self.call("entering the device", || {
-            // SAFETY: our own stream, which is alive; all else is what callers of this trait promise.
+            // SAFETY: a stream owned by this value, alive; the rest by the contract of this trait's callers.
             Ok(unsafe { nvjpeg.decode(self.stream(WorkStream::Decode) as u64, jpegs) })
         })?
     }

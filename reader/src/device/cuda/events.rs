@@ -1,8 +1,8 @@
-//! The events of a device: CUDA events that this process made, found by number.
+//! The events of a device: CUDA events created by this process, in a table of handles.
 //!
-//! A room with unsafe code. What it relies on, and why it holds:
-//! - an event that is in the table is alive: it is removed before it is destroyed;
-//! - streams are our own two, or the consumer's by the promise of `DeviceStream::raw`.
+//! Contains unsafe code. What it relies on, and why it holds:
+//! - an event in the table is alive: it is removed before it is destroyed;
+//! - streams are owned here, or the consumer's by the contract of `DeviceStream::raw`.
 #![allow(unsafe_code)]
 
 use cudarc::driver::{result, sys};
@@ -17,15 +17,15 @@ fn raw(handle: u64) -> sys::CUevent {
 }
 
 impl Cuda {
-    /// Returns an error if the stream is being captured: an event there would invalidate the capture.
+    /// Returns an error if the stream is being captured: recording an event there would invalidate the capture.
     pub(super) fn expect_no_capture(&self, on: WorkStream) -> Result<()> {
         let WorkStream::Consumer(_) = on else { return Ok(()) };
-        if !self.call("asking a stream", || is_captured(self.stream(on)))? {
+        if !self.call("querying a stream", || is_captured(self.stream(on)))? {
             return Ok(());
         }
         let text = format!(
-            "cuda:{}: the stream is being captured into a CUDA graph, where a batch can neither come nor go: take \
-             batches before the capture and let go of them behind it, and copy them into the graph's own tensors",
+            "cuda:{}: the stream is being captured into a CUDA graph, where batches cannot be taken or dropped: take \
+             batches before the capture, drop them after it, and copy them into the graph's own tensors",
             self.ordinal
         );
         Err(Error::new(ErrorKind::Device, text))
@@ -34,19 +34,19 @@ impl Cuda {
     /// The CUDA event with this handle.
     ///
     /// # Errors
-    /// It is not an event of this device.
+    /// Returns an error if it is not an event of this device.
     pub(super) fn known(&self, handle: u64) -> Result<sys::CUevent> {
         let known = held(&self.events).contains(&handle);
-        let text = "this event is not of this device";
+        let text = "this event does not belong to this device";
         known.then(|| raw(handle)).ok_or_else(|| Error::new(ErrorKind::Device, text))
     }
 
     pub(super) fn make(&self, flags: sys::CUevent_flags) -> Result<u64> {
-        // A thread that waits for one sleeps.
+        // A waiting thread sleeps instead of spinning.
         let flags = flags as u32 | sys::CUevent_flags::CU_EVENT_BLOCKING_SYNC as u32;
         let mut made = std::ptr::null_mut();
-        self.call("making an event", || {
-            // SAFETY: the pointer is to a variable here.
+        self.call("creating an event", || {
+            // SAFETY: the pointer is to a local variable.
             unsafe { sys::cuEventCreate(&mut made, flags) }.result()
         })?;
         held(&self.events).insert(made as u64);
@@ -56,8 +56,9 @@ impl Cuda {
     pub(super) fn record_handle(&self, handle: u64, on: WorkStream) -> Result<()> {
         self.expect_no_capture(on)?;
         let (event, stream) = (self.known(handle)?, self.stream(on));
-        self.call("marking a stream", || {
-            // SAFETY: an event of ours that is alive; a stream of ours, or the consumer's by the promise of `DeviceStream::raw`.
+        self.call("recording an event", || {
+            // SAFETY: an event created here, alive; a stream owned here, or the consumer's by the contract of
+            // `DeviceStream::raw`.
             unsafe { result::event::record(event, stream) }
         })
     }
@@ -70,8 +71,8 @@ impl Events for Cuda {
 
     fn destroy_event(&self, event: Event) {
         if held(&self.events).remove(&event.0) {
-            let _ = self.call("freeing an event", || {
-                // SAFETY: an event of ours, removed from the table just now, so no other call finds it.
+            let _ = self.call("destroying an event", || {
+                // SAFETY: an event created here, removed from the table above, so no other call finds it.
                 unsafe { result::event::destroy(raw(event.0)) }
             });
         }
@@ -89,7 +90,7 @@ impl Events for Cuda {
         self.expect_no_capture(stream)?;
         let (event, stream) = (self.known(event.0)?, self.stream(stream));
         let flags = sys::CUevent_wait_flags::CU_EVENT_WAIT_DEFAULT;
-        self.call("having a stream wait", || {
+        self.call("making a stream wait", || {
             // SAFETY: as in `record_handle`.
             unsafe { result::stream::wait_event(stream, event, flags) }
         })
@@ -98,7 +99,7 @@ impl Events for Cuda {
     fn synchronize(&self, event: Event) -> Result<()> {
         let event = self.known(event.0)?;
         self.call("waiting for the device", || {
-            // SAFETY: an event of ours that is alive.
+            // SAFETY: an event created here, alive.
             unsafe { result::event::synchronize(event) }
         })
     }

@@ -1,5 +1,5 @@
-//! `Flights`: copies that may not be done, with the batches that they read. A batch is kept until its copy is
-//! seen to be done, and for ever if the device says neither yes nor no.
+//! `Flights`: pending copies and the batches that they read. A batch is kept until its copy is known to be complete,
+//! and forever if the device cannot tell.
 
 use std::collections::VecDeque;
 use std::mem;
@@ -11,19 +11,19 @@ use crate::device::driver::{Copied, OnCopied};
 use crate::error::Result;
 use tarflume_formats::poison::IgnorePoison;
 
-/// A copy that may not be done.
+/// A pending copy.
 pub(super) struct Flight {
     pub(super) batch: Arc<Batch>,
-    /// Timed events before and behind it.
+    /// Timed events before and after it.
     pub(super) times: [u64; 2],
     pub(super) told: OnCopied,
 }
 
-/// Those of a device, in the order of its stream.
+/// The pending copies of a device, in the order of its stream.
 #[derive(Default)]
 pub(super) struct Flights {
     flying: Mutex<VecDeque<Flight>>,
-    /// Pairs of timed events that no copy uses.
+    /// Pairs of timed events for reuse.
     spare: Mutex<Vec<[u64; 2]>>,
 }
 
@@ -32,25 +32,26 @@ fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Flights {
-    /// Events that an earlier copy is done with.
+    /// A pair of events of a completed copy.
     pub(super) fn spare(&self) -> Option<[u64; 2]> {
         held(&self.spare).pop()
     }
 
-    /// The timed events of the copy that is done first, of those that were not seen to be done.
+    /// The timed events of the oldest pending copy.
     pub(super) fn first(&self) -> Option<[u64; 2]> {
         held(&self.flying).front().map(|flight| flight.times)
     }
 
-    /// A copy is on its way.
+    /// Adds a copy.
     pub(super) fn begun(&self, flight: Flight) {
         held(&self.flying).push_back(flight);
     }
 
-    /// Lets go of the batches whose copies are done, as `time` says of each, and tells of them; how many are left.
+    /// Removes the completed copies, for which `time` returns a duration, drops their batches and calls their
+    /// callbacks. Returns the number of pending copies.
     ///
     /// # Errors
-    /// What `time` said of one: it is kept.
+    /// Returns the first error of `time`; that copy stays pending.
     pub(super) fn land(&self, time: impl Fn(&Flight) -> Result<Option<Duration>>) -> Result<usize> {
         let mut landed = Vec::new();
         let mut flying = held(&self.flying);
@@ -72,7 +73,7 @@ impl Flights {
         looked.map(|()| left)
     }
 
-    /// Keeps all batches for ever. Takes no lock: in a process that was forked nobody may give it back.
+    /// Leaks all batches. Takes no lock, because in a forked child its holder may not exist.
     pub(super) fn forget(&mut self) {
         let flying = self.flying.get_mut().ignore_poison();
         mem::take(flying).into_iter().for_each(mem::forget);

@@ -1,7 +1,7 @@
-//! The decoders of JPEGs of a device: one for those in the host's memory, one for those in its own. Each is made
-//! when it is first asked for, and tried. Nothing else is decoded here.
+//! The JPEG decoders of a device: one for JPEGs in host memory, one for JPEGs in device memory. Each is created and
+//! tested on first use. Decodes nothing else.
 //!
-//! A room with unsafe code: it hands on a promise of the caller's.
+//! Contains unsafe code: it passes on the caller's contract.
 #![allow(unsafe_code)]
 
 use std::sync::OnceLock;
@@ -12,7 +12,7 @@ use crate::device::nvjpeg::{Library, Nvjpeg};
 use crate::error::{Error, ErrorKind, Result};
 use crate::libraries::Libraries;
 
-/// The decoders, in the context in which they were made.
+/// The decoders, which belong to the context in which they were created.
 #[derive(Default)]
 pub(super) struct Jpegs {
     host: OnceLock<Nvjpeg>,
@@ -24,14 +24,14 @@ impl Jpegs {
         if stored { &self.stored } else { &self.host }
     }
 
-    /// Makes one ready, in the calling thread's context: of JPEGs in the device's memory if `stored`. `stream` is for
-    /// pictures by which it is tried.
+    /// Creates and tests a decoder in the calling thread's context, for JPEGs in device memory if `stored`. `stream`
+    /// is used for the test.
     ///
     /// # Errors
-    /// There is no library, it refuses, or it decodes nothing as the CPU does.
+    /// Returns an error if no library is found, if it fails, or if its pixels differ from the CPU's.
     ///
     /// # Safety
-    /// The stream is one of the calling thread's context, and alive.
+    /// The stream belongs to the calling thread's context and is alive.
     pub(super) unsafe fn prepare(
         &self,
         libraries: &Libraries,
@@ -41,19 +41,19 @@ impl Jpegs {
         let place = self.place(stored);
         if place.get().is_none() {
             let made = Library::first(libraries, |library| {
-                // SAFETY: by this function's promise.
+                // SAFETY: by this function's contract.
                 Nvjpeg::tried(library, stored, |made| unsafe { trial(made, stream) })
             });
-            let _ = place.set(made?); // or somebody else was as fast
+            let _ = place.set(made?); // ignored if another thread was faster
         }
         let nvjpeg = self.decoder(stored)?;
         Ok(Abilities { least: nvjpeg.offer().least(), about: nvjpeg.about().to_string() })
     }
 
-    /// One that was made ready.
+    /// A decoder that was prepared.
     ///
     /// # Errors
-    /// It was not.
+    /// Returns an error if it was not prepared.
     pub(super) fn decoder(&self, stored: bool) -> Result<&Nvjpeg> {
         let missing = || Error::new(ErrorKind::Device, "the decoder was not prepared");
         self.place(stored).get().ok_or_else(missing)

@@ -1,8 +1,8 @@
-//! `Kernels`: the entries of the kernel, compiled for a device once and kept on disk for the next time.
+//! `Kernels`: the kernel's entries, compiled once for a device and cached on disk.
 //!
-//! A room with unsafe code: modules of the driver. What it relies on, and why it holds:
-//! - a module is unloaded once, when nothing in a stream uses it: whoever drops this has waited;
-//! - parameters are read when a launch is asked for, from an array that lives as long.
+//! Contains unsafe code: modules of the driver. What it relies on, and why it holds:
+//! - a module is unloaded once, after all work that uses it: the owner has waited for the streams;
+//! - parameters are read during the launch call, from an array that lives until it returns.
 #![allow(unsafe_code)]
 
 use std::collections::HashMap;
@@ -21,7 +21,7 @@ use crate::device::kernels::launch::{Argument, Launch};
 use crate::error::{Error, ErrorKind, Result};
 use crate::libraries::Libraries;
 
-/// Parameters of an entry, at most.
+/// Maximum number of parameters of an entry.
 const MOST: usize = 32;
 
 /// The entries, ready to be launched.
@@ -31,7 +31,7 @@ pub(super) struct Kernels {
     entries: HashMap<&'static str, usize>,
 }
 
-/// The name of what was compiled from this source.
+/// File name of the code compiled from this source.
 fn name(target: Target) -> String {
     let source = blake3::hash(SOURCE.as_bytes()).to_hex();
     match target {
@@ -42,7 +42,7 @@ fn name(target: Target) -> String {
     }
 }
 
-/// What to compile for, the best first: older targets serve where the compiler is older than the GPU.
+/// The compilation targets, best first. Older targets work if the compiler is older than the GPU.
 fn targets(capability: u32) -> Vec<Target> {
     let older = [90, 80, 75].into_iter().filter(|&known| known < capability);
     let portable = [capability].into_iter().chain(older).map(Target::Portable);
@@ -50,11 +50,11 @@ fn targets(capability: u32) -> Vec<Target> {
 }
 
 impl Kernels {
-    /// Kernels for the device of this context, which must be the calling thread's; and what is wrong with where they
-    /// are kept.
+    /// Loads or compiles the kernels for the device of this context, which must be current. Also returns a warning if
+    /// the cache cannot be used.
     ///
     /// # Errors
-    /// There is no compiler, or the driver refuses what it made.
+    /// Returns an error if no compiler is found, or if the driver rejects its output.
     pub(super) fn new(
         context: &Primary,
         libraries: &Libraries,
@@ -69,7 +69,7 @@ impl Kernels {
         }
         let source = CString::new(SOURCE).unwrap_or_default();
         let mut last = Error::new(ErrorKind::Device, "no target");
-        // A compiler may be older than the GPU: then another one, if there is one, may know it.
+        // A compiler may be older than the GPU; a newer one may be installed, too.
         for compiler in Nvrtc::find(libraries)? {
             for &target in targets.iter().filter(|&&target| compiler.makes(target)) {
                 let made = compiler.compile(&source, target).and_then(|code| {
@@ -90,23 +90,23 @@ impl Kernels {
     }
 
     fn load(mut code: Vec<u8>) -> std::result::Result<Kernels, DriverError> {
-        code.push(0); // the end of a text, if it is one
-        // SAFETY: a text that ends in a zero, or machine code, which the driver checks.
+        code.push(0); // PTX is a text, which must end in a zero byte; ignored after machine code
+        // SAFETY: a text that ends in a zero byte, or machine code, which the driver validates.
         let module = unsafe { result::module::load_data(code.as_ptr().cast()) }?;
         let mut kernels = Kernels { module: module as usize, entries: HashMap::new() };
         for entry in ENTRIES {
             let name = CString::new(entry).unwrap_or_default();
-            // SAFETY: the module was loaded just now.
+            // SAFETY: the module was loaded above.
             let found = unsafe { result::module::get_function(module, name) }?;
             kernels.entries.insert(entry, found as usize);
         }
         Ok(kernels)
     }
 
-    /// Starts one on a stream of this context.
+    /// Launches an entry on a stream of this context.
     ///
     /// # Errors
-    /// The driver's.
+    /// Returns the driver's error.
     pub(super) fn launch(
         &self,
         launch: &Launch,
@@ -117,7 +117,7 @@ impl Kernels {
         let mut pointers = [std::ptr::null_mut::<c_void>(); MOST];
         let slots = values.iter_mut().zip(&mut pointers);
         for (argument, (value, pointer)) in launch.arguments.iter().zip(slots) {
-            // Little-endian, as every machine with such a device: a shorter value stands first.
+            // All hosts of CUDA devices are little-endian, so a shorter value is at the beginning of its slot.
             *value = match *argument {
                 Argument::U64(number) => number,
                 Argument::U32(number) => number.into(),
@@ -127,8 +127,8 @@ impl Kernels {
         }
         let count = launch.arguments.len().min(MOST);
         let (grid, block) = ((launch.grid.0, launch.grid.1, 1), (BLOCK, 1, 1));
-        // SAFETY: an entry of a module that is loaded; as many parameters of the types that `kernel` says
-        // it has, in variables that live until the call returns, which has read them then.
+        // SAFETY: an entry of a loaded module; parameters in the number and types that `args` declares for it, in
+        // variables that live until the call returns, and the call copies them.
         unsafe {
             result::launch_kernel(
                 entry as sys::CUfunction,
@@ -144,7 +144,7 @@ impl Kernels {
 
 impl Drop for Kernels {
     fn drop(&mut self) {
-        // SAFETY: loaded by `load`, unloaded once; nothing in a stream uses it any more.
+        // SAFETY: loaded by `load`, unloaded once; no stream uses it.
         let _ = unsafe { result::module::unload(self.module as sys::CUmodule) };
     }
 }

@@ -1,6 +1,6 @@
-//! Launches of kernels by [`Cuda`].
+//! Kernel launches of [`Cuda`].
 //!
-//! Compiles and loads nothing itself: `kernels` does.
+//! `kernels` compiles and loads the code.
 
 use super::kernels::Kernels;
 use super::{Cuda, held};
@@ -19,14 +19,15 @@ impl KernelLauncher for Cuda {
         if let Some(warning) = warning {
             held(&self.warning).get_or_insert(warning);
         }
-        // Code is brought to the device by the first launch, which may wait for all that runs there.
+        // With lazy module loading, the first launch loads the code, which may synchronize with all running work.
+        // An empty launch moves that out of the first batch.
         self.call("trying kernels", || {
             args::nothing()
                 .iter()
                 .try_for_each(|launch| made.launch(launch, self.stream(WorkStream::Copy)))
         })?;
         if let Err(second) = self.kernels.set(made) {
-            // Another thread has loaded them meanwhile.
+            // Another thread was faster.
             self.call("unloading kernels", || {
                 drop(second);
                 Ok(())

@@ -1,4 +1,4 @@
-//! The processors that are near a device: memory that is first touched there stays there.
+//! The CPUs near a device. Memory is placed on the NUMA node of the thread that touches it first.
 
 use std::fs;
 use std::path::Path;
@@ -8,8 +8,7 @@ use std::thread::Builder;
 use rustix::thread::{CpuSet, sched_setaffinity};
 use tarflume_formats::poison::IgnorePoison;
 
-/// Processors of the memory node that a PCI device hangs on; none if the machine has one node, or does
-/// not say.
+/// CPUs of the NUMA node that a PCI device is attached to; empty if the machine has one node or does not report it.
 pub(super) fn near(sys: &Path, bus: &str) -> Vec<usize> {
     let device = sys.join("bus/pci/devices").join(bus.to_ascii_lowercase());
     let read = |path: &Path| fs::read_to_string(path).unwrap_or_default();
@@ -19,7 +18,7 @@ pub(super) fn near(sys: &Path, bus: &str) -> Vec<usize> {
     listed(&read(&sys.join(format!("devices/system/node/node{node}/cpulist"))))
 }
 
-/// `0-3,8` as numbers.
+/// Parses `0-3,8`.
 fn listed(text: &str) -> Vec<usize> {
     let range = |part: &str| {
         let (from, to) = part.split_once('-').unwrap_or((part, part));
@@ -28,7 +27,7 @@ fn listed(text: &str) -> Vec<usize> {
     text.trim().split(',').filter_map(range).flatten().collect()
 }
 
-/// Does something in a thread that runs on these processors; on any if the system refuses.
+/// Runs `what` in a thread bound to these CPUs, or unbound if the system refuses.
 pub(super) fn on<T: Send>(processors: &[usize], what: impl FnOnce() -> T + Send) -> T {
     if processors.is_empty() {
         return what();
@@ -45,7 +44,7 @@ pub(super) fn on<T: Send>(processors: &[usize], what: impl FnOnce() -> T + Send)
         });
         let done = match thread {
             Ok(thread) => thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
-            Err(_) => take().map(|what| what()), // no thread can be had: done here, on any processor
+            Err(_) => take().map(|what| what()), // no thread can be started: run here, on any CPU
         };
         done.unwrap_or_else(|| unreachable!("it is taken once, above"))
     })

@@ -1,10 +1,10 @@
-//! NVRTC, NVIDIA's compiler at run time, if it is found: from the kernel's source to what a driver loads.
+//! Binding to NVRTC, NVIDIA's runtime compiler: from the kernel's source to code that the driver loads.
 //!
-//! A room with unsafe code: calls of its C functions. What they rely on, and why it holds:
-//! - the functions have the types of NVIDIA's nvrtc.h, which has kept them since version 8;
-//! - the library stays loaded until the process ends, as the functions that came from it may need it, and it
-//!   does not like to be unloaded;
-//! - texts end in a zero, and buffers have the length that the library named.
+//! Contains unsafe code: calls of its C functions. What they rely on, and why it holds:
+//! - the functions have the types of NVIDIA's nvrtc.h, unchanged since version 8;
+//! - the library stays loaded until the process ends, because its functions may be needed and it does not survive
+//!   unloading;
+//! - texts end in a zero byte, and buffers have the length that the library returned.
 #![allow(unsafe_code)]
 
 use std::cmp::Reverse;
@@ -26,7 +26,7 @@ type Get = unsafe extern "C" fn(Program, *mut c_char) -> c_int;
 /// The compiler.
 pub(super) struct Nvrtc {
     path: PathBuf,
-    /// Major and minor number, as it says.
+    /// Major and minor version.
     version: (c_int, c_int),
     create: unsafe extern "C" fn(
         *mut Program,
@@ -40,24 +40,24 @@ pub(super) struct Nvrtc {
     destroy: unsafe extern "C" fn(*mut Program) -> c_int,
     log: (Size, Get),
     ptx: (Size, Get),
-    /// Not before version 11.1.
+    /// Available since version 11.1.
     cubin: Option<(Size, Get)>,
 }
 
-/// What is asked for.
+/// The requested output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Target {
-    /// Machine code for a GPU of this compute capability, as 90.
+    /// Machine code for a GPU of this compute capability, such as 90.
     Machine(u32),
-    /// PTX, which the driver translates for GPUs of this capability and later ones.
+    /// PTX, which the driver translates for GPUs of this capability and later.
     Portable(u32),
 }
 
 impl Nvrtc {
-    /// All that are found, the newest first: an old one may not know a new GPU.
+    /// All compilers found, the newest first, because an old one may not know a new GPU.
     ///
     /// # Errors
-    /// It is nowhere; the text says where it was looked for.
+    /// Returns an error if none is found. The message lists the places that were searched.
     pub(super) fn find(libraries: &Libraries) -> Result<Vec<Nvrtc>> {
         let candidates = libraries.candidates("nvrtc");
         let mut seen = HashSet::new();
@@ -78,7 +78,7 @@ impl Nvrtc {
     }
 
     fn load(path: PathBuf) -> Option<Nvrtc> {
-        // SAFETY: NVIDIA's library, or what the user names as such: it is trusted to load well.
+        // SAFETY: NVIDIA's library, or a file that the user names as such; its initializers are trusted.
         let library = unsafe { Library::new(&path) }.ok()?;
         macro_rules! symbol {
             ($name:literal) => {
@@ -90,7 +90,7 @@ impl Nvrtc {
         let cubin = symbol!(b"nvrtcGetCUBINSize\0").ok().zip(symbol!(b"nvrtcGetCUBIN\0").ok());
         let ask: Version = symbol!(b"nvrtcVersion\0").ok()?;
         let mut version = (0, 0);
-        // SAFETY: writes two numbers to variables here.
+        // SAFETY: writes two numbers to local variables.
         if unsafe { ask(&mut version.0, &mut version.1) } != 0 {
             return None;
         }
@@ -111,7 +111,7 @@ impl Nvrtc {
         Some(found)
     }
 
-    /// Whether it can be asked for this.
+    /// Whether it supports this kind of target.
     pub(super) fn makes(&self, target: Target) -> bool {
         matches!(target, Target::Portable(_)) || self.cubin.is_some()
     }
@@ -119,10 +119,10 @@ impl Nvrtc {
     /// Compiles.
     ///
     /// # Errors
-    /// It does not know the target, or the source; with what it says.
+    /// Returns the compiler's message if it does not know the target or the source is invalid.
     pub(super) fn compile(&self, source: &CStr, target: Target) -> Result<Vec<u8>> {
         let mut program = ptr::null_mut();
-        // SAFETY: texts that end in a zero; no headers; `program` is a variable here.
+        // SAFETY: texts that end in a zero byte; no headers; `program` is a local variable.
         let made = unsafe {
             (self.create)(
                 &mut program,
@@ -135,7 +135,7 @@ impl Nvrtc {
         };
         let done =
             self.check("nvrtcCreateProgram", made).and_then(|()| self.translate(program, target));
-        // SAFETY: made above, and not used again.
+        // SAFETY: created above, and not used again.
         unsafe { (self.destroy)(&mut program) };
         done
     }
@@ -148,7 +148,7 @@ impl Nvrtc {
             Target::Portable(capability) => (format!("compute_{capability}"), self.ptx),
         };
         let option = CString::new(format!("--gpu-architecture={option}")).unwrap_or_default();
-        // SAFETY: a program that was made; one option, which ends in a zero.
+        // SAFETY: a valid program; one option, which ends in a zero byte.
         let compiled = unsafe { (self.compile)(program, 1, &option.as_ptr()) };
         let said = self.check(&format!("compiling with {}", option.to_string_lossy()), compiled);
         said.map_err(|error| {
@@ -161,10 +161,10 @@ impl Nvrtc {
 
     fn text(&self, program: Program, (size, get): (Size, Get)) -> Result<Vec<u8>> {
         let mut length = 0;
-        // SAFETY: a program that was made; a variable here.
+        // SAFETY: a valid program; a local variable.
         self.check("asking for a length", unsafe { size(program, &mut length) })?;
         let mut text = vec![0u8; length];
-        // SAFETY: a buffer of the length that was named.
+        // SAFETY: a buffer of the returned length.
         self.check("taking a text", unsafe { get(program, text.as_mut_ptr().cast()) })?;
         Ok(text)
     }

@@ -1,8 +1,8 @@
-//! `Pinned`: host memory that the device copies from without the driver's help.
+//! `Pinned`: page-locked host memory, which the device copies from directly.
 //!
-//! A room with unsafe code. What it relies on, and why it holds:
-//! - it is initialized: written with zeros first;
-//! - it is the slab's alone, and freed once, when the slab is; a copy that reads it keeps the slab.
+//! Contains unsafe code. What it relies on, and why it holds:
+//! - it is initialized: zeroed after allocation;
+//! - the slab is its only user and frees it once; a copy that reads it keeps the slab.
 #![allow(unsafe_code)]
 
 use std::ptr::NonNull;
@@ -14,10 +14,10 @@ use super::context::Primary;
 use crate::error::Error;
 use crate::slab::Foreign;
 
-/// All contexts see it; not write-combined, as it is read here, too.
+/// `CU_MEMHOSTALLOC_PORTABLE`: visible to all contexts. Not write-combined, because the host reads the memory, too.
 const PORTABLE: u32 = 1;
 
-/// Memory that the device copies from without the driver's help.
+/// Page-locked memory.
 #[derive(Debug)]
 pub(super) struct Pinned {
     start: NonNull<u8>,
@@ -27,16 +27,16 @@ pub(super) struct Pinned {
 }
 
 impl Pinned {
-    /// So many bytes of zeros.
+    /// Allocates `length` zeroed bytes.
     ///
     /// # Errors
-    /// The driver's: the system lets this process pin no more.
+    /// Returns the driver's error if the system lets this process pin no more memory.
     pub(super) fn new(length: usize, context: Arc<Primary>) -> Result<Pinned, DriverError> {
-        // SAFETY: gives an address.
+        // SAFETY: returns an address.
         let start = unsafe { result::malloc_host(length, PORTABLE) }?;
         let refused = DriverError(sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY);
         let start = NonNull::new(start.cast::<u8>()).ok_or(refused)?;
-        // SAFETY: so many bytes, just allocated.
+        // SAFETY: `length` bytes, allocated above.
         unsafe { start.write_bytes(0, length) };
         Ok(Pinned { start, length, context, process: std::process::id() })
     }
@@ -44,10 +44,10 @@ impl Pinned {
 
 // SAFETY: owns its memory, as a `Box<[u8]>` does; the driver's functions may be called by any thread.
 unsafe impl Send for Pinned {}
-// SAFETY: as above; a shared one gives its address and nothing else.
+// SAFETY: as above; a shared value only returns its address.
 unsafe impl Sync for Pinned {}
 
-// SAFETY: allocated and zeroed in `new`, not handed to anybody else, freed when dropped.
+// SAFETY: allocated and zeroed in `new`, not shared with other code, freed on drop.
 unsafe impl Foreign for Pinned {
     fn start(&self) -> NonNull<u8> {
         self.start
@@ -70,11 +70,11 @@ impl Drop for Pinned {
     }
 }
 
-/// What to say of memory that the driver did not pin.
+/// The warning for memory that the driver could not pin.
 pub(super) fn not_pinned(bytes: usize, error: &Error, ordinal: usize) -> String {
     format!(
-        "{bytes} bytes of host memory could not be pinned ({error}): copies to cuda:{ordinal} are slower and hold the \
-         host up. The memory limit of the container (cgroup) or the IOMMU may leave no more to be pinned: take fewer or \
-         smaller batches, or raise that limit"
+        "{bytes} bytes of host memory could not be pinned ({error}): copies to cuda:{ordinal} are slower and block the \
+         host. The memory limit of the container (cgroup) or the IOMMU may limit pinned memory: use fewer or smaller \
+         batches, or raise that limit"
     )
 }

@@ -1,26 +1,28 @@
-//! Streams: our own two, and what is asked of the consumer's.
+//! The two streams that this crate owns, and queries about the consumer's streams.
 //!
-//! A room with unsafe code. What it relies on, and why it holds:
-//! - our streams are alive until `destroy`, which their one owner calls last; the consumer's by the promise of
+//! Contains unsafe code. What it relies on, and why it holds:
+//! - owned streams are alive until `destroy`, which their only owner calls last; the consumer's by the contract of
 //!   `DeviceStream::raw`;
-//! - the driver writes into variables here.
+//! - the driver writes into local variables.
 #![allow(unsafe_code)]
 
 use cudarc::driver::{DriverError, result, sys};
 
 use crate::device::driver::WorkStream;
 
-/// Our own streams, in the context that was current when they were made, by their handles.
+/// The owned streams by their handles, in the context that was current at their creation.
 pub(super) struct Streams {
     copying: usize,
     decoding: usize,
 }
 
 impl Streams {
+    /// Creates the streams.
+    ///
     /// # Errors
-    /// The driver's.
+    /// Returns the driver's error.
     pub(super) fn new() -> Result<Streams, DriverError> {
-        // Decoding waits for no copy, and no copy for it.
+        // Two streams, so that decoding and copies do not wait for each other.
         Ok(Streams { copying: first()?, decoding: first()? })
     }
 
@@ -36,33 +38,33 @@ impl Streams {
         [self.of(WorkStream::Copy), self.of(WorkStream::Decode)]
     }
 
-    /// Waits until ours have done what was put into them.
+    /// Waits until the owned streams have finished their work.
     ///
     /// # Errors
-    /// The driver's.
+    /// Returns the driver's error.
     pub(super) fn wait(&self) -> Result<(), DriverError> {
-        // SAFETY: ours, and alive.
+        // SAFETY: owned and alive.
         self.both().iter().try_for_each(|&stream| unsafe { result::stream::synchronize(stream) })
     }
 
-    /// Destroys ours.
+    /// Destroys the owned streams.
     ///
     /// # Errors
-    /// The driver's.
+    /// Returns the driver's error.
     ///
     /// # Safety
     /// They are not used again.
     pub(super) unsafe fn destroy(&self) -> Result<(), DriverError> {
-        // SAFETY: by this function's promise.
+        // SAFETY: by this function's contract.
         self.both().iter().try_for_each(|&stream| unsafe { result::stream::destroy(stream) })
     }
 }
 
-/// A stream. What it starts comes before kernels of streams that say nothing of it: ours are short, and the next batch
-/// should not wait for a training's long ones.
+/// Creates a stream of the highest priority. Its kernels are short, and the next batch should not wait for the long
+/// kernels of a training step. Non-blocking, so that it does not synchronize with the legacy default stream.
 fn first() -> Result<usize, DriverError> {
     let (mut least, mut greatest, mut made) = (0, 0, std::ptr::null_mut());
-    // SAFETY: writes to variables here.
+    // SAFETY: writes to local variables.
     unsafe { sys::cuCtxGetStreamPriorityRange(&mut least, &mut greatest) }.result()?;
     let flags = sys::CUstream_flags::CU_STREAM_NON_BLOCKING as u32;
     // SAFETY: as above.
@@ -73,12 +75,12 @@ fn first() -> Result<usize, DriverError> {
 /// Whether a stream is being captured into a graph.
 ///
 /// # Errors
-/// The driver's.
+/// Returns the driver's error.
 pub(super) fn is_captured(stream: sys::CUstream) -> Result<bool, DriverError> {
     let mut status = sys::CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE;
-    // SAFETY: ours, or the consumer's, by his promise; writes to a variable here.
+    // SAFETY: owned, or the consumer's by its contract; writes to a local variable.
     let asked = unsafe { sys::cuStreamIsCapturing(stream, &mut status) };
-    // The legacy stream would wait for a stream that is captured.
+    // The legacy stream returns this error while a stream that it would synchronize with is captured.
     if asked == sys::CUresult::CUDA_ERROR_STREAM_CAPTURE_IMPLICIT {
         return Ok(true);
     }

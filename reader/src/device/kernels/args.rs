@@ -1,8 +1,6 @@
-//! What the host must know to start the kernel: its source, its entries, the numbers it takes for
-//! words, a grid, and each entry's list of parameters.
+//! The host side of the kernels: source, entries, numeric constants, grids, and the parameter list of each entry.
 //!
-//! Pure: whoever holds a device compiles and starts it. Addresses are numbers here, and nobody has
-//! checked that memory is behind them: that is for whoever owns the memory.
+//! Pure: a driver compiles and launches. Addresses are plain numbers here; their owner ensures that they are valid.
 
 use crate::device::kernels::launch::{Argument, Launch};
 use crate::error::{Error, Result};
@@ -10,8 +8,8 @@ use crate::picture::convert::{Element, Finish, Pictures};
 use crate::picture::output::Layout;
 use crate::picture::resample::check_stride;
 
-/// CUDA C++ without includes, for NVRTC. Fused multiplication is switched off where it would show, so
-/// no option is needed but the architecture.
+/// CUDA C++ without includes, for NVRTC. Explicit intrinsics prevent fused multiply-add where it would change results,
+/// so the architecture is the only option needed.
 pub const SOURCE: &str = concat!(include_str!("convert.cu"), "\n", include_str!("resample.cu"));
 
 /// `(pictures: u8*, out: void*, flips: u8* or null, rows: u64, height: u32, width: u32, channels: u32,
@@ -20,19 +18,19 @@ pub const FINISH: &str = "tarflume_finish";
 
 /// `(heads: u8*, head_stride: u64, store: u8* or null, store_stride: u64, store_rows: u64, out: void*,
 /// rows: u64, out_height: u32, out_width: u32, channels: u32, layout: u32, element: u32,
-/// scale: 4 x f32, shift: 4 x f32)`: 20 parameters. `heads` is at a multiple of 16.
+/// scale: 4 x f32, shift: 4 x f32)`: 20 parameters. `heads` is aligned to 16 bytes.
 pub const DRAW: &str = "tarflume_draw";
 
 /// `(slab: u8*, out: u8*, numbers: u64[rows]*, rows: u64, row_bytes: u64, slab_rows: u64)`.
 pub const GATHER: &str = "tarflume_gather";
 
-/// All of them.
+/// All entries.
 pub const ENTRIES: [&str; 3] = [FINISH, DRAW, GATHER];
 
 /// Threads of a block, all along x.
 pub const BLOCK: u32 = 256;
 
-/// The number of a layout in the kernel.
+/// The constant for a layout in the kernel.
 pub fn layout_number(layout: Layout) -> u32 {
     match layout {
         Layout::Hwc => 0,
@@ -40,7 +38,7 @@ pub fn layout_number(layout: Layout) -> u32 {
     }
 }
 
-/// The number of an element's type in the kernel.
+/// The constant for an element type in the kernel.
 pub fn element_number(element: Element) -> u32 {
     match element {
         Element::U8 => 0,
@@ -50,15 +48,15 @@ pub fn element_number(element: Element) -> u32 {
     }
 }
 
-/// Blocks along x and y for `rows` rows of `units` units each: pixels of an output picture, or 16
-/// bytes of a row that is gathered. Any grid is right; this one has work for every thread.
+/// Blocks along x and y for `rows` rows of `units` units: pixels of an output picture, or 16 bytes of a gathered row.
+/// The kernels accept any grid; this one gives every thread work.
 pub fn grid(rows: usize, units: usize) -> (u32, u32) {
     let across = units.div_ceil(BLOCK as usize).clamp(1, 1 << 20);
     (across as u32, rows.clamp(1, 65_535) as u32)
 }
 
-/// Starts [`FINISH`]: `pictures` at the address `from` become what `finish` says, at `out`. `flips` is
-/// the address of a byte for each row, where there is one.
+/// A launch of [`FINISH`]: converts the `pictures` at address `from` into `out`. `flips` is the address of one byte for
+/// each row, if there are any.
 pub fn finish_launch(
     finish: &Finish,
     pictures: &Pictures,
@@ -80,22 +78,22 @@ pub fn finish_launch(
     Launch { entry: FINISH, grid, arguments }
 }
 
-/// Rows of one length in the device's memory.
+/// Rows of equal length in device memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Store {
-    /// Where the first begins.
+    /// Address of the first row.
     pub at: u64,
     /// Bytes from the beginning of a row to the next.
     pub stride: u64,
-    /// How many.
+    /// Number of rows.
     pub rows: u64,
 }
 
-/// Starts [`DRAW`]: of as many heads as `drawn` has rows, the first at `heads`, `head_stride` bytes
-/// apart, each row's box becomes what `finish` says, in the size of `drawn`, at `out`.
+/// A launch of [`DRAW`]: for each row of `drawn`, one header, the first at `heads` and `head_stride` bytes apart. Draws
+/// the box of each header in the size of `drawn`, converts it and writes it to `out`.
 ///
 /// # Errors
-/// The first head or the distance between them is no multiple of 16, or that is less than a head has.
+/// Returns an error if the address or the stride is not a multiple of 16, or if the stride is shorter than a header.
 pub fn draw_launch(
     finish: &Finish,
     (heads, head_stride): (u64, u64),
@@ -105,7 +103,7 @@ pub fn draw_launch(
 ) -> Result<Launch> {
     check_stride(head_stride)?;
     if !heads.is_multiple_of(16) {
-        return Err(Error::usage("heads lie at a multiple of 16 bytes on a device"));
+        return Err(Error::usage("row headers on a device must be aligned to 16 bytes"));
     }
     let size = drawn.size();
     let store = store.unwrap_or(Store { at: 0, stride: 0, rows: 0 });
@@ -118,8 +116,8 @@ pub fn draw_launch(
     Ok(Launch { entry: DRAW, grid, arguments })
 }
 
-/// Starts [`GATHER`]: `rows` rows of `row_bytes` bytes go to `out`, those of the `numbers` (the address
-/// of a u64 for each) out of the `slab_rows` rows at `slab`.
+/// A launch of [`GATHER`]: copies `rows` rows of `row_bytes` bytes to `out`, selected by `numbers` (the address of a
+/// u64 for each) from the `slab_rows` rows at `slab`.
 pub fn gather_launch(
     (slab, slab_rows): (u64, u64),
     numbers: u64,
@@ -132,7 +130,7 @@ pub fn gather_launch(
     Launch { entry: GATHER, grid, arguments: arguments.map(Argument::U64).into() }
 }
 
-/// Starts each entry for nothing: no rows, at no address.
+/// An empty launch of each entry: no rows, at address 0.
 pub fn nothing() -> Vec<Launch> {
     let none = [Argument::U64(0); 7];
     let picture = [1, 1, 1].map(Argument::U32);
@@ -144,7 +142,7 @@ pub fn nothing() -> Vec<Launch> {
     vec![of(FINISH, 4, &[&picture, &output]), of(DRAW, 7, &[&picture, &output]), of(GATHER, 6, &[])]
 }
 
-/// What every entry that writes pixels ends with: channels, layout, element, scale, shift.
+/// The last parameters of every entry that writes pixels: channels, layout, element, scale, shift.
 fn output_arguments(finish: &Finish, channels: usize) -> impl Iterator<Item = Argument> {
     let numbers =
         [channels as u32, layout_number(finish.layout_of()), element_number(finish.element())];

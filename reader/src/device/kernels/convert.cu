@@ -1,20 +1,19 @@
-// What the device does to a batch before it is trained on: widened, laid out, normalized, mirrored; gathered.
-// resample.cu beside it is the second half of the same text: boxes of pictures of any size, planes.
+// What the device does to a batch after its copy: conversion, layout, normalization, mirroring, gathering of rows.
+// resample.cu is compiled as the second half of the same text: boxes of pictures of any size, and planes.
 //
-// Compiled when a program starts (NVRTC), without a single include; compiled as C++ for the tests, which is
-// why it uses nothing that a shim of forty lines could not provide. The host's half, with the meaning of
-// every number, is picture/convert.rs and kernels/args.rs.
+// Compiled at run time (NVRTC) without includes, and as C++ by the tests, so it uses only what a shim of forty
+// lines can provide. picture/convert.rs and kernels/args.rs are the host's half and define every constant.
 //
-// All entries take any grid: threads stride over pixels along x and over rows along y, blocks are one
-// thread high. Counts of bytes are 64 bits wide: a batch may be larger than 4 GiB. One picture has fewer
-// than 2^31 pixels, which the host checks.
+// All entries accept any grid: threads stride over pixels along x and over rows along y, and blocks are one
+// thread high. Byte counts have 64 bits, because a batch may be larger than 4 GiB. One picture has fewer than
+// 2^31 pixels, which the host checks.
 
 typedef unsigned char Byte;
 typedef unsigned short Bits16;
 typedef unsigned int Bits32;
 typedef unsigned long long Count;
 
-// The host sends these numbers: kernel.rs has the same.
+// kernels/args.rs has the same constants.
 enum Layout { LAYOUT_HWC = 0, LAYOUT_CHW = 1 };
 enum Element { ELEMENT_U8 = 0, ELEMENT_F16 = 1, ELEMENT_BF16 = 2, ELEMENT_F32 = 3 };
 
@@ -38,7 +37,7 @@ __device__ __forceinline__ Bits16 half_from_bits(Bits32 bits)
         lost = size & 0x1fffu;
         middle = 0x1000u;
     }
-    // A carry runs on into the exponent, and from the largest number to infinity, as it should.
+    // A carry propagates into the exponent, and from the largest number to infinity, as IEEE rounding requires.
     return (Bits16)(sign | (kept + (lost > middle || (lost == middle && (kept & 1u)))));
 }
 
@@ -71,7 +70,7 @@ __device__ __forceinline__ Bits16 bfloat_of(float value)
 #endif
 }
 
-// The nearest byte, halves upwards.
+// The nearest byte; halves round up.
 __device__ __forceinline__ Byte byte_of(float value)
 {
     return (Byte)fminf(fmaxf(value + 0.5f, 0.0f), 255.0f);
@@ -79,7 +78,7 @@ __device__ __forceinline__ Byte byte_of(float value)
 
 // ---------------------------------------------------------------- one output pixel
 
-// What all entries that write pixels are told about them.
+// The output of all entries that write pixels.
 struct Output {
     void *to;
     Count plane_pixels; // of one picture
@@ -89,7 +88,7 @@ struct Output {
     float shift[4];
 };
 
-// Writes the channels of a pixel of a row. Values are on a scale of 0 to 255.
+// Writes the channels of one pixel of a row. Values are in the range 0 to 255.
 // Every loop over channels is unrolled, so that scale and shift stay in registers.
 template <int CHANNELS>
 __device__ __forceinline__ void put(const Output &out, Count row, Count pixel, const float *values)
@@ -102,7 +101,7 @@ __device__ __forceinline__ void put(const Output &out, Count row, Count pixel, c
             ((Byte *)out.to)[at] = byte_of(values[channel]);
             continue;
         }
-        // Multiplied, rounded, added, rounded: a fused operation would differ from the host's in the last bit.
+        // Multiply and add are rounded separately: a fused operation would differ from the host in the last bit.
         float number = __fadd_rn(__fmul_rn(values[channel], out.scale[channel]), out.shift[channel]);
         if (out.element == ELEMENT_F32) ((float *)out.to)[at] = number;
         else if (out.element == ELEMENT_F16) ((Bits16 *)out.to)[at] = half_of(number);
@@ -110,7 +109,7 @@ __device__ __forceinline__ void put(const Output &out, Count row, Count pixel, c
     }
 }
 
-// ---------------------------------------------------------------- the same size
+// ---------------------------------------------------------------- conversion at the same size
 
 template <int CHANNELS>
 __device__ __forceinline__ void finish(const Byte *pictures, const Output &out, const Byte *flips, Count rows,
@@ -122,7 +121,7 @@ __device__ __forceinline__ void finish(const Byte *pictures, const Output &out, 
         const Byte *picture = pictures + row * pixels * CHANNELS;
         for (Count n = (Count)blockIdx.x * blockDim.x + threadIdx.x; n < pixels; n += (Count)gridDim.x * blockDim.x) {
             Bits32 pixel = (Bits32)n, x = pixel % width;
-            // The mirrored pixel of the same line is read, so that neighbors write neighbors.
+            // Mirrors the read, not the write, so that neighboring threads write neighboring addresses.
             Bits32 source = flip ? pixel - x + (width - 1u - x) : pixel;
             float values[CHANNELS];
 #pragma unroll
@@ -133,7 +132,7 @@ __device__ __forceinline__ void finish(const Byte *pictures, const Output &out, 
     }
 }
 
-// ---------------------------------------------------------------- rows of a resident slab
+// ---------------------------------------------------------------- rows of a resident store
 
 struct alignas(16) Sixteen {
     Count low, high;
@@ -146,7 +145,7 @@ __device__ __forceinline__ void gather(const Byte *slab, Byte *out, const Count 
     Count units = row_bytes / sizeof(Unit);
     for (Count row = blockIdx.y; row < rows; row += gridDim.y) {
         Count number = numbers[row];
-        bool there = number < slab_rows; // the host has checked; nothing else is read in any case
+        bool there = number < slab_rows; // the host has checked; this bounds the read in any case
         const Unit *from = (const Unit *)(slab + (there ? number : 0) * row_bytes);
         Unit *to = (Unit *)(out + row * row_bytes);
         for (Count n = (Count)blockIdx.x * blockDim.x + threadIdx.x; n < units; n += (Count)gridDim.x * blockDim.x)
@@ -180,11 +179,11 @@ extern "C" __global__ void tarflume_finish(const Byte *pictures, void *out, cons
 }
 
 // slab: u8 [slab_rows, row_bytes]; numbers: u64 [rows]; out: u8 [rows, row_bytes].
-// A number that the slab has no row for gives zeros.
+// A number without a row in the slab gives zeros.
 extern "C" __global__ void tarflume_gather(const Byte *slab, Byte *out, const Count *numbers, Count rows,
                                            Count row_bytes, Count slab_rows)
 {
-    Count together = (Count)slab | (Count)out | row_bytes; // all rows begin as aligned as this
+    Count together = (Count)slab | (Count)out | row_bytes; // the alignment that all rows have in common
     if (together % 16 == 0) gather<Sixteen>(slab, out, numbers, rows, row_bytes, slab_rows);
     else if (together % 4 == 0) gather<Bits32>(slab, out, numbers, rows, row_bytes, slab_rows);
     else gather<Byte>(slab, out, numbers, rows, row_bytes, slab_rows);

@@ -1,27 +1,28 @@
-// A box of each picture of a batch, at another size: the random crop, for pictures of different sizes, from the
-// batch's own rows or from a store in the device's memory.
+// Crop and resize of one box of each picture of a batch, for pictures of different sizes, from the batch's own rows or
+// from a store in device memory.
 //
-// The text behind convert.cu, in one program with it. The host's half is picture/row_header.rs, yuv420.rs and resample.rs.
+// Compiled after convert.cu, in one program with it. The host's half is picture/row_header.rs, yuv420.rs and
+// resample.rs.
 
-// The host sends these numbers: row_header.rs has the same.
+// picture/row_header.rs has the same constants.
 enum From { FROM_ROW = 0, FROM_STORE = 1, FROM_NOTHING = 2 };
 enum Format { FORMAT_PIXELS = 0, FORMAT_YUV420 = 1 };
 
-// ---------------------------------------------------------------- where a row's pixels are
+// ---------------------------------------------------------------- the location of a row's pixels
 
-// What stands before each row: row_header.rs has the same, field by field.
+// The header before each row. picture/row_header.rs has the same structure.
 struct alignas(16) Head {
     Bits32 from, format, height, width; // of the source picture in pixels
     Count number;                       // of its row in the store
-    Count bytes;                        // of a compressed picture: not for us
+    Count bytes;                        // of a compressed picture: not used here
     float left, top, across, down;      // the box, in pixels of the source
     Bits32 flip;
-    Bits32 scale; // not for us
-    Count seed;   // nor this
+    Bits32 scale; // not used here
+    Count seed;   // not used here
 };
 static_assert(sizeof(Head) == 64, "as the host writes it");
 
-// Heads at a stride, and rows in device memory that they may name.
+// Headers at a stride, and rows in device memory that they may refer to.
 struct Batch {
     const Byte *heads;
     Count head_stride;
@@ -30,8 +31,8 @@ struct Batch {
     Count store_rows;
 };
 
-// The first byte of a row's picture; null if there is none, or if it would not lie wholly where it is said to
-// be: then the row becomes what zeros become, and nothing outside is read.
+// The first byte of a row's picture; null if there is none, or if it would not be wholly inside its row. Such a row
+// becomes the conversion of zeros, and nothing outside is read.
 template <int CHANNELS>
 __device__ __forceinline__ const Byte *picture_of(const Batch &batch, const Head &head, const Byte *behind)
 {
@@ -47,7 +48,7 @@ __device__ __forceinline__ const Byte *picture_of(const Batch &batch, const Head
 
 // ---------------------------------------------------------------- pixels from left to right
 
-// Interleaved bytes: one load a channel and pixel.
+// Interleaved bytes: one load for each channel and pixel.
 template <int CHANNELS>
 struct PixelWalk {
     const Byte *at;
@@ -67,28 +68,28 @@ struct PixelWalk {
 // A line of chroma between two lines of samples: 3/4 of the nearer, 1/4 of the farther, in quarters.
 struct Chroma {
     const Byte *near, *far;
-    int here, beside; // of the pixel's own column, and of the neighbor that the pixel lies towards
+    int here, beside; // of the pixel's own column, and of the neighbor that is closer to the pixel
 
     __device__ __forceinline__ int column(Bits32 at) const { return 3 * near[at] + far[at]; }
     __device__ __forceinline__ Chroma(const Byte *plane, Count near_line, Count far_line, Bits32 own, Bits32 other)
         : near(plane + near_line), far(plane + far_line), here(column(own)), beside(column(other))
     {
     }
-    // Rounded up and down by turns where two results are equally near, less 128.
+    // Ties round up and down alternately. 128 is subtracted.
     __device__ __forceinline__ int value(Bits32 x) const { return ((3 * here + beside + 8 - (int)(x & 1u)) >> 4) - 128; }
     __device__ __forceinline__ void step(Bits32 x, Bits32 last)
     {
         int left = here;
-        if (x & 1u) here = beside; // on to the next column, which is known, as is its left neighbor
+        if (x & 1u) here = beside; // the next column's value is known, and so is its left neighbor
         Bits32 right = (x >> 1) + 1u;
         beside = x & 1u ? left : column(right < last ? right : last);
     }
 };
 
-// YUV 4:2:0 planes as RGB, to the bit what libjpeg makes of them: chroma is upsampled by its triangle filter
-// ("fancy": samples lie in the middle of 2 x 2 pixels), color is full-range BT.601 in 16 bits, rounded to bytes
-// and clamped. So filtering these values is filtering the converted picture. A sum of two samples serves two
-// pixels: 3 loads a pixel, as for interleaved ones.
+// YUV 4:2:0 planes as RGB, bit-identical to libjpeg: chroma is upsampled with its triangle filter ("fancy": samples are
+// centered on 2 x 2 pixels), color is full-range BT.601 in 16-bit fixed point, rounded to bytes and clamped. Filtering
+// these values therefore equals filtering the converted picture. Each sum of two samples is used for two pixels: 3
+// loads for each pixel, as for interleaved ones.
 struct ColorWalk {
     const Byte *luma;
     Bits32 x, last; // last: column of chroma
@@ -131,9 +132,9 @@ struct ColorWalk {
     }
 };
 
-// ---------------------------------------------------------------- a box of each picture, at another size
+// ---------------------------------------------------------------- one box of each picture, resized
 
-// One direction of a box: what all output pixels of a row share.
+// One axis of a box: the values that all output pixels of a row share.
 struct Axis {
     float begin, count;  // the whole pixels that the box touches
     float within;        // from there to the box's edge
@@ -141,7 +142,7 @@ struct Axis {
     float inverse;       // one over reach
 };
 
-// The pixels along one axis of which an output pixel is made, and how much of each.
+// The input pixels along one axis that make one output pixel, and their weights.
 struct Taps {
     Bits32 first;
     Bits32 count;
@@ -149,14 +150,14 @@ struct Taps {
     float inverse; // one over the filter's half width in pixels
 };
 
-// A triangle as wide as two output pixels, never narrower than two of the picture's. No tap lies outside the
-// whole pixels that the box touches: a crop is cut out first and resized then.
-// Positions count from the pixel in which the box begins, so that they keep their precision far to the right.
+// A triangle as wide as two output pixels, but at least two input pixels. No tap is outside the whole pixels that the
+// box touches: the box is cropped first and then resized.
+// Positions are relative to the pixel in which the box begins, so that they stay precise at large coordinates.
 __device__ __forceinline__ Axis axis_of(float start, float length, Bits32 out_length, Bits32 picture_length)
 {
     float limit = (float)picture_length;
     Axis axis;
-    axis.begin = fminf(fmaxf(floorf(start), 0.0f), limit - 1.0f); // fmaxf takes the number where one is none
+    axis.begin = fminf(fmaxf(floorf(start), 0.0f), limit - 1.0f); // fmaxf returns the number if the other is NaN
     axis.count = fminf(fmaxf(ceilf(start + length), axis.begin + 1.0f), limit) - axis.begin;
     axis.within = start - axis.begin;
     axis.scale = length / (float)out_length;
@@ -183,8 +184,8 @@ __device__ __forceinline__ float weight(const Taps &taps, Bits32 tap)
     return fmaxf(0.0f, 1.0f - fabsf(taps.offset + (float)tap) * taps.inverse);
 }
 
-// The mean of the pixels under both triangles, for all channels. The weights are summed up on the way: an
-// addition a tap, where a loop of its own would work every weight out twice.
+// The mean of the pixels under both triangles, for all channels. Sums up the weights in the same loop: an addition for
+// each tap, where a separate loop would compute every weight twice.
 template <int CHANNELS, typename Walk>
 __device__ __forceinline__ void mean(const Byte *picture, Bits32 height, Bits32 width, const Taps &across,
                                      const Taps &down, float *values)
@@ -207,12 +208,12 @@ __device__ __forceinline__ void mean(const Byte *picture, Bits32 height, Bits32 
 #pragma unroll
         for (int channel = 0; channel < CHANNELS; channel++) values[channel] += share * sums[channel];
     }
-    float inverse = all > 0.0f ? 1.0f / all : 0.0f; // 0: a box that is none, which the host refuses
+    float inverse = all > 0.0f ? 1.0f / all : 0.0f; // 0: an empty box, which the host rejects
 #pragma unroll
     for (int channel = 0; channel < CHANNELS; channel++) values[channel] *= inverse;
 }
 
-// Whether a box's edge and length are whole pixels, as many as the output has: then they are copied.
+// Whether a box is aligned to whole pixels and has the size of the output: then pixels are copied.
 __device__ __forceinline__ bool copied(float start, float length, Bits32 out_length, Bits32 picture_length)
 {
     return start >= 0.0f && start < 2147483648.0f && start == floorf(start) && length == (float)out_length &&
@@ -231,7 +232,7 @@ __device__ __forceinline__ void draw_row(const Head &head, const Byte *picture, 
         Bits32 pixel = (Bits32)n, y = pixel / out_width, x = pixel - y * out_width;
         float values[CHANNELS] = {};
         if (head.flip) x = out_width - 1u - x;
-        // Both are the same for all threads of a block.
+        // Both conditions are the same for all threads of a block.
         if (picture && copy)
             Walk(picture, height, width, (Bits32)head.left + x, (Bits32)head.top + y).read(values);
         else if (picture)
@@ -240,10 +241,10 @@ __device__ __forceinline__ void draw_row(const Head &head, const Byte *picture, 
     }
 }
 
-// What crosses the memory: the box's bytes once, as neighbors' taps overlap in the caches (a byte is a tap of
-// about four output pixels), and the output once; a head is one broadcast. 224 x 224 of RGB bytes to f16 are
-// 151 kB in (75 kB of planes) and 301 kB out. Neighboring threads write neighboring pixels, and read pixels
-// as far apart as the scale is.
+// Memory traffic: the bytes of the box once, because the taps of neighboring pixels overlap in the caches (a byte is a
+// tap of about four output pixels), and the output once; a header is one broadcast. 224 x 224 of RGB bytes to f16 are
+// 151 kB in (75 kB of planes) and 301 kB out. Neighboring threads write neighboring pixels and read pixels at the
+// distance of the scale.
 template <int CHANNELS>
 __device__ __forceinline__ void draw(const Batch &batch, const Output &out, Count rows, Bits32 out_height,
                                      Bits32 out_width)
@@ -260,10 +261,10 @@ __device__ __forceinline__ void draw(const Batch &batch, const Output &out, Coun
 
 // ---------------------------------------------------------------- the entry
 
-// heads: of each row a Head, head_stride bytes apart (a multiple of 16, 64 or more); the bytes of a row's picture
-// lie behind it or in a row of the store (null, or u8 [store_rows, store_stride]), interleaved, or as planes Y, U,
-// V, where there are three channels. Of each picture a box is resized to out_height x out_width, smoothed where it
-// becomes smaller, mirrored after that; out: as of tarflume_finish. Rows that have no picture are zeros.
+// heads: for each row a Head, head_stride bytes apart (a multiple of 16, at least 64); the bytes of a row's picture
+// follow it or are in a row of the store (null, or u8 [store_rows, store_stride]), interleaved, or as planes Y, U, V
+// for three channels. The box of each picture is resized to out_height x out_width with antialiasing, then mirrored.
+// out: as for tarflume_finish. Rows without a picture are zeros.
 extern "C" __global__ void tarflume_draw(const Byte *heads, Count head_stride, const Byte *store, Count store_stride,
                                          Count store_rows, void *out, Count rows, Bits32 out_height, Bits32 out_width,
                                          Bits32 channels, Bits32 layout, Bits32 element, float scale_0, float scale_1,

@@ -1,8 +1,8 @@
-//! `DecodeBuffers`: memory that a device's decoder writes to, in two halves that batches use by turns, and what must
-//! be waited for before one of them is written again.
+//! `DecodeBuffers`: the output memory of a device's JPEG decoder, in two halves that batches use alternately, and the
+//! events that must be reached before a half is written again.
 //!
-//! JPEG engines write when they are called, whatever stands in the stream: the *host* waits, for a mark behind
-//! the last kernel that read the half.
+//! A hardware decoder writes when it is called, regardless of the work in the stream. Therefore the *host* waits for an
+//! event after the last kernel that read the half.
 
 use std::collections::VecDeque;
 use std::mem;
@@ -14,37 +14,39 @@ use crate::device::driver::{Driver, Event, WorkStream};
 use crate::error::Result;
 use tarflume_formats::poison::IgnorePoison;
 
-/// Batches that use it at once.
+/// Number of batches that use the memory at the same time.
 pub(crate) const HALVES: u64 = 2;
 
-/// One half, and the marks about it in our own streams.
+/// One half and its events in our streams.
 struct Half {
     number: u64,
-    /// Before its decoding, behind it, and behind what read its pixels, which is put into the stream that copies.
+    /// Recorded before its decoding, after it, and after the kernels that read its pixels (in the copy stream).
     before: Event,
     decoded: Event,
     read: Event,
-    /// What was decoded there: the device reads the JPEGs out of its memory.
+    /// The batch that was decoded there, whose JPEGs the device reads.
     batch: Option<Arc<Batch>>,
 }
 
-/// The halves that no batch has.
+/// The halves that no batch uses.
 pub(crate) struct DecodeBuffers {
     driver: Arc<dyn Driver>,
     free: Mutex<VecDeque<Half>>,
 }
 
-/// A half, for one batch. Dropped behind the launch that reads it.
+/// A half, leased to one batch. Drop it after the launch that reads it.
 pub(crate) struct Lease {
     region: Arc<DecodeBuffers>,
     half: Option<Half>,
-    /// How long the decoder was waited for that wrote there before.
+    /// Time spent waiting for the previous decoding of this half.
     pub(crate) waited: Duration,
 }
 
 impl DecodeBuffers {
+    /// Creates the halves.
+    ///
     /// # Errors
-    /// The device refuses a mark.
+    /// Returns an error if the device cannot create an event.
     pub(crate) fn new(driver: Arc<dyn Driver>) -> Result<DecodeBuffers> {
         let region = DecodeBuffers { driver, free: Mutex::default() };
         for number in 0..HALVES {
@@ -62,10 +64,10 @@ impl DecodeBuffers {
         self.free.lock().ignore_poison()
     }
 
-    /// A half that nothing on the device reads any more: waits for that. None if other batches have both.
+    /// A half that no work on the device reads; waits for that. `None` if other batches have both.
     ///
     /// # Errors
-    /// The device's.
+    /// Returns the device's error.
     pub(crate) fn take(self: &Arc<DecodeBuffers>) -> Result<Option<Lease>> {
         let Some(half) = self.free().pop_front() else { return Ok(None) };
         let mut lease = Lease { region: self.clone(), half: Some(half), waited: Duration::ZERO };
@@ -73,18 +75,18 @@ impl DecodeBuffers {
         Ok(Some(lease))
     }
 
-    /// What the device may still be at, nobody may have.
+    /// Leaks a half's batch, which the device may still read.
     fn lose(&self, half: Half) {
         mem::forget(half.batch);
     }
 }
 
 impl Lease {
-    /// Waits until all is done that was put into our streams about the half.
+    /// Waits for all work that concerns the half.
     fn wait(&mut self) -> Result<()> {
         let Some(half) = &mut self.half else { return Ok(()) };
         let driver = &self.region.driver;
-        // What stood before it in the stream is not the decoder's time.
+        // Earlier work in the stream does not count as the decoder's time.
         driver.synchronize(half.before)?;
         let watch = Instant::now();
         driver.synchronize(half.decoded)?;
@@ -94,40 +96,40 @@ impl Lease {
         Ok(())
     }
 
-    /// Its number.
+    /// The number of the half.
     pub(crate) fn number(&self) -> u64 {
         self.half.as_ref().map_or(0, |half| half.number)
     }
 
-    /// Decoding begins, or has been put into the stream.
+    /// Records the beginning of the decoding.
     ///
     /// # Errors
-    /// The device's.
+    /// Returns the device's error.
     pub(crate) fn begins(&self) -> Result<()> {
         self.half
             .as_ref()
             .map_or(Ok(()), |h| self.region.driver.record(h.before, WorkStream::Decode))
     }
 
-    /// See [`Lease::begins`]. What is copied and drawn from now on comes behind it.
+    /// Records the end of the decoding, which later copies and kernels wait for.
     ///
     /// # Errors
-    /// The device's.
+    /// Returns the device's error.
     pub(crate) fn is_put(&self) -> Result<()> {
         let Some(half) = &self.half else { return Ok(()) };
         self.region.driver.record(half.decoded, WorkStream::Decode)?;
         self.region.driver.wait_event(half.decoded, WorkStream::Copy)
     }
 
-    /// Waits until the decoder reads no JPEG of the batch any more.
+    /// Waits until the decoder has finished reading the batch's JPEGs.
     ///
     /// # Errors
-    /// The device's: it may read them for ever.
+    /// Returns the device's error. It is then unknown whether the decoder still reads them.
     pub(crate) fn settle(&self) -> Result<()> {
         self.half.as_ref().map_or(Ok(()), |half| self.region.driver.synchronize(half.decoded))
     }
 
-    /// Keeps the batch whose JPEGs are read until they no longer are.
+    /// Keeps the batch until its JPEGs have been read.
     pub(crate) fn keep(&mut self, batch: &Arc<Batch>) {
         if let Some(half) = &mut self.half {
             half.batch = Some(batch.clone());

@@ -1,5 +1,4 @@
-//! `RowStore`: rows of one length that stay in device memory from batch to batch: a resident data set, or what
-//! another decoder wrote there.
+//! `RowStore`: rows of equal length that stay in device memory: a resident data set, or the output of another decoder.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -8,24 +7,24 @@ use crate::device::driver::{DevicePtr, Driver, WorkStream};
 use crate::device::kernels::args::Store;
 use crate::error::{Error, ErrorKind, Result};
 
-/// Memory of a device, given back when nothing in our stream uses it any more.
+/// Device memory, freed when no work in our stream uses it.
 struct Held {
     driver: Arc<dyn Driver>,
     memory: DevicePtr,
 }
 
-/// Rows that stay. There is no memory for them until they are asked for.
+/// Rows in device memory, which is allocated separately.
 pub(crate) struct RowStore {
     stride: u64,
     rows: u64,
-    /// Bytes at the beginning of each row that are not a picture's.
+    /// Bytes at the beginning of each row that are not part of the picture.
     head: u64,
     held: OnceLock<Held>,
 }
 
 impl RowStore {
-    /// `rows` rows that begin `stride` bytes apart; a kernel sees what stands behind the first `head`
-    /// bytes of each.
+    /// A store of `rows` rows that begin `stride` bytes apart. Kernels see the bytes after the first `head` bytes of
+    /// each row.
     pub(crate) fn new(stride: u64, rows: u64, head: u64) -> RowStore {
         RowStore { stride, rows, head, held: OnceLock::new() }
     }
@@ -35,20 +34,21 @@ impl RowStore {
         self.stride.saturating_mul(self.rows)
     }
 
-    /// Asks for their memory; once.
+    /// Allocates the memory. Call it once.
     ///
     /// # Errors
-    /// The device has not so much; it was asked for before.
+    /// Returns an error if the device has too little memory, or on a second call.
     pub(crate) fn allocate(&self, driver: &Arc<dyn Driver>) -> Result<()> {
-        // What a kernel sees of the last row ends as far behind it as it begins.
+        // Kernels see rows shifted by `head`, so the last one ends `head` bytes after the rows.
         let bytes = self.bytes().saturating_add(self.head).max(1);
         let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
         let held = Held { driver: driver.clone(), memory: driver.allocate(bytes)? };
-        let twice = || Error::new(ErrorKind::Device, "these rows have their memory already");
+        let twice =
+            || Error::new(ErrorKind::Device, "the memory of these rows is already allocated");
         self.held.set(held).map_err(|_| twice())
     }
 
-    /// Where they are; nowhere, and none, without memory.
+    /// The rows as kernel arguments; no rows at address 0 before the allocation.
     pub(crate) fn store(&self) -> Store {
         match self.held.get() {
             Some(held) => {
@@ -58,11 +58,10 @@ impl RowStore {
         }
     }
 
-    /// Copies so many whole rows from elsewhere on the device to row `first` and those behind it, on our
-    /// stream.
+    /// Copies `rows` whole rows from device address `from` to row `first` and the following rows, in the copy stream.
     ///
     /// # Errors
-    /// There is no memory, or are not so many rows; the device's.
+    /// Returns an error if the memory is not allocated, if the rows do not fit, or if the device fails.
     pub(crate) fn keep(&self, from: u64, first: u64, rows: u64) -> Result<()> {
         let held = self.held.get().filter(|_| first.saturating_add(rows) <= self.rows);
         let held = held.ok_or_else(|| {
@@ -83,7 +82,7 @@ impl Drop for Held {
         let Ok(mark) = self.driver.create_event() else { return };
         let done =
             self.driver.record(mark, WorkStream::Copy).and_then(|()| self.driver.synchronize(mark));
-        // What a broken device may still be at is not given back.
+        // After a device error the memory is leaked, because the device may still use it.
         if done.is_ok() {
             self.driver.free(self.memory);
         }

@@ -1,8 +1,8 @@
-//! The context in which a decoder was made, and the stream that it works for: by CUDA's driver.
+//! The context of a decoder, and events in its stream, through CUDA's driver API.
 //!
-//! A room with unsafe code. What it relies on, and why it holds:
-//! - a context is followed by its number: it is a device's primary one, which its owner keeps as long as
-//!   anything made in it (`Nvjpeg::new` demands it), and the driver refuses one that was given back.
+//! Contains unsafe code. What it relies on, and why it holds:
+//! - a context handle is valid: it is a device's primary context, which its owner keeps as long as anything created
+//!   in it (`Nvjpeg::new` requires that), and the driver rejects a released one.
 #![allow(unsafe_code)]
 
 use cudarc::driver::{result, sys};
@@ -11,45 +11,45 @@ use crate::device::call_scope::CallScope;
 use crate::device::presence::is_driver_there;
 use crate::error::{Error, ErrorKind, Result};
 
-/// A context, as a number.
+/// A context handle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Context(usize);
 
 impl Context {
-    /// The calling thread's.
+    /// The calling thread's current context.
     ///
     /// # Errors
-    /// [`ErrorKind::Device`]: there is no driver; the thread has none.
+    /// [`ErrorKind::Device`]: no driver is installed, or the thread has no context.
     pub(super) fn current() -> Result<Context> {
         if !is_driver_there() {
-            let text = "nvJPEG needs an NVIDIA driver, and there is none on this machine (libcuda.so was \
-                        not found)";
+            let text = "nvJPEG needs an NVIDIA driver, and this machine has none (libcuda.so was not \
+                        found)";
             return Err(Error::new(ErrorKind::Device, text));
         }
         match result::ctx::get_current() {
             Ok(Some(context)) => Ok(Context(context as usize)),
             _ => {
-                let text = "nvJPEG was asked for by a thread that has entered no device's context";
+                let text = "nvJPEG was called on a thread without a current CUDA context";
                 Err(Error::new(ErrorKind::Device, text))
             }
         }
     }
 
-    /// It becomes that of the calling thread, for a while; none if the driver refuses.
+    /// Makes the context current for the lifetime of the result; `None` if the driver fails.
     pub(super) fn enter(self) -> Option<CallScope> {
-        // SAFETY: a context that its owner keeps.
+        // SAFETY: the owner of the context keeps it.
         unsafe { CallScope::begin(self.0 as sys::CUcontext) }.ok()
     }
 
-    /// Waits until the stream is done with all that was put into it.
+    /// Waits until the stream has finished its work.
     ///
     /// # Errors
-    /// [`ErrorKind::Device`]: the device does nothing any more, in the driver's words.
+    /// [`ErrorKind::Device`]: the device failed, with the driver's message.
     ///
     /// # Safety
-    /// The stream is one of this context and alive.
+    /// The stream belongs to this context and is alive.
     pub(super) unsafe fn finish(self, stream: u64) -> Result<()> {
-        // SAFETY: by this function's promise.
+        // SAFETY: by this function's contract.
         let done = unsafe { result::stream::synchronize(stream as usize as sys::CUstream) };
         done.map_err(|error| {
             let words = error.error_string();
@@ -60,41 +60,41 @@ impl Context {
     }
 }
 
-/// A mark behind what was put into a stream, and nothing before it was set.
+/// An event in a stream. Counts as reached before it is first recorded.
 #[derive(Debug)]
 pub(super) struct Event {
-    /// A handle.
+    /// The handle.
     event: usize,
     context: Context,
     process: u32,
 }
 
 impl Event {
-    /// In the calling thread's context, which is `context`; none if the driver refuses.
+    /// Creates an event in the calling thread's context, which is `context`; `None` if the driver fails.
     pub(super) fn new(context: Context) -> Option<Event> {
         let flags = sys::CUevent_flags::CU_EVENT_DISABLE_TIMING as u32
             | sys::CUevent_flags::CU_EVENT_BLOCKING_SYNC as u32;
         let mut event = std::ptr::null_mut();
-        // SAFETY: writes one handle to a variable here.
+        // SAFETY: writes one handle to a local variable.
         unsafe { sys::cuEventCreate(&mut event, flags) }.result().ok()?;
         Some(Event { event: event as usize, context, process: std::process::id() })
     }
 
-    /// Behind all that stands in the stream.
+    /// Records the event after all work in the stream.
     ///
     /// # Safety
-    /// The stream is one of this context and alive.
+    /// The stream belongs to this context and is alive.
     pub(super) unsafe fn set(&self, stream: u64) -> bool {
-        // SAFETY: an event of ours, which is alive; a stream by this function's promise.
+        // SAFETY: an event created here, alive; a stream by this function's contract.
         let set = unsafe {
             result::event::record(self.event as sys::CUevent, stream as usize as sys::CUstream)
         };
         set.is_ok()
     }
 
-    /// Waits until it is reached, here; false if the device does nothing any more.
+    /// Blocks until the event is reached; false if the device failed.
     pub(super) fn wait(&self) -> bool {
-        // SAFETY: an event of ours, which is alive.
+        // SAFETY: an event created here, alive.
         unsafe { result::event::synchronize(self.event as sys::CUevent) }.is_ok()
     }
 }
@@ -105,7 +105,7 @@ impl Drop for Event {
             return;
         }
         if let Some(_entered) = self.context.enter() {
-            // SAFETY: made by `new`, destroyed once.
+            // SAFETY: created by `new`, destroyed once.
             let _ = unsafe { result::event::destroy(self.event as sys::CUevent) };
         }
     }

@@ -1,14 +1,13 @@
-//! The library's own things, each given back when it is dropped: a decoder, its state, what is wanted of a
-//! picture, a picture that was parsed.
+//! Owners of the library's objects, which destroy them on drop: decoder, state, decode parameters, parsed picture.
 //!
-//! A room with unsafe code: calls of the library's C functions. What they rely on, and why it holds:
-//! - each thing was made by the library and is given back once, by its owner here; what was made with a
-//!   decoder keeps that decoder;
-//! - nothing is called in a process that was forked: there is no device;
+//! Contains unsafe code: calls of the library's C functions. What they rely on, and why it holds:
+//! - each object is created by the library and destroyed once, by its owner here; objects created with a decoder keep
+//!   it alive;
+//! - nothing is called in a forked child, where the device does not exist;
 //! - a decoder may be used by several threads, states and parsers by one at a time: they are `&mut` here;
-//! - a state is not touched while work that was put into a stream with it is under way: it has a mark behind
-//!   that, which the host waits for first;
-//! - the library reads and writes only what it is given, by lengths that it is told.
+//! - a state is not used while earlier work with it is pending in a stream: an event is recorded after that work, and
+//!   the host waits for it first;
+//! - the library reads and writes only the memory that it receives, within the lengths that it receives.
 #![allow(unsafe_code)]
 
 use std::ffi::{c_int, c_uint};
@@ -21,7 +20,7 @@ use super::context::{Context, Event};
 use super::status::{Backend, Format, Status};
 use super::symbols::{Functions, Image, Raw};
 
-/// A decoder of the library's, in the context of a device.
+/// A decoder of the library, in the context of a device.
 #[derive(Debug)]
 pub(super) struct Handle {
     functions: Functions,
@@ -30,7 +29,7 @@ pub(super) struct Handle {
     process: u32,
 }
 
-/// A thing made with a decoder.
+/// An object created with a decoder.
 #[derive(Debug)]
 struct Made {
     with: Arc<Handle>,
@@ -39,7 +38,7 @@ struct Made {
 }
 
 impl Handle {
-    /// A decoder by this backend in the current context, which is `context`.
+    /// Creates a decoder with this backend in the current context, which is `context`.
     pub(super) fn new(
         functions: Functions,
         backend: Backend,
@@ -47,18 +46,18 @@ impl Handle {
         context: Context,
     ) -> Result<Handle, Status> {
         let mut raw = null_mut();
-        let (device, pinned) = (null_mut(), null_mut()); // its own ways to ask for memory
+        let (device, pinned) = (null_mut(), null_mut()); // use the default allocators
         let create = functions.nvjpegCreateEx;
-        // SAFETY: writes one pointer to a variable here.
+        // SAFETY: writes one pointer to a local variable.
         Status::of(unsafe { create(backend.number(), device, pinned, flags, &mut raw) })?;
         Ok(Handle { functions, raw: raw as usize, context, process: std::process::id() })
     }
 
-    /// The chip's JPEG engines, and the cores of each.
+    /// Number of JPEG engines, and of cores in each.
     pub(super) fn engines(&self) -> Result<(u32, u32), Status> {
         let (mut engines, mut cores) = (0, 0);
         let ask = self.functions.nvjpegGetHardwareDecoderInfo;
-        // SAFETY: a decoder that is alive; writes two numbers to variables here.
+        // SAFETY: a live decoder; writes two numbers to local variables.
         Status::of(unsafe { ask(self.raw(), &mut engines, &mut cores) })?;
         Ok((engines, cores))
     }
@@ -67,13 +66,13 @@ impl Handle {
         self.raw as Raw
     }
 
-    /// Gives something back in the context of the decoder, unless this is another process.
+    /// Destroys an object in the context of the decoder, except in a forked child.
     fn give_back(&self, raw: usize, give_back: unsafe extern "C" fn(Raw) -> c_int) {
         if self.process != std::process::id() {
             return;
         }
         if let Some(_entered) = self.context.enter() {
-            // SAFETY: made by the library, given back by its one owner.
+            // SAFETY: created by the library, destroyed by its only owner.
             let _ = unsafe { give_back(raw as Raw) };
         }
     }
@@ -92,7 +91,7 @@ impl Made {
         give_back: unsafe extern "C" fn(Raw) -> c_int,
     ) -> Result<Made, Status> {
         let mut raw = null_mut();
-        // SAFETY: a decoder that is alive; writes one pointer to a variable here.
+        // SAFETY: a live decoder; writes one pointer to a local variable.
         Status::of(unsafe { make(with.raw(), &mut raw) })?;
         Ok(Made { with: with.clone(), raw: raw as usize, give_back })
     }
@@ -101,7 +100,7 @@ impl Made {
         self.raw as Raw
     }
 
-    /// The decoder, to be called with.
+    /// The functions and the decoder's handle.
     fn decoder(&self) -> (Functions, Raw) {
         (self.with.functions, self.with.raw())
     }
@@ -113,7 +112,7 @@ impl Drop for Made {
     }
 }
 
-/// What is wanted of a picture.
+/// The decode parameters of a picture.
 #[derive(Debug)]
 pub(super) struct Wish(Made);
 
@@ -124,18 +123,18 @@ impl Wish {
             (functions.nvjpegDecodeParamsCreate, functions.nvjpegDecodeParamsDestroy);
         let wish = Wish(Made::new(with, make, give_back)?);
         let set = functions.nvjpegDecodeParamsSetOutputFormat;
-        // SAFETY: made above.
+        // SAFETY: created above.
         Status::of(unsafe { set(wish.0.raw(), format.number()) })?;
         if scale != Scale::Full {
             let set = functions.nvjpegDecodeParamsSetScaleFactor;
-            // SAFETY: made above. The numbers of scales are ours: 0 to 3.
+            // SAFETY: created above. The scale numbers are 0 to 3, as in nvjpeg.h.
             Status::of(unsafe { set(wish.0.raw(), scale as c_int) })?;
         }
         Ok(wish)
     }
 }
 
-/// A picture that the library has parsed, and then another.
+/// A parser, which is reused for picture after picture.
 #[derive(Debug)]
 pub(super) struct Parser(Made);
 
@@ -147,34 +146,33 @@ impl Parser {
         Made::new(with, make, give_back).map(Parser)
     }
 
-    /// Whether the decoder takes a picture.
+    /// Whether the decoder supports a picture.
     pub(super) fn takes(&mut self, bytes: &[u8], wish: &Wish) -> Result<bool, Status> {
         let (functions, decoder) = self.0.decoder();
         let parse = functions.nvjpegJpegStreamParse;
-        let (metadata, data) = (0, 0); // not kept
+        let (metadata, data) = (0, 0); // do not keep copies
         let parser = self.0.raw();
-        // SAFETY: decoder and parser are alive, and nobody else uses the parser; the bytes are these.
+        // SAFETY: decoder and parser are alive and the parser is not shared; the bytes are this slice.
         let parsed = unsafe { parse(decoder, bytes.as_ptr(), bytes.len(), metadata, data, parser) };
         Status::of(parsed)?;
         let mut answer = -1;
         let ask = functions.nvjpegDecodeBatchedSupportedEx;
-        // SAFETY: all of them are alive; writes one number to a variable here.
+        // SAFETY: all objects are alive; writes one number to a local variable.
         Status::of(unsafe { ask(decoder, parser, wish.0.raw(), &mut answer) })?;
-        Ok(answer == 0) // 0 is yes
+        Ok(answer == 0) // 0 means supported
     }
 }
 
-/// A picture for a batch: address and length of the JPEG, in the memory that the backend reads, and where its
-/// pixels go.
+/// A picture of a batch: address and length of the JPEG in the memory that the backend reads, its output, and its
+/// parameters.
 pub(super) type Task<'a> = ((usize, usize), Image, &'a Wish);
 
-/// What a decoder keeps from picture to picture. Its memory is written by work that stands in a stream, so two batches
-/// under way need two of them.
+/// The working memory of a decoder. Pending work in a stream writes it, so two batches in flight need two states.
 #[derive(Debug)]
 pub(super) struct State {
     made: Made,
     ready_for: Option<(c_int, Format)>,
-    /// Behind the last batch.
+    /// Recorded after the last batch.
     done: Event,
 }
 
@@ -186,21 +184,22 @@ impl State {
         Ok(State { made: Made::new(with, make, give_back)?, ready_for: None, done })
     }
 
-    /// Has the hardware's path take memory from a pool, whatever the size that is named here (as
-    /// nvImageCodec's sources say of it). No matter if it does not.
+    /// Makes the hardware path allocate from a pool, whatever size is passed here (according to nvImageCodec's
+    /// sources). A failure is harmless.
     pub(super) fn use_pool(&mut self) {
         let (functions, decoder) = self.made.decoder();
         let (yuv444, format) = (0, Format::Rgb.number());
         let allocate = functions.nvjpegDecodeBatchedPreAllocate;
-        // SAFETY: decoder and state are alive, and nobody else uses the state.
+        // SAFETY: decoder and state are alive and the state is not shared.
         let _ = unsafe { allocate(decoder, self.made.raw(), 1, 1, 1, yuv444, format) };
     }
 
-    /// Decodes pictures of one format, when the last batch of this state is over: waits for that. The work is put
-    /// into the stream, but for what is not (see `Nvjpeg::decode`). `scaled`: each by its own wish, else by the format alone.
+    /// Decodes pictures of one format, after waiting for the last batch of this state. Submits the work to the stream,
+    /// except for what a hardware decoder does immediately (see `Nvjpeg::decode`). With `scaled`, each picture uses
+    /// its own parameters, otherwise only the format counts.
     ///
     /// # Safety
-    /// As of `Nvjpeg::decode`, of each picture; the images have room for what is written there.
+    /// As for `Nvjpeg::decode`, for each picture. The outputs have room for the pixels.
     pub(super) unsafe fn decode(
         &mut self,
         tasks: &[Task<'_>],
@@ -218,7 +217,7 @@ impl State {
             self.ready_for = None;
             let ready = functions.nvjpegDecodeBatchedInitialize;
             let threads = 1;
-            // SAFETY: decoder and state are alive, and nobody else uses the state.
+            // SAFETY: decoder and state are alive and the state is not shared.
             Status::of(unsafe { ready(decoder, state, count, threads, format.number()) })?;
             self.ready_for = Some((count, format));
         }
@@ -231,7 +230,7 @@ impl State {
         let stream = stream as usize as Raw;
         let status = if scaled {
             let decode = functions.nvjpegDecodeBatchedEx;
-            // SAFETY: as many of each as the state was made ready for; the rest by the caller's promise.
+            // SAFETY: as many of each as the state was initialized for; the rest by the caller's contract.
             unsafe { decode(decoder, state, bytes, lengths, images, wishes, stream) }
         } else {
             let decode = functions.nvjpegDecodeBatched;
@@ -239,7 +238,7 @@ impl State {
             unsafe { decode(decoder, state, bytes, lengths, images, stream) }
         };
         Status::of(status)?;
-        // SAFETY: a stream by this function's promise.
+        // SAFETY: a stream by this function's contract.
         if unsafe { self.done.set(stream as u64) } { Ok(()) } else { Err(Status::EXECUTION_FAILED) }
     }
 }

@@ -1,7 +1,7 @@
-//! `Hands`: what one batch at a time uses of a decoder: its states, by turns.
+//! `Hands`: the decoder states that batches use alternately.
 //!
-//! A room with unsafe code: it hands on promises of the caller's, and gives none of its own but that
-//! an image is as large as what is written there.
+//! Contains unsafe code: it passes on the caller's contracts. Its own part is that an output has the size that is
+//! written there.
 #![allow(unsafe_code)]
 
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use super::status::{Format, Status};
 use super::symbols::Image;
 use super::wishes::Wishes;
 
-/// A picture that was admitted.
+/// An admitted picture.
 pub(super) struct Piece {
     pub(super) format: Format,
     /// Address and length of the JPEG, in the memory that the backend reads.
@@ -24,21 +24,21 @@ pub(super) struct Piece {
     pub(super) channels: u8,
 }
 
-/// What a decoder has beside.
+/// The decoder's other objects.
 #[derive(Clone, Copy)]
 pub(super) struct With<'a> {
     pub(super) handle: &'a Arc<Handle>,
-    /// Whether the chip's engines do it.
+    /// Whether the backend uses the hardware engines.
     pub(super) engines: bool,
     pub(super) wishes: &'a Wishes,
 }
 
-/// What one batch at a time uses.
+/// The states of a decoder. One batch at a time uses them.
 pub(super) struct Hands {
-    /// By format: two, by turns, so that two batches may be under way. None after an error.
+    /// By format: two alternating states, so that two batches may be in flight. `None` after an error.
     states: [[Option<State>; 2]; 2],
     turns: [usize; 2],
-    /// One that a call failed with; it is not given back before what the call began is over.
+    /// The state of a failed call, kept until the work that the call started has finished.
     failed: Option<State>,
 }
 
@@ -50,18 +50,18 @@ impl Hands {
         Ok(hands)
     }
 
-    /// What a failed call began is over: its state is given back.
+    /// Destroys the state of a failed call, whose work has finished.
     pub(super) fn let_go(&mut self) {
         self.failed = None;
     }
 
-    /// Decodes pictures, in one call.
+    /// Decodes pictures in one call.
     ///
     /// # Errors
-    /// The call failed, and nobody knows why; its state is put aside.
+    /// Returns the library's message if the call fails. The cause is unknown, and the state is set aside.
     ///
     /// # Safety
-    /// As of `Nvjpeg::decode` or `Nvjpeg::decode_stored`; the pictures were admitted in this format.
+    /// As for `Nvjpeg::decode` or `Nvjpeg::decode_stored`. The pictures were admitted in this format.
     pub(super) unsafe fn decode(
         &mut self,
         with: With<'_>,
@@ -81,16 +81,16 @@ impl Hands {
         };
         let tasks: Vec<Task<'_>> = pieces.iter().filter_map(task).collect();
         let scaled = pieces.iter().any(|(_, piece)| piece.scale != Scale::Full);
-        // SAFETY: by this function's promise; an image has as many rows as the picture, see `fits`.
+        // SAFETY: by this function's contract; `fits` checked that an output has as many rows as the picture.
         let done = unsafe { state.decode(&tasks, format, scaled, stream) };
         if done.is_err() {
-            self.failed = place.take(); // what it still holds of the failed batch is not to meet the next
+            self.failed = place.take(); // its leftovers must not affect the next batch
         }
         done.map_err(|status| status.to_string())
     }
 }
 
-/// The state of this place, a new one after an error.
+/// The state in this place, created if there is none.
 fn state<'a>(
     place: &'a mut Option<State>,
     handle: &Arc<Handle>,

@@ -1,4 +1,4 @@
-//! `Library`: libnvjpeg, found and loaded when it is asked for. The same program runs where there is none.
+//! `Library`: libnvjpeg, searched and loaded on first use. Programs run without it. Decodes nothing.
 
 use std::ffi::OsStr;
 use std::fmt;
@@ -7,10 +7,10 @@ use super::symbols::Functions;
 use crate::error::{Error, ErrorKind, Result};
 use crate::libraries::Libraries;
 
-/// Its name in those of files.
+/// The library's base name.
 const NAME: &str = "nvjpeg";
 
-/// libnvjpeg, loaded. It stays so until the process ends.
+/// A loaded libnvjpeg. It stays loaded until the process ends.
 #[derive(Debug, Clone)]
 pub struct Library {
     pub(super) functions: Functions,
@@ -18,38 +18,37 @@ pub struct Library {
     version: [i32; 3],
 }
 
-/// What came of looking for the library.
+/// Result of the search.
 #[derive(Debug, Clone)]
 pub enum Found {
-    /// Here it is.
+    /// The library.
     Here(Library),
-    /// It is nowhere: in one line, where it was looked for and what was wrong there.
+    /// No library was found. One line lists the places and the problems there.
     Nowhere(String),
 }
 
 impl Library {
-    /// Looks for the library where `TARFLUME_NVJPEG` says; else beside other packages (torchvision carries a
-    /// copy, NVIDIA's wheels are one), where the loader looks, in CUDA's toolkit. What can't be loaded is
-    /// passed over.
+    /// Searches for the library: the file in `TARFLUME_NVJPEG` if set, otherwise in packages (torchvision and NVIDIA's
+    /// wheels contain one), with the system's loader, and in CUDA's toolkit. Files that cannot be loaded are skipped.
     ///
     /// # Errors
-    /// [`ErrorKind::Device`]: `TARFLUME_NVJPEG` is set, and what it names can't be used.
+    /// [`ErrorKind::Device`]: `TARFLUME_NVJPEG` is set, and its file cannot be used.
     pub fn find(libraries: &Libraries) -> Result<Found> {
         let found = Library::search(libraries, |library| Ok(library.clone()))?;
         Ok(found.map_or_else(Found::Nowhere, Found::Here))
     }
 
-    /// As [`Library::find`], the first one of which something can be made: a library that is newer than the driver
-    /// loads, and refuses everything.
+    /// As [`Library::find`], but returns the result of `make` for the first library for which it succeeds. A library
+    /// that is newer than the driver loads, but all its calls fail.
     ///
     /// # Errors
-    /// As [`Library::find`]; there is no library; what `make` said of the first one.
+    /// As [`Library::find`]. Returns an error if no library is found, or the first error of `make`.
     pub fn first<T>(libraries: &Libraries, make: impl FnMut(&Library) -> Result<T>) -> Result<T> {
         let nowhere = |text| Err(Error::new(ErrorKind::Device, text));
         Library::search(libraries, make)?.map_or_else(nowhere, Ok)
     }
 
-    /// Within: there is no library, in the words of [`Found::Nowhere`].
+    /// The inner error is the text of [`Found::Nowhere`].
     fn search<T>(
         libraries: &Libraries,
         mut make: impl FnMut(&Library) -> Result<T>,
@@ -64,7 +63,7 @@ impl Library {
         let (mut looked, mut tried, mut refused) = (Vec::new(), Vec::new(), None);
         for name in libraries.candidates(NAME) {
             match Library::load(name.as_os_str()) {
-                // The loader finds a library under several names.
+                // The loader finds one library under several names.
                 Ok(library) if tried.contains(&library.functions.place()) => {}
                 Ok(library) => match make(&library) {
                     Ok(made) => return Ok(Ok(made)),
@@ -93,12 +92,12 @@ impl Library {
         Ok(Library { functions, name: name.display().to_string(), version })
     }
 
-    /// Major, minor and patch number.
+    /// Major, minor and patch version.
     pub fn version(&self) -> [i32; 3] {
         self.version
     }
 
-    /// The file that was loaded, or the name that the loader found.
+    /// The file that was loaded, or the name that the loader resolved.
     pub fn name(&self) -> &str {
         &self.name
     }

@@ -1,84 +1,84 @@
-//! `Offer`: which pictures a decoder is asked for: what it was seen to do right. Words and numbers alone.
+//! `Offer`: the verified abilities of a decoder. Plain data; calls nothing.
 
 use tarflume_jpeg::Scale;
 
 use super::status::Format;
-use crate::decode::hybrid::support::Fit;
+use crate::decode::hybrid::support::Sampling;
 
-/// Pictures that are shorter than this, or narrower, are tiny.
+/// Pictures with a side below this many pixels are tiny.
 const TINY: u32 = 32;
 
-/// What a decoder does right.
+/// The pictures that a decoder decodes correctly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Offer {
-    /// By format, then by how colors are sampled.
-    kinds: [[bool; Fit::ALL.len()]; 2],
-    /// The smallest scale; larger ones are right, too.
+    /// By format, then by subsampling.
+    kinds: [[bool; Sampling::ALL.len()]; 2],
+    /// The smallest scale. All larger ones are correct, too.
     least: Scale,
     tiny: bool,
 }
 
 impl Offer {
-    /// Everything, at these scales.
+    /// Everything, at scales down to `least`.
     pub fn all(least: Scale) -> Offer {
-        Offer { kinds: [[true; Fit::ALL.len()]; 2], least, tiny: true }
+        Offer { kinds: [[true; Sampling::ALL.len()]; 2], least, tiny: true }
     }
 
-    /// Not of this kind.
-    pub fn without(&mut self, fit: Fit, channels: u8) {
+    /// Removes a subsampling for this number of channels.
+    pub fn without(&mut self, sampling: Sampling, channels: u8) {
         if let Some(format) = Format::of(channels) {
-            self.kinds[format as usize][fit as usize] = false;
+            self.kinds[format as usize][sampling as usize] = false;
         }
     }
 
-    /// None that is smaller than this.
+    /// Sets the smallest scale.
     pub fn at_least(&mut self, least: Scale) {
         self.least = least;
     }
 
-    /// No tiny ones.
+    /// Removes tiny pictures.
     pub fn without_tiny(&mut self) {
         self.tiny = false;
     }
 
-    /// Whether color pictures of the usual kind are decoded to RGB: if not, the decoder is of no use.
+    /// Whether 4:2:0 pictures are decoded to RGB, without which the decoder is useless.
     pub fn is_of_use(&self) -> bool {
-        self.has(Fit::Yuv420, Format::Rgb)
+        self.has(Sampling::Yuv420, Format::Rgb)
     }
 
-    /// Whether pictures of this kind are decoded to so many channels.
-    pub fn takes(&self, fit: Fit, channels: u8) -> bool {
-        Format::of(channels).is_some_and(|format| self.has(fit, format))
+    /// Whether pictures of this subsampling are decoded to this many channels.
+    pub fn takes(&self, sampling: Sampling, channels: u8) -> bool {
+        Format::of(channels).is_some_and(|format| self.has(sampling, format))
     }
 
-    fn has(&self, fit: Fit, format: Format) -> bool {
-        self.kinds[format as usize][fit as usize]
+    fn has(&self, sampling: Sampling, format: Format) -> bool {
+        self.kinds[format as usize][sampling as usize]
     }
 
-    /// The smallest scale at which it decodes.
+    /// The smallest scale.
     pub fn least(&self) -> Scale {
         self.least
     }
 
-    /// Whether a picture is one that it is asked for.
+    /// Checks whether a picture is among the verified ones.
     ///
     /// # Errors
-    /// Why not.
+    /// Returns the reason if it is not.
     pub(super) fn check(
         &self,
-        (fit, format): (Fit, Format),
+        (sampling, format): (Sampling, Format),
         (width, height): (u32, u32),
     ) -> Result<(), String> {
-        if !self.has(fit, format) {
-            return Err(format!("this decoder was seen to be wrong with pictures of {fit}"));
+        if !self.has(sampling, format) {
+            return Err(format!("this decoder gave wrong results for pictures of {sampling}"));
         }
         if !self.tiny && (width < TINY || height < TINY) {
-            return Err("this decoder was seen to be wrong with tiny pictures".into());
+            return Err("this decoder gave wrong results for tiny pictures".into());
         }
         Ok(())
     }
 
-    /// What it does not do of what one with these scales might, in words; nothing if it does all.
+    /// What is missing compared to a full decoder with scales down to `might`, as text; `None` if nothing.
     pub fn lacks(&self, might: Scale) -> Option<String> {
         let mut lacks = Vec::new();
         let scales = Scale::ALL
@@ -88,10 +88,10 @@ impl Offer {
         if !scales.is_empty() {
             lacks.push(format!("at {}", scales.join(", ")));
         }
-        for fit in Fit::ALL {
-            let color = fit != Fit::Gray && !self.has(fit, Format::Rgb);
-            if color || !self.has(fit, Format::Gray) {
-                lacks.push(format!("of {fit}"));
+        for sampling in Sampling::ALL {
+            let color = sampling != Sampling::Gray && !self.has(sampling, Format::Rgb);
+            if color || !self.has(sampling, Format::Gray) {
+                lacks.push(format!("of {sampling}"));
             }
         }
         if !self.tiny {

@@ -1,5 +1,5 @@
-//! What nvJPEG says of itself and of what it was asked: statuses, backends, formats, by the numbers of
-//! NVIDIA's `nvjpeg.h` (12.4 and 13.3 agree). Words only; nothing is called here.
+//! The constants of nvJPEG: statuses, backends and formats, as in NVIDIA's `nvjpeg.h` (12.4 and 13.3 agree). Calls
+//! nothing.
 
 use std::fmt;
 
@@ -8,10 +8,10 @@ use std::fmt;
 pub(super) struct Status(pub(super) i32);
 
 impl Status {
-    /// The device did not do it.
+    /// The device failed.
     pub(super) const EXECUTION_FAILED: Status = Status(6);
 
-    /// The call succeeded, or its status.
+    /// Converts a status code; 0 is success.
     pub(super) fn of(code: i32) -> Result<(), Status> {
         if code == 0 { Ok(()) } else { Err(Status(code)) }
     }
@@ -36,23 +36,23 @@ impl fmt::Display for Status {
     }
 }
 
-/// Which of its decoders nvJPEG uses.
+/// A backend of nvJPEG.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Backend {
-    /// Whichever the library likes best; none that is hardware.
+    /// The library's default, which is not hardware.
     Default,
-    /// Huffman codes on the GPU's cores, too, in batches of more than 50 pictures.
+    /// Decodes Huffman codes on the GPU, too, in batches of more than 50 pictures.
     GpuHybrid,
-    /// The chip's JPEG engines: they take nothing from whoever computes.
+    /// The chip's JPEG engines, which use none of the GPU's compute cores.
     Hardware,
-    /// As [`Backend::GpuHybrid`], of JPEGs that are in the device's memory; none with restart intervals.
+    /// As [`Backend::GpuHybrid`], for JPEGs in device memory without restart intervals.
     GpuHybridDevice,
-    /// As [`Backend::Hardware`], of JPEGs that are in the device's memory.
+    /// As [`Backend::Hardware`], for JPEGs in device memory.
     HardwareDevice,
 }
 
 impl Backend {
-    /// Its number in the library's interface.
+    /// Its `nvjpegBackend_t`.
     pub(super) fn number(self) -> i32 {
         match self {
             Backend::Default => 0,
@@ -63,12 +63,12 @@ impl Backend {
         }
     }
 
-    /// Whether the chip's engines do it.
+    /// Whether it uses the hardware engines.
     pub(super) fn has_engines(self) -> bool {
         matches!(self, Backend::Hardware | Backend::HardwareDevice)
     }
 
-    /// Whether it reads JPEGs out of the device's memory, and out of no other.
+    /// Whether it reads JPEGs from device memory instead of host memory.
     pub fn reads_device(self) -> bool {
         matches!(self, Backend::GpuHybridDevice | Backend::HardwareDevice)
     }
@@ -86,7 +86,7 @@ impl fmt::Display for Backend {
     }
 }
 
-/// What is written for a pixel.
+/// An output format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Format {
     /// One byte: luma.
@@ -106,7 +106,7 @@ impl Format {
         }
     }
 
-    /// Of so many channels.
+    /// The format with this many channels.
     pub(super) fn of(channels: u8) -> Option<Format> {
         match channels {
             1 => Some(Format::Gray),

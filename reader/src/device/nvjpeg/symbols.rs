@@ -1,11 +1,10 @@
-//! The functions of libnvjpeg that are called here, as NVIDIA's `nvjpeg.h` declares them.
+//! The functions of libnvjpeg that this crate calls, as NVIDIA's `nvjpeg.h` declares them.
 //!
-//! A room with unsafe code: a library is loaded and its functions are taken by name. What it relies on,
-//! and why it holds:
-//! - a library called libnvjpeg that has all these names has them with these parameters: versions 12.4 and
-//!   13.3 were compared with their headers;
-//! - loading it runs its initializers, which is what whoever names such a library asks for;
-//! - it is never unloaded, so functions stay where they are: CUDA's libraries don't survive it.
+//! Contains unsafe code: it loads a library and resolves functions by name. What it relies on, and why it holds:
+//! - a library named libnvjpeg that exports all these names declares them with these parameters: the headers of
+//!   versions 12.4 and 13.3 were compared;
+//! - loading the library runs its initializers, which the user who names it accepts;
+//! - it is never unloaded, so the functions stay valid: CUDA's libraries do not survive unloading.
 #![allow(unsafe_code)]
 
 use std::ffi::{OsStr, c_int, c_uint, c_void};
@@ -13,10 +12,10 @@ use std::fmt;
 
 use super::status::Status;
 
-/// Any of the library's own things.
+/// A handle of any of the library's objects.
 pub(super) type Raw = *mut c_void;
 
-/// `nvjpegImage_t`: where planes go, in the device's memory, and their bytes from row to row.
+/// `nvjpegImage_t`: the device addresses of the planes, and the bytes from row to row.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub(super) struct Image {
@@ -68,33 +67,33 @@ functions! {
 }
 
 impl Functions {
-    /// Loads the library of this name, and takes its functions.
+    /// Loads the library with this name and resolves its functions.
     ///
     /// # Errors
-    /// In words: it can't be loaded, or lacks one.
+    /// Returns a message if it cannot be loaded or lacks a function.
     pub(super) fn load(name: &OsStr) -> Result<Functions, String> {
         // SAFETY: initializers of a library that calls itself libnvjpeg.
         let library = unsafe { libloading::Library::new(name) }.map_err(|error| words(&error))?;
         let functions = Functions::of(&library).map_err(|error| {
-            format!("it is loaded, but is none of nvJPEG 12 or later: {}", words(&error))
+            format!("it is loaded, but is not nvJPEG 12 or later: {}", words(&error))
         })?;
         std::mem::forget(library); // see above
         Ok(functions)
     }
 
-    /// Where the library stands in memory: the same for whoever loads it twice.
+    /// An address in the library, which identifies it if it is loaded under two names.
     pub(super) fn place(&self) -> usize {
         self.nvjpegCreateEx as usize
     }
 
-    /// Major, minor and patch number of the library.
+    /// Major, minor and patch version of the library.
     ///
     /// # Errors
-    /// The library's.
+    /// Returns the library's status.
     pub(super) fn version(&self) -> Result<[i32; 3], Status> {
         let mut version = [0; 3];
         for (kind, number) in (0..).zip(&mut version) {
-            // SAFETY: writes one number to a variable here.
+            // SAFETY: writes one number to a local variable.
             Status::of(unsafe { (self.nvjpegGetProperty)(kind, number) })?;
         }
         Ok(version)
@@ -107,7 +106,7 @@ impl fmt::Debug for Functions {
     }
 }
 
-/// The loader's own words, which stand in the source of its error.
+/// The loader's message, which is in the source of its error.
 fn words(error: &libloading::Error) -> String {
     let source = std::error::Error::source(error);
     source.map_or_else(|| error.to_string(), ToString::to_string)

@@ -1,11 +1,11 @@
-//! What a decoder of JPEGs does right, found by having it decode known pictures and by comparing what comes out with
-//! what the CPU makes of them, before the first batch. For what NVIDIA's documents leave open: which backends make
-//! pictures smaller and how they round, and engines that leave pictures out and say nothing.
+//! Verifies a JPEG decoder before the first batch: decodes known pictures and compares them with the CPU's results. For
+//! what NVIDIA's documents leave open: which backends reduce pictures and how they round, and engines that skip
+//! pictures silently.
 //!
-//! A room with unsafe code. What it relies on, and why it holds:
-//! - memory on the device is this value's, of the length that is written there, and given back when the stream is done;
-//! - the driver reads and writes host memory of the length that it is told, and the stream is waited for before that
-//!   goes.
+//! Contains unsafe code. What it relies on, and why it holds:
+//! - device memory belongs to this value, has the length that is written, and is freed after the stream has finished;
+//! - the driver reads and writes host memory within the length that it receives, and the host waits for the stream
+//!   before that memory is freed.
 #![allow(unsafe_code)]
 
 use cudarc::driver::{DriverError, result, sys};
@@ -13,51 +13,51 @@ use tarflume_jpeg::{Color, Decoder, Header, Job};
 
 use crate::device::memory::jpeg_store;
 use crate::device::nvjpeg::{
-    Compressed, Fit, Nvjpeg, Offer, PixelTarget, Scale, Stored, Verdict, checked,
+    Compressed, Nvjpeg, Offer, PixelTarget, Sampling, Scale, Stored, Verdict, checked,
 };
 use crate::error::{Error, ErrorKind, Result};
 
-/// Made by `trial/make.py`: odd sizes, a wave that every shift shows, colors that change slowly.
-const PICTURES: [(&[u8], Fit); 5] = [
-    (include_bytes!("trial/yuv444.jpg"), Fit::Yuv444),
-    (include_bytes!("trial/yuv422.jpg"), Fit::Yuv422),
-    (include_bytes!("trial/yuv420.jpg"), Fit::Yuv420),
-    (include_bytes!("trial/yuv440.jpg"), Fit::Yuv440),
-    (include_bytes!("trial/gray.jpg"), Fit::Gray),
+/// Created by `trial/make.py`: odd sizes, a wave that reveals any shift, and slowly changing colors.
+const PICTURES: [(&[u8], Sampling); 5] = [
+    (include_bytes!("trial/yuv444.jpg"), Sampling::Yuv444),
+    (include_bytes!("trial/yuv422.jpg"), Sampling::Yuv422),
+    (include_bytes!("trial/yuv420.jpg"), Sampling::Yuv420),
+    (include_bytes!("trial/yuv440.jpg"), Sampling::Yuv440),
+    (include_bytes!("trial/gray.jpg"), Sampling::Gray),
 ];
 
-const TINY: [(&[u8], Fit); 2] = [
-    (include_bytes!("trial/tiny420.jpg"), Fit::Yuv420),
-    (include_bytes!("trial/tinygray.jpg"), Fit::Gray),
+const TINY: [(&[u8], Sampling); 2] = [
+    (include_bytes!("trial/tiny420.jpg"), Sampling::Yuv420),
+    (include_bytes!("trial/tinygray.jpg"), Sampling::Gray),
 ];
 
-/// Steps of 255 that a value may be away from the CPU's, at most and in the middle of a picture. Two decoders that are
-/// right differ by 4; a shift by a pixel is 12 and more.
+/// Maximum and mean difference from the CPU's values, in steps of 255. Two correct decoders differ by up to 4; a
+/// shift by one pixel causes 12 and more.
 const MOST: u8 = 8;
 const MEAN: f64 = 1.5;
 
-/// A picture, at a scale, in so many channels.
+/// A picture and the number of channels to decode.
 struct Shot {
     jpeg: &'static [u8],
     header: Header,
-    fit: Fit,
+    sampling: Sampling,
     tiny: bool,
     channels: u8,
 }
 
-/// Memory on the device.
+/// Device memory.
 struct Memory(u64);
 
 impl Memory {
     fn new(bytes: usize) -> Result<Memory> {
-        // SAFETY: gives a number.
+        // SAFETY: returns an address.
         unsafe { result::malloc_sync(bytes) }.map(Memory).map_err(failed("asking for memory"))
     }
 }
 
 impl Drop for Memory {
     fn drop(&mut self) {
-        // SAFETY: allocated by `new`, freed once; the real call waits for the device.
+        // SAFETY: allocated by `new`, freed once; the call waits for the device.
         let _ = unsafe { result::free_sync(self.0) };
     }
 }
@@ -69,65 +69,65 @@ fn failed(what: &'static str) -> impl Fn(DriverError) -> Error {
     }
 }
 
-/// Writes to the device's memory, and waits until it is there. Not by a plain copy: that returns when the driver has
-/// taken the bytes over, it is ordered by the legacy stream alone, which our streams don't wait for, and it fails while
-/// somebody captures a stream that the legacy one waits for.
+/// Writes to device memory and waits for completion. Does not use a synchronous copy: that returns when the driver has
+/// buffered the bytes, it is ordered only with the legacy stream, which our streams do not wait for, and it fails
+/// during a capture of a stream that the legacy stream synchronizes with.
 ///
 /// # Errors
-/// The driver's.
+/// Returns the driver's error.
 ///
 /// # Safety
-/// There is memory for the bytes at `to`, which nothing uses; the stream is one of the calling thread's context, and
-/// alive.
+/// The memory at `to` has room for the bytes and no other user. The stream belongs to the calling thread's context and
+/// is alive.
 unsafe fn fill(to: u64, from: &[u8], stream: u64) -> Result<()> {
     let stream = stream as usize as sys::CUstream;
-    // SAFETY: by this function's promise; waited for below, before anybody changes the bytes.
+    // SAFETY: by this function's contract; completed below, before the bytes change.
     let put = unsafe { result::memcpy_htod_async(to, from, stream) };
-    // SAFETY: by this function's promise.
+    // SAFETY: by this function's contract.
     put.and_then(|()| unsafe { result::stream::synchronize(stream) })
         .map_err(failed("filling memory"))
 }
 
-/// Reads the device's memory, behind all that stands in the stream.
+/// Reads device memory after all work in the stream.
 ///
 /// # Errors
-/// The driver's.
+/// Returns the driver's error.
 ///
 /// # Safety
-/// There are as many bytes at `from`; the stream is one of the calling thread's context, and alive.
+/// `from` has as many bytes. The stream belongs to the calling thread's context and is alive.
 unsafe fn fetch(to: &mut [u8], from: u64, stream: u64) -> Result<()> {
     let stream = stream as usize as sys::CUstream;
-    // SAFETY: by this function's promise; waited for below, before anybody looks at the bytes.
+    // SAFETY: by this function's contract; completed below, before the bytes are read.
     let put = unsafe { result::memcpy_dtoh_async(to, from, stream) };
-    // SAFETY: by this function's promise.
+    // SAFETY: by this function's contract.
     put.and_then(|()| unsafe { result::stream::synchronize(stream) })
         .map_err(failed("reading memory"))
 }
 
-/// What of its scales and kinds this decoder does right.
+/// The scales and kinds of pictures that this decoder decodes correctly.
 ///
 /// # Errors
-/// [`ErrorKind::Device`]: the device does nothing any more, or has no memory.
+/// [`ErrorKind::Device`]: the device failed or has too little memory.
 ///
 /// # Safety
-/// The stream is one of the calling thread's context, and alive.
+/// The stream belongs to the calling thread's context and is alive.
 pub(crate) unsafe fn trial(nvjpeg: &Nvjpeg, stream: u64) -> Result<Offer> {
     let shots = shots()?;
     let might = nvjpeg.offer().least();
     let mut offer = Offer::all(Scale::Full);
-    // SAFETY: by this function's promise.
+    // SAFETY: by this function's contract.
     let right = unsafe { tried(nvjpeg, stream, &shots, Scale::Full) }?;
     for (shot, right) in shots.iter().zip(right) {
         match (right, shot.tiny) {
             (true, _) => {}
             (false, true) => offer.without_tiny(),
-            (false, false) => offer.without(shot.fit, shot.channels),
+            (false, false) => offer.without(shot.sampling, shot.channels),
         }
     }
-    let known = |shot: &Shot| !shot.tiny && offer.takes(shot.fit, shot.channels);
+    let known = |shot: &Shot| !shot.tiny && offer.takes(shot.sampling, shot.channels);
     let shots: Vec<Shot> = shots.into_iter().filter(known).collect();
     for scale in Scale::ALL.into_iter().filter(|s| (1..=might as u32).contains(&(*s as u32))) {
-        // SAFETY: by this function's promise.
+        // SAFETY: by this function's contract.
         let right = unsafe { tried(nvjpeg, stream, &shots, scale) }?;
         if right.contains(&false) {
             break;
@@ -137,15 +137,16 @@ pub(crate) unsafe fn trial(nvjpeg: &Nvjpeg, stream: u64) -> Result<Offer> {
     Ok(offer)
 }
 
-/// Every picture in every number of channels that it is asked for in.
+/// Every picture with every number of channels.
 fn shots() -> Result<Vec<Shot>> {
     let mut shots = Vec::new();
     let tiny = TINY.into_iter().map(|picture| (picture, true));
-    for ((jpeg, fit), tiny) in PICTURES.into_iter().map(|picture| (picture, false)).chain(tiny) {
-        let channels = if fit == Fit::Gray { &[1][..] } else { &[1, 3] };
+    for ((jpeg, sampling), tiny) in PICTURES.into_iter().map(|picture| (picture, false)).chain(tiny)
+    {
+        let channels = if sampling == Sampling::Gray { &[1][..] } else { &[1, 3] };
         for &channels in channels {
             let header = checked(jpeg).map_err(|why| Error::new(ErrorKind::Device, why))?;
-            shots.push(Shot { jpeg, header, fit, tiny, channels });
+            shots.push(Shot { jpeg, header, sampling, tiny, channels });
         }
     }
     Ok(shots)
@@ -161,7 +162,7 @@ impl Shot {
         width as usize * height as usize * usize::from(self.channels)
     }
 
-    /// What the CPU makes of it.
+    /// The CPU's pixels.
     fn on_cpu(&self, scale: Scale) -> Result<Vec<u8>> {
         let mut output = vec![0; self.bytes(scale)];
         let color = if self.channels == 1 { Color::Gray } else { Color::Rgb };
@@ -181,13 +182,13 @@ impl Shot {
     }
 }
 
-/// Which of these pictures it decodes rightly at this scale. All in one call for each number of channels.
+/// Which of these pictures it decodes correctly at this scale. One call for each number of channels.
 ///
 /// # Errors
 /// As [`trial`].
 ///
 /// # Safety
-/// As of [`trial`].
+/// As for [`trial`].
 unsafe fn tried(nvjpeg: &Nvjpeg, stream: u64, shots: &[Shot], scale: Scale) -> Result<Vec<bool>> {
     let mut places = Vec::new();
     let mut all = 0;
@@ -197,10 +198,10 @@ unsafe fn tried(nvjpeg: &Nvjpeg, stream: u64, shots: &[Shot], scale: Scale) -> R
     }
     let to = Memory::new(all.max(1))?;
     let mut found = vec![0x5a; all];
-    // SAFETY: as long as the memory; the stream by this function's promise. What is not written must not pass for a
-    // picture of the last trial.
+    // SAFETY: the memory has this length; the stream by this function's contract. The fill ensures that skipped
+    // pictures do not pass with the pixels of an earlier trial.
     unsafe { fill(to.0, &found, stream) }?;
-    // SAFETY: by this function's promise; memory of this size, which nothing uses.
+    // SAFETY: by this function's contract; memory of this size without other users.
     let verdicts = unsafe { decode(nvjpeg, stream, shots, scale, (to.0, &places)) }?;
     // SAFETY: as above.
     unsafe { fetch(&mut found, to.0, stream) }?;
@@ -212,10 +213,10 @@ unsafe fn tried(nvjpeg: &Nvjpeg, stream: u64, shots: &[Shot], scale: Scale) -> R
     Ok(right)
 }
 
-/// Decodes them to their places behind `to`, and waits.
+/// Decodes the pictures to their offsets from `to`, and waits.
 ///
 /// # Safety
-/// As of [`trial`]; there is memory for them, which nothing uses.
+/// As for [`trial`]. The memory has room for the pictures and no other user.
 unsafe fn decode(
     nvjpeg: &Nvjpeg,
     stream: u64,
@@ -237,10 +238,10 @@ unsafe fn decode(
         .collect();
     let mut kept = None;
     let verdicts = if nvjpeg.backend().reads_device() {
-        // SAFETY: by this function's promise.
+        // SAFETY: by this function's contract.
         let (memory, stored) = unsafe { brought(&asked, scale, stream) }?;
         kept = Some(memory);
-        // SAFETY: by this function's promise; the JPEGs are there.
+        // SAFETY: by this function's contract; the JPEGs were copied above.
         unsafe { nvjpeg.decode_stored(stream, &stored) }
     } else {
         let picture = |&(shot, to): &(&Shot, u64)| {
@@ -249,10 +250,10 @@ unsafe fn decode(
             Compressed { bytes: shot.jpeg, target }
         };
         let pictures: Vec<Compressed<'_>> = asked.iter().map(picture).collect();
-        // SAFETY: by this function's promise; the bytes are the program's own.
+        // SAFETY: by this function's contract; the bytes are static.
         unsafe { nvjpeg.decode_each(stream, &pictures) }
     };
-    // SAFETY: by this function's promise.
+    // SAFETY: by this function's contract.
     unsafe { result::stream::synchronize(stream as usize as sys::CUstream) }
         .map_err(failed("waiting"))?;
     drop(kept);
@@ -264,13 +265,13 @@ unsafe fn decode(
     Ok(refused.into_iter().map(of).collect())
 }
 
-/// JPEGs in memory of the device, each where those that stay there may begin, and what is wanted of them.
+/// Copies JPEGs to device memory, aligned like stored ones, and describes their decoding.
 ///
 /// # Errors
 /// As [`trial`].
 ///
 /// # Safety
-/// The stream as of [`trial`].
+/// The stream as for [`trial`].
 unsafe fn brought(
     asked: &[(&Shot, u64)],
     scale: Scale,
@@ -283,7 +284,7 @@ unsafe fn brought(
         bytes.resize(bytes.len().next_multiple_of(jpeg_store::ALIGNED as usize), 0);
     }
     let memory = Memory::new(bytes.len().max(1))?;
-    // SAFETY: as long as the memory, which was made just now; the stream by this function's promise.
+    // SAFETY: the memory has this length, it was allocated above; the stream by this function's contract.
     unsafe { fill(memory.0, &bytes, stream) }?;
     let stored = |(&(shot, to), place): (&(&Shot, u64), u64)| {
         let (width, height) = shot.size(scale);

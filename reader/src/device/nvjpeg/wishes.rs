@@ -1,4 +1,4 @@
-//! `Wishes`: what a decoder can be asked for, by format and scale.
+//! `Wishes`: the decode parameters that a decoder supports, by format and scale. Decodes nothing.
 
 use std::sync::Arc;
 
@@ -7,19 +7,19 @@ use tarflume_jpeg::Scale;
 use super::handle::{Handle, Wish};
 use super::status::{Format, Status};
 
-/// All that a decoder lets itself be asked for.
+/// All supported decode parameters.
 pub(super) struct Wishes {
-    /// By format; then by scale, as many in each.
+    /// By format, then by scale; the same number of scales in each.
     all: [Vec<Wish>; 2],
     refused: Option<(Scale, Status)>,
 }
 
 impl Wishes {
-    /// At full scale, and at smaller ones down to `smallest` until one is refused: which backends know them NVIDIA's
-    /// documents don't say for sure, and a decoder without is of use, too.
+    /// Parameters at full scale, and at smaller scales down to `smallest` until one is refused. NVIDIA's documents do
+    /// not state reliably which backends support scales, and a decoder without them is useful, too.
     ///
     /// # Errors
-    /// The library's, of full scale.
+    /// Returns the library's status for full scale.
     pub(super) fn new(handle: &Arc<Handle>, smallest: Scale) -> Result<Wishes, Status> {
         let pair = |scale| -> Result<[Wish; 2], Status> {
             Ok([Wish::new(handle, Format::Gray, scale)?, Wish::new(handle, Format::Rgb, scale)?])
@@ -38,18 +38,18 @@ impl Wishes {
         Ok(wishes)
     }
 
-    /// What to ask for; none if this was refused.
+    /// The parameters; `None` if they are not supported.
     pub(super) fn of(&self, format: Format, scale: Scale) -> Option<&Wish> {
         self.all[format as usize].get(scale as usize)
     }
 
-    /// The smallest scale that can be asked for.
+    /// The smallest supported scale.
     pub(super) fn least(&self) -> Scale {
         let mut known = Scale::ALL.into_iter().take(self.all[0].len());
         known.next_back().unwrap_or(Scale::Full)
     }
 
-    /// The first scale that was refused, and the library's words.
+    /// The first scale that was refused, and the library's status.
     pub(super) fn refused(&self) -> Option<(Scale, Status)> {
         self.refused
     }

@@ -1,4 +1,4 @@
-//! `DeviceBatch`: a batch in device memory, and what it was copied from.
+//! `DeviceBatch`: a batch in device memory, and the host batch that it was copied from. Owns no device memory.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -13,21 +13,21 @@ use crate::device::upload::{queue, ring};
 use crate::error::{Error, Result};
 use tarflume_formats::poison::IgnorePoison;
 
-/// A batch whose fixed columns are in device memory, or on their way.
+/// A batch whose fixed columns are in device memory, or being copied there.
 ///
-/// Say [`DeviceBatch::ready_on`] of each stream that will use it, before it does: the stream then waits
-/// for the copy, the host does not. Dropped, or given back by [`DeviceBatch::release`], its memory is
-/// written again as soon as those streams are done with what was put into them until then.
+/// Call [`DeviceBatch::ready_on`] for each stream before using the batch in it. The stream then waits for the copy; the
+/// host does not. After a drop or [`DeviceBatch::release`], the memory is reused as soon as these streams have finished
+/// the work submitted before.
 pub struct DeviceBatch {
     host: Arc<Batch>,
-    /// Taken by whoever gives it back.
+    /// Taken when the slot is given back.
     slot: Option<(usize, Arc<DeviceSlot>)>,
     shared: Arc<Shared>,
-    /// Those that use it, and whether they were told to wait for the copy.
+    /// The streams that use it, and whether each waits for the copy.
     streams: Mutex<Vec<(User, bool)>>,
 }
 
-/// A stream that uses a batch. [`DeviceStream::PER_THREAD`] is another stream in each thread.
+/// A stream that uses a batch. [`DeviceStream::PER_THREAD`] is a different stream in each thread.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct User {
     stream: DeviceStream,
@@ -40,8 +40,8 @@ impl User {
         User { stream, thread: own.then(|| thread::current().id()) }
     }
 
-    /// Where a mark set in this thread stands behind what it has put into the stream. Another thread's
-    /// own stream has no handle here, but the legacy stream waits for all of them.
+    /// The stream in which an event recorded by this thread covers the user's work. Another thread's per-thread
+    /// stream has no handle here, but the legacy stream synchronizes with it.
     fn marked_in(self) -> DeviceStream {
         if self == User::here(self.stream) { self.stream } else { DeviceStream::LEGACY }
     }
@@ -50,17 +50,17 @@ impl User {
 /// A column in device memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeviceColumn {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// Its address on the device, aligned to 64 bytes.
+    /// The device address, aligned to 64 bytes.
     pub pointer: u64,
-    /// The type of its elements.
+    /// The element type.
     pub dtype: DType,
-    /// Rows, then the shape of a row: `[256, 224, 224, 3]`. Without gaps.
+    /// The number of rows, then the shape of a row: `[256, 224, 224, 3]`. Without gaps.
     pub shape: Vec<usize>,
-    /// DLPack's words for the device: type and number.
+    /// The device in DLPack: type and ordinal.
     pub device: (i32, i32),
-    /// The handle of the event behind the copy, for programs that wait for it by themselves.
+    /// The handle of the event recorded after the copy, for programs that wait for it themselves.
     pub ready: u64,
 }
 
@@ -77,17 +77,17 @@ impl DeviceBatch {
         self.streams.lock().ignore_poison()
     }
 
-    /// The batch in host memory: keys, columns of rows of different lengths, and the others, too.
-    /// Pictures that the device finishes are here as they crossed the bus: u8 `[height, width, channels]`;
-    /// where it decodes some, rows of u8 with a head and, behind it, pixels or a JPEG.
+    /// The batch in host memory: keys, variable columns, and the fixed columns, too. Pictures that the device converts
+    /// are here as uploaded: u8 `[height, width, channels]`. If the device decodes some of them, rows are u8 with a
+    /// header followed by pixels or a JPEG.
     pub fn host(&self) -> &Batch {
         &self.host
     }
 
-    /// What is put into `stream` from now on comes after the copy.
+    /// Makes later work in `stream` wait for the copy.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Device`].
+    /// [`crate::ErrorKind::Device`]: the device failed.
     pub fn ready_on(&self, stream: DeviceStream) -> Result<()> {
         let Some((number, slot)) = &self.slot else { return Ok(()) };
         let (user, mut streams) = (User::here(stream), self.streams());
@@ -99,13 +99,13 @@ impl DeviceBatch {
         Ok(())
     }
 
-    /// As [`DeviceBatch::host`], to be kept longer than this.
+    /// As [`DeviceBatch::host`], for keeping it longer than this value.
     pub fn host_shared(&self) -> Arc<Batch> {
         self.host.clone()
     }
 
-    /// Something in `stream` uses the memory, too, and was ordered behind the copy by other means: it is
-    /// not written again before what was put into the stream until this is dropped is done.
+    /// Declares that `stream` uses the memory and was ordered after the copy by other means. The memory is not reused
+    /// before the work that was submitted to the stream before the drop has finished.
     pub fn used_on(&self, stream: DeviceStream) {
         let (user, mut streams) = (User::here(stream), self.streams());
         if !streams.iter().any(|(known, _)| *known == user) {
@@ -113,25 +113,25 @@ impl DeviceBatch {
         }
     }
 
-    /// The columns of rows of one length, in the order in which the loader was told of them.
+    /// The fixed columns, in the order in which they were added to the loader.
     pub fn columns(&self) -> impl Iterator<Item = DeviceColumn> + '_ {
         self.host.columns().filter_map(|column| self.column(column.name()).ok())
     }
 
-    /// Whether the device made the column of this name: the host's is what it was made of.
+    /// Whether the device computed the column of this name. The host's column is its input.
     pub fn makes(&self, name: &str) -> bool {
         self.shared.slots().work.made(name).is_some()
     }
 
-    /// The column of this name.
+    /// Returns the column named `name`.
     ///
     /// # Errors
-    /// There is none; or its rows have different lengths, so that it is on the host alone.
+    /// Returns an error if no column has this name, or if its rows have different lengths: then it is on the host only.
     pub fn column(&self, name: &str) -> Result<DeviceColumn> {
         let column = self.host.column(name)?;
         let (Some(place), Some((_, slot))) = (self.host.place(name), &self.slot) else {
             return Err(Error::usage(format!(
-                "the rows of column '{name}' have different lengths: they are on the host, in host()"
+                "the rows of column '{name}' have different lengths, so it is on the host only: use host()"
             )));
         };
         let Slots { driver, work, .. } = self.shared.slots();
@@ -149,11 +149,11 @@ impl DeviceBatch {
         })
     }
 
-    /// Gives the memory back when these streams, and all that were told of it, are done with what was
-    /// put into them until now.
+    /// Gives the memory back. It is reused when these streams, and all streams that use the batch, have finished the
+    /// work submitted before this call.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Device`].
+    /// [`crate::ErrorKind::Device`]: the device failed.
     pub fn release(mut self, streams: &[DeviceStream]) -> Result<()> {
         for &stream in streams {
             self.ready_on(stream)?;
@@ -164,7 +164,7 @@ impl DeviceBatch {
     fn give_back(&mut self) -> Result<()> {
         let Some(slot) = self.slot.take() else { return Ok(()) };
         if self.shared.slots().driver.is_forked_child() {
-            // Neither the device nor whoever holds the line's lock is here.
+            // The device and the holder of the queue's lock do not exist in a forked child.
             std::mem::forget((slot, self.shared.clone()));
             return Ok(());
         }
@@ -176,7 +176,7 @@ impl DeviceBatch {
 
 impl Drop for DeviceBatch {
     fn drop(&mut self) {
-        // A device that refuses a mark is told of by the next batch; its slot is not used again.
+        // If the device fails, the next `take` returns the error, and the slot is not used again.
         let _ = self.give_back();
     }
 }

@@ -1,7 +1,7 @@
-//! `PostCopy`: what the device makes of a batch in its slot before anybody sees it. Which columns, where what
-//! becomes of them stands, and by which kernels.
+//! `PostCopy`: the kernels that the device runs on a batch in its slot after the copy: columns, output positions and
+//! launches.
 //!
-//! Arithmetic alone: addresses are numbers here, and a driver launches what is listed.
+//! Pure: computes addresses and launch parameters only; a driver launches them.
 
 use std::sync::Arc;
 
@@ -15,55 +15,55 @@ use crate::picture::geometry::ImageSize;
 use crate::picture::row_header::RowHeader;
 use crate::slab::Layout;
 
-/// What stands in a slot begins at multiples of so many bytes, as what a device gives out does.
+/// Alignment of outputs in a slot in bytes, equal to that of device allocations.
 const ALIGNED: usize = 256;
 
-/// What the device makes of a column.
+/// The computation of a column on the device.
 #[derive(Debug, Clone)]
 pub(crate) enum Make {
-    /// Of rows of u8 `[height, width, channels]`.
+    /// Converts rows of u8 `[height, width, channels]`.
     Finished(Finish),
-    /// Of rows that begin with a [`RowHeader`], and of the store that it may speak of: pictures of this size.
+    /// Draws rows that begin with a [`RowHeader`], and the store that they may refer to, as pictures of this size.
     Drawn { finish: Finish, size: ImageSize, channels: usize, store: Option<Arc<RowStore>> },
-    /// Of rows of one u64: the store's row of this number.
+    /// Replaces rows of one u64 by the store's rows of these numbers.
     Gathered { store: Arc<RowStore>, dtype: DType, shape: Vec<usize> },
 }
 
-/// A column as it is on the device.
+/// A column as computed on the device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Made {
-    /// Where it begins in a slot, in bytes.
+    /// Offset in a slot in bytes.
     pub(crate) place: usize,
     pub(crate) dtype: DType,
-    /// Of one row.
+    /// The shape of one row.
     pub(crate) shape: Vec<usize>,
 }
 
-/// What becomes of one column.
+/// The computation of one column, with its input and output.
 #[derive(Debug, Clone)]
 struct Piece {
     name: String,
-    /// Where its rows begin in the batch, and the bytes of one.
+    /// Offset of its rows in the batch, and bytes of one row.
     from: (usize, usize),
     make: Make,
-    /// What comes out, if that is pictures.
+    /// The shape of the output, if it is pictures.
     pictures: Option<Pictures>,
     made: Made,
 }
 
-/// What the device makes of every batch.
+/// The computations on every batch.
 #[derive(Debug, Clone)]
 pub(crate) struct PostCopy {
     pieces: Vec<Piece>,
-    /// Of a slot: the batch, and behind it what is made of it.
+    /// Bytes of a slot: the batch, followed by the outputs.
     bytes: usize,
 }
 
 impl PostCopy {
-    /// Makes this of these columns, by their numbers in the slab.
+    /// The computations on these columns, given by their numbers in the slab.
     ///
     /// # Errors
-    /// A column's rows are other than what is made of them needs, or the slot is too large to address.
+    /// Returns an error if a column's rows do not have the required shape, or the slot is too large to address.
     pub(crate) fn new(
         layout: &Layout,
         columns: impl IntoIterator<Item = (usize, String, Make)>,
@@ -74,7 +74,7 @@ impl PostCopy {
             let piece = piece(layout, number, name.clone(), make, place);
             let (piece, bytes) = piece.map_err(|error| error.of_column(&name))?;
             let all = bytes.and_then(|bytes| place.checked_add(bytes));
-            work.bytes = all.ok_or_else(|| Error::usage("a batch too large for a device"))?;
+            work.bytes = all.ok_or_else(|| Error::usage("the batch is too large for a device"))?;
             work.pieces.push(piece);
         }
         Ok(work)
@@ -85,12 +85,12 @@ impl PostCopy {
         self.bytes
     }
 
-    /// The column of this name, if something was made of it.
+    /// The computed column of this name, if there is one.
     pub(crate) fn made(&self, name: &str) -> Option<&Made> {
         self.pieces.iter().find(|piece| piece.name == name).map(|piece| &piece.made)
     }
 
-    /// What is launched behind the copy of `rows` rows into the slot at `slot`.
+    /// The launches after the copy of `rows` rows into the slot at address `slot`.
     pub(crate) fn launches(
         &self,
         slot: u64,
@@ -101,7 +101,7 @@ impl PostCopy {
     }
 }
 
-/// A column's piece, and the bytes of what comes out.
+/// The computation of a column, and the bytes of its output.
 fn piece(
     layout: &Layout,
     number: usize,
@@ -109,7 +109,7 @@ fn piece(
     make: Make,
     place: usize,
 ) -> Result<(Piece, Option<usize>)> {
-    let no_rows = || Error::usage("nothing can be made of rows like these on a device");
+    let no_rows = || Error::usage("a device cannot process rows of this shape");
     let (start, shape) = (layout.place(number).ok_or_else(no_rows)?, &layout.shapes()[number]);
     let from = (start, shape.bytes().ok_or_else(no_rows)?);
     let side = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);

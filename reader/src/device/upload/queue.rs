@@ -1,6 +1,6 @@
-//! `Shared`: the line of batches between the thread that copies them and the consumer, and their slots.
+//! `Shared`: the queue of batches between the upload thread and the consumer, and their slots.
 //!
-//! Holds no lock while it calls the device.
+//! Holds no lock during a call of the device.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
@@ -15,17 +15,17 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::range::{self, Range};
 use tarflume_formats::poison::IgnorePoison;
 
-/// Copies that may be under way when another one is begun: a consumer who runs ahead of the device by many batches must
-/// not have host memory pinned for each.
+/// Maximum number of pending copies before another one starts. Otherwise a consumer that submits work far ahead of the
+/// device would keep pinned host memory for each batch.
 const FLYING: usize = 2;
 
-/// How often a wait for the consumer looks for copies that are done.
+/// Interval at which a wait for the consumer checks for completed copies.
 const LOOK: Duration = Duration::from_millis(2);
 
-/// A batch on its way, and what is counted when the consumer takes it.
+/// A batch in the queue, and what is counted when the consumer takes it.
 pub(crate) struct HostBatch {
     pub(crate) batch: Arc<Batch>,
-    /// Why rows were bad: of each its facts.
+    /// The errors of bad rows, with their facts.
     pub(crate) bad: Vec<(RowFacts, Error)>,
     pub(crate) position: u64,
 }
@@ -33,12 +33,12 @@ pub(crate) struct HostBatch {
 pub(crate) struct UploadQueue {
     pub(crate) ring: Ring,
     pub(crate) slots: Vec<Option<Arc<DeviceSlot>>>,
-    /// What stands in the slots of the ring's line.
+    /// The batches of the ring's queued slots, in order.
     pub(crate) fed: VecDeque<HostBatch>,
     pub(crate) failed: Option<Error>,
 }
 
-/// What the thread, the consumer and its batches share.
+/// The state shared by the thread, the consumer and its batches.
 pub(crate) struct Shared {
     pub(crate) slots: Arc<Slots>,
     line: Mutex<UploadQueue>,
@@ -46,10 +46,10 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    /// A line of empty slots.
+    /// A queue of empty slots.
     ///
     /// # Errors
-    /// The device has no memory for them.
+    /// Returns an error if the device has too little memory.
     pub(crate) fn new(slots: Arc<Slots>) -> Result<Shared> {
         let taken = (0..slots.count).map(|_| slots.take()).collect::<Result<Vec<_>>>()?;
         let ring = Ring::new(taken.iter().map(|(_, marks)| *marks));
@@ -66,7 +66,7 @@ impl Shared {
         &self.slots
     }
 
-    /// A slot for one batch, and the marks before it; none if nobody wants batches any more.
+    /// A slot for one batch, and the number of events to wait for; `None` if the consumer is gone.
     fn slot(&self) -> Result<Option<(usize, usize, Arc<DeviceSlot>)>> {
         let mut flying = self.slots.driver.reap()?;
         let mut line = self.line();
@@ -80,7 +80,7 @@ impl Shared {
                 Next::Wait if flying == 0 => {
                     line = self.changed.wait(line).ignore_poison();
                 }
-                // Host memory comes back while the consumer keeps all slots.
+                // Copies are pending: keep reaping, so that host memory returns while the consumer holds all slots.
                 Next::Wait => {
                     let waited = self.changed.wait_timeout(line, LOOK);
                     drop(waited.ignore_poison());
@@ -98,30 +98,30 @@ impl Shared {
         }
     }
 
-    /// Waits until no more than so many copies are under way, or nobody wants batches any more.
+    /// Waits until at most `most` copies are pending, or the consumer is gone.
     ///
     /// # Errors
-    /// The device's: they will be for ever.
+    /// Returns the device's error: these copies will never complete.
     pub(crate) fn land(&self, most: usize) -> Result<()> {
         while self.slots.driver.reap()? > most {
             if self.line().ring.is_closed() {
                 break;
             }
-            self.slots.driver.await_copy()?; // the device wakes this thread: a look now and then is late
+            self.slots.driver.await_copy()?; // wakes when the copy completes; polling would be late
         }
         Ok(())
     }
 
     fn all_held(&self, error: Error) -> Error {
         let text = format!(
-            "{} batches are held by the program, and there is no room for another one: drop some, or \
-             take smaller batches",
+            "the program holds {} batches, and the device has no memory for another one: drop some, or \
+             use a smaller batch size",
             self.line().ring.len()
         );
         Error::new(ErrorKind::Limit, text).with_source(error)
     }
 
-    /// Copies one batch into a slot; false if nobody wants it.
+    /// Copies one batch into a slot. False if the consumer is gone.
     pub(crate) fn upload(&self, fed: HostBatch, told: &OnCopied) -> Result<bool> {
         self.land(FLYING)?;
         let Some((number, marks, slot)) = self.slot()? else { return Ok(false) };
@@ -145,8 +145,8 @@ impl Shared {
         }
     }
 
-    /// The consumer is done with a slot, having left so many marks; or the device refused them, and then
-    /// it is not used again and the epoch ends.
+    /// Returns a slot after the consumer recorded this many events. If the device failed, the slot is not used
+    /// again and the epoch ends.
     fn release(&self, number: usize, slot: Arc<DeviceSlot>, marks: Result<usize>) {
         drop(slot);
         let mut line = self.line();
@@ -161,7 +161,7 @@ impl Shared {
         self.retire(line);
     }
 
-    /// After the end of the consumer, what nobody has goes to the next epoch.
+    /// After the consumer is gone, moves the free slots to the next epoch.
     pub(crate) fn retire(&self, mut line: MutexGuard<'_, UploadQueue>) {
         if !line.ring.is_closed() {
             return;
@@ -180,7 +180,7 @@ impl Shared {
     }
 }
 
-/// Marks where streams are done with a batch, and gives its slot back.
+/// Records events in the streams that used a batch, and returns its slot.
 pub(crate) fn give_back(
     shared: &Shared,
     (number, slot): (usize, Arc<DeviceSlot>),
@@ -188,7 +188,7 @@ pub(crate) fn give_back(
 ) -> Result<()> {
     let calls = shared.slots.calls(&slot, None);
     let marks = ring::give_back(&calls, number, streams);
-    // The error goes to the caller, and to the consumer that takes the next batch.
+    // The error is reported to the releasing caller and to the next `take`.
     shared.release(number, slot, marks.clone());
     marks.map(|_| ())
 }

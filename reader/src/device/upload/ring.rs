@@ -1,54 +1,54 @@
-//! `Ring`: which slot a batch may be copied into, who has it, and when it may be used again.
+//! `Ring`: the states of the device slots: which slot a batch may be copied into, its holder, and when it can be
+//! reused.
 //!
-//! A state machine and nothing else: no memory, no thread, no device. A slot is a slab on the device
-//! and the marks (events) around it. Its life:
+//! A pure state machine: no memory, no thread, no device. A slot is device memory for one batch and its events:
 //!
 //! ```text
 //! Free -> Filling -> Queued -> Lent -> Free
-//!         a copy is  in line   the     marked where the consumer's streams
-//!         put in     for it    consumer  are done with it
+//!         the copy   ready to  held    events recorded where the
+//!         is being   be taken  by the  consumer's streams are done
+//!         submitted            consumer
 //! ```
 //!
-//! What keeps a slab from being written while it is read: the copy stream waits for the marks that the
-//! consumer left, on the device; the host waits for nothing. What keeps it from being read before it is
-//! written: the consumer's stream waits for the mark behind the copy. The calls stand in [`Queue`], and
-//! [`upload`], [`hand_over`] and [`give_back`] are the only ones that make them, here as in the tests.
+//! Write after read: the copy stream waits, on the device, for the events that the consumer recorded; the host does not
+//! wait. Read after write: the consumer's stream waits for the event after the copy. The calls are declared in
+//! [`Queue`], and only [`upload`], [`hand_over`] and [`give_back`] make them, here and in the tests.
 
 use std::collections::VecDeque;
 
-/// What is asked of a device, by slot. All of it is put into the queues of streams and returns at once.
+/// The device operations of a slot. All are submitted to streams and return immediately.
 pub(crate) trait Queue {
-    /// One of the consumer's streams.
+    /// A stream of the consumer.
     type Stream: Copy;
-    /// A refusal of the device.
+    /// An error of the device.
     type Error;
 
-    /// The copy stream goes on when the `n`th mark that the consumer left on the slot is reached.
+    /// Makes the copy stream wait for the `n`th event that the consumer recorded for the slot.
     fn await_use(&self, slot: usize, n: usize) -> Result<(), Self::Error>;
-    /// Copies the batch into the slot, on the copy stream.
+    /// Copies the batch into the slot, in the copy stream.
     fn copy(&self, slot: usize) -> Result<(), Self::Error>;
-    /// A mark on the copy stream, behind the copy.
+    /// Records an event in the copy stream, after the copy.
     fn mark_ready(&self, slot: usize) -> Result<(), Self::Error>;
-    /// A consumer's stream goes on when the copy is done.
+    /// Makes a stream of the consumer wait for the copy.
     fn await_ready(&self, slot: usize, stream: Self::Stream) -> Result<(), Self::Error>;
-    /// The `n`th mark of the slot, behind all that the consumer has put into this stream.
+    /// Records the `n`th event of the slot, after all work that the consumer has submitted to this stream.
     fn mark_use(&self, slot: usize, n: usize, stream: Self::Stream) -> Result<(), Self::Error>;
 }
 
-/// Puts a batch on its way into a slot whose last user left `marks` marks.
+/// Submits the upload of a batch into a slot whose last user recorded `marks` events.
 ///
 /// # Errors
-/// The device's; nobody can say then what it still does with the slot.
+/// Returns the device's error. The slot's state on the device is then unknown.
 pub(crate) fn upload<Q: Queue>(queue: &Q, slot: usize, marks: usize) -> Result<(), Q::Error> {
     (0..marks).try_for_each(|n| queue.await_use(slot, n))?;
     queue.copy(slot)?;
     queue.mark_ready(slot)
 }
 
-/// Lets a consumer's stream use a slot.
+/// Lets a stream of the consumer use a slot.
 ///
 /// # Errors
-/// The device's.
+/// Returns the device's error.
 pub(crate) fn hand_over<Q: Queue>(
     queue: &Q,
     slot: usize,
@@ -57,10 +57,10 @@ pub(crate) fn hand_over<Q: Queue>(
     queue.await_ready(slot, stream)
 }
 
-/// Marks where the consumer's streams are done with a slot; how many marks there are.
+/// Records events in the consumer's streams that used a slot. Returns the number of events.
 ///
 /// # Errors
-/// The device's.
+/// Returns the device's error.
 pub(crate) fn give_back<Q: Queue>(
     queue: &Q,
     slot: usize,
@@ -72,42 +72,42 @@ pub(crate) fn give_back<Q: Queue>(
     Ok(streams.len())
 }
 
-/// Who has a slot.
+/// The state of a slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Slot {
-    /// Nobody; so many marks of its last user stand before the next copy.
+    /// Not held; the next copy must wait for `marks` events of the last user.
     Free { marks: usize },
-    /// The feeder, who puts a copy on its way.
+    /// Held by the upload thread, which submits a copy.
     Filling,
-    /// The line.
+    /// In the queue.
     Queued,
-    /// The consumer.
+    /// Held by the consumer.
     Lent,
-    /// Nobody ever again: the device refused something, and may still be at work on it.
+    /// Never used again: the device failed and may still use it.
     Lost,
 }
 
-/// What the feeder, who has a batch in hand, does next.
+/// The next action of the upload thread, which has a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Next {
-    /// Puts it into this slot, behind so many marks.
+    /// Fill this slot, after waiting for this many events.
     Fill { slot: usize, marks: usize },
-    /// Makes one slot more: the consumer holds all of them and wants another batch.
+    /// Add a slot: the consumer holds all of them and wants another batch.
     Grow,
-    /// Waits until something changes.
+    /// Wait for a change.
     Wait,
-    /// Ends: nobody will take a batch any more.
+    /// Stop: no further batch will be taken.
     Stop,
 }
 
-/// What the consumer gets.
+/// Result of [`Ring::take`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Take {
     /// The batch in this slot.
     Slot(usize),
-    /// Nothing yet.
+    /// Nothing is ready.
     Wait,
-    /// There are no more batches; or the feeder failed, after all that came before was handed out.
+    /// No more batches follow; or the upload thread failed, after all earlier batches were taken.
     End,
 }
 
@@ -115,34 +115,34 @@ pub(crate) enum Take {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Ring {
     slots: Vec<Slot>,
-    /// Those that are queued, in the order of their batches.
+    /// Queued slots, in the order of their batches.
     line: VecDeque<usize>,
-    /// The consumer waits and has them all.
+    /// The consumer waits while it holds all slots.
     hungry: bool,
-    /// The feeder will queue no more.
+    /// The upload thread will queue no more.
     ended: bool,
     /// The consumer will take no more.
     closed: bool,
 }
 
 impl Ring {
-    /// A ring of slots, each with as many marks before it as its last user left.
+    /// A ring of slots, each with the number of events that its last user recorded.
     pub(crate) fn new(marks: impl IntoIterator<Item = usize>) -> Ring {
         let slots = marks.into_iter().map(|marks| Slot::Free { marks }).collect();
         Ring { slots, line: VecDeque::new(), hungry: false, ended: false, closed: false }
     }
 
-    /// Slots, those made later included.
+    /// Number of slots, including added ones.
     pub(crate) fn len(&self) -> usize {
         self.slots.len()
     }
 
-    /// Slots that a batch stands ready in.
+    /// Number of slots holding a ready batch.
     pub(crate) fn queued(&self) -> usize {
         self.line.len()
     }
 
-    /// What the feeder does with the batch that it has.
+    /// The next action of the upload thread.
     pub(crate) fn next(&mut self) -> Next {
         if self.closed {
             return Next::Stop;
@@ -161,14 +161,13 @@ impl Ring {
         }
     }
 
-    /// A slot was made, with so many marks before it; its number is the next.
+    /// Adds a slot with this many events. Its number is the next.
     pub(crate) fn grown(&mut self, marks: usize) {
         self.hungry = false;
         self.slots.push(Slot::Free { marks });
     }
 
-    /// The copy into the slot is on its way; true if its batch stands in the line now, false if nobody
-    /// will take it.
+    /// The copy into the slot was submitted. True if its batch is queued, false if the consumer is gone.
     pub(crate) fn filled(&mut self, slot: usize) -> bool {
         debug_assert_eq!(self.slots[slot], Slot::Filling);
         self.hungry = false;
@@ -181,13 +180,13 @@ impl Ring {
         true
     }
 
-    /// The device refused something about the slot: it is not used again, and no batch follows.
+    /// The device failed for the slot: it is not used again, and no batch follows.
     pub(crate) fn lost(&mut self, slot: usize) {
         self.slots[slot] = Slot::Lost;
         self.ended = true;
     }
 
-    /// No batch follows those that are queued.
+    /// No batch follows the queued ones.
     pub(crate) fn end(&mut self) {
         self.ended = true;
     }
@@ -210,27 +209,27 @@ impl Ring {
         }
     }
 
-    /// The consumer is done with a slot, having left so many marks.
+    /// The consumer returned a slot and recorded this many events.
     pub(crate) fn released(&mut self, slot: usize, marks: usize) {
         debug_assert_eq!(self.slots[slot], Slot::Lent);
         self.slots[slot] = Slot::Free { marks };
     }
 
-    /// The consumer takes no more.
+    /// Whether the consumer will take no more.
     pub(crate) fn is_closed(&self) -> bool {
         self.closed
     }
 
-    /// The consumer takes no more; what is queued is nobody's.
+    /// The consumer takes no more; queued batches are discarded.
     pub(crate) fn close(&mut self) {
         self.closed = true;
         for slot in self.line.drain(..) {
-            // Its copy stands in the copy stream, before any later one into it.
+            // No events: its copy is in the copy stream, before any later copy into the slot.
             self.slots[slot] = Slot::Free { marks: 0 };
         }
     }
 
-    /// Slots that nobody has, with the marks before each: to be used again after this ring.
+    /// Free slots, with the number of events of each, for reuse after this ring.
     pub(crate) fn free(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
         self.slots.iter().enumerate().filter_map(|(slot, state)| match state {
             Slot::Free { marks } => Some((slot, *marks)),

@@ -1,4 +1,5 @@
-//! `DeviceSlot`: a slab on the device and its marks; `Slots`: those of a loader that nobody has.
+//! `DeviceSlot`: device memory for one batch, and its events; `Slots`: the free slots of a loader. Decides no states:
+//! `ring` does.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -11,13 +12,13 @@ use crate::error::{Error, Result};
 use crate::slab::{Foreign, HostMemory};
 use tarflume_formats::poison::IgnorePoison;
 
-/// A slab on the device. Dropped, it waits for whoever was told of it last, and gives its memory back.
+/// Device memory for one batch. A drop waits for the last use and frees the memory.
 pub(crate) struct DeviceSlot {
     driver: Arc<dyn Driver>,
     pub(crate) memory: DevicePtr,
-    /// Set behind each copy.
+    /// Recorded after each copy.
     pub(crate) ready: Event,
-    /// Set where the consumer's streams are done with it.
+    /// Recorded where the consumer's streams have finished using the slot.
     uses: Mutex<Vec<Event>>,
 }
 
@@ -37,7 +38,7 @@ impl DeviceSlot {
         self.uses.lock().ignore_poison()
     }
 
-    /// The mark of the consumer's `n`th stream.
+    /// The event of the consumer's `n`th stream.
     fn nth_use(&self, n: usize) -> Result<Event> {
         let mut uses = self.uses();
         while uses.len() <= n {
@@ -54,7 +55,7 @@ impl Drop for DeviceSlot {
         }
         let uses = std::mem::take(&mut *self.uses());
         let marks = || uses.iter().chain([&self.ready]);
-        // What a broken device may still be at is not given back.
+        // After a device error the memory is leaked, because the device may still use it.
         if marks().all(|mark| self.driver.synchronize(*mark).is_ok()) {
             self.driver.free(self.memory);
         }
@@ -68,12 +69,12 @@ impl fmt::Debug for DeviceSlot {
     }
 }
 
-/// The calls of a ring, as a driver has them. The slot is always this one.
+/// The operations of a ring on one slot, executed by a driver. The slot number is ignored.
 pub(crate) struct Calls<'a> {
     driver: &'a dyn Driver,
     slot: &'a DeviceSlot,
     work: &'a PostCopy,
-    /// What is to be copied, and who is told when it was.
+    /// The batch to copy, and the callback for its completion.
     batch: Option<(&'a Arc<Batch>, &'a OnCopied)>,
 }
 
@@ -105,19 +106,19 @@ impl Queue for Calls<'_> {
     }
 }
 
-/// The slots of a loader that no epoch has: they go from one to the next.
+/// The slots of a loader that no epoch uses. They move from one epoch to the next.
 #[derive(Debug)]
 pub(crate) struct Slots {
     pub(crate) driver: Arc<dyn Driver>,
-    /// What is made of each batch there.
+    /// The computations on each batch after its copy.
     pub(crate) work: PostCopy,
-    /// How many a ring begins with.
+    /// Initial number of slots of a ring.
     pub(crate) count: usize,
-    /// Which device, and why that.
+    /// The device's name, and why it was chosen.
     device: String,
-    /// What the device can't do.
+    /// Limitations of the device for this loader.
     warning: Option<String>,
-    /// With the marks before each.
+    /// Free slots with their numbers of events.
     free: Mutex<Vec<(DeviceSlot, usize)>>,
 }
 
@@ -132,18 +133,18 @@ impl Slots {
         Slots { driver, work, count, device, warning, free: Mutex::default() }
     }
 
-    /// Says why it is this device.
+    /// Adds the reason for choosing the device.
     pub(crate) fn because(mut self, why: Option<&str>) -> Slots {
         self.device.extend(why.map(|why| format!(" ({why})")));
         self
     }
 
-    /// Which device, and why that.
+    /// The device's name, and why it was chosen.
     pub(crate) fn device(&self) -> &str {
         &self.device
     }
 
-    /// The calls of a ring about one of them.
+    /// The operations of a ring on one slot.
     pub(crate) fn calls<'a>(
         &'a self,
         slot: &'a DeviceSlot,
@@ -156,16 +157,16 @@ impl Slots {
         self.free.lock().ignore_poison()
     }
 
-    /// What is wrong with how things are set up.
+    /// Problems of the setup.
     pub(crate) fn warning(&self) -> Option<String> {
         let both = self.driver.warning().into_iter().chain(self.warning.clone());
         both.reduce(|one, other| format!("{one}; {other}"))
     }
 
-    /// A slot, and the marks before it.
+    /// A slot, and the number of events to wait for.
     ///
     /// # Errors
-    /// The device has no memory for one more.
+    /// Returns an error if the device has no memory for another slot.
     pub(crate) fn take(&self) -> Result<(DeviceSlot, usize)> {
         let kept = self.free().pop();
         kept.map_or_else(
@@ -177,7 +178,7 @@ impl Slots {
         )
     }
 
-    /// A slot for the next epoch; more than a ring has are not kept.
+    /// Keeps a slot for the next epoch, up to the initial number of slots.
     pub(crate) fn put(&self, slot: DeviceSlot, marks: usize) {
         let mut free = self.free();
         if free.len() < self.count {
@@ -185,7 +186,7 @@ impl Slots {
             return;
         }
         drop(free);
-        drop(slot); // waits, and not under the lock
+        drop(slot); // waits for the device, so not under the lock
     }
 }
 

@@ -1,4 +1,5 @@
-//! `UploadThread`: the thread that copies batches, and what the consumer finds.
+//! `UploadThread`: the thread that copies batches, and the consumer's end of the queue. Calls the device through
+//! `queue`.
 
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -12,10 +13,10 @@ use crate::device::upload::slot::Slots;
 use crate::error::{Error, ErrorKind, Result};
 use tarflume_formats::poison::IgnorePoison;
 
-/// What the thread is fed with: the next batch, waited for; `None` after the last.
+/// Returns the next batch, blocking; `None` after the last.
 pub(crate) type Source = Box<dyn FnMut() -> Option<Result<HostBatch>> + Send>;
 
-/// Copies until there is nothing more, or nobody who wants it.
+/// Copies until the source ends or the consumer is gone.
 fn run(shared: &Shared, mut source: Source, told: &OnCopied) {
     let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| -> Result<()> {
         while let Some(fed) = source() {
@@ -33,17 +34,17 @@ fn run(shared: &Shared, mut source: Source, told: &OnCopied) {
     line.ring.end();
     drop(line);
     shared.changed.notify_all();
-    let _ = shared.land(0); // what is wrong with it, a later call meets
+    let _ = shared.land(0); // an error recurs in a later call
 }
 
-/// The thread, to be ended by whoever has it.
+/// The thread, joined by `end`.
 pub(crate) struct Feeder {
     shared: Arc<Shared>,
     thread: Mutex<Option<thread::JoinHandle<()>>>,
 }
 
 impl Feeder {
-    /// Nothing more is copied; waits for the thread. Its source must have been told to end.
+    /// Stops copying and joins the thread. Its source must have been stopped before.
     pub(crate) fn end(&self) {
         let mut line = self.shared.line();
         line.ring.close();
@@ -63,7 +64,7 @@ pub(crate) struct UploadThread {
     feeder: Arc<Feeder>,
 }
 
-/// What the consumer finds.
+/// What the consumer receives.
 pub(crate) enum Found {
     Batch(Box<(DeviceBatch, HostBatch)>),
     Failed(Error),
@@ -71,34 +72,37 @@ pub(crate) enum Found {
 }
 
 impl UploadThread {
-    /// Begins to copy what `source` gives.
+    /// Starts copying the batches of `source`.
     ///
     /// # Errors
-    /// The device has no memory for a ring; the system gives no thread.
+    /// Returns an error if the device has no memory for the slots or no thread can be started.
     pub(crate) fn begin(slots: Arc<Slots>, source: Source, told: OnCopied) -> Result<UploadThread> {
         let shared = Arc::new(Shared::new(slots)?);
         let of_thread = shared.clone();
         let thread = thread::Builder::new()
             .name("tarflume-feed".into())
             .spawn(move || run(&of_thread, source, &told))
-            .map_err(|e| Error::new(ErrorKind::Io, "no thread to copy batches").with_source(e))?;
+            .map_err(|e| {
+                Error::new(ErrorKind::Io, "cannot start the thread that copies batches")
+                    .with_source(e)
+            })?;
         let thread = Mutex::new(Some(thread));
         let feeder = Arc::new(Feeder { shared: shared.clone(), thread });
         Ok(UploadThread { shared, feeder })
     }
 
-    /// The thread, for whoever ends it before the consumer does.
+    /// The thread, for a caller that ends it before the consumer does.
     pub(crate) fn feeder(&self) -> Arc<Feeder> {
         self.feeder.clone()
     }
 
-    /// Slots that a batch stands ready in, of how many.
+    /// Number of slots holding a ready batch, and number of slots.
     pub(crate) fn occupied(&self) -> (usize, usize) {
         let line = self.shared.line();
         (line.ring.queued(), line.ring.len())
     }
 
-    /// What comes next, waited for no longer than `most`; `None`: nothing yet.
+    /// The next batch or error, waiting at most `most`; `None` if nothing is ready.
     pub(crate) fn take(&self, most: Duration) -> Option<Found> {
         let mut line = self.shared.line();
         let mut waited = false;
@@ -115,7 +119,7 @@ impl UploadThread {
                 }
                 Take::Wait if waited => return None,
                 Take::Wait => {
-                    self.shared.changed.notify_all(); // that all are held, perhaps
+                    self.shared.changed.notify_all(); // the ring may have become hungry, which the thread must see
                     let wait = self.shared.changed.wait_timeout(line, most);
                     let (again, time) = wait.ignore_poison();
                     (line, waited) = (again, time.timed_out());
@@ -124,7 +128,7 @@ impl UploadThread {
         }
     }
 
-    /// Nothing more is taken. The source must have been told to end.
+    /// Stops taking batches. The source must have been stopped before.
     pub(crate) fn end(&self) {
         self.feeder.end();
         self.shared.retire(self.shared.line());

@@ -170,7 +170,7 @@ fn spare_slabs(slabs: u64, budget: &MemoryBudget) -> u64 {
 /// A column of bytes for every extension of the data set.
 fn all_parts(dataset: &Dataset) -> Result<Columns> {
     let raw = |ext: &String| {
-        (ext.clone(), Arc::new(Raw::new(ext.as_str()).if_there()) as Arc<dyn Decode>)
+        (ext.clone(), Arc::new(Raw::new(ext.as_str()).allow_missing()) as Arc<dyn Decode>)
     };
     Ok(dataset.extensions()?.keys().map(raw).collect())
 }

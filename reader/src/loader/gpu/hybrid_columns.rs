@@ -5,7 +5,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::decode::hybrid::balance::Waited;
+use crate::decode::hybrid::balance::WaitTimes;
 use crate::decode::hybrid::jpeg_decoder::JpegDecoder;
 use crate::decode::hybrid::row::HybridRows;
 use crate::decode::{Decode, Shared};
@@ -82,10 +82,10 @@ impl HybridColumns {
 
     /// Adjusts the shares of CPU and device after a batch. `waited` is how long the upload waited for each of them, `idle`
     /// how long it waited for the consumer.
-    pub(crate) fn balance(&self, waited: Waited, idle: Duration) {
+    pub(crate) fn balance(&self, waited: WaitTimes, idle: Duration) {
         // If the consumer is the bottleneck, the waits do not depend on the decoders.
         if idle <= waited.cpu + waited.device {
-            self.columns.iter().for_each(|column| column.decode.sharing.told(waited));
+            self.columns.iter().for_each(|column| column.decode.sharing.observe(waited));
         }
     }
 }

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use tarflume_jpeg::Scale;
 
 use crate::batch::{Batch, Content};
-use crate::decode::hybrid::balance::Waited;
+use crate::decode::hybrid::balance::WaitTimes;
 use crate::decode::hybrid::jpeg_decoder::{Compressed, PixelTarget, Verdict};
 use crate::decode::hybrid::row::{head_of, jpeg_of};
 use crate::decode::{Sample, Scratch};
@@ -71,7 +71,7 @@ impl HybridDecoder {
         let cpu = watch.elapsed();
         let decoded = content.and_then(|content| {
             let (content, device) = self.decode(content)?;
-            self.columns.balance(Waited { device, cpu }, idle);
+            self.columns.balance(WaitTimes { device, cpu }, idle);
             Ok(content)
         });
         self.since = Instant::now();

@@ -13,7 +13,7 @@ use crate::column::{DType, RowShape};
 use crate::decode::hybrid::jpeg_decoder::Wanted;
 use crate::decode::hybrid::row::PICTURE_ROOM;
 use crate::decode::resident::jpeg::{Admits, Entries, KeptJpeg, StoredJpeg};
-use crate::decode::resident::row::{Numbered, Rows, StoreCrops, StoredPicture};
+use crate::decode::resident::row::{RowNumber, Rows, StoreCrops, StoredPicture};
 use crate::decode::{AsJpeg, Decode, ForResident};
 use crate::device::driver::Driver;
 use crate::device::memory::jpeg_store::JpegStore;
@@ -179,7 +179,7 @@ impl ResidentPlan {
         let admits: Admits = Arc::new(move |jpeg, header| {
             driver.admit((jpeg, header), wanted).is_ok_and(|said| said.is_ok())
         });
-        let keep = KeptJpeg { pixels, asks: jpeg.asks, admits, channels, room };
+        let keep = KeptJpeg { pixels, requests: jpeg.requests, admits, channels, room };
         let stride = keep.shape().bytes().unwrap_or(0);
         let (gap, least) = (jpeg.gap, resident.least);
         self.keep.push((name.to_string(), Arc::new(keep)));
@@ -208,7 +208,7 @@ impl ResidentPlan {
         let store = self.add_store(name, stride, 0);
         self.keep.push((name.to_string(), decode));
         self.makes.push((number, Make::Gathered { store, dtype, shape }));
-        Arc::new(Numbered(self.rows.clone()))
+        Arc::new(RowNumber(self.rows.clone()))
     }
 
     fn check(&self, residency: &Residency) -> Result<()> {

@@ -293,7 +293,7 @@ impl StreamLoaderBuilder {
         let StreamLoaderBuilder { stream, common, .. } = &mut self;
         let columns = Arc::new(ColumnSet::new(std::mem::take(&mut common.columns), rows)?);
         let (threads, prefetch) = (common.threads()?, common.prefetch);
-        let (fixed, of_stream) = (columns.batch_bytes(), stream.memory_said());
+        let (fixed, of_stream) = (columns.batch_bytes(), stream.memory_set());
         let default = default_beside_stream(fixed, prefetch, threads, of_stream);
         let memory = (common.memory_or(default), of_stream);
         let (bytes, budget) = MemoryBudget::beside_stream(memory, fixed, prefetch, threads)?;

@@ -44,7 +44,7 @@ fn write(picture: &Picture<'_>, elements: Elements) -> Vec<u64> {
     row
 }
 
-/// Where (x, y, channel) stands in the row.
+/// The index of (x, y, channel) in the row.
 fn place(picture: &Picture<'_>, x: usize, y: usize, channel: usize) -> usize {
     let (width, height) = (picture.size.width as usize, picture.size.height as usize);
     match picture.layout {

@@ -18,12 +18,12 @@ impl Speeds {
     }
 
     /// What a batch of 256 pictures has to wait for at this share; `noise` makes a side slower.
-    fn waited(self, per_mille: u16, noise: (f64, f64)) -> Waited {
+    fn waited(self, per_mille: u16, noise: (f64, f64)) -> WaitTimes {
         let of = |per_mille: f64, speed: f64| 256.0 * per_mille / 1000.0 / speed / 1000.0;
         let device = of(f64::from(per_mille), self.device) * noise.0;
         let cpu = of(1000.0 - f64::from(per_mille), self.cpu) * noise.1;
         let only = |own: f64, other: f64| Duration::from_secs_f64((own - other).max(0.0));
-        Waited { device: only(device, cpu), cpu: only(cpu, device) }
+        WaitTimes { device: only(device, cpu), cpu: only(cpu, device) }
     }
 }
 
@@ -36,7 +36,7 @@ const PAIRS: [Speeds; 5] = [
 ];
 
 fn run(share: &mut DeviceShare, speeds: Speeds, batches: usize) {
-    (0..batches).for_each(|_| share.told(speeds.waited(share.per_mille(), (1.0, 1.0))));
+    (0..batches).for_each(|_| share.observe(speeds.waited(share.per_mille(), (1.0, 1.0))));
 }
 
 #[test]
@@ -61,7 +61,7 @@ fn a_step_that_is_seen_three_batches_later_does_not_make_it_swing() {
         let mut under_way: VecDeque<u16> = [500; 3].into();
         for batch in 0..400 {
             under_way.push_back(share.per_mille());
-            share.told(speeds.waited(under_way.pop_front().unwrap(), (1.0, 1.0)));
+            share.observe(speeds.waited(under_way.pop_front().unwrap(), (1.0, 1.0)));
             let off = (f64::from(share.per_mille()) - speeds.ratio()).abs();
             assert!(batch < 150 || off <= 6.0, "{off} off at batch {batch}, {}", speeds.ratio());
         }
@@ -76,7 +76,7 @@ fn uneven_batches_move_it_little() {
         let mut worst: f64 = 0.0;
         for batch in 0..600 {
             let noise = (random.between(0.8, 1.25), random.between(0.8, 1.25));
-            share.told(speeds.waited(share.per_mille(), noise));
+            share.observe(speeds.waited(share.per_mille(), noise));
             let off = (f64::from(share.per_mille()) - speeds.ratio()).abs();
             worst = worst.max(if batch < 100 { 0.0 } else { off });
         }
@@ -96,9 +96,9 @@ fn it_follows_a_change_of_speed_and_comes_back_from_nothing_and_from_all() {
     }
     // A device that does nothing at all, and one that comes back.
     let wait = Duration::from_millis(5);
-    (0..200).for_each(|_| share.told(Waited { device: wait, ..Waited::default() }));
+    (0..200).for_each(|_| share.observe(WaitTimes { device: wait, ..WaitTimes::default() }));
     assert_eq!(share.per_mille(), 0);
-    (0..200).for_each(|_| share.told(Waited { cpu: wait, ..Waited::default() }));
+    (0..200).for_each(|_| share.observe(WaitTimes { cpu: wait, ..WaitTimes::default() }));
     assert_eq!(share.per_mille(), 1000);
 }
 
@@ -107,7 +107,7 @@ fn who_waits_for_neither_or_for_both_alike_is_left_where_it_is() {
     let mut share = DeviceShare::auto(300);
     for (device, cpu) in [(0, 0), (20, 10), (1000, 1000), (1100, 1000), (0, 49)] {
         let (device, cpu) = (Duration::from_micros(device), Duration::from_micros(cpu));
-        share.told(Waited { device, cpu });
+        share.observe(WaitTimes { device, cpu });
         assert_eq!(share.per_mille(), 300);
     }
 }
@@ -115,7 +115,7 @@ fn who_waits_for_neither_or_for_both_alike_is_left_where_it_is() {
 #[test]
 fn a_fixed_share_picks_the_same_pictures_always_and_so_many_of_them() {
     let mut share = DeviceShare::fixed(250);
-    share.told(Waited { cpu: Duration::from_secs(1), ..Waited::default() });
+    share.observe(WaitTimes { cpu: Duration::from_secs(1), ..WaitTimes::default() });
     let picked =
         |share: &DeviceShare| (0..40_000).filter(|&seed| share.picks(seed)).collect::<Vec<_>>();
     let quarter = picked(&share);

@@ -1,4 +1,4 @@
-//! Which row each sample gets, and what stands in it.
+//! The kind of row of each sample, and its content.
 
 use tarflume_fixtures::{Photo, PhotoKind};
 
@@ -85,7 +85,7 @@ fn what_the_device_does_not_take_is_the_hosts() {
     let comment = [&[0xff, 0xfe, 0xff, 0xff][..], &vec![b' '; 0xffff - 2]].concat();
     long.splice(2..2, comment.repeat(3));
     assert_eq!(from(&long), PixelSource::Row);
-    // Damage is told as the host tells it.
+    // Damage is reported by the host's decoder.
     let cut = photo(PhotoKind::Yuv420, 80, 60);
     assert!(row(&staged, &cut[..cut.len() - 20], 3).is_err());
     assert!(row(&staged, b"no picture", 3).is_err());
@@ -125,6 +125,6 @@ fn a_share_decides_by_the_seed_and_follows_what_it_is_told() {
     let auto = staged(DeviceShare::auto(500), false, false);
     assert_eq!(count(&auto), half);
     let cpu = std::time::Duration::from_millis(9);
-    auto.sharing.told(Waited { cpu, ..Waited::default() });
+    auto.sharing.observe(WaitTimes { cpu, ..WaitTimes::default() });
     assert!(auto.sharing.per_mille() > 500 && count(&auto) >= half);
 }

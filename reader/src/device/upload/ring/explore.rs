@@ -1,11 +1,11 @@
-//! Every schedule of a small ring on a simulated device.
+//! Tests every schedule of a small ring on a simulated device.
 //!
-//! The device has a copy stream and two of the consumer's; each does what was put into it in order, at
-//! any time, and a copy or a read takes two steps, so that what happens in between is seen. From each
-//! state every possible step is taken; states that were seen are not gone through again.
+//! The device has a copy stream and two consumer streams. Each executes its operations in order, at any time; a copy or
+//! a read takes two steps, so that interleavings are visible. From each state every possible step is taken; known
+//! states are not expanded again.
 //!
-//! No slab may be written while it is read, read before it is written, or copied from host memory that
-//! was given back; batches come once and in order; where nothing more can happen, all is done.
+//! Checked: no slot is written while it is read, read before it is written, or copied from host memory that was
+//! returned; batches arrive once and in order; if no step is possible, everything is finished.
 
 mod simulated;
 
@@ -17,7 +17,7 @@ use crate::device::upload::ring::{Next, Ring, Take, give_back, hand_over, upload
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Feeder {
-    /// Has batch `n` in hand, or knows that there is none.
+    /// Has batch `n`, or knows that there are no more.
     Has(u8),
     Uploads {
         slot: usize,
@@ -249,7 +249,7 @@ impl World {
 
     /// Nothing more can happen: is all done?
     fn is_over(&self, case: &Case) -> Result<(), String> {
-        // Whoever ends a ring finds in it all slots that are not held or lost.
+        // After the end, all slots that are not held or lost are in the ring.
         let found = self.ring.free().count() + usize::from(self.failed);
         if self.consumer != Consumer::Takes && found != self.ring.len() {
             return Err(format!("slots are nowhere: {self:?}"));

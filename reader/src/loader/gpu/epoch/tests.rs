@@ -225,7 +225,7 @@ fn who_holds_all_slots_gets_more_as_long_as_there_is_memory() {
     let error = loader.epoch(0).find_map(|batch| batch.map(|batch| held.push(batch)).err());
     let error = error.expect("there is no memory for ten");
     assert_eq!((error.kind(), held.len()), (ErrorKind::Limit, 5));
-    assert!(error.text().starts_with("5 batches are held by the program"), "{error}");
+    assert!(error.text().starts_with("the program holds 5 batches"), "{error}");
 }
 
 #[test]

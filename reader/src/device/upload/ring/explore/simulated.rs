@@ -1,5 +1,5 @@
-//! The device of an explored ring: streams that do one step at a time, marks, slabs, and what must not
-//! happen to them.
+//! The simulated device of the explorer: streams that execute one step at a time, events, slots, and the rules that
+//! must not be violated.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -7,12 +7,12 @@ use std::collections::VecDeque;
 use crate::device::upload::ring::Queue;
 
 pub(super) const STREAMS: usize = 2;
-/// What a slab holds while it is written.
+/// Content of a slot while it is written.
 pub(super) const HALF: u8 = 255;
-/// What host memory holds that was given back.
+/// Content of host memory that was returned.
 pub(super) const GONE: u8 = 254;
 
-/// What stands in a stream.
+/// An operation in a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Op {
     /// Waits until the mark was reached as often.
@@ -52,7 +52,7 @@ pub(super) struct Device {
     pub(super) until_refusal: Option<u8>,
 }
 
-/// What is left out, to see that it is missed.
+/// The operation that is left out, to prove that it is needed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Without {
     Nothing,

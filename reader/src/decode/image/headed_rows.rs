@@ -1,16 +1,16 @@
-//! Rows that begin with a `RowHeader`, for a device that cuts and resizes: what was decoded stands behind it as it
-//! is.
+//! Rows that begin with a `RowHeader`, for a device that crops and resizes. The decoded pixels follow unchanged. Does
+//! not resize.
 
-use super::super::drawing::Drawn;
+use super::super::picture_decoder::Decoded;
 use crate::error::Result;
 use crate::picture::geometry::{Cut, ImageSize};
 use crate::picture::pixels::Pixels;
 use crate::picture::row_header::{Described, Format, RowHeader};
 
-/// Rows are multiples of so many bytes.
+/// The length of a row is a multiple of this many bytes.
 const ALIGNED: usize = 64;
 
-/// Bytes of a row for pictures of `side * side` pixels, and for finished ones of `size`.
+/// Bytes of a row that holds a picture of `side * side` pixels, or a finished one of `size`.
 pub(super) fn row_bytes(side: u32, size: ImageSize, channels: usize) -> usize {
     let pixels = (u64::from(side) * u64::from(side)).max(size.pixels());
     let pixels = usize::try_from(pixels).unwrap_or(usize::MAX);
@@ -18,11 +18,11 @@ pub(super) fn row_bytes(side: u32, size: ImageSize, channels: usize) -> usize {
     bytes.checked_next_multiple_of(ALIGNED).unwrap_or(usize::MAX)
 }
 
-/// Writes what was decoded, for the device to resize; false if it does not fit, lies otherwise than the
-/// output, or has other channels, so that the host must.
+/// Writes the decoded pixels for the device to resize. Returns false if the host must resize, because the pixels do
+/// not fit or differ from the output in orientation or channels.
 pub(super) fn write_decoded(
     row: &mut [u8],
-    drawn: &Drawn,
+    drawn: &Decoded,
     pixels: &Pixels,
     channels: usize,
 ) -> Result<bool> {
@@ -30,7 +30,7 @@ pub(super) fn write_decoded(
     let size = ImageSize::new(pixels.width, pixels.height);
     let bytes = size.pixels() as usize * pixels.channels;
     let turned = drawn.turn.transpose || drawn.turn.upend;
-    // A filter sees what the device sees: no more than the box's own pixels.
+    // The device reads only the pixels of the box, so a filter on the host must not read more either.
     if turned || pixels.channels != channels || bytes > payload.len() || !drawn.placement.is_tight()
     {
         return Ok(false);
@@ -43,7 +43,7 @@ pub(super) fn write_decoded(
     Ok(true)
 }
 
-/// A head for a picture that the host made ready behind it.
+/// Writes a header for a picture that the host resizes, and returns the memory for its pixels.
 pub(super) fn write_ready(row: &mut [u8], size: ImageSize, channels: usize) -> Result<&mut [u8]> {
     let (to, payload) = row.split_at_mut(RowHeader::BYTES);
     let area = Cut::whole(size).into();

@@ -1,32 +1,31 @@
-//! From opened pictures to decoded pixels, one by one or several at once, in buffers that a thread
-//! keeps.
+//! `PictureDecoder`: decodes opened pictures, one by one or several at once, into buffers that a thread keeps.
 //!
-//! Several JPEGs at once take much less time than one by one: see `tarflume-jpeg`. What is resized and
-//! written follows in `image`.
+//! Decoding several JPEGs at once takes much less time than one by one: see `tarflume-jpeg`. Resizing and writing
+//! follow in `image`.
 
 use tarflume_jpeg::Decoder;
 
 use super::blocks::Blocks;
-use super::jpeg::told;
-use super::opened::{Opened, What};
+use super::jpeg::convert_error;
+use super::open_picture::{Codec, OpenPicture};
 use crate::decode::Scratch;
 use crate::error::Result;
 use crate::picture::geometry::Placement;
 use crate::picture::orientation::Turn;
 use crate::picture::pixels::{Channels, Pixels};
 
-/// The most pictures that are decoded at once.
+/// Maximum number of pictures that are decoded at once.
 pub(super) const GROUP: usize = 8;
 
-/// A decoded picture: its pixels are in the buffer of the same number.
+/// A decoded picture. Its pixels are in a buffer of the decoder.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Drawn {
-    /// On these pixels.
+pub(super) struct Decoded {
+    /// The placement, in the coordinates of these pixels.
     pub(super) placement: Placement,
     pub(super) turn: Turn,
 }
 
-/// Whose picture it is: the column, the sample and its random numbers.
+/// Identifies a picture: the column, the sample and its random numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Owner {
     pub(super) column: usize,
@@ -34,50 +33,53 @@ pub(super) struct Owner {
     pub(super) seed: u64,
 }
 
-/// Pictures of one column whose pixels were made ahead of their turn.
-type Results = Vec<Option<(Owner, Result<Drawn>)>>;
+/// Results of pictures that were decoded before their row was requested.
+type Results = Vec<Option<(Owner, Result<Decoded>)>>;
 
-/// What a thread keeps to decode with.
+/// The decoding state of a thread.
 #[derive(Debug, Default)]
-pub(super) struct Drawing {
+pub(super) struct PictureDecoder {
     decoder: Decoder,
     pixels: Pixels,
-    /// What was decoded ahead: what became of it, and its pixels.
+    /// Results of [`PictureDecoder::decode_ahead`]; `None` is a free slot. The pixels of a slot are in the buffer
+    /// with the same index.
     ahead: Results,
     ahead_pixels: Vec<Pixels>,
-    /// What was decoded since it was asked.
+    /// Statistics since the last reset.
     pub(super) blocks: Blocks,
 }
 
-impl Drawing {
+impl PictureDecoder {
     /// Decodes one picture.
     ///
     /// # Errors
-    /// It is damaged, or there is no memory.
-    pub(super) fn draw(
+    /// Returns an error if it is damaged or memory is exhausted.
+    pub(super) fn decode(
         &mut self,
-        opened: Opened<'_>,
+        opened: OpenPicture<'_>,
         wanted: Channels,
-    ) -> Result<(Drawn, &Pixels)> {
-        let Opened { what, placement, turn, .. } = opened;
-        match what {
-            What::Jpeg(jpeg, view) => {
+    ) -> Result<(Decoded, &Pixels)> {
+        let OpenPicture { codec, placement, turn, .. } = opened;
+        match codec {
+            Codec::Jpeg(jpeg, view) => {
                 let job = jpeg.job(&view, wanted, &mut self.pixels)?;
-                let report = self.decoder.decode(job).map_err(told)?;
+                let report = self.decoder.decode(job).map_err(convert_error)?;
                 self.blocks += Blocks::of(&report);
             }
-            What::Other(other) => other.decode(wanted, &mut self.pixels)?,
+            Codec::Other(other) => other.decode(wanted, &mut self.pixels)?,
         }
-        Ok((Drawn { placement, turn }, &self.pixels))
+        Ok((Decoded { placement, turn }, &self.pixels))
     }
 
-    /// Decodes several JPEGs at once, for their owners to [`Drawing::take`]. What others of the same
-    /// column have not taken is forgotten.
-    pub(super) fn draw_ahead(&mut self, column: usize, group: &Group<'_>, wanted: Channels) {
-        let Drawing { decoder, ahead, ahead_pixels, blocks, .. } = self;
+    /// Decodes several JPEGs at once, for [`PictureDecoder::take`]. Discards earlier results of the same
+    /// column that were not taken.
+    pub(super) fn decode_ahead(&mut self, column: usize, group: &Group<'_>, wanted: Channels) {
+        let PictureDecoder { decoder, ahead, ahead_pixels, blocks, .. } = self;
         for slot in ahead.iter_mut() {
             slot.take_if(|(owner, _)| owner.column == column);
         }
+        // Free slots take pictures in order. The two filters over free slots below see the same slots, because
+        // no slot is filled before the last loop.
         let pictures = || group.iter().flatten();
         let free = ahead.iter().filter(|slot| slot.is_none()).count();
         let room = ahead.len() + pictures().count().saturating_sub(free);
@@ -88,9 +90,10 @@ impl Drawing {
         let mut numbers = [0; GROUP];
         let slots = ahead_pixels.iter_mut().zip(ahead.iter()).filter(|(_, slot)| slot.is_none());
         let jobs = slots.zip(pictures()).enumerate().filter_map(|(n, ((pixels, _), picture))| {
-            let What::Jpeg(jpeg, view) = &picture.1.what else { return None };
-            // One that there is no memory for is decoded when its turn comes, and fails then.
+            let Codec::Jpeg(jpeg, view) = &picture.1.codec else { return None };
+            // If memory is exhausted, the picture is decoded on request and reports the error then.
             let job = jpeg.job(view, wanted, pixels).ok()?;
+            // Jobs are numbered without gaps; `numbers` maps a job to its picture.
             (numbers[number], number) = (n, number + 1);
             Some(job)
         });
@@ -106,13 +109,13 @@ impl Drawing {
         }
         let slots = ahead.iter_mut().filter(|slot| slot.is_none());
         for ((slot, (owner, opened)), result) in slots.zip(pictures()).zip(failed) {
-            let drawn = Drawn { placement: opened.placement, turn: opened.turn };
-            *slot = result.map(|result| (*owner, result.map(|_| drawn).map_err(told)));
+            let drawn = Decoded { placement: opened.placement, turn: opened.turn };
+            *slot = result.map(|result| (*owner, result.map(|_| drawn).map_err(convert_error)));
         }
     }
 
-    /// What was decoded ahead for `owner`, if anything was.
-    pub(super) fn take(&mut self, owner: Owner) -> Option<Result<(Drawn, &Pixels)>> {
+    /// The result of decoding ahead for `owner`, if there is one.
+    pub(super) fn take(&mut self, owner: Owner) -> Option<Result<(Decoded, &Pixels)>> {
         let is_its = |slot: &Option<(Owner, _)>| slot.as_ref().is_some_and(|(o, _)| *o == owner);
         let place = self.ahead.iter().position(is_its)?;
         let (_, result) = self.ahead[place].take()?;
@@ -120,7 +123,7 @@ impl Drawing {
         Some(result.map(|drawn| (drawn, pixels)))
     }
 
-    /// Gives back buffers that are too large to be kept.
+    /// Frees buffers that are too large to be kept.
     pub(super) fn drop_large(&mut self) {
         for pixels in [&mut self.pixels].into_iter().chain(&mut self.ahead_pixels) {
             if pixels.bytes.capacity() > Scratch::KEEP {
@@ -131,5 +134,5 @@ impl Drawing {
     }
 }
 
-/// Pictures that are decoded at once, and whose they are.
-pub(super) type Group<'a> = [Option<(Owner, Opened<'a>)>; GROUP];
+/// Pictures that are decoded at once, with their owners.
+pub(super) type Group<'a> = [Option<(Owner, OpenPicture<'a>)>; GROUP];

@@ -1,36 +1,36 @@
-//! `Pool`: the buffers in which samples stand, used again and again, and the bytes that they take.
+//! `BufferPool`: the reusable buffers of samples, and the accounting of their bytes.
 //!
-//! It may not know what a sample is. Buffers come in sizes four to a doubling, so that any of a size
-//! serves any sample of it, and so that a sample's cost follows from the lengths of its parts alone.
+//! Does not know what a sample is. Buffer lengths have four steps for each power of two, so that any buffer of a
+//! length serves any sample of that length, and so that the cost of a sample depends on the lengths of its parts only.
 
 use std::collections::BTreeMap;
 use std::sync::{Condvar, Mutex, MutexGuard};
 use tarflume_formats::poison::IgnorePoison;
 
-/// Smallest buffer, in bytes.
+/// Length of the smallest buffer in bytes.
 const SMALLEST: usize = 4096;
-/// Room beyond what is asked for, so that a small part behind a large one moves nothing.
+/// Extra bytes in a new buffer, so that a small part after a large one does not move the content.
 const SLACK: usize = 1024;
-/// Names longer than that are not kept for the next sample.
+/// Vectors of names larger than this many bytes are not reused.
 const KEEP: usize = 64 * 1024;
-/// What one part costs beside its data and name, in bytes: where it stands.
+/// Cost of one part in bytes, in addition to its data and name: its `Span`.
 const PART_COST: u64 = 40;
 
-/// Where a part stands in a [`Body`].
+/// The position of a part in a [`Body`].
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Span {
-    /// Its extension, in `names`.
+    /// The extension, as a range of `names`.
     pub(super) ext: (usize, usize),
-    /// Its bytes, in `data`.
+    /// The bytes, as a range of `data`.
     pub(super) data: (usize, usize),
-    /// Where they stand in the tar.
+    /// First byte in the tar.
     pub(super) at: u64,
 }
 
 /// The memory of one sample.
 #[derive(Debug, Default)]
 pub(super) struct Body {
-    /// The parts' bytes, one after the other, in the first `used` bytes.
+    /// The bytes of the parts, concatenated, in the first `used` bytes.
     pub(super) data: Vec<u8>,
     pub(super) used: usize,
     /// The key, then the extensions.
@@ -40,12 +40,12 @@ pub(super) struct Body {
 }
 
 impl Body {
-    /// Bytes that it is charged for.
+    /// Bytes that the sample is charged for.
     pub(super) fn cost(&self) -> u64 {
         self.data.len() as u64 + self.extra(0, 0)
     }
 
-    /// What it would cost with one part more, or `u64::MAX` if no memory could hold it.
+    /// The cost with one more part, or `u64::MAX` if that exceeds any memory.
     pub(super) fn cost_with(&self, ext: usize, size: u64) -> u64 {
         let size = usize::try_from(size).ok().and_then(|size| self.size_with(size));
         size.map_or(u64::MAX, |size| (size as u64).saturating_add(self.extra(1, ext)))
@@ -55,12 +55,13 @@ impl Body {
         (self.names.len() + names) as u64 + (self.parts.len() + parts) as u64 * PART_COST
     }
 
-    /// Length of the buffer that holds `more` bytes more.
+    /// Length of a buffer that holds `more` additional bytes.
     fn size_with(&self, more: usize) -> Option<usize> {
         let bytes = self.used.checked_add(more)?;
         if bytes <= self.data.len() {
             return Some(self.data.len());
         }
+        // The next multiple of a quarter of the power of two below: at most a quarter is unused.
         let bytes = bytes.checked_add(SLACK)?.max(SMALLEST);
         let step = 1 << (bytes.ilog2() - 2);
         bytes.checked_next_multiple_of(step)
@@ -69,7 +70,7 @@ impl Body {
 
 /// Lends the memory of samples.
 #[derive(Debug)]
-pub(super) struct Pool {
+pub(super) struct BufferPool {
     bound: u64,
     queue: u64,
     state: Mutex<State>,
@@ -78,27 +79,29 @@ pub(super) struct Pool {
 
 #[derive(Debug, Default)]
 struct State {
-    /// Buffers by their length.
+    /// Free buffers by their length.
     free: BTreeMap<usize, Vec<Vec<u8>>>,
-    /// The small vectors of samples.
+    /// Free vectors of names and spans.
     spare: Vec<(Vec<u8>, Vec<Span>)>,
-    /// Bytes of all buffers, lent and free, and the most there ever were.
+    /// Bytes of all buffers, lent and free.
     total: u64,
+    /// Maximum of `total` so far.
     peak: u64,
-    /// Bytes of what waits in the queue or is in the caller's hands.
+    /// Bytes of samples that wait in the queue or are held by the caller.
     out: u64,
-    /// How many wait in the queue.
+    /// Number of entries in the queue.
     queued: u64,
+    /// True while the caller blocks on an empty queue.
     hungry: bool,
-    /// Bytes that wait to be admitted.
+    /// Cost of the entry that waits for admission.
     blocked: Option<u64>,
     cancelled: bool,
 }
 
-impl Pool {
-    /// A pool of at most `bound` bytes, of which `queue` may be in the queue or with the caller.
-    pub(super) fn new(bound: u64, queue: u64) -> Pool {
-        Pool { bound, queue, state: Mutex::default(), room: Condvar::new() }
+impl BufferPool {
+    /// A pool of at most `bound` bytes, of which `queue` may be in the queue or held by the caller.
+    pub(super) fn new(bound: u64, queue: u64) -> BufferPool {
+        BufferPool { bound, queue, state: Mutex::default(), room: Condvar::new() }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -111,7 +114,7 @@ impl Pool {
         Body { names, parts, ..Body::default() }
     }
 
-    /// Makes room for `more` bytes behind those that are used.
+    /// Makes room for `more` bytes after the used ones.
     pub(super) fn grow(&self, body: &mut Body, more: usize) {
         let Some(size) = body.size_with(more).filter(|&size| size > body.data.len()) else {
             return;
@@ -134,7 +137,7 @@ impl Pool {
         vec![0; size]
     }
 
-    /// Takes a body back, and off the queue's charge the bytes that were `charged`.
+    /// Takes a body back and subtracts `charged` from the bytes in the queue.
     pub(super) fn put(&self, mut body: Body, charged: u64) {
         let mut state = self.lock();
         state.out = state.out.saturating_sub(charged);
@@ -152,12 +155,13 @@ impl Pool {
         }
     }
 
-    /// Waits until `cost` bytes more may stand in the queue; false if nobody wants them any more.
-    /// One sample may always stand there while the caller waits for it. `starved` is called, without a
-    /// lock, before each wait in which nothing but what the caller holds is in the way.
+    /// Waits until `cost` more bytes may enter the queue; false if the queue was cancelled. If the queue
+    /// is empty, one sample is admitted regardless of its size, provided the caller holds nothing or blocks
+    /// waiting for it: otherwise both sides would wait for each other. `starved` is called, without a lock,
+    /// before each wait in which only samples held by the caller prevent the admission.
     pub(super) fn admit(&self, cost: u64, starved: impl Fn()) -> bool {
         let mut state = self.lock();
-        let mut told = false;
+        let mut notified = false;
         loop {
             if state.cancelled {
                 return false;
@@ -170,19 +174,19 @@ impl Pool {
                 return true;
             }
             state.blocked = Some(cost);
-            if state.queued == 0 && !told {
+            if state.queued == 0 && !notified {
                 drop(state);
                 starved();
-                told = true;
+                notified = true;
                 state = self.lock();
                 continue;
             }
-            told = false;
+            notified = false;
             state = self.room.wait(state).ignore_poison();
         }
     }
 
-    /// One left the queue; `discharged` bytes are in nobody's hands any more.
+    /// Removes one entry from the queue, and `discharged` bytes from its account.
     pub(super) fn leave(&self, discharged: u64) {
         let mut state = self.lock();
         state.queued = state.queued.saturating_sub(1);
@@ -191,39 +195,39 @@ impl Pool {
         self.room.notify_all();
     }
 
-    /// Bytes in the caller's hands, if they are what keeps the next sample away.
+    /// The bytes held by the caller, if they prevent the next admission.
     pub(super) fn in_the_way(&self) -> Option<u64> {
         let state = self.lock();
-        // Who waits may have room by now and not know it yet.
-        let in_vain = |cost| state.queued == 0 && state.out.saturating_add(cost) > self.queue;
-        state.blocked.filter(|&cost| state.out > 0 && in_vain(cost)).map(|_| state.out)
+        // The waiting thread may have room by now without having woken up.
+        let lacks_room = |cost| state.queued == 0 && state.out.saturating_add(cost) > self.queue;
+        state.blocked.filter(|&cost| state.out > 0 && lacks_room(cost)).map(|_| state.out)
     }
 
-    /// Bytes that may be in the queue or with the caller.
+    /// Maximum bytes in the queue or held by the caller.
     pub(super) fn queue(&self) -> u64 {
         self.queue
     }
 
-    /// The caller waits for a sample, or does no longer.
+    /// Sets whether the caller blocks on an empty queue.
     pub(super) fn set_hungry(&self, hungry: bool) {
         self.lock().hungry = hungry;
         self.room.notify_all();
     }
 
-    /// Nobody wants samples any more.
+    /// Cancels the queue: waiting threads return, and buffers are freed.
     pub(super) fn cancel(&self) {
         self.lock().cancelled = true;
         self.room.notify_all();
     }
 
-    /// The most bytes that ever were in buffers, lent and free.
+    /// Maximum bytes of all buffers so far.
     pub(super) fn peak(&self) -> u64 {
         self.lock().peak
     }
 }
 
 impl State {
-    /// Keeps a buffer for later, if all stay within `bound`.
+    /// Keeps a buffer for reuse if the total stays within `bound`.
     fn keep(&mut self, buffer: Vec<u8>, bound: u64) {
         if buffer.is_empty() {
             return;
@@ -235,7 +239,7 @@ impl State {
         self.free.entry(buffer.len()).or_default().push(buffer);
     }
 
-    /// Lets free buffers go, large ones first, until all have `bytes` bytes at most.
+    /// Frees buffers, the largest first, until the total is at most `bytes`.
     fn shrink(&mut self, bytes: u64) {
         while self.total > bytes {
             let Some(mut largest) = self.free.last_entry() else { return };
@@ -253,7 +257,7 @@ mod tests {
 
     #[test]
     fn buffers_are_used_again_and_old_ones_make_room() {
-        let pool = Pool::new(100_000, 0);
+        let pool = BufferPool::new(100_000, 0);
         for _ in 0..50 {
             let mut body = pool.body();
             pool.grow(&mut body, 30_000);
@@ -270,7 +274,7 @@ mod tests {
 
     #[test]
     fn a_body_keeps_its_bytes_when_it_moves() {
-        let pool = Pool::new(1 << 20, 0);
+        let pool = BufferPool::new(1 << 20, 0);
         let mut body = pool.body();
         for round in 0..2000 {
             pool.grow(&mut body, 7);
@@ -284,7 +288,7 @@ mod tests {
 
     #[test]
     fn the_queue_waits_for_what_the_caller_holds_unless_the_caller_waits_for_it() {
-        let pool = Pool::new(1000, 100);
+        let pool = BufferPool::new(1000, 100);
         assert!(pool.admit(60, || ()) && pool.admit(40, || ()));
         pool.leave(0);
         pool.leave(0);

@@ -1,6 +1,6 @@
-//! `Opened`: a picture whose header was read, and the decision what becomes of it.
+//! `OpenPicture`: a picture whose header was read, and how it will be decoded.
 //!
-//! No pixel is made here: what is decoded, and with which decoder, follows.
+//! Decodes no pixels.
 
 use super::formats::Other;
 use super::jpeg::{Jpeg, View};
@@ -16,10 +16,10 @@ pub(super) enum Source<'a> {
 }
 
 impl<'a> Source<'a> {
-    /// Told by its first bytes.
+    /// Reads the header. The format is detected from the first bytes.
     ///
     /// # Errors
-    /// It is none, or its header is damaged.
+    /// Returns an error if the format is unknown or the header is damaged.
     pub(super) fn open(bytes: &'a [u8], entry_points: Option<&'a [u8]>) -> Result<Source<'a>> {
         if bytes.starts_with(&[0xff, 0xd8]) {
             return Ok(Source::Jpeg(Jpeg::open(bytes, entry_points)?));
@@ -27,7 +27,7 @@ impl<'a> Source<'a> {
         Ok(Source::Other(Other::open(bytes)?))
     }
 
-    /// Stored size.
+    /// ImageSize as stored.
     pub(super) fn size(&self) -> ImageSize {
         match self {
             Source::Jpeg(jpeg) => jpeg.size(),
@@ -35,7 +35,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// How it lies.
+    /// The turn of its EXIF orientation.
     pub(super) fn turn(&self) -> Turn {
         match self {
             Source::Jpeg(jpeg) => jpeg.turn(),
@@ -44,50 +44,62 @@ impl<'a> Source<'a> {
     }
 }
 
-/// A picture, and what becomes of it.
-pub(super) struct Opened<'a> {
-    pub(super) what: What<'a>,
-    /// On the pixels that are decoded.
+/// A picture and how it will be decoded.
+pub(super) struct OpenPicture<'a> {
+    pub(super) codec: Codec<'a>,
+    /// The placement on the decoded pixels.
     pub(super) placement: Placement,
-    /// From the pixels as stored to the output, mirrored or not.
+    /// The turn from the stored pixels to the output, including mirroring.
     pub(super) turn: Turn,
-    /// Bytes of memory that decoding takes.
+    /// Bytes of memory for decoding.
     pub(super) memory: u64,
-    /// Bytes that resizing and writing the row take beside them, as the caller says.
+    /// Additional bytes for resizing and writing the row, set by the caller.
     pub(super) finishing: u64,
 }
 
-/// What is decoded.
+/// The codec and its parameters.
 #[allow(clippy::large_enum_variant)] // as above
-pub(super) enum What<'a> {
+pub(super) enum Codec<'a> {
     /// A part of a JPEG.
     Jpeg(Jpeg<'a>, View),
-    /// All of another picture.
+    /// A picture of another format, which is decoded whole.
     Other(Other<'a>),
 }
 
-impl<'a> Opened<'a> {
-    /// What becomes of `source`, whose turn is respected as `turn`, by a placement on the stored
-    /// picture; see [`Jpeg::view`] for `gap`.
+impl<'a> OpenPicture<'a> {
+    /// Prepares decoding `source` for a placement on the stored picture. `turn` is the turn to apply; for `gap`
+    /// see [`Jpeg::view`].
     ///
     /// # Errors
-    /// The placement is not within the picture.
+    /// Returns an error if the placement is outside the picture.
     pub(super) fn new(
         source: Source<'a>,
         placement: Placement,
         turn: Turn,
         gap: Option<f64>,
-    ) -> Result<Opened<'a>> {
+    ) -> Result<OpenPicture<'a>> {
         match source {
             Source::Jpeg(jpeg) => {
                 let view = jpeg.view(&placement, gap);
                 let memory = jpeg.memory(&view)?;
                 let placement = view.place(&placement);
-                Ok(Opened { what: What::Jpeg(jpeg, view), placement, turn, memory, finishing: 0 })
+                Ok(OpenPicture {
+                    codec: Codec::Jpeg(jpeg, view),
+                    placement,
+                    turn,
+                    memory,
+                    finishing: 0,
+                })
             }
             Source::Other(other) => {
                 let memory = other.memory();
-                Ok(Opened { what: What::Other(other), placement, turn, memory, finishing: 0 })
+                Ok(OpenPicture {
+                    codec: Codec::Other(other),
+                    placement,
+                    turn,
+                    memory,
+                    finishing: 0,
+                })
             }
         }
     }

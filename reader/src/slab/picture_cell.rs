@@ -1,14 +1,16 @@
-//! The shape of the picture in a row, written by one thread and read by others once the slab is sealed.
+//! `PictureCell`: the shape of the picture in a row, written by one thread and read by others after sealing.
+//!
+//! Relaxed atomics are sufficient: sealing orders the writes before the reads.
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use crate::column::PictureShape;
 
-/// Height, width, channels, and how they lie: 0 no picture, 1 channels last, 2 channels first.
+/// Height, width, channels and layout: 0 no picture, 1 channels last, 2 channels first.
 #[derive(Debug, Default)]
-pub(crate) struct Pictured([AtomicU32; 4]);
+pub(crate) struct PictureCell([AtomicU32; 4]);
 
-impl Pictured {
+impl PictureCell {
     pub(crate) fn set(&self, shape: Option<PictureShape>) {
         let [height, width, channels, order] = &self.0;
         let Some(shape) = shape else { return order.store(0, Relaxed) };

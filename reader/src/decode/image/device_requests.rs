@@ -1,4 +1,4 @@
-//! What an [`Image`] lets a device decode, and what it asks of it. The host does the rest.
+//! The JPEGs of an [`Image`] column that a device may decode, and the requests for them. Runs no decoder.
 
 use std::sync::Arc;
 
@@ -7,8 +7,8 @@ use tarflume_jpeg::Scale;
 use super::settings::Image;
 use crate::decode::hybrid::balance::DeviceShare;
 use crate::decode::hybrid::request::DecodeRequest;
-use crate::decode::opened::Source;
-use crate::decode::{Asks, Sample, Shared};
+use crate::decode::open_picture::Source;
+use crate::decode::{DecodeRequests, Sample, Shared};
 use crate::error::{Error, Result};
 use crate::picture::geometry::Extent;
 use crate::picture::orientation::Turn;
@@ -16,19 +16,18 @@ use crate::picture::pixels::Channels;
 use crate::picture::resize::Filter;
 
 impl Image {
-    /// A device's own JPEG decoder (NVIDIA's nvJPEG) makes so many of the pictures, the CPU the rest of
-    /// each batch. Where there is none, the CPU makes them all, and the loader's statistics say why; so it
-    /// does of tars without an index.
+    /// Lets the device's JPEG decoder (NVIDIA's nvJPEG) decode a share of the pictures; the CPU decodes the rest of
+    /// each batch. Without such a decoder, and for tars without an index, the CPU decodes all pictures and the
+    /// loader's statistics state why.
     ///
-    /// Only with an output of one size, [`Filter::Bilinear`], and one or three channels. To the CPU go,
-    /// whatever the share, all but baseline JPEGs of usual sampling, those that EXIF turns, gray ones that
-    /// become RGB, those longer than the row has room for or too large when decoded, and pictures of
-    /// transforms whose filter sees more than what becomes the output
-    /// ([`ResizeCenterCrop`](crate::ResizeCenterCrop)).
+    /// Requires a fixed output size, [`Filter::Bilinear`], and one or three channels. Regardless of the share, the CPU
+    /// decodes everything but baseline JPEGs of usual subsampling, pictures with an EXIF turn, gray pictures that
+    /// become RGB, pictures that are too long for the row or too large when decoded, and pictures of transforms whose
+    /// filter reads pixels outside the box that becomes the output ([`ResizeCenterCrop`](crate::ResizeCenterCrop)).
     ///
-    /// Both decoders round in their own way: pixels differ by up to 4 of 255 before they are resized.
-    /// With [`DeviceShare::fixed`] the same pictures go to the device in every run. Of a JPEG that is damaged
-    /// among its codes a device may make something and say nothing.
+    /// The two decoders round differently: pixels differ by up to 4 of 255 before resizing. With [`DeviceShare::fixed`] the
+    /// same pictures go to the device in every run. A device may decode a JPEG with damaged codes without reporting an
+    /// error.
     ///
     /// ```
     /// use tarflume::{DeviceShare, Image, RandomResizedCrop};
@@ -42,14 +41,14 @@ impl Image {
         self
     }
 
-    /// Checks that a device can do what it was asked for.
+    /// Checks that a device can do what the options request.
     pub(super) fn check_device_decoder(&self) -> Result<()> {
         let fixed = matches!(self.transform.extent(), Extent::Fixed(_));
         if self.decoded.is_some()
             && !(fixed && self.filter == Filter::Bilinear && self.share.is_none())
         {
-            let text = "resize_on_device needs a transform of one output size and Filter::Bilinear, and does not go \
-                        together with device_decoder";
+            let text = "resize_on_device needs a transform of one output size and Filter::Bilinear, and cannot be \
+                        combined with device_decoder";
             return Err(Error::usage(text));
         }
         if self.share.is_none() || self.shared().is_some() {
@@ -59,18 +58,18 @@ impl Image {
         Err(Error::usage(text))
     }
 
-    /// What a device may decode.
+    /// The JPEGs that a device may decode; `None` if the options exclude it.
     pub(super) fn shared(&self) -> Option<Shared> {
         let share = self.share.clone()?;
         let Extent::Fixed(size) = self.transform.extent() else { return None };
         let fits = self.filter == Filter::Bilinear && self.channels != Channels::Rgba;
         let channels = self.channels.count();
-        fits.then(|| Shared { share, size, channels, asks: Arc::new(self.clone()) })
+        fits.then(|| Shared { share, size, channels, requests: Arc::new(self.clone()) })
     }
 }
 
-impl Asks for Image {
-    fn ask(&self, sample: &Sample<'_>, least: Scale) -> Option<DecodeRequest> {
+impl DecodeRequests for Image {
+    fn request(&self, sample: &Sample<'_>, least: Scale) -> Option<DecodeRequest> {
         let source = self.source(sample).ok()?;
         let (turn, upright, placement) = self.placed(sample, &source).ok()?;
         placement.check(upright).and_then(|()| self.check_size(placement.size)).ok()?;
@@ -78,6 +77,6 @@ impl Asks for Image {
         let made_gray = self.channels == Channels::Gray;
         let fits =
             turn == Turn::default() && placement.is_tight() && (made_gray || !jpeg.is_gray());
-        fits.then(|| jpeg.asked(&placement, self.reducing_gap, least))
+        fits.then(|| jpeg.request(&placement, self.reducing_gap, least))
     }
 }

@@ -1,5 +1,5 @@
-//! Which part of an `Image`'s work a device may do: laying pixels out and normalizing them, or, of pictures
-//! that stay in its memory, all but decoding.
+//! The part of an `Image` column's work that a device can do: conversion, or, for pictures stored in its memory,
+//! everything but decoding. Builds descriptions; runs nothing.
 
 use std::sync::Arc;
 
@@ -13,14 +13,14 @@ use crate::picture::output::{Elements, Layout};
 use crate::picture::resize::Filter;
 use crate::picture::row_header::Format;
 
-/// The host's part is bytes, pixel by pixel; `None` where nothing else is asked for.
+/// Splits the work: the host decodes bytes, the device converts. `None` if there is nothing to convert.
 pub(super) fn for_device(image: &Image) -> Option<ForDevice> {
     let finish = image.finish().ok()?;
     let bytes = Image { elements: Elements::Bytes, layout: Layout::Hwc, ..image.clone() };
     let fixed = matches!(image.transform.extent(), Extent::Fixed(_));
     let shared = image.shared();
     if let (Some(_), Extent::Fixed(size)) = (image.decoded, image.transform.extent()) {
-        let decode = Arc::new(Image { heads: true, ..bytes });
+        let decode = Arc::new(Image { headed: true, ..bytes });
         let drawn = Some((size, image.channels.count()));
         return Some(ForDevice { decode, finish, drawn, shared: None });
     }
@@ -28,17 +28,17 @@ pub(super) fn for_device(image: &Image) -> Option<ForDevice> {
     gains.then(|| ForDevice { decode: Arc::new(bytes), finish, drawn: None, shared })
 }
 
-/// Whole pictures that stay, and what an epoch takes of them.
+/// Splits the work for pictures stored on the device: whole pictures, and what each epoch draws of them.
 ///
 /// # Errors
-/// A filter that the device does not have, or pictures that are too large for it.
+/// Returns an error if the device does not have the filter, or if pictures are too large for it.
 pub(super) fn for_resident(
     image: &Image,
     Residing { side, format }: Residing,
 ) -> Result<Option<ForResident>> {
     let Extent::Fixed(size) = image.transform.extent() else { return Ok(None) };
     if image.filter != Filter::Bilinear {
-        let text = "pictures that stay on a device are resized there, bilinear and smoothed: take \
+        let text = "pictures stored on a device are resized there, bilinear with antialiasing: use \
                     Filter::Bilinear";
         return Err(Error::usage(text));
     }
@@ -51,8 +51,8 @@ pub(super) fn for_resident(
         ..image.clone()
     };
     let sizes = Arc::new(whole.sizes());
-    let jpeg =
-        (channels < 4).then(|| AsJpeg { asks: Arc::new(whole.clone()), gap: image.reducing_gap });
+    let jpeg = (channels < 4)
+        .then(|| AsJpeg { requests: Arc::new(whole.clone()), gap: image.reducing_gap });
     Ok(Some(ForResident {
         keep: Arc::new(KeptImage::new((Arc::new(whole), sizes), within, channels, format)?),
         format,

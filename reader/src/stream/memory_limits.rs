@@ -1,48 +1,48 @@
-//! How the memory of a stream is shared out between its parts: numbers, and nothing that holds them.
+//! Divides the memory limit of a stream among its parts. Arithmetic only; allocates nothing.
 
 use crate::error::{Error, Result};
 
-/// Memory of a stream that was told nothing else, in bytes.
+/// Default memory of a stream in bytes.
 pub(super) const DEFAULT: u64 = 1 << 30;
-/// Least memory of a stream, in bytes: below it not even a long tar header has room.
+/// Minimum memory of a stream in bytes, which a long tar header needs.
 pub(super) const LEAST: u64 = 16 << 20;
 
-/// Bytes for each part of a stream; together no more than its memory.
+/// Bytes for each part of a stream; the sum is at most its memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Shares {
-    /// All of it.
+pub(super) struct MemoryLimits {
+    /// The whole.
     pub(super) memory: u64,
-    /// The decompressor's window, an eighth. The pieces that are read at a time are below it too.
+    /// The decompressor's window, an eighth. Includes the buffer for packed bytes.
     pub(super) unpack: u64,
-    /// One sample. Twice that is set aside, for a sample that grows moves to a larger buffer.
+    /// One sample. Twice that is reserved, because a growing sample is copied to a larger buffer.
     pub(super) sample: u64,
-    /// What the shuffle buffer holds.
+    /// The shuffle buffer.
     pub(super) buffer: u64,
-    /// What waits for the caller and what the caller holds.
+    /// Samples that wait for the caller or are held by it.
     pub(super) queue: u64,
 }
 
-impl Shares {
-    /// Shares of `memory` bytes, with a shuffle buffer or without.
+impl MemoryLimits {
+    /// Divides `memory` bytes, with or without a shuffle buffer.
     ///
     /// # Errors
-    /// It is too little for any stream.
-    pub(super) fn of(memory: u64, buffered: bool) -> Result<Shares> {
+    /// Returns an error if `memory` is below the minimum.
+    pub(super) fn of(memory: u64, buffered: bool) -> Result<MemoryLimits> {
         if memory < LEAST {
-            let text = format!("a stream needs {LEAST} bytes of memory at least, not {memory}");
+            let text = format!("a stream needs at least {LEAST} bytes of memory, not {memory}");
             return Err(Error::usage(text));
         }
         let eighth = memory / 8;
         let (buffer, queue) = if buffered { (3 * eighth, 2 * eighth) } else { (0, 5 * eighth) };
-        Ok(Shares { memory, unpack: eighth, sample: eighth, buffer, queue })
+        Ok(MemoryLimits { memory, unpack: eighth, sample: eighth, buffer, queue })
     }
 
-    /// What the pool may have: all but the decompressor's.
+    /// The limit of the buffer pool: all but the decompressor's share.
     pub(super) fn pool(&self) -> u64 {
         self.memory - self.unpack
     }
 
-    /// The memory with which a sample of `bytes` would be taken.
+    /// The memory of a stream that accepts a sample of `bytes` bytes.
     pub(super) fn memory_for(bytes: u64) -> u64 {
         bytes.saturating_mul(8).saturating_add(8)
     }
@@ -56,7 +56,7 @@ mod tests {
     fn the_shares_are_no_more_than_the_whole() {
         for memory in [LEAST, LEAST + 7, DEFAULT, u64::MAX] {
             for buffered in [false, true] {
-                let s = Shares::of(memory, buffered).unwrap();
+                let s = MemoryLimits::of(memory, buffered).unwrap();
                 let sum = u128::from(s.unpack)
                     + 2 * u128::from(s.sample)
                     + u128::from(s.buffer)
@@ -65,14 +65,14 @@ mod tests {
                 assert!(!buffered || s.buffer >= s.sample);
             }
         }
-        assert!(Shares::of(LEAST - 1, true).is_err());
+        assert!(MemoryLimits::of(LEAST - 1, true).is_err());
     }
 
     #[test]
     fn the_memory_that_is_asked_for_is_enough() {
         for bytes in [LEAST / 8, 20_000_001] {
-            let shares = Shares::of(Shares::memory_for(bytes), false).unwrap();
-            assert!(shares.sample >= bytes);
+            let limits = MemoryLimits::of(MemoryLimits::memory_for(bytes), false).unwrap();
+            assert!(limits.sample >= bytes);
         }
     }
 }
