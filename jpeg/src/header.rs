@@ -103,7 +103,7 @@ impl Header {
                     let frame = frame.as_ref().ok_or_else(missing)?;
                     return Header::of(frame, segment, (at, walk.at()), tables, &marks);
                 }
-                DQT => tables.quantization(segment, at)?,
+                DQT => tables.quantization(bytes, start, segment.len(), at)?,
                 DHT => tables.huffman(bytes, start, segment.len(), at)?,
                 DAC => scan::conditioning(segment, at)?,
                 DRI => marks.restart = scan::restart(segment, at)?,
@@ -135,8 +135,10 @@ impl Header {
         let mut unsupported = kind::unsupported(frame);
         let mut several = false;
         if unsupported.is_none() {
-            components.numbers(&scan, at)?;
             several = frame.is_progressive() || !components.set_tables(&scan, at)?;
+            if several {
+                components.numbers(&scan, at)?; // those of all components are in order
+            }
             if !components.divide() {
                 unsupported = Some("its components are sampled at rates that do not divide");
             } else if !several && components.blocks() > MCU_BLOCKS {
@@ -183,6 +185,18 @@ impl Header {
             return Ok(());
         }
         Err(Error::new(ErrorKind::Usage, "the header is not of these bytes"))
+    }
+
+    /// What the coefficients of each component are multiplied with, of a picture of one scan.
+    ///
+    /// # Errors
+    /// A table is not in these bytes.
+    pub(crate) fn divisors(&self, bytes: &[u8]) -> Result<[Option<[u16; 64]>; frame::MOST]> {
+        let mut divisors = [None; frame::MOST];
+        for (divisors, component) in divisors.iter_mut().zip(self.components.iter()) {
+            *divisors = Some(self.tables.divisors(component.quant, bytes, self.scan)?);
+        }
+        Ok(divisors)
     }
 
     /// Its scans, one after the other.
