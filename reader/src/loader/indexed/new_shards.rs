@@ -20,8 +20,14 @@ impl NewShards {
         if self.unseen == 0 {
             return;
         }
-        let mut fresh = Vec::new();
-        for (shard, _) in draws.iter().filter_map(|draw| dataset.place(draw.ordinal)) {
+        let (mut fresh, mut last) = (Vec::new(), 0..0);
+        for draw in draws {
+            if last.contains(&draw.ordinal) {
+                continue; // the shard of the draw before
+            }
+            let Some((shard, row)) = dataset.place(draw.ordinal) else { continue };
+            let start = draw.ordinal - row;
+            last = start..start + dataset.counts()[shard];
             if !std::mem::replace(&mut self.seen[shard], true) {
                 fresh.push(shard);
             }

@@ -158,6 +158,10 @@ impl ColumnSet {
     ) -> u64 {
         let Some(column) = column.checked_sub(1) else { return key as u64 };
         let column = &self.recipes[column];
+        if let [need] = column.needs[..] {
+            let (length, pixels) = part(need);
+            return column.decode.room_of(&[length], &[pixels]);
+        }
         let (mut lengths, mut pixels) = ([0; MAX_PARTS], [None; MAX_PARTS]);
         for (n, &need) in column.needs.iter().enumerate() {
             (lengths[n], pixels[n]) = part(need);
@@ -212,8 +216,8 @@ impl ColumnSet {
         scratch: &mut Scratch,
     ) -> Result<(), (Option<usize>, Error)> {
         row.write(0, |mut row| row.put(facts.key)).map_err(|e| (None, e))?;
+        let mut parts = Parts::default();
         for (n, column) in self.recipes.iter().enumerate() {
-            let mut parts = Parts::default();
             column.fill(&mut parts, &part);
             let sample = column.sample(&facts, &parts);
             let decoded = caught("the decoder", || {
