@@ -4,7 +4,7 @@
 //! Floors, lower ones first; a file imports only from floors below its own:
 //!
 //! 1. [`shown`], [`place`], [`blame`], [`error`], [`name`], [`checksum`], [`content`], [`recheck`], [`repeat`],
-//!    [`varint`], `le`: words that all share;
+//!    [`resident`], [`varint`], `le`: words that all share;
 //! 2. [`files`]: how files are asked about and opened; [`tar`]: headers and the walk over members, without
 //!    I/O; [`map`]: the room with the memory map;
 //! 3. [`index`], [`manifest`], [`npy`], [`plan`], [`record`]: the formats, from bytes and to bytes;
@@ -59,6 +59,7 @@ pub mod reading;
 pub mod recheck;
 pub mod record;
 pub mod repeat;
+pub mod resident;
 pub mod shard;
 pub mod shown;
 pub mod tar;
