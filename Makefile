@@ -1,22 +1,22 @@
-# The one rule book. `make demo` and `make test` do all the set-up they need.
+# Every command of the project. `make demo` and `make test` install what they need.
 #
-#   make demo    builds, packs real photographs, verifies them, shows what a reader sees, and how fast
-#   make test    every test, with the foreign tools that some of them need
-#   make python  builds the wheel into a venv, checks its types and runs its tests
-#   make wheel   the wheel for older systems, too: target/wheel
-#   make clients readers of others (Ray, DALI, Energon, wids, open_clip) over what we pack; after `make python`
-#   make faults  every fault at every system call of build, run, finalize and quarantine, and every power cut
-#   make explore the line of batches, and the table of maps, under many schedules of their threads
-#   make check   everything that is a rule: lint + site + test + explore + python + a smoke of the fuzzers
-#   make lint    rustfmt, clippy, docs, dependencies, the arrows of the house
-#   make site    the docs site, and a check of every link: target/site/index.html
-#   make bench   our programs beside their rivals; writes to bench/RESULTS.md (see bench/README.md)
-#   make gpu     what only a GPU can show, in eight minutes at most; builds nothing (see bench/gpu/README.md)
-#   make gpu-kit what that needs, as one folder to copy to such a machine: target/gpu-kit
-#   make fuzz    ten minutes of each fuzz target
-#   make adapters  tensors of candle, burn and tch: builds and tests adapters/, by hand, for it takes long
-#   make audit   known security advisories of the dependencies (needs the network)
-#   make package what each crate would publish, compiled from its package alone; RELEASING.md has the targets for releases
+#   make demo    build, pack real photographs, verify the shards, list what a reader returns and how fast
+#   make test    all Rust tests, with the external tools that some of them need
+#   make python  build the wheel into a venv, check its types, run the Python tests
+#   make wheel   build the wheel for manylinux_2_28: target/wheel
+#   make clients read our shards with Ray, DALI, Energon, wids and open_clip; run `make python` first
+#   make faults  inject every fault at every system call of build, run, finalize and quarantine; every power cut
+#   make explore run the batch queue and the map table under many thread schedules
+#   make check   lint, site, test, explore, python and a short run of each fuzz target
+#   make lint    rustfmt, clippy, rustdoc, cargo-deny, the floor plan, packages, workflows
+#   make site    build the docs site and check every link: target/site/index.html
+#   make bench   measure our programs beside their rivals; append to bench/RESULTS.md (see bench/README.md)
+#   make gpu     run the checks that need a GPU, in at most eight minutes; builds nothing (see bench/gpu/README.md)
+#   make gpu-kit collect what `make gpu` needs in one folder: target/gpu-kit
+#   make fuzz    run each fuzz target for ten minutes
+#   make adapters  build and test adapters/ (candle, burn, tch); not part of `check`: ten minutes, 6 GB
+#   make audit   check the dependencies for known security advisories (needs the network)
+#   make package compile each crate from its package alone; RELEASING.md has the other targets for releases
 
 SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
@@ -33,7 +33,7 @@ DOCSVENV := .venv-docs
 
 .PHONY: demo test faults explore python wheel clients check lint fmt clippy doc deny house site smoke fuzz bench gpu gpu-kit adapters audit venv tools clean
 
-# DEMO_PROFILE=release takes the binaries that other targets build.
+# DEMO_PROFILE=release shares its build with other targets.
 DEMO_PROFILE ?= demo
 demo:
 	$(CARGO) build --profile $(DEMO_PROFILE) --locked -p tarflume-cli -p tarflume-fixtures --bin pack --bin tarflume-fixtures
@@ -47,16 +47,16 @@ test: venv tools
 	fi
 	$(CARGO) test --workspace --locked --doc
 
-# `make test` has a fixed choice of these.
+# `make test` runs a fixed sample of these.
 faults:
 	$(CARGO) test --locked -p tarflume-cli --test commands -- --ignored --nocapture --test-threads 1 faults::every
 
-# The line of batches under thousands of schedules, decided by shuttle at each lock; the table of maps under all.
+# shuttle picks the schedule at each lock of the batch queue; tests/models runs all schedules of the map table.
 explore:
 	$(CARGO) test --workspace --locked --features tarflume/shuttle --lib explored
 	cd tests/models && $(CARGO) test --locked
 
-# The wheel is what users get, so it is what is tested: built, installed, imported from elsewhere.
+# Tests import the installed wheel, as users do.
 python: $(PYVENV)/ready
 	$(CARGO) build --release --locked -p tarflume-cli --bin pack
 	rm -rf target/wheels
@@ -66,7 +66,7 @@ python: $(PYVENV)/ready
 	cd target && ../$(PYVENV)/bin/python -m mypy.stubtest tarflume._core --allowlist ../python/tests/stubtest-allowed.txt
 	cd python/tests && TARFLUME_PACK="$(abspath $(RELEASE))/pack" "$(CURDIR)/$(PYVENV)/bin/python" -m pytest -q --ignore=clients
 
-# The wheel to give away: zig links it against an older glibc than this machine's; auditwheel says how old. Another machine's:
+# The wheel for releases: zig links it against an older glibc; auditwheel prints which one. For another architecture:
 # `rustup target add aarch64-unknown-linux-gnu && make wheel WHEEL_TARGET=aarch64-unknown-linux-gnu`.
 WHEEL_FOR ?= manylinux_2_28
 WHEEL_TARGET ?=
@@ -78,7 +78,7 @@ wheel: $(PYVENV)/ready
 	$(PYVENV)/bin/auditwheel show target/wheel/*.whl
 	@echo "pip install $$(echo target/wheel/*.whl)"
 
-# Gigabytes from PyPI, so apart from `python`; its venv sees the packages of that one, the wheel among them.
+# Separate from `python`, because it downloads gigabytes. Its venv also sees the packages of that of `python`, and the wheel.
 clients: $(CLIENTSVENV)/ready
 	cd python/tests && TARFLUME_PACK="$(abspath $(RELEASE))/pack" RAY_USAGE_STATS_ENABLED=0 \
 	    "$(CURDIR)/$(CLIENTSVENV)/bin/python" -m pytest -q clients
@@ -116,9 +116,9 @@ deny:
 	$(CARGO) deny --locked --all-features check licenses bans sources
 
 house:
-	$(CARGO) test --workspace --locked --test house -- --quiet # the whole workspace: what is built serves the tests, too
+	$(CARGO) test --workspace --locked --test house -- --quiet # --workspace: `make test` uses the same build
 
-# No page of it loads anything from the network. A warning, such as a link to nothing, is an error.
+# Pages load nothing from the network. A warning, such as a broken link, is an error.
 site: $(DOCSVENV)/ready
 	$(DOCSVENV)/bin/mkdocs build --strict --clean
 	@echo target/site/index.html
@@ -139,21 +139,21 @@ fuzz:
 	@command -v cargo-fuzz >/dev/null || $(CARGO) install --locked cargo-fuzz
 	bash fuzz/run.sh 600
 
-# For releases; RELEASING.md has the steps. `make lint` runs those that compile nothing.
+# For releases; RELEASING.md lists the steps. `make lint` runs those that compile nothing.
 RELEASEVENV := .venv-release
 .PHONY: package package-list msrv semver workflows
 
 package:
 	CARGO="$(CARGO)" python3 release/packages.py --verify
 
-# The same without compiling: manifests, and what the packages hold.
+# Checks manifests and the file lists of the packages, without compiling.
 package-list:
 	CARGO="$(CARGO)" python3 release/packages.py
 
 msrv:
 	CARGO="$(CARGO)" python3 release/msrv.py
 
-# Public items beside those of the last release, in git: what a minor version may not change. See RELEASING.md.
+# Compares the public items with those of the last release, in git. See RELEASING.md.
 BASELINE ?= $(shell git describe --tags --match 'v[0-9]*' --abbrev=0 HEAD^ 2>/dev/null)
 semver:
 	@if [ -z "$(BASELINE)" ]; then echo "no earlier release is tagged: nothing to compare with"; exit 0; fi; \
@@ -161,7 +161,7 @@ semver:
 	$(CARGO) semver-checks --workspace --default-features --baseline-rev "$(BASELINE)"; \
 	$(CARGO) semver-checks -p tarflume --only-explicit-features --features cuda,nvtx --baseline-rev "$(BASELINE)"
 
-# They run on GitHub alone; here they are read by actionlint, and their scripts by ShellCheck.
+# Workflows run on GitHub only; actionlint and ShellCheck check them here.
 workflows: $(RELEASEVENV)/ready
 	PATH="$(abspath $(RELEASEVENV))/bin:$$PATH" $(RELEASEVENV)/bin/actionlint -color=false
 
@@ -180,8 +180,8 @@ bench:
 	python3 bench/order/run.py --append
 	python3 bench/jpeg/run.py --append
 
-# Apart from `check`: candle, burn and libtorch take ten minutes and 6 GB. candle's CUDA is built with a stand-in for
-# nvcc and run on the played driver; tch is linked with the libtorch of PyTorch's wheel, and run on the CPU.
+# Not part of `check`: candle, burn and libtorch take ten minutes and 6 GB. candle's CUDA is built with a stub of
+# nvcc and runs on the fake driver; tch links the libtorch of PyTorch's wheel and runs on the CPU.
 TORCH := PATH="$(abspath $(TORCHVENV))/bin:$$PATH" VIRTUAL_ENV="$(abspath $(TORCHVENV))" LIBTORCH_USE_PYTORCH=1
 adapters: $(TORCHVENV)/ready
 	cd adapters && $(CARGO) fmt --all --check
@@ -202,7 +202,7 @@ $(TORCHVENV)/ready: Makefile
 
 GPU_KIT := target/gpu-kit
 GPU_PYTHON ?= python3
-# A folder of JPEGs for the kit; without, the bundled ones.
+# A folder of JPEGs for the kit; default: the bundled ones.
 PHOTOS ?=
 
 gpu:
@@ -214,14 +214,14 @@ gpu-kit: $(PYVENV)/ready
 	$(PYVENV)/bin/maturin build --quiet --release --locked -m python/Cargo.toml -o target/gpu-wheel
 	bash bench/gpu/kit.sh $(GPU_KIT) target/gpu-wheel/*.whl $(RELEASE)/pack $(or $(PHOTOS),fixtures/photos)
 
-# Python webdataset reads what we wrote, in tests.
+# Tests read our shards with Python's webdataset.
 venv: $(VENV)/ready
 $(VENV)/ready: tests/requirements.txt
 	python3 -m venv --clear $(VENV)
 	$(PYTHON) -m pip install --quiet --disable-pip-version-check -r tests/requirements.txt
 	touch $@
 
-# GNU tar and bsdtar read it, too; libjpeg-turbo is the oracle of jpeg/.
+# Tests read our shards with GNU tar and bsdtar, and compare jpeg/ with libjpeg-turbo.
 tools:
 	bash tests/tools.sh
 

@@ -1,11 +1,11 @@
-//! A source that is not there: without its mount every file seems to be gone, and no sample may be left
+//! A missing source: without its mount every file seems to be missing, and no sample may be left
 //! out for that.
 
 use std::fs;
 
 use crate::harness::Place;
 
-/// A place with a plan of three shards in `out`, and what one build makes of it in `whole`.
+/// A place with a plan of three shards in `out`, and the result of one build of it in `whole`.
 fn planned() -> Place {
     let place = Place::new();
     place.folder("photos", 9);
@@ -14,7 +14,7 @@ fn planned() -> Place {
     place
 }
 
-/// No shard is finished, and with the source the data set is made.
+/// No shard is finished, and the data set is complete once the source is back.
 fn nothing_was_lost(place: &Place) {
     let left = place.names("out/.pack/shards");
     assert!(left.is_empty(), "{left:?}");
@@ -32,7 +32,7 @@ fn a_source_that_is_missing_is_to_be_mounted_whatever_the_policy() {
         let place = planned();
         fs::rename(place.at("photos"), place.at("away")).unwrap();
         let run = place.pack(&format!("run out --on-problem {policy}")).exits(75);
-        run.says("photos: the source folder is not there on this machine").says("--source");
+        run.says("photos: the source folder does not exist on this machine").says("--source");
         place.pack(&format!("run out --on-problem {policy} --source away/c0000/s000000.jpg"));
         nothing_was_lost(&place);
     }
@@ -45,7 +45,7 @@ fn an_empty_mount_point_is_no_source_whose_files_are_gone() {
         fs::rename(place.at("photos"), place.at("away")).unwrap();
         fs::create_dir(place.at("photos")).unwrap();
         let run = place.pack(&format!("run out --on-problem {policy}")).exits(75);
-        run.says("photos: the source folder is not there, or is empty").says("mount it");
+        run.says("photos: the source folder is missing or empty").says("mount it");
         nothing_was_lost(&place);
     }
 }

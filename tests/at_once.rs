@@ -1,4 +1,5 @@
-//! All that is wrong is told in one run; what is odd is a warning; images are named by their content.
+//! One run reports everything that is wrong; oddities are warnings; images are named by their
+//! content.
 
 use crate::harness::Place;
 
@@ -32,7 +33,7 @@ fn damaged_contents_are_told_beside_bad_names() {
     assert_eq!(kinds(&problems)[0], "missing-part");
     assert_eq!(kinds(&problems)[1..], ["bad-jpeg"; 4]);
     assert_eq!(place.names("out"), ["problems.jsonl"], "nothing was packed");
-    // Where contents are not to be looked at, they are not.
+    // With --check none contents are not read.
     place.pack("build photos -o names --check none").exits(1).says("1 problem: missing-part 1;");
 }
 
@@ -93,7 +94,7 @@ fn one_large_sample_is_a_warning_with_a_count() {
     run.says("warning: 1 sample is larger than --shard-size 20.0 kB, and has a shard of its own");
 }
 
-/// A folder of two samples whose JPEGs are none.
+/// A folder of two samples whose JPEGs are not JPEGs.
 fn misnamed() -> Place {
     let place = Place::new();
     let (png, gif) = (place.at("a.png"), place.at("b.gif"));
@@ -109,8 +110,8 @@ fn misnamed() -> Place {
 fn an_image_of_another_name_says_what_it_is_and_what_to_do() {
     let place = misnamed();
     let run = place.pack("build photos -o out --names dot=allow --require json").exits(1);
-    run.says("a.jpg: byte 0: key a: it is no JPEG but a PNG: rename it to .png, or have")
-        .says("b.seg.jpeg: byte 0: key b: it is no JPEG but a GIF")
+    run.says("a.jpg: byte 0: key a: it is not a JPEG but a PNG: rename it to .png, or have")
+        .says("b.seg.jpeg: byte 0: key b: it is not a JPEG but a GIF")
         .says("--ext-by-content");
 }
 
@@ -124,7 +125,7 @@ fn images_may_be_named_by_their_content() {
     assert_eq!(members, ["a.json", "a.png", "b.json", "b.seg.gif", "c.jpg", "c.json"]);
     place.pack("verify out --level decode --require json").succeeds();
     place.pack(&format!("build photos -o out {words}")).succeeds().says("published already");
-    // It is part of the plan: another answer is another data set.
+    // The option is part of the plan: another value gives another data set.
     let run = place.pack("build photos -o out --names dot=allow --require json --check none");
     run.exits(2);
 }

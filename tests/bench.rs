@@ -1,4 +1,4 @@
-//! `pack bench`: what it measures, on small data sets; no figure is held against a threshold.
+//! `pack bench`: its measurements of small data sets; no figure is compared with a threshold.
 
 use std::fs;
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::harness::Place;
 
-/// A place with the data set `shards` of so many photo-like pairs.
+/// A place with the data set `shards` of this many photo-like pairs.
 fn photos(pairs: usize) -> Place {
     let place = Place::new();
     place.photos("photos", pairs).pack("build photos -o shards --shards 2").succeeds();
@@ -56,15 +56,19 @@ fn an_accelerator_is_played() {
     let place = photos(20);
     for options in ["", "--raw"] {
         let words = format!("shards --samples 40 --batch 4 --step-ms 2 {options}");
-        let fed = &measured(&place, &words)["accelerator"];
-        assert_eq!((&fed["steps"], &fed["step_ms"]), (&9.into(), &2.0.into()), "all but the first");
-        let used = fed["utilization_percent"].as_f64().unwrap();
-        assert!(used > 0.0 && used <= 100.0, "{fed:#}");
-        assert_eq!(fed["target_percent"], 90.0);
-        let wait = |name: &str| fed[name].as_f64().unwrap();
+        let accelerator = &measured(&place, &words)["accelerator"];
+        assert_eq!(
+            (&accelerator["steps"], &accelerator["step_ms"]),
+            (&9.into(), &2.0.into()),
+            "all but the first"
+        );
+        let used = accelerator["utilization_percent"].as_f64().unwrap();
+        assert!(used > 0.0 && used <= 100.0, "{accelerator:#}");
+        assert_eq!(accelerator["target_percent"], 90.0);
+        let wait = |name: &str| accelerator[name].as_f64().unwrap();
         assert!(0.0 <= wait("wait_p50_ms") && wait("wait_p50_ms") <= wait("wait_p99_ms"));
-        assert!(wait("wait_p99_ms") <= wait("wait_max_ms"), "{fed:#}");
-        assert_eq!(fed["stages"].as_array().unwrap().len(), 5);
+        assert!(wait("wait_p99_ms") <= wait("wait_max_ms"), "{accelerator:#}");
+        assert_eq!(accelerator["stages"].as_array().unwrap().len(), 5);
     }
 }
 

@@ -1,5 +1,4 @@
-//! What `pack build` makes of a folder, option by option. Names have a file of their own, and so
-//! has what is printed.
+//! The result of `pack build`, option by option. Names and terminal output have their own files.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -205,7 +204,7 @@ fn a_loop_of_links_comes_to_an_end() {
     place.pair("photos/sub/a");
     symlink(place.at("photos"), place.at("photos/sub/back")).unwrap();
     let run = place.pack("build photos -o out --follow-links --on-problem skip").succeeds();
-    assert!(run.stderr.contains("back"), "the loop is told: {run:#?}");
+    assert!(run.stderr.contains("back"), "the loop is reported: {run:#?}");
     assert_eq!(place.members("out"), ["sub/a.jpg", "sub/a.json"]);
 }
 
@@ -218,9 +217,9 @@ fn dedupe_keeps_the_first_of_equal_images_and_tells() {
     assert_eq!(place.members("all").len(), 6);
     place.pack("build photos -o out --dedupe").succeeds().says("duplicate 1");
     assert_eq!(place.members("out"), ["a.jpg", "a.json", "b.jpg", "b.json"]);
-    let told = place.problems("out");
+    let found = place.problems("out");
     assert_eq!(
-        (told.len(), &told[0]["kind"], &told[0]["key"]),
+        (found.len(), &found[0]["kind"], &found[0]["key"]),
         (1, &"duplicate".into(), &"z".into())
     );
 }
@@ -269,7 +268,7 @@ fn what_can_not_be_packed_is_refused_before_anything_is_written() {
         ("build nowhere -o out", "nowhere"),
         ("build file -o out", "file"),
         ("build empty -o out", "no samples"),
-        ("build photos -o out --names dots=allow", "no rule 'dots'"),
+        ("build photos -o out --names dots=allow", "unknown rule 'dots'"),
         ("build photos -o out --shard-size 10furlongs", "256MiB"),
         ("build photos", "--out"),
         ("build -o out", "SRC"),

@@ -1,4 +1,4 @@
-//! `pack doctor`: with no driver, and with the management library that `fixtures/nvml` plays.
+//! `pack doctor`: without a driver, and with the simulated management library of `fixtures/nvml`.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::harness::{Child, Place, Run};
 
-/// Where the played library is; newer than its sources.
+/// Returns the folder of the simulated library, built if its sources are newer.
 fn played() -> &'static str {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
     let folder = BUILT.get_or_init(|| {
@@ -24,7 +24,7 @@ fn played() -> &'static str {
     folder.to_str().unwrap()
 }
 
-/// The doctor where the played library is, with these knobs.
+/// Runs the doctor with the simulated library and these variables.
 fn doctor(knobs: &[(&str, &str)], words: &str) -> Run {
     let env = [&[("LD_LIBRARY_PATH", played())], knobs].concat();
     Place::new().pack_in(&env, &format!("doctor {words}"))
@@ -34,14 +34,15 @@ fn object(run: &Run) -> Value {
     serde_json::from_str(&run.stdout).unwrap()
 }
 
-/// The kinds of a report's findings about GPUs; others depend on the machine that runs the tests.
+/// Returns the kinds of a report's findings about GPUs; others depend on the machine that runs the
+/// tests.
 fn gpu_findings(report: &Value) -> Vec<(u64, &str)> {
     let findings = report["findings"].as_array().unwrap().iter();
     let of = |found: &Value| found["gpu"].as_u64();
     findings.filter_map(|f| Some((of(f)?, f["kind"].as_str().unwrap()))).collect()
 }
 
-/// True if no library of NVIDIA's is on the machine that runs the tests.
+/// Returns true if the machine that runs the tests has no library of NVIDIA's.
 fn bare() -> bool {
     !Path::new("/proc/driver/nvidia").exists()
 }
@@ -67,7 +68,7 @@ fn a_narrow_link_is_found() {
     let run = run.says("GPU 0: Played GPU (0000:3b:00.0)").says("SM 87 %, memory 41 %");
     let run =
         run.says("21.5 GB of 85.9 GB in use").says("4000000000 (not seen from here) holds 21.5 GB");
-    let run = run.says("PCIe 1 x8 now, at most PCIe 5 x16; an idle link rests");
+    let run = run.says("PCIe 1 x8 now, at most PCIe 5 x16; an idle link slows down");
     run.says("  GPU 1: its link has 8 lanes and could have 16: copies take 2.0 times as long; ");
 }
 
@@ -90,7 +91,7 @@ fn what_else_is_wrong_with_a_gpu_is_found() {
     );
     assert_eq!(gpu_findings(&report), [(0, "slowed"), (1, "narrow-link"), (1, "split")]);
     assert_eq!(report["gpus"][1]["sm_percent"], Value::Null);
-    doctor(&[("FAKENVML_SPLIT", "1")], "").says("SM not told, memory not told; it is split (MIG)");
+    doctor(&[("FAKENVML_SPLIT", "1")], "").says("SM unknown, memory unknown; it is split (MIG)");
     let hidden = object(&doctor(&[("CUDA_VISIBLE_DEVICES", "")], "--format json").exits(1));
     assert!(hidden["findings"].as_array().unwrap().iter().any(|f| f["kind"] == "hidden-gpus"));
 }
@@ -98,8 +99,10 @@ fn what_else_is_wrong_with_a_gpu_is_found() {
 #[test]
 fn a_driver_that_refuses_is_a_finding() {
     let run = doctor(&[("FAKENVML_REFUSE", "18")], "").exits(1);
-    run.says("does not answer").says("NVIDIA's driver is there and refuses: ");
-    doctor(&[("FAKENVML_REFUSE", "18")], "--watch 1").exits(75).says("'pack doctor' says more");
+    run.says("does not answer").says("NVIDIA's driver is installed but refuses: ");
+    doctor(&[("FAKENVML_REFUSE", "18")], "--watch 1")
+        .exits(75)
+        .says("run 'pack doctor' for details");
 }
 
 #[test]
@@ -110,8 +113,8 @@ fn use_is_watched_and_its_means_told() {
     assert_eq!(lines[1][1..], ["0", "87", "41", "25", "12000", "3"], "{}", run.stdout);
     assert_eq!(lines[2][1..], ["1", "0", "0", "0", "-", "-"]);
     assert_eq!(lines[3][1..], ["0", "0", "0", "25", "12000", "3"], "every second look");
-    let run = run.says("means of 4 looks").says("GPU 0 had nothing to do in 56 % of the time");
-    run.says("GPU 1 had nothing to do.");
+    let run = run.says("means of 4 samples").says("GPU 0 was idle 56 % of the time");
+    run.says("GPU 1 was idle.");
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! Entry points of JPEGs: who writes them, who adds them, what they find out on the way, and how
-//! `verify` notices those that are wrong.
+//! Entry points of JPEGs: which commands write and add them, which damage that reveals, and how
+//! `verify` detects wrong ones.
 
 use std::fs;
 
@@ -22,7 +22,7 @@ fn photo(seed: u64) -> Vec<u8> {
     Photo::new(320, 240, PhotoKind::Yuv420).encode(seed).unwrap()
 }
 
-/// A photograph whose structure is whole, and its codes are not.
+/// A photograph whose structure is intact, but not its codes.
 fn damaged() -> Vec<u8> {
     let mut bytes = photo(7);
     let (middle, end) = (bytes.len() / 2, bytes.len() - 2);
@@ -46,7 +46,7 @@ fn sections(place: &Place, tar: &str) -> Option<(Vec<u8>, Vec<u8>)> {
     of("jpgs").zip(of("jpgb"))
 }
 
-/// Kinds, bytes and keys of the problems that a verification finds.
+/// Returns kinds, bytes and keys of the problems that a verification finds.
 fn verify(place: &Place, words: &str) -> Vec<(String, u64, String)> {
     let run = place.pack(&format!("verify --format json {words}"));
     let report: Value = serde_json::from_str(&run.stdout).unwrap();
@@ -138,10 +138,10 @@ fn reading_every_code_finds_damage_that_no_marker_shows() {
     for options in ["", "--check decode", "--no-entry-points --check decode"] {
         let run = place.pack(&format!("build photos -o fail {options} --fresh")).exits(1);
         run.says("bad-jpeg: PLACE/photos/bad.jpg: byte ").says("in MCU row ");
-        let told = &place.problems("fail")[0];
-        let byte = told["byte"].as_u64().unwrap() as usize;
-        assert!(byte.abs_diff(photo(7).len() / 2) < 16, "{options}: {told}");
-        assert_eq!(told["key"], "bad");
+        let found = &place.problems("fail")[0];
+        let byte = found["byte"].as_u64().unwrap() as usize;
+        assert!(byte.abs_diff(photo(7).len() / 2) < 16, "{options}: {found}");
+        assert_eq!(found["key"], "bad");
     }
     place.pack("build photos -o skip --on-problem skip").succeeds().says("bad-jpeg 1");
     assert_eq!(place.manifest("skip")["samples"], 8);
@@ -171,9 +171,9 @@ fn problems_stand_in_the_order_of_the_plan_whatever_was_read_together() {
     for jobs in [1, 3] {
         let out = format!("out{jobs}");
         place.pack(&format!("build photos -o {out} --on-problem skip --jobs {jobs}")).succeeds();
-        let told: Vec<_> = place.problems(&out).iter().map(|p| p["kind"].to_string()).collect();
+        let found: Vec<_> = place.problems(&out).iter().map(|p| p["kind"].to_string()).collect();
         let kinds = ["bad-json", "bad-jpeg", "bad-jpeg", "bad-jpeg", "bad-json", "bad-json"];
-        assert_eq!(told, kinds.map(|kind| format!("\"{kind}\"")));
+        assert_eq!(found, kinds.map(|kind| format!("\"{kind}\"")));
     }
     place.same("out1", "out3");
 }
@@ -182,7 +182,7 @@ fn problems_stand_in_the_order_of_the_plan_whatever_was_read_together() {
 fn large_photographs_are_read_alone_and_get_them_too() {
     let place = Place::new();
     let mut large = photo(3);
-    // A comment of a segment's greatest length, again and again, in front of all the rest.
+    // A comment segment of maximal length, again and again, before all the rest.
     let comment = [&[0xff, 0xfe, 0xff, 0xff][..], &[7; 65_533]].concat();
     large.splice(2..2, comment.repeat(140));
     assert!(large.len() > 8 << 20);
@@ -225,7 +225,7 @@ fn added_later_they_are_byte_for_byte_what_a_build_writes() {
     let place = mixed();
     place.pack("build photos -o with --shards 3").succeeds();
     place.pack("build photos -o out --shards 3 --no-entry-points").succeeds();
-    // One shard was done before it was killed.
+    // One shard was finished before the kill.
     place.pack("index --entry-points out/shard-000001.tar").succeeds();
     place.pack("index --entry-points out").succeeds();
     place.same("out", "with");
@@ -245,16 +245,17 @@ fn an_index_tells_damaged_jpegs_and_goes_on_with_the_others() {
     place.pack("build photos -o out --check none").succeeds();
     let run = place.pack("index --entry-points out").succeeds();
     let run = run.says("entry points of 3 JPEGs").says("it gets no entry points");
-    let told: Vec<&str> = run.stderr.lines().collect();
-    assert_eq!(told.len(), 2, "{run:#?}");
-    assert!(told[0].starts_with("warning: bad-jpeg: out/shard-000000.tar: byte "), "{told:?}");
-    assert!(told[0].contains(": key bad: ") && told[1].contains(": key worse: "), "{told:?}");
+    let lines: Vec<&str> = run.stderr.lines().collect();
+    assert_eq!(lines.len(), 2, "{run:#?}");
+    assert!(lines[0].starts_with("warning: bad-jpeg: out/shard-000000.tar: byte "), "{lines:?}");
+    assert!(lines[0].contains(": key bad: ") && lines[1].contains(": key worse: "), "{lines:?}");
     let found = verify(&place, "out --level decode");
     let bytes: Vec<_> = found.iter().map(|(_, byte, _)| format!("byte {byte}:")).collect();
-    assert!(told.iter().zip(bytes).all(|(line, byte)| line.contains(&byte)), "{found:?}");
+    assert!(lines.iter().zip(bytes).all(|(line, byte)| line.contains(&byte)), "{found:?}");
 }
 
-/// A data set of three pictures of the same length, after its sidecar was changed and summed again.
+/// A data set of three pictures of the same length, after its sidecar was changed and its checksums
+/// corrected.
 fn lie(change: impl FnOnce(&mut Vec<u8>)) -> Place {
     let place = Place::new();
     place.pair("photos/a").pair("photos/b").pair("photos/c");
@@ -264,7 +265,7 @@ fn lie(change: impl FnOnce(&mut Vec<u8>)) -> Place {
     change(&mut bytes);
     sum_again(&mut bytes);
     fs::write(path, bytes).unwrap();
-    // The manifest would notice; a tar alone has none.
+    // The manifest would reveal it; a single tar has none.
     fs::remove_file(place.at("out/dataset.json")).unwrap();
     place
 }

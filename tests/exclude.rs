@@ -1,4 +1,4 @@
-//! `--exclude @FILE`: samples that a list of keys leaves out of `build` and `plan`.
+//! `--exclude @FILE`: a list of keys whose samples `build` and `plan` leave out.
 
 use std::fs;
 
@@ -9,7 +9,7 @@ use tarflume_fixtures::Fault;
 
 use crate::harness::Place;
 
-/// The keys of the data set in `name`, in order.
+/// Returns the keys of the data set in `name`, in order.
 fn keys(place: &Place, name: &str) -> Vec<String> {
     let members = place.members(name).into_iter();
     let mut keys: Vec<_> =
@@ -56,13 +56,13 @@ fn globs_and_lists_stand_side_by_side() {
 fn keys_that_are_not_found_are_told_and_no_fault() {
     let place = Place::new();
     place.pair("photos/a").pair("photos/b").file("list", "zebra\nb\nyak\n");
-    let told =
+    let message =
         "notice: 2 keys are in the exclude list but in no source folder, the first is 'zebra'\n";
-    let run = place.pack("build photos -o out --exclude @list").succeeds().says(told);
-    assert!(run.stderr.starts_with(told), "{run:#?}");
+    let run = place.pack("build photos -o out --exclude @list").succeeds().says(message);
+    assert!(run.stderr.starts_with(message), "{run:#?}");
     assert_eq!(place.names("out").len(), 3, "no problems.jsonl");
-    place.pack("build photos -o dry --exclude @list --dry-run").succeeds().says(told);
-    place.pack("plan photos -o planned --exclude @list").succeeds().says(told);
+    place.pack("build photos -o dry --exclude @list --dry-run").succeeds().says(message);
+    place.pack("plan photos -o planned --exclude @list").succeeds().says(message);
     place.pack("build photos -o quiet --exclude @list -q").succeeds().prints("", "");
     let run = place.pack("build photos -o json --exclude @list --format json").succeeds();
     assert!(run.stderr.contains(r#"{"event":"absent-keys","first":"zebra","keys":2}"#), "{run:#?}");

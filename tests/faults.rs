@@ -1,10 +1,10 @@
-//! One fault at each system call on a file, over `build`, `run`, `finalize` and the quarantine: none may
-//! lose data, leave a part under a final name, or end in anything but an exit code that is right.
+//! One fault at each system call on a file, over `build`, `run`, `finalize` and the quarantine:
+//! none may lose data, leave an incomplete file under a final name, or end with a wrong exit code.
 //!
-//! The packer's file calls are raw system calls, so a tracer makes them fail, not a preloaded library.
-//! Where a machine lets nobody trace the tests fail and say so, unless `TARFLUME_NO_PTRACE=1` says that
-//! this is known. `make faults` makes every call fail in every way; the tests here, the one at the end
-//! left out, a fixed choice of them.
+//! The packer's file calls are raw system calls, so a tracer makes them fail, not a preloaded
+//! library. On machines that do not permit tracing the tests fail with that reason, unless
+//! `TARFLUME_NO_PTRACE=1` accepts it. `make faults` makes every call fail in every way; the tests
+//! here, except for the one at the end, a fixed selection of them.
 #![cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 
 mod calls;
@@ -56,11 +56,11 @@ const QUARANTINE: Scenario = Scenario {
     ..BUILD
 };
 
-/// A build that goes on with what another attempt has finished.
+/// A build that continues what another attempt has finished.
 const RESUME: Scenario =
     Scenario { name: "resume", before: &[BUILD.plan, "run out --jobs 1 --shard 1"], ..BUILD };
 
-/// Gives `None`, and says so, where it is known that nobody may trace.
+/// Returns `None`, with a message, if tracing is known to be impossible.
 fn traced<T>(result: impl FnOnce() -> io::Result<T>) -> Option<T> {
     if std::env::var_os("TARFLUME_NO_PTRACE").is_some_and(|value| value == "1") {
         eprintln!("not run: TARFLUME_NO_PTRACE=1");
@@ -71,7 +71,7 @@ fn traced<T>(result: impl FnOnce() -> io::Result<T>) -> Option<T> {
     }))
 }
 
-fn told(scenario: Scenario, counts: &Counts) {
+fn print_counts(scenario: Scenario, counts: &Counts) {
     let Counts { calls, faults, runs, exits, broken } = counts;
     eprintln!(
         "{}: {calls} calls, {faults} faults, {runs} runs, exit codes {exits:?}, {} broken",
@@ -82,14 +82,14 @@ fn told(scenario: Scenario, counts: &Counts) {
     assert!(*calls > 20 && *faults > 20, "the tracer sees too little");
 }
 
-/// Of the ways in which a call can fail one, which changes from call to call.
+/// One of the ways in which a call can fail, different from call to call.
 fn some(call: usize, kind: usize, _: &Call) -> bool {
     (call + 3 * kind).is_multiple_of(9)
 }
 
 fn sampled(scenario: Scenario) {
     if let Some(counts) = traced(|| sweep(scenario, 1, &some)) {
-        told(scenario, &counts);
+        print_counts(scenario, &counts);
     }
 }
 
@@ -130,7 +130,8 @@ fn survived(scenario: Scenario, cuts: &Cuts) {
     assert!(*ops > 15 && *cuts > 15, "the recorder sees too little");
 }
 
-/// Each cut in the way that keeps the newest name alone, and in another, which changes from cut to cut.
+/// Each cut in the way that keeps only the newest name, and in another one, which differs from cut
+/// to cut.
 fn two_ways(cut: usize, way: usize) -> bool {
     way == NEWEST || cut % NEWEST == way
 }
@@ -160,7 +161,7 @@ fn a_quarantine_survives_power_cuts() {
     cut(QUARANTINE, &two_ways);
 }
 
-/// A first attempt, which is killed, and the command that goes on.
+/// A first attempt, which is killed, and the command that continues.
 const LATER: [(Scenario, &str); 6] = [
     (RUN, "run out --jobs 1 --no-fsync"),
     (RESUME, "run out --jobs 1 --no-fsync"),
@@ -170,10 +171,10 @@ const LATER: [(Scenario, &str); 6] = [
     (QUARANTINE, QUARANTINE.command),
 ];
 
-/// Cuts the power behind the end of a command that went on with what a killed attempt had left.
+/// Cuts the power after the end of a command that continued a killed attempt.
 fn cut_later(name: &str) {
     let (scenario, first) = LATER.into_iter().find(|(scenario, _)| scenario.name == name).unwrap();
-    // Everything is lost that was not synced, is zeros, or is all but the newest name.
+    // What was not synced is lost, is zeros, or is all but the newest name.
     let chosen = |_, left, way| left == 0 && [0, 3, NEWEST].contains(&way);
     let Some(cuts) = traced(|| cut_power_later(scenario, first, &chosen)) else {
         return;

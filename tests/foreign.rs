@@ -1,5 +1,5 @@
-//! What `pack` wrote is read by other people's programs, part by part as it was in the source: GNU
-//! tar, bsdtar, Python's tarfile, Python's webdataset. None of them may warn.
+//! Foreign programs read the output of `pack`, part by part as in the source: GNU tar, bsdtar,
+//! Python's tarfile, Python's webdataset. None of them may warn.
 
 use std::fs;
 use std::path::Path;
@@ -18,7 +18,7 @@ fn packed() -> Place {
     place
 }
 
-/// Packs names that no plain reader is promised to take: long ones, and ones beyond ASCII.
+/// Packs names that plain readers may not support: long ones, and ones beyond ASCII.
 fn packed_with_odd_names() -> Place {
     let place = Place::new();
     place.folder("photos", 4);
@@ -31,7 +31,7 @@ fn packed_with_odd_names() -> Place {
     place
 }
 
-/// Every file of the folder `unpacked` is as it was in the source, and none is missing.
+/// Checks that every file of the folder `unpacked` is as in the source, and none is missing.
 #[track_caller]
 fn agree(place: &Place, unpacked: &str) {
     place.same("photos", unpacked);
@@ -127,7 +127,7 @@ for sample in data:
     print(json.dumps([sample['__key__'], parts]))
 ";
 
-/// What webdataset makes of a data set: keys with their parts, in order.
+/// Returns webdataset's view of a data set: keys with their parts, in order.
 fn webdataset(place: &Place, shards: &[&str]) -> Vec<Value> {
     let run = python(place, WEBDATASET, shards).succeeds();
     assert_eq!(run.stderr, "");

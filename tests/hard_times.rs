@@ -1,8 +1,8 @@
-//! Full disks, disks that can't be written, sources that move under our feet.
+//! Full disks, disks that cannot be written, sources that change during a run.
 //!
-//! Small disks are tmpfs mounts of the test's own, in a mount namespace that ends with its shell:
-//! that needs root, or user namespaces. Where neither is permitted the tests fail and say so, unless
-//! `TARFLUME_NO_MOUNT=1` says that this is known.
+//! Small disks are tmpfs mounts of the test, in a mount namespace that ends with its shell: that
+//! needs root, or user namespaces. If neither is permitted the tests fail with that reason, unless
+//! `TARFLUME_NO_MOUNT=1` accepts it.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -13,7 +13,7 @@ use tarflume_fixtures::flat_jpeg;
 use crate::harness::{Child, Place, Run};
 
 /// Runs a shell script in the place, where `disk KIB` mounts a disk of that size at `disk`, and
-/// `pack` is the command. `None` if mounting is known to be impossible here.
+/// `pack` is the command. Returns `None` if mounting is known to be impossible here.
 fn script(place: &Place, script: &str) -> Option<Run> {
     if std::env::var_os("TARFLUME_NO_MOUNT").is_some_and(|value| value == "1") {
         eprintln!("not run: TARFLUME_NO_MOUNT=1");
@@ -128,7 +128,7 @@ fn a_disk_that_can_not_be_written_is_named() {
     run.says("dry 0").says("Read-only file system").says("disk/out");
 }
 
-/// Plans a folder, changes it, runs: what is told about the file.
+/// Plans a folder, changes it, runs; returns what is reported about the file.
 fn changed_meanwhile(change: impl Fn(&Place, &str)) -> (Place, String) {
     let place = Place::new();
     place.photos("photos", 8);
@@ -161,7 +161,7 @@ fn a_file_that_shrinks_grows_or_vanishes_after_it_was_planned_is_told() {
     });
     assert!(line.contains("bytes now, not the"), "{line}");
     let (_, line) = changed_meanwhile(|place, path| fs::remove_file(place.at(path)).unwrap());
-    assert!(line.contains("it is gone since it was planned"), "{line}");
+    assert!(line.contains("it was removed after it was planned"), "{line}");
     let (_, line) = changed_meanwhile(|place, path| {
         place.file(path, "");
     });

@@ -1,6 +1,6 @@
-//! The language of the tests: a [`Place`] to work in, files put there, `pack` run there.
+//! The language of the tests: a [`Place`] to work in, files in it, `pack` run there.
 //!
-//! It may not use the packer's or the format's own code: what it reads back, it reads naively.
+//! Does not use the packer's or the formats' own code: it parses naively what it reads back.
 
 mod child;
 mod foreign;
@@ -27,7 +27,7 @@ pub(crate) const JSON: &[u8] = b"{\"class\":1}\n";
 /// Files with their digests.
 pub(crate) type Tree = BTreeMap<String, String>;
 
-/// A temporary folder in which a test works; relative paths in commands mean what is in it.
+/// The working folder of a test; relative paths in commands are relative to it.
 pub(crate) struct Place {
     root: tempfile::TempDir,
 }
@@ -37,12 +37,12 @@ impl Place {
         Place { root: tempfile::tempdir().expect("a temporary folder") }
     }
 
-    /// The path of `name` in this place.
+    /// Returns the path of `name` in this place.
     pub(crate) fn at(&self, name: impl AsRef<Path>) -> PathBuf {
         self.root.path().join(name)
     }
 
-    /// Writes one file and the folders above it.
+    /// Writes one file and its parent folders.
     pub(crate) fn file(&self, name: impl AsRef<OsStr>, bytes: impl AsRef<[u8]>) -> &Place {
         let path = self.at(name.as_ref());
         fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -50,13 +50,13 @@ impl Place {
         self
     }
 
-    /// Writes a good pair: a small picture that holds its name, and a JSON.
+    /// Writes a good pair: a small picture that contains its name, and a JSON.
     pub(crate) fn pair(&self, stem: &str) -> &Place {
         self.file(format!("{stem}.jpg"), flat_jpeg(stem.as_bytes()));
         self.file(format!("{stem}.json"), JSON)
     }
 
-    /// Writes a folder of so many tiny pairs in three class folders, always the same.
+    /// Writes a folder of this many tiny pairs in three class folders, always the same.
     pub(crate) fn folder(&self, name: &str, pairs: usize) -> &Place {
         Folder::new(7).dirs(3).tiny(pairs).write(&self.at(name)).unwrap();
         self
@@ -80,12 +80,12 @@ impl Place {
         Child::start(command, self.root.path()).ended()
     }
 
-    /// Starts `pack` and gives the running process.
+    /// Starts `pack` and returns the running process.
     pub(crate) fn start(&self, words: &str) -> Child {
         Child::start(self.command(words), self.root.path())
     }
 
-    /// The command that [`Place::pack`] would run, to be changed.
+    /// Returns the command that [`Place::pack`] would run, to be changed.
     pub(crate) fn command(&self, words: &str) -> Command {
         let words = words.split_whitespace().map(|word| if word == "''" { "" } else { word });
         let mut command = Command::new(env!("CARGO_BIN_EXE_pack"));
@@ -94,7 +94,8 @@ impl Place {
         command
     }
 
-    /// All files under `name` with their digests, by their paths; nothing if there is no such folder.
+    /// Returns all files under `name` with their digests, by their paths; none if there is no such
+    /// folder.
     pub(crate) fn tree(&self, name: &str) -> Tree {
         let mut tree = Tree::new();
         gather(&self.at(name), "", &mut |path, at| {
@@ -103,14 +104,14 @@ impl Place {
         tree
     }
 
-    /// The folders hold the same files, byte by byte, and nothing else.
+    /// Asserts that the folders hold the same files, byte by byte, and nothing else.
     #[track_caller]
     pub(crate) fn same(&self, one: &str, other: &str) {
         let (one, other) = (self.tree(one), self.tree(other));
         assert_same(&one, &other);
     }
 
-    /// The names of all files under `name`, sorted.
+    /// Returns the names of all files under `name`, sorted.
     pub(crate) fn names(&self, name: &str) -> Vec<String> {
         let mut names = Vec::new();
         gather(&self.at(name), "", &mut |path, _| names.push(path));
@@ -118,12 +119,12 @@ impl Place {
         names
     }
 
-    /// The manifest of the data set in `name`.
+    /// Returns the manifest of the data set in `name`.
     pub(crate) fn manifest(&self, name: &str) -> Value {
         serde_json::from_slice(&fs::read(self.at(name).join("dataset.json")).unwrap()).unwrap()
     }
 
-    /// The members of each shard of the data set in `name`, in the manifest's order.
+    /// Returns the members of each shard of the data set in `name`, in the manifest's order.
     pub(crate) fn shards(&self, name: &str) -> Vec<Vec<Member>> {
         let manifest = self.manifest(name);
         let shards = manifest["shards"].as_array().unwrap();
@@ -131,19 +132,19 @@ impl Place {
         shards.iter().map(|s| members_of(&fs::read(tar(s)).unwrap())).collect()
     }
 
-    /// The names of all members of the data set in `name`, in order.
+    /// Returns the names of all members of the data set in `name`, in order.
     pub(crate) fn members(&self, name: &str) -> Vec<String> {
         self.shards(name).into_iter().flatten().map(|member| member.name).collect()
     }
 
-    /// The lines of `name/problems.jsonl`.
+    /// Returns the lines of `name/problems.jsonl`.
     pub(crate) fn problems(&self, name: &str) -> Vec<Value> {
         let text = fs::read_to_string(self.at(name).join("problems.jsonl")).unwrap_or_default();
         text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 }
 
-/// Two trees are the same; if not, only what differs is shown.
+/// Asserts that two trees are equal; if not, shows only the differences.
 #[track_caller]
 pub(crate) fn assert_same(one: &Tree, other: &Tree) {
     let all = one.keys().chain(other.keys());

@@ -1,4 +1,4 @@
-//! Names that would steer a terminal: no command prints one as it is, neither as text nor as JSON.
+//! Names that could control a terminal: every command escapes them, in text and in JSON.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -8,7 +8,7 @@ use tarflume_fixtures::{TarBytes, flat_jpeg};
 
 use crate::harness::{Child, Place, Run};
 
-/// Escape sequences (C0 and C1), an override of direction, what has no width, a separator of lines, a
+/// Escape sequences (C0 and C1), a direction override, zero-width characters, a line separator, a
 /// newline, a carriage return.
 const NAMES: [&str; 8] = [
     "a\u{1b}[31mred",
@@ -87,7 +87,7 @@ fn hostile_names_in_a_source_are_told_without_harm() {
     }
 }
 
-/// A tar of such names, one of them bad in every way that a listing tells of, under such a name.
+/// A tar of such names, one with every fault that a listing reports, under such a name.
 fn hostile_tar() -> Vec<u8> {
     let mut tar = TarBytes::new();
     for name in NAMES {

@@ -1,6 +1,7 @@
-//! What checks of hostile parts take from the allocator: what the picture needs, not what the file claims.
+//! The allocations of checks of hostile parts: proportional to the picture, not to the file's
+//! claims.
 //!
-//! A test binary of its own, because it counts for the whole process.
+//! A separate test binary, because it counts for the whole process.
 #![allow(missing_docs, clippy::unwrap_used)]
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -14,8 +15,8 @@ struct Counting;
 static NOW: AtomicU64 = AtomicU64::new(0);
 static PEAK: AtomicU64 = AtomicU64::new(0);
 
-// SAFETY: every call goes on to the system's allocator unchanged. Memory that grows counts as old
-// and new side by side.
+// SAFETY: every call is passed to the system's allocator unchanged. Memory that grows counts as
+// old and new side by side.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, block: Layout) -> *mut u8 {
         let now = NOW.fetch_add(block.size() as u64, SeqCst) + block.size() as u64;
@@ -39,14 +40,14 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static COUNTING: Counting = Counting;
 
-/// The most that a check may take: the widest row of these pictures has 3 MB, of which a few are held.
+/// Limit on a check: the widest row of these pictures has 3 MB, of which a few are held.
 const MOST: u64 = 128 << 20;
 
 #[test]
 fn no_check_takes_what_a_file_claims() {
     let mut broken = Vec::new();
     for Bomb { name, good, bytes } in bombs() {
-        // A frame of 200 million pixels is a picture, and needs what it says.
+        // A frame of 200 million pixels is a valid picture, and needs that memory.
         if name.starts_with("gif: a frame") {
             continue;
         }

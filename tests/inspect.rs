@@ -1,4 +1,4 @@
-//! `index`, `info`, `ls`, `cat`, `unpack`: on what we packed, and on what other programs did.
+//! `index`, `info`, `ls`, `cat`, `unpack`: on tars of `pack` and of other programs.
 
 use std::fs;
 
@@ -7,7 +7,7 @@ use tarflume_fixtures::{Folder, GOLDEN, GOLDEN_GZIP, Golden, Huge};
 
 use crate::harness::{Place, tool};
 
-/// The parts that a listing shows: name, byte of the data, bytes.
+/// Returns the parts of a listing: name, byte of the data, bytes.
 fn listed(place: &Place, tar: &str) -> Vec<(String, u64, u64)> {
     let mut parts = Vec::new();
     for sample in place.pack(&format!("ls --format json {tar}")).succeeds().events() {
@@ -21,7 +21,7 @@ fn listed(place: &Place, tar: &str) -> Vec<(String, u64, u64)> {
     parts
 }
 
-/// The parts that Python's tarfile found in a golden tar, by the rule of names.
+/// Returns the parts that Python's tarfile found in a golden tar, by the naming rule.
 fn golden_parts(golden: &Golden) -> Vec<(String, u64, u64)> {
     let members: Vec<Value> = serde_json::from_str(golden.members).unwrap();
     let files = members.iter().filter(|m| m["type"] == "file");

@@ -1,4 +1,4 @@
-//! Builds that end by SIGKILL at random instants, a hundred of them, and are started again: the bytes
+//! Builds that are killed by SIGKILL at random instants, a hundred of them, and repeated: the bytes
 //! are the same.
 //!
 //! The instants are truly random; a failure prints the seed, and `TARFLUME_SEED` sets it again.
@@ -10,8 +10,8 @@ use tarflume_fixtures::{Fault, SplitMix64};
 
 use crate::harness::{Place, assert_same};
 
-/// Kills so many builds with these `options`, and compares what came out in the end, each time that
-/// a chain of killed builds was allowed to end, with what an undisturbed build gave.
+/// Kills this many builds with these `options`, and compares the result with that of an undisturbed
+/// build each time a chain of killed builds was allowed to end.
 fn killed(place: &Place, options: &str, kills: u32) {
     let given = std::env::var("TARFLUME_SEED").ok().and_then(|seed| seed.parse().ok());
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
@@ -28,7 +28,7 @@ fn killed(place: &Place, options: &str, kills: u32) {
         let _ = fs::remove_dir_all(place.at("out"));
         let mut first = true;
         while killed < kills {
-            // Publishing takes a moment only: half of the first attempts end in the last fifth.
+            // Publishing takes only a moment: half of the first attempts end in the last fifth.
             let late = first && random.below(2) == 0;
             let permille = if late { random.between(800, 1050) } else { random.below(1000) };
             first = false;

@@ -1,12 +1,12 @@
-//! Tars that lie: what `pack verify` calls each lie, at which byte, and what `pack index` does with it.
-//! Neither may hang, and neither may believe.
+//! Tars with false claims: the problem and byte that `pack verify` reports for each, and the result
+//! of `pack index`. Neither may hang, and neither may trust them.
 
 use serde_json::Value;
 use tarflume_fixtures::Lie;
 
 use crate::harness::Place;
 
-/// What `verify` finds (kind and byte; none for what is honest), and how `index` ends.
+/// Expected problems of `verify` (kind and byte; none for honest tars), and exit code of `index`.
 fn truth(lie: Lie) -> (&'static [(&'static str, u64)], i32) {
     use Lie::*;
     match lie {
@@ -15,12 +15,12 @@ fn truth(lie: Lie) -> (&'static [(&'static str, u64)], i32) {
         CutMidHeader => (&[("truncated", 3584)], 65),
         NoEnd | OneZeroBlock => (&[("missing-end", 6656)], 65),
         ZeroBlockInside => (&[("bad-header", 2048)], 65),
-        // No reader sees what follows the end, so the samples can be used: a warning.
+        // No reader reads past the end, so the samples can be used: a warning.
         GarbageAfterEnd | SampleAfterEnd => (&[("gap", 6656)], 0),
         AllZero => (&[], 65), // no sample to index, nothing wrong with the tar
         Empty => (&[("missing-end", 0)], 65),
         Gzip => (&[("unsupported", 0)], 65),
-        // Without a digest nobody can tell; see `verify` for a flipped bit with one.
+        // Undetectable without a digest; see `verify` for a flipped bit with one.
         SignedChecksum | FlippedBit | V7 | LongLinkNoNul | Directory | DirectoryWithSize => {
             (&[], 0)
         }
@@ -44,7 +44,7 @@ fn truth(lie: Lie) -> (&'static [(&'static str, u64)], i32) {
     }
 }
 
-/// Kind and byte of each problem but the missing sidecar.
+/// Returns kind and byte of each problem but the missing sidecar.
 fn found(place: &Place, words: &str) -> Vec<(String, u64)> {
     let run = place.pack(words);
     assert!(run.exit <= 1, "{run:#?}");
@@ -75,7 +75,7 @@ fn each_lie_is_called_what_it_is_and_where_it_is() {
             }
             continue;
         }
-        // With its sidecar, what was wrong is wrong still, and what was honest is whole.
+        // With its sidecar, faults are still faults, and honest tars are whole.
         assert_eq!(found(&place, "verify lie.tar --require '' --format json"), expected, "{name}");
         place.pack("verify lie.tar --require ''").exits(i32::from(!expected.is_empty()));
     }

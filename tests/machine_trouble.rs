@@ -1,5 +1,5 @@
-//! The machine fails: too few open files, no threads, disks that can't be read or written. No sample is
-//! left out for it, and the exit code says whether the same command may succeed.
+//! Failures of the machine: too few open files, no threads, disks that cannot be read or written.
+//! No sample is left out for it, and the exit code tells whether the same command may succeed.
 
 use std::fs::{self, File};
 use std::process::Command;
@@ -7,10 +7,10 @@ use std::time::{Duration, SystemTime};
 
 use crate::harness::{Child, Place, Run};
 
-/// A stack that no address space has room for: no thread can be started.
+/// A stack size that no address space has room for: no thread can be started.
 const NO_THREADS: [(&str, &str); 1] = [("RUST_MIN_STACK", "281474976710656")];
 
-/// Runs `pack` behind a line of shell, such as `ulimit -n 8`.
+/// Runs `pack` after a line of shell, such as `ulimit -n 8`.
 fn behind(place: &Place, line: &str, words: &str) -> Run {
     let pack = env!("CARGO_BIN_EXE_pack");
     let mut command = Command::new("sh");
@@ -25,7 +25,7 @@ fn pipe(place: &Place, name: &str) {
     assert!(made.success());
 }
 
-/// Eight folders in each other, a pair in each.
+/// Eight nested folders, a pair in each.
 fn deep(place: &Place) {
     let mut folder = String::from("tree");
     for level in 0..8 {
@@ -87,7 +87,7 @@ fn too_few_open_files_are_no_finding_of_a_verification() {
                 _ => panic!("{run:#?}"),
             }
         }
-        // The tar twice and the folder: one more than there may be.
+        // The tar twice and the folder: one more than the limit.
         behind(&place, &limit, "unpack out -o files --jobs 1").exits(75).says("ulimit -n");
         assert!(place.names("files").is_empty());
     }

@@ -1,5 +1,5 @@
-//! One pack by several machines: `plan` once, `run` on each, `finalize` once. What comes out is byte
-//! for byte what one `build` makes, whatever was killed, repeated or done at the same time.
+//! One data set packed by several machines: `plan` once, `run` on each, `finalize` once. The result
+//! is byte for byte that of one `build`, whatever was killed, repeated or done at the same time.
 
 use std::fs;
 
@@ -9,7 +9,7 @@ use tarflume_fixtures::Fault;
 
 use crate::harness::{Place, Run};
 
-/// A place with a plan of seven shards in `out`, and what one build makes of it in `whole`.
+/// A place with a plan of seven shards in `out`, and the result of one build of it in `whole`.
 fn planned() -> Place {
     let place = Place::new();
     place.folder("photos", 20);
@@ -23,7 +23,7 @@ fn status(place: &Place) -> (i32, Value) {
     (run.exit, run.events().remove(0))
 }
 
-/// The numbers of the shards that are finished.
+/// Returns the numbers of the finished shards.
 fn finished(place: &Place) -> Vec<u64> {
     let (_, status) = status(place);
     let missing: Vec<u64> =
@@ -171,11 +171,11 @@ fn launchers_that_disagree_are_an_error_and_never_a_guess() {
 fn status_tells_how_far_it_is() {
     let place = planned();
     place.pack("run out --shards 1..4").succeeds();
-    let (exit, told) = status(&place);
+    let (exit, found) = status(&place);
     assert_eq!(exit, 75);
-    assert_eq!(told["missing"], json!([0, 4, 5, 6]));
+    assert_eq!(found["missing"], json!([0, 4, 5, 6]));
     assert_eq!(
-        (&told["shards"], &told["finished"], &told["published"]),
+        (&found["shards"], &found["finished"], &found["published"]),
         (&json!(7), &json!(3), &json!(false))
     );
     place.pack("status out").exits(75).says("3 of 7 shards finished").says("missing: 0, 4..7");
@@ -183,8 +183,8 @@ fn status_tells_how_far_it_is() {
     assert_eq!(status(&place).0, 0);
     place.pack("status out").succeeds().says("pack finalize out");
     place.pack("finalize out").succeeds();
-    let (exit, told) = status(&place);
-    assert_eq!((exit, &told["published"], &told["finished"]), (0, &json!(true), &json!(7)));
+    let (exit, found) = status(&place);
+    assert_eq!((exit, &found["published"], &found["finished"]), (0, &json!(true), &json!(7)));
     place.pack("status nowhere").exits(2).says("pack plan");
     place.pack("run nowhere").exits(2).says("pack plan");
     place.pack("finalize nowhere").exits(2).says("pack plan");
@@ -225,7 +225,7 @@ fn sources_may_stand_elsewhere_on_another_machine() {
     let place = planned();
     place.folder("elsewhere", 20); // the same files at another time
     fs::rename(place.at("photos"), place.at("gone")).unwrap();
-    place.pack("run out").exits(75).says("the source folder is not there");
+    place.pack("run out").exits(75).says("the source folder does not exist");
     place.pack("run out --source elsewhere").exits(65).says("modified after it was planned");
     place.pack("run out --source elsewhere --ignore-times").succeeds();
     place
@@ -266,7 +266,7 @@ fn only_finalize_sweeps_what_attempts_left_behind() {
     let left = "out/.pack/shards/.shard-000001.tar.other-host-1-2-3.tmp";
     place.file(left, "half a shard");
     place.pack("run out").succeeds();
-    place.pack("status out").succeeds().says("left behind");
+    place.pack("status out").succeeds().says("in progress or abandoned");
     assert!(place.at(left).exists());
     place.pack("finalize out").succeeds();
     place.same("out", "whole");

@@ -1,27 +1,30 @@
-//! Whole commands, run as people run them, each test a sentence.
+//! Whole commands, run as users run them; each test's name is a sentence.
 //!
-//! - `harness`: the language that the sentences are said in: a place with folders, `pack` run in it,
-//!   what it said, what stands there afterwards; a naive reader of ustar that knows nothing of ours;
-//! - `build`: what `pack build` makes of a folder, option by option;
-//! - `names`: names that some reader would misread; `numbers`: numbers in headers that some reader reads
-//!   as others; `terminal`: what is printed, frozen;
-//! - `kills`: builds killed at random instants; `restart`: builds interrupted, begun again, or asked
-//!   for something else; `machines`: `plan`, `run`, `status`, `finalize` on several machines;
-//! - `hostile`: names that would steer a terminal; `problems`: each thing that can be wrong in a folder has its kind, under each policy; `at_once`: all
-//!   is told in one run, and what is odd is warned of;
-//! - `foreign`: GNU tar, bsdtar, Python's tarfile and webdataset read what we wrote;
-//! - `faults`: one fault at each system call on a file, and power cuts;
-//! - `hard_times`: full disks, disks that can't be written, sources that move under our feet;
+//! - `harness`: the language of the tests: a place with folders, `pack` run in it, its output, the
+//!   resulting files; a naive reader of ustar that shares no code with ours;
+//! - `build`: the result of `pack build`, option by option;
+//! - `names`: names that some reader would misread; `numbers`: numbers in headers that readers
+//!   interpret differently; `terminal`: the exact output;
+//! - `kills`: builds killed at random instants; `restart`: builds interrupted, repeated, or
+//!   repeated with other options; `machines`: `plan`, `run`, `status`, `finalize` on several
+//!   machines;
+//! - `hostile`: names that could control a terminal; `problems`: each fault of a folder has its
+//!   kind, under each policy; `at_once`: one run reports everything, and warns of oddities;
+//! - `foreign`: GNU tar, bsdtar, Python's tarfile and webdataset read the output;
+//! - `faults`: one fault at each system call on a file, and power failures;
+//! - `hard_times`: full disks, disks that cannot be written, sources that change during a run;
 //! - `inspect`: `index`, `info`, `ls`, `cat`, `unpack`; `verify`: data sets damaged in every way;
-//!   `lies`: tars that were never what they say;
+//!   `lies`: tars with false claims;
 //! - `entry_points`: where decoding of JPEGs can start, in sidecars;
-//! - `absent`: sources that are not there; `streams`: output that is lost;
-//! - `bench`: what is measured of a data set; `exclude`: samples that a list of keys leaves out;
-//! - `machine_trouble`: too few open files, no threads, pipes in the place of shards: the machine's trouble is no sample's fault;
-//! - `manuals`: completions and man pages; `doctor`: its report on a machine and its GPUs, which are simulated.
+//! - `absent`: missing sources; `streams`: output that cannot be written;
+//! - `bench`: measurements of a data set; `exclude`: a list of keys whose samples are left out;
+//! - `machine_trouble`: too few open files, no threads, pipes in place of shards: failures of the
+//!   machine are not faults of samples;
+//! - `manuals`: completions and man pages; `doctor`: the report on a machine and its GPUs, which
+//!   are simulated.
 //!
-//! Nothing here looks into the crates: what is asserted is what a user or another program sees. (One
-//! test of `exclude` is such a user of the reader.)
+//! These tests do not use the crates: they assert what a user or another program sees. (One test of
+//! `exclude` uses the reader as a user does.)
 #![allow(clippy::unwrap_used, clippy::print_stderr, clippy::disallowed_methods)]
 
 mod absent;

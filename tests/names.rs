@@ -1,10 +1,10 @@
-//! Names that some reader would misread: each rule refuses, replaces or allows, as it was told.
+//! Names that some reader would misread: each rule refuses, replaces or allows, as configured.
 
 use tarflume_fixtures::Fault;
 
 use crate::harness::{Place, members_of};
 
-/// A folder with a good pair `good` and one of the name given; what `--names` makes of it.
+/// Packs a folder with a good pair `good` and one with the given name under `--names`.
 fn keys(stem: &str, rules: &str) -> Result<Vec<String>, String> {
     let place = Place::new();
     place.pair("photos/good").pair(&format!("photos/{stem}"));
@@ -75,7 +75,10 @@ fn replaced_names_are_ones_that_every_reader_takes() {
         let place = Place::new();
         place.folder("photos", 3);
         fault.plant(&place.at("photos")).unwrap();
-        place.pack("build photos -o out --names replace").succeeds().says("1 sample stands under");
+        place
+            .pack("build photos -o out --names replace")
+            .succeeds()
+            .says("1 sample has another key");
         let members = place.members("out"); // plain ustar: the naive reader took it
         assert_eq!(members.len(), 8, "{fault:?}");
         for member in members {

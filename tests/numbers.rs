@@ -1,9 +1,9 @@
-//! Numbers in tar headers: whatever is accepted, GNU tar, bsdtar and Python's tarfile (whole and as a
-//! stream, as webdataset reads) take the same members with the same sizes out of it.
+//! Numbers in tar headers: from an accepted tar, GNU tar, bsdtar and Python's tarfile (whole and as
+//! a stream, as webdataset reads) take the same members with the same sizes.
 //!
-//! Hundreds of spellings of every number field, one a tar: a member with the odd field stands between
+//! Hundreds of spellings of every number field, one per tar: a member with the odd field is between
 //! two plain ones, and its data looks like a header, so a reader that skips other bytes sees other
-//! members. What is refused needs no agreement; what writers in use write must be accepted.
+//! members. Refused tars need no agreement; the output of common writers must be accepted.
 
 mod table;
 
@@ -18,7 +18,7 @@ use table::table;
 /// Name and size of each member, in order.
 type Members = Vec<(String, u64)>;
 
-/// Members by a listing of `tar -tv`: the name is the word at `name`, the size the one at `size`.
+/// Parses a listing of `tar -tv`: the name is the word at `name`, the size the one at `size`.
 fn listed(text: &str, size: usize, name: usize) -> Members {
     let line = |line: &str| {
         let words: Vec<&str> = line.split_whitespace().collect();
@@ -56,12 +56,12 @@ for path in open(sys.argv[1]).read().split('\\n'):
     print(json.dumps(found))
 ";
 
-/// Members that are data: of others readers list what they please.
+/// Returns members that have data: for others readers may list anything.
 fn files(members: &Members) -> Members {
     members.iter().filter(|(name, _)| name != "b.txt").cloned().collect()
 }
 
-/// What `pack` takes for parts: key and extension joined, and lengths.
+/// Returns the parts that `pack` finds: key and extension joined, and lengths.
 fn ours(samples: &[Value]) -> BTreeMap<String, Members> {
     let mut found: BTreeMap<String, Members> = BTreeMap::new();
     for sample in samples {
@@ -115,7 +115,7 @@ fn whatever_is_accepted_all_readers_read_alike() {
             ("GNU tar", by_tool(&place, "tar", path)),
             ("bsdtar", by_tool(&place, "bsdtar", path)),
         ] {
-            // A link or a directory is no part of ours; what stands around it must be the same.
+            // A link or a directory is not a part of ours; the members around it must be equal.
             let same = if is_file { theirs == *ours } else { files(&theirs) == files(ours) };
             if !same {
                 wrong.push(format!(
@@ -129,7 +129,7 @@ fn whatever_is_accepted_all_readers_read_alike() {
     common(&table, &accepted);
 }
 
-/// Spellings that writers in use write, all of which are accepted.
+/// Spellings of common writers, all of which are accepted.
 fn common(table: &[(String, Vec<u8>)], accepted: &[usize]) {
     let mut spellings = vec![
         ("size", &b"00000002000\0"[..]),
@@ -184,7 +184,7 @@ for name, format in (('ustar', tarfile.USTAR_FORMAT), ('gnu', tarfile.GNU_FORMAT
                 tar.addfile(info, io.BytesIO(b'hello'))
 ";
 
-/// Real archives of every format that the three write.
+/// Real archives of every format that the three programs write.
 #[test]
 fn what_gnu_tar_bsdtar_and_python_write_is_accepted() {
     let place = Place::new();

@@ -1,5 +1,5 @@
-//! Each thing that can be wrong in a folder has its kind and its place in `problems.jsonl`; and what
-//! `--on-problem fail`, `skip` and `quarantine` do about it.
+//! Each fault of a folder has its kind and its place in `problems.jsonl`; and the effects of
+//! `--on-problem fail`, `skip` and `quarantine`.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -9,7 +9,7 @@ use tarflume_fixtures::{Fault, Planted, flat_jpeg};
 
 use crate::harness::Place;
 
-/// What each fault is called; nothing for hidden files, which are left out without a word.
+/// The kind of each fault; none for hidden files, which are left out without a problem.
 fn kind(fault: Fault) -> Option<&'static str> {
     use Fault::*;
     Some(match fault {
@@ -37,7 +37,7 @@ fn with(fault: Fault) -> (Place, Planted) {
     (place, planted)
 }
 
-/// The members that a good folder gives, without the sample that the fault spoiled.
+/// Returns the members of a good folder, without the sample that the fault spoiled.
 fn good_members(fault: Fault, planted: &Planted) -> Vec<String> {
     let place = Place::new();
     place.folder("photos", 30);
@@ -47,8 +47,8 @@ fn good_members(fault: Fault, planted: &Planted) -> Vec<String> {
     place.members("out").into_iter().filter(|name| !lost(name)).collect()
 }
 
-/// The problem that stands for the fault itself.
-fn told<'a>(problems: &'a [Value], kind: &str) -> &'a Value {
+/// Returns the problem of the fault itself.
+fn problem_of<'a>(problems: &'a [Value], kind: &str) -> &'a Value {
     problems
         .iter()
         .find(|p| p["kind"] == kind)
@@ -70,8 +70,8 @@ fn each_fault_has_its_kind_and_place_and_nothing_is_published() {
             place.names("out").into_iter().filter(|n| !n.starts_with(".pack/")).collect();
         assert_eq!(published, ["problems.jsonl"], "{fault:?}");
         let problems = place.problems("out");
-        let told = told(&problems, kind);
-        // The orphan that is left when its partner is a link or a pipe is a problem of its own.
+        let problem = problem_of(&problems, kind);
+        // The file that lost its partner to a link or pipe is a separate problem.
         let expected = 1 + usize::from(kind == "not-regular");
         assert_eq!(problems.len(), expected, "{fault:?}: {problems:#?}");
         let path = match fault {
@@ -81,14 +81,14 @@ fn each_fault_has_its_kind_and_place_and_nothing_is_published() {
             Fault::NonUtf8Name => "photos/fault_caf\\xe9.jpg".into(),
             _ => format!("photos/{}", planted.path.display()),
         };
-        assert!(told["path"].as_str().unwrap().ends_with(&path), "{path}: {told}");
-        assert!(told["reason"].as_str().unwrap().len() > 10, "{told}");
+        assert!(problem["path"].as_str().unwrap().ends_with(&path), "{path}: {problem}");
+        assert!(problem["reason"].as_str().unwrap().len() > 10, "{problem}");
         if matches!(kind, "bad-jpeg" | "bad-json") {
-            assert!(told["byte"].is_u64(), "{fault:?}: {told}");
+            assert!(problem["byte"].is_u64(), "{fault:?}: {problem}");
         }
         if fault <= Fault::EmptyJson {
             let key = planted.path.with_extension("");
-            assert_eq!(told["key"], key.to_str().unwrap(), "{fault:?}");
+            assert_eq!(problem["key"], key.to_str().unwrap(), "{fault:?}");
         }
     }
 }
@@ -150,8 +150,8 @@ fn quarantine_copies_the_files_with_the_reason() {
         reason.push(".reason.json");
         let reason: Value = serde_json::from_slice(&fs::read(reason).unwrap()).unwrap();
         assert_eq!(reason["kind"], kind, "{fault:?}");
-        let told_it = place.problems("out");
-        assert_eq!(&reason, told(&told_it, kind), "{fault:?}");
+        let reported = place.problems("out");
+        assert_eq!(&reason, problem_of(&reported, kind), "{fault:?}");
     }
 }
 
@@ -177,7 +177,7 @@ fn many_faults_at_once_are_all_told() {
     let problems = place.problems("out");
     for fault in Fault::ALL {
         if let Some(kind) = kind(fault) {
-            told(&problems, kind);
+            problem_of(&problems, kind);
         }
     }
     assert_eq!(place.members("out").iter().filter(|m| !m.contains("fault")).count(), 2 * (60 - 9));
@@ -219,7 +219,7 @@ fn a_copy_in_the_quarantine_replaces_nothing_and_follows_no_link() {
         let hashed: Vec<_> = names.iter().filter(|name| name.ends_with(".jpg")).collect();
         let [_, first, ..] = hashed[..] else { panic!("{names:?}") };
         if round == 0 {
-            // The second time finds another's link where its copy stood.
+            // The second time, the copy's place is taken by a foreign link.
             assert!(copy(first) == flat_jpeg(b"orphan") && names.len() == 3, "{names:?}");
             fs::remove_file(place.at("out/quarantine").join(first)).unwrap();
             symlink(place.at("precious"), place.at("out/quarantine").join(first)).unwrap();

@@ -1,5 +1,5 @@
-//! Builds that end too early and are begun again: what was finished is kept, what has changed is
-//! refused, and nothing is ever mixed. (Builds killed at random stand in `kills`.)
+//! Builds that end too early and are repeated: finished shards are kept, changes are refused, and
+//! nothing is ever mixed. (`kills` has builds killed at random.)
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, symlink};
@@ -11,7 +11,7 @@ use tarflume_fixtures::{Fault, flat_jpeg};
 
 use crate::harness::{Child, JSON, Place};
 
-/// Waits until a file whose name ends so is in `folder`.
+/// Waits until `folder` has a file whose name ends like this.
 fn wait_for(folder: &Path, ending: &str) {
     let start = Instant::now();
     let there = || {
@@ -171,8 +171,8 @@ fn after_a_failed_build_skip_goes_on_with_the_shards_that_are_finished() {
     assert_eq!(inode("out/shard-000003.tar"), before);
     place.pack("build photos -o once --shard-samples 4 --on-problem skip").succeeds();
     place.same("out", "once");
-    let told = place.problems("out");
-    assert!(told[0]["path"].as_str().unwrap().ends_with(planted.path.to_str().unwrap()));
+    let found = place.problems("out");
+    assert!(found[0]["path"].as_str().unwrap().ends_with(planted.path.to_str().unwrap()));
 }
 
 #[test]
@@ -294,7 +294,7 @@ fn whatever_bears_the_name_of_a_shard_or_sidecar_is_told_before_anything_is_pack
                 false => fs::write(place.at("out").join(name), "another's").unwrap(),
             }
             let run = place.pack("build photos -o out --shards 2").exits(2);
-            run.says(name).says("is there already");
+            run.says(name).says("exists and belongs to no data set");
             assert!(place.names("out/.pack/shards").is_empty());
         }
     }

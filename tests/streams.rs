@@ -1,4 +1,4 @@
-//! Output streams that are full or that nobody reads: no command panics, and what it publishes is whole.
+//! Output streams that are full or closed: no command panics, and what it publishes is whole.
 
 use std::fs::{self, File};
 use std::io;
@@ -6,13 +6,13 @@ use std::process::{Output, Stdio};
 
 use crate::harness::Place;
 
-/// What becomes of what is written to a stream.
+/// The fate of output to a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stream {
     Read,
     /// The disk is full.
     Full,
-    /// The reader has gone.
+    /// The reader has closed it.
     Closed,
 }
 
@@ -33,7 +33,8 @@ fn run(place: &Place, words: &str, stdout: Stream, stderr: Stream) -> (i32, Outp
     (output.status.code().unwrap_or(-1), output)
 }
 
-/// A place with a data set in `out`, one that is only planned in `planned` and one to be published in `packed`.
+/// A place with a data set in `out`, one that is only planned in `planned` and one to be published
+/// in `packed`.
 fn place() -> Place {
     let place = Place::new();
     place.photos("photos", 6).folder("bad", 3).file("bad/alone.jpg", "no picture");
@@ -134,7 +135,7 @@ fn measuring_and_examining_survive_lost_streams() {
     }
 }
 
-/// What is published, and what was unpacked, is whole.
+/// What is published, and what was unpacked, is complete.
 fn whole(place: &Place) {
     for name in ["out", "new", "packed"] {
         if place.at(name).join("dataset.json").try_exists().unwrap() {

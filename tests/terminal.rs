@@ -1,4 +1,4 @@
-//! What `build` prints, frozen word by word: results on stdout, the rest on stderr.
+//! The exact output of `build`: results on stdout, the rest on stderr.
 
 use std::process::Command;
 
@@ -51,7 +51,7 @@ what it is; --exclude it
 missing-part: PLACE/photos/fault_orphan_image.jpg: key fault_orphan_image: the sample has jpg but no \
 'json'; add it, --exclude the file, or give --require
 3 problems: missing-part 1, no-extension 1, bad-name 1; all in out/problems.jsonl
-nothing was packed; mend the files, or leave them out with --on-problem skip|quarantine
+nothing was packed; fix the files, or leave them out with --on-problem skip|quarantine
 ",
     );
     assert_eq!(place.names("out"), ["problems.jsonl"]);
@@ -69,7 +69,7 @@ fn a_build_that_is_refused_by_what_is_in_files() {
 bad-json: PLACE/photos/c0000/s000000.json: byte 11: key c0000/s000000: bad JSON: trailing comma
 1 problem: bad-json 1; all in out/problems.jsonl
 nothing was published; 1 finished shard is kept. To leave the bad samples out, run the same command \
-with --on-problem skip|quarantine; after mending the files, with --fresh
+with --on-problem skip|quarantine; after fixing the files, with --fresh
 ",
     );
 }
@@ -116,7 +116,7 @@ fn renamed_samples_are_counted() {
     place.folder("photos", 2);
     Fault::SpaceName.plant(&place.at("photos")).unwrap();
     place.pack("build photos -o out --names replace").prints(
-        "1 sample stands under another key than their file's name (see --names)\n\
+        "1 sample has another key than the file's name (see --names)\n\
          out: published 3 samples, 1 shard, 8.2 kB\n",
         "3 samples in 1 shard\n",
     );

@@ -1,5 +1,5 @@
-//! `pack verify`: a published data set is damaged in every way we know of; what is found, where, and
-//! with which exit code. (Tars that lie from birth stand in `lies`.)
+//! `pack verify`: a published data set is damaged in every known way; what is found, where, and
+//! with which exit code. (`lies` has tars that are invalid from the start.)
 
 use std::fs;
 use std::path::PathBuf;
@@ -18,7 +18,7 @@ fn published() -> Place {
     place
 }
 
-/// Exit code and problems (kind, file, byte, key) of a verification.
+/// Returns exit code and problems (kind, file, byte, key) of a verification.
 fn verify(place: &Place, words: &str) -> (i32, Vec<String>) {
     let run = place.pack(&format!("verify {words} --format json"));
     let report: Value =
@@ -49,7 +49,7 @@ fn member(place: &Place) -> Member {
     members_of(&fs::read(place.at("out").join(SHARD)).unwrap()).remove(4)
 }
 
-/// Damages a data set: exit 1 and these problems, found quickly and by reading every byte.
+/// Damages a data set: exit 1 and these problems, both quickly and by reading every byte.
 #[track_caller]
 fn found(damage: impl FnOnce(&Place), quick: &[&str], full: &[&str]) {
     let place = published();
@@ -293,8 +293,8 @@ fn a_sample_that_lacks_a_part_is_found() {
     assert_eq!(verify(&place, "out --require jpg,json"), missing);
 }
 
-/// What is looked up in a sample is looked up once for each part, not once for each pair of parts: with
-/// 40,000 of them a search for each would run into the harness's patience.
+/// Lookups in a sample are made once per part, not once per pair of parts: with 40,000 of them a
+/// search for each would exceed the harness's time limit.
 #[test]
 fn a_sample_of_very_many_parts_is_listed_and_verified() {
     let place = Place::new();

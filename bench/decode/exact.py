@@ -59,9 +59,9 @@ def differences(folder, pictures):
     for name, jpeg in pictures.items():
         (pairs / f"{name}.jpg").write_bytes(jpeg)
     tarflume.pack.build(pairs, out, progress=False, require="jpg")
-    columns = {"image": tarflume.Image(tarflume.Whole(1 << 26))}
+    columns = {"image": tarflume.Image(tarflume.OriginalSize(1 << 26))}
     apart, names = [], iter(sorted(pictures))
-    with tarflume.Loader(out, columns=columns, batch_size=8, drop_last=False) as loader:
+    with tarflume.Loader(out, columns=columns, batch_size=8) as loader:
         for batch in loader.epoch(0):
             for ours in batch.numpy()["image"]:
                 name = next(names)

@@ -57,7 +57,7 @@ def backward(x):
     common = {"batch_size": x.sizes["finished_batch"], "shuffle": "full", "seed": 6}
     columns = {"image": tarflume.Image(tarflume.RandomResizedCrop(x.sizes["side"]), dtype="float32", layout="chw")}
     host = tarflume.Loader(x.data["small"], columns=columns, **common)
-    there = tarflume.Loader(x.data["small"], columns=columns, device=x.place.name, ring=2, **common)
+    there = tarflume.Loader(x.data["small"], columns=columns, device=x.place.name, device_slots=2, **common)
     gradients, expected = [], []
     with x.place.stream():
         for ours, right in zip(there.epoch(0), host.epoch(0), strict=True):

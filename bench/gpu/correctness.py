@@ -31,7 +31,7 @@ class Check:
     def loader(self, batches, seed):
         need = batches * self.rows
         return tarflume.Loader(
-            self.x.data["rows"], batch_size=self.rows, shuffle="full", seed=seed, device=self.place.name, ring=3,
+            self.x.data["rows"], batch_size=self.rows, shuffle="full", seed=seed, device=self.place.name, device_slots=3,
             repeat=-(-need // self.x.sizes["rows"]), columns={"bin": tarflume.Raw("bin", shape=(self.length,))})
 
     def run(self, delivery, consumer, batches, seed, spoilt=None):

@@ -62,7 +62,7 @@ class Difference:
 
 def loaders(x, image, settings):
     """The host's, and the way's; both in one order."""
-    common = {"batch_size": x.sizes["finished_batch"], "shuffle": "full", "seed": SEED, "drop_last": False}
+    common = {"batch_size": x.sizes["finished_batch"], "shuffle": "full", "seed": SEED}
     plain = {key: value for key, value in image.items() if key not in ("resize_on_device", "device_decoder")}
     host = tarflume.Loader(x.data["small"], columns={"image": tarflume.Image(**plain)}, **common)
     there = tarflume.Loader(x.data["small"], columns={"image": tarflume.Image(**image)}, device=x.place.name, **common,
@@ -105,9 +105,9 @@ def in_flight(x):
     image = tarflume.Image(tarflume.Resize(x.sizes["side"]), device_decoder=1.0)
     batch = max(1, min(512, x.data["picture_count"] // IN_FLIGHT))
 
-    def epoch(ring, linger):
+    def epoch(slots, linger):
         loader = tarflume.Loader(x.data["pictures"], columns={"image": image}, device=x.place.name, batch_size=batch,
-                                 ring=ring, shuffle="full", seed=SEED)
+                                 device_slots=slots, shuffle="full", seed=SEED)
         made = []
         for _, ours in zip(range(IN_FLIGHT), loader.epoch(0), strict=False):
             if linger:

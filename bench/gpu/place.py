@@ -72,7 +72,7 @@ class Gpu:
 
     def batches(self, shards, deliver="torch", **settings):
         """What a user iterates over."""
-        return tarflume.torch.Loader(shards, device=self.name, deliver=deliver, **settings)
+        return tarflume.torch.Loader(shards, device=self.name, deliver=deliver, drop_last=True, **settings)
 
     def autocast(self):
         return torch.autocast("cuda", torch.bfloat16)
@@ -125,7 +125,7 @@ class Played(Gpu):
         return torch.from_numpy(made).view(getattr(torch, column.dtype)).reshape(column.shape)
 
     def batches(self, shards, deliver="torch", **settings):
-        return Walked(self, tarflume.Loader(shards, device=self.name, **settings))
+        return Walked(self, tarflume.Loader(shards, device=self.name, drop_last=True, **settings))
 
     def autocast(self):
         return torch.autocast("cpu", torch.bfloat16)

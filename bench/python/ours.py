@@ -59,7 +59,7 @@ def main():
         from torch.utils.data import DataLoader
 
         from tarflume import torch as front
-    settings = {"batch_size": x.batch, "shuffle": x.shuffle, "threads": x.threads, "drop_last": False}
+    settings = {"batch_size": x.batch, "shuffle": x.shuffle, "num_threads": x.threads}
     if x.mode == "image":
         settings["image"] = tarflume.RandomResizedCrop(224, flip=0.5)
     else:

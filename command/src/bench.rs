@@ -1,7 +1,7 @@
-//! `pack bench`: how fast this machine reads and decodes a data set, and what it waits for.
+//! `pack bench`: measures how fast this machine reads and decodes a data set, and what limits it.
 //!
 //! Measures through the reader crate as a training program would; prints nothing. Floors: `options
-//! report images` (words) < `taking` < `accelerator` < this file.
+//! report images` (data) < `taking` < `accelerator` < this file.
 
 pub(crate) mod accelerator;
 mod images;
@@ -18,17 +18,18 @@ use tarflume_packer::{Exit, Failure, units};
 use self::options::Options;
 use self::report::{Report, as_flags};
 
-/// Measures the parts one after the other: raw, decoded, accelerator.
+/// Measures the parts in turn: raw, decoded, accelerator.
 ///
 /// # Errors
-/// What the loader refuses (nothing was read then), and what is wrong with shards and samples.
+/// Returns an error if the loader refuses the options (nothing was read then), or if shards or
+/// samples are damaged.
 pub(crate) fn bench(options: &Options) -> Result<Report, Failure> {
     measured(options).map_err(|failure| Failure { text: as_flags(&failure.text), ..failure })
 }
 
-/// Opens the data set again: its time belongs to that of the first batch.
+/// Opens the data set again: its time counts toward the first batch.
 fn open(options: &Options) -> Result<Dataset, Failure> {
-    Dataset::open(&options.path).map_err(|error| match files::is_there(&options.path) {
+    Dataset::open(&options.path).map_err(|error| match files::exists(&options.path) {
         Ok(false) => Failure::from(error).with_exit(Exit::Usage),
         _ => Failure::from(error),
     })
@@ -52,7 +53,7 @@ fn measured(options: &Options) -> Result<Report, Failure> {
         decoded: None,
         accelerator: None,
     };
-    drop(loader); // its slabs would stand beside those of the next
+    drop(loader); // its slabs would take memory beside those of the next loader
     if let Some(images) = &images {
         let opened = Instant::now();
         let builder = taking::builder(open(options)?, options);
@@ -60,7 +61,7 @@ fn measured(options: &Options) -> Result<Report, Failure> {
         report.decoded = Some(taking::measure(&builder.build()?, options.until, opened, true)?);
         if lacking > 0 {
             let lacking = units::counted(lacking, "sample has", "samples have");
-            report.notes.push(format!("{lacking} no image, and no place in what is decoded"));
+            report.notes.push(format!("{lacking} no image and cannot be decoded"));
         }
     }
     if let Some(step) = options.step {
@@ -73,12 +74,12 @@ fn measured(options: &Options) -> Result<Report, Failure> {
     Ok(report)
 }
 
-/// What should be known before the numbers are read.
+/// Returns notes that a reader of the numbers needs.
 fn notes(options: &Options, samples: u64, images: bool) -> Vec<String> {
     let mut notes = Vec::new();
     if samples < options.batch {
         notes.push(format!(
-            "the data set has {}, less than a batch of {}: batches go through it again and again",
+            "the data set has {}, less than a batch of {}: batches repeat its samples",
             units::counted(samples, "sample", "samples"),
             units::count(options.batch)
         ));

@@ -1,16 +1,15 @@
-//! The command line: one file a command, each with its arguments, its help and its output.
+//! The command line: one file per command, with its arguments, its help and its output.
 //!
-//! Arguments are recorded and checked here; the work is done by the library below, which prints
-//! nothing.
+//! Parses and checks arguments; the work is done by the libraries, which print nothing.
 
 /// Prints a line of results: see [`out::say`].
 macro_rules! say {
-    ($($said:tt)*) => { $crate::cli::out::say(format_args!($($said)*)) };
+    ($($words:tt)*) => { $crate::cli::out::say(format_args!($($words)*)) };
 }
 
 /// Prints a line on stderr: see [`out::tell`].
 macro_rules! tell {
-    ($($said:tt)*) => { $crate::cli::out::tell(format_args!($($said)*)) };
+    ($($words:tt)*) => { $crate::cli::out::tell(format_args!($($words)*)) };
 }
 
 mod args;
@@ -92,34 +91,34 @@ enum Command {
     Man(man::Args),
 }
 
-/// Runs the command that the process was started with.
+/// Runs the command line of the process.
 pub fn main() -> ExitCode {
     run(std::env::args_os()).into()
 }
 
-/// Runs the command that these words are, its own name first; gives the exit code.
+/// Runs the command line `words`, which begins with the program's name; returns the exit code.
 pub fn run(words: impl IntoIterator<Item = OsString>) -> u8 {
     out::begin();
     let words: Vec<OsString> = words.into_iter().collect();
     let name = name_of(&words);
     let outcome = match Cli::try_parse_from(&words) {
         Ok(cli) => command(&cli.command, name),
-        Err(told) if told.use_stderr() => {
-            let _ = told.print(); // stderr may be closed
-            return told.exit_code() as u8;
+        Err(error) if error.use_stderr() => {
+            let _ = error.print(); // stderr may be closed
+            return error.exit_code() as u8;
         }
         Err(help) => {
             out::keep(help.print());
             Ok(Exit::Done)
         }
     };
-    // A command that has done its work and could not say so has not done all of it.
+    // A command whose results did not reach stdout has not succeeded.
     let outcome = outcome.and_then(|exit| match (exit, out::printed(out::end())) {
         (Exit::Done, Err(lost)) => Err(lost),
         _ => Ok(exit),
     });
     let exit = outcome.unwrap_or_else(|failure| {
-        out::told(format!("error: {failure}"));
+        out::tell_wrapped(format!("error: {failure}"));
         match failure.exit {
             Exit::Interrupted => signals::exit(),
             exit => exit,
@@ -128,7 +127,7 @@ pub fn run(words: impl IntoIterator<Item = OsString>) -> u8 {
     exit as u8
 }
 
-/// The name of this program, by the first word of its command line.
+/// Returns the name of this program from the first word of its command line.
 fn name_of(words: &[OsString]) -> &'static str {
     let program = words.first().and_then(|word| Path::new(word).file_name());
     if program.is_some_and(|name| name == "tarflume") { "tarflume" } else { "pack" }

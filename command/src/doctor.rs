@@ -1,6 +1,8 @@
-//! Checks that a machine is set up to feed its GPUs: reads facts, then judges them. Changes and prints nothing.
+//! Checks that a machine is set up to feed its GPUs: reads facts, then judges them. Changes and
+//! prints nothing.
 //!
-//! Floors: `facts surroundings cpulist` < `cgroup gpus` < `machine libraries nvml findings watch` < here.
+//! Floors: `facts surroundings cpulist` < `cgroup gpus` < `machine libraries nvml findings watch` <
+//! this file.
 
 mod cgroup;
 mod cpulist;
@@ -23,24 +25,25 @@ use findings::Finding;
 use gpus::Gpus;
 use surroundings::Surroundings;
 
-/// All that can be said of a machine.
+/// The result of an examination.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Report {
-    /// What was found.
+    /// The facts.
     #[serde(flatten)]
     pub(crate) facts: Facts,
-    /// What is wrong with it, what costs speed first.
+    /// The findings; those that cost speed first.
     pub(crate) findings: Vec<Finding>,
 }
 
 impl Report {
-    /// True if something costs speed.
+    /// Returns true if a finding costs speed.
     pub(crate) fn costs_speed(&self) -> bool {
         self.findings.iter().any(|finding| finding.costs_speed)
     }
 }
 
-/// Looks at a machine. `gpus` is the source of facts about GPUs: none, or the reason why it failed.
+/// Examines a machine. `gpus` is the source of facts about GPUs, `None` if there is no driver, or
+/// the reason why it failed.
 pub(crate) fn examine(of: &Surroundings, gpus: &Result<Option<impl Gpus>, String>) -> Report {
     let mut driver = Driver {
         kernel_module: of.text("/proc/driver/nvidia/version").is_some(),
@@ -66,7 +69,7 @@ pub(crate) fn examine(of: &Surroundings, gpus: &Result<Option<impl Gpus>, String
     Report { facts, findings }
 }
 
-/// Adds what the machine knows of a GPU and its driver does not tell.
+/// Adds the facts about a GPU that the machine provides and its driver does not.
 fn place(of: &Surroundings, gpu: &mut Gpu) {
     if let Some(address) = &gpu.pci_address {
         (gpu.memory_node, gpu.near_processors) = machine::near(of, address);

@@ -1,8 +1,9 @@
-//! The command `pack`, which is installed as `tarflume`, too: command line, progress bar, signals, and
-//! the two commands that only measure, `bench` and `doctor`.
+//! The command `pack`, also installed as `tarflume`: command line, progress bar, signals, and the
+//! two commands that only measure, `bench` and `doctor`.
 //!
-//! [`main`] runs the words of the process; [`run`] runs given words, for a program that brings the
-//! command along. The work of the other commands is in `tarflume-packer`, which prints nothing.
+//! [`main`] runs the command line of the process; [`run`] runs a given one, for a program that
+//! embeds the command. The work of the other commands is in `tarflume-packer`, which prints
+//! nothing.
 
 mod bench;
 mod cli;

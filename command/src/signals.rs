@@ -1,5 +1,5 @@
-//! Ctrl-C and SIGTERM: the first one asks the command to end at its next sample, so that temporary
-//! files are removed; the second one ends the process at once.
+//! Ctrl-C and SIGTERM: the first one requests the command to end at its next sample, so that
+//! temporary files are removed; the second one ends the process at once.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -32,12 +32,12 @@ pub(crate) fn listen() -> io::Result<()> {
     Ok(())
 }
 
-/// The stop that signals request, once [`listen`] was called.
+/// Returns the stop that signals request, after [`listen`] was called.
 pub(crate) fn stop() -> Stop {
     Stop::by_flag(Arc::clone(&STATE.get_or_init(State::default).requested))
 }
 
-/// The exit code of an interrupted command: that of the signal which interrupted it.
+/// Returns the exit code of an interrupted command: that of the signal that interrupted it.
 pub(crate) fn exit() -> Exit {
     match STATE.get().map(|state| state.signal.load(Ordering::Relaxed)) {
         Some(signal) if signal == SIGTERM as usize => Exit::Terminated,

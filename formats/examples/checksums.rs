@@ -1,4 +1,5 @@
-//! Times what could guard a part: crc32c, blake3 cut to 64 bits, beside blake3 of the whole tar.
+//! Times candidates for a part's checksum: crc32c, and blake3 cut to 64 bits, beside blake3 of the
+//! whole tar.
 //!
 //! One thread, data in memory, interleaved rounds, medians:
 //! `cargo run --release -p tarflume-formats --example checksums`
@@ -11,9 +12,9 @@ use tarflume_formats::checksum::crc32c;
 
 /// Bytes hashed by each case in each round.
 const TOTAL: usize = 64 << 20;
-/// A photograph of ImageNet, and a JSON file or a thumbnail.
+/// The size of an ImageNet photograph, and of a JSON file or thumbnail.
 const PIECES: [usize; 2] = [110_000, 3_000];
-/// What the shard writer gives to its hasher at a time.
+/// The bytes that the shard writer passes to its hasher at a time.
 const WINDOW: usize = 192 * 1024;
 const ROUNDS: usize = 15;
 
@@ -62,7 +63,7 @@ fn main() {
     }
 }
 
-/// Bytes that no checksum finds easier than others.
+/// Bytes that are equally hard for every checksum.
 fn random(length: usize) -> Vec<u8> {
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;
     let next = |_| {

@@ -1,5 +1,5 @@
-//! Writes the fuzzers' seeds: small whole files of every format, behind the byte that the targets
-//! take for their mode. `cargo run -p tarflume-formats --example format_seeds -- fuzz/seeds`
+//! Writes the fuzzers' seeds: small whole files of every format, after the byte that the targets
+//! take as their mode. `cargo run -p tarflume-formats --example format_seeds -- fuzz/seeds`
 
 use std::collections::BTreeMap;
 use std::error::Error;

@@ -1,9 +1,9 @@
 //! Makes a data set of any number of samples and times its opening and lookups.
 //!
 //! `open make DIR SHARDS SAMPLES` writes sidecars and manifest; the tars are holes of the right
-//! length, for opening reads no tar. `open time DIR` prints one KEY=VALUE a line. Private memory is
-//! measured while a second process (`open hold DIR`) has the same data set open: pages of the
-//! mapped sidecars that both use are shared, and only what each has for itself counts.
+//! length, because opening reads no tar. `open time DIR` prints one KEY=VALUE per line. Private
+//! memory is measured while a second process (`open hold DIR`) has the same data set open: pages of
+//! the mapped sidecars that both use are shared, and only the private ones count.
 #![expect(clippy::print_stdout, reason = "a program that prints its measurements")]
 
 use std::collections::BTreeMap;
@@ -75,7 +75,7 @@ fn make_shard(dir: &Path, shard: u64, rows: std::ops::Range<u64>) -> Result<Shar
     })
 }
 
-/// As in ImageNet: a folder a class, sorted.
+/// As in ImageNet: one folder per class, sorted.
 fn key(n: u64) -> String {
     let class = n / 1300;
     format!("n{:08}/n{:08}_{n:08}", 1_440_764 + class * 2_011, 1_440_764 + class * 2_011)
@@ -100,7 +100,7 @@ fn time(dir: &Path) -> Result<()> {
 
     let samples = dataset.samples();
     let ordinal = |i: u64| mixed(i) % samples;
-    // Once through all shards first: what is timed is a lookup, not the first touch of a page.
+    // Visit all shards once first: a lookup is timed, not the first touch of a page.
     for pass in 0..2 {
         let mut seen = vec![false; dataset.manifest().shards.len()];
         let start = Instant::now();
@@ -140,7 +140,7 @@ fn time(dir: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Opens the data set, says so, and keeps it open until its input ends.
+/// Opens the data set, reports it, and keeps it open until its input ends.
 fn hold(dir: &Path) -> Result<()> {
     let dataset = Dataset::open(dir)?;
     println!("{}", dataset.samples());
@@ -150,7 +150,7 @@ fn hold(dir: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Another process that has the data set open.
+/// Starts another process that has the data set open.
 struct Neighbor(Child);
 
 impl Neighbor {
@@ -171,7 +171,7 @@ impl Neighbor {
     }
 }
 
-/// Kilobytes of this process.
+/// Returns a memory figure of this process in kilobytes.
 struct Memory {
     private: u64,
     shared: u64,

@@ -1,36 +1,36 @@
-//! `Blame`: is an `io::Error` the fault of the data or of the machine? One table for the whole house.
+//! `Blame`: whether an `io::Error` is the fault of the data or of the machine.
 //!
-//! Pure: an error goes in, a verdict comes out. [`crate::files`] repeats calls by it; the packer's exit codes
-//! and what the reader does about bad samples follow from it. A sample is never left out, replaced or
-//! reported because of an error that this table blames on the machine.
+//! Pure: maps an error to a verdict. [`crate::files`] repeats calls by this table; the packer's
+//! exit codes and the reader's policy for bad samples follow from it. A sample is never left out,
+//! replaced or reported because of an error that this table blames on the machine.
 //!
-//! | verdict | errors | what is done |
+//! | verdict | errors | consequence |
 //! |---|---|---|
-//! | [`Blame::Data`] | not found, no permission, no folder, a folder, name too long, a loop of links, no such device; malformed or cut content | the sample or shard is at fault |
+//! | [`Blame::Data`] | ENOENT, EACCES, EPERM, ENOTDIR, EISDIR, ENAMETOOLONG, ELOOP, ENXIO and the like; malformed or truncated content | the sample or shard is at fault |
 //! | [`Blame::Signal`] | EINTR | the call is repeated at once |
 //! | [`Blame::Passing`] | EIO, ESTALE, ETIMEDOUT | the call is repeated a few times, with pauses; then the command ends |
 //! | [`Blame::Machine`] | EMFILE, ENFILE, ENOMEM, ENOSPC, EDQUOT, EAGAIN and every code that this table does not name | the command ends; it can be run again |
-//! | [`Blame::Lasting`] | EROFS, EFBIG, ENOSYS, EOPNOTSUPP, EXDEV, EBADMSG, EUCLEAN | the command ends; somebody has to change the machine first |
+//! | [`Blame::Lasting`] | EROFS, EFBIG, ENOSYS, EOPNOTSUPP, EXDEV, EBADMSG, EUCLEAN | the command ends; the machine must be changed first |
 
 use std::io;
 
 /// Whose fault an [`io::Error`] is, and whether the same call may succeed later.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Blame {
-    /// The file that was named is at fault: every machine would say the same of it.
+    /// The named file is at fault: the error would be the same on every machine.
     Data,
     /// A signal interrupted the call.
     Signal,
-    /// The machine failed, perhaps for a moment.
+    /// The machine failed, possibly for a moment.
     Passing,
-    /// The machine lacks something, or fails in a way that this table does not know.
+    /// The machine lacks a resource, or returned a code that this table does not list.
     Machine,
-    /// The machine refuses until somebody changes it.
+    /// The machine refuses until its configuration changes.
     Lasting,
 }
 
 impl Blame {
-    /// Judges `error`: by its code, where the operating system gave one, otherwise by its kind.
+    /// Judges `error` by its `errno` if it has one, otherwise by its kind.
     pub fn of(error: &io::Error) -> Blame {
         match error.raw_os_error() {
             Some(code) => Blame::of_code(code),
@@ -38,7 +38,7 @@ impl Blame {
         }
     }
 
-    /// Judges an `errno` of Linux.
+    /// Judges a Linux `errno`.
     pub fn of_code(code: i32) -> Blame {
         match code {
             libc::EINTR => Blame::Signal,
@@ -66,7 +66,7 @@ impl Blame {
         }
     }
 
-    /// Judges an error that a library made without a code.
+    /// Judges the kind of an error that has no `errno`.
     pub fn of_kind(kind: io::ErrorKind) -> Blame {
         use io::ErrorKind as K;
         match kind {
@@ -88,7 +88,7 @@ impl Blame {
         }
     }
 
-    /// True unless the data is at fault.
+    /// Returns true unless the data is at fault.
     pub fn is_machine(self) -> bool {
         self != Blame::Data
     }
@@ -98,7 +98,7 @@ impl Blame {
 mod tests {
     use super::*;
 
-    /// The contract, written out once more: whoever changes the table changes this list, too.
+    /// The table a second time: a change of the code must be repeated here.
     const CODES: [(i32, &str, Blame); 46] = [
         (1, "EPERM", Blame::Data),
         (2, "ENOENT", Blame::Data),

@@ -1,27 +1,28 @@
-//! The two checksums: blake3 for whole files, crc32c for what a reader verifies while streaming.
+//! The two checksums: blake3 for whole files, crc32c for parts that a reader verifies while
+//! streaming.
 //!
-//! Why crc32c for parts and not blake3 cut to 64 bits: a part's checksum is there to notice decay
-//! while training reads it, and the whole tar is bound by blake3 anyway. FORMAT.md has the figures.
+//! Parts have a crc32c and not a blake3 cut to 64 bits because a part's checksum only has to detect
+//! decay while training reads it; blake3 already protects the whole tar. FORMAT.md has the figures.
 
-/// The blake3 digest of a whole file, as `b3sum` prints it.
+/// The blake3 digest of a whole file, in the form of `b3sum`.
 pub type Digest = blake3::Hash;
 
-/// A running crc32c over pieces of one part.
+/// A running crc32c over the pieces of one part.
 #[derive(Debug)]
 pub struct Crc(crc_fast::Digest);
 
 impl Crc {
-    /// Nothing read so far.
+    /// Starts with no bytes.
     pub fn new() -> Self {
         Crc(crc_fast::Digest::new(crc_fast::CrcAlgorithm::Crc32Iscsi))
     }
 
-    /// Takes the next piece.
+    /// Adds the next piece.
     pub fn update(&mut self, bytes: &[u8]) {
         self.0.update(bytes);
     }
 
-    /// The checksum of all pieces so far.
+    /// Returns the checksum of all pieces so far.
     pub fn value(&self) -> u32 {
         // crc-fast keeps every width in a u64; a 32-bit sum fills the low half.
         self.0.finalize() as u32
@@ -34,7 +35,7 @@ impl Default for Crc {
     }
 }
 
-/// The crc32c (Castagnoli, RFC 3720 appendix B.4) of `bytes`.
+/// Returns the crc32c (Castagnoli, RFC 3720 appendix B.4) of `bytes`.
 pub fn crc32c(bytes: &[u8]) -> u32 {
     crc_fast::checksum(crc_fast::CrcAlgorithm::Crc32Iscsi, bytes) as u32
 }

@@ -1,6 +1,6 @@
-//! What a file is by its first bytes, for messages: that it is no tar is less help than that it is a PNG.
+//! Recognizes a file type by its first bytes, so that a message can name what was found ("a PNG").
 
-/// First bytes, what has them, and the extension by which such files are known.
+/// First bytes, the type's name with its article, and its usual extension.
 const KNOWN: [(&[u8], &str, &str); 18] = [
     (b"\xff\xd8\xff", "a JPEG", "jpg"),
     (b"\x89PNG\r\n\x1a\n", "a PNG", "png"),
@@ -22,17 +22,17 @@ const KNOWN: [(&[u8], &str, &str); 18] = [
     (b"<!DOCTYPE", "an HTML page", "html"),
 ];
 
-/// What some first bytes are known to begin.
+/// A file type recognized by its first bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Content {
-    /// With its article: `a PNG`.
+    /// The name with its article: `a PNG`.
     pub name: &'static str,
     /// The usual extension.
     pub ext: &'static str,
 }
 
 impl Content {
-    /// By the first bytes of a file; `None` if they are of nothing known here.
+    /// Recognizes the first bytes of a file; returns `None` for unknown types.
     pub fn of(start: &[u8]) -> Option<Content> {
         let container = |name, ext| Some(Content { name, ext });
         match start {
@@ -51,12 +51,12 @@ impl Content {
         found.map(|&(_, name, ext)| Content { name, ext })
     }
 
-    /// True for what a decompressor makes another file of.
+    /// Returns true for compressed data.
     pub fn is_compressed(self) -> bool {
         matches!(self.ext, "gz" | "zst" | "xz" | "bz2" | "lz4")
     }
 
-    /// True for pictures.
+    /// Returns true for pictures.
     pub fn is_image(self) -> bool {
         matches!(self.ext, "jpg" | "png" | "gif" | "tiff" | "bmp" | "webp" | "avif" | "heic")
     }

@@ -1,7 +1,7 @@
-//! An opened data set: its manifest and every shard's sidecar, mapped.
+//! An opened data set: its manifest and the mapped sidecar of every shard.
 //!
-//! Opening asks each sidecar whether it belongs to what the manifest lists and to the tar that lies
-//! beside it; it reads no tar. The order in which samples are visited is not decided here.
+//! Opening checks each sidecar against the manifest and against the length of its tar. It reads no
+//! tar and does not decide the order in which samples are visited.
 
 mod search;
 
@@ -15,7 +15,7 @@ use crate::shard::index_path;
 
 pub use search::KeySearch;
 
-/// The folder in which a data set stands until it is published, beside its manifest's place.
+/// The folder that holds an unfinished build, beside the later manifest.
 const WORKING: &str = ".pack";
 
 /// A data set whose sidecars are mapped.
@@ -24,16 +24,17 @@ pub struct Dataset {
     folder: PathBuf,
     manifest: Manifest,
     indexes: Vec<Index>,
-    /// The first ordinal of each shard, and the number of samples.
+    /// The first ordinal of each shard, then the number of samples.
     starts: Vec<u64>,
     search: KeySearch,
 }
 
 impl Dataset {
-    /// Opens the data set in the folder `path`, or the one whose manifest `path` is.
+    /// Opens the data set in the folder `path`, or the one whose manifest is the file `path`.
     ///
     /// # Errors
-    /// No manifest; a shard or sidecar that is missing, stale, cut or damaged.
+    /// Returns an error if there is no manifest, or if a shard or sidecar is missing, stale,
+    /// truncated or damaged.
     pub fn open(path: &Path) -> Result<Dataset> {
         let manifest_path = match files::is_folder(path)? {
             true => path.join(FILE_NAME),
@@ -53,32 +54,32 @@ impl Dataset {
         Ok(Dataset { folder, manifest, indexes, starts, search: KeySearch::default() })
     }
 
-    /// The folder in which the shards stand.
+    /// Returns the folder that holds the shards.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// The manifest.
+    /// Returns the manifest.
     pub fn manifest(&self) -> &Manifest {
         &self.manifest
     }
 
-    /// Number of samples.
+    /// Returns the number of samples.
     pub fn samples(&self) -> u64 {
         self.manifest.samples
     }
 
-    /// The sidecar of shard `shard`.
+    /// Returns the sidecar of shard `shard`.
     pub fn index(&self, shard: usize) -> Option<&Index> {
         self.indexes.get(shard)
     }
 
-    /// Where the tar of shard `shard` stands.
+    /// Returns the path of the tar of shard `shard`.
     pub fn tar_path(&self, shard: usize) -> Option<PathBuf> {
         self.manifest.shards.get(shard).map(|s| self.folder.join(&s.name))
     }
 
-    /// Shard and row of the sample with this ordinal.
+    /// Returns shard and row of the sample with this ordinal.
     pub fn place(&self, ordinal: u64) -> Option<(usize, u64)> {
         if ordinal >= self.samples() {
             return None;
@@ -87,11 +88,11 @@ impl Dataset {
         Some((shard, ordinal - self.starts[shard]))
     }
 
-    /// Shard and row of the first sample with this key: a binary search over the shards, or in each
-    /// of them if the data set was shuffled.
+    /// Returns shard and row of the first sample with this key. Searches the shards by bisection if
+    /// their keys are sorted, otherwise each shard in turn.
     ///
     /// # Errors
-    /// A damaged sidecar.
+    /// Returns an error if a sidecar is damaged.
     pub fn find(&self, key: &[u8]) -> Result<Option<(usize, u64)>> {
         self.search.find(key, self.indexes.len(), |shard| Ok::<_, Error>(&self.indexes[shard]))
     }
@@ -100,7 +101,7 @@ impl Dataset {
 /// Reads and checks the manifest at `path`.
 ///
 /// # Errors
-/// There is none (with the remedy), or it is not whole.
+/// Returns an error if the manifest is missing (with the remedy), incomplete or invalid.
 pub fn read_manifest(path: &Path) -> Result<Manifest> {
     let bytes = files::read_whole(path, "read the manifest").map_err(|error| {
         let missing = std::io::ErrorKind::NotFound;
@@ -108,13 +109,13 @@ pub fn read_manifest(path: &Path) -> Result<Manifest> {
             return error;
         };
         let cause = cause.raw_os_error().map(std::io::Error::from_raw_os_error);
-        // What can't be asked about is not taken for an unfinished build.
+        // A failed check must not be reported as an unfinished build.
         let working = crate::publish::folder_of(path).join(WORKING);
         let text = if matches!(files::is_folder(&working), Ok(true)) {
-            "there is no manifest here: an unfinished build stands in this folder; run the same \
-             `pack build` again to go on with it, or ask `pack status DIR`"
+            "there is no manifest here: this folder holds an unfinished build; run the same \
+             `pack build` again to continue it, or run `pack status DIR`"
         } else {
-            "there is no manifest here; make one for tars that exist with `pack index DIR`"
+            "there is no manifest here; make one for existing tars with `pack index DIR`"
         };
         let error = Error::new(ErrorKind::Io, text).with_path(path);
         error.with_cause(cause.unwrap_or_else(|| missing.into()))
@@ -122,10 +123,11 @@ pub fn read_manifest(path: &Path) -> Result<Manifest> {
     Manifest::from_json(&bytes).map_err(|e| e.with_path(path))
 }
 
-/// Opens the sidecar of one listed shard and refuses it where tar, sidecar and manifest differ.
+/// Opens the sidecar of one listed shard and checks it against tar and manifest.
 ///
 /// # Errors
-/// [`ErrorKind::Stale`] with what differs; what [`Index::open`] refuses; a missing file.
+/// Returns [`ErrorKind::Stale`] with the difference if tar, sidecar and manifest disagree, an error
+/// if a file is missing, and the errors of [`Index::open`].
 pub fn open_index(folder: &Path, entry: &ShardEntry) -> Result<Index> {
     let tar = folder.join(&entry.name);
     let length = files::metadata(&tar, "find the shard")?.len();

@@ -1,6 +1,7 @@
-//! The one error of this crate: what kind, where, and one line of text.
+//! The error type of this crate: a kind, a place, and one line of text.
 //!
-//! The text never repeats the source error; a caller that prints the chain prints each part once.
+//! The text never repeats the source error, so a caller that prints the chain prints each part
+//! once.
 
 use std::error;
 use std::fmt;
@@ -17,33 +18,33 @@ use crate::shown::message;
 pub enum ErrorKind {
     /// The operating system refused a read, a write or a rename.
     Io,
-    /// A file ends before the bytes it promised.
+    /// A file ends before its declared length.
     Truncated,
     /// The end-of-archive marker (two blocks of zeros) is missing.
     MissingEnd,
-    /// A tar header is not one, or lies.
+    /// A block is not a valid tar header.
     BadHeader,
     /// A tar feature that no reader of shards handles (sparse files, several volumes).
     Unsupported,
-    /// A file is not of the format its name or use promises.
+    /// A file does not have the format that its name or use implies.
     WrongFormat,
-    /// A file of a newer version than this program knows.
+    /// A file has a newer version than this program reads.
     Version,
     /// Stored bytes do not match their checksum.
     Damaged,
-    /// A sidecar, manifest or plan is whole, but describes another state of its files.
+    /// A sidecar, manifest or plan is intact but describes another state of its files.
     Stale,
-    /// A member name that can't be part of a sample, or that is unsafe to use as a path.
+    /// A member name cannot be part of a sample, or is unsafe as a path.
     BadName,
-    /// A number is larger than the format holds.
+    /// A number exceeds a limit of the format.
     Limit,
-    /// The same key or part appears twice where readers need it once.
+    /// A key or part appears twice where readers require it once.
     Repeated,
-    /// The thing to be written exists already.
+    /// The file to be written already exists.
     Exists,
 }
 
-/// An error with its kind and its place.
+/// An error with its kind and place.
 pub struct Error(Box<Inner>);
 
 struct Inner {
@@ -57,12 +58,14 @@ struct Inner {
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 impl Error {
-    /// An error of `kind` that says `text`; the place is added as it becomes known.
+    /// Creates an error of `kind` with the message `text`; the place is added by the `with_`
+    /// methods.
     pub fn new(kind: ErrorKind, text: impl Into<String>) -> Self {
         Error(Box::new(Inner { kind, place: Place::default(), text: text.into(), source: None }))
     }
 
-    /// An operating-system error while `doing` something ("read", "rename") with `path`.
+    /// Creates an error of the operating system while `doing` something ("read", "rename") with
+    /// `path`.
     pub fn io(source: io::Error, doing: &str, path: impl AsRef<Path>) -> Self {
         let kind = match source.kind() {
             io::ErrorKind::AlreadyExists => ErrorKind::Exists,
@@ -77,50 +80,51 @@ impl Error {
         }))
     }
 
-    /// Adds the operating system's error that caused it, unless one is known already.
+    /// Adds the causing error of the operating system, unless one is set.
     #[must_use]
     pub fn with_cause(mut self, cause: io::Error) -> Self {
         self.0.source.get_or_insert(cause);
         self
     }
 
-    /// Adds the file, unless one is known already.
+    /// Adds the file, unless one is set.
     #[must_use]
     pub fn with_path(mut self, path: impl AsRef<Path>) -> Self {
         self.0.place.path.get_or_insert_with(|| path.as_ref().to_path_buf());
         self
     }
 
-    /// Adds the byte, unless one is known already.
+    /// Adds the byte, unless one is set.
     #[must_use]
     pub fn with_byte(mut self, byte: u64) -> Self {
         self.0.place.byte.get_or_insert(byte);
         self
     }
 
-    /// Adds the key, unless one is known already.
+    /// Adds the key, unless one is set.
     #[must_use]
     pub fn with_key(mut self, key: impl Into<String>) -> Self {
         self.0.place.key.get_or_insert_with(|| key.into());
         self
     }
 
-    /// What went wrong.
+    /// Returns the kind.
     pub fn kind(&self) -> ErrorKind {
         self.0.kind
     }
 
-    /// Where it went wrong.
+    /// Returns the place.
     pub fn place(&self) -> &Place {
         &self.0.place
     }
 
-    /// The sentence alone, without the place.
+    /// Returns the message without the place.
     pub fn text(&self) -> &str {
         &self.0.text
     }
 
-    /// Whose fault it is: that of the machine only where the operating system's own error says so.
+    /// Returns the blame: the machine's only if the operating system's own error says so, otherwise
+    /// the data's.
     pub fn blame(&self) -> Blame {
         match (self.kind(), self.io_error()) {
             (ErrorKind::Io, Some(error)) => Blame::of(error),
@@ -128,12 +132,12 @@ impl Error {
         }
     }
 
-    /// True if the operating system says that there is no such file or folder.
+    /// Returns true if the operating system reported a missing file or folder.
     pub fn is_missing(&self) -> bool {
         self.io_error().is_some_and(|error| error.kind() == io::ErrorKind::NotFound)
     }
 
-    /// The operating system's own error, where there is one.
+    /// Returns the operating system's own error, if there is one.
     pub fn io_error(&self) -> Option<&io::Error> {
         self.0.source.as_ref()
     }
@@ -148,8 +152,8 @@ impl fmt::Display for Error {
     }
 }
 
-/// One line for people, the causes behind it: what `main` prints that returns it, and `unwrap`. `{:#?}` shows the
-/// fields.
+/// One line for people with the causes at its end: printed by a `main` that returns the error, and
+/// by `unwrap`. `{:#?}` shows the fields.
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if f.alternate() {

@@ -1,9 +1,9 @@
-//! Files as the whole house asks about and opens them: patient with the machine, strict with what is no
-//! regular file.
+//! Opens and examines files: repeats calls after transient errors, and refuses anything but regular
+//! files where one is required.
 //!
-//! [`Blame`] says which calls are repeated. A question has three answers: it is there, it is not there,
-//! or nobody could say, which is an error. A named pipe or device that has the name of a shard is
-//! refused before a byte is waited for. Nothing is written here.
+//! [`Blame`] decides which calls are repeated. An existence check has three results: yes, no, or an
+//! error if the operating system could not answer. A named pipe or device in place of a shard is
+//! refused before any read could block. Nothing is written here.
 
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Read};
@@ -17,11 +17,11 @@ use rustix::fs::OFlags;
 use crate::blame::Blame;
 use crate::error::{Error, ErrorKind, Result};
 
-/// What is waited before each repetition of a call that failed with EIO, ESTALE or ETIMEDOUT.
+/// Pauses before each repetition of a call that failed with EIO, ESTALE or ETIMEDOUT.
 pub const PAUSES: [Duration; 3] =
     [Duration::from_millis(20), Duration::from_millis(100), Duration::from_millis(500)];
 
-/// What a path names, links followed.
+/// The type of the file at a path, links followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// A regular file.
@@ -32,11 +32,11 @@ pub enum Kind {
     Other,
 }
 
-/// Repeats `call` as [`Blame`] says: after a signal at once, after EIO, ESTALE and ETIMEDOUT with
-/// [`PAUSES`] between.
+/// Repeats `call` according to [`Blame`]: at once after a signal, after [`PAUSES`] following EIO,
+/// ESTALE and ETIMEDOUT.
 ///
 /// # Errors
-/// The last error of `call`.
+/// Returns the last error of `call`.
 pub fn patiently<T>(call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     patiently_with(thread::sleep, call)
 }
@@ -61,8 +61,8 @@ fn patiently_with<T>(
     }
 }
 
-/// What tells one state of one file from another: device and inode, length, seconds and nanoseconds of the last
-/// write.
+/// The state of a file: device and inode, length, seconds and nanoseconds of the last write. Two
+/// equal states mean an unchanged file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct FileState {
     pub(crate) file: (u64, u64),
@@ -80,10 +80,11 @@ impl FileState {
     }
 }
 
-/// What stands at `path`; `None` if there is nothing, or such a name can't be.
+/// Returns the type of the file at `path`; `None` if there is none, or if the file system cannot
+/// have such a name.
 ///
 /// # Errors
-/// The operating system does not say: that there is nothing must not be concluded from it.
+/// Returns an error if the operating system does not answer: absence must not be concluded from it.
 pub fn kind(path: &Path) -> Result<Option<Kind>> {
     use io::ErrorKind as K;
     match patiently(|| fs::metadata(path)) {
@@ -92,55 +93,57 @@ pub fn kind(path: &Path) -> Result<Option<Kind>> {
         Ok(_) => Ok(Some(Kind::Other)),
         Err(e) => match e.kind() {
             K::NotFound | K::NotADirectory | K::InvalidFilename | K::InvalidInput => Ok(None),
-            _ => Err(Error::io(e, "ask what stands here", path)),
+            _ => Err(Error::io(e, "examine", path)),
         },
     }
 }
 
-/// True if something stands at `path`.
+/// Returns true if a file of any type exists at `path`.
 ///
 /// # Errors
-/// As [`kind`].
-pub fn is_there(path: &Path) -> Result<bool> {
+/// Returns the errors of [`kind`].
+pub fn exists(path: &Path) -> Result<bool> {
     Ok(kind(path)?.is_some())
 }
 
-/// True if a folder stands at `path`.
+/// Returns true if `path` is a folder.
 ///
 /// # Errors
-/// As [`kind`].
+/// Returns the errors of [`kind`].
 pub fn is_folder(path: &Path) -> Result<bool> {
     Ok(kind(path)? == Some(Kind::Folder))
 }
 
-/// Length, times and kind of the regular file at `path`, links followed.
+/// Returns length, times and kind of the regular file at `path`, links followed.
 ///
 /// # Errors
-/// The operating system's refusal while `doing` so; it is no regular file.
+/// Returns an error, worded with `doing`, if the operating system refuses or `path` is not a
+/// regular file.
 pub fn metadata(path: &Path, doing: &str) -> Result<Metadata> {
     let found = patiently(|| fs::metadata(path)).map_err(|e| Error::io(e, doing, path))?;
     regular(found, path)
 }
 
-/// Opens the regular file at `path` for reading, links followed; never waits for a pipe's writer.
+/// Opens the regular file at `path` for reading, links followed. Never waits for the writer of a
+/// pipe.
 ///
 /// # Errors
-/// The operating system's refusal; it is no regular file.
+/// Returns an error if the operating system refuses or `path` is not a regular file.
 pub fn open(path: &Path) -> Result<(File, Metadata)> {
     let flags = (OFlags::NONBLOCK | OFlags::NOCTTY).bits().cast_signed();
     let open = || OpenOptions::new().read(true).custom_flags(flags).open(path);
     let file = patiently(open).map_err(|e| match e.raw_os_error() {
-        Some(libc::ENXIO) => no_file("a socket, or a device that is not there", path),
+        Some(libc::ENXIO) => no_file("a socket or a missing device", path),
         _ => Error::io(e, "open", path),
     })?;
     let found = patiently(|| file.metadata()).map_err(|e| Error::io(e, "read", path))?;
     Ok((file, regular(found, path)?))
 }
 
-/// All bytes of the regular file at `path`.
+/// Returns all bytes of the regular file at `path`.
 ///
 /// # Errors
-/// As [`open`], while `doing` so; it can't be read.
+/// Returns the errors of [`open`], worded with `doing`, and an error if reading fails.
 pub fn read_whole(path: &Path, doing: &str) -> Result<Vec<u8>> {
     let (file, found) = open(path)?;
     let refused = |e| Error::io(e, doing, path);
@@ -151,15 +154,15 @@ pub fn read_whole(path: &Path, doing: &str) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Fills `into` from byte `at` of `file` on.
+/// Fills `into` with the bytes of `file` from byte `at` on.
 ///
 /// # Errors
-/// The operating system's refusal; `UnexpectedEof` where the file ends before.
+/// Returns an error if the operating system refuses, `UnexpectedEof` if the file is too short.
 pub fn read_exact_at(file: &File, into: &mut [u8], at: u64) -> io::Result<()> {
     patiently(|| file.read_exact_at(into, at))
 }
 
-/// An open file whose reads are repeated as [`patiently`] does.
+/// An open file whose reads are repeated as by [`patiently`].
 #[derive(Debug)]
 pub struct Patient<'a>(pub &'a File);
 
@@ -169,7 +172,7 @@ impl Read for Patient<'_> {
     }
 }
 
-/// Refuses what is no regular file.
+/// Returns an error unless `found` is a regular file.
 fn regular(found: Metadata, path: &Path) -> Result<Metadata> {
     let kind = found.file_type();
     let what = match () {
@@ -186,7 +189,7 @@ fn regular(found: Metadata, path: &Path) -> Result<Metadata> {
 }
 
 fn no_file(what: &str, path: &Path) -> Error {
-    let text = format!("this is {what} and no regular file; remove it, or name another path");
+    let text = format!("this is {what}, not a regular file; remove it or give another path");
     Error::new(ErrorKind::WrongFormat, text).with_path(path)
 }
 
@@ -196,7 +199,8 @@ mod tests {
 
     use super::*;
 
-    /// Fails with these codes, one after the other, then succeeds: calls made, pauses made, result.
+    /// Runs a call that fails with these codes in turn and then succeeds; returns calls, pauses and
+    /// result.
     fn played(codes: &[i32]) -> (usize, Vec<Duration>, io::Result<()>) {
         let (mut calls, mut pauses) = (0, Vec::new());
         let result = patiently_with(
@@ -254,7 +258,7 @@ mod tests {
         ] {
             for error in [
                 open(path).unwrap_err(),
-                metadata(path, "look at").unwrap_err(),
+                metadata(path, "examine").unwrap_err(),
                 read_whole(path, "read").unwrap_err(),
             ] {
                 assert_eq!(error.kind(), ErrorKind::WrongFormat);
@@ -279,7 +283,7 @@ mod tests {
         }
         let circle = dir.path().join("circle");
         std::os::unix::fs::symlink("circle", &circle).unwrap();
-        let error = is_there(&circle).unwrap_err();
+        let error = exists(&circle).unwrap_err();
         assert_eq!(error.io_error().unwrap().raw_os_error(), Some(libc::ELOOP));
     }
 }

@@ -1,9 +1,9 @@
-//! The sidecar `NAME.index`: where every sample and part of a shard stands.
+//! The sidecar `NAME.index`: the positions of every sample and part of a shard.
 //!
-//! [`build`] collects rows and encodes them, [`view`] reads an encoded file, usually mapped;
-//! [`lookup`] copies one row out, by the map or by reads; `points` does the same for the entry points
-//! of a part; [`layout`] holds the numbers both share; `stamp` asks whether a mapped file was changed. FORMAT.md is the specification. No file is read
-//! or written here but by [`Index::open`].
+//! [`build`] collects rows and encodes them; [`view`] reads an encoded file, usually mapped;
+//! [`lookup`] copies one row out, through the map or by reads; `points` does the same for the entry
+//! points of a part; [`layout`] holds the constants of the format; `stamp` detects that a mapped
+//! file changed. FORMAT.md is the specification. Only [`Index::open`] opens a file.
 
 mod blobs;
 mod body;

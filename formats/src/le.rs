@@ -1,13 +1,13 @@
-//! Little-endian numbers in a slice. Callers have checked that the bytes are there.
+//! Little-endian numbers in a slice. Callers check that the bytes exist.
 
-/// The `u32` that begins at `at`.
+/// Returns the `u32` at byte `at`.
 pub(crate) fn u32_at(bytes: &[u8], at: usize) -> u32 {
     let mut n = [0; 4];
     n.copy_from_slice(&bytes[at..at + 4]);
     u32::from_le_bytes(n)
 }
 
-/// The `u64` that begins at `at`.
+/// Returns the `u64` at byte `at`.
 pub(crate) fn u64_at(bytes: &[u8], at: usize) -> u64 {
     let mut n = [0; 8];
     n.copy_from_slice(&bytes[at..at + 8]);

@@ -1,12 +1,12 @@
-//! What tarflume keeps on disk, and nothing else: tar blocks, sample names, the sidecar index, the
-//! manifest, the plan.
+//! The on-disk formats of tarflume and nothing else: tar blocks, sample names, the sidecar index,
+//! the manifest, the plan.
 //!
 //! Floors, lower ones first; a file imports only from floors below its own:
 //!
-//! 1. [`shown`], [`place`], [`blame`], [`error`], [`name`], [`checksum`], [`content`], [`recheck`], [`repeat`],
-//!    [`resident`], [`varint`], `le`: words that all share;
-//! 2. [`files`]: how files are asked about and opened; [`tar`]: headers and the walk over members, without
-//!    I/O; [`map`]: the room with the memory map;
+//! 1. [`shown`], [`place`], [`blame`], [`error`], [`name`], [`checksum`], [`content`], [`recheck`],
+//!    [`repeat`], [`resident`], [`varint`], `le`: types and functions that all modules share;
+//! 2. [`files`]: how files are opened and examined; [`tar`]: headers and the walk over members,
+//!    without I/O; [`map`]: the memory map;
 //! 3. [`index`], [`manifest`], [`npy`], [`plan`], [`record`]: the formats, from bytes and to bytes;
 //! 4. [`publish`]: how a file gets its final name; [`reading`]: a tar read member by member;
 //! 5. [`shard`]: tar and index written in step; [`dataset`]: all of a data set, opened.

@@ -1,8 +1,8 @@
-//! `dataset.json`: what a published data set consists of. Written last, so that it exists only
-//! when all that it names is whole.
+//! `dataset.json`, the manifest: the contents of a published data set. It is written last, so it
+//! exists only when all files that it names are complete.
 //!
-//! Pure: turns JSON bytes into [`Manifest`] and back, byte for byte reproducibly. Whether the files
-//! it names are there is asked elsewhere.
+//! Pure: converts JSON bytes to [`Manifest`] and back, byte for byte reproducibly. Does not check
+//! whether the named files exist.
 
 use std::collections::BTreeMap;
 
@@ -14,12 +14,12 @@ use crate::name;
 
 /// The manifest's file name in the folder of the data set.
 pub const FILE_NAME: &str = "dataset.json";
-/// What stands in the field `format`.
+/// The value of the field `format`.
 pub const FORMAT: &str = "tarflume-dataset";
 /// The newest schema this program reads, and the one it writes.
 pub const SCHEMA: u32 = 1;
 
-/// A data set: its shards and its totals.
+/// The shards of a data set and their totals.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Manifest {
     /// Always [`FORMAT`].
@@ -28,7 +28,7 @@ pub struct Manifest {
     pub schema: u32,
     /// Program and version that wrote the manifest.
     pub tool: String,
-    /// Content hash of the plan it was packed by; absent for tars that others made.
+    /// Content hash of the plan; absent for tars that were not packed by a plan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan: Option<String>,
     /// Samples in all shards.
@@ -37,7 +37,7 @@ pub struct Manifest {
     pub bytes: u64,
     /// Parts by extension, in all shards.
     pub extensions: BTreeMap<String, u64>,
-    /// The shards in the order that gives samples their ordinals.
+    /// The shards in the order that determines ordinals.
     pub shards: Vec<ShardEntry>,
 }
 
@@ -50,7 +50,7 @@ pub struct ShardEntry {
     pub samples: u64,
     /// Bytes of the tar.
     pub bytes: u64,
-    /// blake3 of the tar in hex; absent if it was indexed by its headers alone.
+    /// blake3 of the tar in hex; absent if it was indexed from its headers alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blake3: Option<String>,
     /// Bytes of the sidecar.
@@ -60,7 +60,7 @@ pub struct ShardEntry {
 }
 
 impl Manifest {
-    /// A manifest of `shards`, its totals added up.
+    /// Creates the manifest of `shards` and adds up the totals.
     pub fn new(
         tool: impl Into<String>,
         plan: Option<String>,
@@ -79,14 +79,14 @@ impl Manifest {
         }
     }
 
-    /// Reads a manifest and checks what can be checked without its files.
+    /// Parses a manifest and checks what can be checked without its files.
     ///
     /// # Errors
-    /// No JSON, another format, a newer schema, totals that are not the sum of the shards, a shard
-    /// name that leaves the folder or stands twice.
+    /// Returns an error for invalid JSON, another format, a newer schema, totals that are not the
+    /// sum of the shards, and a shard name that leaves the folder or is listed twice.
     pub fn from_json(bytes: &[u8]) -> Result<Manifest> {
         let manifest: Manifest = serde_json::from_slice(bytes).map_err(|e| {
-            let text = format!("this is no {FILE_NAME}: {e}");
+            let text = format!("this is not a {FILE_NAME}: {e}");
             Error::new(ErrorKind::WrongFormat, text)
         })?;
         manifest.check()?;
@@ -101,7 +101,7 @@ impl Manifest {
         }
         if self.schema != SCHEMA {
             let text =
-                format!("schema {} of the manifest; this program knows {SCHEMA}", self.schema);
+                format!("the manifest has schema {}; this program reads {SCHEMA}", self.schema);
             return Err(Error::new(ErrorKind::Version, text));
         }
         let sum = |f: fn(&ShardEntry) -> u64| {
@@ -120,7 +120,7 @@ impl Manifest {
             if !names.insert(&shard.name) {
                 return Err(Error::new(
                     ErrorKind::Repeated,
-                    format!("shard '{shown}' stands twice"),
+                    format!("shard '{shown}' is listed twice"),
                 ));
             }
             shard.digest()?;
@@ -129,11 +129,11 @@ impl Manifest {
         Ok(())
     }
 
-    /// The manifest as JSON, one shard a line: the same manifest gives the same bytes.
+    /// Returns the manifest as JSON, one shard per line. Equal manifests give equal bytes.
     pub fn to_json(&self) -> Vec<u8> {
         let mut head = self.clone();
         let shards = std::mem::take(&mut head.shards);
-        // Maps and structs of strings and numbers always serialize.
+        // Structs of strings and numbers always serialize.
         let mut out = serde_json::to_string_pretty(&head).unwrap_or_default();
         out.truncate(out.rfind("[]").unwrap_or(out.len()));
         out.push('[');
@@ -147,23 +147,23 @@ impl Manifest {
 }
 
 impl ShardEntry {
-    /// The tar's digest, if it has one.
+    /// Returns the tar's digest, if it has one.
     ///
     /// # Errors
-    /// The text is no digest.
+    /// Returns an error if the text is not a digest.
     pub fn digest(&self) -> Result<Option<Digest>> {
         self.blake3.as_deref().map(hex_digest).transpose()
     }
 }
 
-/// Reads 64 hexadecimal digits.
+/// Parses a digest of 64 hexadecimal digits.
 ///
 /// # Errors
-/// Anything else.
+/// Returns an error for any other text.
 pub fn hex_digest(hex: &str) -> Result<Digest> {
     Digest::from_hex(hex).map_err(|_| {
         let text =
-            format!("'{}' is no blake3 digest of 64 hex digits", name::shown(hex.as_bytes()));
+            format!("'{}' is not a blake3 digest of 64 hex digits", name::shown(hex.as_bytes()));
         Error::new(ErrorKind::Damaged, text)
     })
 }

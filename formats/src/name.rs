@@ -1,19 +1,19 @@
-//! The WebDataset naming rule, both directions: member name <-> key and extension.
+//! The WebDataset naming rule in both directions: member name <-> key and extension.
 //!
-//! Pure functions on bytes. What to do about a name that some reader would misread is the
-//! packer's business; this file only says how names are read.
+//! Pure functions on bytes. The packer decides about names that some reader would misread; this
+//! file only implements how names are read.
 //!
 //! The rule is webdataset's own (`tariterators.py`): the key is the folder path and the base name
-//! up to its first dot, the extension is all that follows, lower-cased; members of one sample are
-//! neighbors. Two cases differ on purpose, because the readers disagree about them and no sample
-//! can be meant: hidden files (`dir/.x.jpg`) are never part of a sample.
+//! up to its first dot; the extension is all that follows, lower-cased; members of one sample are
+//! adjacent. One case differs on purpose, because readers disagree about it and no sample can be
+//! meant: hidden files (`dir/.x.jpg`) are never part of a sample.
 
 use std::borrow::Cow;
 
 /// Splits a member name into key and extension as stored.
 ///
-/// `None` means that the member belongs to no sample: it has no dot in its base name, is hidden, or
-/// its first path component is of the form `__name__`, which is reserved for metadata.
+/// `None` means that the member belongs to no sample: its base name has no dot or begins with one,
+/// or its first path component has the form `__name__`, which is reserved for metadata.
 pub fn split(name: &[u8]) -> Option<(&[u8], &[u8])> {
     let base = name.iter().rposition(|&b| b == b'/').map_or(0, |slash| slash + 1);
     let dot = base + name[base..].iter().position(|&b| b == b'.')?;
@@ -23,13 +23,14 @@ pub fn split(name: &[u8]) -> Option<(&[u8], &[u8])> {
     Some((&name[..dot], &name[dot + 1..]))
 }
 
-/// True for names that webdataset sets aside for metadata: `__name__` alone or as first folder.
+/// Returns true for names that webdataset reserves for metadata: `__name__` alone or as first
+/// folder.
 fn is_reserved(name: &[u8]) -> bool {
     let first = name.split(|&b| b == b'/').next().unwrap_or(name);
     first.len() >= 4 && first.starts_with(b"__") && first.ends_with(b"__")
 }
 
-/// The extension in the form in which readers compare it: ASCII lower case.
+/// Returns the extension as readers compare it: in ASCII lower case.
 pub fn lower(ext: &[u8]) -> Cow<'_, [u8]> {
     if ext.iter().any(u8::is_ascii_uppercase) {
         Cow::Owned(ext.to_ascii_lowercase())
@@ -38,7 +39,7 @@ pub fn lower(ext: &[u8]) -> Cow<'_, [u8]> {
     }
 }
 
-/// Appends the member name of a part to `out`: `key.ext`.
+/// Appends the member name of a part, `key.ext`, to `out`.
 pub fn join(out: &mut Vec<u8>, key: &[u8], ext: &[u8]) {
     out.reserve(key.len() + ext.len() + 1);
     out.extend_from_slice(key);
@@ -46,12 +47,12 @@ pub fn join(out: &mut Vec<u8>, key: &[u8], ext: &[u8]) {
     out.extend_from_slice(ext);
 }
 
-/// Bytes as one line of text for a message, so that a hostile name can't steer a terminal.
+/// Returns bytes as one line of text for a message, with control characters escaped.
 pub fn shown(bytes: &[u8]) -> String {
     crate::shown::bytes(bytes)
 }
 
-/// What is wrong with `name` as a path to be created under a folder, or `None` if it is safe.
+/// Returns what makes `name` unsafe as a path below a folder, or `None` if it is safe.
 ///
 /// Safe means: relative, no empty, `.` or `..` component, no NUL, no trailing slash.
 pub fn unsafe_as_path(name: &[u8]) -> Option<&'static str> {

@@ -1,8 +1,8 @@
-//! The head of a NumPy `.npy` file: type, order and shape of an array, and where its data begins.
+//! The header of a NumPy `.npy` file: type, order and shape of an array, and where its data begins.
 //!
-//! Pure: bytes in, words out, no I/O, no allocation but for an error's text. The format is that of
-//! `numpy.lib.format`, versions 1.0, 2.0 and 3.0. Which types a reader takes is its own business;
-//! what can't be read without Python (objects) or has no single type (records) is refused here.
+//! Pure: no I/O, and no allocation but for an error's text. The format is that of
+//! `numpy.lib.format`, versions 1.0, 2.0 and 3.0. Types that need Python (objects) or have no
+//! single type (records) are refused here; a reader may refuse more.
 
 mod layout;
 mod text;
@@ -12,15 +12,15 @@ use crate::error::{Error, ErrorKind, Result};
 pub use layout::{Dtype, MAGIC, MAX_DIMS, MAX_HEAD, Shape};
 pub use write::write_header;
 
-/// Bytes that every head has, and that say how long it is.
+/// Bytes that every header has; they declare its length.
 const FIRST: usize = 12;
 
-/// What the head of a file says.
+/// The contents of a file's header.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Header {
     /// The type of one element.
     pub dtype: Dtype,
-    /// True if the first index runs fastest, not the last.
+    /// True if the first index varies fastest (column-major order).
     pub fortran: bool,
     /// The byte of the file at which the data begins.
     pub data: u64,
@@ -30,13 +30,14 @@ pub struct Header {
 }
 
 impl Header {
-    /// Reads the head from the first bytes of a file; what stands behind it is not looked at.
+    /// Parses the header from the first bytes of a file; ignores the bytes after it.
     ///
     /// # Errors
-    /// [`ErrorKind::Truncated`] if `bytes` ends inside the head, [`ErrorKind::WrongFormat`] if it is
-    /// none, [`ErrorKind::Version`], [`ErrorKind::Unsupported`] for types that are no plain numbers
-    /// or bytes, [`ErrorKind::Limit`] for more than [`MAX_DIMS`] dimensions or more than `u64::MAX`
-    /// bytes of data. Each names the byte.
+    /// Returns [`ErrorKind::Truncated`] if `bytes` ends inside the header,
+    /// [`ErrorKind::WrongFormat`] if it is not a header, [`ErrorKind::Version`] for an unknown
+    /// version, [`ErrorKind::Unsupported`] for types other than plain numbers or bytes,
+    /// [`ErrorKind::Limit`] for more than [`MAX_DIMS`] dimensions or more than `u64::MAX` bytes of
+    /// data. Each names the byte.
     pub fn parse(bytes: &[u8]) -> Result<Header> {
         let data = needed(bytes)?;
         let Some(head) = bytes.get(..data) else {
@@ -53,36 +54,36 @@ impl Header {
         Ok(Header { dtype, fortran, data: data as u64, shape, elements, bytes })
     }
 
-    /// Elements along each dimension; empty for a single number.
+    /// Returns the number of elements along each dimension; empty for a scalar.
     pub fn shape(&self) -> &[u64] {
         self.shape.dims()
     }
 
-    /// Elements in all.
+    /// Returns the total number of elements.
     pub fn elements(&self) -> u64 {
         self.elements
     }
 
-    /// Bytes of data behind the head.
+    /// Returns the bytes of data after the header.
     pub fn data_bytes(&self) -> u64 {
         self.bytes
     }
 }
 
-/// How many bytes the head needs, as far as `bytes` tells: at first 12, which every file has, then
-/// the length of the head. For readers that fetch no more than that.
+/// Returns how many bytes the header needs, as far as `bytes` shows: first the 12 that every file
+/// has, then the length of the header. For readers that fetch no more than that.
 ///
 /// # Errors
-/// The bytes begin no head, or one of over [`MAX_HEAD`] bytes.
+/// Returns an error if the bytes do not begin a header, or one of over [`MAX_HEAD`] bytes.
 pub fn needed(bytes: &[u8]) -> Result<usize> {
     if let Some(at) = bytes.iter().zip(MAGIC).position(|(&found, magic)| found != magic) {
-        let text = "this is no npy file: it does not begin with \\x93NUMPY";
+        let text = "this is not an npy file: it does not begin with \\x93NUMPY";
         return Err(Error::new(ErrorKind::WrongFormat, text).with_byte(at as u64));
     }
     if let Some(&major) = bytes.get(6)
         && (major == 0 || major > 3)
     {
-        let text = format!("npy version {major}; this program knows 1, 2 and 3");
+        let text = format!("npy version {major}; this program reads 1, 2 and 3");
         return Err(Error::new(ErrorKind::Version, text).with_byte(6));
     }
     if bytes.len() < FIRST {

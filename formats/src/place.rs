@@ -1,30 +1,30 @@
-//! Where something went wrong: path, byte and key, in one type that readers, writers and errors share.
+//! The place of an error: path, byte and key, in one type for readers, writers and errors.
 //!
-//! Nothing here decides what is wrong; a [`Place`] only points.
+//! A [`Place`] only locates; it does not judge.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 
 use crate::shown::{self, ShowPath};
 
-/// A point in a file or a data set. Every field that is not known stays empty.
+/// A point in a file or a data set. Unknown fields stay empty.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Place {
     /// The file.
     pub path: Option<PathBuf>,
     /// Bytes from the start of that file.
     pub byte: Option<u64>,
-    /// The sample's key, or the whole member name where no key could be made of it.
+    /// The sample's key, or the whole member name if it has no key.
     pub key: Option<String>,
 }
 
 impl Place {
-    /// A place that names a file and nothing more.
+    /// Creates a place that names only a file.
     pub fn file(path: impl AsRef<Path>) -> Self {
         Place { path: Some(path.as_ref().to_path_buf()), ..Place::default() }
     }
 
-    /// True when nothing is known.
+    /// Returns true if no field is known.
     pub fn is_empty(&self) -> bool {
         self.path.is_none() && self.byte.is_none() && self.key.is_none()
     }

@@ -1,8 +1,8 @@
-//! The plan: what every shard will hold, decided once, before a byte of a shard is written.
+//! The plan: the contents of every shard, decided once, before a byte of a shard is written.
 //!
-//! [`mod@write`] encodes it while samples stream by, [`mod@read`] maps it; a worker that packs shard i
-//! touches the footer and that shard's chunks alone. FORMAT.md is the specification. How samples
-//! are found and dealt over shards is the packer's business.
+//! [`mod@write`] encodes it while samples stream by; [`mod@read`] maps it, so that a worker that
+//! packs shard i touches only the footer and that shard's chunks. FORMAT.md is the specification.
+//! The packer finds the samples and assigns them to shards.
 
 mod contents;
 pub mod read;

@@ -1,7 +1,7 @@
 //! Locks that a panic poisoned.
 //!
-//! The project takes such locks all the same: a panic ends its own batch or task with an error, and the data
-//! behind each lock is valid between any two statements. No other policy belongs here.
+//! The project takes such locks anyway: a panic ends its own batch or task with an error, and the
+//! data behind each lock is valid between any two statements. No other policy belongs here.
 
 use std::sync::{LockResult, PoisonError};
 
@@ -16,7 +16,7 @@ use std::sync::{LockResult, PoisonError};
 /// assert_eq!(count.into_inner().ignore_poison(), 2);
 /// ```
 pub trait IgnorePoison<T> {
-    /// Returns what the lock holds, also where a thread panicked while it held the lock.
+    /// Returns the guard or value, even if a thread panicked while it held the lock.
     fn ignore_poison(self) -> T;
 }
 

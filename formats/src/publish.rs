@@ -1,7 +1,7 @@
-//! How a file gets its final name: written under a name of its own, synced, renamed.
+//! How a file gets its final name: written under a temporary name, synced, renamed.
 //!
 //! Two attempts at the same file never share a temporary name, and the second to finish finds the
-//! first one's file and changes nothing: so a task that an engine delivers twice does no harm.
+//! first one's file and changes nothing: a task that an engine delivers twice does no harm.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -13,12 +13,12 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use crate::error::{Error, Result};
 use crate::files::{self, Kind, patiently};
 
-/// Every temporary file's name ends so.
+/// Suffix of every temporary file's name.
 pub const TEMP_SUFFIX: &str = ".tmp";
-/// Bytes of a file's name that its temporary name begins with, at most.
+/// Limit on the bytes of a file's name that its temporary name repeats.
 const NAME_KEPT: usize = 100;
 
-/// How hard to try that a published file survives a power cut.
+/// Whether a published file must survive a power failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Durability {
     /// Synced to disk before it gets its name.
@@ -27,16 +27,16 @@ pub enum Durability {
     Cached,
 }
 
-/// What a rename without replacing found.
+/// The result of a rename without replacement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Published {
-    /// The file has its final name now.
+    /// The file has its final name.
     New,
-    /// A file of that name was there; it was left as it is and the temporary one removed.
-    AlreadyThere,
+    /// A file of that name exists; it was left unchanged and the temporary file was removed.
+    AlreadyExists,
 }
 
-/// A file that is removed again unless it gets its final name.
+/// A file that is removed on drop unless it got its final name.
 #[derive(Debug)]
 pub struct TempFile {
     path: PathBuf,
@@ -46,12 +46,11 @@ pub struct TempFile {
 }
 
 impl TempFile {
-    /// Creates a temporary sibling for the later file `name` in `folder`.
+    /// Creates a temporary file beside the later file `name` in `folder`.
     ///
-    /// The name holds host, process and a counter, so it is this attempt's alone.
-    ///
+    /// The temporary name contains host, process and a counter, so that no two attempts share it.
     /// # Errors
-    /// The operating system's refusal.
+    /// Returns an error if the operating system refuses.
     pub fn create(folder: &Path, name: &str) -> Result<TempFile> {
         static COUNTER: AtomicU32 = AtomicU32::new(0);
         let uname = rustix::system::uname();
@@ -65,7 +64,7 @@ impl TempFile {
         let nanos = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().subsec_nanos();
         let count = COUNTER.fetch_add(1, Ordering::Relaxed);
         let pid = std::process::id();
-        // A file system's names have 255 bytes at most, and this one is longer than the later name.
+        // File systems limit names to 255 bytes, and this name is longer than the later one.
         let name = &name[..name.floor_char_boundary(NAME_KEPT)];
         let path = folder.join(format!(".{name}.{host}-{pid}-{nanos}-{count}{TEMP_SUFFIX}"));
         let file = OpenOptions::new()
@@ -77,38 +76,38 @@ impl TempFile {
         Ok(TempFile { path, file, armed: true })
     }
 
-    /// Where it is now.
+    /// Returns its current path.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Makes its bytes survive a power cut.
+    /// Syncs its bytes to disk.
     ///
     /// # Errors
-    /// The operating system's refusal, a full disk among them.
+    /// Returns an error if the operating system refuses, for example because the disk is full.
     pub fn sync(&self) -> Result<()> {
         self.file.sync_data().map_err(|e| Error::io(e, "sync to disk", &self.path))
     }
 
-    /// Gives the file the name `target`, which must be in the same file system.
+    /// Gives the file the name `target`, which must be on the same file system.
     ///
     /// # Errors
-    /// The operating system's refusal.
+    /// Returns an error if the operating system refuses.
     pub fn publish_new(mut self, target: &Path) -> Result<Published> {
         let found = self.rename_new(target)?;
-        self.armed = found == Published::AlreadyThere;
+        self.armed = found == Published::AlreadyExists;
         Ok(found)
     }
 
-    /// As [`rename_new`], but a file server's answer to a second request for the same rename counts for
-    /// what it is: the first request was done.
+    /// As [`rename_new`], but treats a file server's answer to a repeated request as success: the
+    /// first request was done.
     ///
     /// # Errors
-    /// The operating system's refusal.
+    /// Returns an error if the operating system refuses.
     pub fn rename_new(&self, target: &Path) -> Result<Published> {
         match rename_new(&self.path, target) {
-            Ok(Published::AlreadyThere) if self.is_at(target)? => {
-                remove_if_there(&self.path)?; // the other name of a link
+            Ok(Published::AlreadyExists) if self.is_at(target)? => {
+                remove_if_exists(&self.path)?; // the other name of a link
                 Ok(Published::New)
             }
             Err(error) if error.is_missing() && self.is_at(target)? => Ok(Published::New),
@@ -116,12 +115,12 @@ impl TempFile {
         }
     }
 
-    /// True if this file has the name `target`.
+    /// Returns true if this file has the name `target`.
     ///
     /// # Errors
-    /// The operating system does not say.
+    /// Returns an error if the operating system does not answer.
     fn is_at(&self, target: &Path) -> Result<bool> {
-        let refused = |e| Error::io(e, "look at", target);
+        let refused = |e| Error::io(e, "examine", target);
         let own = patiently(|| self.file.metadata()).map_err(refused)?;
         match patiently(|| fs::symlink_metadata(target)) {
             Ok(there) => Ok((own.dev(), own.ino()) == (there.dev(), there.ino())),
@@ -130,10 +129,10 @@ impl TempFile {
         }
     }
 
-    /// As [`TempFile::publish_new`], but takes the place of a file that is there.
+    /// As [`TempFile::publish_new`], but replaces an existing file.
     ///
     /// # Errors
-    /// The operating system's refusal.
+    /// Returns an error if the operating system refuses.
     pub fn publish_over(mut self, target: &Path) -> Result<()> {
         match uninterrupted(|| fs::rename(&self.path, target)) {
             // The answer to a second request, as in `rename_new`.
@@ -148,14 +147,14 @@ impl TempFile {
 impl Drop for TempFile {
     fn drop(&mut self) {
         if self.armed {
-            // Nothing depends on it: what stays behind is swept by its name.
+            // An error is harmless: the rest is found by its suffix and removed later.
             let _ = fs::remove_file(&self.path);
         }
     }
 }
 
-/// Repeats a rename or link that a signal interrupted. After another error it may have been done, so it
-/// is not repeated: the second attempt would say that there is nothing to rename.
+/// Repeats a rename or link that a signal interrupted. After another error the call may have been
+/// done, so it is not repeated: the second attempt would report a missing source.
 fn uninterrupted(mut call: impl FnMut() -> io::Result<()>) -> io::Result<()> {
     loop {
         match call() {
@@ -165,12 +164,12 @@ fn uninterrupted(mut call: impl FnMut() -> io::Result<()>) -> io::Result<()> {
     }
 }
 
-/// Renames without replacing; file systems that can't do so in one step get a hard link. Where there are
-/// none either (object stores that are mounted), the name is asked about first: two attempts that ask at
-/// the same instant both rename, and what the second one renames stays.
+/// Renames without replacing. File systems that cannot do so in one step get a hard link. Where
+/// these fail, too (mounted object stores), the name is checked first: of two attempts at the same
+/// instant both rename, and the file of the second stays.
 ///
 /// # Errors
-/// The operating system's refusal.
+/// Returns an error if the operating system refuses.
 pub fn rename_new(from: &Path, to: &Path) -> Result<Published> {
     use rustix::fs::{CWD, RenameFlags, renameat_with};
     use rustix::io::Errno;
@@ -178,50 +177,49 @@ pub fn rename_new(from: &Path, to: &Path) -> Result<Published> {
     let renamed = uninterrupted(|| Ok(renameat_with(CWD, from, CWD, to, no_replace)?));
     let Err(error) = renamed else { return Ok(Published::New) };
     match Errno::from_io_error(&error) {
-        Some(Errno::EXIST) => return Ok(Published::AlreadyThere),
+        Some(Errno::EXIST) => return Ok(Published::AlreadyExists),
         // Old kernels and some network file systems know no such flag.
         Some(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {}
         _ => return Err(Error::io(error, "rename to", to)),
     }
     match uninterrupted(|| fs::hard_link(from, to)) {
         Ok(()) => {}
-        Err(e) if e.kind() == io::ErrorKind::AlreadyExists => return Ok(Published::AlreadyThere),
+        Err(e) if e.kind() == io::ErrorKind::AlreadyExists => return Ok(Published::AlreadyExists),
         Err(e) => match Errno::from_io_error(&e) {
             Some(Errno::PERM | Errno::NOSYS | Errno::NOTSUP) => return rename_if_free(from, to),
             _ => return Err(Error::io(e, "link to", to)),
         },
     }
-    remove_if_there(from)?;
+    remove_if_exists(from)?;
     Ok(Published::New)
 }
 
-/// Renames if nothing has the name `to`.
+/// Renames if `to` does not exist.
 fn rename_if_free(from: &Path, to: &Path) -> Result<Published> {
     match patiently(|| fs::symlink_metadata(to)) {
-        Ok(_) => return Ok(Published::AlreadyThere),
+        Ok(_) => return Ok(Published::AlreadyExists),
         Err(e) if e.kind() == io::ErrorKind::NotFound => {}
-        Err(e) => return Err(Error::io(e, "look at", to)),
+        Err(e) => return Err(Error::io(e, "examine", to)),
     }
     let renamed = uninterrupted(|| fs::rename(from, to));
     renamed.map(|()| Published::New).map_err(|e| Error::io(e, "rename to", to))
 }
 
-/// Removes the file at `path`; that there is none is no error.
+/// Removes the file at `path`; a missing file is not an error.
 ///
 /// # Errors
-/// The operating system's refusal.
-pub fn remove_if_there(path: &Path) -> Result<()> {
+/// Returns an error if the operating system refuses.
+pub fn remove_if_exists(path: &Path) -> Result<()> {
     match patiently(|| fs::remove_file(path)) {
         Err(e) if e.kind() != io::ErrorKind::NotFound => Err(Error::io(e, "remove", path)),
         _ => Ok(()),
     }
 }
 
-/// Creates the folder `path` and those above it that are not there, and makes their names survive a
-/// power cut.
+/// Creates the folder `path` and its missing parents, and syncs their names to disk.
 ///
 /// # Errors
-/// The operating system's refusal; a file has the name.
+/// Returns an error if the operating system refuses or a file has the name.
 pub fn create_folders(path: &Path) -> Result<()> {
     let refused = |e| Error::io(e, "create the folder", path);
     match files::kind(path)? {
@@ -240,14 +238,14 @@ pub fn create_folders(path: &Path) -> Result<()> {
     sync_name(path)
 }
 
-/// Makes the name of the folder `path`, which is there, survive a power cut.
+/// Syncs the name of the existing folder `path` to disk.
 ///
 /// # Errors
-/// The operating system's refusal.
+/// Returns an error if the operating system refuses.
 pub fn sync_name(path: &Path) -> Result<()> {
     match sync_folder(folder_of(path)) {
-        // A folder that may be entered, but not read, can't be opened: then the whole file system is synced. If
-        // that is refused, too, no other call makes the name durable.
+        // A parent that may be searched but not read cannot be opened: sync the whole file system.
+        // If that is refused, too, no other call makes the name durable.
         Err(error) if is_denied(&error) => match patiently(|| File::open(path)) {
             Ok(folder) => Ok(rustix::io::retry_on_intr(|| rustix::fs::syncfs(&folder))
                 .map_err(|e| Error::io(e.into(), "sync to disk", path))?),
@@ -257,12 +255,12 @@ pub fn sync_name(path: &Path) -> Result<()> {
     }
 }
 
-/// True if the error says that the operating system does not permit it.
+/// Returns true for a permission error.
 fn is_denied(error: &Error) -> bool {
     error.io_error().is_some_and(|e| e.kind() == io::ErrorKind::PermissionDenied)
 }
 
-/// True for a name that [`TempFile::create`] gives.
+/// Returns true for a name in the form of [`TempFile::create`].
 pub fn is_temporary(name: &str) -> bool {
     let own = name.strip_prefix('.').and_then(|name| name.strip_suffix(TEMP_SUFFIX));
     let Some((_, attempt)) = own.and_then(|own| own.rsplit_once('.')) else { return false };
@@ -271,27 +269,27 @@ pub fn is_temporary(name: &str) -> bool {
     numbers.by_ref().take(3).filter(|n| digits(n)).count() == 3 && numbers.next().is_some()
 }
 
-/// Makes the bytes of the file at `path` survive a power cut, whoever wrote them.
+/// Syncs the bytes of the file at `path` to disk; the file may come from another process.
 ///
 /// # Errors
-/// The operating system's refusal, a full disk among them.
+/// Returns an error if the operating system refuses, for example because the disk is full.
 pub fn sync_file(path: &Path) -> Result<()> {
     let file = patiently(|| File::open(path)).map_err(|e| Error::io(e, "open", path))?;
     file.sync_data().map_err(|e| Error::io(e, "sync to disk", path))
 }
 
-/// Writes a small whole file: temporary sibling, sync, rename over what was there.
+/// Writes a small whole file: temporary file, sync, rename over an existing one.
 ///
 /// # Errors
-/// The operating system's refusal; the old file stays then.
+/// Returns an error if the operating system refuses; the old file then stays.
 pub fn write_whole(target: &Path, bytes: &[u8]) -> Result<()> {
     write_as(target, bytes, Durability::Synced)
 }
 
-/// As [`write_whole`], as durable as is asked for.
+/// As [`write_whole`], with the given durability.
 ///
 /// # Errors
-/// The operating system's refusal; the old file stays then.
+/// Returns an error if the operating system refuses; the old file then stays.
 pub fn write_as(target: &Path, bytes: &[u8], durability: Durability) -> Result<()> {
     let folder = folder_of(target);
     let name = target.file_name().unwrap_or_default().to_string_lossy();
@@ -304,14 +302,14 @@ pub fn write_as(target: &Path, bytes: &[u8], durability: Durability) -> Result<(
     if durability == Durability::Synced { sync_folder(folder) } else { Ok(()) }
 }
 
-/// Makes renames in `folder` survive a power cut.
+/// Syncs the entries of `folder`, and so the renames in it, to disk.
 ///
 /// # Errors
-/// The operating system's refusal.
+/// Returns an error if the operating system refuses.
 pub fn sync_folder(folder: &Path) -> Result<()> {
     let opened = patiently(|| File::open(folder)).map_err(|e| Error::io(e, "open", folder))?;
     match opened.sync_all() {
-        // Some network file systems know no sync of a folder.
+        // Some network file systems cannot sync a folder.
         Err(e) if matches!(e.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported) => {
             Ok(())
         }
@@ -319,7 +317,7 @@ pub fn sync_folder(folder: &Path) -> Result<()> {
     }
 }
 
-/// The folder in which `path` stands.
+/// Returns the folder that contains `path`.
 pub fn folder_of(path: &Path) -> &Path {
     match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
@@ -342,7 +340,7 @@ mod tests {
     fn the_second_attempt_finds_the_first_ones_file() {
         let dir = tempfile::tempdir().unwrap();
         let target = dir.path().join("a.tar");
-        for (text, want) in [("one", Published::New), ("two", Published::AlreadyThere)] {
+        for (text, want) in [("one", Published::New), ("two", Published::AlreadyExists)] {
             let mut temp = TempFile::create(dir.path(), "a.tar").unwrap();
             temp.file.write_all(text.as_bytes()).unwrap();
             assert_eq!(temp.publish_new(&target).unwrap(), want);

@@ -1,8 +1,8 @@
-//! `TarReader`: walks the tar at a path, and lends the bytes of its members.
+//! `TarReader`: walks the tar at a path and returns the bytes of its members.
 //!
-//! The thin loop of I/O around [`crate::tar::Walk`]. Two ways to read: by headers alone, jumping over
-//! data; or every byte in order, with the digest of the whole as a by-product. Memory is one window,
-//! whatever sizes the headers claim.
+//! The I/O loop around [`crate::tar::Walk`], with two modes: headers only, skipping data; or every
+//! byte in order, with the digest of the whole as a by-product. Memory is one window, whatever
+//! sizes the headers declare.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -14,17 +14,17 @@ use crate::index::TarFacts;
 use crate::name;
 use crate::tar::{Event, Member, Walk};
 
-/// Bytes read at a time when every byte is wanted.
+/// Bytes per read in the mode for every byte.
 const PIECE: usize = 256 * 1024;
-/// Bytes read at a jump when only headers are wanted; doubled while jumps stay short.
+/// Bytes per read after a jump in the mode for headers; doubled while jumps stay short.
 const PEEK: usize = 4 * 1024;
-/// A member that a caller wants whole in memory may be this long.
+/// Limit on a member that a caller wants whole in memory.
 pub const MAX_WHOLE: u64 = 1 << 30;
 
-/// What of a tar is read.
+/// How much of a tar is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reading {
-    /// Headers, and what the caller asks for.
+    /// Headers, and the data that the caller requests.
     Headers,
     /// Every byte, hashed.
     Everything,
@@ -38,15 +38,15 @@ pub struct TarReader {
     length: u64,
     walk: Walk,
     window: Vec<u8>,
-    /// Byte of the tar that stands first in the window.
+    /// Byte of the tar at the start of the window.
     at: u64,
     filled: usize,
     /// Bytes to read at the next jump.
     peek: usize,
     hasher: Option<blake3::Hasher>,
-    /// Bytes of the tar that have gone through the hasher.
+    /// Bytes of the tar that were hashed.
     hashed: u64,
-    /// Where the end marker begins, once it was found.
+    /// Start of the end marker, once found.
     end: Option<u64>,
 }
 
@@ -54,7 +54,7 @@ impl TarReader {
     /// Opens the tar at `path`.
     ///
     /// # Errors
-    /// The operating system's refusal; it is no regular file.
+    /// Returns an error if the operating system refuses or `path` is not a regular file.
     pub fn open(path: &Path, reading: Reading) -> Result<TarReader> {
         let (file, found) = files::open(path)?;
         Ok(TarReader {
@@ -72,15 +72,15 @@ impl TarReader {
         })
     }
 
-    /// Bytes of the tar.
+    /// Returns the bytes of the tar.
     pub fn length(&self) -> u64 {
         self.length
     }
 
-    /// The next member, of whatever kind; `None` after the end marker.
+    /// Returns the next member, of any kind; `None` after the end marker.
     ///
     /// # Errors
-    /// What [`Walk::step`] finds wrong; the operating system's refusal to read.
+    /// Returns the errors of [`Walk::step`], and an error if the operating system refuses to read.
     pub fn next_member(&mut self) -> Result<Option<Member>> {
         loop {
             if self.end.is_some() {
@@ -88,7 +88,7 @@ impl TarReader {
             }
             let (offset, length) = self.walk.want();
             if offset.checked_add(length as u64).is_none_or(|end| end > self.length) {
-                // What is shorter than a header may still show what it is: gzip, for one.
+                // A file shorter than a header may still be recognizable, for example as gzip.
                 if offset == 0 && self.length > 0 && self.length < length as u64 {
                     self.load(0, self.length as usize)?;
                     let short = self.walk.step(&self.window[..self.length as usize]);
@@ -110,7 +110,8 @@ impl TarReader {
         }
     }
 
-    /// A member whose data ends past the end of the file, told before its data is asked for.
+    /// Returns the error for a member whose data ends past the end of the file, before its data is
+    /// read.
     fn cut(&self, member: &Member) -> Error {
         let missing = member.end() - self.length;
         let text = format!(
@@ -123,30 +124,30 @@ impl TarReader {
             .with_key(name::shown(&member.name))
     }
 
-    /// Where the next header is expected.
+    /// Returns the byte at which the next header is expected.
     pub fn position(&self) -> u64 {
         self.walk.want().0
     }
 
-    /// Walks on from `offset`, where a member's first header or the end marker should stand: past
-    /// damage, by what a sidecar says, or for a look at one member.
+    /// Continues at `offset`, which must be a member's first header or the end marker: past damage,
+    /// at a position from a sidecar, or to examine one member.
     pub fn resume_at(&mut self, offset: u64) {
         self.walk = Walk::at(offset);
         self.end = None;
     }
 
-    /// Where the end marker begins, once [`TarReader::next_member`] has returned `None`.
+    /// Returns the start of the end marker, once [`TarReader::next_member`] has returned `None`.
     pub fn end(&self) -> Option<u64> {
         self.end
     }
 
-    /// The member's data, whole.
+    /// Returns the whole data of the member.
     ///
     /// # Errors
-    /// It is longer than [`MAX_WHOLE`]; the operating system's refusal to read.
+    /// Returns an error if it is longer than [`MAX_WHOLE`] or the operating system refuses to read.
     pub fn data(&mut self, member: &Member) -> Result<&[u8]> {
         if member.size > MAX_WHOLE {
-            let text = format!("{} bytes are too many to be looked at in memory", member.size);
+            let text = format!("{} bytes are too many to hold in memory", member.size);
             return Err(Error::new(ErrorKind::Limit, text)
                 .with_path(&self.path)
                 .with_byte(member.data)
@@ -158,10 +159,10 @@ impl TarReader {
         Ok(&self.window[start..start + length])
     }
 
-    /// crc32c of the member's data, read in pieces.
+    /// Returns the crc32c of the member's data, read in pieces.
     ///
     /// # Errors
-    /// The operating system's refusal to read.
+    /// Returns an error if the operating system refuses to read.
     pub fn checksum(&mut self, member: &Member) -> Result<u32> {
         let mut crc = Crc::new();
         let mut done = 0;
@@ -175,10 +176,10 @@ impl TarReader {
         Ok(crc.value())
     }
 
-    /// Reads to the end of the file, end marker and padding, and gives length and digest.
+    /// Reads to the end of the file, end marker and padding, and returns length and digest.
     ///
     /// # Errors
-    /// The operating system's refusal to read.
+    /// Returns an error if the operating system refuses to read.
     pub fn finish(mut self) -> Result<TarFacts> {
         if self.hasher.is_some() {
             self.load(self.length, 0)?;
@@ -187,10 +188,10 @@ impl TarReader {
         Ok(TarFacts { length: self.length, digest })
     }
 
-    /// True if all bytes from `offset` to the end of the file are zeros.
+    /// Returns true if all bytes from `offset` to the end of the file are zeros.
     ///
     /// # Errors
-    /// The operating system's refusal to read.
+    /// Returns an error if the operating system refuses to read.
     pub fn only_zeros_from(&mut self, offset: u64) -> Result<bool> {
         let mut at = offset;
         while at < self.length {
@@ -205,7 +206,7 @@ impl TarReader {
         Ok(true)
     }
 
-    /// Brings `length` bytes at `offset` into the window. They must lie inside the file.
+    /// Loads `length` bytes at `offset` into the window. They must be inside the file.
     fn load(&mut self, offset: u64, length: usize) -> Result<()> {
         let have = self.at..self.at + self.filled as u64;
         if have.contains(&offset) && offset + length as u64 <= have.end {
@@ -218,7 +219,8 @@ impl TarReader {
         }
     }
 
-    /// Headers only: a fresh read at `offset`, larger where the last ones lay close together.
+    /// Headers only: discards the window and reads at `offset`, more if the last reads were close
+    /// together.
     fn jump(&mut self, offset: u64, length: usize) -> Result<()> {
         let near = offset < self.at + 2 * self.filled.max(PEEK) as u64;
         self.peek = if near { (self.peek * 2).min(PIECE) } else { PEEK };
@@ -228,8 +230,8 @@ impl TarReader {
         self.read_more(want)
     }
 
-    /// Everything: what was read is hashed once, in order; a gap is read and hashed in passing, and
-    /// what is asked for again is read again but not hashed again.
+    /// Everything: hashes each byte once, in order. A gap is read and hashed on the way; bytes that
+    /// are requested again are read again but not hashed again.
     fn load_in_order(&mut self, offset: u64, length: usize) -> Result<()> {
         if offset < self.at {
             self.at = offset;

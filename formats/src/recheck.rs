@@ -1,16 +1,17 @@
-//! `RecheckTimer`: when a file that is in use is asked about again.
+//! `RecheckTimer`: limits how often a file in use is examined.
 //!
-//! Asking is a call of the system, and lookups come by the million. Reads a clock and no file.
+//! Examining a file is a system call, and lookups come by the million. Reads a clock and no file.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// How long an answer is believed. The system's clock for files moves every 1 to 10 ms.
+/// How long a result stays valid. The system's clock for files moves every 1 to 10 ms.
 const BELIEVED: Duration = Duration::from_millis(5);
 
-/// Is due once the last answer is older than 5 ms, and the step of the system's clock, which is 1 to 10 ms.
+/// Is due once the last check is older than 5 ms plus the step of the coarse system clock (1 to 10
+/// ms).
 #[derive(Debug)]
 pub struct RecheckTimer {
     /// Microseconds of [`now`] at which it is due.
@@ -18,25 +19,25 @@ pub struct RecheckTimer {
 }
 
 impl RecheckTimer {
-    /// A timer that is due at once.
+    /// Creates a timer that is due at once.
     pub fn due() -> RecheckTimer {
         RecheckTimer { due: AtomicU64::new(0) }
     }
 
-    /// A timer of an answer that was just given.
+    /// Creates a timer for a check that was made just before.
     pub fn started() -> RecheckTimer {
         let timer = RecheckTimer::due();
         timer.restart();
         timer
     }
 
-    /// True if the last answer is too old. Costs some 5 ns.
+    /// Returns true if the last check is too old. Costs about 5 ns.
     #[inline]
     pub fn is_due(&self) -> bool {
         self.is_due_at(now())
     }
 
-    /// An answer was given just now.
+    /// Restarts the timer after a check.
     pub fn restart(&self) {
         self.restart_at(now());
     }
@@ -51,7 +52,8 @@ impl RecheckTimer {
     }
 }
 
-/// Microseconds by the clock of the last timer interrupt: a quarter of the time that reading the exact clock takes.
+/// Microseconds of the clock at the last timer interrupt: reading it takes a quarter of the time of
+/// the exact clock.
 #[inline]
 fn now() -> u64 {
     let now = clock_gettime(ClockId::MonotonicCoarse);

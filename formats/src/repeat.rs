@@ -1,29 +1,30 @@
-//! Whether a sample has a part already: asked for each part, at a cost that does not grow with them.
+//! Detects a second part of the same extension in a sample, at a cost that does not grow with the
+//! number of parts.
 
 use std::collections::HashSet;
 
-/// Parts that are compared one by one: more are looked up.
+/// Up to this many parts are compared one by one; more are looked up in a set.
 const FEW: usize = 16;
 
-/// The extensions of a sample's parts, once there are many.
+/// The set of a sample's extensions, used once there are many.
 #[derive(Debug, Default)]
 pub struct Repeat {
     many: HashSet<Vec<u8>>,
 }
 
 impl Repeat {
-    /// Nothing of a sample yet.
+    /// Creates an empty set.
     pub fn new() -> Repeat {
         Repeat::default()
     }
 
-    /// Forgets the sample: the next part is another's.
+    /// Clears the set for the next sample.
     pub fn clear(&mut self) {
         self.many.clear();
     }
 
-    /// True if one of the `earlier` parts of the sample has this extension. All of them were asked
-    /// about, in their order.
+    /// Returns true if one of the `earlier` parts of the sample has this extension. Must have been
+    /// called for each of them, in their order.
     pub fn has<'a>(
         &mut self,
         ext: &[u8],
@@ -33,7 +34,7 @@ impl Repeat {
         if count < FEW {
             return earlier.any(|have| have == ext);
         }
-        // An extension asked about whose part was then not added makes no difference but this work.
+        // A call whose part was then not added leaves an extra entry: rebuild the set.
         if self.many.len() != count {
             self.many.clear();
             self.many.extend(earlier.map(<[u8]>::to_vec));
@@ -61,7 +62,7 @@ mod tests {
         assert!(!repeat.has(b"5", [].into_iter()));
     }
 
-    /// Each part is compared with few others: the earlier ones are gone through once, not each time.
+    /// Each part is compared with few others: the earlier ones are scanned once, not each time.
     #[test]
     fn the_earlier_parts_are_not_gone_through_for_each() {
         let exts: Vec<Vec<u8>> = (0..50_000).map(|n: u32| n.to_string().into_bytes()).collect();

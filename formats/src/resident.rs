@@ -1,7 +1,7 @@
-//! Whether bytes of a file are in the system's cache: a hint to bring them there costs more than this question.
+//! Whether bytes of a file are in the page cache. Asking costs a quarter of a hint to read them.
 //!
-//! A room with unsafe code. What it relies on, and why it holds:
-//! - the system writes one [`Counts`] and reads one [`Bytes`]; both live through the call, and both have the layout
+//! Unsafe code relies on this:
+//! - the system reads one [`Bytes`] and writes one [`Counts`]; both live through the call, and both have the layout
 //!   of the kernel's `linux/mman.h`;
 //! - the descriptor is open: the file is borrowed.
 #![allow(unsafe_code)]
@@ -32,11 +32,11 @@ struct Counts {
 /// The call's number, on all processors but MIPS.
 const CACHESTAT: libc::c_long = 451;
 
-/// True once the system has answered that it has no such call: Linux has it from 6.5 on.
+/// True once the system has answered that it has no such call. Linux has it from 6.5 on.
 static MISSING: AtomicBool = AtomicBool::new(false);
 
-/// True if all pages with the bytes `at..at + length` are in the cache, or on their way. False where the system
-/// does not know.
+/// Returns true if all pages with the bytes `at..at + length` are in the page cache or are being read. Returns false
+/// where the system gives no answer.
 pub fn is_resident(file: &File, at: u64, length: u64) -> bool {
     let Some(last) = length.checked_sub(1).and_then(|less| at.checked_add(less)) else {
         return length == 0;

@@ -1,8 +1,8 @@
-//! `ShardWriter`: tar and index in step. A shard's tar appears first and its index last, so an
-//! index that exists means a whole shard.
+//! `ShardWriter`: writes tar and index in step. A shard's tar appears first and its index last, so
+//! an existing index implies a complete shard.
 //!
-//! Files are read straight into the writer's buffer, behind their headers, and leave it in pieces
-//! of about 200 kB: measured, pieces of that size are copied and hashed while they are still in the
+//! Files are read directly into the writer's buffer, after their headers, and leave it in pieces of
+//! about 200 kB: measured, pieces of that size are copied and hashed while they are still in the
 //! cache, and a sample that turns out bad is dropped before a byte of it is written.
 
 mod written;
@@ -22,9 +22,9 @@ use crate::tar;
 pub use crate::publish::Durability;
 pub use written::{INDEX_EXTENSION, WrittenShard, digest_of, has_bytes, index_path};
 
-/// The buffer is written out at the end of the sample that fills it this far.
+/// The buffer is written out after the sample that fills it to this size.
 const PIECE: usize = 192 * 1024;
-/// Parts longer than this pass through the buffer in pieces instead of standing in it whole.
+/// Longer parts pass through the buffer in pieces instead of occupying it whole.
 pub const STREAM_ABOVE: u64 = 32 * 1024 * 1024;
 /// Writes one shard.
 #[derive(Debug)]
@@ -41,16 +41,16 @@ pub struct ShardWriter {
     sample: OpenSample,
 }
 
-/// The sample that is being written.
+/// The sample being written.
 #[derive(Debug, Default)]
 struct OpenSample {
     key: Vec<u8>,
     first: u64,
     parts: Vec<OpenPart>,
     repeat: Repeat,
-    /// Entry points of its parts, one after the other.
+    /// The concatenated entry points of its parts.
     points: Vec<u8>,
-    /// The hasher as it was at `first`, kept once bytes of the sample have left the buffer.
+    /// The hasher's state at `first`, kept once bytes of the sample have left the buffer.
     rollback: Option<Box<blake3::Hasher>>,
 }
 
@@ -59,17 +59,17 @@ struct OpenPart {
     ext: Vec<u8>,
     offset: u64,
     length: u64,
-    /// Known already for streamed parts.
+    /// Already computed for streamed parts.
     checksum: Option<u32>,
-    /// Where its entry points stand among the sample's.
+    /// The range of its entry points among the sample's.
     points: Range<usize>,
 }
 
 impl ShardWriter {
-    /// Begins the shard that will be published as `name` in `folder`.
+    /// Creates the shard that will be published as `name` in `folder`.
     ///
     /// # Errors
-    /// The operating system's refusal to create a file in `folder`.
+    /// Returns an error if the operating system refuses to create a file in `folder`.
     pub fn create(folder: &Path, name: &str) -> Result<ShardWriter> {
         Ok(ShardWriter {
             temp: TempFile::create(folder, name)?,
@@ -95,11 +95,12 @@ impl ShardWriter {
         self.sample.rollback = None;
     }
 
-    /// Adds a part to the sample: writes its header and lends the `length` bytes behind it, which
-    /// the caller fills. Their content is undefined until then.
+    /// Adds a part to the sample: writes its header and returns the `length` bytes after it, which
+    /// the caller must fill. Their content is unspecified until then.
     ///
     /// # Errors
-    /// A name or length that a tar can't hold; a part that the sample has already.
+    /// Returns an error for a name or length that a tar cannot hold, and for an extension that the
+    /// sample already has.
     pub fn part(&mut self, ext: &[u8], length: u64) -> Result<&mut [u8]> {
         self.put_header(ext, length)?;
         let length = usize::try_from(length)
@@ -112,11 +113,12 @@ impl ShardWriter {
         Ok(&mut self.buffer[start..start + length])
     }
 
-    /// Adds a part of any length: `fill` is called with one slice after the other and must fill
-    /// each of them wholly.
+    /// Adds a part of any length: calls `fill` with one slice after the other; it must fill each
+    /// completely.
     ///
     /// # Errors
-    /// As [`ShardWriter::part`]; what `fill` gives; the operating system's refusal to write.
+    /// Returns the errors of [`ShardWriter::part`] and of `fill`, and an error if the operating
+    /// system refuses to write.
     pub fn stream_part<E: From<Error>>(
         &mut self,
         ext: &[u8],
@@ -125,6 +127,8 @@ impl ShardWriter {
     ) -> Result<(), E> {
         self.sum_buffered();
         self.put_header(ext, length)?;
+        // From here on bytes of this sample reach the file and the hasher: bring both exactly to
+        // the sample's start and keep the hasher, so that `abandon` can return to that point.
         if self.sample.rollback.is_none() {
             let keep = (self.position() - self.sample.first) as usize;
             self.flush_to(self.filled - keep)?;
@@ -150,8 +154,8 @@ impl ShardWriter {
         Ok(())
     }
 
-    /// Gives the part that was added last its entry points, which go into the sidecar; it must be a JPEG.
-    /// No bytes are none.
+    /// Sets the entry points of the newest part, which must be a JPEG; they go into the sidecar. An
+    /// empty slice means none.
     pub fn entry_points(&mut self, points: &[u8]) {
         let OpenSample { parts, points: all, .. } = &mut self.sample;
         debug_assert!(!parts.is_empty(), "entry_points() before part()");
@@ -165,7 +169,8 @@ impl ShardWriter {
     /// Ends the sample; `dimensions` are width and height of its first image in pixels.
     ///
     /// # Errors
-    /// The operating system's refusal to write; more extensions than an index can count.
+    /// Returns an error if the operating system refuses to write, or if there are more extensions
+    /// than an index can count.
     pub fn commit(&mut self, dimensions: Option<(u32, u32)>) -> Result<()> {
         self.sum_buffered();
         self.index.sample(&self.sample.key, self.sample.first);
@@ -182,10 +187,10 @@ impl ShardWriter {
         if self.filled >= PIECE { self.flush_to(self.filled) } else { Ok(()) }
     }
 
-    /// Forgets the sample, as if it had never been begun. One that was committed stays.
+    /// Discards the current sample as if it had not begun. Committed samples stay.
     ///
     /// # Errors
-    /// The operating system's refusal to shorten the file again.
+    /// Returns an error if the operating system refuses to truncate the file.
     pub fn abandon(&mut self) -> Result<()> {
         match self.sample.rollback.take() {
             Some(hasher) => {
@@ -206,20 +211,20 @@ impl ShardWriter {
         Ok(())
     }
 
-    /// Samples so far.
+    /// Returns the number of samples so far.
     pub fn samples(&self) -> u64 {
         self.index.samples()
     }
 
-    /// Bytes so far.
+    /// Returns the number of bytes so far.
     pub fn position(&self) -> u64 {
         self.written + self.filled as u64
     }
 
-    /// Writes the end marker. Nothing has its final name before [`WrittenShard::publish`].
+    /// Writes the end marker. The files get their final names in [`WrittenShard::publish`].
     ///
     /// # Errors
-    /// The operating system's refusal to write.
+    /// Returns an error if the operating system refuses to write.
     pub fn finish(mut self) -> Result<WrittenShard> {
         let end = self.filled + tar::END.len();
         self.grow(end);
@@ -236,7 +241,7 @@ impl ShardWriter {
         })
     }
 
-    /// Takes the checksums of the parts that stand whole in the buffer, before they leave it.
+    /// Computes the checksums of the parts that are whole in the buffer, before they leave it.
     fn sum_buffered(&mut self) {
         for part in self.sample.parts.iter_mut().filter(|p| p.checksum.is_none()) {
             let start = (part.offset - self.written) as usize;
@@ -267,7 +272,7 @@ impl ShardWriter {
         Ok(())
     }
 
-    /// The buffer keeps its largest size: what is in it beyond `filled` is never read.
+    /// Grows the buffer. It keeps its largest size; bytes after `filled` are never read.
     fn grow(&mut self, length: usize) {
         if self.buffer.len() < length {
             self.buffer.resize(length.next_power_of_two(), 0);

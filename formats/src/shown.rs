@@ -1,8 +1,8 @@
-//! Text that others wrote, made fit for a terminal and for a log: the one place that decides how.
+//! Escapes foreign text for terminals and logs: the one place that decides how.
 //!
-//! Keys, paths and texts of damaged files come from anywhere. Characters that steer a terminal, turn
-//! the direction of what follows, or can't be seen are shown as escapes (`\u{1b}`), bytes that are no
-//! UTF-8 as `\xff`. Everything that prints an error, a problem or a name goes through here.
+//! Keys, paths and texts of damaged files are untrusted. Characters that control a terminal, change
+//! the text direction, or are invisible are shown as escapes (`\u{1b}`), bytes that are not UTF-8
+//! as `\xff`. Everything that prints an error, a problem or a name uses this module.
 
 use std::borrow::Cow;
 use std::fmt::{self, Write as _};
@@ -13,8 +13,8 @@ use std::path::Path;
 use serde::Serialize;
 use serde_json::ser::{CompactFormatter, Formatter, PrettyFormatter, Serializer};
 
-/// True for a character that may not reach a terminal as it is: controls (C0, DEL, C1), marks and
-/// overrides of direction, line and paragraph separators, what has no width, tags.
+/// Returns true for a character that must not reach a terminal unescaped: controls (C0, DEL, C1),
+/// direction marks and overrides, line and paragraph separators, zero-width characters, tags.
 pub fn is_hostile(c: char) -> bool {
     c.is_control()
         || matches!(
@@ -25,17 +25,17 @@ pub fn is_hostile(c: char) -> bool {
         )
 }
 
-/// Bytes as one line of text.
+/// Returns bytes as one line of text.
 pub fn bytes(bytes: &[u8]) -> String {
     Shown(bytes).to_string()
 }
 
-/// Text as one line of text.
+/// Returns text as one line of text.
 pub fn text(text: &str) -> Cow<'_, str> {
     if text.chars().any(is_hostile) { Cow::Owned(bytes(text.as_bytes())) } else { text.into() }
 }
 
-/// Bytes that are displayed as one line of text.
+/// Displays bytes as one line of text.
 #[derive(Debug, Clone, Copy)]
 pub struct Shown<'a>(&'a [u8]);
 
@@ -45,9 +45,9 @@ impl fmt::Display for Shown<'_> {
     }
 }
 
-/// As `Path::display`, for people.
+/// The counterpart of `Path::display` for messages.
 pub trait ShowPath {
-    /// The path as one line of text.
+    /// Displays the path as one line of text.
     fn shown(&self) -> Shown<'_>;
 }
 
@@ -57,9 +57,9 @@ impl ShowPath for Path {
     }
 }
 
-/// A message of one line or several: as it is, but for what steers a terminal.
-pub fn message(said: impl fmt::Display) -> impl fmt::Display {
-    Message(said)
+/// Displays a message of one or several lines, with control characters escaped.
+pub fn message(text: impl fmt::Display) -> impl fmt::Display {
+    Message(text)
 }
 
 struct Message<T>(T);
@@ -78,7 +78,7 @@ impl fmt::Write for Lines<'_, '_> {
     }
 }
 
-/// Writes bytes, escaped; `lines`: newlines and tabs are the writer's own.
+/// Writes bytes, escaped; with `lines`, newlines and tabs are kept.
 fn put(to: &mut impl fmt::Write, bytes: &[u8], lines: bool) -> fmt::Result {
     for chunk in bytes.utf8_chunks() {
         let mut rest = chunk.valid();
@@ -100,8 +100,8 @@ fn put(to: &mut impl fmt::Write, bytes: &[u8], lines: bool) -> fmt::Result {
     Ok(())
 }
 
-/// A writer for people: what is written to it reaches `to` as [`message`] would show it. Each write
-/// is of whole characters, as those of `write!` are.
+/// A writer for people: writes to `to` what [`message`] would show. Each write must consist of
+/// whole characters, as those of `write!` do.
 #[derive(Debug)]
 pub struct Screen<W>(pub W);
 
@@ -119,8 +119,8 @@ impl<W: Write> Write for Screen<W> {
     }
 }
 
-/// A value as JSON on one line, what steers a terminal as `\u` escapes: other text than
-/// `serde_json`'s, the same value.
+/// Returns a value as JSON on one line, with hostile characters as `\u` escapes: the text differs
+/// from `serde_json`'s, the value is the same.
 pub fn json(value: &impl Serialize) -> String {
     let mut out = Vec::new();
     let written =
@@ -129,7 +129,7 @@ pub fn json(value: &impl Serialize) -> String {
     String::from_utf8(out).unwrap_or_default()
 }
 
-/// As [`json`], on lines that people can read.
+/// As [`json`], pretty-printed.
 pub fn json_lines(value: &impl Serialize) -> String {
     let mut out = Vec::new();
     let pretty = Escaped(PrettyFormatter::new());
@@ -138,7 +138,7 @@ pub fn json_lines(value: &impl Serialize) -> String {
     String::from_utf8(out).unwrap_or_default()
 }
 
-/// Formats as `F` does, but for hostile characters in strings.
+/// Formats as `F`, but escapes hostile characters in strings.
 struct Escaped<F>(F);
 
 macro_rules! as_inner {
@@ -187,7 +187,7 @@ impl<F: Formatter> Formatter for Escaped<F> {
 mod tests {
     use super::*;
 
-    /// What each hostile text is shown as, and its characters in JSON.
+    /// Hostile texts, their escaped form, and their characters in JSON.
     const HOSTILE: [(&str, &str, &str); 14] = [
         ("\u{1b}[31m", "\\u{1b}[31m", "\\u001b[31m"),
         ("\u{7}", "\\u{7}", "\\u0007"),

@@ -1,13 +1,14 @@
 //! Tar as shards use it: headers written and read, and a walk over a tar's members.
 //!
-//! Nothing here reads or writes a file. [`write_header`] appends blocks to a buffer, [`Header`]
-//! reads one block, and [`Walk`] says which bytes of the tar it wants next; the caller fetches
-//! them from wherever they are: a mapped file, a plain read, a test's memory.
+//! No I/O. [`write_header`] appends blocks to a buffer, [`Header`] parses one block, and [`Walk`]
+//! returns which bytes of the tar it needs next; the caller fetches them from wherever they are: a
+//! mapped file, a plain read, a test's memory.
 //!
-//! Written: plain POSIX ustar, with a pax header before a member only where ustar can't hold its
-//! name or size. Read: ustar, pax, GNU and old v7. What no reader of shards handles (sparse files,
-//! several volumes) is refused by name, and so is a tar whose meaning depends on its reader: a number,
-//! name or size that GNU tar, bsdtar and Python's tarfile do not read alike.
+//! Written: POSIX ustar (IEEE Std 1003.1, pax, "ustar Interchange Format"), with a pax extended
+//! header before a member only where ustar cannot hold its name or size. Read: ustar, pax, GNU and
+//! old v7. What no reader of shards handles (sparse files, several volumes) is refused by name, and
+//! so is a tar whose meaning depends on its reader: a number, name or size that GNU tar, bsdtar and
+//! Python's tarfile read differently.
 //!
 //! No length found in a tar is trusted: additions are checked and memory is bounded.
 

@@ -1,5 +1,5 @@
-//! Numbers of few bytes: LEB128, seven bits a byte, low ones first, the high bit set in all but the
-//! last (DWARF 5, section 7.6).
+//! Variable-length numbers: LEB128, seven bits per byte, low ones first, the high bit set in all
+//! but the last byte (DWARF 5, section 7.6).
 
 /// Appends a number.
 pub fn put(out: &mut Vec<u8>, mut n: u64) {
@@ -16,7 +16,7 @@ pub fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
     out.extend_from_slice(bytes);
 }
 
-/// Reads the number at `at` and moves `at` behind it; `None` if the bytes end or make more than 64
+/// Reads the number at `at` and moves `at` after it; `None` if the bytes end or encode more than 64
 /// bits.
 pub fn take(bytes: &[u8], at: &mut usize) -> Option<u64> {
     let mut n = 0u64;

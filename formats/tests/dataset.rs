@@ -1,4 +1,4 @@
-//! A data set, opened and searched; and refused where its files differ.
+//! A data set is opened and searched, and refused if its files differ.
 #![allow(clippy::unwrap_used, reason = "a test that panics has failed")]
 
 use std::fs;
@@ -128,7 +128,7 @@ fn a_sidecar_whose_head_is_long_opens_from_a_file() {
     let opened = Index::open(&path).unwrap();
     opened.check().unwrap();
     assert_eq!(opened.find(&keys[2]).unwrap(), Some(2));
-    bytes[5000] ^= 1; // in the head, behind what is read first
+    bytes[5000] ^= 1; // in the head, after the first read
     fs::write(&path, &bytes).unwrap();
     assert_eq!(Index::open(&path).unwrap_err().kind(), ErrorKind::Damaged);
 }

@@ -1,4 +1,4 @@
-//! FORMAT.md keeps its word: its worked example is what this crate writes, its figures are right.
+//! FORMAT.md is correct: its worked example is what this crate writes, and its figures are right.
 #![allow(clippy::unwrap_used, reason = "a test that panics has failed")]
 
 use tarflume_formats::checksum::crc32c;
@@ -28,7 +28,7 @@ fn digest() -> blake3::Hash {
     blake3::hash(&tar)
 }
 
-/// As `hexdump -C` shows it: sixteen bytes a line, a star for lines that repeat the one before.
+/// Formats as `hexdump -C`: sixteen bytes per line, a star for repeated lines.
 fn hexdump(bytes: &[u8]) -> String {
     let (mut out, mut last, mut star) = (String::new(), None, false);
     for (i, line) in bytes.chunks(16).enumerate() {

@@ -1,7 +1,8 @@
-//! A mapped file that is cut under its readers: zeros and a mark, not a dead process.
+//! A mapped file that is truncated while it is read gives zeros and a mark, and does not kill the
+//! process.
 //!
-//! Every test runs in a process of its own, started from this one: a crash fails one test and does
-//! not end the others, and handlers of SIGBUS are set without harm.
+//! Every test runs in its own process, started from this one: a crash fails one test and does not
+//! end the others, and handlers of SIGBUS can be set safely.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 #![allow(unsafe_code, clippy::undocumented_unsafe_blocks, clippy::multiple_unsafe_ops_per_block)]
 
@@ -19,7 +20,7 @@ use tarflume_formats::map::Mapped;
 const CHILD: &str = "TARFLUME_TEST_CHILD";
 const PAGE: u64 = 4096;
 
-/// Runs the test `name` of this program in a process of its own, which reads `mode`.
+/// Runs the test `name` of this program in its own process, which reads `mode`.
 fn child(name: &str, mode: &str) -> Output {
     let program = std::env::current_exe().unwrap();
     let args = ["--exact", name, "--nocapture", "--test-threads=1"];
@@ -30,7 +31,8 @@ fn mode() -> Option<String> {
     std::env::var(CHILD).ok()
 }
 
-/// True in the child, which goes on; in the parent, after the child ended well.
+/// Returns true in the child, which continues with the test; in the parent, after the child ended
+/// well.
 fn in_child(name: &str) -> bool {
     if mode().is_some() {
         return true;
@@ -72,14 +74,14 @@ fn a_cut_file_reads_as_zeros_and_says_so() {
     let error = map.intact().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Truncated);
     assert!(error.text().contains("cut"), "{error}");
-    // What is whole again is not believed before it is opened again.
+    // A file that is whole again is not trusted before it is opened again.
     let path = sevens(folder.path(), "a", 100);
     assert!(!map.is_intact());
     let again = Mapped::open(&path).unwrap();
     assert!(again.is_intact() && zeros(&again) == 0);
 }
 
-/// A failing disk sends the same signal, and leaves the file as it was.
+/// A failing disk sends the same signal, and leaves the file unchanged.
 #[test]
 fn a_page_that_is_lost_of_a_file_that_did_not_change_is_the_machines_fault() {
     if !in_child("a_page_that_is_lost_of_a_file_that_did_not_change_is_the_machines_fault") {
@@ -103,7 +105,7 @@ fn a_page_that_is_lost_of_a_file_that_did_not_change_is_the_machines_fault() {
     }
 }
 
-/// The bytes read stand on the page in which the file now ends: no signal comes for them.
+/// The bytes read are in the last page of the truncated file: they raise no signal.
 #[test]
 fn a_cut_in_the_page_that_was_read_is_noticed() {
     if !in_child("a_cut_in_the_page_that_was_read_is_noticed") {
@@ -170,7 +172,7 @@ fn many_threads_read_many_maps_while_files_are_cut() {
                     last = done.load(Ordering::Relaxed);
                     for map in maps.iter().cycle().skip(thread * 25).take(maps.len()) {
                         let seen = zeros(map);
-                        // A zero that was seen is never believed.
+                        // A zero that was read is never trusted.
                         assert!(seen == 0 || !map.is_intact());
                     }
                 }
@@ -187,7 +189,7 @@ fn many_threads_read_many_maps_while_files_are_cut() {
     }
 }
 
-/// Addresses are used again and again by maps that are whole and maps that are not.
+/// Addresses are reused by maps that are whole and maps that are not.
 #[test]
 fn maps_come_and_go_in_eight_threads() {
     if !in_child("maps_come_and_go_in_eight_threads") {
@@ -219,7 +221,7 @@ fn maps_come_and_go_in_eight_threads() {
     });
 }
 
-/// Faults by pages from the end backwards would leave an area of its own for each: they are joined.
+/// Faults by pages from the end backwards would create one area each: they are merged.
 #[test]
 fn a_torn_map_uses_few_areas() {
     if !in_child("a_torn_map_uses_few_areas") {
@@ -251,7 +253,7 @@ fn errno_outlives_a_fault() {
     assert_eq!(std::io::Error::last_os_error().raw_os_error(), Some(4321));
 }
 
-/// The child of a fork has a guard of its own, and its loss is not its parent's.
+/// The child of a fork has its own guard, and its loss does not affect its parent.
 #[test]
 fn a_forked_child_is_guarded() {
     if !in_child("a_forked_child_is_guarded") {
@@ -304,7 +306,7 @@ fn a_cut_sidecar_is_an_error_also_where_it_was_read_before() {
             }
             assert_eq!(index.find(b"000017").unwrap_err().kind(), ErrorKind::Truncated);
             assert_eq!(index.check().unwrap_err().kind(), ErrorKind::Truncated);
-            // The next writes over this file: it must not be the one that is mapped.
+            // The next call writes over this file: it must not be the mapped one.
             drop(index);
         }
     }
@@ -332,7 +334,7 @@ fn set(handler: usize, flags: i32) {
     );
 }
 
-/// Touches a page that is lost, of a map that is not watched.
+/// Touches a lost page of a map that is not watched.
 fn foreign_fault(folder: &Path) {
     let path = sevens(folder, "foreign", 2);
     let file = File::open(&path).unwrap();
@@ -341,8 +343,8 @@ fn foreign_fault(folder: &Path) {
     std::hint::black_box(map[0]);
 }
 
-/// A SIGBUS that is not ours does what it did before: in each mode, a handler is set (or none), a
-/// data set's file is mapped, and then something foreign faults or the signal is sent.
+/// A foreign SIGBUS has its previous effect: in each mode, a handler is set (or none), a data set's
+/// file is mapped, and then something foreign faults or the signal is sent.
 #[test]
 fn a_fault_elsewhere_is_left_to_whoever_had_it_before() {
     let name = "a_fault_elsewhere_is_left_to_whoever_had_it_before";

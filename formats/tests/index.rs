@@ -1,4 +1,4 @@
-//! The sidecar, built, encoded, opened, damaged.
+//! The sidecar: built, encoded, opened, damaged.
 #![allow(clippy::unwrap_used, reason = "a test that panics has failed")]
 
 use proptest::collection::vec;
@@ -8,8 +8,8 @@ use tarflume_formats::error::ErrorKind;
 use tarflume_formats::index::layout::{self as l, at};
 use tarflume_formats::index::{Index, IndexBuilder, TarFacts};
 
-/// A sample as the tests think of it: key, parts (extension, length), width and height. A part of
-/// whose length 3 leaves 1 has entry points.
+/// A sample of the tests: key, parts (extension, length), width and height. Parts whose length
+/// modulo 3 is 1 have entry points.
 #[derive(Debug, Clone)]
 struct Plain {
     key: Vec<u8>,
@@ -86,7 +86,7 @@ fn pair(key: &str) -> Plain {
     plain(key, &[("jpg", 110_000), ("json", 300)], Some((500, 375)))
 }
 
-/// Rows in another order than keys, so that every section is there.
+/// Rows in another order than their keys, so that every section is present.
 fn small() -> Vec<u8> {
     let with_points = plain("a/2", &[("jpg", 100_000), ("json", 300)], Some((400, 300)));
     encode(&[pair("b"), with_points, pair("a/1")], true)
@@ -136,7 +136,8 @@ fn a_sample_of_two_parts_takes_at_most_80_bytes() {
         let samples: Vec<_> = (0..n).map(|i| pair(&name(i))).collect();
         encode(&samples, true).len() as f64
     };
-    // The difference of two sizes leaves out what a file has once; 4 bytes in 16 KiB are checksums.
+    // The difference of two sizes removes the constant part of a file; 4 bytes in 16 KiB are
+    // checksums.
     for (sorted, most) in [(true, 76.0), (false, 80.0)] {
         let each = (size(60_000, sorted) - size(20_000, sorted)) / 40_000.0 - 8.0;
         let sums = (most + 8.0) * 4.0 / l::CHECK_BLOCK as f64;
@@ -211,7 +212,7 @@ fn the_index_of_another_tar_is_stale() {
     assert!(error.text().contains(&length.to_string()));
 }
 
-/// Changes the file and puts all checksums right again: a lie, not damage.
+/// Changes the file and corrects all checksums: an inconsistency, not damage.
 fn lie(bytes: &mut [u8], change: impl FnOnce(&mut [u8], usize)) {
     let number = |bytes: &[u8], at: usize| {
         u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap()) as usize
@@ -263,7 +264,7 @@ fn of_the_sections_of_entry_points_there_are_both_or_none() {
         lie(&mut bytes, |b, _| b[line..line + 4].copy_from_slice(b"zzzz"));
         assert_eq!(Index::from_bytes(bytes).unwrap_err().kind(), ErrorKind::Damaged);
     }
-    // What a program sees that does not know them.
+    // The view of a program that does not know the section.
     let mut bytes = whole;
     lie(&mut bytes, |b, _| {
         b[lines[0]..][..4].copy_from_slice(b"zzzy");
@@ -300,7 +301,7 @@ fn wrong_entry_points_are_told_with_path_and_byte_and_spoil_nothing_else() {
     let error = index.entry_points(6).unwrap_err();
     assert!(error.text().contains("no part 6"), "{error}");
 
-    // Entry points that fill more than a block: a damaged one spoils those that need it.
+    // The entry points fill more than a block: a damaged block affects only those that need it.
     let many: Vec<_> =
         (0..200).map(|n| plain(&format!("{n:03}"), &[("jpg", 1300)], None)).collect();
     let mut bytes = encode(&many, true);
@@ -327,7 +328,7 @@ fn newer_versions_and_flags_are_refused() {
 #[test]
 fn lies_with_right_checksums_are_found_by_check() {
     type Change = fn(&mut [u8], usize);
-    // Where sections start in the small file: rows first, then spans.
+    // The starts of sections in the small file: rows first, then spans.
     let start = |b: &[u8], name: &[u8]| {
         let line = line_of(b, name);
         u64::from_le_bytes(b[line + 8..line + 16].try_into().unwrap()) as usize
@@ -337,11 +338,11 @@ fn lies_with_right_checksums_are_found_by_check() {
         (&l::ROWS, |b, s| b[s + 8] = 1),      // the first key begins late
         (&l::ROWS, |b, s| b[s + 24 + 8] = 200), // a key ends before it begins
         (&l::ROWS, |b, s| b[s + 3 * 24 + 16] = 5), // the last row leaves a part out
-        (&l::SPANS, |b, s| b[s + 1] = 0),     // a part stands in its own header
+        (&l::SPANS, |b, s| b[s + 1] = 0),     // a part overlaps its own header
         (&l::SPANS, |b, s| b[s + 15] = 0xff), // a part ends past the end
         (&l::EXT_IDS, |b, s| b[s] = 9),       // no such extension
-        (&l::KEY_ORDER, |b, s| b[s] = b[s + 4]), // a row stands twice in the order
-        (&l::POINT_STARTS, |b, s| b[s] = 1),  // a byte of the entry points is nobody's
+        (&l::KEY_ORDER, |b, s| b[s] = b[s + 4]), // a row is listed twice in the order
+        (&l::POINT_STARTS, |b, s| b[s] = 1),  // a byte of the entry points belongs to no part
         (&l::POINT_STARTS, |b, s| b[s + 6 * 4] -= 1), // the last one, too
         (&l::POINT_STARTS, |b, s| b[s + 3 * 4 + 3] = 0xff), // they end past their section
     ];

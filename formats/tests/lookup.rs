@@ -1,4 +1,4 @@
-//! Rows looked up out of the map and by reads: the same rows, the same damage noticed.
+//! Rows looked up through the map and by reads: the same rows, and the same damage detected.
 #![allow(clippy::unwrap_used, reason = "a test that panics has failed")]
 
 use std::cell::Cell;
@@ -50,7 +50,7 @@ fn by_reads(index: &Index, bytes: &[u8], row: u64, found: &mut Found) -> Result<
     index.look_up_by(row, reader(bytes), found)
 }
 
-/// Entry points copied behind some bytes, in all ways; at most so many.
+/// Copies entry points after some bytes, in all ways, with a limit.
 fn copied(index: &Index, bytes: &[u8], part: u64, most: u64) -> [Result<Option<Vec<u8>>>; 2] {
     let (mut one, mut two) = (b"before".to_vec(), b"before".to_vec());
     let by_map = index.copy_entry_points(part, most, &mut one);
@@ -104,7 +104,8 @@ proptest! {
     }
 }
 
-/// Every byte of the body that a lookup of all rows uses, changed: both ways notice, with the same words.
+/// Changes every byte of the body that a lookup of all rows uses: both ways detect it with the same
+/// message.
 #[test]
 fn both_ways_notice_the_same_damage() {
     let rows = vec![
@@ -132,7 +133,7 @@ fn both_ways_notice_the_same_damage() {
     }
 }
 
-/// Every way to entry points that lie.
+/// Every way to read inconsistent entry points.
 #[test]
 fn both_ways_notice_the_same_lie() {
     let rows = vec![(b"a".to_vec(), vec![("jpg".to_string(), 9), ("json".to_string(), 6)])];
@@ -191,7 +192,7 @@ fn a_block_is_checked_once_and_then_a_lookup_takes_five_reads() {
     assert_eq!(found.key(), b"00002500");
 }
 
-/// What a lookup needs is not in the file any more: an error and no zeros.
+/// Bytes that a lookup needs are not in the file any more: an error and no zeros.
 #[test]
 fn a_file_that_is_cut_under_lookups_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
@@ -208,7 +209,7 @@ fn a_file_that_is_cut_under_lookups_is_an_error() {
     assert_eq!(error.kind(), ErrorKind::Truncated);
 }
 
-/// The pages of a map that a lookup has touched are let go, and come back as they were.
+/// The pages of a map that a lookup has touched are released, and come back unchanged.
 #[test]
 fn a_map_is_forgotten_and_read_again() {
     let folder = tempfile::tempdir().unwrap();

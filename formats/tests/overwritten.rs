@@ -1,4 +1,4 @@
-//! A sidecar that is zeroed or written over while it is mapped: what it says is not believed.
+//! A sidecar that is zeroed or overwritten while it is mapped: its content is not trusted.
 #![allow(clippy::unwrap_used)]
 
 use std::fs::{self, File};
@@ -11,7 +11,7 @@ use tarflume_formats::index::{Found, Index, IndexBuilder, TarFacts};
 
 const ROWS: u64 = 5000;
 const BLOCK: u64 = 16 * 1024;
-/// Longer than an answer about the file is believed, by far.
+/// Much longer than a check of the file stays valid.
 const PAUSE: Duration = Duration::from_millis(60);
 
 fn sidecar(prefix: &str) -> Vec<u8> {
@@ -32,7 +32,7 @@ struct Case {
     index: Index,
 }
 
-/// A sidecar all of whose blocks were found right.
+/// Returns a sidecar all of whose blocks were checked.
 fn opened() -> Case {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.index");
@@ -109,7 +109,7 @@ fn a_cut_that_is_undone_is_noticed_where_it_left_zeros() {
     assert_eq!(case.index.sample(0).expect_err("zeros behind").kind(), ErrorKind::Damaged);
 }
 
-/// Zeros over one block of the body: the head is as it was, and only the file's times tell.
+/// Zeros over one block of the body: the head is unchanged, and only the file's times reveal it.
 #[test]
 fn a_block_that_is_zeroed_is_not_believed() {
     let blocks = sidecar("key").len() as u64 / BLOCK;
@@ -120,16 +120,16 @@ fn a_block_that_is_zeroed_is_not_believed() {
         std::thread::sleep(PAUSE);
         let error = case.index.intact().expect_err("a block of zeros");
         assert_eq!(error.kind(), ErrorKind::Damaged, "{error}");
-        // What was told once is told again, by whatever lookup needs the block.
+        // The error is repeated by every lookup that needs the block.
         assert_eq!(case.index.check().expect_err("still there").kind(), ErrorKind::Damaged);
-        // And what is right again is believed again.
+        // A block that is right again is trusted again.
         writable(&case.path).write_all_at(&case.bytes, 0).unwrap();
         std::thread::sleep(PAUSE);
         case.index.check().unwrap();
     }
 }
 
-/// Which row is looked up when the damage is noticed says nothing of whose it is.
+/// The row of the lookup that detects the damage is not necessarily the damaged one.
 #[test]
 fn a_block_that_is_zeroed_spoils_those_alone_that_need_it() {
     let blocks = sidecar("key").len() as u64 / BLOCK;
@@ -139,7 +139,7 @@ fn a_block_that_is_zeroed_spoils_those_alone_that_need_it() {
             let case = opened();
             writable(&case.path).write_all_at(&vec![0; BLOCK as usize], block * BLOCK).unwrap();
             std::thread::sleep(PAUSE);
-            // Opened now, it knows of nothing that was right before.
+            // A newly opened sidecar does not know that a block was right before.
             let fresh = Index::open(&case.path).unwrap();
             for row in (0..ROWS).step_by(499) {
                 let (found, own) = (look_up(&case.index, row), look_up(&fresh, row));
@@ -180,7 +180,7 @@ fn a_file_that_only_looks_changed_is_believed() {
     case.index.check().unwrap();
 }
 
-/// Replacing by rename is how files are to be replaced: who has the old one open keeps it.
+/// Files must be replaced by rename: a reader of the old file keeps it.
 #[test]
 fn a_file_that_was_replaced_or_removed_is_read_as_it_was_opened() {
     let case = opened();

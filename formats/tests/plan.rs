@@ -1,4 +1,4 @@
-//! The plan, written, read, damaged; and what its hashes depend on.
+//! The plan: written, read, damaged; and the inputs of its hashes.
 #![allow(clippy::unwrap_used, reason = "a test that panics has failed")]
 
 use proptest::collection::vec;
@@ -100,7 +100,7 @@ fn every_changed_byte_is_noticed_or_changes_nothing() {
             }
         }
     }
-    // zstd's frames have bits that decoders pass over; nothing else may be changed unseen.
+    // zstd's frames have bits that decoders ignore; any other change must be detected.
     let in_chunks =
         |i: &usize| foot.shards.iter().any(|s| (s.at..s.at + s.length).contains(&(*i as u64)));
     assert!(silent.iter().all(in_chunks), "unnoticed: {silent:?}");

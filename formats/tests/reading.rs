@@ -1,4 +1,4 @@
-//! A tar read from disk, by headers alone and whole.
+//! A tar read from disk, by headers alone and completely.
 #![allow(clippy::unwrap_used, reason = "a test that panics has failed")]
 
 use std::fs;
@@ -32,7 +32,7 @@ fn ours() -> Vec<u8> {
     tar
 }
 
-/// Written by the tar crate, in one of its formats.
+/// Returns a tar written by the tar crate in one of its formats.
 fn foreign(mut header: tar::Header) -> Vec<u8> {
     let pax = header.as_ustar().is_some();
     let mut tar = tar::Builder::new(Vec::new());

@@ -1,4 +1,4 @@
-//! Tar and index, written in step; and how they get their names.
+//! Tar and index, written in step, and their final names.
 #![allow(clippy::unwrap_used, reason = "a test that panics has failed")]
 
 use std::fs;
@@ -13,7 +13,7 @@ use tempfile::TempDir;
 
 const NAME: &str = "s.tar";
 
-/// How a part comes into the shard.
+/// How a part is added to the shard.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum By {
     Buffer,
@@ -22,7 +22,7 @@ enum By {
 
 use By::{Buffer, Stream};
 
-/// What is done to a writer, step by step.
+/// The calls on a writer, step by step.
 struct Shard {
     dir: TempDir,
     writer: ShardWriter,
@@ -87,7 +87,7 @@ impl Published {
         Published { tar: fs::read(tar).unwrap(), index, dir, entry }
     }
 
-    /// The index describes the tar, and both are what the entry says.
+    /// The index describes the tar, and both match the entry.
     fn assert_sound(&self) -> Index {
         let index = Index::from_bytes(self.index.clone()).unwrap();
         index.check().unwrap();
@@ -239,7 +239,8 @@ fn a_part_that_can_not_be_filled_can_be_abandoned() {
     assert_eq!((index.find(b"b").unwrap(), index.find(b"c").unwrap()), (None, Some(1)));
 }
 
-/// Entry points stay with their part, however it was written, and go with an abandoned sample.
+/// Entry points stay with their part, however it was written, and disappear with an abandoned
+/// sample.
 #[test]
 fn entry_points_stand_at_the_parts_that_they_were_given_to() {
     let (large, photo) = (data(700_000), data(3_000));

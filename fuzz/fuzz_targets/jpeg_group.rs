@@ -44,12 +44,12 @@ fuzz_target!(|input: &[u8]| {
     let mut outputs: Vec<Vec<u8>> = members.iter().map(|(_, header)| pixels_of(header)).collect();
     let jobs = members.iter().zip(&mut outputs);
     let jobs = jobs.map(|(&(jpeg, header), output)| Job::new(jpeg, header, output));
-    let mut told = [0; 4];
+    let mut calls = [0; 4];
     Decoder::new().decode_group(jobs, |n, result| {
-        told[n] += 1;
+        calls[n] += 1;
         assert!(n == place || result.is_ok());
     });
-    assert_eq!(told, [1; 4]);
+    assert_eq!(calls, [1; 4]);
     outputs.remove(place);
     assert!(outputs.iter().zip(good).all(|(found, (_, expected))| found == expected));
 });

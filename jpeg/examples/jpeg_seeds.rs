@@ -1,4 +1,4 @@
-//! Writes the fuzzers' seeds: small JPEGs of every kind, behind the bytes that the targets take for
+//! Writes the fuzzers' seeds: small JPEGs of every kind, after the bytes that the targets take as
 //! their choices. `cargo run -p tarflume-jpeg --example jpeg_seeds -- fuzz/seeds`
 
 use std::error::Error;

@@ -1,8 +1,8 @@
-//! crc32c (RFC 3720), as FORMAT.md uses it.
+//! crc32c (RFC 3720) of the JPEG and of its entry points, as FORMAT.md specifies.
 
 use crc_fast::{CrcAlgorithm, Digest};
 
-/// The checksum of `parts`, one behind the other.
+/// Returns the checksum of the concatenated `parts`.
 pub(crate) fn crc32c(parts: &[&[u8]]) -> u32 {
     let mut digest = Digest::new(CrcAlgorithm::Crc32Iscsi);
     parts.iter().for_each(|part| digest.update(part));

@@ -1,7 +1,9 @@
-//! `Coefficients`: those of a picture whose blocks come in several scans, until the last scan is read.
+//! `Coefficients`: collects the coefficients of a picture whose blocks come in several scans, until
+//! the last scan is read.
 //!
-//! Blocks of the region are kept, 128 bytes each. Of those that are only passed over on the way to it,
-//! 8 bytes say which coefficients are not 0: later scans are read by that.
+//! The blocks of the region are kept, 128 bytes each. Of the blocks that are only passed on the way
+//! to it, 8 bytes record which coefficients are not 0: decoding later scans needs that mask (T.81,
+//! G.1.2.3).
 
 use std::ops::Range;
 
@@ -9,18 +11,18 @@ use crate::entropy::Block;
 use crate::error::{Error, ErrorKind, Result};
 use crate::header::Header;
 
-/// The most components.
+/// Limit on the number of components.
 const MOST: usize = 4;
 
-/// How the blocks of a component lie.
+/// The layout of a component's blocks.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Part {
-    /// Blocks of an MCU, across and down.
+    /// Blocks of an MCU, horizontally and vertically.
     pub(crate) h: u32,
     pub(crate) v: u32,
-    /// Blocks of other components before them in the MCU.
+    /// Number of blocks of earlier components in the MCU.
     first: usize,
-    /// Blocks that the picture has, without what MCUs have over its edge.
+    /// Blocks across the picture, without the padding of the last MCU.
     pub(crate) across: u32,
     pub(crate) down: u32,
 }
@@ -33,22 +35,23 @@ pub(crate) struct Grid {
     blocks: usize,
     /// MCUs across.
     pub(crate) mcus: u32,
-    /// Rows of MCUs that are read: all down to the last one that is kept.
+    /// Rows of MCUs that are read: all up to the last one that is kept.
     pub(crate) rows: u32,
     /// Rows and columns of MCUs that are kept.
     kept: (Range<u32>, Range<u32>),
-    /// Rows of MCUs of the picture.
+    /// Rows of MCUs in the picture.
     all: u32,
 }
 
 impl Grid {
-    /// All blocks are read, and none is kept.
+    /// Creates a grid that reads all blocks and keeps none.
     pub(crate) fn read(header: &Header) -> Grid {
         let rows = header.mcus().1;
         Grid::of(header, rows, (0..0, 0..0))
     }
 
-    /// Blocks of these rows and columns of MCUs are kept, and what lies above is read.
+    /// Creates a grid that keeps the blocks of these rows and columns of MCUs, and reads the rows
+    /// above.
     pub(crate) fn kept(header: &Header, rows: &Range<u32>, columns: &Range<u32>) -> Grid {
         Grid::of(header, rows.end, (rows.clone(), columns.clone()))
     }
@@ -76,18 +79,18 @@ impl Grid {
         self.parts[component]
     }
 
-    /// Rows of blocks of a component that are read.
+    /// Returns the number of rows of blocks of a component that are read.
     pub(crate) fn lines(&self, component: usize) -> u32 {
         let part = self.parts[component];
         part.down.min(self.rows.saturating_mul(part.v))
     }
 
-    /// Whether all rows of the picture are read.
+    /// Returns true if all rows of the picture are read.
     pub(crate) fn is_whole(&self) -> bool {
         self.rows == self.all
     }
 
-    /// MCUs of a scan of these components, of all rows.
+    /// Returns the number of MCUs of a scan of these components, over all rows.
     pub(crate) fn units(&self, components: &[usize]) -> u64 {
         let (across, down) = match components {
             &[one] => (self.parts[one].across, self.parts[one].down),
@@ -96,14 +99,14 @@ impl Grid {
         u64::from(across) * u64::from(down)
     }
 
-    /// Blocks that are read and blocks that are kept.
+    /// Returns the numbers of blocks that are read and that are kept.
     pub(crate) fn counts(&self) -> (u64, u64) {
         let each = self.blocks as u64;
         let (rows, columns) = (self.kept.0.len() as u64, self.kept.1.len() as u64);
         (u64::from(self.mcus) * u64::from(self.rows) * each, rows * columns * each)
     }
 
-    /// The most bytes that they take.
+    /// Returns the most bytes that they take.
     pub(crate) fn bytes(&self) -> u64 {
         let (read, kept) = self.counts();
         let row = self.kept.1.len() as u64 * self.blocks as u64;
@@ -111,35 +114,35 @@ impl Grid {
     }
 }
 
-/// The coefficients of the picture under way; memory is kept from picture to picture.
+/// The coefficients of the current picture; the memory is reused for the next.
 #[derive(Debug, Default)]
 pub(crate) struct Coefficients {
     grid: Grid,
-    /// For each block that is read, by MCUs: the zigzag numbers of what is not 0.
+    /// For each block that is read, by MCUs: a mask of the zigzag numbers that are not 0.
     filled: Vec<u64>,
-    /// Blocks that are kept, by MCUs: before dequantizing, in natural order. All zeros between pictures.
+    /// Kept blocks, by MCUs: before dequantizing, in natural order. All zeros between pictures.
     kept: Vec<[i16; 64]>,
-    /// The last coefficient of each block of a row of MCUs.
+    /// The zigzag number of the last nonzero coefficient of each block of a row of MCUs.
     last: Vec<u8>,
-    /// What others are read into.
-    beside: Beside,
+    /// The target for blocks that are read but not kept.
+    scratch: Scratch,
 }
 
-/// A block that nobody looks at.
+/// A block that is written but never used.
 #[derive(Debug)]
-struct Beside([i16; 64]);
+struct Scratch([i16; 64]);
 
-impl Default for Beside {
-    fn default() -> Beside {
-        Beside([0; 64])
+impl Default for Scratch {
+    fn default() -> Scratch {
+        Scratch([0; 64])
     }
 }
 
 impl Coefficients {
-    /// Makes room for a picture.
+    /// Prepares memory for a picture.
     ///
     /// # Errors
-    /// There is no memory.
+    /// Returns an error if memory is exhausted.
     pub(crate) fn set(&mut self, grid: Grid) -> Result<()> {
         let (read, kept) = grid.counts();
         self.wipe();
@@ -153,12 +156,12 @@ impl Coefficients {
         &self.grid
     }
 
-    /// All rows were taken, and are zeros again.
+    /// Marks all rows as taken; they are zeros again.
     pub(crate) fn were_taken(&mut self) {
         self.grid = Grid::default();
     }
 
-    /// Forgets what is left of a picture.
+    /// Clears the rest of a picture that was not taken.
     pub(crate) fn wipe(&mut self) {
         let kept = usize::try_from(self.grid.counts().1).unwrap_or(usize::MAX);
         self.kept.iter_mut().take(kept).for_each(|block| *block = [0; 64]);
@@ -174,7 +177,7 @@ impl Coefficients {
         }
     }
 
-    /// Block `n` of a component in an MCU.
+    /// Returns block `n` of a component in an MCU.
     #[inline(always)]
     pub(crate) fn block(
         &mut self,
@@ -188,15 +191,15 @@ impl Coefficients {
         let (rows, columns) = &grid.kept;
         let filled = &mut self.filled[number];
         if !rows.contains(&row) || !columns.contains(&column) {
-            return (&mut self.beside.0, filled);
+            return (&mut self.scratch.0, filled);
         }
         let row = (row - rows.start) as usize * columns.len();
         let kept = (row + (column - columns.start) as usize) * grid.blocks + place;
         (&mut self.kept[kept], filled)
     }
 
-    /// A row of MCUs that is kept: its blocks, and the zigzag number of the last coefficient of each that
-    /// is not 0.
+    /// Returns a kept row of MCUs: its blocks, and the zigzag number of each block's last
+    /// coefficient that is not 0.
     pub(crate) fn row(&mut self, row: u32) -> (&mut [[i16; 64]], &[u8]) {
         let grid = &self.grid;
         let (rows, columns) = &grid.kept;
@@ -204,13 +207,14 @@ impl Coefficients {
         let from = (row as usize * grid.mcus as usize + columns.start as usize) * grid.blocks;
         let filled = &self.filled[from..from + count];
         self.last.clear();
+        // `| 1` makes the last number of an empty block 0.
         self.last.extend(filled.iter().map(|mask| 63 - (mask | 1).leading_zeros() as u8));
         let at = (row - rows.start) as usize * count;
         (&mut self.kept[at..at + count], &self.last)
     }
 }
 
-/// Makes `buffer` at least so long.
+/// Makes `buffer` at least `length` long.
 fn room<T: Copy>(buffer: &mut Vec<T>, length: u64, empty: T) -> Result<()> {
     let more =
         usize::try_from(length).ok().map(|length| (length, length.saturating_sub(buffer.len())));

@@ -1,8 +1,8 @@
 //! Huffman decoding (ITU-T T.81, annex F.2), several independent streams in step.
 //!
-//! One stream waits most of the time: the place of a code is known only when the one before it was
-//! looked up. Three or four streams whose steps alternate fill each other's gaps. Coefficients come
-//! out; nothing here knows of pixels.
+//! A single stream waits most of the time: the position of a code is known only after the lookup of
+//! the one before it. Three or four streams whose steps alternate fill each other's gaps. The
+//! output is coefficients; this module knows no pixels.
 
 mod best;
 #[cfg(target_arch = "x86_64")]

@@ -1,21 +1,21 @@
-//! What can be wrong with a JPEG or with what is asked of it, and where.
+//! The error type: what is wrong with a JPEG or with a request, and where.
 
 use std::fmt;
 
 /// The result of everything that can fail here.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// What sort of error it is.
+/// The kind of an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// The bytes are not a whole JPEG: cut, overwritten, or never one.
+    /// The bytes are not a whole JPEG: truncated, overwritten, or never one.
     Damaged,
-    /// A whole JPEG of a kind that is not decoded here.
+    /// A whole JPEG of a kind that is not decoded.
     Unsupported,
     /// More pixels or more memory than allowed.
     Limit,
-    /// The caller asked for what can't be: a region outside the picture, too small a buffer.
+    /// An invalid request: a region outside the picture, or too small a buffer.
     Usage,
 }
 
@@ -50,22 +50,22 @@ impl Error {
         self
     }
 
-    /// What sort of error it is.
+    /// Returns the kind of error.
     pub fn kind(&self) -> ErrorKind {
         self.0.kind
     }
 
-    /// What was found and what was expected, without the place.
+    /// Returns what was found and what was expected, without the place.
     pub fn text(&self) -> &str {
         &self.0.text
     }
 
-    /// The byte at which it was noticed, counted from the start of the JPEG.
+    /// Returns the byte at which it was noticed, counted from the start of the JPEG.
     pub fn byte(&self) -> Option<u64> {
         self.0.byte
     }
 
-    /// The row of MCUs (coded units of 8 or 16 lines) in which it was noticed, from 0.
+    /// Returns the row of MCUs (coded units of 8 or 16 lines) in which it was noticed, from 0.
     pub fn mcu_row(&self) -> Option<u32> {
         self.0.row
     }

@@ -4,8 +4,8 @@ use std::fmt;
 
 use crate::error::{Error, ErrorKind, Result};
 
-/// How much smaller than stored a picture is decoded. The inverse DCT makes the smaller blocks itself,
-/// so that a smaller picture takes less work.
+/// The factor by which a picture is decoded smaller than stored. The inverse DCT produces smaller
+/// blocks directly, so a smaller picture takes less work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Scale {
     /// As stored.
@@ -20,22 +20,22 @@ pub enum Scale {
 }
 
 impl Scale {
-    /// All four, the largest first.
+    /// All scales, the largest first.
     pub const ALL: [Scale; 4] = [Scale::Full, Scale::Half, Scale::Quarter, Scale::Eighth];
 
-    /// Samples of a block at this scale, in each direction: 8, 4, 2, 1.
+    /// Returns the samples of a block at this scale, in each direction: 8, 4, 2, 1.
     pub fn block(self) -> u32 {
         8 >> self as u32
     }
 
-    /// The size of a picture of `width` x `height` stored pixels at this scale.
+    /// Returns the size of a picture of `width` x `height` stored pixels at this scale.
     pub fn of(self, width: u32, height: u32) -> (u32, u32) {
         let down = |n: u32| n.div_ceil(1 << self as u32);
         (down(width), down(height))
     }
 
-    /// The smallest scale at which a picture of `from` stored pixels is at least as large as `to`, in
-    /// both directions; width first.
+    /// Returns the smallest scale at which a picture of `from` stored pixels is at least as large
+    /// as `to` in both directions; width first.
     pub fn at_least(from: (u32, u32), to: (u32, u32)) -> Scale {
         let fits = |scale: &&Scale| {
             let (width, height) = (from.0 >> **scale as u32, from.1 >> **scale as u32);
@@ -59,13 +59,14 @@ pub struct Region {
 }
 
 impl Region {
-    /// The whole of a picture.
+    /// Returns the region of the whole picture.
     pub fn whole((width, height): (u32, u32)) -> Region {
         Region { left: 0, top: 0, width, height }
     }
 
     /// # Errors
-    /// [`ErrorKind::Usage`]: it is empty or reaches beyond a picture of this size.
+    /// Returns [`ErrorKind::Usage`] if the region is empty or reaches beyond a picture of this
+    /// size.
     pub(crate) fn check(self, (width, height): (u32, u32)) -> Result<()> {
         let within = |from: u32, length: u32, all: u32| {
             length > 0 && from.checked_add(length).is_some_and(|end| end <= all)

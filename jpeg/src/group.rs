@@ -1,8 +1,8 @@
-//! One call of a decoder: deals rows of pictures to lanes, looks at each lane that stops, and tells
-//! what became of each job.
+//! One call of a decoder: assigns rows of pictures to lanes, handles each lane that stops, and
+//! reports the result of each job.
 //!
-//! How rows are walked is in `strand`, how they become pixels in `slot`; here is only who does what
-//! next, and what ends with whom.
+//! `strand` walks over rows, `slot` turns them into pixels; this file only schedules, and decides
+//! how far an error reaches.
 
 use std::mem;
 
@@ -17,25 +17,25 @@ use crate::simd::Simd;
 use crate::slot::Slot;
 use crate::strand::{Picture, Strand};
 
-/// What a decoder works with, kept from call to call.
+/// The state of a decoder, kept from call to call.
 #[derive(Debug)]
-pub(crate) struct Hands {
+pub(crate) struct DecoderState {
     lanes: [Lane; MOST_LANES],
     slots: [Slot; MOST_LANES],
     scans: Scans,
     lockstep: Lockstep,
     simd: &'static Simd,
-    /// Lanes that are used.
+    /// Number of lanes in use.
     streams: usize,
-    /// The most bytes that a job may take.
+    /// Limit on the bytes that a job may take.
     memory: u64,
-    /// A call is under way; or was left by a panic of the caller's.
+    /// True during a call, and after a call that ended in a panic of the caller's code.
     busy: bool,
 }
 
-impl Default for Hands {
-    fn default() -> Hands {
-        Hands {
+impl Default for DecoderState {
+    fn default() -> DecoderState {
+        DecoderState {
             lanes: Default::default(),
             slots: Default::default(),
             scans: Scans::default(),
@@ -48,7 +48,7 @@ impl Default for Hands {
     }
 }
 
-impl Hands {
+impl DecoderState {
     pub(crate) fn set_streams(&mut self, streams: usize) {
         self.streams = streams.clamp(1, MOST_LANES);
     }
@@ -58,11 +58,12 @@ impl Hands {
     }
 
     /// # Errors
-    /// The job can't be, is of a kind that is not decoded, or takes more memory than is allowed.
+    /// Returns an error if the job is invalid, of a kind that is not decoded, or needs more memory
+    /// than is allowed.
     fn admit(&self, job: &Job<'_>) -> Result<()> {
         job.check()?;
         if job.header.unsupported().is_some() {
-            // What was cut is damaged first of all.
+            // A truncated file is reported as damaged, whatever else would be wrong with it.
             whole(job.bytes)?;
         }
         job.header.check_supported()?;
@@ -93,31 +94,31 @@ impl Hands {
     }
 }
 
-/// A picture that is dealt out.
+/// A picture that is being decoded.
 #[derive(Debug)]
-struct Work<'a> {
+struct PictureTask<'a> {
     job: Job<'a>,
     number: usize,
     points: Option<EntryPoints<'a>>,
-    /// The first row that no lane has, and the one behind the last.
+    /// The first row that no lane has taken, and the end of the rows.
     row: u32,
     end: u32,
-    /// Rows that a lane is dealt at once.
+    /// Number of rows that a lane takes at once.
     share: u32,
-    /// Lanes at work on it.
+    /// Number of lanes that work on it.
     lanes: usize,
 }
 
 /// One call of [`crate::Decoder::decode_group`].
 pub(crate) struct Group<'h, 'a, I, F> {
-    hands: &'h mut Hands,
+    state: &'h mut DecoderState,
     jobs: I,
     done: F,
     /// Jobs taken so far.
     taken: usize,
-    /// What the slots are at.
-    works: [Option<Work<'a>>; MOST_LANES],
-    /// Slot and walk of the lanes at work, which are the first `live`.
+    /// The picture of each slot.
+    tasks: [Option<PictureTask<'a>>; MOST_LANES],
+    /// Slot and walk of the working lanes, which are the first `live`.
     strands: [(usize, Strand); MOST_LANES],
     live: usize,
 }
@@ -127,33 +128,35 @@ where
     I: Iterator<Item = Job<'a>>,
     F: FnMut(usize, Result<Report>),
 {
-    pub(crate) fn new(hands: &'h mut Hands, jobs: I, done: F) -> Self {
-        let (works, strands) = (Default::default(), Default::default());
-        Group { hands, jobs, done, taken: 0, works, strands, live: 0 }
+    pub(crate) fn new(state: &'h mut DecoderState, jobs: I, done: F) -> Self {
+        let (tasks, strands) = (Default::default(), Default::default());
+        Group { state, jobs, done, taken: 0, tasks, strands, live: 0 }
     }
 
     pub(crate) fn run(&mut self) {
-        if mem::replace(&mut self.hands.busy, true) {
-            self.hands.lanes.iter_mut().for_each(Lane::clean);
+        if mem::replace(&mut self.state.busy, true) {
+            self.state.lanes.iter_mut().for_each(Lane::clean);
         }
         loop {
-            while self.live < self.hands.streams && self.deal() {}
+            while self.live < self.state.streams && self.deal() {}
             if self.live == 0 {
-                self.hands.busy = false;
+                self.state.busy = false;
                 return;
             }
-            let stopped = self.hands.lockstep.run(&mut self.hands.lanes[..self.live]);
+            let stopped = self.state.lockstep.run(&mut self.state.lanes[..self.live]);
             self.settle(stopped);
         }
     }
 
-    /// Gives the next lane some rows; false if there are none.
+    /// Assigns rows to the next lane; returns false if there are none.
     fn deal(&mut self) -> bool {
         loop {
-            let open = |(work, slot): (&Option<Work<'_>>, &Slot)| {
-                work.as_ref().is_some_and(|work| work.row < work.end && slot.has_room(work.row))
+            // Rows of open pictures first: a new picture is opened only if no row fits, so that few
+            // pictures share the cache.
+            let open = |(task, slot): (&Option<PictureTask<'_>>, &Slot)| {
+                task.as_ref().is_some_and(|task| task.row < task.end && slot.has_room(task.row))
             };
-            if let Some(slot) = self.works.iter().zip(&self.hands.slots).position(open) {
+            if let Some(slot) = self.tasks.iter().zip(&self.state.slots).position(open) {
                 self.begin(slot);
                 return true;
             }
@@ -163,14 +166,15 @@ where
         }
     }
 
-    /// Opens a job in a slot; or does it at once, if it is no work for lanes.
+    /// Opens a job in a slot, or decodes it at once if lanes cannot.
     fn open(&mut self, number: usize, mut job: Job<'a>) {
-        if let Err(error) = self.hands.admit(&job) {
+        if let Err(error) = self.state.admit(&job) {
             return (self.done)(number, Err(error));
         }
-        // Each slot in use has a lane at work or rows that can be dealt, and there are as many as lanes.
-        let Some(free) = self.works.iter().position(Option::is_none) else { return };
-        let Hands { slots, scans, simd, .. } = &mut *self.hands;
+        // Never empty: each slot in use has a working lane or rows to assign, and there are as many
+        // slots as lanes.
+        let Some(free) = self.tasks.iter().position(Option::is_none) else { return };
+        let DecoderState { slots, scans, simd, .. } = &mut *self.state;
         let slot = &mut slots[free];
         if job.header.has_several_scans() {
             let result = several::decode(scans, slot, simd, &mut job);
@@ -179,7 +183,7 @@ where
         if let Err(error) = slot.open(&job) {
             return (self.done)(number, Err(error));
         }
-        // Others never have any.
+        // Kinds without entry points ignore any that are given.
         let blob = job.entry_points.filter(|_| job.header.without_entry_points().is_none());
         let points = blob.and_then(|blob| EntryPoints::read(blob).ok());
         let (mcus, header) = (slot.layout.mcus, job.header);
@@ -192,19 +196,19 @@ where
             (Some(_), None) => Use::Refused,
             (Some(_), Some(_)) => Use::Used,
         };
-        self.works[free] = Some(Work::of((number, job), slot, points));
+        self.tasks[free] = Some(PictureTask::of((number, job), slot, points));
     }
 
-    /// Gives the first free lane a share of the rows of a slot.
+    /// Assigns a share of the rows of a slot to the first free lane.
     fn begin(&mut self, slot: usize) {
-        let Some(work) = &mut self.works[slot] else { return };
-        let rows = work.row..work.row.saturating_add(work.share).min(work.end);
-        work.row = rows.end;
-        work.lanes += 1;
+        let Some(task) = &mut self.tasks[slot] else { return };
+        let rows = task.row..task.row.saturating_add(task.share).min(task.end);
+        task.row = rows.end;
+        task.lanes += 1;
         let number = self.live;
         self.live += 1;
-        let (lane, from) = (&mut self.hands.lanes[number], &self.hands.slots[slot]);
-        let picture = work.picture(from);
+        let (lane, from) = (&mut self.state.lanes[number], &self.state.slots[slot]);
+        let picture = task.picture(from);
         let mut strand = Strand::new(&picture, rows, &from.layout.columns);
         lane.set_components(&picture.header.components, &from.tables);
         lane.set_room(strand.columns.len() * from.layout.blocks);
@@ -218,25 +222,25 @@ where
         }
     }
 
-    /// Looks at a lane that stopped.
+    /// Handles a lane that stopped.
     fn settle(&mut self, number: usize) {
         let (slot, strand) = (self.strands[number].0, &mut self.strands[number].1);
-        let Some(work) = &mut self.works[slot] else { return };
+        let Some(task) = &mut self.tasks[slot] else { return };
         let mut strand = mem::take(strand);
-        let picture = work.picture(&self.hands.slots[slot]);
-        if self.hands.slots[slot].error.is_some() {
-            // Another lane of the picture failed: nothing is made of this one's rows.
-            self.hands.lanes[number].wipe();
+        let picture = task.picture(&self.state.slots[slot]);
+        if self.state.slots[slot].error.is_some() {
+            // Another lane of the picture failed: this one's rows are discarded.
+            self.state.lanes[number].wipe();
             return self.retire(number);
         }
-        let lane = &mut self.hands.lanes[number];
+        let lane = &mut self.state.lanes[number];
         let mut whole = strand.go_on(&picture, lane);
         if whole == Ok(true) {
-            let from = &mut self.hands.slots[slot];
+            let from = &mut self.state.slots[slot];
             let blocks = strand.columns.len() * from.layout.blocks;
             let place = (strand.row, strand.columns.start);
             let data = (&mut lane.coefficients[..blocks], &lane.last[..blocks]);
-            from.put(self.hands.simd, &mut work.job, place, data);
+            from.put(self.state.simd, &mut task.job, place, data);
             strand.row += 1;
             if strand.row == strand.end {
                 return self.retire(number);
@@ -245,66 +249,68 @@ where
         }
         self.strands[number].1 = strand;
         if let Err(stop) = whole {
-            let error = self.strands[number].1.error(&picture, &self.hands.lanes[number], stop);
+            let error = self.strands[number].1.error(&picture, &self.state.lanes[number], stop);
             self.fail(number, error);
         }
     }
 
-    /// A lane can't go on: its picture ends, or begins again without entry points.
+    /// Handles the error of a lane: its picture ends, or starts again without entry points.
     fn fail(&mut self, number: usize, error: Error) {
         let slot = self.strands[number].0;
-        self.hands.slots[slot].error = Some(error);
-        self.hands.lanes[number].wipe();
-        if let Some(work) = &mut self.works[slot] {
-            work.row = work.end;
+        self.state.slots[slot].error = Some(error);
+        self.state.lanes[number].wipe();
+        if let Some(task) = &mut self.tasks[slot] {
+            task.row = task.end;
         }
         self.retire(number);
     }
 
-    /// A lane has nothing to do; perhaps it was its picture's last one.
+    /// Frees a lane; finishes its picture if the lane was its last one.
     fn retire(&mut self, number: usize) {
         let slot = self.strands[number].0;
         self.live -= 1;
-        self.hands.lanes[number].tables = None;
-        self.hands.lanes.swap(number, self.live);
+        self.state.lanes[number].tables = None;
+        // Working lanes stay the first `live`: the last one moves to the free place.
+        self.state.lanes.swap(number, self.live);
         self.strands.swap(number, self.live);
-        let Some(work) = &mut self.works[slot] else { return };
-        work.lanes -= 1;
-        if work.lanes > 0 || work.row < work.end {
+        let Some(task) = &mut self.tasks[slot] else { return };
+        task.lanes -= 1;
+        if task.lanes > 0 || task.row < task.end {
             return;
         }
-        let from = &mut self.hands.slots[slot];
-        if from.error.is_some() && work.points.is_some() {
-            // The entry points may have led astray: the codes alone decide.
+        let from = &mut self.state.slots[slot];
+        if from.error.is_some() && task.points.is_some() {
+            // The fault may be in the entry points: decode again without them, so that only the
+            // codes decide whether the picture is damaged.
             from.reset();
             from.report.entry_points = Use::Refused;
-            work.begin_again(from);
+            task.begin_again(from);
             return;
         }
         let result = match from.error.take() {
             Some(error) => Err(error),
             None => Ok(from.report),
         };
-        let number = work.number;
-        self.works[slot] = None;
+        let number = task.number;
+        self.tasks[slot] = None;
         (self.done)(number, result);
     }
 }
 
-impl<'a> Work<'a> {
-    /// All of a picture, to be dealt out.
+impl<'a> PictureTask<'a> {
+    /// Begins the work on a whole picture.
     fn of((number, job): (usize, Job<'a>), slot: &Slot, points: Option<EntryPoints<'a>>) -> Self {
         let rows = &slot.layout.rows;
-        // Each row can be entered: dealt one by one, all lanes are busy to the end.
+        // Each row has an entry point: taken one by one, all lanes stay busy to the end.
         let (row, end, share) = (rows.start, rows.end, 1);
-        let mut work = Work { job, number, points, row, end, share, lanes: 0 };
+        let mut task = PictureTask { job, number, points, row, end, share, lanes: 0 };
         if points.is_none() {
-            work.begin_again(slot);
+            task.begin_again(slot);
         }
-        work
+        task
     }
 
-    /// Without entry points the walk is from the first row on, by one lane.
+    /// Starts without entry points: one lane walks from the first row on.
     fn begin_again(&mut self, slot: &Slot) {
         (self.points, self.share) = (None, u32::MAX);
         (self.row, self.end) = (0, slot.layout.rows.end);

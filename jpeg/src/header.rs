@@ -1,6 +1,6 @@
-//! `Header`: all that stands before the first entropy-coded byte (ITU-T T.81, annex B).
+//! `Header`: everything before the first entropy-coded byte (ITU-T T.81, annex B).
 //!
-//! Says what kind of picture it is, and whether it is decoded. No entropy-coded byte is looked at.
+//! Determines the kind of picture and whether it is decoded. Reads no entropy-coded byte.
 
 mod components;
 mod enough;
@@ -28,7 +28,7 @@ use self::passes::Passes;
 use self::tables::Tables;
 use crate::error::{Error, ErrorKind, Result};
 
-/// What a JPEG says of itself before its pixels begin.
+/// The header of a JPEG.
 #[derive(Debug, Clone)]
 pub struct Header {
     pub(crate) width: u32,
@@ -41,23 +41,23 @@ pub struct Header {
     pub(crate) data: usize,
     /// The marker of the first scan.
     scan: usize,
-    /// Whether the first three components are luma and two of color.
+    /// Whether the first three components are luma and two chroma components.
     pub(crate) ycc: bool,
     orientation: Option<u8>,
     channels: u8,
     progressive: bool,
     baseline: bool,
-    /// Blocks of all components.
+    /// Number of blocks of all components.
     blocks: u64,
-    /// Why it is not decoded; none if it is.
+    /// Why it is not decoded; `None` if it is.
     unsupported: Option<&'static str>,
     /// Whether its coefficients come in more than one scan.
     several: bool,
-    /// Why it has no entry points, of a picture of one scan.
+    /// Why a picture of one scan has no entry points.
     unpointed: Option<&'static str>,
 }
 
-/// Marks that say how components are to be understood.
+/// Markers that determine the meaning of components.
 #[derive(Debug, Default)]
 struct Marks {
     jfif: bool,
@@ -66,7 +66,8 @@ struct Marks {
     restart: u32,
 }
 
-/// Why a picture of one scan has no entry points, if it has none: FORMAT.md says which have.
+/// Returns why a picture of one scan has no entry points; `None` if it has them. FORMAT.md has the
+/// rule.
 fn without_points(components: &Components, tables: &Tables) -> Option<&'static str> {
     if components.count() == 4 {
         Some("it has four components")
@@ -80,11 +81,11 @@ fn without_points(components: &Components, tables: &Tables) -> Option<&'static s
 }
 
 impl Header {
-    /// Reads the segments up to the first scan.
+    /// Parses the segments up to the first scan.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Damaged`]: no JPEG, cut, or its segments contradict each other; the byte
-    /// is named.
+    /// Returns [`crate::ErrorKind::Damaged`] with the byte if this is not a JPEG, is truncated, or
+    /// has contradictory segments.
     pub fn parse(bytes: &[u8]) -> Result<Header> {
         let mut walk = Walk::start(bytes)?;
         let (mut marks, mut tables) = (Marks::default(), Tables::default());
@@ -92,7 +93,7 @@ impl Header {
         loop {
             let (marker, at) = walk.marker()?;
             if !is_segment(marker) {
-                let text = format!("marker ff{marker:02x} can't stand before the first scan");
+                let text = format!("marker ff{marker:02x} is not allowed before the first scan");
                 return Err(Error::damaged(at, text));
             }
             let start = walk.at() + 2;
@@ -179,18 +180,18 @@ impl Header {
     }
 
     /// # Errors
-    /// [`ErrorKind::Usage`]: these bytes are too few; it was made of others.
+    /// Returns [`ErrorKind::Usage`] if the header cannot be of these bytes: they are too few.
     pub(crate) fn check_bytes(&self, bytes: &[u8]) -> Result<()> {
         if self.data <= bytes.len() {
             return Ok(());
         }
-        Err(Error::new(ErrorKind::Usage, "the header is not of these bytes"))
+        Err(Error::new(ErrorKind::Usage, "the header belongs to other bytes"))
     }
 
-    /// What the coefficients of each component are multiplied with, of a picture of one scan.
+    /// Returns the divisors of each component of a picture with one scan.
     ///
     /// # Errors
-    /// A table is not in these bytes.
+    /// These bytes do not hold a table.
     pub(crate) fn divisors(&self, bytes: &[u8]) -> Result<[Option<[u16; 64]>; frame::MOST]> {
         let mut divisors = [None; frame::MOST];
         for (divisors, component) in divisors.iter_mut().zip(self.components.iter()) {
@@ -199,7 +200,7 @@ impl Header {
         Ok(divisors)
     }
 
-    /// Its scans, one after the other.
+    /// Returns its scans in order.
     pub(crate) fn passes<'a>(&self, bytes: &'a [u8]) -> Passes<'a> {
         let before = (self.tables.clone(), self.restart);
         let picture = (self.components, self.progressive, self.blocks);
@@ -207,7 +208,7 @@ impl Header {
     }
 
     /// # Errors
-    /// [`ErrorKind::Unsupported`]: nobody decodes this kind.
+    /// Returns [`ErrorKind::Unsupported`] if this kind is not decoded.
     pub(crate) fn check_supported(&self) -> Result<()> {
         match self.unsupported {
             None => Ok(()),
@@ -217,76 +218,76 @@ impl Header {
         }
     }
 
-    /// MCUs across and down.
+    /// Returns the number of MCUs across and down.
     pub(crate) fn mcus(&self) -> (u32, u32) {
         let (h, v) = self.components.most();
         (self.width.div_ceil(8 * h), self.height.div_ceil(8 * v))
     }
 
-    /// Columns, as stored: before any turn.
+    /// Returns the width in pixels as stored, before any EXIF rotation.
     pub fn width(&self) -> u32 {
         self.width
     }
 
-    /// Rows, as stored.
+    /// Returns the height in pixels as stored.
     pub fn height(&self) -> u32 {
         self.height
     }
 
-    /// Color components: 1, 3 or 4.
+    /// Returns the number of color components: 1, 3 or 4.
     pub fn channels(&self) -> u8 {
         self.channels
     }
 
-    /// Whether it is coded in several passes over the picture.
+    /// Returns true if it is coded in progressive scans.
     pub fn is_progressive(&self) -> bool {
         self.progressive
     }
 
-    /// Whether its frame header says baseline: other sequential frames may have more tables, or samples of
-    /// more bits.
+    /// Returns true if its frame header declares baseline: other sequential frames may have more
+    /// tables, or samples of more bits.
     pub fn is_baseline(&self) -> bool {
         self.baseline
     }
 
-    /// Whether its codes begin anew at restart markers.
+    /// Returns true if its codes start again at restart markers.
     pub fn has_restarts(&self) -> bool {
         self.restart > 0
     }
 
-    /// Whether the first three components are luma and two of color, and not red, green and blue, or cyan,
-    /// magenta and yellow.
+    /// Returns true if the first three components are luma and two chroma components, and not red,
+    /// green and blue, or cyan, magenta and yellow.
     pub fn is_luma_first(&self) -> bool {
         self.ycc
     }
 
-    /// Blocks of an MCU, across and down, of each component.
+    /// Returns the blocks of an MCU, across and down, of each component.
     pub fn blocks_of_mcu(&self) -> impl ExactSizeIterator<Item = (u32, u32)> {
         self.components.iter().map(|component| (component.h, component.v))
     }
 
-    /// The EXIF orientation, 1 to 8, if it says so. Pixels are decoded as they are stored.
+    /// Returns the EXIF orientation, 1 to 8, if there is one. Pixels are decoded as stored.
     pub fn orientation(&self) -> Option<u8> {
         self.orientation
     }
 
-    /// Whether all its scans are decoded before the first pixel is made: progressive pictures, and others
-    /// whose components come in scans of their own.
+    /// Returns true if all its scans must be decoded before the first pixel: progressive pictures,
+    /// and others with one component per scan.
     pub fn has_several_scans(&self) -> bool {
         self.several
     }
 
-    /// None if it is decoded; else why not, in words.
+    /// Returns why it is not decoded; `None` if it is.
     pub fn unsupported(&self) -> Option<&'static str> {
         self.unsupported
     }
 
-    /// None if it is of a kind that has entry points; else why not, in words. Kinds that are not decoded
-    /// at all have none.
+    /// Returns why a picture of its kind has no entry points; `None` if it has them. Kinds that are
+    /// not decoded at all have none.
     pub fn without_entry_points(&self) -> Option<&'static str> {
         match self.unsupported {
             None if self.progressive => Some("it is progressive"),
-            None if self.several => Some("its components come in scans of their own"),
+            None if self.several => Some("its components are in separate scans"),
             None => self.unpointed,
             known => known,
         }

@@ -1,34 +1,34 @@
-//! What is asked of a decoder, and what it says of its work.
+//! The request to a decoder, and its report.
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::extent::{Region, Scale};
 use crate::header::Header;
 use crate::lines::Color;
 
-/// A picture, or a part of one, to be decoded.
+/// A request to decode a picture, or a part of one.
 #[derive(Debug)]
 pub struct Job<'a> {
     /// The JPEG.
     pub bytes: &'a [u8],
-    /// What [`Header::parse`] made of them.
+    /// The result of [`Header::parse`] for these bytes.
     pub header: &'a Header,
-    /// Its entry points, as [`crate::Scanner::scan`] made them. They are compared with the bytes, and
-    /// not used where they don't fit.
+    /// Its entry points from [`crate::Scanner::scan`]. They are compared with the bytes, and
+    /// ignored if they do not match.
     pub entry_points: Option<&'a [u8]>,
-    /// What of the picture at its scale; none for all of it.
+    /// The region of the picture at its scale; `None` for all of it.
     pub region: Option<Region>,
-    /// How much smaller.
+    /// The scale of the result.
     pub scale: Scale,
-    /// What a pixel is.
+    /// The pixel format.
     pub color: Color,
-    /// Where the pixels go: row after row, the first pixel first.
+    /// The target of the pixels: row after row, the first pixel first.
     pub output: &'a mut [u8],
     /// Bytes from row to row of the output.
     pub stride: usize,
 }
 
 impl<'a> Job<'a> {
-    /// The whole picture at full scale, in color, rows without gaps.
+    /// Creates a job for the whole picture at full scale, in color, with rows without gaps.
     pub fn new(bytes: &'a [u8], header: &'a Header, output: &'a mut [u8]) -> Job<'a> {
         Job {
             bytes,
@@ -42,15 +42,15 @@ impl<'a> Job<'a> {
         }
     }
 
-    /// The region, all of the picture if none is given.
+    /// Returns the region, which defaults to the whole picture.
     pub(crate) fn area(&self) -> Region {
         let size = self.scale.of(self.header.width, self.header.height);
         self.region.unwrap_or(Region::whole(size))
     }
 
     /// # Errors
-    /// [`ErrorKind::Usage`]: the region is not within the picture, the output is too small, or the
-    /// header is that of another JPEG (where that is seen).
+    /// Returns [`ErrorKind::Usage`] if the region is not within the picture, the output is too
+    /// small, or the header is that of another JPEG (as far as that is detectable).
     pub(crate) fn check(&self) -> Result<()> {
         self.header.check_bytes(self.bytes)?;
         let area = self.area();
@@ -70,29 +70,29 @@ impl<'a> Job<'a> {
     }
 }
 
-/// What became of the entry points of a job.
+/// How the entry points of a job were used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Use {
-    /// There were none, or the picture is of a kind that has none.
+    /// None were given, or the picture is of a kind that has none.
     #[default]
     Absent,
     /// They were used.
     Used,
-    /// They were not those of this JPEG, or led to where they should not: all was decoded without.
+    /// They belong to another JPEG or led to wrong places: the picture was decoded without them.
     Refused,
 }
 
-/// What a decoder did for one job.
+/// Statistics of a decoded job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Report {
-    /// Blocks of 8 x 8 coefficients that the picture has.
+    /// Number of blocks of 8 x 8 coefficients in the picture.
     pub blocks: u64,
-    /// Those whose Huffman codes were decoded.
+    /// Number of blocks whose Huffman codes were decoded.
     pub decoded: u64,
-    /// Those that were made into pixels.
+    /// Number of blocks that became pixels.
     pub drawn: u64,
     /// Whether entry points were used.
     pub entry_points: Use,
-    /// Whether its coefficients came in several scans, all of which were gone through.
+    /// Whether its coefficients came in several scans, all of which were read.
     pub several_scans: bool,
 }

@@ -1,7 +1,9 @@
-//! `Layout`: which blocks of a picture a region needs, and how each component's samples lie.
+//! `Layout`: the blocks of a picture that a region needs, and the arrangement of each component's
+//! samples.
 //!
-//! Pure arithmetic from header, scale and region. The rules by which chroma is scaled and upsampled
-//! are libjpeg's (its `jdmaster` and `jdsample`), for the pixels must be the same.
+//! Pure arithmetic from header, scale and region. Chroma is scaled and upsampled by the rules of
+//! libjpeg-turbo (`jpeg_calc_output_dimensions` in jdmaster.c, `jinit_upsampler` in jdsample.c),
+//! because the pixels must be equal.
 
 use std::ops::Range;
 
@@ -9,19 +11,19 @@ use crate::error::Result;
 use crate::extent::{Region, Scale};
 use crate::header::{Component, Header};
 
-/// How a component's samples become one for each pixel.
+/// How a component is enlarged to one sample per pixel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Upsampling {
-    /// There is one for each pixel.
+    /// It has one sample per pixel.
     #[default]
     None,
-    /// Two columns from one, weighted 3 to 1 with the neighbor.
+    /// Two columns from one, weighted 3 to 1 with the neighbor (`h2v1_fancy_upsample`).
     FancyAcross,
-    /// Two rows from one, weighted alike.
+    /// Two rows from one, with the same weights (`h1v2_fancy_upsample`).
     FancyDown,
-    /// Both.
+    /// Both (`h2v2_fancy_upsample`).
     FancyBoth,
-    /// Each sample so many times, across and down.
+    /// Each sample repeated, across and down (`int_upsample`).
     Repeat(u32, u32),
 }
 
@@ -36,7 +38,7 @@ impl Upsampling {
         }
     }
 
-    /// Pixels of a sample, across and down.
+    /// Returns the pixels per sample, across and down.
     pub(crate) fn factors(self) -> (u32, u32) {
         match self {
             Upsampling::None => (1, 1),
@@ -51,13 +53,13 @@ impl Upsampling {
         matches!(self, Upsampling::FancyAcross | Upsampling::FancyBoth)
     }
 
-    /// Whether a pixel depends on a second row of samples.
+    /// Returns true if a pixel depends on a second row of samples.
     pub(crate) fn looks_down(self) -> bool {
         matches!(self, Upsampling::FancyDown | Upsampling::FancyBoth)
     }
 }
 
-/// One component at the scale asked for.
+/// One component at the requested scale.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Part {
     /// Blocks of an MCU, across and down.
@@ -71,7 +73,7 @@ pub(crate) struct Part {
     pub(crate) upsampling: Upsampling,
 }
 
-/// What is to be decoded, and how it lies.
+/// The blocks to decode and their arrangement.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Layout {
     pub(crate) parts: [Part; 4],
@@ -81,17 +83,17 @@ pub(crate) struct Layout {
     /// Columns and rows of MCUs that the region needs.
     pub(crate) columns: Range<u32>,
     pub(crate) rows: Range<u32>,
-    /// Blocks of an MCU.
+    /// Number of blocks of an MCU.
     pub(crate) blocks: usize,
     /// Rows of pixels of an MCU.
     pub(crate) lines: u32,
-    /// Whether rows of pixels depend on the row of MCUs above and below.
+    /// Whether rows of pixels depend on the rows of MCUs above and below.
     pub(crate) looks_down: bool,
 }
 
 impl Layout {
     /// # Errors
-    /// The region is not within the picture.
+    /// Returns an error if the region is not within the picture.
     pub(crate) fn of(header: &Header, scale: Scale, region: Option<Region>) -> Result<Layout> {
         let size = scale.of(header.width, header.height);
         let region = region.unwrap_or(Region::whole(size));
@@ -129,7 +131,7 @@ impl Part {
     fn of(header: &Header, component: &Component, scale: Scale, (h, v): (u32, u32)) -> Part {
         let least = scale.block();
         let mut block = least;
-        // What the inverse DCT can enlarge need not be upsampled.
+        // As libjpeg does, enlarge by a larger inverse DCT where possible instead of upsampling.
         while block < 8
             && (h * least).is_multiple_of(component.h * block * 2)
             && (v * least).is_multiple_of(component.v * block * 2)
@@ -137,6 +139,7 @@ impl Part {
             block *= 2;
         }
         let samples = |pixels: u32, own: u32, most: u32| {
+            // libjpeg's `downsampled_width`: rounded up once, from the full size.
             let (all, each) = (u64::from(pixels) * u64::from(own * block), u64::from(most * 8));
             all.div_ceil(each) as u32
         };
@@ -152,7 +155,7 @@ impl Part {
         }
     }
 
-    /// The samples, across or down, that pixels `from..to` depend on.
+    /// Returns the samples, across or down, that pixels `from..to` depend on.
     fn samples_for(&self, from: u32, to: u32, across: bool) -> Range<u32> {
         let (factors, all) = (self.upsampling.factors(), (self.width, self.height));
         let (each, most, looks) = match across {

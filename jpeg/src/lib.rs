@@ -1,18 +1,19 @@
-//! JPEG for training: bytes in, pixels out; no files, no threads, nothing of shards.
+//! A JPEG decoder for training data: bytes in, pixels out; no files, no threads, no knowledge of
+//! shards.
 //!
-//! Huffman-coded JPEGs of 8 bits, sequential and progressive, are decoded here, byte for byte as
-//! libjpeg-turbo does by default: accurate integer inverse DCT, fancy upsampling. A region is the same crop
-//! of the whole, a scale is libjpeg-turbo's scaled decoding. Of CMYK and YCCK the red, green and blue are
-//! those that Pillow makes of libjpeg-turbo's inks. Arithmetic coding, more bits and lossless pictures are
-//! refused.
+//! Huffman-coded JPEGs of 8 bits, sequential and progressive, are decoded to the same bytes as
+//! libjpeg-turbo's defaults: accurate integer inverse DCT, fancy upsampling. A region equals the
+//! same crop of the whole; a scale equals libjpeg-turbo's scaled decoding. For CMYK and YCCK, red,
+//! green and blue are those that Pillow computes from libjpeg-turbo's inks. Arithmetic coding, more
+//! than 8 bits and lossless pictures are refused.
 //!
-//! What is different here:
-//! - several streams are decoded in step in one thread ([`Decoder::decode_group`]): while one waits for
-//!   a table, the others go on;
-//! - [`EntryPoints`], made once by a [`Scanner`], tell where each row of blocks starts, so that a crop
-//!   is decoded without what lies above and beside it, and the rows of one picture are streams of
-//!   their own;
-//! - nothing is painted over: damage is an [`Error`] with its byte.
+//! Differences from other decoders:
+//! - several streams are decoded in step in one thread ([`Decoder::decode_group`]): while one waits
+//!   for a table, the others continue;
+//! - [`EntryPoints`], made once by a [`Scanner`], hold the start of each row of blocks, so that a
+//!   crop is decoded without the blocks above and beside it, and the rows of one picture are
+//!   independent streams;
+//! - damage is never concealed: it is an [`Error`] with its byte.
 //!
 //! ```
 //! use tarflume_jpeg::{Decoder, Header, Job, Region, Scanner};
@@ -30,11 +31,11 @@
 //! # Ok::<(), tarflume_jpeg::Error>(())
 //! ```
 //!
-//! Floors, lower ones first: `error extent checksum` (words) < `header` (what stands before the data)
-//! < `entropy` (codes to coefficients) and `simd` (coefficients to samples to pixels) < `position
-//! points` (places in the data) < `layout planes lines` (which samples, where) < `job` < `strand`
-//! (a lane's walk) and `slot` (a picture under way) < `coefficients scans several` (pictures of several
-//! scans) < `group scanner` < `decoder`.
+//! Floors, lower ones first: `error extent checksum` (shared types) < `header` (everything before
+//! the data) < `entropy` (codes to coefficients) and `simd` (coefficients to samples to pixels) <
+//! `position points` (positions in the data) < `layout planes lines` (which samples, and where) <
+//! `job` < `strand` (a lane's walk) and `slot` (the current picture) < `coefficients scans several`
+//! (pictures of several scans) < `group scanner` < `decoder`.
 
 mod checksum;
 mod coefficients;

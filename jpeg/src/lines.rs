@@ -1,22 +1,22 @@
-//! From samples to rows of pixels: upsampling and color.
+//! Turns samples into rows of pixels: upsampling and color conversion.
 
 use crate::extent::Region;
 use crate::layout::{Layout, Part, Upsampling};
 use crate::planes::Planes;
 use crate::simd::Simd;
 
-/// What a pixel is made of.
+/// The format of a pixel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Color {
     /// Three bytes: red, green, blue.
     #[default]
     Rgb,
-    /// One byte. Of a picture stored as luma and color it is the luma, as libjpeg gives it.
+    /// One byte. For a picture stored as luma and chroma it is the luma, as in libjpeg.
     Gray,
 }
 
 impl Color {
-    /// Bytes of a pixel.
+    /// Returns the bytes of a pixel.
     pub fn bytes(self) -> usize {
         match self {
             Color::Rgb => 3,
@@ -25,15 +25,15 @@ impl Color {
     }
 }
 
-/// Lines that components are upsampled to, and one of colors; kept from picture to picture.
+/// Buffers for upsampled lines, and one for colors; reused from picture to picture.
 #[derive(Debug, Default)]
 pub(crate) struct Lines([Vec<u8>; 4], Vec<u8>);
 
-/// What the rows of pixels are to be.
+/// The format of the rows of pixels.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Wanted {
     pub(crate) color: Color,
-    /// Whether the first three components are luma and color.
+    /// Whether the first three components are luma and chroma.
     pub(crate) ycc: bool,
 }
 
@@ -48,6 +48,8 @@ impl Lines {
         out: &mut [u8],
     ) {
         let stored = wanted.color == Color::Gray && wanted.ycc && layout.count == 3;
+        // Luma is stored as such, so gray output needs no chroma at all; of stored red, green and
+        // blue it must be computed.
         let gray = layout.count == 1 || stored;
         let needed = if gray { 1 } else { layout.count };
         for (n, part) in layout.parts().enumerate().take(needed) {
@@ -92,7 +94,8 @@ impl Lines {
     }
 }
 
-/// Upsamples what row `y` needs of a component, from the sample on in which the region begins.
+/// Upsamples the samples of a component that row `y` needs, from the one in which the region
+/// begins.
 fn fill(
     line: &mut Vec<u8>,
     simd: &Simd,
@@ -112,7 +115,8 @@ fn fill(
     }
     let out = &mut line[..pixels];
     let near = y / down;
-    // Upper pixels look up, lower ones down; beyond the picture its own edge is seen.
+    // The upper pixel of a sample is weighted with the row above, the lower one with the row below;
+    // at the edge of the picture the edge row replaces the missing one.
     let far = if y % 2 == 0 { near.saturating_sub(1) } else { (near + 1).min(part.height - 1) };
     let row = |y: u32| planes.line(n, y, first);
     match part.upsampling {
@@ -138,7 +142,7 @@ fn interleave(red: &[u8], green: &[u8], blue: &[u8], out: &mut [u8]) {
     }
 }
 
-/// The luma of stored red, green and blue.
+/// Computes the luma of stored red, green and blue (`rgb_gray_convert` of libjpeg-turbo).
 fn luma(red: &[u8], green: &[u8], blue: &[u8], out: &mut [u8]) {
     let samples = red.iter().zip(green).zip(blue);
     for (gray, ((&r, &g), &b)) in out.iter_mut().zip(samples) {
@@ -146,14 +150,15 @@ fn luma(red: &[u8], green: &[u8], blue: &[u8], out: &mut [u8]) {
     }
 }
 
-/// ITU-R BT.601, 16 bits of precision.
+/// ITU-R BT.601 with 16 bits of precision.
 fn luma_of(red: u8, green: u8, blue: u8) -> u8 {
     let sum = u32::from(red) * 19595 + u32::from(green) * 38470 + u32::from(blue) * 7471;
     ((sum + 0x8000) >> 16) as u8
 }
 
-/// Red, green and blue of four inks as JPEGs store them, 255 for none: what Pillow makes of libjpeg-turbo's
-/// CMYK (its `cmyk2rgb`). With `ycc` three of the inks are stored as luma and color.
+/// Converts four inks as JPEGs store them, 255 for none, to red, green and blue as Pillow does for
+/// libjpeg-turbo's CMYK (its `cmyk2rgb`). With `ycc` three of the inks are stored as luma and
+/// chroma.
 fn from_inks(simd: &Simd, [cyan, magenta, yellow, black]: [&[u8]; 4], ycc: bool, out: &mut [u8]) {
     if ycc {
         (simd.ycc_rgb)(cyan, magenta, yellow, out);

@@ -1,4 +1,4 @@
-//! How much memory a job takes, from the header alone.
+//! Computes the memory of a job from the header alone.
 
 use crate::coefficients::Grid;
 use crate::entropy::MOST_LANES;
@@ -9,24 +9,25 @@ use crate::layout::Layout;
 use crate::planes::Planes;
 
 impl Header {
-    /// The most bytes that decoding takes beside the JPEG of `bytes` bytes and its pixels, for a
-    /// region (none: all of it) at a scale; beside 512 KiB that a decoder takes once.
+    /// Returns an upper bound on the bytes that decoding takes beside the JPEG of `bytes` bytes and
+    /// its pixels, for a region (`None`: all of it) at a scale; and beside 512 KiB that a decoder
+    /// takes once.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Usage`]: the region is not within the picture.
+    /// Returns [`crate::ErrorKind::Usage`] if the region is not within the picture.
     pub fn memory(&self, bytes: usize, scale: Scale, region: Option<Region>) -> Result<u64> {
         let layout = Layout::of(self, scale, region)?;
         let width = u64::from(self.width);
-        // Rows that components are upsampled to, and one of pixels.
+        // The rows that components are upsampled to, and one of pixels.
         let lines = 7 * (width + 64);
-        // A place of 16 bytes for each restart marker.
+        // A position of 16 bytes for each restart marker.
         let mcus = u64::from(layout.mcus.0) * u64::from(layout.mcus.1);
         let data = |units: u64| {
             let restarts = units.checked_div(u64::from(self.restart)).unwrap_or(0);
             bytes as u64 * 9 / 8 + 16 * restarts.min(bytes as u64 / 2)
         };
         if self.has_several_scans() {
-            // Intervals may change from scan to scan, and each has one buffer.
+            // Intervals may change from scan to scan, and each scan has its own buffer.
             let restarts = 16 * (bytes as u64 / 2).min(mcus * layout.blocks as u64);
             let coefficients = Grid::kept(self, &layout.rows, &layout.columns).bytes();
             return Ok(Planes::bytes(&layout) + coefficients + lines + data(0) + restarts);

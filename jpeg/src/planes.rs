@@ -1,18 +1,19 @@
-//! `Planes`: the samples of a region's components, from inverse DCT to upsampling: of the last few rows
-//! of MCUs.
+//! `Planes`: the samples of a region's components, between inverse DCT and upsampling: the last few
+//! rows of MCUs.
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::layout::{Layout, Part};
 use crate::simd::{Blocks, Simd};
 
-/// Rows of MCUs that are kept: those that lanes are at, those whose neighbors are missing, and some for
-/// a lane that lags behind. So the samples of a photograph stay in the cache.
+/// Number of rows of MCUs that are kept: those of the working lanes, those whose neighbors are
+/// missing, and some for a lane that lags behind. The samples of a photograph then stay in the
+/// cache.
 pub(crate) const KEPT_ROWS: u32 = 8;
 
-/// What the coefficients of each component are multiplied with, in natural order.
+/// The quantization table of each component, in natural order.
 pub(crate) type Divisors = [Option<[u16; 64]>; 4];
 
-/// Samples before and behind each row, for neighbors and whole vectors.
+/// Samples before and after each row, for neighbors and whole vectors.
 const MARGIN: usize = 16;
 
 /// The samples of one component that a region needs.
@@ -20,21 +21,22 @@ const MARGIN: usize = 16;
 struct Plane {
     samples: Vec<u8>,
     stride: usize,
-    /// Rows of samples that are kept; each has the place of the one so many rows above it.
+    /// Number of rows kept; the rows form a ring.
     rows: usize,
-    /// The picture's column and row of the first sample behind the margin.
+    /// The picture's column and row of the first sample after the margin.
     left: usize,
     top: usize,
     /// Columns of samples.
     columns: usize,
 }
 
-/// The samples of all components, of [`KEPT_ROWS`] rows of MCUs at a time; memory is kept from picture to picture.
+/// The samples of all components, [`KEPT_ROWS`] rows of MCUs at a time; the memory is reused from
+/// picture to picture.
 #[derive(Debug, Default)]
 pub(crate) struct Planes([Plane; 4]);
 
 impl Planes {
-    /// Bytes that a region needs here.
+    /// Returns the bytes that a region needs here.
     pub(crate) fn bytes(layout: &Layout) -> u64 {
         let plane = |part: &Part| {
             let across = u64::from(layout.columns.end - layout.columns.start);
@@ -46,10 +48,10 @@ impl Planes {
         layout.parts().map(plane).sum()
     }
 
-    /// Makes room for a region.
+    /// Prepares memory for a region.
     ///
     /// # Errors
-    /// There is no more memory.
+    /// Returns an error if memory is exhausted.
     pub(crate) fn set(&mut self, layout: &Layout) -> Result<()> {
         for (plane, part) in self.0.iter_mut().zip(layout.parts()) {
             let across = (part.h * part.block) as usize;
@@ -72,8 +74,8 @@ impl Planes {
         }
     }
 
-    /// Makes the samples of the row of MCUs `row` from its coefficients, which begin with the MCU of
-    /// column `first`; all of them are zeros afterwards. Divisors are by component.
+    /// Computes the samples of the row of MCUs `row` from its coefficients, which begin with the
+    /// MCU of column `first`, and sets all of these to zeros. Divisors are by component.
     pub(crate) fn put(
         &mut self,
         simd: &Simd,
@@ -83,6 +85,8 @@ impl Planes {
         (coefficients, last): (&mut [[i16; 64]], &[u8]),
     ) {
         let skipped = (layout.columns.start - first) as usize * layout.blocks;
+        // A walk may begin before the region and end after it; those blocks are not drawn, but must
+        // be zeros for the next row, too.
         let mcus = (layout.columns.end - layout.columns.start) as usize;
         let (before, rest) = coefficients.split_at_mut(skipped);
         let (meant, behind) = rest.split_at_mut(mcus * layout.blocks);
@@ -93,6 +97,7 @@ impl Planes {
         for ((plane, part), quant) in self.0.iter_mut().zip(layout.parts()).zip(divisors) {
             let Some(quant) = quant else { continue };
             let size = part.block as usize;
+            // Blocks of 8, 4, 2 and 1 samples have 28 to 31 leading zeros.
             let idct = simd.idct[part.block.leading_zeros() as usize - 28];
             let top = (row - layout.rows.start) as usize * part.v as usize * size % plane.rows;
             for y in 0..part.v as usize {
@@ -115,7 +120,8 @@ impl Planes {
         }
     }
 
-    /// Samples of component `n`, row `y` of the picture, from column `x` on, and one sample before it.
+    /// Returns samples of component `n`, row `y` of the picture, from column `x` on, and one sample
+    /// before it.
     pub(crate) fn line(&self, n: usize, y: u32, x: u32) -> &[u8] {
         let plane = &self.0[n];
         let start = (y as usize - plane.top) % plane.rows * plane.stride + MARGIN - 1;
@@ -125,7 +131,8 @@ impl Planes {
 }
 
 impl Plane {
-    /// Writes the neighbors that the picture's first and last columns lack.
+    /// Repeats the first and the last column of the picture as the neighbors that they lack, as
+    /// libjpeg's upsampling does.
     fn repeat_edges(&mut self, part: &Part, top: usize, rows: usize) {
         if !part.upsampling.looks_aside() {
             return;
@@ -145,12 +152,12 @@ impl Plane {
     }
 }
 
-/// Rows of MCUs of a region that are kept at once.
+/// Returns the number of rows of MCUs of a region that are kept at once.
 fn kept(layout: &Layout) -> u32 {
     (layout.rows.end - layout.rows.start).min(KEPT_ROWS)
 }
 
-/// Makes `buffer` at least `bytes` long; what it held is of no use.
+/// Makes `buffer` at least `bytes` long; its content is unspecified.
 fn room(buffer: &mut Vec<u8>, bytes: usize) -> Result<()> {
     if buffer.len() >= bytes {
         return Ok(());

@@ -1,7 +1,7 @@
-//! `EntryPoints`: places inside the entropy-coded data of a JPEG from which decoding can start.
+//! `EntryPoints`: positions in the entropy-coded data of a JPEG at which decoding can start.
 //!
-//! A blob beside the image, bound to it by length and checksum; a place is found without unpacking the
-//! others. Its layout is in FORMAT.md. How it is made stands in `scanner`.
+//! A blob beside the image, bound to it by length and checksum. A position is found without
+//! unpacking the others. FORMAT.md has the layout; `scanner` creates the blob.
 
 mod bits;
 mod blob;
@@ -15,31 +15,32 @@ use crate::checksum::crc32c;
 use crate::error::{Error, ErrorKind, Result};
 use crate::position::Position;
 
-/// MCUs of a row from which on it has more than one place: half of them are skipped at most.
+/// Number of MCUs from which on a row has more than one position; at most half of these are then
+/// skipped.
 const WIDE: u32 = 48;
 
-/// How many MCUs of a row of `columns` stand between two places.
+/// Returns the number of MCUs between two positions in a row of `columns`.
 pub(crate) fn step(columns: u32) -> u32 {
     if columns < WIDE { columns.max(1) } else { columns.div_ceil(columns.div_ceil(WIDE / 3 * 2)) }
 }
 
-/// Places from which the decoding of one JPEG can start: one for each row of MCUs, more where rows are
-/// wide.
+/// Positions at which the decoding of one JPEG can start: one for each row of MCUs, more in wide
+/// rows.
 #[derive(Debug, Clone, Copy)]
 pub struct EntryPoints<'a> {
     fixed: Fixed,
-    /// The places, bit by bit.
+    /// The bit-packed positions.
     places: &'a [u8],
 }
 
 impl<'a> EntryPoints<'a> {
-    /// Understands a blob, as [`crate::Scanner::scan`] makes it.
+    /// Parses a blob of [`crate::Scanner::scan`].
     ///
     /// # Errors
-    /// [`ErrorKind::Damaged`]: it is none, or was changed.
+    /// Returns [`ErrorKind::Damaged`] if it is not one or was changed.
     pub fn read(blob: &'a [u8]) -> Result<EntryPoints<'a>> {
         let bad = |what: &str| {
-            let text = format!("these are no entry points: {what}; index the shard again");
+            let text = format!("these are not valid entry points: {what}; index the shard again");
             Err(Error::new(ErrorKind::Damaged, text))
         };
         let Some((first, places)) = blob.split_first_chunk::<FIXED>() else {
@@ -59,17 +60,18 @@ impl<'a> EntryPoints<'a> {
         Ok(EntryPoints { fixed, places })
     }
 
-    /// Bytes of the JPEG that they were made from, and the crc32c of these.
+    /// Returns length and crc32c of the JPEG that they were made from.
     pub fn made_from(&self) -> (u64, u32) {
         (u64::from(self.fixed.length), self.fixed.image)
     }
 
-    /// Whether they were made from these bytes: length and checksum are compared.
+    /// Returns true if they were made from these bytes: compares length and checksum.
     pub fn fit(&self, image: &[u8]) -> bool {
         self.fixed.length as usize == image.len() && self.fixed.image == crc32c(&[image])
     }
 
-    /// Whether they are of a picture of so many MCUs and components, whose data begin at `data`.
+    /// Returns true if they match a picture with these MCUs and components whose data begin at
+    /// `data`.
     pub(crate) fn are_of(
         &self,
         (columns, rows): (u32, u32),
@@ -85,13 +87,13 @@ impl<'a> EntryPoints<'a> {
             && self.place(0, 0) == Position { byte: data, ..Position::default() }
     }
 
-    /// MCUs of a row between two places.
+    /// Returns the number of MCUs of a row between two positions.
     pub(crate) fn step(&self) -> u32 {
         u32::from(self.fixed.step)
     }
 
-    /// The place in front of MCU `column` of row `row`, a multiple of the step; at the row's end that
-    /// of the next row.
+    /// Returns the position before MCU `column` of row `row`, a multiple of the step; at the row's
+    /// end that of the next row.
     pub(crate) fn place(&self, row: u32, column: u32) -> Position {
         let each = u32::from(self.fixed.each);
         let number = row * each + column.div_ceil(self.step()).min(each);

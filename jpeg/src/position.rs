@@ -1,49 +1,51 @@
-//! Places in the entropy-coded data of a JPEG, between two MCUs.
+//! Positions in the entropy-coded data of a JPEG, between two MCUs.
 
 use memchr::memchr;
 
 use crate::entropy::Predictors;
 
-/// A place between two MCUs, and all that is needed to go on from there.
+/// A position between two MCUs, with the state that is needed to continue there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Position {
-    /// The byte of the JPEG in which the next bit stands.
+    /// The byte of the JPEG that contains the next bit.
     pub(crate) byte: usize,
-    /// Bits of it that are taken, 0 to 7.
+    /// Number of its bits that are taken, 0 to 7.
     pub(crate) bit: u32,
-    /// The DC of the last block of each of up to three components: no others have places.
+    /// The DC of the last block of each of up to three components: pictures with more have no entry
+    /// points.
     pub(crate) predictors: [i32; 3],
 }
 
 impl Position {
-    /// With those of components that entry points don't know of.
+    /// Returns them with zeros for the components that entry points do not cover.
     pub(crate) fn all_predictors(&self) -> Predictors {
         let [a, b, c] = self.predictors;
         [a, b, c, 0]
     }
 }
 
-/// Finds bytes of the file from their number among the unstuffed ones; forwards only.
+/// Maps the number of an unstuffed byte to the byte of the file; forwards only.
 #[derive(Debug)]
 pub(crate) struct Cursor<'a> {
     input: &'a [u8],
-    /// A byte of the file, and the number of unstuffed ones before it.
+    /// A byte of the file, and the number of unstuffed bytes before it.
     at: usize,
     taken: usize,
 }
 
 impl<'a> Cursor<'a> {
-    /// At `start`, where unstuffing began.
+    /// Starts at `start`, where unstuffing began.
     pub(crate) fn new(input: &'a [u8], start: usize) -> Cursor<'a> {
         Cursor::from(input, (start, 0))
     }
 
-    /// At a byte of the file whose number among the unstuffed ones is known.
+    /// Starts at a byte of the file whose unstuffed number is known.
     pub(crate) fn from(input: &'a [u8], (at, taken): (usize, usize)) -> Cursor<'a> {
         Cursor { input, at, taken }
     }
 
-    /// The byte of the file that is unstuffed byte `wanted`; the end of the data if there is none.
+    /// Returns the byte of the file that is unstuffed byte `wanted`; the end of the data if there
+    /// is none.
     pub(crate) fn find(&mut self, wanted: usize) -> usize {
         loop {
             let rest = &self.input[self.at..];
@@ -51,7 +53,7 @@ impl<'a> Cursor<'a> {
             let plain = memchr(0xff, &rest[..ahead]).unwrap_or(ahead);
             (self.at, self.taken) = (self.at + plain, self.taken + plain);
             match self.input[self.at..] {
-                // Markers and fill bytes are passed over even in front of the byte that is wanted.
+                // Skip markers and fill bytes before the wanted byte, too.
                 [0xff, 0xd0..=0xd7, ..] => self.at += 2,
                 [0xff, 0xff, ..] => self.at += 1,
                 [0xff, 0, ..] if self.taken < wanted => {
@@ -63,7 +65,7 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// Where data end that go on to `position`: the byte behind the last one of which bits are taken.
+/// Returns the end of data up to `position`: the byte after the last one of which bits are taken.
 pub(crate) fn end_of(bytes: &[u8], position: &Position) -> usize {
     let stuffed = usize::from(bytes.get(position.byte) == Some(&0xff));
     match position.bit {
@@ -72,8 +74,8 @@ pub(crate) fn end_of(bytes: &[u8], position: &Position) -> usize {
     }
 }
 
-/// Whether a byte of data that begin at `start` is the second half of a marker or of a stuffed ff:
-/// nothing can begin or end there.
+/// Returns true if a byte of data that begin at `start` is the second half of a marker or of a
+/// stuffed ff, where no position can be.
 pub(crate) fn is_inside(bytes: &[u8], start: usize, byte: usize) -> bool {
     let before = byte.checked_sub(1).filter(|&at| at >= start).and_then(|at| bytes.get(at));
     before == Some(&0xff) && bytes.get(byte) != Some(&0xff)

@@ -1,7 +1,7 @@
-//! `Scanner`: reads every Huffman code of a JPEG, notes where decoding can start, and so proves that
-//! the entropy-coded data are whole.
+//! `Scanner`: reads every Huffman code of a JPEG, records the positions at which decoding can
+//! start, and thereby proves that the entropy-coded data are whole.
 //!
-//! No pixel is made. What is noted goes into a blob, see `points`.
+//! Computes no pixel. `points` encodes the positions as a blob.
 
 use std::sync::Arc;
 
@@ -12,12 +12,13 @@ use crate::header::Header;
 use crate::points::{encode, step};
 use crate::position::{Cursor, Position};
 use crate::scans::{Scans, Wanted};
-use crate::strand::{Picture, SPARE, Stop, Strand, Walked};
+use crate::strand::{Picture, SPARE, Stop, Strand, WalkResult};
 
-/// Bytes of a buffer that is kept.
+/// Limit on the bytes of a buffer that is kept.
 const KEPT: usize = 8 << 20;
 
-/// Makes entry points. What it needs for one picture is kept for the next; a thread should keep one.
+/// Makes entry points. It reuses its memory from picture to picture, so each thread should keep
+/// one.
 #[derive(Debug)]
 pub struct Scanner {
     lanes: [Lane; MOST_LANES],
@@ -27,17 +28,17 @@ pub struct Scanner {
     blob: Vec<u8>,
 }
 
-/// What a lane finds.
+/// The findings of a lane.
 #[derive(Debug, Default)]
 struct Notes {
     tables: Arc<Tables>,
     places: Vec<Position>,
     strand: Strand,
-    /// Of the pictures, the lane's.
+    /// The number of the lane's picture.
     number: usize,
-    /// MCUs between two places.
+    /// MCUs between two positions.
     step: u32,
-    /// The byte of the last place, and its number among the unstuffed ones.
+    /// The byte of the last position, and its number among the unstuffed bytes.
     last: (usize, usize),
 }
 
@@ -54,7 +55,7 @@ impl Default for Scanner {
 }
 
 impl Scanner {
-    /// A scanner that uses what this processor has.
+    /// Creates a scanner with the best steps for this processor.
     pub fn new() -> Scanner {
         Scanner::default()
     }
@@ -62,7 +63,7 @@ impl Scanner {
     /// Appends the entry points of a JPEG to `out`.
     ///
     /// # Errors
-    /// As [`Scanner::scan_group`] tells them.
+    /// Returns the errors that [`Scanner::scan_group`] describes.
     pub fn scan(&mut self, bytes: &[u8], header: &Header, out: &mut Vec<u8>) -> Result<()> {
         let mut result = Ok(());
         self.scan_group(&[(bytes, header)], |_, found| {
@@ -71,17 +72,18 @@ impl Scanner {
         result
     }
 
-    /// Scans several JPEGs at once, in this thread, and tells `done` of each, by its number, in any
-    /// order: its entry points.
+    /// Scans several JPEGs at once, in this thread. Calls `done` for each with its number and entry
+    /// points, in any order.
     ///
-    /// The errors that `done` is told:
+    /// `done` gets these errors:
     /// - [`ErrorKind::Damaged`]: the data are not whole; byte and row of MCUs are named;
-    /// - [`ErrorKind::Unsupported`]: pictures of this kind are not decoded ([`Header::unsupported`]);
-    /// - [`ErrorKind::Limit`]: there is no memory for it.
+    /// - [`ErrorKind::Unsupported`]: pictures of this kind are not decoded
+    ///   ([`Header::unsupported`]);
+    /// - [`ErrorKind::Limit`]: memory is exhausted.
     ///
-    /// Of pictures that have none ([`Header::without_entry_points`]) the entry points are no bytes: their
-    /// codes are read, so that damage is found. That takes 8 bytes for each block of 8 x 8 coefficients of a
-    /// picture of several scans, and next to nothing for others.
+    /// For pictures without entry points ([`Header::without_entry_points`]) `done` gets an empty
+    /// slice: their codes are read to find damage. That takes 8 bytes for each block of 8 x 8
+    /// coefficients of a picture of several scans, and next to nothing for others.
     pub fn scan_group(
         &mut self,
         pictures: &[(&[u8], &Header)],
@@ -124,7 +126,7 @@ impl Scanner {
     fn read(&mut self, (bytes, header): (&[u8], &Header)) -> Result<()> {
         header.check_supported()?;
         let read = self.scans.read((bytes, header), Grid::read(header), [Wanted::All; 4]);
-        // What one huge picture made large is not kept.
+        // Buffers for one huge picture are not kept.
         self.scans.drop_large(KEPT);
         read.map(|_| ())
     }
@@ -140,6 +142,7 @@ impl Scanner {
         let each = u64::from(columns) * header.components.blocks() as u64;
         header.check_rows(picture.bytes, rows, each)?;
         let (lane, notes) = (&mut self.lanes[lane], &mut self.notes[lane]);
+        // The lane of the previous picture may still share its tables; new ones are then allocated.
         if Arc::get_mut(&mut notes.tables).is_none() {
             notes.tables = Arc::default();
         }
@@ -156,8 +159,8 @@ impl Scanner {
         notes.leg(picture, lane, 0).map_err(|stop| notes.strand.error(picture, lane, stop))
     }
 
-    /// A lane stopped: whether its picture is at its end.
-    fn go_on(&mut self, lane: usize, picture: &Picture<'_>) -> Walked<bool> {
+    /// Handles a lane that stopped; returns true at the end of its picture.
+    fn go_on(&mut self, lane: usize, picture: &Picture<'_>) -> WalkResult<bool> {
         let (lane, notes) = (&mut self.lanes[lane], &mut self.notes[lane]);
         if !notes.strand.go_on(picture, lane)? {
             return Ok(false);
@@ -173,11 +176,12 @@ impl Scanner {
         notes.leg(picture, lane, column).map(|()| false)
     }
 
-    /// The last block is decoded: nothing else may follow but the end of the image.
+    /// Encodes the entry points after the last block. Nothing but the end of the image may follow.
     fn write(&mut self, lane: usize, picture: &Picture<'_>) -> Result<()> {
         let (lane, notes) = (&self.lanes[lane], &mut self.notes[lane]);
         let data = &lane.data;
         let left = data.len() - lane.bit().div_ceil(8).min(data.len());
+        // Some cameras fill the data up to a word; more than that means missing blocks or damage.
         if left > SPARE || notes.strand.markers() != data.restarts.len() {
             let mut cursor = Cursor::new(picture.bytes, picture.header.data);
             let byte = cursor.find(lane.bit().div_ceil(8));
@@ -198,15 +202,16 @@ impl Scanner {
 }
 
 impl Notes {
-    /// Notes the place in front of MCU `column`, and begins the leg up to the next one.
-    fn leg(&mut self, picture: &Picture<'_>, lane: &mut Lane, column: u32) -> Walked<()> {
+    /// Records the position before MCU `column`, and begins the leg up to the next one.
+    fn leg(&mut self, picture: &Picture<'_>, lane: &mut Lane, column: u32) -> WalkResult<()> {
         let place = self.place(picture, lane);
         self.places.push(place);
         self.strand.columns = column..(column + self.step).min(picture.mcus.0);
         self.strand.begin_row(picture, lane)
     }
 
-    /// Where the lane stands, found from the last place on.
+    /// Returns the lane's position. The search starts at the last one, so that a picture takes one
+    /// pass.
     fn place(&mut self, picture: &Picture<'_>, lane: &Lane) -> Position {
         let (bit, [a, b, c, _]) = (lane.bit(), lane.predictors());
         let byte = Cursor::from(picture.bytes, self.last).find(bit >> 3);

@@ -1,6 +1,6 @@
-//! `Scans`: reads all scans of a picture that has several, and so gathers its coefficients.
+//! `Scans`: reads all scans of a picture that has several, and collects its coefficients.
 //!
-//! Nothing here knows of samples. Scans that bring nothing of what is wanted are passed over.
+//! Knows no samples. Skips scans that contribute nothing to the wanted coefficients.
 
 use crate::coefficients::{Coefficients, Grid};
 use crate::entropy::{Bits, Fault, Predictors, Run, Tables, Unstuffed, unstuff};
@@ -8,31 +8,32 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::header::{Header, Pass, Work};
 use crate::planes::Divisors;
 use crate::position::Cursor;
-use crate::strand::{SPARE, Stop, Walked};
+use crate::strand::{SPARE, Stop, WalkResult};
 
-/// What reads scans, kept from picture to picture.
+/// The state for reading scans, kept from picture to picture.
 #[derive(Debug, Default)]
 pub(crate) struct Scans {
     pub(crate) coefficients: Coefficients,
-    /// Made for the first picture of several scans: others need none, and 140 KiB cost more than a small picture.
+    /// Allocated for the first picture of several scans: other pictures do not need it, and 140 KiB
+    /// cost more time than a small picture.
     tables: Option<Box<Tables>>,
     data: Unstuffed,
 }
 
-/// What is wanted of a component.
+/// Which coefficients of a component are needed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Wanted {
     Nothing,
-    /// The mean of each block.
+    /// The DC of each block, its mean.
     Dc,
     All,
 }
 
 impl Scans {
-    /// Reads the blocks of a grid, and gives the divisors for them.
+    /// Reads the blocks of a grid, and returns the quantization tables for them.
     ///
     /// # Errors
-    /// A scan is damaged or missing, or there is no memory.
+    /// Returns an error if a scan is damaged or missing, or memory is exhausted.
     pub(crate) fn read(
         &mut self,
         (bytes, header): (&[u8], &Header),
@@ -63,7 +64,7 @@ impl Scans {
         self.data.drop_large(bytes);
     }
 
-    /// Reads a scan, and gives the byte behind its data.
+    /// Reads a scan, and returns the byte after its data.
     fn pass(&mut self, bytes: &[u8], pass: &Pass) -> Result<usize> {
         let Scans { coefficients, tables, data } = self;
         let tables = tables.get_or_insert_default();
@@ -93,7 +94,7 @@ struct Walk<'a> {
     pass: &'a Pass,
     data: &'a Unstuffed,
     bits: Bits<'a>,
-    /// MCUs of the scan up to the next restart marker, and how many markers were passed.
+    /// MCUs of the scan up to the next restart marker, and the number of markers passed.
     until: u64,
     markers: usize,
     predictors: Predictors,
@@ -114,8 +115,8 @@ impl<'a> Walk<'a> {
         if self.pass.restart == 0 { u64::MAX } else { self.pass.restart.into() }
     }
 
-    /// DC or all of the blocks of several components.
-    fn mcus(&mut self, tables: &Tables, to: &mut Coefficients) -> Walked<()> {
+    /// Reads DC or all coefficients of interleaved blocks of several components.
+    fn mcus(&mut self, tables: &Tables, to: &mut Coefficients) -> WalkResult<()> {
         let what = (self.pass.work, self.pass.band.low);
         let (rows, columns) = (to.grid().rows, to.grid().mcus);
         for row in 0..rows {
@@ -136,8 +137,8 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// DC or all of the blocks of one component.
-    fn blocks(&mut self, tables: &Tables, to: &mut Coefficients) -> Walked<()> {
+    /// Reads DC or all coefficients of the blocks of one component.
+    fn blocks(&mut self, tables: &Tables, to: &mut Coefficients) -> WalkResult<()> {
         let (what, c) = ((self.pass.work, self.pass.band.low), self.pass.parts()[0]);
         let part = to.grid().part(c);
         for y in 0..to.grid().lines(c) {
@@ -154,14 +155,15 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// A range of the AC of one component.
-    fn ranges(&mut self, tables: &Tables, to: &mut Coefficients) -> Walked<()> {
+    /// Reads a range of the AC of one component.
+    fn ranges(&mut self, tables: &Tables, to: &mut Coefficients) -> WalkResult<()> {
         let (c, band, table) = (self.pass.parts()[0], &self.pass.band, &tables.ac[0]);
         let (part, first) = (to.grid().part(c), self.pass.work == Work::AcFirst);
         for y in 0..to.grid().lines(c) {
             self.row = y / part.v;
             let mut x = 0;
             while x < part.across {
+                // Blocks in an end-of-band run have no bits in a first scan: skip them all at once.
                 if first && self.run > 0 && self.until > 0 {
                     let ended = self.run.min(part.across - x);
                     let ended = u32::try_from(self.until).map_or(ended, |until| ended.min(until));
@@ -185,9 +187,9 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// Begins an MCU of the scan: passes a restart marker, if one stands here.
+    /// Begins an MCU of the scan; passes a restart marker if one is due.
     #[inline(always)]
-    fn unit(&mut self) -> Walked<()> {
+    fn unit(&mut self) -> WalkResult<()> {
         if self.until == 0 {
             self.restart()?;
         }
@@ -196,7 +198,7 @@ impl<'a> Walk<'a> {
     }
 
     #[cold]
-    fn restart(&mut self) -> Walked<()> {
+    fn restart(&mut self) -> WalkResult<()> {
         if self.run > 0 {
             return Err(Stop::Fault(Fault::TooMany));
         }
@@ -211,8 +213,9 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// Behind a row of blocks or MCUs.
-    fn end_line(&self) -> Walked<()> {
+    /// Checks the end of a row of blocks or MCUs.
+    fn end_line(&self) -> WalkResult<()> {
+        // Checked per line and not per block, to keep the inner loops short.
         let marker = self.data.restarts.get(self.markers);
         if marker.is_some_and(|&(byte, _)| 8 * byte < self.bits.at) {
             return Err(Stop::Early);
@@ -224,8 +227,8 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// Behind the last block that is read: of all the scan has, nothing else may follow.
-    fn end(&self, grid: &Grid) -> Walked<()> {
+    /// Checks the end of the scan: nothing may follow the last block if all blocks were read.
+    fn end(&self, grid: &Grid) -> WalkResult<()> {
         if !grid.is_whole() {
             return Ok(());
         }
@@ -241,7 +244,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// Whether a DC, of which the lowest `low` bits come later, is none that a block can have.
+/// Returns true if a DC, whose lowest `low` bits come later, is out of a block's range.
 fn is_too_bright(dc: i32, low: u8) -> bool {
     i16::try_from(i64::from(dc) << low).is_err()
 }

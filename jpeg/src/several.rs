@@ -1,5 +1,5 @@
-//! Pictures whose coefficients come in several scans: all are read, then the same code as for others makes
-//! samples and pixels of them.
+//! Decodes pictures whose coefficients come in several scans: reads all scans, then draws with the
+//! same code as for other pictures.
 
 use crate::coefficients::Grid;
 use crate::error::Result;
@@ -10,10 +10,10 @@ use crate::scans::{Scans, Wanted};
 use crate::simd::Simd;
 use crate::slot::Slot;
 
-/// Decodes a job by itself.
+/// Decodes a job on its own.
 ///
 /// # Errors
-/// The job can't be, the picture is damaged, or there is no memory.
+/// Returns an error if the job is invalid, the picture is damaged, or memory is exhausted.
 pub(crate) fn decode(
     scans: &mut Scans,
     slot: &mut Slot,
@@ -40,7 +40,7 @@ fn draw(scans: &mut Scans, slot: &mut Slot, simd: &Simd, job: &mut Job<'_>) -> R
     Ok(())
 }
 
-/// What the pixels depend on.
+/// Returns the coefficients that the pixels depend on.
 fn wanted(layout: &Layout, job: &Job<'_>) -> [Wanted; 4] {
     let luma = job.color == Color::Gray && job.header.ycc && layout.count == 3;
     let mut wanted = [Wanted::Nothing; 4];

@@ -1,7 +1,7 @@
-//! What is done to whole lines of samples, in the widest instructions that the processor has.
+//! Kernels on whole lines of samples, in the widest instructions of the processor.
 //!
-//! The chooser and the interface that every set of kernels keeps. No kernel knows of images, planes
-//! or Huffman codes; each set gives the same bytes as the portable one, for every input.
+//! Selects a set of kernels and defines their interface. No kernel knows images, planes or Huffman
+//! codes; each set gives the same bytes as the portable one, for every input.
 
 use std::sync::OnceLock;
 
@@ -27,13 +27,13 @@ mod sse41;
 mod upsample;
 
 impl Simd {
-    /// The best set that runs here.
+    /// Returns the best set that runs here.
     pub(crate) fn best() -> &'static Simd {
         static BEST: OnceLock<&Simd> = OnceLock::new();
         BEST.get_or_init(|| Simd::all().pop().unwrap_or(&portable::SIMD))
     }
 
-    /// Every set that runs here, the best last.
+    /// Returns every set that runs here, the best last.
     pub(crate) fn all() -> Vec<&'static Simd> {
         let mut sets = vec![&portable::SIMD];
         #[cfg(target_arch = "x86_64")]

@@ -1,7 +1,7 @@
-//! `Slot`: a picture under way, from rows of coefficients to rows of pixels.
+//! `Slot`: a picture being decoded, from rows of coefficients to rows of pixels.
 //!
 //! Rows of MCUs may come in any order; a row of pixels is written as soon as the samples that it
-//! depends on are there, while they are in the cache. Knows nothing of lanes and bits.
+//! depends on exist, while they are in the cache. Knows no lanes or bits.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -14,51 +14,52 @@ use crate::lines::{Lines, Wanted};
 use crate::planes::{Divisors, KEPT_ROWS, Planes};
 use crate::simd::Simd;
 
-/// How far a row of MCUs is.
+/// The state of a row of MCUs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Row {
     #[default]
     Missing,
-    /// Its samples are there.
-    There,
+    /// Its samples exist.
+    Ready,
     /// Its pixels are written.
     Written,
 }
 
-/// A picture under way.
+/// A picture being decoded.
 #[derive(Debug, Default)]
 pub(crate) struct Slot {
     pub(crate) layout: Layout,
     pub(crate) tables: Arc<Tables>,
     pub(crate) report: Report,
-    /// What ended it before its time.
+    /// The error that ended it early.
     pub(crate) error: Option<Error>,
-    /// What the coefficients of each component are multiplied with.
+    /// The quantization table of each component.
     pub(crate) divisors: Divisors,
     planes: Planes,
     lines: Lines,
-    /// The rows of the layout.
+    /// The states of the layout's rows.
     rows: Vec<Row>,
-    /// Of these, the first whose samples are still needed.
+    /// The first row whose samples are still needed.
     needed: usize,
 }
 
 impl Slot {
-    /// Makes ready for a picture.
+    /// Prepares for a picture.
     ///
     /// # Errors
-    /// The job can't be, its Huffman tables are damaged, or there is no memory.
+    /// Returns an error if the job is invalid, its Huffman tables are damaged, or memory is
+    /// exhausted.
     pub(crate) fn open(&mut self, job: &Job<'_>) -> Result<()> {
         job.check()?;
         self.layout = Layout::of(job.header, job.scale, job.region)?;
         let each = u64::from(self.layout.mcus.0) * self.layout.blocks as u64;
         job.header.check_rows(job.bytes, self.layout.rows.end, each)?;
-        // Lanes have given their share back when a slot is free; if not, this one makes its own.
+        // Lanes drop their reference before a slot is free; if one did not, allocate new tables.
         let tables = match Arc::get_mut(&mut self.tables) {
             Some(tables) => tables,
             None => {
                 self.tables = Arc::default();
-                #[allow(clippy::expect_used)] // nobody else knows of it
+                #[allow(clippy::expect_used)] // allocated above, so not shared
                 Arc::get_mut(&mut self.tables).expect("tables of its own")
             }
         };
@@ -67,10 +68,11 @@ impl Slot {
         self.make_ready()
     }
 
-    /// Makes ready for a picture whose coefficients are gathered elsewhere; divisors follow.
+    /// Prepares for a picture whose coefficients are collected elsewhere; the quantization tables
+    /// follow.
     ///
     /// # Errors
-    /// The job can't be, or there is no memory.
+    /// Returns an error if the job is invalid or memory is exhausted.
     pub(crate) fn open_several(&mut self, job: &Job<'_>) -> Result<()> {
         job.check()?;
         self.layout = Layout::of(job.header, job.scale, job.region)?;
@@ -91,7 +93,7 @@ impl Slot {
         self.planes.drop_large(bytes);
     }
 
-    /// Forgets the rows: they come again.
+    /// Resets the rows: they will come again.
     pub(crate) fn reset(&mut self) {
         self.error = None;
         self.needed = 0;
@@ -99,7 +101,8 @@ impl Slot {
         self.rows.resize(self.layout.rows.len(), Row::Missing);
     }
 
-    /// Takes a row of MCUs: its coefficients, from the MCU in column `first` on, become zeros again.
+    /// Takes a row of MCUs: its coefficients, from the MCU in column `first` on, are zeros
+    /// afterwards.
     pub(crate) fn put(
         &mut self,
         simd: &Simd,
@@ -116,30 +119,33 @@ impl Slot {
         let blocks = (coefficients, last);
         self.planes.put(simd, &self.layout, &self.divisors, (row, first), blocks);
         let number = (row - self.layout.rows.start) as usize;
-        self.rows[number] = Row::There;
+        self.rows[number] = Row::Ready;
+        // The new samples may complete the rows above and below, whose edge lines depend on them.
         for near in number.saturating_sub(1)..(number + 2).min(self.rows.len()) {
             if self.is_ready(near) {
                 self.write(simd, job, near);
                 self.rows[near] = Row::Written;
             }
         }
+        // The planes are a ring: rows that no pixel needs make room for new ones.
         while self.needed < self.rows.len() && self.is_done_with(self.needed) {
             self.needed += 1;
         }
     }
 
-    /// Whether the samples of a row of MCUs have room beside those that are still needed.
+    /// Returns true if the samples of a row of MCUs fit beside those that are still needed.
     pub(crate) fn has_room(&self, row: u32) -> bool {
         u64::from(row)
             < u64::from(self.layout.rows.start) + self.needed as u64 + u64::from(KEPT_ROWS)
     }
 
-    /// Whether no pixel that is not written depends on a row.
+    /// Returns true if all pixels that depend on a row are written.
     fn is_done_with(&self, number: usize) -> bool {
         self.rows[self.near(number)].iter().all(|&row| row == Row::Written)
     }
 
-    /// The rows whose pixels depend on this one's samples, and on whose samples its pixels depend.
+    /// Returns the rows whose pixels depend on this row's samples, which are also the rows whose
+    /// samples its pixels depend on.
     fn near(&self, number: usize) -> Range<usize> {
         match self.layout.looks_down {
             true => number.saturating_sub(1)..(number + 2).min(self.rows.len()),
@@ -147,12 +153,12 @@ impl Slot {
         }
     }
 
-    /// Whether all is there that the pixels of a row depend on.
+    /// Returns true if all samples that the pixels of a row depend on exist.
     fn is_ready(&self, number: usize) -> bool {
-        self.rows[number] == Row::There && !self.rows[self.near(number)].contains(&Row::Missing)
+        self.rows[number] == Row::Ready && !self.rows[self.near(number)].contains(&Row::Missing)
     }
 
-    /// Writes the pixels of a row of MCUs that lie in the region.
+    /// Writes the pixels of a row of MCUs that are in the region.
     fn write(&mut self, simd: &Simd, job: &mut Job<'_>, number: usize) {
         let region = job.area();
         let lines = self.layout.lines;

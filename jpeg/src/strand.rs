@@ -1,7 +1,7 @@
 //! `Strand`: one lane's walk over rows of MCUs of one picture.
 //!
-//! Where a row's data begin and must end, restart markers, and what went wrong in words. Knows
-//! nothing of samples and pixels.
+//! Handles where a row's data begin and must end, restart markers, and error messages. Knows no
+//! samples or pixels.
 
 use std::ops::Range;
 
@@ -11,22 +11,22 @@ use crate::header::{Header, finish};
 use crate::points::EntryPoints;
 use crate::position::{Cursor, Position, end_of, is_inside};
 
-/// Whole bytes that may be left behind the last block: some cameras fill up to a word.
+/// Limit on whole bytes after the last block: some cameras fill the data up to a word.
 pub(crate) const SPARE: usize = 8;
 
-/// The picture that a strand is of.
+/// The picture of a strand.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Picture<'a> {
     pub(crate) bytes: &'a [u8],
     pub(crate) header: &'a Header,
     /// MCUs across and down.
     pub(crate) mcus: (u32, u32),
-    /// Where rows can start; none if the walk is from the first row on.
+    /// Where rows can start; `None` if the walk is from the first row on.
     pub(crate) points: Option<EntryPoints<'a>>,
 }
 
 impl Picture<'_> {
-    /// Restart markers in all its data.
+    /// Returns the number of restart markers in all its data.
     fn restarts(&self) -> u64 {
         let mcus = u64::from(self.mcus.0) * u64::from(self.mcus.1);
         match self.header.restart {
@@ -36,25 +36,25 @@ impl Picture<'_> {
     }
 }
 
-/// Why a strand can't go on.
+/// Why a strand cannot continue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stop {
-    /// The codes are wrong.
+    /// The codes are invalid.
     Fault(Fault),
-    /// No restart marker, or another one than this.
+    /// A restart marker is missing, or its number is not this one.
     Restart(u8),
-    /// A restart marker before its time.
+    /// A restart marker comes too early.
     Early,
-    /// A DC that no picture of 8 bits has.
+    /// A DC that is out of range for 8 bits.
     Dc,
-    /// A row does not end where the next entry point is.
+    /// A row does not end at the next entry point.
     Disagrees,
-    /// So many bytes are left behind the last block.
+    /// This many bytes are left after the last block.
     Left(usize),
 }
 
 impl Stop {
-    /// What is wrong at `byte` of the JPEG, in words.
+    /// Returns the message for the fault at `byte` of the JPEG.
     pub(crate) fn text(self, bytes: &[u8], byte: usize) -> String {
         match self {
             Stop::Fault(Fault::NoCode) => "no Huffman code begins with the bits here".into(),
@@ -62,39 +62,39 @@ impl Stop {
             Stop::Fault(Fault::TooMany) => "more blocks end here than there are".into(),
             Stop::Fault(Fault::Cut) => match bytes.get(byte..byte + 2) {
                 Some([0xff, marker]) => {
-                    format!("marker ff{marker:02x} stands where more entropy-coded data should")
+                    format!("marker ff{marker:02x} is where more entropy-coded data should be")
                 }
                 _ => "the data end here, before the picture does: the file was cut".into(),
             },
             Stop::Restart(wanted) => {
-                format!("restart marker ffd{wanted} should stand here: the data are damaged")
+                format!("restart marker ffd{wanted} should be here: the data are damaged")
             }
-            Stop::Early => "a restart marker stands before its time: the data are damaged".into(),
+            Stop::Early => "a restart marker comes too early: the data are damaged".into(),
             Stop::Dc => "the codes add up to a brightness that no picture has".into(),
-            Stop::Disagrees => "a row does not end where its entry points say".into(),
+            Stop::Disagrees => "a row does not end at its next entry point".into(),
             Stop::Left(left) => {
-                format!("{left} bytes are left behind the last block: the data are damaged")
+                format!("{left} bytes are left after the last block: the data are damaged")
             }
         }
     }
 }
 
-/// What became of a piece of a walk.
-pub(crate) type Walked<T> = std::result::Result<T, Stop>;
+/// The result of a part of a walk.
+pub(crate) type WalkResult<T> = std::result::Result<T, Stop>;
 
 /// A lane's walk.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Strand {
-    /// The row under way, and the one behind the last.
+    /// The current row, and the end of the rows.
     pub(crate) row: u32,
     pub(crate) end: u32,
     /// The MCUs that are decoded of each row.
     pub(crate) columns: Range<u32>,
-    /// The next MCU of the row under way.
+    /// The next MCU of the current row.
     column: u32,
-    /// The byte of the picture where the lane's data begin.
+    /// The byte of the picture at which the lane's data begin.
     origin: usize,
-    /// MCUs up to the next restart marker, and its number among those of the lane's data.
+    /// MCUs up to the next restart marker, and its number in the lane's data.
     until: u32,
     marker: usize,
     /// Where the row must end: bits of the data, predictors.
@@ -102,8 +102,10 @@ pub(crate) struct Strand {
 }
 
 impl Strand {
-    /// A walk over `rows`, of which `columns` are wanted.
+    /// Creates a walk over `rows`, of which `columns` are needed.
     pub(crate) fn new(picture: &Picture<'_>, rows: Range<u32>, columns: &Range<u32>) -> Strand {
+        // Decoding can only start and be checked at entry points, so the columns are widened to the
+        // next ones; without entry points whole rows must be decoded.
         let columns = match picture.points {
             Some(points) => {
                 let step = points.step();
@@ -115,10 +117,11 @@ impl Strand {
         Strand { row: rows.start, end: rows.end, columns, ..Strand::default() }
     }
 
-    /// Goes to where the walk begins, if it is the picture's start.
+    /// Goes to the picture's start if the walk begins there.
     ///
     /// # Errors
-    /// The data are not followed by the end of the image, or there is no memory for them.
+    /// Returns an error if the data are not followed by the end of the image, or if memory is
+    /// exhausted.
     pub(crate) fn start(&mut self, picture: &Picture<'_>, lane: &mut Lane) -> Result<()> {
         if picture.points.is_some() {
             return Ok(()); // They were made from these bytes, whole.
@@ -134,8 +137,8 @@ impl Strand {
         finish(picture.bytes, lane.data.end)
     }
 
-    /// Begins the row under way.
-    pub(crate) fn begin_row(&mut self, picture: &Picture<'_>, lane: &mut Lane) -> Walked<()> {
+    /// Begins the current row.
+    pub(crate) fn begin_row(&mut self, picture: &Picture<'_>, lane: &mut Lane) -> WalkResult<()> {
         self.column = self.columns.start;
         if let Some(points) = &picture.points {
             let from = points.place(self.row, self.columns.start);
@@ -151,19 +154,22 @@ impl Strand {
         picture: &Picture<'_>,
         lane: &mut Lane,
         (from, to): (Position, Position),
-    ) -> Walked<()> {
+    ) -> WalkResult<()> {
+        // The blob is untrusted: a position inside a marker or a stuffed pair would shift all
+        // bytes.
         let end = end_of(picture.bytes, &to);
         let split = |place: &Position| is_inside(picture.bytes, picture.header.data, place.byte);
         if from.byte < picture.header.data || from.byte > end || split(&from) || split(&to) {
             return Err(Stop::Disagrees);
         }
         self.origin = from.byte;
-        // Where there is no memory for a row, the whole picture will be told so.
+        // If there is no memory for a row, decoding the whole picture reports it.
         let unstuffed = unstuff(picture.bytes, from.byte..end, picture.restarts(), &mut lane.data);
         unstuffed.map_err(|_| Stop::Disagrees)?;
         lane.seek(from.bit as usize, from.all_predictors());
         let bits = 8 * lane.data.len();
         let target = if to.bit == 0 { bits } else { (bits + to.bit as usize).wrapping_sub(8) };
+        // The last byte holds bits of the next row, too: the row ends `to.bit` bits into it.
         self.target = Some((target, to.all_predictors()));
         let number = u64::from(self.row) * u64::from(picture.mcus.0) + u64::from(self.column);
         let interval = picture.header.restart;
@@ -175,24 +181,26 @@ impl Strand {
     }
 
     /// Begins a leg: up to the row's end or the next restart marker.
-    fn leg(&mut self, picture: &Picture<'_>, lane: &mut Lane) -> Walked<()> {
+    fn leg(&mut self, picture: &Picture<'_>, lane: &mut Lane) -> WalkResult<()> {
         let blocks = picture.header.components.blocks();
         let mcus = self.ahead(picture) as usize;
         let first = (self.column - self.columns.start) as usize * blocks;
         lane.begin(first, mcus * blocks).map_err(Stop::Fault)
     }
 
-    /// MCUs of the leg under way.
+    /// Returns the MCUs of the current leg.
     fn ahead(&self, picture: &Picture<'_>) -> u32 {
         let left = self.columns.end - self.column;
         if picture.header.restart > 0 { left.min(self.until) } else { left }
     }
 
-    /// After the lane stopped: whether the row is whole. If not, the next leg of it has begun.
-    pub(crate) fn go_on(&mut self, picture: &Picture<'_>, lane: &mut Lane) -> Walked<bool> {
+    /// Handles a stop of the lane: returns true if the row is complete; otherwise its next leg has
+    /// begun.
+    pub(crate) fn go_on(&mut self, picture: &Picture<'_>, lane: &mut Lane) -> WalkResult<bool> {
         if let Some(fault) = lane.fault() {
             return Err(Stop::Fault(fault));
         }
+        // A code that spans a restart marker would decode bits of the next interval.
         if lane.data.restarts.get(self.marker).is_some_and(|&(byte, _)| 8 * byte < lane.bit()) {
             return Err(Stop::Early);
         }
@@ -217,8 +225,8 @@ impl Strand {
         }
     }
 
-    /// Passes a restart marker.
-    fn restart(&mut self, picture: &Picture<'_>, lane: &mut Lane) -> Walked<()> {
+    /// Passes a restart marker (T.81, E.2.4): checks its number and resets the predictors.
+    fn restart(&mut self, picture: &Picture<'_>, lane: &mut Lane) -> WalkResult<()> {
         let number = u64::from(self.row) * u64::from(picture.mcus.0) + u64::from(self.column);
         let wanted = ((number / u64::from(picture.header.restart) - 1) & 7) as u8;
         let byte = lane.bit().div_ceil(8);
@@ -231,12 +239,12 @@ impl Strand {
         Ok(())
     }
 
-    /// Restart markers of the lane's data that were passed.
+    /// Returns the number of restart markers of the lane's data that were passed.
     pub(crate) fn markers(&self) -> usize {
         self.marker
     }
 
-    /// The error of a stop.
+    /// Returns the error for a stop.
     pub(crate) fn error(&self, picture: &Picture<'_>, lane: &Lane, stop: Stop) -> Error {
         let byte = Cursor::new(picture.bytes, self.origin).find(lane.bit() >> 3);
         Error::damaged(byte, stop.text(picture.bytes, byte)).in_row(self.row)

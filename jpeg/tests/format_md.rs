@@ -1,5 +1,5 @@
-//! FORMAT.md keeps its word about entry points: its worked example is what the scanner writes, and can
-//! be read by the words of that page alone.
+//! FORMAT.md is correct about entry points: its worked example is what the scanner writes, and can
+//! be decoded by the rules of that page alone.
 #![allow(clippy::unwrap_used, reason = "a test that panics has failed")]
 
 use tarflume_jpeg::{EntryPoints, Header, Scanner};
@@ -8,7 +8,8 @@ const FORMAT: &str = include_str!("../../FORMAT.md");
 
 /// The JPEG of the worked example: gray, 8 x 24 pixels, three rows of one MCU of one block.
 ///
-/// The one DC code is `0` and says that three bits follow, the one AC code is `0` and ends the block.
+/// The one DC code is `0` and is followed by three bits, the one AC code is `0` and ends the
+/// block.
 fn jpeg() -> Vec<u8> {
     let mut bytes = vec![0xff, 0xd8, 0xff, 0xdb, 0, 67, 0];
     bytes.extend([16; 64]);
@@ -31,7 +32,7 @@ fn blob() -> Vec<u8> {
     blob
 }
 
-/// As `hexdump -C` shows it.
+/// Formats as `hexdump -C`.
 fn hexdump(bytes: &[u8]) -> String {
     let mut out = String::new();
     for (i, line) in bytes.chunks(16).enumerate() {
@@ -54,7 +55,7 @@ fn the_worked_example_of_entry_points_is_what_is_written() {
     assert!(FORMAT.contains("are the bytes `51 8d` at byte 138"), "the data");
 }
 
-/// Numbers of the fixed part, by the table of FORMAT.md.
+/// The numbers of the fixed part, by the table of FORMAT.md.
 fn number(blob: &[u8], at: usize, length: usize) -> i64 {
     blob[at..at + length].iter().rev().fold(0, |n, &byte| n << 8 | i64::from(byte))
 }
@@ -64,7 +65,7 @@ fn signed(blob: &[u8], at: usize, length: usize) -> i64 {
     (n ^ sign) - sign
 }
 
-/// Byte, bit and predictors of a place, by the words of FORMAT.md.
+/// Byte, bit and predictors of a position, by the rules of FORMAT.md.
 fn place(blob: &[u8], n: i64) -> (i64, i64, [i64; 3]) {
     let steps = (number(blob, 2, 2) * number(blob, 4, 2)).max(1);
     let widths = [38, 39, 40, 41].map(|at| number(blob, at, 1) as usize);

@@ -1,7 +1,7 @@
-//! What decoding takes: never more than [`Header::memory`] said, nothing at all once a decoder is warm,
-//! next to nothing for a header that claims what the file can't hold.
+//! The memory of decoding: never more than [`Header::memory`], no allocation once a decoder is
+//! warm, and next to nothing for a header that claims more than the file can hold.
 //!
-//! A test binary of its own, for it counts every allocation of the process.
+//! A separate test binary, because it counts every allocation of the process.
 #![allow(clippy::unwrap_used)]
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -13,15 +13,15 @@ use tarflume_jpeg::{Color, Decoder, ErrorKind, Header, Job, Region, Scale, Scann
 struct Counting;
 
 thread_local! {
-    /// What this thread did: the harness has others. Calls, bytes now, bytes at most, and the largest
-    /// block that is to be had.
+    /// Counts of this thread, because the test harness has others: calls, current bytes, peak
+    /// bytes, and the limit on one block.
     static CALLS: Cell<u64> = const { Cell::new(0) };
     static NOW: Cell<i64> = const { Cell::new(0) };
     static PEAK: Cell<i64> = const { Cell::new(0) };
     static LARGEST: Cell<usize> = const { Cell::new(usize::MAX) };
 }
 
-// SAFETY: every call goes on to the system's allocator unchanged, or none does. Memory that grows
+// SAFETY: every call is passed to the system's allocator unchanged, or fails. Memory that grows
 // counts as old and new side by side.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, block: Layout) -> *mut u8 {
@@ -44,12 +44,12 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static COUNTING: Counting = Counting;
 
-/// What a decoder takes once, as the documentation of `Header::memory` says.
+/// The memory that a decoder takes once, from the documentation of `Header::memory`.
 const ONCE: u64 = 512 << 10;
-/// What a job takes to be refused: its error, in words.
+/// The memory of a refused job: its error, as text.
 const WORDS: u64 = 4 << 10;
 
-/// Bytes that were taken at the same time while `run` ran, beside those taken before.
+/// Returns the bytes allocated at the same time while `run` ran, beside those allocated before.
 fn peak<T>(run: impl FnOnce() -> T) -> (u64, T) {
     let before = NOW.get();
     PEAK.set(before);
@@ -57,14 +57,14 @@ fn peak<T>(run: impl FnOnce() -> T) -> (u64, T) {
     ((PEAK.get() - before) as u64, result)
 }
 
-/// How often memory was taken while `run` ran.
+/// Returns the number of allocations while `run` ran.
 fn calls(run: impl FnOnce()) -> u64 {
     let before = CALLS.get();
     run();
     CALLS.get() - before
 }
 
-/// A flat gray JPEG in as few bytes as there can be: two bits a block. `sof` is the frame's marker.
+/// Returns a flat gray JPEG of minimal size: two bits per block. `sof` is the frame's marker.
 fn flat(sof: u8, width: u16, height: u16, restart: u16, components: u8) -> Vec<u8> {
     let mut jpeg = b"\xff\xd8\xff\xdb\0\x43\0".to_vec();
     jpeg.extend([16; 64]);
@@ -84,7 +84,7 @@ fn flat(sof: u8, width: u16, height: u16, restart: u16, components: u8) -> Vec<u
     jpeg
 }
 
-/// With its data and its end: all codes are zeros, and ones fill the last byte before a marker.
+/// Appends its data and its end: all codes are zeros, and ones fill the last byte before a marker.
 fn whole(width: u16, height: u16, restart: u16, components: u8) -> Vec<u8> {
     let mut jpeg = flat(0xc0, width, height, restart, components);
     let mcus = u64::from(width.div_ceil(8)) * u64::from(height.div_ceil(8));
@@ -104,8 +104,8 @@ fn whole(width: u16, height: u16, restart: u16, components: u8) -> Vec<u8> {
     jpeg
 }
 
-/// A flat picture whose components are sampled as `factors` say (across << 4 | down), in one scan: all
-/// there is, or the first pass of a progressive one.
+/// Returns a flat picture with the sampling `factors` (across << 4 | down) in one scan: the only
+/// one, or the first of a progressive picture.
 fn sampled(sof: u8, (width, height): (u16, u16), factors: &[u8]) -> Vec<u8> {
     let mut jpeg = flat(sof, width, height, 0, factors.len() as u8);
     let frame = jpeg.windows(2).position(|w| w == [0xff, sof]).unwrap() + 10;
@@ -135,7 +135,7 @@ fn jpegs() -> Vec<Vec<u8>> {
     all
 }
 
-/// What is asked of a picture: all of it, and three parts.
+/// The requests for a picture: all of it, and three parts.
 fn regions((width, height): (u32, u32)) -> [Option<Region>; 4] {
     let part = |x: u32, y: u32| {
         let (left, top) = (width * x / 8, height * y / 8);
@@ -221,7 +221,7 @@ fn a_warm_decoder_takes_nothing() {
                     Job { scale, region, entry_points, stride, ..Job::new(jpeg, header, output) };
                 decoder.decode(job).unwrap();
             };
-            // Lanes change places: each must have had the longest row once.
+            // Lanes swap: each must have had the longest row once.
             (0..8).for_each(|_| decode());
             assert_eq!(calls(decode), 0, "JPEG {n} {scale:?} {region:?}");
         });
@@ -251,7 +251,7 @@ fn a_warm_decoder_takes_nothing_for_groups() {
             });
             decoder.decode_group(jobs, |_, result| assert!(result.is_ok()));
         };
-        // Lanes change places: each must have had the largest picture once.
+        // Lanes swap: each must have had the largest picture once.
         (0..12).for_each(|_| decode());
         assert_eq!(calls(decode), 0, "entry points: {with_points}");
     }

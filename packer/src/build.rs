@@ -1,6 +1,6 @@
 //! A build: options -> request -> plan in place -> packed shards -> published data set.
 //!
-//! Packing itself is in [`crate::run`]; this folder decides what is packed and what is published.
+//! [`crate::run`] packs; this folder decides what is packed and what is published.
 
 pub(crate) mod finalize;
 pub(crate) mod options;

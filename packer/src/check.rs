@@ -1,6 +1,6 @@
-//! Checks the content of parts: one module per kind of content, one result type.
+//! Checks the content of parts: one module per type of content, one result type.
 //!
-//! Pure: bytes in, finding out.
+//! Pure: takes bytes, returns a finding.
 
 mod fault;
 mod image;
@@ -15,7 +15,7 @@ pub use self::fault::CheckLevel;
 pub(crate) use self::fault::{Dimensions, Fault};
 pub(crate) use self::tray::{LARGE, Tray};
 
-/// What an extension says about content.
+/// The type of content that an extension implies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Content {
     /// A JPEG.
@@ -24,20 +24,20 @@ pub enum Content {
     Image,
     /// JSON.
     Json,
-    /// Anything else: not looked at.
+    /// Anything else; not checked.
     Other,
 }
 
-/// Extensions that count as an image where `image` is required.
+/// Extensions that count as an image for the requirement `image`.
 pub(crate) const IMAGE_EXTS: [&str; 8] =
     ["jpg", "jpeg", "png", "webp", "gif", "bmp", "tif", "tiff"];
 
-/// What a check found out about a part.
+/// The result of a check of one part.
 #[derive(Debug)]
 pub struct Found {
     /// Width and height, if it is an image.
     pub dimensions: Option<Dimensions>,
-    /// The header of a JPEG whose Huffman codes a [`Tray`] can read. They are not read yet.
+    /// The header of a JPEG whose Huffman codes a [`Tray`] can read; `check` has not read them.
     pub codes: Option<Header>,
 }
 
@@ -49,7 +49,7 @@ impl Found {
 }
 
 impl Content {
-    /// What an extension promises, by its last component: `seg.png` is a PNG.
+    /// Returns the content type of an extension, by its last component: `seg.png` is a PNG.
     pub fn of(ext: &[u8]) -> Content {
         let last = ext.rsplit(|&b| b == b'.').next().unwrap_or(ext);
         let mut lower = [0; 4]; // no known extension is longer
@@ -64,16 +64,15 @@ impl Content {
         }
     }
 
-    /// True for images.
+    /// Returns true for images.
     pub fn is_image(self) -> bool {
         matches!(self, Content::Jpeg | Content::Image)
     }
 
-    /// Looks at `bytes` as closely as `level` says, but for the Huffman codes of JPEGs:
-    /// a `Tray` reads these.
+    /// Checks `bytes` at `level`, except for the Huffman codes of JPEGs, which a `Tray` reads.
     ///
     /// # Errors
-    /// The first fault found.
+    /// Returns the first fault found.
     pub fn check(self, bytes: &[u8], level: CheckLevel) -> Result<Found, Fault> {
         let dimensions = match (self, level) {
             (Content::Other, _) | (Content::Json, CheckLevel::None) => None,
@@ -90,7 +89,7 @@ impl Content {
         Ok(Found { dimensions, codes: None })
     }
 
-    /// The dimensions of an image, if its header can be read; nothing else is checked.
+    /// Returns the dimensions of an image if its header can be parsed; checks nothing else.
     pub fn dimensions(self, bytes: &[u8]) -> Option<Dimensions> {
         match self {
             Content::Jpeg => jpeg::dimensions(bytes),

@@ -1,14 +1,15 @@
-//! Choices that are written as words: the same words in plans, on command lines and in Python.
+//! Choices with a fixed word per value: the same words in plans, on command lines and in Python.
 
-/// A fixed set of values, each with one word. The words are part of the format of plans and never change.
+/// A fixed set of values with one word each. The words are part of the plan format and never
+/// change.
 pub trait Choice: Copy + 'static {
-    /// All values, in the order in which help texts and errors list them.
+    /// All values, in the order of help texts and errors.
     const ALL: &'static [Self];
 
-    /// The word of this value.
+    /// Returns the word of this value.
     fn word(self) -> &'static str;
 
-    /// The value with this word; case matters.
+    /// Returns the value of `word`, which is case-sensitive.
     fn from_word(word: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|choice| choice.word() == word)
     }
@@ -43,7 +44,7 @@ mod tests {
         }
     }
 
-    /// Reports write the same words.
+    /// Reports use the same words.
     #[test]
     fn levels_are_serialized_as_their_words() {
         for level in Level::ALL {

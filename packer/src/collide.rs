@@ -1,16 +1,17 @@
-//! Repeated keys, and keys that differ only in case, among hundreds of millions in bounded memory.
+//! Finds repeated keys, and keys that differ only in case, among hundreds of millions in bounded
+//! memory.
 //!
-//! Reads no files: keys come from a source that can be iterated twice ([`Keys`]).
+//! Opens no file: keys come from a source that can be iterated more than once ([`Keys`]).
 //!
-//! 1. Keys that are strictly ascending when folded to lower case hold no clash: one pass proves it,
+//! 1. Keys that are strictly ascending when folded to lower case cannot clash: one pass proves it,
 //!    and most data sets end here.
-//! 2. Otherwise each folded key is hashed, and the hash picks one bit of a map with 16 bits a key.
-//!    Keys with a bit of their own are unique: 15 of 16.
-//! 3. The hashes of the rest are collected and sorted, in several passes where they are many; where
-//!    two are equal the keys themselves are compared. A hash alone never convicts.
+//! 2. Otherwise each folded key is hashed, and the hash selects one bit of a map with 16 bits per
+//!    key. A key with a bit of its own, as 15 of 16 have, is unique.
+//! 3. The hashes of the rest are collected and sorted, in several passes if there are many; keys
+//!    with equal hashes are compared themselves. An equal hash alone is never reported.
 //!
-//! Memory, whatever the input: two maps of at most 128 MiB, of which one is gone when at most
-//! 512 MiB of hashes stand. For 8 million keys it is 2 x 16 MiB and about 8 MiB.
+//! Memory is bounded for any input: two maps of at most 128 MiB, one of which is freed before up to
+//! 512 MiB of hashes are held. For 8 million keys it is 2 x 16 MiB and about 8 MiB.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -20,32 +21,32 @@ use tarflume_formats::Result;
 
 /// Bits of the largest map.
 const MAP_MAX: u64 = 1 << 30;
-/// Hashes that are expected to be sorted at a time.
+/// Expected number of hashes per sort.
 const BATCH: u64 = 1 << 24;
-/// Hashes that are sorted at a time at most, however often keys repeat.
+/// Limit on the hashes per sort, however often keys repeat.
 const BATCH_MAX: usize = 1 << 25;
-/// Hashes that are looked up in a row.
+/// Number of hashes looked up in one loop.
 const SOME: usize = 1024;
 
-/// Keys that can be gone through more than once, always in the same order.
+/// Keys that can be iterated more than once, always in the same order.
 pub(crate) trait Keys {
-    /// How many there are.
+    /// Returns the number of keys.
     fn count(&self) -> u64;
 
     /// Calls `visit` with id and key of each, ids ascending, until it breaks.
     ///
     /// # Errors
-    /// What makes a key unreadable.
+    /// Returns an error if a key cannot be read.
     fn for_each(&self, visit: &mut dyn FnMut(u64, &[u8]) -> ControlFlow<()>) -> Result<()>;
 
-    /// The key with this id. Asked for keys that clash only.
+    /// Returns the key with this id. Called only for keys that may clash.
     ///
     /// # Errors
-    /// What makes the key unreadable.
+    /// Returns an error if the key cannot be read.
     fn key(&self, id: u64) -> Result<Vec<u8>>;
 }
 
-/// In which way two keys clash.
+/// How two keys clash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Clash {
     /// Byte for byte the same.
@@ -59,13 +60,14 @@ pub(crate) enum Clash {
 pub(crate) struct Pair {
     /// The key that clashes with an earlier one.
     pub later: u64,
-    /// The earliest key with which it clashes; one that is the same comes before case twins.
+    /// The earliest key with which it clashes; an equal key takes precedence over one in another
+    /// case.
     pub first: u64,
-    /// How.
+    /// How they clash.
     pub clash: Clash,
 }
 
-/// What was found.
+/// The result of a search.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Found {
     /// One pair for each key that clashes with an earlier one, ordered by `later`.
@@ -74,10 +76,10 @@ pub(crate) struct Found {
     pub complete: bool,
 }
 
-/// Finds every key that is the same as an earlier one, or differs from it only in case.
+/// Finds every key that equals an earlier one, or differs from it only in case.
 ///
 /// # Errors
-/// What makes a key unreadable.
+/// Returns an error if a key cannot be read.
 pub(crate) fn find<K: Keys + ?Sized>(keys: &K) -> Result<Found> {
     find_in_batches(keys, MAP_MAX, BATCH, BATCH_MAX)
 }
@@ -92,6 +94,8 @@ fn find_in_batches<K: Keys + ?Sized>(
     if ascending(keys)? {
         return Ok(found);
     }
+    // Only keys that share a bit can clash, so only their hashes are kept, in as many passes as
+    // memory requires.
     let shared = shared_bits(keys, map_max)?;
     let passes = shared.expected(keys.count()).div_ceil(batch).max(1);
     for pass in 0..passes {
@@ -115,7 +119,7 @@ fn find_in_batches<K: Keys + ?Sized>(
     Ok(found)
 }
 
-/// True if every key, folded, is greater than the one before: then none can clash.
+/// Returns true if every folded key is greater than the one before: then none can clash.
 fn ascending<K: Keys + ?Sized>(keys: &K) -> Result<bool> {
     let mut before: Vec<u8> = Vec::new();
     let mut first = true;
@@ -134,7 +138,7 @@ fn ascending<K: Keys + ?Sized>(keys: &K) -> Result<bool> {
     Ok(ascending)
 }
 
-/// The pairs in one group of equal hashes, which are in the order of their ids.
+/// Adds the clashing pairs of one group of equal hashes, which is in the order of ids.
 fn confirm<K: Keys + ?Sized>(keys: &K, group: &[(u64, u64)], out: &mut Vec<Pair>) -> Result<()> {
     let mut exact: HashMap<Vec<u8>, u64> = HashMap::new();
     let mut folded: HashMap<Vec<u8>, u64> = HashMap::new();
@@ -170,7 +174,7 @@ impl Bits {
         self.0[word] & bit != 0
     }
 
-    /// Sets the bit; true if it was set before.
+    /// Sets the bit; returns true if it was set before.
     fn set(&mut self, hash: u64) -> bool {
         let (word, bit) = self.place(hash);
         let before = self.0[word] & bit != 0;
@@ -178,17 +182,17 @@ impl Bits {
         before
     }
 
-    /// How many of `keys` keys are expected to stand on a bit that is set here.
+    /// Estimates how many of `keys` keys select a bit that is set here.
     fn expected(&self, keys: u64) -> u64 {
-        // A shared bit holds two keys where the map is sparse; where it is crowded the average
-        // tells more.
+        // In a sparse map a shared bit holds two keys; in a crowded one the average is the better
+        // estimate.
         let set: u64 = self.0.iter().map(|w| u64::from(w.count_ones())).sum();
         let bits = self.0.len() as u64 * 64;
         set.saturating_mul(2 + keys / bits).min(keys)
     }
 }
 
-/// The bits that more than one key stands on.
+/// Returns the bits that more than one key selects.
 fn shared_bits<K: Keys + ?Sized>(keys: &K, map_max: u64) -> Result<Bits> {
     let bits = keys.count().saturating_mul(16).clamp(64, map_max).next_power_of_two();
     let (mut seen, mut shared) = (Bits::new(bits), Bits::new(bits));
@@ -203,8 +207,8 @@ fn shared_bits<K: Keys + ?Sized>(keys: &K, map_max: u64) -> Result<Bits> {
     Ok(shared)
 }
 
-/// Calls `visit` with hashes and ids, some at a time: looking them up in a map is a wait for memory,
-/// and a short loop does its waiting all at once.
+/// Calls `visit` with hashes and ids, several at a time: a lookup in the map waits for memory, and
+/// a short loop overlaps these waits.
 fn each_hash<K: Keys + ?Sized>(
     keys: &K,
     mut visit: impl FnMut(&[(u64, u64)]) -> ControlFlow<()>,
@@ -229,8 +233,8 @@ fn pass_of(hash: u64, passes: u64) -> u64 {
     ((u128::from(hash) * u128::from(passes)) >> 64) as u64
 }
 
-/// A key as case-insensitive file systems compare it, nearly: ASCII in lower case, and other letters
-/// by Unicode's simple rule where the key is UTF-8.
+/// Folds a key approximately as case-insensitive file systems do: ASCII to lower case, and other
+/// letters by Unicode's simple mapping if the key is UTF-8.
 pub(crate) fn fold(key: &[u8]) -> Cow<'_, [u8]> {
     if key.is_ascii() {
         if !key.iter().any(u8::is_ascii_uppercase) {
@@ -239,7 +243,7 @@ pub(crate) fn fold(key: &[u8]) -> Cow<'_, [u8]> {
         return Cow::Owned(key.to_ascii_lowercase());
     }
     match std::str::from_utf8(key) {
-        // Letter by letter: `str::to_lowercase` looks at a sigma's neighbors.
+        // Letter by letter: `str::to_lowercase` depends on a sigma's neighbors.
         Ok(text) => {
             let lower: String = text.chars().flat_map(char::to_lowercase).collect();
             Cow::Owned(lower.into_bytes())
@@ -248,9 +252,9 @@ pub(crate) fn fold(key: &[u8]) -> Cow<'_, [u8]> {
     }
 }
 
-/// 64 bits of the folded key: eight bytes at a time, each multiplied into the state and both halves
-/// of the product added (the step of wyhash). Not for use against an opponent: equal hashes cost
-/// time here, never a wrong answer.
+/// Hashes the folded key to 64 bits: multiplies eight bytes at a time into the state and adds both
+/// halves of the product (the step of wyhash). Not resistant to attack: equal hashes cost time
+/// here, never a wrong result.
 fn hash(key: &[u8]) -> u64 {
     if key.is_ascii() { hash_folded(key, lower_eight) } else { hash_folded(&fold(key), |w| w) }
 }
@@ -274,7 +278,7 @@ fn mix(a: u64, b: u64) -> u64 {
     product as u64 ^ (product >> 64) as u64
 }
 
-/// Eight ASCII bytes in lower case.
+/// Returns eight ASCII bytes in lower case.
 fn lower_eight(word: u64) -> u64 {
     const EACH: u64 = 0x0101_0101_0101_0101;
     // The high bit of each byte that is at least 'A', less those that are past 'Z'.

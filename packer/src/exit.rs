@@ -1,4 +1,4 @@
-//! The exit codes, which schedulers and CI act upon. One enum, one table in `--help`.
+//! The exit codes for schedulers and CI; `--help` has the same table.
 
 use std::process::ExitCode;
 
@@ -6,22 +6,22 @@ use std::process::ExitCode;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Exit {
-    /// Done, or nothing was left to do.
+    /// Done, or nothing to do.
     Done = 0,
     /// Problems were found.
     Problems = 1,
-    /// The command line is wrong, or the command could not run on what it names.
+    /// The command line is wrong, or the named files do not suit the command.
     Usage = 2,
-    /// Bad data: trying again gives the same. (`EX_DATAERR`)
+    /// Bad data: a second attempt gives the same result. (`EX_DATAERR`)
     BadData = 65,
-    /// The operating system refuses, and would refuse a second attempt: a read-only file system, no
-    /// permission, a file where a folder should be. (`EX_CANTCREAT`)
+    /// The operating system refuses, and would refuse a second attempt: a read-only file system,
+    /// missing permission, a file in place of a folder. (`EX_CANTCREAT`)
     Barred = 73,
-    /// The machine failed, or others are not done yet: try again. (`EX_TEMPFAIL`)
+    /// The machine failed, or other workers are not done: try again. (`EX_TEMPFAIL`)
     TryAgain = 75,
-    /// Ended by Ctrl-C.
+    /// Interrupted by Ctrl-C.
     Interrupted = 130,
-    /// Ended by SIGTERM.
+    /// Terminated by SIGTERM.
     Terminated = 143,
 }
 

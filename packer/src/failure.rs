@@ -1,4 +1,4 @@
-//! `Failure`: why a command could not do its work, as one line with its causes, and the exit code.
+//! `Failure`: why a command failed, as one line with its causes, and the exit code.
 
 use std::fmt;
 use std::io;
@@ -8,12 +8,12 @@ use tarflume_formats::{Blame, Error, ErrorKind, manifest};
 
 use crate::exit::Exit;
 
-/// A command's failure. What is wrong with data is a [`crate::problem::Problem`] instead.
+/// A command's failure. Faults of the data are a [`crate::problem::Problem`] instead.
 #[derive(Debug)]
 pub struct Failure {
-    /// The code with which the process ends.
+    /// The exit code of the process.
     pub exit: Exit,
-    /// What could not be done, where, and what to do.
+    /// The message: what failed, where, and the remedy.
     pub text: String,
 }
 
@@ -23,12 +23,12 @@ impl Failure {
         Failure { exit: Exit::Usage, text: text.into() }
     }
 
-    /// Trying again would give the same.
+    /// A second attempt would give the same result.
     pub fn bad_data(text: impl Into<String>) -> Failure {
         Failure { exit: Exit::BadData, text: text.into() }
     }
 
-    /// Trying again may help.
+    /// A second attempt may succeed.
     pub fn try_again(text: impl Into<String>) -> Failure {
         Failure { exit: Exit::TryAgain, text: text.into() }
     }
@@ -36,7 +36,7 @@ impl Failure {
     /// A thread could not be started.
     pub fn no_thread(error: &dyn fmt::Display) -> Failure {
         Failure::try_again(format!(
-            "cannot start a thread: {error}; ask for fewer with --jobs, or raise the limits of processes and \
+            "cannot start a thread: {error}; use fewer with --jobs, or raise the limits of processes and \
              memory (`ulimit -u`, `ulimit -v`, the container's pids.max)"
         ))
     }
@@ -46,19 +46,20 @@ impl Failure {
         Failure { exit: Exit::Interrupted, text: "interrupted".into() }
     }
 
-    /// The same failure with another exit code.
+    /// Returns the same failure with another exit code.
     #[must_use]
     pub fn with_exit(mut self, exit: Exit) -> Failure {
         self.exit = exit;
         self
     }
 
-    /// An operating-system error while `doing` something with `path`.
+    /// An error of the operating system while `doing` something with `path`.
     pub fn io(error: io::Error, doing: &str, path: impl AsRef<std::path::Path>) -> Failure {
         Error::io(error, doing, path).into()
     }
 
-    /// The same failure of a command that can't be run again as it was: `remedy` takes the place of that advice.
+    /// Replaces the advice to run the same command again by `remedy`, for commands that cannot be
+    /// repeated as they were.
     #[must_use]
     pub fn with_remedy(mut self, remedy: &str) -> Failure {
         if let Some((advice, kept)) = AGAIN.iter().find(|(advice, _)| self.text.ends_with(advice)) {
@@ -97,7 +98,7 @@ impl From<&Error> for Failure {
     }
 }
 
-/// True if the error says that a folder has no manifest: the command was given another folder than one of shards.
+/// Returns true if the error is a missing manifest: the named folder does not hold shards.
 fn is_no_data_set(error: &Error) -> bool {
     let name = error.place().path.as_deref().and_then(|path| path.file_name());
     error.is_missing()
@@ -105,7 +106,7 @@ fn is_no_data_set(error: &Error) -> bool {
         && name.is_some_and(|name| name == manifest::FILE_NAME)
 }
 
-/// How a command ends that the operating system refused something.
+/// Returns the exit code for an error of the operating system.
 fn exit_of(error: &io::Error) -> Exit {
     match Blame::of(error) {
         Blame::Data | Blame::Lasting => Exit::Barred,
@@ -117,7 +118,7 @@ impl From<tarflume::Error> for Failure {
     fn from(error: tarflume::Error) -> Failure {
         use tarflume::ErrorKind as K;
         let exit = match error.kind() {
-            // Too large for the memory that was given, unless it is one sample that is.
+            // The given memory limit is too small, unless one sample exceeds the limit by itself.
             K::Limit if error.place().key.is_none() => Exit::Usage,
             K::Usage => Exit::Usage,
             K::Io => Exit::Barred,
@@ -145,8 +146,8 @@ const RAISE_LIMIT: &str =
     "; raise the limit of open files (`ulimit -n`) and run the same command again";
 const TRIED: &str = "; it was tried several times: see the system's log (`dmesg`) for the disk, network or \
                      server, then run the same command again";
-const TROUBLE: &str = "; this is the machine's trouble: run the same command again";
-/// Every advice to run the same command again, and what of it holds for a command that can't.
+const TROUBLE: &str = "; the machine failed: run the same command again";
+/// Each advice to run the same command again, and its form for a command that cannot be repeated.
 const AGAIN: [(&str, &str); 4] = [
     (MAKE_ROOM, "; make room"),
     (RAISE_LIMIT, "; raise the limit of open files (`ulimit -n`)"),
@@ -154,10 +155,10 @@ const AGAIN: [(&str, &str); 4] = [
         TRIED,
         "; it was tried several times: see the system's log (`dmesg`) for the disk, network or server",
     ),
-    (TROUBLE, "; this is the machine's trouble"),
+    (TROUBLE, "; the machine failed"),
 ];
 
-/// What to do about it.
+/// Returns the remedy for an error.
 fn advice(error: &io::Error) -> &'static str {
     use io::ErrorKind as K;
     match error.kind() {
@@ -165,7 +166,7 @@ fn advice(error: &io::Error) -> &'static str {
         K::ReadOnlyFilesystem => return "; mount it for writing, or name another folder",
         K::PermissionDenied => return "; change its permissions or owner, or run as another user",
         K::AlreadyExists | K::NotADirectory => {
-            return "; a file stands where a folder should: name another folder, or move it away";
+            return "; a file is in place of a folder: name another folder, or move the file away";
         }
         K::OutOfMemory => return "; give the process more memory, or fewer threads with --jobs",
         _ => {}
@@ -187,12 +188,12 @@ impl fmt::Display for Failure {
     }
 }
 
-/// `EMFILE`: this process has too many files open.
+/// `EMFILE`: this process has too many open files.
 const EMFILE: i32 = 24;
-/// `ENFILE`: the machine has.
+/// `ENFILE`: the whole machine has.
 const ENFILE: i32 = 23;
 
-/// What every command gives back.
+/// The result of every command.
 pub type Outcome = Result<Exit, Failure>;
 
 #[cfg(test)]
@@ -212,7 +213,7 @@ mod tests {
             (110, Exit::TryAgain, "tried several times"),
             (116, Exit::TryAgain, "tried several times"),
             (122, Exit::TryAgain, "make room"),
-            (4000, Exit::TryAgain, "the machine's trouble"),
+            (4000, Exit::TryAgain, "the machine failed"),
             (2, Exit::Barred, ""),
             (13, Exit::Barred, "permissions"),
             (17, Exit::Barred, "name another folder"),

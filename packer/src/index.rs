@@ -1,12 +1,12 @@
-//! Makes sidecar and manifest for tars that others made.
+//! Makes sidecars and a manifest for existing tars.
 //!
-//! A shard that is damaged or ambiguous is refused by itself and the others go on, but a folder with
-//! a refused shard gets no manifest. Nothing that exists is replaced unless `force` says so, but for
-//! sidecars that are right and are to get entry points. Nothing is printed here.
+//! A damaged or ambiguous shard is refused alone and the others continue, but a folder with a
+//! refused shard gets no manifest. Existing files are replaced only with `force`, except for
+//! correct sidecars that are to get entry points. Prints nothing.
 //!
-//! `rows` groups members into samples, `sidecar` reads a tar into a sidecar, `shard` decides
-//! which sidecar stays, `probe` asks by a few headers whether one belongs to its tar, `unsorted` finds
-//! keys that come back, `folder` makes the manifest.
+//! `rows` groups members into samples, `sidecar` reads a tar into a sidecar, `shard` decides which
+//! sidecar stays, `probe` compares a sidecar with a few headers of its tar, `unsorted` finds keys
+//! that come back, `folder` makes the manifest.
 
 pub(crate) mod folder;
 pub(crate) mod options;
@@ -25,9 +25,9 @@ use tarflume_formats::shown::ShowPath;
 use crate::failure::Failure;
 
 pub use options::Options;
-pub use shard::{Indexed, Made, index_tar};
+pub use shard::{Indexed, SidecarInfo, index_tar};
 
-/// What became of one argument.
+/// The result for one path.
 #[derive(Debug)]
 pub struct Done {
     /// The tars, in the order of the manifest.
@@ -36,11 +36,12 @@ pub struct Done {
     pub manifest: Option<Result<folder::MadeManifest, Failure>>,
 }
 
-/// Indexes a tar, or all tars of a folder; `on_bytes` gets the number of bytes of tars that were processed since its last call.
+/// Indexes a tar, or all tars of a folder; `on_bytes` gets the number of bytes of tars that were
+/// processed since its last call.
 ///
 /// # Errors
-/// Nothing can be done: no such path, no tar in the folder, no threads. An interruption; sidecars that
-/// were made before it stay. The failure of one tar is in its [`Indexed`].
+/// Returns an error if there is no such path, no tar in the folder or no thread, and after an
+/// interruption; sidecars made before it stay. The failure of one tar is in its [`Indexed`].
 pub fn index(
     path: &Path,
     options: &Options,
@@ -61,10 +62,10 @@ pub fn index(
     Ok(Done { tars, manifest })
 }
 
-/// True for a folder, false for a file.
+/// Returns true for a folder, false for a file.
 ///
 /// # Errors
-/// There is nothing at `path`: wrong usage. Nobody could say.
+/// Returns an error if `path` does not exist (wrong usage) or the operating system does not answer.
 pub fn is_folder(path: &Path) -> Result<bool, Failure> {
     match files::kind(path)? {
         Some(kind) => Ok(kind == Kind::Folder),
@@ -78,7 +79,7 @@ pub fn is_folder(path: &Path) -> Result<bool, Failure> {
 /// Applies `work` to each item with `jobs` threads; results are in the order of the items.
 ///
 /// # Errors
-/// The operating system gives no threads.
+/// Returns an error if the operating system does not start the threads.
 pub fn in_parallel<T: Send, R: Send>(
     jobs: usize,
     items: Vec<T>,
@@ -91,7 +92,7 @@ pub fn in_parallel<T: Send, R: Send>(
         .num_threads(jobs.min(items.len()))
         .build()
         .map_err(|e| Failure::no_thread(&e))?;
-    // One item at a time: shards take long, and differ.
+    // One item per task: shards take long, and differ.
     Ok(pool.install(|| items.into_par_iter().with_max_len(1).map(work).collect()))
 }
 

@@ -1,5 +1,5 @@
-//! Packs folders of images and JSON into WebDataset shards with a sidecar index, verifies shards, and
-//! makes sidecars for tars of other tools. The library below the command `pack`; it prints nothing.
+//! Packs folders of images and JSON into WebDataset shards with a sidecar index, verifies shards,
+//! and makes sidecars for tars of other tools. The library of the command `pack`; prints nothing.
 //!
 //! ```no_run
 //! use tarflume_packer::build::{BuildOptions, Built, Prepared, conclude, prepare};
@@ -22,10 +22,10 @@
 //! # }
 //! ```
 //!
-//! A build has four stages: [`scan`] finds samples in folders, a plan deals them over shards, [`mod@run`]
-//! packs shards of the plan, and [`build::finalize`] publishes them. [`workdir`] is the state that they
-//! share on disk. Beside them: [`verify`], [`index`], [`listing`], [`survey`], [`unpack`], and
-//! [`writer`], which packs samples that a program makes.
+//! A build has four stages: [`scan`] finds samples in folders, a plan assigns them to shards,
+//! [`mod@run`] packs shards of the plan, and [`build::finalize`] publishes them. [`workdir`] is the
+//! state on disk that they share. Beside them: [`verify`], [`index`], [`listing`], [`survey`],
+//! [`unpack`], and [`writer`], which packs samples that a program makes.
 #![warn(missing_docs)]
 
 pub mod build;

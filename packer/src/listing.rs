@@ -1,7 +1,7 @@
-//! Opens what `info`, `ls`, `cat` and `unpack` look at: the shards of a data set, or one tar.
+//! Opens the input of `info`, `ls`, `cat` and `unpack`: the shards of a data set, or one tar.
 //!
 //! A data set is opened by its manifest, a tar by its sidecar; a tar without one is walked by its
-//! headers, so that foreign tars can be looked at, too. Nothing is written or printed here.
+//! headers, so that foreign tars work, too. Writes and prints nothing.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -20,10 +20,10 @@ use crate::stop::Stop;
 
 /// Bytes of a part read at a time.
 const PIECE: u64 = 256 * 1024;
-/// Keys suggested where one is not found.
+/// Number of similar keys suggested for an unknown key.
 const SUGGESTED: usize = 4;
 
-/// One shard, opened.
+/// An opened shard.
 #[derive(Debug)]
 pub struct Shard {
     /// The tar.
@@ -34,7 +34,7 @@ pub struct Shard {
     pub has_sidecar: bool,
 }
 
-/// A data set or a tar, opened.
+/// An opened data set or tar.
 #[derive(Debug)]
 pub struct Listing {
     /// The manifest, if it is a data set.
@@ -46,7 +46,8 @@ pub struct Listing {
 /// Opens the data set in a folder, or one tar.
 ///
 /// # Errors
-/// There is nothing at `path`; what is there is stale, cut or damaged; a tar can't be walked.
+/// Returns an error if `path` does not exist, is stale, truncated or damaged, or if a tar cannot be
+/// walked.
 pub fn open(path: &Path) -> Result<Listing, Failure> {
     if !is_folder(path)? && path.file_name().is_none_or(|name| name != FILE_NAME) {
         return Ok(Listing { manifest: None, shards: vec![open_tar(path)?] });
@@ -63,7 +64,7 @@ pub fn open(path: &Path) -> Result<Listing, Failure> {
 
 fn open_tar(tar: &Path) -> Result<Shard, Failure> {
     let sidecar = index_path(tar);
-    if files::is_there(&sidecar)? {
+    if files::exists(&sidecar)? {
         let index = Index::open(&sidecar)?;
         let found = files::metadata(tar, "open")?;
         index.check_tar_length(found.len())?;
@@ -81,7 +82,7 @@ fn open_tar(tar: &Path) -> Result<Shard, Failure> {
     Ok(Shard { tar: tar.into(), index: Index::from_bytes(read.bytes)?, has_sidecar: false })
 }
 
-/// What a look for a part gave.
+/// The result of a search for a part.
 #[derive(Debug)]
 pub struct FoundPart<'a> {
     /// The shard that holds it.
@@ -93,15 +94,16 @@ pub struct FoundPart<'a> {
 }
 
 impl Listing {
-    /// Number of samples.
+    /// Returns the number of samples.
     pub fn samples(&self) -> u64 {
         self.shards.iter().map(|shard| shard.index.samples()).sum()
     }
 
-    /// The part `key.ext`.
+    /// Returns the part `key.ext`.
     ///
     /// # Errors
-    /// There is none: the failure suggests the sample's other parts, or keys near it.
+    /// Returns an error if there is none, with the sample's other parts or similar keys as
+    /// suggestions.
     pub fn find(&self, wanted: &[u8]) -> Result<FoundPart<'_>, Failure> {
         let (key, ext) = match name::split(wanted) {
             Some((key, ext)) => (key, name::lower(ext)),
@@ -152,7 +154,7 @@ fn no_such_part(sample: &Sample<'_>, ext: &[u8]) -> Result<Failure, Failure> {
     Ok(Failure::usage(format!("key {}: {what}: {}", sample.shown_key(), names.join(", "))))
 }
 
-/// How many keys of the shard are less than `key`.
+/// Counts the keys of the shard that are less than `key`.
 fn lower_bound(index: &Index, key: &[u8]) -> Result<u64, Error> {
     let (mut low, mut high) = (0, index.samples());
     while low < high {
@@ -162,10 +164,10 @@ fn lower_bound(index: &Index, key: &[u8]) -> Result<u64, Error> {
     Ok(low)
 }
 
-/// Hands the bytes of a tar from `offset` on to `take`, in pieces, and gives their crc32c.
+/// Passes the bytes of a tar from `offset` on to `take`, in pieces, and returns their crc32c.
 ///
 /// # Errors
-/// The operating system's refusal to read; what `take` gives.
+/// Returns the errors of `take`, and an error if the operating system refuses to read.
 pub fn copy_bytes(
     tar: &Path,
     file: &File,
@@ -187,10 +189,11 @@ pub fn copy_bytes(
     Ok(crc.value())
 }
 
-/// Writes the part's bytes to `take`, then holds them against the checksum.
+/// Passes the part's bytes to `take`, then compares their checksum.
 ///
 /// # Errors
-/// As [`copy_bytes`]; the bytes are not those that the sidecar was made from.
+/// Returns the errors of [`copy_bytes`], and an error if the bytes differ from those that the
+/// sidecar was made from.
 pub fn read_part(
     found: &FoundPart<'_>,
     take: impl FnMut(&[u8]) -> Result<(), Failure>,

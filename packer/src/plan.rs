@@ -1,8 +1,8 @@
 //! Planning: a scan and the options -> the plan, written to a file.
 //!
-//! Every refusal that needs no file's content happens here, before a byte of a shard is written.
-//! Floors: `deal` is arithmetic, `twins` decides about samples that can't both stay, this file
-//! streams what is left into a [`PlanWriter`].
+//! Every refusal that does not depend on a file's content happens here, before a byte of a shard is
+//! written. Floors: `deal` is arithmetic, `duplicates` decides about samples that exclude each
+//! other, this file streams the rest into a [`PlanWriter`].
 
 pub(crate) mod deal;
 pub(crate) mod duplicates;
@@ -23,25 +23,25 @@ use crate::scan::Scan;
 use crate::scan::list::{FoundSample, Spot};
 use crate::scan::options::{ScanOptions, ScanProblem};
 
-/// The program and its version, as plans and manifests name it.
+/// Program and version for plans and manifests.
 pub(crate) const TOOL: &str = concat!("pack ", env!("CARGO_PKG_VERSION"));
 
-/// The options that shape shards. They are part of the plan and of its content hash.
+/// The options that determine the shards. They are part of the plan and of its content hash.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Shape {
-    /// How large shards become.
+    /// The size of shards.
     pub cut: Cut,
-    /// What a shard's name begins with.
+    /// The prefix of a shard's name.
     pub prefix: String,
-    /// The seed by which samples are shuffled over shards.
+    /// The seed of the shuffle over shards.
     pub shuffle: Option<u64>,
-    /// Leaves out images whose bytes were seen before.
+    /// Leaves out images whose bytes occurred before.
     pub dedupe: bool,
-    /// Packs no more samples than this.
+    /// Limit on the number of samples.
     pub limit: Option<u64>,
-    /// How closely content is looked at: what is refused by it is not in the shards.
+    /// The level of the content checks; refused samples are not in the shards.
     pub check: String,
-    /// The other options that decide what is packed under which name, as text.
+    /// The other options that determine names and contents, as text.
     pub names: String,
     /// See `names`.
     pub require: String,
@@ -50,13 +50,13 @@ pub(crate) struct Shape {
     /// See `names`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub ext_by_content: bool,
-    /// See `names`. A list of keys is its digest behind an `@`.
+    /// See `names`. For a list of keys, `@` and its digest.
     pub exclude: Vec<String>,
     /// See `names`.
     pub follow_links: bool,
 }
 
-/// The flag on the command line that sets a field of [`Shape`].
+/// Returns the command line flag that sets a field of [`Shape`].
 pub(crate) fn flag_of(field: &str) -> String {
     match field {
         "cut" => "the size of shards (--shard-size, --shard-samples, --shards)".into(),
@@ -64,22 +64,22 @@ pub(crate) fn flag_of(field: &str) -> String {
     }
 }
 
-/// The samples that will be packed, in order.
+/// The samples to pack, in order.
 #[derive(Debug)]
 pub(crate) struct Dealt<'a> {
     scan: &'a Scan,
     decided: Decided,
-    /// The samples in the order of the shards; `None` is the order of their names.
+    /// The samples in the order of the shards; `None` means the order of their names.
     order: Option<Vec<(u64, Spot)>>,
     limit: u64,
     total: Total,
 }
 
 impl<'a> Dealt<'a> {
-    /// Decides what is packed, and in which order.
+    /// Decides which samples are packed, and their order.
     ///
     /// # Errors
-    /// See [`duplicates::keys`] and [`duplicates::images`].
+    /// Returns the errors of [`duplicates::keys`] and [`duplicates::images`].
     pub(crate) fn new(
         scan: &'a Scan,
         roots: &[PathBuf],
@@ -94,7 +94,7 @@ impl<'a> Dealt<'a> {
             scan,
             decided,
             order: None,
-            limit: u64::MAX, // set below: a shuffle deals all samples before the first N are taken
+            limit: u64::MAX, // set below: a shuffle orders all samples before the first N are taken
             total: Total::default(),
         };
         if let Some(seed) = shape.shuffle {
@@ -117,22 +117,23 @@ impl<'a> Dealt<'a> {
         Ok(dealt)
     }
 
-    /// What was found wrong among twins.
+    /// Returns the problems of duplicates.
     pub(crate) fn problems(&self) -> &[ScanProblem] {
         &self.decided.problems
     }
 
-    /// Files that are left out because the key that their sample got among twins is listed.
+    /// Returns the number of files left out because the exclude list has the key that their sample
+    /// was renamed to.
     pub(crate) fn skipped(&self) -> u64 {
         self.decided.skipped
     }
 
-    /// What will be packed, all in all.
+    /// Returns the totals of what will be packed.
     pub(crate) fn total(&self) -> Total {
         self.total
     }
 
-    /// Samples whose key was changed because it collided with another in case.
+    /// Returns the number of samples renamed because their key differed from another only in case.
     pub(crate) fn renamed(&self) -> u64 {
         self.decided.renamed.len() as u64
     }
@@ -166,21 +167,21 @@ impl<'a> Dealt<'a> {
     }
 }
 
-/// The fields of a plan beside the samples, their order and the problems.
+/// The fields of a plan other than the samples, their order and the problems.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Terms<'a> {
     /// The source folders.
     pub roots: &'a [PathBuf],
-    /// What shapes the shards.
+    /// The options that determine the shards.
     pub shape: &'a Shape,
     /// Whether sidecars get JPEG entry points.
     pub entry_points: bool,
 }
 
-/// Writes the plan to a temporary file beside `target`, and gives both back.
+/// Writes the plan to a temporary file beside `target` and returns both.
 ///
 /// # Errors
-/// The operating system's refusal to write.
+/// Returns an error if the operating system refuses to write.
 pub(crate) fn write_plan(
     dealt: &Dealt<'_>,
     terms: Terms<'_>,
@@ -198,7 +199,7 @@ pub(crate) fn write_plan(
 /// Encodes the plan into `out`, which may be a sink.
 ///
 /// # Errors
-/// What `out` gives.
+/// Returns the errors of `out`.
 pub(crate) fn encode_plan<W: Write>(
     dealt: &Dealt<'_>,
     terms: Terms<'_>,
@@ -257,13 +258,13 @@ fn stream_shards<W: Write>(
     if shards > 0 { writer.end_shard(bytes + tar::END.len() as u64) } else { Ok(()) }
 }
 
-/// The name of shard `number`.
+/// Returns the name of shard `number`.
 pub(crate) fn shard_name(prefix: &str, number: u64) -> String {
     format!("{prefix}-{number:06}.tar")
 }
 
-/// Extensions sorted by name, because threads number them as they meet them; and, for each number
-/// of the scan, the number in the plan.
+/// Sorts extensions by name, because their numbers depend on the threads of the scan. Returns them
+/// with a table from scan numbers to plan numbers.
 fn sorted_exts(exts: &[PlannedExt]) -> (Vec<PlannedExt>, Vec<u16>) {
     let mut order: Vec<usize> = (0..exts.len()).collect();
     order.sort_by_key(|&i| (&exts[i].shard, &exts[i].source));
@@ -272,7 +273,7 @@ fn sorted_exts(exts: &[PlannedExt]) -> (Vec<PlannedExt>, Vec<u16>) {
     (order.into_iter().map(|i| exts[i].clone()).collect(), numbers)
 }
 
-/// Bytes of the sample's members in the tar.
+/// Returns the bytes of the sample's members in the tar.
 fn sample_bytes(sample: &FoundSample, exts: &[PlannedExt], member: &mut Vec<u8>) -> u64 {
     let part = |part: &crate::scan::list::FoundPart| {
         member.clear();

@@ -1,4 +1,4 @@
-//! What can be wrong with an input or a shard, and the report that collects it.
+//! Problems of an input or a shard, and their collection for reports.
 //!
 //! A [`Problem`] is data: it is written to `problems.jsonl`, carried in a shard's record, printed.
 //! Failures of the machine (a full disk, an unreadable output) are errors, not problems.
@@ -9,18 +9,18 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use tarflume_formats::{Place, shown};
 
-/// What kind of problem; reports contain its text form, whose meaning never changes.
+/// The kind of a problem; reports contain its text form, whose meaning never changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum ProblemKind {
-    /// A sample lacks a part that is required, or that the other samples have.
+    /// A sample lacks a required part, or one that the other samples have.
     MissingPart,
-    /// A file without extension, which can't be part of a sample.
+    /// A file without extension, which cannot be part of a sample.
     NoExtension,
-    /// A name that some reader would misread, and that the rules refuse.
+    /// A name that some reader would misread and that the rules refuse.
     BadName,
-    /// Two files give the same part of the same sample.
+    /// Two files map to the same part of the same sample.
     RepeatedPart,
     /// Two samples have the same key.
     RepeatedKey,
@@ -30,43 +30,43 @@ pub enum ProblemKind {
     Empty,
     /// The operating system refused to read a file.
     Unreadable,
-    /// A file is not what it was when it was planned.
+    /// A file differs from the state recorded in the plan.
     Changed,
     /// A JPEG whose structure or pixels are damaged.
     BadJpeg,
-    /// Another image that can't be read.
+    /// Another image that cannot be read.
     BadImage,
-    /// JSON that is not well-formed, or no object.
+    /// JSON that is malformed or not an object.
     BadJson,
     /// Not a regular file: a link that was not followed, a device, a pipe.
     NotRegular,
-    /// The same image bytes as in another sample; left out because `--dedupe` asked for it.
+    /// The same image bytes as in another sample, left out by `--dedupe`.
     Duplicate,
     /// A shard ends before its data does.
     Truncated,
     /// A shard has no end marker.
     MissingEnd,
-    /// A tar header is damaged or lies.
+    /// A tar header is damaged or inconsistent.
     BadHeader,
-    /// A tar feature that readers of shards can't handle.
+    /// A tar feature that readers of shards cannot handle.
     Unsupported,
-    /// Bytes between members, or behind the end marker, that belong to nothing.
+    /// Bytes between members, or after the end marker, that belong to nothing.
     Gap,
-    /// A part's bytes do not have the checksum that the sidecar states.
+    /// A part's bytes do not match the checksum in the sidecar.
     Checksum,
-    /// The tar's bytes do not have the digest that the sidecar or manifest states.
+    /// The tar's bytes do not match the digest in the sidecar or manifest.
     Digest,
-    /// Members of one sample are not neighbors.
+    /// Members of one sample are not adjacent.
     SplitSample,
-    /// There is no sidecar.
+    /// The sidecar is missing.
     MissingIndex,
     /// The sidecar describes another tar.
     StaleIndex,
     /// The sidecar's own bytes are damaged.
     DamagedIndex,
-    /// Entry points in the sidecar are not those of the JPEG that they stand for.
+    /// Entry points in the sidecar do not belong to their JPEG.
     BadEntryPoints,
-    /// There is no manifest, or no shard that it lists.
+    /// The manifest is missing, or a shard that it lists.
     MissingShard,
     /// The manifest describes other shards.
     StaleManifest,
@@ -75,7 +75,7 @@ pub enum ProblemKind {
 }
 
 impl ProblemKind {
-    /// True for a notice: it is reported, and changes no exit code.
+    /// Returns true for a notice: it is reported, but changes no exit code.
     pub fn is_notice(self) -> bool {
         self == ProblemKind::Duplicate
     }
@@ -83,7 +83,7 @@ impl ProblemKind {
 
 impl fmt::Display for ProblemKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // The serialized form is the one form: kebab-case.
+        // The text form is the serialized form: kebab-case.
         match serde_json::to_value(self) {
             Ok(serde_json::Value::String(text)) => f.pad(&text),
             _ => Err(fmt::Error),
@@ -91,10 +91,10 @@ impl fmt::Display for ProblemKind {
     }
 }
 
-/// Something wrong with an input or a shard, with its place.
+/// A problem with its place.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Problem {
-    /// What kind.
+    /// The kind.
     pub kind: ProblemKind,
     /// The file: a source file, a shard, a sidecar.
     pub path: String,
@@ -104,12 +104,12 @@ pub struct Problem {
     /// The sample.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
-    /// What is wrong and what to do, one line.
+    /// The fault and the remedy, one line.
     pub reason: String,
 }
 
 impl Problem {
-    /// A problem of `kind` in the file `path`.
+    /// Creates a problem of `kind` in the file `path`.
     pub fn new(kind: ProblemKind, path: impl Into<String>, reason: impl Into<String>) -> Problem {
         Problem { kind, path: path.into(), byte: None, key: None, reason: reason.into() }
     }
@@ -128,7 +128,7 @@ impl Problem {
         self
     }
 
-    /// A problem for what the formats crate found wrong in a file.
+    /// Converts an error of the formats crate that was found in a file.
     pub fn from_error(kind: ProblemKind, error: &tarflume_formats::Error) -> Problem {
         let Place { path, byte, key } = error.place().clone();
         let path = path.map(|p| p.display().to_string()).unwrap_or_default();
@@ -139,7 +139,7 @@ impl Problem {
         Problem { kind, path, byte, key, reason }
     }
 
-    /// The problem as a JSON value.
+    /// Returns the problem as a JSON value.
     pub fn to_value(&self) -> serde_json::Value {
         serde_json::to_value(self).unwrap_or_default() // strings and numbers only
     }
@@ -158,7 +158,7 @@ impl fmt::Display for Problem {
     }
 }
 
-/// How many problems of which kind: the terminal's summary.
+/// Counts problems by kind, for the terminal's summary.
 pub fn counts<'a>(problems: impl IntoIterator<Item = &'a Problem>) -> BTreeMap<ProblemKind, u64> {
     let mut counts = BTreeMap::new();
     for problem in problems {
@@ -167,15 +167,16 @@ pub fn counts<'a>(problems: impl IntoIterator<Item = &'a Problem>) -> BTreeMap<P
     counts
 }
 
-/// Problems listed for one shard, and for one set, at most; the rest is counted.
+/// Limit on the problems listed for one shard, and for one set; the rest is counted.
 pub(crate) const LISTED_MAX: usize = 100_000;
 
-/// Problems up to a number, and a count of the rest: a hopeless shard can't fill the memory with them.
+/// A bounded list of problems and a count of the rest, so that a hopeless shard cannot fill the
+/// memory.
 #[derive(Debug, Default)]
 pub struct Problems {
-    /// Those that are listed.
+    /// The listed problems.
     pub listed: Vec<Problem>,
-    /// How many are not.
+    /// The number of unlisted ones.
     pub unlisted: u64,
 }
 
@@ -189,7 +190,7 @@ impl Problems {
         }
     }
 
-    /// True if there is none.
+    /// Returns true if there is no problem.
     pub fn is_empty(&self) -> bool {
         self.listed.is_empty()
     }

@@ -1,4 +1,5 @@
-//! How far a run is: its counters read at one moment, in words and as an event. Shows nothing itself.
+//! The progress of a run: its counters at one moment, as text and as an event. Displays nothing
+//! itself.
 
 use std::sync::atomic::Ordering;
 use std::time::Instant;
@@ -18,20 +19,20 @@ pub struct Goal {
 }
 
 impl Goal {
-    /// That of some shards of a plan.
+    /// Returns the goal of some shards of a plan.
     pub fn of(foot: &PlanFoot, shards: &[usize]) -> Goal {
         let bytes = shards.iter().map(|&shard| foot.shards[shard].source_bytes).sum();
         Goal { bytes, shards: shards.len() as u64 }
     }
 }
 
-/// Columns of a bar, between its brackets.
+/// Minimum width of the bar between its brackets, in columns.
 const LEAST_BAR: usize = 8;
 const MOST_BAR: usize = 30;
-/// What is more useful than a bar has lower ranks.
+/// The bar's rank: parts of the line that are more useful have lower ranks.
 const BAR_RANK: usize = 4;
 
-/// Seconds as `1:23`, or `1:02:03`.
+/// Formats seconds as `1:23` or `1:02:03`.
 fn clock(seconds: u64) -> String {
     let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
     match hours {
@@ -40,7 +41,7 @@ fn clock(seconds: u64) -> String {
     }
 }
 
-/// One reading of the counters.
+/// A snapshot of the counters.
 #[derive(Debug, Clone, Copy)]
 pub struct Now {
     /// Bytes of source files packed.
@@ -53,7 +54,7 @@ pub struct Now {
 }
 
 impl Now {
-    /// Reads them.
+    /// Takes a snapshot.
     pub fn of(counter: &RunCounter, goal: Goal, start: Instant) -> Now {
         Now {
             bytes: counter.bytes.load(Ordering::Relaxed),
@@ -69,13 +70,13 @@ impl Now {
         self.bytes as f64 / self.seconds
     }
 
-    /// Seconds to go, once there is something to tell them from.
+    /// Estimates the remaining seconds, once there is a rate.
     fn eta_seconds(&self) -> Option<u64> {
         let left = self.goal.bytes.saturating_sub(self.bytes) as f64;
         (self.bytes > 0).then(|| (left / self.bytes_per_second()).ceil() as u64)
     }
 
-    /// `1.2 GB of 3.4 GB  5,678 samples/s  ..`, for people.
+    /// Returns the line for people: `1.2 GB of 3.4 GB  5,678 samples/s  ..`.
     pub fn line(&self) -> String {
         let problems = match self.problems {
             0 => String::new(),
@@ -93,7 +94,8 @@ impl Now {
         )
     }
 
-    /// The line with a bar, for a terminal of `width` columns: what has no room is left out, least useful first.
+    /// Returns the line with a bar, for a terminal of `width` columns; drops the least useful parts
+    /// first if it is too long.
     pub fn bar_line(&self, width: usize) -> String {
         let left = self.eta_seconds().map_or("?".into(), clock);
         let problems = match self.problems {
@@ -111,7 +113,7 @@ impl Now {
             (6, format!("{speed} samples/s")),
             (4, format!("shards {}/{}", self.shards, self.goal.shards)),
         ];
-        // Some terminals go to the next line after the last column.
+        // Some terminals wrap after the last column, so leave it empty.
         let (mut room, mut cells) = (width.saturating_sub(1), 0);
         let mut shown = [false; 7];
         for rank in 0..parts.len() {
@@ -148,7 +150,7 @@ impl Now {
         (100 * done / u128::from(self.goal.bytes.max(1))) as u64
     }
 
-    /// The same for programs: an event, in bytes and seconds.
+    /// Returns the event for programs, in bytes and seconds.
     pub fn json(&self) -> serde_json::Value {
         serde_json::json!({
             "event": "progress",

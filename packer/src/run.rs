@@ -1,7 +1,7 @@
 //! Running: a plan's shards -> finished shards in the working folder, with their records.
 //!
-//! Each shard is one job. Its bytes follow from the plan and its number alone, so any
-//! number of threads, machines and attempts gives the same. Packing and publishing are different
+//! Each shard is one job. Its bytes depend only on the plan and its number, so any number of
+//! threads, machines and attempts gives the same result. Packing and publishing use different
 //! threads: while one shard is synced to disk, the next is packed.
 
 mod folders;
@@ -38,14 +38,14 @@ use crate::workdir::quarantine::{Policy, set_aside};
 use crate::workdir::staging::Staging;
 use tarflume_formats::poison::IgnorePoison;
 
-/// Counters of a run, which the progress display reads.
+/// Counters of a run for the progress display.
 #[derive(Debug, Default)]
 pub struct RunCounter {
     /// Bytes of source files packed.
     pub bytes: AtomicU64,
     /// Samples packed.
     pub samples: AtomicU64,
-    /// Shards finished, those found finished among them.
+    /// Shards finished, including those finished before.
     pub shards: AtomicU64,
     /// Problems found.
     pub problems: AtomicU64,
@@ -53,14 +53,14 @@ pub struct RunCounter {
 
 /// Result of a run.
 #[derive(Debug)]
-pub struct Ran {
-    /// Whether its shards survive a power cut.
+pub struct RunReport {
+    /// Whether its shards survive a power failure.
     pub durability: Durability,
-    /// Shards packed now.
+    /// Shards packed by this run.
     pub packed: u64,
     /// Shards that were finished before.
     pub skipped: u64,
-    /// Problems in the order of the plan, those of skipped shards among them.
+    /// Problems in the order of the plan, including those of skipped shards.
     pub problems: Vec<Problem>,
     /// Shards that are not finished because they have problems and the policy is to fail.
     pub refused: u64,
@@ -73,25 +73,25 @@ enum Outcome {
     Refused,
 }
 
-/// A shard on its way from packing to publishing.
+/// A packed shard to be published.
 struct Finished {
     number: usize,
     written: WrittenShard,
     problems: Vec<Problem>,
 }
 
-/// Packs the `shards` of the plan that are not finished yet.
+/// Packs the `shards` of the plan that are not finished.
 ///
 /// # Errors
-/// The first failure of the machine, threads that can't be started and a source that is not there among them;
-/// shards finished before it stay finished. An interruption.
+/// Returns the first failure of the machine, including threads that cannot be started and a missing
+/// source; shards finished before it stay finished. Returns an error after an interruption.
 pub fn run(
     plan: &Plan,
     staging: &Staging,
     shards: &[usize],
     options: &RunOptions,
     counter: &RunCounter,
-) -> Result<Ran, Failure> {
+) -> Result<RunReport, Failure> {
     let job = Job {
         plan,
         staging,
@@ -106,6 +106,7 @@ pub fn run(
     let receive = Mutex::new(receive);
     thread::scope(|scope| {
         let thread = |name: &str| Builder::new().name(format!("tarflume-{name}"));
+        // Publishers mostly wait for syncs, so a few serve any number of packers.
         for _ in 0..options.jobs.min(4) {
             let publisher = thread("publish").spawn_scoped(scope, || job.publish_all(&receive));
             publisher.map_or_else(|e| job.fail(Failure::no_thread(&e)), drop);
@@ -123,10 +124,10 @@ pub fn run(
             });
             packer.map_or_else(|e| job.fail(Failure::no_thread(&e)), drop);
             if job.stopped() {
-                break; // a packer sends once more at most, and the channel has room for all of these
+                break; // a packer sends at most once more, and the channel has room for all of these
             }
         }
-        drop(send); // the publishers end when the last packer has
+        drop(send); // the publishers end after the last packer
     });
     if let Some(failure) = job.failure.into_inner().ignore_poison() {
         return Err(failure);
@@ -135,9 +136,10 @@ pub fn run(
         return Err(Failure::interrupted());
     }
     let mut results = job.results.into_inner().ignore_poison();
+    // Threads finish in any order; reports are in the order of the plan.
     results.sort_by_key(|(number, ..)| *number);
     let durability = options.durability;
-    let mut ran = Ran { durability, packed: 0, skipped: 0, problems: Vec::new(), refused: 0 };
+    let mut ran = RunReport { durability, packed: 0, skipped: 0, problems: Vec::new(), refused: 0 };
     for (_, outcome, problems) in results {
         match outcome {
             Outcome::Skipped => ran.skipped += 1,
@@ -157,7 +159,7 @@ fn unreadable(record: &Path, why: &serde_json::Error) -> Failure {
     ))
 }
 
-/// State that the threads of a run share.
+/// State shared by the threads of a run.
 struct Job<'a> {
     plan: &'a Plan,
     staging: &'a Staging,
@@ -173,7 +175,7 @@ impl Job<'_> {
         self.stop.load(Ordering::Relaxed) || self.options.stop.requested()
     }
 
-    /// Keeps the first failure and stops the others.
+    /// Keeps the first failure and stops the other threads.
     fn fail(&self, failure: Failure) {
         self.stop.store(true, Ordering::Relaxed);
         self.failure.lock().ignore_poison().get_or_insert(failure);
@@ -191,27 +193,29 @@ impl Job<'_> {
         if let Some(record) = self.finished(number)? {
             return self.skip(number, record);
         }
+        // Checked for each shard: a source may be unmounted during a run of hours.
         sources::check(&self.options.roots)?;
         let name = &self.plan.foot().shards[number].name;
         let mut writer = ShardWriter::create(&self.staging.shards(), name)?;
         let mut problems = Vec::new();
         if !self.fill(number, &mut writer, &mut problems)? {
-            return Ok(()); // the temporary file goes with the writer
+            return Ok(()); // dropping the writer removes the temporary file
         }
         if self.options.policy == Policy::Fail && !problems.is_empty() {
             self.done(number, Outcome::Refused, problems);
             return Ok(());
         }
         let finished = Finished { number, written: writer.finish()?, problems };
-        // The publishers end after all packers, so the channel is open unless a publisher has failed.
+        // Publishers outlive the packers, so the channel is open unless a publisher has failed.
         let _ = send.send(finished);
         Ok(())
     }
 
-    /// Notes a shard that needs not be packed again.
+    /// Counts a shard that needs no packing.
     ///
     /// # Errors
-    /// The record lists a problem that this version can't read, so its shard can't be reported.
+    /// Returns an error if the record lists a problem that this version cannot read: the report
+    /// would be incomplete.
     fn skip(&self, number: usize, record: ShardRecord) -> Result<(), Failure> {
         let path = self.staging.record_path(&record.entry.name);
         let read = record.problems.iter().map(Problem::deserialize);
@@ -227,8 +231,8 @@ impl Job<'_> {
         Ok(())
     }
 
-    /// Writes all samples of a shard, and gathers the problems of those that are left out; false if it was
-    /// stopped before the end.
+    /// Writes all samples of a shard and collects the problems of those left out; returns false if
+    /// it was stopped before the end.
     fn fill(
         &self,
         number: usize,
@@ -270,7 +274,7 @@ impl Job<'_> {
         Ok(true)
     }
 
-    /// The record of a shard that needs not be packed again.
+    /// Returns the record of a shard that needs no packing.
     fn finished(&self, number: usize) -> Result<Option<ShardRecord>, Failure> {
         let record = self.staging.finished(self.plan.foot(), number)?;
         match record {
@@ -281,13 +285,14 @@ impl Job<'_> {
         }
     }
 
-    /// A sample of so many bytes is packed.
+    /// Counts a packed sample of `bytes` bytes.
     fn count(&self, bytes: u64) {
         self.counter.bytes.fetch_add(bytes, Ordering::Relaxed);
         self.counter.samples.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Counts the problems of a sample, and sets its files aside if that is the policy.
+    /// Counts the problems of a sample, and copies its files to the quarantine if that is the
+    /// policy.
     fn leave_out(&self, sample: &PlannedSample, problems: &[Problem]) -> Result<(), Failure> {
         self.counter.problems.fetch_add(problems.len() as u64, Ordering::Relaxed);
         let Some(first) = problems.first() else { return Ok(()) };
@@ -299,13 +304,13 @@ impl Job<'_> {
         set_aside(&self.staging.quarantine(), &roots[sample.root as usize], &files, first)
     }
 
-    /// Publishes shards as they come, until no packer is left.
+    /// Publishes shards as they arrive, until all packers have ended.
     fn publish_all(&self, receive: &Mutex<Receiver<Finished>>) {
         loop {
             let finished = receive.lock().ignore_poison().recv();
             let Ok(finished) = finished else { return };
             if self.stop.load(Ordering::Relaxed) {
-                continue; // drained, so that no packer waits
+                continue; // drained, so that no packer blocks
             }
             self.publish(finished).unwrap_or_else(|failure| self.fail(failure));
         }

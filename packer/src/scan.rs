@@ -1,8 +1,9 @@
 //! The scan: source folders -> samples in the order of their keys, and problems.
 //!
 //! Floors: `rules` and `exts` judge names, `exclude_list` holds keys to leave out, `list` stores
-//! samples compactly, `listing` reads the names of a folder, `group` groups them into samples, this file
-//! walks the tree. Looks up each name once; opens no file. The result does not depend on the number of threads.
+//! samples compactly, `listing` reads the names of a folder, `group` groups them into samples, this
+//! file walks the tree. Looks up each name once; opens no file except with `--ext-by-content`. The
+//! result does not depend on the number of threads.
 
 pub(crate) mod exclude;
 pub(crate) mod exclude_list;
@@ -34,43 +35,44 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::stop::Stop;
 
-/// Names that one task takes at a time.
+/// Number of names per task.
 const TASK: usize = 4096;
 
-/// What a scan found.
+/// The result of a scan.
 #[derive(Debug)]
 pub struct Scan {
     /// The samples in the order of their names.
     pub samples: SampleList,
     /// The extensions by number.
     pub exts: Vec<PlannedExt>,
-    /// What was wrong.
+    /// The problems found.
     pub problems: Vec<ScanProblem>,
-    /// Files that were left out because they are hidden or excluded.
+    /// Number of files left out because they are hidden or excluded.
     pub skipped: u64,
-    /// Samples whose key is not their files' name.
+    /// Number of samples whose key differs from their files' name.
     pub renamed: u64,
-    /// When a file was changed last, in nanoseconds since 1970. A modification time that was set to the future
-    /// counts as the time at which it was set.
+    /// The time of the last change of any file, in nanoseconds since 1970. A modification time set
+    /// to the future counts as the time at which it was set.
     pub newest: i64,
 }
 
-/// How far a scan is; read by the progress display while it runs.
+/// The progress of a scan, read by the progress display while it runs.
 #[derive(Debug, Default)]
 pub struct ScanCounter(AtomicU64);
 
 impl ScanCounter {
-    /// Names read so far.
+    /// Returns the number of names read so far.
     pub fn names(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }
 }
 
-/// Scans `roots`, in the rayon pool in which it is called.
+/// Scans `roots` in the current rayon pool.
 ///
 /// # Errors
-/// A root that can't be read at all: wrong usage. The machine failed, wherever that was: then nothing is
-/// known of the files that were not seen. What is wrong with the files themselves is a problem.
+/// Returns an error for a root that cannot be read (wrong usage), and for any failure of the
+/// machine: files that were not seen would be missing from the result. Faults of the files
+/// themselves are problems.
 pub fn scan(
     roots: &[PathBuf],
     options: &ScanOptions,
@@ -126,7 +128,7 @@ impl Found {
 
 /// Why a folder was not read.
 enum Unread {
-    /// It can't be, on any machine.
+    /// It cannot be read on any machine.
     Data(io::Error),
     /// The machine failed.
     Machine(Failure),
@@ -154,10 +156,10 @@ struct Walk<'a> {
     stop: &'a Stop,
 }
 
-/// Device and inode of a folder: what tells a loop of links.
+/// Device and inode of a folder; detects loops of links.
 type FolderId = (u64, u64);
 
-/// A piece of a folder's listing that one thread takes.
+/// A piece of a folder's listing for one thread.
 enum Task<'a> {
     Files(&'a [Entry]),
     Folder(&'a Entry),
@@ -194,7 +196,7 @@ impl Walk<'_> {
         Ok(all)
     }
 
-    /// Folders are told apart only where links may lead in circles.
+    /// Folders are identified only if links are followed, because only these can form loops.
     fn id(&self, listing: &Listing) -> io::Result<FolderId> {
         if !self.grouper.options.follow_links {
             static NEXT: AtomicU64 = AtomicU64::new(0);
@@ -246,7 +248,7 @@ impl Walk<'_> {
     }
 }
 
-/// Cuts a listing into tasks; no sample is cut in two.
+/// Splits a listing into tasks; no sample is split.
 fn tasks(listing: &Listing) -> Vec<Task<'_>> {
     let mut tasks = Vec::new();
     for block in listing.entries.chunk_by(|a, b| a.kind != Kind::Folder && b.kind != Kind::Folder) {

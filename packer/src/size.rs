@@ -1,9 +1,9 @@
-//! Sizes as people type them: `256MiB`, `1GB`, `500k`, `1073741824`.
+//! Sizes as text: `256MiB`, `1GB`, `500k`, `1073741824`.
 
-/// Bytes of a size with or without unit.
+/// Parses a size with or without unit to bytes.
 ///
 /// # Errors
-/// A sentence that shows the form.
+/// Returns an error that shows the expected form.
 pub fn parse(text: &str) -> Result<u64, String> {
     let text = text.trim();
     let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
@@ -18,11 +18,12 @@ pub fn parse(text: &str) -> Result<u64, String> {
         "mib" => 1 << 20,
         "gib" => 1 << 30,
         "tib" => 1 << 40,
-        _ => return Err(format!("no size '{text}'; say 256MiB, 1GB or a number of bytes")),
+        _ => return Err(format!("invalid size '{text}'; give 256MiB, 1GB or a number of bytes")),
     };
-    let number: u64 = number.parse().map_err(|_| format!("no size '{text}'; say 256MiB or 1GB"))?;
+    let number: u64 =
+        number.parse().map_err(|_| format!("invalid size '{text}'; give 256MiB or 1GB"))?;
     match number.checked_mul(factor) {
-        Some(0) | None => Err(format!("'{text}' is no usable size")),
+        Some(0) | None => Err(format!("'{text}' is not a usable size")),
         Some(bytes) => Ok(bytes),
     }
 }

@@ -1,4 +1,4 @@
-//! Source files: read once, into a given place, and found to be what was planned or not.
+//! Source files: read once, into given memory, and compared with the plan.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use tarflume_formats::files::{self, Patient};
 
-/// A digest of a modification time, so that a plan keeps four bytes of it instead of twelve.
+/// Returns a digest of a modification time, so that a plan keeps four bytes of it instead of
+/// twelve.
 ///
 /// The mixing is the finalizer of splitmix64 (Steele, Lea and Flood, 2014).
 pub(crate) fn stamp(seconds: i64, nanoseconds: i64) -> u32 {
@@ -16,7 +17,7 @@ pub(crate) fn stamp(seconds: i64, nanoseconds: i64) -> u32 {
     (z ^ (z >> 31)) as u32
 }
 
-/// The path of a part: root, path under it, extension. Paths are bytes, whatever they mean.
+/// Returns the path of a part: root, path under it, extension. Paths are bytes of any encoding.
 pub(crate) fn part_path(root: &Path, source: &[u8], ext: &[u8]) -> PathBuf {
     use std::os::unix::ffi::OsStrExt;
     let mut path = Vec::with_capacity(root.as_os_str().len() + source.len() + ext.len() + 2);
@@ -30,7 +31,7 @@ pub(crate) fn part_path(root: &Path, source: &[u8], ext: &[u8]) -> PathBuf {
     PathBuf::from(std::ffi::OsStr::from_bytes(&path))
 }
 
-/// A path as text for a message.
+/// Returns a path as text for a message.
 pub(crate) fn shown_path(path: &Path) -> String {
     use std::os::unix::ffi::OsStrExt;
     tarflume_formats::name::shown(path.as_os_str().as_bytes())
@@ -41,7 +42,7 @@ pub(crate) fn shown_path(path: &Path) -> String {
 pub(crate) enum ReadFault {
     /// The operating system refused.
     Refused(io::Error),
-    /// It is not what was planned: what differs.
+    /// It differs from the plan; the text names the difference.
     Changed(String),
 }
 
@@ -51,7 +52,7 @@ impl From<io::Error> for ReadFault {
     }
 }
 
-/// A file being read that must have the planned size and, unless it is not to be looked at, time.
+/// A file being read that must have the planned size and, unless times are ignored, time.
 #[derive(Debug)]
 pub(crate) struct PlannedFile {
     file: File,
@@ -61,7 +62,7 @@ pub(crate) struct PlannedFile {
 }
 
 impl PlannedFile {
-    /// Reads `file` from its start. A `stamp` of `None` trusts its size alone.
+    /// Reads `file` from its start. With a `stamp` of `None` only its size is compared.
     pub(crate) fn new(file: File, size: u64, stamp: Option<u32>) -> PlannedFile {
         PlannedFile { file, size, stamp, read: 0 }
     }
@@ -69,7 +70,7 @@ impl PlannedFile {
     /// Fills `piece` with the next bytes.
     ///
     /// # Errors
-    /// The operating system's refusal; the file ends too early.
+    /// Returns an error if the operating system refuses or the file ends too early.
     pub(crate) fn fill(&mut self, piece: &mut [u8]) -> Result<(), ReadFault> {
         let mut filled = 0;
         while filled < piece.len() {
@@ -83,7 +84,7 @@ impl PlannedFile {
                     return Err(ReadFault::Changed(text));
                 }
                 Ok(n) => filled += n,
-                // Regular files never say so: a pipe or device took the file's place.
+                // Regular files never return this: a pipe or device has replaced the file.
                 Err(e) if e.kind() == io::ErrorKind::WouldBlock => {
                     let text = "it is a pipe or device now, and was a file when it was planned";
                     return Err(ReadFault::Changed(text.into()));
@@ -95,10 +96,12 @@ impl PlannedFile {
         Ok(())
     }
 
-    /// Asks, after the last byte was read, whether the file still is what was planned.
+    /// Checks after the last byte whether the file still matches the plan. Must run after reading,
+    /// so that a change during the read is detected.
     ///
     /// # Errors
-    /// The operating system's refusal; the file has another size or modification time.
+    /// Returns an error if the operating system refuses, or if the file has another size or
+    /// modification time.
     pub(crate) fn check(&self) -> Result<(), ReadFault> {
         let now = files::patiently(|| Ok(rustix::fs::fstat(&self.file)?))?;
         let size = now.st_size as u64; // regular files have no negative size

@@ -1,4 +1,4 @@
-//! Counts and sizes of a listing, from its sidecars alone: what `pack info` tells.
+//! Counts and sizes of a listing, from its sidecars alone: the data of `pack info`.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use tarflume_formats::{Index, name};
 
 use crate::listing::{Listing, Shard};
 
-/// What a listing holds.
+/// The counts and sizes of a listing.
 #[derive(Debug, Default, Serialize)]
 pub struct Survey {
     /// Samples.
@@ -37,7 +37,7 @@ pub struct Survey {
     pub first_key: Option<String>,
     /// The key of the last sample.
     pub last_key: Option<String>,
-    /// The tar's digest, where there is one tar and no manifest.
+    /// The tar's digest, for a single tar without a manifest.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub blake3: Option<String>,
     /// Program and version that wrote the manifest.
@@ -48,10 +48,10 @@ pub struct Survey {
     pub plan: Option<String>,
 }
 
-/// Some parts: those of one extension; for entry points, the bytes of these.
+/// The number and bytes of some parts: of one extension, or of all entry points.
 #[derive(Debug, Default, Clone, Copy, Serialize)]
 pub struct ExtSum {
-    /// How many.
+    /// Number of parts.
     pub parts: u64,
     /// Their bytes.
     pub bytes: u64,
@@ -79,21 +79,21 @@ pub struct Images {
     pub height: Spread,
 }
 
-/// How numbers spread.
+/// The distribution of some numbers.
 #[derive(Debug, Serialize)]
 pub struct Spread {
-    /// The least.
+    /// The smallest.
     pub min: u64,
-    /// The one in the middle; of two, the lesser.
+    /// The median; the lower one of two.
     pub median: u64,
-    /// The greatest.
+    /// The largest.
     pub max: u64,
 }
 
-/// Goes through all rows once.
+/// Reads all rows once.
 ///
 /// # Errors
-/// A damaged sidecar.
+/// Returns an error if a sidecar is damaged.
 pub fn survey(listing: &Listing) -> Result<Survey> {
     let mut survey = Survey { shards: listing.shards.len() as u64, ..Survey::default() };
     let (mut widths, mut heights) = (BTreeMap::new(), BTreeMap::new());
@@ -152,7 +152,7 @@ impl Survey {
     }
 }
 
-/// How often each width or height occurs: few differ, however many images there are.
+/// How often each width or height occurs: few values, however many images.
 type Histogram = BTreeMap<u32, u64>;
 
 fn rows(

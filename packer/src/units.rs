@@ -1,8 +1,8 @@
-//! Numbers as people read them: thousands separators, units, singular and plural.
+//! Formats numbers for people: thousands separators, units, singular and plural.
 //!
-//! Text only. What a program reads (JSON, manifests) is written with plain digits instead.
+//! Output for programs (JSON, manifests) uses plain digits instead.
 
-/// Digits in groups of three: `12,345`.
+/// Formats digits in groups of three: `12,345`.
 pub fn count(n: u64) -> String {
     let digits = n.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
@@ -15,7 +15,7 @@ pub fn count(n: u64) -> String {
     text
 }
 
-/// Bytes in decimal units with three digits or so: `512 bytes`, `2.2 GB`, `268 MB`.
+/// Formats bytes in decimal units with about three digits: `512 bytes`, `2.2 GB`, `268 MB`.
 pub fn bytes(n: u64) -> String {
     const UNITS: [&str; 6] = ["kB", "MB", "GB", "TB", "PB", "EB"];
     if n < 1000 {
@@ -23,7 +23,7 @@ pub fn bytes(n: u64) -> String {
     }
     let mut value = n as f64 / 1000.0;
     let mut unit = 0;
-    // What would be rounded to 1000 belongs to the next unit.
+    // A value that would be rounded to 1000 belongs to the next unit.
     while value >= 999.5 && unit + 1 < UNITS.len() {
         value /= 1000.0;
         unit += 1;
@@ -32,7 +32,7 @@ pub fn bytes(n: u64) -> String {
     format!("{value:.decimals$} {}", UNITS[unit])
 }
 
-/// A number with its noun: `1 sample`, `12,345 samples`.
+/// Formats a number with its noun: `1 sample`, `12,345 samples`.
 pub fn counted(n: u64, one: &str, many: &str) -> String {
     format!("{} {}", count(n), if n == 1 { one } else { many })
 }

@@ -1,9 +1,9 @@
 //! Restores the files of shards under a folder, and nothing outside it.
 //!
-//! The tars themselves are walked, so that names come back as they were stored, upper-case extensions
-//! and files without key included; sidecars only lend their checksums. A member that is no regular
-//! file or whose name leaves the folder is refused and reported, and the others go on. `tree`
-//! creates the files, `settle` asks whether they were written.
+//! Walks the tars themselves, so that names come back as they were stored, including upper-case
+//! extensions and files without key; sidecars only provide checksums. A member that is not a
+//! regular file or whose name leaves the folder is refused and reported, and the others continue.
+//! `tree` creates the files, `settle` checks that they reached the disk.
 
 mod settle;
 pub(crate) mod tree;
@@ -25,28 +25,28 @@ use crate::listing::{Listing, Shard, copy_bytes};
 use crate::problem::{Problem, ProblemKind};
 use crate::verify::cursor::Cursor;
 use crate::verify::kinds;
-use settle::Settled;
+use settle::WriteCheck;
 use tree::{Created, Tree};
 
-/// What was unpacked.
+/// The result of unpacking.
 #[derive(Debug, Default)]
 pub struct Unpacked {
     /// Files.
     pub files: u64,
     /// Bytes in them.
     pub bytes: u64,
-    /// Shards whose files were not held against checksums, because they have none.
+    /// Shards whose files were not compared with checksums because they have none.
     pub unproved: u64,
-    /// What was not unpacked, and why, in the order of shards.
+    /// The members that were not unpacked, with reasons, in the order of shards.
     pub problems: Vec<Problem>,
 }
 
-/// Unpacks all shards of `listing` under the folder `out`, with `jobs` threads.
+/// Unpacks all shards of `listing` under the folder `out` with `jobs` threads.
 ///
-/// What was written stands on the disk, or on the server, when this returns.
+/// The files are on the disk or server when this returns.
 ///
 /// # Errors
-/// `out` is neither new nor empty; the operating system's refusal to write.
+/// Returns an error if `out` is neither new nor empty, or if the operating system refuses to write.
 pub fn unpack(
     listing: &Listing,
     out: &Path,
@@ -54,7 +54,7 @@ pub fn unpack(
     on_bytes: &(dyn Fn(u64) + Sync),
 ) -> Result<Unpacked, Failure> {
     new_or_empty(out)?;
-    // The folder is not empty any more, so the same command would be refused.
+    // The folder is not empty at this point, so the same command would be refused.
     all(listing, out, jobs, on_bytes).map_err(|failure| match failure.exit {
         Exit::TryAgain | Exit::Barred => {
             failure.with_remedy(&format!("remove {} and unpack again", out.shown()))
@@ -69,7 +69,7 @@ fn all(
     jobs: usize,
     on_bytes: &(dyn Fn(u64) + Sync),
 ) -> Result<Unpacked, Failure> {
-    let settled = Settled::of(out)?;
+    let settled = WriteCheck::of(out)?;
     let shards: Vec<&Shard> = listing.shards.iter().collect();
     let done = in_parallel(jobs, shards, |shard| one(shard, out, &settled, on_bytes))?;
     let mut all = Unpacked::default();
@@ -102,8 +102,8 @@ struct Unpacking<'a> {
     data: File,
     out: &'a Path,
     tree: Tree,
-    settled: &'a Settled,
-    /// Lends checksums while the sidecar fits the tar.
+    settled: &'a WriteCheck,
+    /// Provides checksums while the sidecar matches the tar.
     cursor: Option<Cursor<'a>>,
     done: Unpacked,
 }
@@ -111,7 +111,7 @@ struct Unpacking<'a> {
 fn one(
     shard: &Shard,
     out: &Path,
-    settled: &Settled,
+    settled: &WriteCheck,
     on_bytes: &(dyn Fn(u64) + Sync),
 ) -> Result<Unpacked, Failure> {
     let mut reader = TarReader::open(&shard.tar, Reading::Headers)?;
@@ -156,7 +156,7 @@ impl Unpacking<'_> {
             MemberKind::File | MemberKind::Directory => {}
             MemberKind::Volume => return Ok(()),
             kind => {
-                let text = format!("not unpacked: this member is {kind}, no regular file");
+                let text = format!("not unpacked: this member is {kind}, not a regular file");
                 self.problem(ProblemKind::NotRegular, member, text);
                 return Ok(());
             }
@@ -215,7 +215,7 @@ impl Unpacking<'_> {
         Ok(())
     }
 
-    /// Copies a member's bytes: their crc32c.
+    /// Copies a member's bytes and returns their crc32c.
     fn copy(&self, mut file: File, member: &Member, path: &[u8]) -> Result<u32, Failure> {
         use std::io::Write;
         let range = (member.data, member.size);
@@ -251,7 +251,7 @@ impl Unpacking<'_> {
     }
 }
 
-/// A name without what GNU tar adds to it: `./` at its front, and a directory's slash at its end.
+/// Returns a name without GNU tar's additions: a leading `./`, and a directory's trailing slash.
 fn plain(name: &[u8]) -> Vec<u8> {
     let mut name = name;
     while let Some(rest) = name.strip_prefix(b"./") {

@@ -1,10 +1,9 @@
-//! Checks data sets and shards; finds every problem, and continues after each.
+//! Checks data sets and shards; finds every problem and continues after each.
 //!
-//! `sets` finds the shards of a set, `shard` checks one tar and its sidecar (quickly, or by one
-//! `pass` over all its bytes, with `cursor` holding the sidecar's rows against the tar's members, and
-//! `points` its entry points against the JPEGs),
-//! `across` looks at all keys and parts of a set. `kinds` turns errors into problems, `display` a report
-//! into text. Nothing is written and nothing is printed.
+//! `sets` finds the shards of a set; `shard` checks one tar and its sidecar, quickly or by one
+//! `pass` over all its bytes; `cursor` compares the sidecar's rows with the tar's members, and
+//! `points` its entry points with the JPEGs; `across` checks all keys and parts of a set. `kinds`
+//! converts errors to problems, `display` a report to text. Writes and prints nothing.
 
 pub(crate) mod across;
 pub(crate) mod cursor;
@@ -29,14 +28,14 @@ use shard::Proved;
 
 pub use options::{Level, Options};
 
-/// What was found.
+/// The result of a verification.
 #[derive(Debug, Serialize)]
 pub struct Report {
     /// True if there is no problem.
     pub whole: bool,
-    /// How closely was looked.
+    /// The level of the verification.
     pub level: Level,
-    /// Shards looked at.
+    /// Number of verified shards.
     pub shards: u64,
     /// Samples in them.
     pub samples: u64,
@@ -44,21 +43,22 @@ pub struct Report {
     pub bytes: u64,
     /// Parts by extension.
     pub extensions: BTreeMap<String, u64>,
-    /// Shards whose sidecar has no checksums, so that their data is not proved.
+    /// Number of shards whose sidecar has no checksums, so that their data is not verified.
     pub shards_without_checksums: u64,
-    /// How many problems of which kind are listed.
+    /// Number of listed problems by kind.
     pub counts: BTreeMap<ProblemKind, u64>,
-    /// Problems that are not listed because there are too many.
+    /// Number of problems that are not listed because there are too many.
     pub unlisted: u64,
     /// The problems: set by set, in the order of shards and bytes; those between shards last.
     pub problems: Vec<Problem>,
 }
 
-/// Verifies data sets and single shards; `on_bytes` gets the number of bytes of tars that were processed since its last call.
+/// Verifies data sets and single shards; `on_bytes` gets the number of bytes of tars that were
+/// processed since its last call.
 ///
 /// # Errors
-/// Verifying could not begin: no such path, nothing to verify, no threads. The machine failed: nothing is
-/// said then of what was not read. An interruption.
+/// Returns an error if there is no such path, nothing to verify or no thread, if the machine failed
+/// (the result would be incomplete), and after an interruption.
 pub fn verify(
     paths: &[PathBuf],
     options: &Options,

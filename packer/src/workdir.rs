@@ -1,5 +1,5 @@
-//! The state of an output folder between two commands: working folder, quarantine, manifest, list of
-//! problems.
+//! The state of an output folder between two commands: working folder, quarantine, manifest, list
+//! of problems.
 //!
 //! Every stage reads and writes it; it imports no stage.
 
@@ -9,4 +9,4 @@ pub(crate) mod state;
 
 pub use quarantine::Policy;
 pub use staging::{Lock, Staging};
-pub use state::{Progress, Standing, progress, published, standing};
+pub use state::{OutputState, Progress, output_state, progress, published};

@@ -1,7 +1,8 @@
-//! `DatasetWriter`: samples that a program makes -> shards with sidecars, a manifest at the end.
+//! `DatasetWriter`: samples from a program -> shards with sidecars, and a manifest at the end.
 //!
-//! As a build, it leaves nothing in the output folder before all is whole: finished shards wait in the
-//! working folder. The same samples give the tars and sidecars that `pack build` makes of their files.
+//! As in a build, the output folder holds nothing before all is complete: finished shards wait in
+//! the working folder. The same samples give the same tars and sidecars as `pack build` of their
+//! files.
 
 mod keys;
 
@@ -25,27 +26,27 @@ use crate::scan::rules::NameRules;
 use crate::workdir::staging::{Lock, Staging};
 use crate::workdir::state::published;
 
-/// A record has this instead of a plan's hash.
+/// The field of a record that otherwise holds a plan's hash.
 const NO_PLAN: &str = "written without a plan";
 
-/// How shards are written.
+/// The options of a writer.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// Shards are called PREFIX-000000.tar.
+    /// Shards are named PREFIX-000000.tar.
     pub prefix: String,
-    /// A shard's largest size in bytes; a sample that is larger gets a shard of its own.
+    /// Limit on a shard's bytes; a larger sample gets its own shard.
     pub shard_size: u64,
-    /// A shard's largest number of samples.
+    /// Limit on a shard's samples.
     pub shard_samples: Option<u64>,
-    /// Which keys are refused.
+    /// The rules for keys.
     pub names: NameRules,
-    /// How closely parts are looked at.
+    /// The level of the content checks.
     pub check: CheckLevel,
     /// Whether JPEGs get entry points.
     pub entry_points: bool,
-    /// Whether finished shards survive a power cut.
+    /// Whether finished shards survive a power failure.
     pub durability: Durability,
-    /// Forgets what an earlier attempt left in the working folder.
+    /// Discards what an earlier attempt left in the working folder.
     pub fresh: bool,
 }
 
@@ -67,7 +68,7 @@ impl Default for Options {
 /// Why a sample was not written.
 #[derive(Debug)]
 pub enum Rejected {
-    /// It is at fault; others can still be written.
+    /// The sample has a fault; others can still be written.
     Problem(Box<Problem>),
     /// The machine failed.
     Failure(Failure),
@@ -91,14 +92,14 @@ impl From<tarflume_formats::Error> for Rejected {
     }
 }
 
-/// What stays of a writer that was given up.
+/// What remains of an abandoned writer.
 #[derive(Debug)]
-pub struct Left {
+pub struct Abandoned {
     /// Finished shards.
     pub shards: usize,
     /// Samples in them.
     pub samples: u64,
-    /// Where they stand.
+    /// The folder that holds them.
     pub folder: PathBuf,
 }
 
@@ -109,9 +110,9 @@ pub struct DatasetWriter {
     _lock: Lock,
     options: Options,
     shard: Option<ShardWriter>,
-    /// Shards begun.
+    /// Number of shards begun.
     begun: u64,
-    /// The shard that gets its name in the working folder while the next one is written.
+    /// The shard that is published to the working folder while the next one is written.
     publishing: Option<JoinHandle<Result<ShardRecord, Failure>>>,
     records: Vec<ShardRecord>,
     keys: Keys,
@@ -119,11 +120,11 @@ pub struct DatasetWriter {
 }
 
 impl DatasetWriter {
-    /// Begins a data set in the folder `out`, which is created if it is not there.
+    /// Begins a data set in the folder `out`, which is created if it does not exist.
     ///
     /// # Errors
-    /// Wrong usage: a data set, or the rest of an attempt, stands there; a prefix that is none. Another
-    /// program is at work there. The operating system's refusal.
+    /// Returns an error if the folder holds a data set or an unfinished attempt, if the prefix is
+    /// invalid, if another program uses the folder, or if the operating system refuses.
     pub fn create(out: &Path, options: Options) -> Result<DatasetWriter, Failure> {
         check_prefix(&options.prefix)?;
         let staging = Staging::of(out);
@@ -145,9 +146,9 @@ impl DatasetWriter {
             )));
         }
         let first = out.join(shard_name(&options.prefix, 0));
-        if files::is_there(&first)? {
+        if files::exists(&first)? {
             return Err(Failure::usage(format!(
-                "{} is there already and belongs to no data set; choose another folder or --prefix",
+                "{} exists and belongs to no data set; choose another folder or --prefix",
                 first.shown()
             )));
         }
@@ -164,11 +165,12 @@ impl DatasetWriter {
         })
     }
 
-    /// Writes a sample: its key, and its parts by extension, which are in the order of extensions.
+    /// Writes a sample: its key, and its parts by extension, which are stored in the order of
+    /// extensions.
     ///
     /// # Errors
-    /// The sample is at fault (a key that repeats or that some reader would misread, a part that is
-    /// empty or damaged) and is left out; or the machine failed.
+    /// Returns an error if the sample has a fault (a key that repeats or that some reader would
+    /// misread, a part that is empty or damaged) and is left out, or if the machine failed.
     pub fn write(&mut self, key: &[u8], parts: &[(&[u8], &[u8])]) -> Result<(), Rejected> {
         let mut parts: Vec<(Vec<u8>, &[u8])> =
             parts.iter().map(|(ext, bytes)| (name::lower(ext).into_owned(), *bytes)).collect();
@@ -194,12 +196,12 @@ impl DatasetWriter {
         Ok(())
     }
 
-    /// Samples written.
+    /// Returns the number of samples written.
     pub fn samples(&self) -> u64 {
         self.keys.len()
     }
 
-    /// Ends the shard if it is full, or has no room for this sample.
+    /// Ends the shard if it is full or has no room for this sample.
     fn make_room(&mut self, key: &[u8], parts: &[(Vec<u8>, &[u8])]) -> Result<(), Failure> {
         let Some(shard) = &self.shard else { return Ok(()) };
         let mut member = Vec::new();
@@ -222,6 +224,7 @@ impl DatasetWriter {
         let Some(shard) = self.shard.take().filter(|shard| shard.samples() > 0) else {
             return Ok(());
         };
+        // At most one shard is being published, so that the bytes waiting for a sync stay bounded.
         self.settle()?;
         let written = shard.finish()?;
         let number = self.begun - 1;
@@ -247,7 +250,8 @@ impl DatasetWriter {
     /// Ends the last shard, moves all shards out of the working folder, and writes the manifest.
     ///
     /// # Errors
-    /// Nothing was written; a file bears a shard's name already; the operating system's refusal.
+    /// Returns an error if no sample was written, a file already has a shard's name, or the
+    /// operating system refuses.
     pub fn finish(mut self) -> Result<Manifest, Failure> {
         self.end_shard()?;
         self.settle()?;
@@ -256,6 +260,7 @@ impl DatasetWriter {
             let text = format!("no sample was written to {}", self.staging.out().shown());
             return Err(Failure::usage(text));
         }
+        // The manifest comes last, so that it never names a file that is not in place.
         let manifest = move_all(&self.staging, std::mem::take(&mut self.records), None)?;
         self.staging.sweep()?;
         write_whole(&self.staging.manifest_path(), &manifest.to_json())?;
@@ -263,17 +268,18 @@ impl DatasetWriter {
         Ok(manifest)
     }
 
-    /// Gives up: nothing is published. Finished shards stay in the working folder; without any, it goes.
+    /// Abandons the data set: publishes nothing. Finished shards stay in the working folder; if
+    /// there are none, it is removed.
     ///
     /// # Errors
-    /// The operating system's refusal.
-    pub fn abandon(mut self) -> Result<Left, Failure> {
-        self.shard = None; // its temporary file goes with it
+    /// Returns an error if the operating system refuses.
+    pub fn abandon(mut self) -> Result<Abandoned, Failure> {
+        self.shard = None; // dropping it removes its temporary file
         self.settle()?;
         if self.records.is_empty() {
             self.staging.remove()?;
         }
-        Ok(Left {
+        Ok(Abandoned {
             shards: self.records.len(),
             samples: self.records.iter().map(|record| record.entry.samples).sum(),
             folder: self.staging.shards(),
@@ -281,7 +287,7 @@ impl DatasetWriter {
     }
 }
 
-/// Gives a shard its name in the working folder, and writes its record.
+/// Publishes a shard to the working folder and writes its record.
 fn publish(
     staging: &Staging,
     options: &Options,
@@ -304,7 +310,7 @@ fn publish(
     Ok(record)
 }
 
-/// A sample on its way into a shard.
+/// A sample that is being added to a shard.
 struct Packing<'a> {
     shard: &'a mut ShardWriter,
     tray: &'a mut Tray,

@@ -1,4 +1,4 @@
-//! `Again`: the words that an object was made with, so that another process can make it anew.
+//! `Again`: the arguments of an object's constructor, for `repr` and for pickling.
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
@@ -6,7 +6,7 @@ use pyo3::types::{PyDict, PyTuple};
 /// Keywords.
 pub(crate) struct Again(Py<PyDict>);
 
-/// What `__getnewargs_ex__` gives.
+/// The result of `__getnewargs_ex__`.
 pub(crate) type NewArgs<'py> = (Bound<'py, PyTuple>, Bound<'py, PyDict>);
 
 impl Again {
@@ -14,7 +14,7 @@ impl Again {
         Again(words.unbind())
     }
 
-    /// How an object that was made with these words is written: its class and them.
+    /// The `repr` of an object: its class and the arguments.
     pub(crate) fn shown(&self, object: &Bound<'_, PyAny>) -> PyResult<String> {
         let mut words = Vec::new();
         for (name, value) in self.0.bind(object.py()).iter().filter(|(_, value)| !value.is_none()) {
@@ -34,7 +34,7 @@ macro_rules! again {
     ($py:expr, $($name:ident),*) => {{
         let words = pyo3::types::PyDict::new($py);
         $(
-            #[allow(clippy::clone_on_copy)] // some are, some are not
+            #[allow(clippy::clone_on_copy)] // some are `Copy`, some are not
             words.set_item(stringify!($name), $name.clone())?;
         )*
         Again::new(words)

@@ -1,4 +1,4 @@
-//! `AnyLoader`: a loader of the library for host or device memory, as the keywords of the Python one decide.
+//! `AnyLoader`: a loader of the library, for host memory or for device memory.
 
 use std::fmt;
 use std::path::Path;
@@ -14,7 +14,7 @@ pub(crate) enum AnyLoader {
     Device(DeviceLoader),
 }
 
-/// Methods that both have.
+/// Methods of both kinds.
 macro_rules! both {
     ($(fn $name:ident(&self $(, $argument:ident: $of:ty)?) -> $result:ty;)*) => {
         $(pub(crate) fn $name(&self $(, $argument: $of)?) -> $result {
@@ -47,7 +47,7 @@ impl AnyLoader {
         }
     }
 
-    /// The size of the resident data set; none of other loaders.
+    /// The size of the resident data set, if there is one.
     pub(crate) fn resident(&self) -> Option<&ResidentSize> {
         match self {
             AnyLoader::Host(_) => None,

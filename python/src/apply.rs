@@ -1,5 +1,5 @@
-//! `Applied`: a decoder that has a Python function make something else of another one's rows, in the
-//! threads that decode. What a call costs is counted.
+//! `Applied`: a decoder that passes the rows of another decoder to a Python function, in the decoding
+//! threads. It measures the cost of each call.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -15,7 +15,7 @@ use crate::errors::usage;
 use crate::gate::with_python;
 use crate::words;
 
-/// What `Apply` was asked for, beside the function and the column.
+/// The arguments of `Apply` other than the function and the column.
 pub(crate) struct Wanted<'a> {
     pub(crate) dtype: Option<&'a str>,
     pub(crate) shape: Option<Vec<usize>>,
@@ -61,14 +61,14 @@ impl Wanted<'_> {
                 Ok((RowShape::Fixed(dtype, shape), 0))
             }
             (None, None, _) => refused(
-                "Apply can't tell how much the function returns: say shape=(...), or most= for up to \
-                 so many elements",
+                "Apply cannot determine the size of the function's result: give shape=(...), or most= for the \
+                 maximum number of elements",
             ),
         }
     }
 }
 
-/// A row of the inner column; in words, so that rows of any type can stand in it.
+/// A row of the inner column, in `u64`s so that it is aligned for any type.
 #[derive(Default)]
 struct Held(Vec<u64>);
 
@@ -98,8 +98,8 @@ impl Applied {
         })
     }
 
-    /// Has the inner column's row written; the bytes that it has, and its shape if it is a picture of a size
-    /// of its own.
+    /// Decodes the row of the inner column. Returns its length in bytes, and its shape if it is a picture of
+    /// any size.
     fn inner_row(
         &self,
         sample: &Sample<'_>,
@@ -118,7 +118,7 @@ impl Applied {
             self.inner.room_of(&lengths, &pixels) as usize
         });
         let made = self.shape.bytes().map_or(self.most, |bytes| bytes as u64);
-        scratch.beside(3 * room as u64 + 2 * made); // Python has copies
+        scratch.beside(3 * room as u64 + 2 * made); // the interpreter holds copies
         held.resize(room.div_ceil(8), 0);
         let bytes = &mut bytemuck::cast_slice_mut(held)[..room];
         let (mut used, mut picture) = (room, None);
@@ -131,7 +131,7 @@ impl Applied {
         Ok((used, picture))
     }
 
-    /// What the function makes of a row.
+    /// Calls the function for a row; returns the bytes of its result.
     fn call(
         &self,
         py: Python<'_>,
@@ -167,7 +167,7 @@ impl Applied {
         Ok(made.as_bytes().to_vec())
     }
 
-    /// The function's exception as this sample's error, which keeps it.
+    /// The function's exception as the source of this sample's error.
     fn failed(&self, error: PyErr) -> Error {
         let text = format!("{} failed", self.name);
         Error::new(ErrorKind::Decode, text).with_source(error)
@@ -217,7 +217,7 @@ impl Decode for Applied {
             (let_in, self.call(py, &bytes[..used], picture, sample.seed))
         });
         let Some((let_in, made)) = called else {
-            let text = "Python is ending: close the loader before it does";
+            let text = "Python is shutting down: close the loader before the program ends";
             return Err(Error::new(ErrorKind::Decode, text));
         };
         scratch.called(let_in - asked, let_in.elapsed());

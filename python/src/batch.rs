@@ -13,38 +13,38 @@ use crate::errors::usage;
 use crate::ragged::Ragged;
 use tarflume_formats::poison::IgnorePoison;
 
-/// The name under which keys are found.
+/// The name of the column of keys.
 pub(crate) const KEY: &str = "key";
 
 /// Some samples, decoded: a mapping from names to columns.
 ///
 /// `batch["image"]` is a `Column`, columns of files and texts are `Ragged`, `batch["key"]` is a list
-/// of `str`. Columns are views: they keep the batch's memory for themselves as long as they live. With
-/// `Loader(device=)` columns of rows of one length are `DeviceColumn`s; `batch.host` has them, too, and of
-/// those that the GPU made (`batch.made`) what it made them of.
+/// of `str`. Columns are views: each keeps the batch's memory as long as it lives. With `Loader(device=)`,
+/// columns whose rows have one length are `DeviceColumn`s. `batch.host` has all columns in host memory; of
+/// those that the GPU computed (`batch.device_columns`) it has the input.
 #[pyclass(frozen, mapping, module = "tarflume")]
 pub struct Batch {
     batch: Arc<tarflume::Batch>,
-    /// Where its columns of rows of one length are, if they are on a device; `None` inside: given back.
+    /// The batch in device memory, of a loader with a device; `None` inside after `release`.
     device: Option<Mutex<Option<Arc<DeviceBatch>>>>,
-    /// Names of columns that the device made.
-    made: Vec<String>,
+    /// Names of the columns that the device computed.
+    computed: Vec<String>,
     /// Names of columns of text.
     texts: Arc<[String]>,
 }
 
 impl Batch {
     pub(crate) fn new(batch: tarflume::Batch, texts: Arc<[String]>) -> Batch {
-        Batch { batch: Arc::new(batch), device: None, made: Vec::new(), texts }
+        Batch { batch: Arc::new(batch), device: None, computed: Vec::new(), texts }
     }
 
     pub(crate) fn on_device(batch: DeviceBatch, texts: Arc<[String]>) -> Batch {
         let (host, batch) = (batch.host_shared(), Arc::new(batch));
-        let made = host.names().filter(|name| batch.makes(name)).map(str::to_string).collect();
-        Batch { batch: host, device: Some(Mutex::new(Some(batch))), made, texts }
+        let computed = host.names().filter(|name| batch.makes(name)).map(str::to_string).collect();
+        Batch { batch: host, device: Some(Mutex::new(Some(batch))), computed, texts }
     }
 
-    /// The column in device memory, if this batch has it there.
+    /// The column in device memory; `None` if it is in host memory.
     fn column_there(&self, py: Python<'_>, name: &str) -> PyResult<Option<DeviceColumn>> {
         let Some(device) = &self.device else { return Ok(None) };
         let held = device.lock().ignore_poison().clone();
@@ -61,8 +61,8 @@ impl Batch {
             return Ok(self.keys_of_rows(py)?.into_any());
         }
         let found = self.batch.column(name).map_err(|_| {
-            let there = self.names().join(", ");
-            PyKeyError::new_err(format!("no column {name:?}; there are {there}"))
+            let names = self.names().join(", ");
+            PyKeyError::new_err(format!("no column {name:?}; there are {names}"))
         })?;
         if let Some(column) = self.column_there(py, name)? {
             return Ok(Bound::new(py, column)?.into_any());
@@ -81,7 +81,7 @@ impl Batch {
     }
 }
 
-/// A key as Python has names of files: bytes that are not UTF-8 as surrogates.
+/// A key as Python represents file names: bytes that are not UTF-8 become surrogates.
 pub(crate) fn key_text<'py>(py: Python<'py>, key: &[u8]) -> PyResult<Bound<'py, PyAny>> {
     if let Ok(text) = std::str::from_utf8(key) {
         return Ok(PyString::new(py, text).into_any());
@@ -90,7 +90,7 @@ pub(crate) fn key_text<'py>(py: Python<'py>, key: &[u8]) -> PyResult<Bound<'py, 
     bytes.call_method1("decode", ("utf-8", "surrogateescape"))
 }
 
-/// A list of rows, those that are arrays as NumPy's.
+/// A list of rows; those that are arrays become NumPy arrays.
 fn arrays<'py>(list: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     let rows = list.try_iter()?.map(|row| {
         let row = row?;
@@ -102,38 +102,38 @@ fn arrays<'py>(list: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
 
 #[pymethods]
 impl Batch {
-    /// How many samples it holds: fewer than asked for in the last batch of an epoch, or where bad
+    /// The number of samples. It is less than `batch_size` in the last batch of an epoch, and where bad
     /// samples were skipped.
     #[getter]
     fn rows(&self) -> usize {
         self.batch.len()
     }
 
-    /// The epoch it belongs to.
+    /// The number of the epoch.
     #[getter]
     fn epoch(&self) -> u64 {
         self.batch.epoch()
     }
 
-    /// Its number in the epoch, from 0, counted from where the epoch was begun or resumed.
+    /// The number of the batch in the epoch, from 0, counted from where the epoch started or was resumed.
     #[getter]
     fn step(&self) -> u64 {
         self.batch.step()
     }
 
-    /// The place of each row's sample in the data set: uint64.
+    /// The number of each row's sample in the data set: uint64.
     #[getter]
     fn ordinals(&self) -> Column {
         Column::numbers(self.batch.ordinals().collect())
     }
 
-    /// True for each row that fills up the last batch and repeats a sample of this epoch.
+    /// True for each row of the last batch that repeats a sample of this epoch: see `drop_last`.
     #[getter]
     fn padding(&self) -> Vec<bool> {
         self.batch.rows().map(|row| row.padding).collect()
     }
 
-    /// The same batch with all columns in host memory; itself, if it is there.
+    /// The same batch with all columns in host memory; the batch itself without a device.
     #[getter]
     fn host(slf: &Bound<'_, Self>) -> PyResult<Py<Batch>> {
         let batch = slf.get();
@@ -141,17 +141,18 @@ impl Batch {
             return Ok(slf.clone().unbind());
         }
         let (host, texts) = (batch.batch.clone(), batch.texts.clone());
-        Py::new(slf.py(), Batch { batch: host, device: None, made: Vec::new(), texts })
+        Py::new(slf.py(), Batch { batch: host, device: None, computed: Vec::new(), texts })
     }
 
-    /// Names of the columns that the GPU made: pictures that it normalized, or that stay in its memory.
+    /// Names of the columns that the GPU computed, and that exist in its memory only: pictures that it
+    /// converted, cropped or decoded, and rows of a resident data set.
     #[getter]
-    fn made(&self) -> Vec<String> {
-        self.made.clone()
+    fn device_columns(&self) -> Vec<String> {
+        self.computed.clone()
     }
 
-    /// Gives device memory back, as soon as all views are gone too: `stream` (as DLPack says it, or an
-    /// object of PyTorch's or CuPy's) also used it. In host memory this does nothing.
+    /// Returns the device memory to the loader once all views are dropped, too. `stream` also used it: a
+    /// number as DLPack defines it, or a stream of PyTorch or CuPy. Does nothing in host memory.
     #[pyo3(signature = (stream = None))]
     fn release(&self, py: Python<'_>, stream: Option<Bound<'_, PyAny>>) -> PyResult<()> {
         let stream = stream.map(|stream| stream_of(Some(&stream))).transpose()?.flatten();
@@ -164,9 +165,10 @@ impl Batch {
         Ok(())
     }
 
-    /// Says that `stream` uses the memory, too, and was ordered behind the copy by other means: the memory is not
-    /// written again before what is put into the stream until the batch goes is done. For side streams of a column
-    /// that was taken with `stream=-1`, or on another stream. In host memory this does nothing.
+    /// Registers `stream` as a further user of the memory. The memory is not written again before all work
+    /// that is queued on the stream until the batch is dropped has finished. The caller orders the stream
+    /// behind the copy. Needed for side streams that use a column which was taken with `stream=-1` or on
+    /// another stream. Does nothing in host memory.
     fn used_on(&self, stream: Bound<'_, PyAny>) -> PyResult<()> {
         let stream = stream_of(Some(&stream))?;
         if let (Some(device), Some(stream)) = (&self.device, stream)
@@ -221,14 +223,14 @@ impl Batch {
         if self.names().contains(&name) { self.column(py, name).map(Some) } else { Ok(default) }
     }
 
-    /// All columns as NumPy arrays in host memory, without a copy; pictures of their own sizes as a list
-    /// of arrays; files, texts and keys as lists.
+    /// All columns as NumPy arrays in host memory, without a copy. Pictures of different sizes are a list of
+    /// arrays; files, texts and keys are lists.
     fn numpy<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyDict>> {
         let py = slf.py();
-        if let Some(name) = slf.get().made.first() {
+        if let Some(name) = slf.get().computed.first() {
             let text = format!(
-                "column {name:?} was made on the GPU and is there alone: torch.from_dlpack(batch[{name:?}]).cpu() \
-                 copies it; batch.host has what it was made of"
+                "column {name:?} was computed on the GPU and exists in its memory only: \
+                 torch.from_dlpack(batch[{name:?}]).cpu() copies it, and batch.host has the input"
             );
             return Err(usage(py, text));
         }

@@ -1,8 +1,8 @@
-//! `Column`: an array of a batch, seen by NumPy, PyTorch, JAX and others without a copy.
+//! `Column`: an array of a batch, which NumPy, PyTorch, JAX and others use without a copy.
 //!
-//! An unsafe room, for `__getbuffer__`. Contract:
+//! Contains unsafe code, for `__getbuffer__`. Contract:
 //! - the view's object is this column, which keeps shape, strides, format and memory in place until the
-//!   view is released: a column never changes;
+//!   view is released. A column never changes;
 //! - the memory is exported as read-only.
 
 #![allow(unsafe_code)]
@@ -22,10 +22,10 @@ use crate::errors::OrRaise;
 use crate::memory::{Memory, OfBatch, Own, copy_of};
 use crate::words::dtype_name;
 
-/// An array in host memory that nobody can change: rows in order, without gaps.
+/// A read-only array in host memory: rows in order, without gaps.
 ///
-/// It is a view of a batch: it keeps the batch's memory, which is used for another batch only when
-/// all its views are gone. `numpy.asarray(column)`, `torch.from_dlpack(column)`,
+/// It is a view of a batch and keeps the batch's memory. Another batch uses the memory only when all views
+/// are dropped. `numpy.asarray(column)`, `torch.from_dlpack(column)`,
 /// `jax.dlpack.from_dlpack(column)` and `memoryview(column)` take it without a copy.
 #[pyclass(frozen, module = "tarflume")]
 pub struct Column {
@@ -45,7 +45,7 @@ impl Column {
     /// The column `name` of a batch.
     ///
     /// # Errors
-    /// It has none of this name.
+    /// The batch has no column of this name.
     pub(crate) fn of(batch: &Arc<Batch>, name: &str) -> tarflume::Result<Column> {
         let column = batch.column(name)?;
         let memory = OfBatch { batch: batch.clone(), name: name.to_string() };
@@ -62,10 +62,10 @@ impl Column {
     }
 }
 
-/// PEP 3118, and NumPy's names for the same.
+/// The format of PEP 3118 and the type string of NumPy.
 ///
 /// # Errors
-/// `BufferError`: neither knows the type.
+/// `BufferError`: they have no such type.
 fn formats(dtype: DType) -> PyResult<(&'static CStr, &'static str)> {
     Ok(match dtype {
         DType::U8 => (c"B", "|u1"),
@@ -81,8 +81,7 @@ fn formats(dtype: DType) -> PyResult<(&'static CStr, &'static str)> {
         DType::F64 => (c"d", "<f8"),
         DType::Bool => (c"?", "|b1"),
         DType::Bf16 => {
-            let text = "NumPy has no bfloat16: take the column as torch.from_dlpack(column), or choose \
-                        dtype=\"float16\"";
+            let text = "NumPy has no bfloat16: use torch.from_dlpack(column), or dtype=\"float16\"";
             return Err(PyBufferError::new_err(text));
         }
     })
@@ -117,7 +116,7 @@ impl Column {
         self.shape.first().map_or(0, |&rows| rows as usize)
     }
 
-    /// `column[row]`: what `numpy.asarray(column)[row]` gives.
+    /// `column[row]`: the same as `numpy.asarray(column)[row]`.
     fn __getitem__<'py>(
         slf: &Bound<'py, Self>,
         index: &Bound<'py, PyAny>,
@@ -131,7 +130,7 @@ impl Column {
         slf.call_method0("numpy")?.get_item(index)
     }
 
-    /// The elements as a NumPy array, without a copy; read-only.
+    /// The elements as a read-only NumPy array, without a copy.
     fn numpy<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         slf.py().import("numpy")?.call_method1("asarray", (slf,))
     }
@@ -158,7 +157,7 @@ impl Column {
         HOST
     }
 
-    /// A DLPack capsule, as `from_dlpack` of any library asks for it.
+    /// A DLPack capsule for `from_dlpack` of any library.
     #[pyo3(signature = (*, stream=None, max_version=None, dl_device=None, copy=None))]
     fn __dlpack__<'py>(
         &self,
@@ -172,7 +171,7 @@ impl Column {
             return Err(PyBufferError::new_err("a column in host memory takes no stream"));
         }
         if dl_device.is_some_and(|device| device != HOST) {
-            let text = "a column is in host memory: take it there, then move it to the device";
+            let text = "the column is in host memory: take it there, then copy it to the device";
             return Err(PyBufferError::new_err(text));
         }
         let memory = match copy {
@@ -192,7 +191,7 @@ impl Column {
         if view.is_null() {
             return Err(PyBufferError::new_err("no view to fill"));
         }
-        // SAFETY: the interpreter's view, not null; nobody else knows it yet.
+        // SAFETY: the interpreter's view, not null, and not shared yet.
         let view = unsafe { &mut *view };
         view.obj = std::ptr::null_mut();
         if flags & ffi::PyBUF_WRITABLE == ffi::PyBUF_WRITABLE {
@@ -239,15 +238,15 @@ pub(crate) fn packed(dtype: DType, shape: &[usize]) -> (Box<[isize]>, Box<[isize
     (shape, strides.into())
 }
 
-/// NumPy's name for a type, as array interfaces have it.
+/// The type string of NumPy, for array interfaces.
 ///
 /// # Errors
-/// `BufferError`: it has none.
+/// `BufferError`: NumPy has no such type.
 pub(crate) fn typestr(dtype: DType) -> PyResult<&'static str> {
     Ok(formats(dtype)?.1)
 }
 
-/// A column of a batch as an array, for what is made of its own values.
+/// An array of `values`.
 pub(crate) fn own<T>(values: Vec<T>, dtype: DType, shape: &[usize]) -> Column
 where
     T: bytemuck::NoUninit + Send + Sync + 'static,
@@ -255,7 +254,7 @@ where
     Column::new(Arc::new(Own(values)), dtype, shape)
 }
 
-/// The column `name` as an exception-raising call.
+/// [`Column::of`] with an exception as its error.
 pub(crate) fn of_batch(py: Python<'_>, batch: &Arc<Batch>, name: &str) -> PyResult<Column> {
     Column::of(batch, name).or_raise(py)
 }

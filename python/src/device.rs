@@ -1,7 +1,7 @@
 //! `DeviceColumn`: an array of a batch in the memory of a GPU, for PyTorch, CuPy, JAX.
 //!
-//! An unsafe room, for handles of streams. Contract: whoever passes one from Python says, as the array API
-//! has it, that it is a stream of the array's device and lives as long as it is used; nothing here can ask.
+//! Contains unsafe code, for handles of streams. Contract, as in the array API: a handle that Python passes is
+//! a stream of the array's device and lives as long as it is used. Nothing here can check that.
 
 #![allow(unsafe_code)]
 
@@ -18,12 +18,12 @@ use crate::dlpack::{Array, export};
 use crate::errors::{OrRaise, usage};
 use crate::words::dtype_name;
 
-/// An array in the memory of a GPU that nobody should change: rows in order, without gaps.
+/// An array in the memory of a GPU: rows in order, without gaps. Do not write into it.
 ///
-/// It is a view of a batch: it keeps the batch's memory, which is used for another batch only when all
-/// its views are gone and the streams that they were handed to have done what stood in them then.
+/// It is a view of a batch and keeps the batch's memory. Another batch uses the memory only when all views
+/// are dropped and the streams that used them have finished the work that was queued by then.
 /// `torch.from_dlpack(column)`, `cupy.from_dlpack(column)` and `jax.dlpack.from_dlpack(column)` take it
-/// without a copy; the stream that is current there waits for the copy to the device, the host does not.
+/// without a copy. The current stream of that library waits for the copy to the device; the host does not.
 #[pyclass(frozen, module = "tarflume")]
 pub struct DeviceColumn {
     batch: Arc<DeviceBatch>,
@@ -40,15 +40,15 @@ impl DeviceColumn {
     }
 }
 
-/// A stream as the array API says it: `None` and 1 are the legacy default stream, 2 that of each thread,
-/// others are handles; or an object that has one (`cuda_stream` of PyTorch's, `ptr` of CuPy's). None for
-/// -1: whoever asks has seen to the order.
+/// A stream as the array API defines it: `None` and 1 are the legacy default stream, 2 is that of each
+/// thread, other numbers are handles. Objects with a handle are allowed, too (`cuda_stream` of PyTorch,
+/// `ptr` of CuPy). Returns `None` for -1: the caller orders the work.
 pub(crate) fn stream_of(stream: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Stream>> {
     let Some(stream) = stream else { return Ok(Some(Stream::LEGACY)) };
     for name in ["cuda_stream", "ptr"] {
         if let Ok(handle) = stream.getattr(name) {
             let handle = handle.extract()?;
-            // SAFETY: the handle of a stream object of PyTorch's or CuPy's, which keep their streams.
+            // SAFETY: the handle of a stream object of PyTorch or CuPy, which keeps the stream alive.
             return Ok(Some(unsafe { Stream::raw(handle) }));
         }
     }
@@ -56,11 +56,11 @@ pub(crate) fn stream_of(stream: Option<&Bound<'_, PyAny>>) -> PyResult<Option<St
         Ok(-1) => Ok(None),
         Ok(0) => Err(usage(
             stream.py(),
-            "stream=0 may mean two default streams: say 1 (legacy) or 2 (of each thread)",
+            "stream=0 is ambiguous: give 1 for the legacy default stream, or 2 for that of each thread",
         )),
-        // SAFETY: the array API's promise, see above.
+        // SAFETY: the contract of the array API, see the head of this file.
         Ok(handle) => Ok(Some(unsafe { Stream::raw(handle as u64) })),
-        Err(_) => Err(usage(stream.py(), format!("no stream: {}", stream.repr()?))),
+        Err(_) => Err(usage(stream.py(), format!("not a stream: {}", stream.repr()?))),
     }
 }
 
@@ -98,11 +98,10 @@ impl DeviceColumn {
         self.column.device
     }
 
-    /// A DLPack capsule, as `from_dlpack` of any library asks for it. `stream` waits for the copy; it is
-    /// the array API's: None and 1 for the legacy default stream, 2 for that of each thread, a handle,
-    /// or -1 for none; 0 is refused. Say -1 only where what uses the column is ordered with the legacy default stream,
-    /// whose work the memory is kept for then: PyTorch's side streams are not, and each of them must be named by
-    /// `batch.used_on(stream)`.
+    /// A DLPack capsule for `from_dlpack` of any library. `stream` waits for the copy. As in the array API it
+    /// is None or 1 for the legacy default stream, 2 for that of each thread, a handle, or -1 for none; 0 is an
+    /// error. With -1 the memory is kept for the work of the legacy default stream only. PyTorch's side streams
+    /// are not ordered with that stream: call `batch.used_on(stream)` for each of them.
     #[pyo3(signature = (*, stream=None, max_version=None, dl_device=None, copy=None))]
     fn __dlpack__<'py>(
         &self,
@@ -113,22 +112,24 @@ impl DeviceColumn {
         copy: Option<bool>,
     ) -> PyResult<Bound<'py, PyAny>> {
         if dl_device.is_some_and(|device| device != self.column.device) {
-            let text = "a column in device memory: batch.host has it in host memory";
+            let text = "the column is in device memory; batch.host has it in host memory";
             return Err(PyBufferError::new_err(text));
         }
         if copy == Some(true) {
-            return Err(PyBufferError::new_err("no copy is made here: copy what you take"));
+            return Err(PyBufferError::new_err(
+                "copy=True is not supported: copy the array that from_dlpack returns",
+            ));
         }
         match stream_of(stream.as_ref())? {
             Some(stream) => py.detach(|| self.batch.ready_on(stream)).or_raise(py)?,
-            // What will use it is not known: what the legacy stream has done is waited for, no more.
+            // The user is unknown: only the work of the legacy stream protects the memory.
             None => self.batch.used_on(Stream::LEGACY),
         }
         let array = Array::device(self.batch.clone(), &self.column, &self.shape, &self.strides);
         export(py, &array, max_version.is_some_and(|version| version >= (1, 0)))
     }
 
-    /// The CUDA array interface, version 3: whoever takes it waits on the legacy default stream.
+    /// The CUDA array interface, version 3, synchronized with the legacy default stream.
     #[getter]
     fn __cuda_array_interface__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         py.detach(|| self.batch.ready_on(Stream::LEGACY)).or_raise(py)?;

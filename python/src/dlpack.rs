@@ -1,13 +1,13 @@
-//! Arrays as DLPack capsules (github.com/dmlc/dlpack, versions 0 and 1.0), in host memory or a GPU's.
+//! Arrays as DLPack capsules (github.com/dmlc/dlpack, versions 0 and 1.0), in host memory or GPU memory.
 //!
-//! An unsafe room. Contract:
-//! - the structures below are laid out as dlpack.h has them;
-//! - a capsule owns a [`Held`] until a consumer renames it, then the consumer does; whoever owns it
-//!   calls the deleter once, from any thread, with or without the interpreter;
-//! - shape, strides and what keeps the memory stand in the [`Held`] and live as long as it does; a
-//!   device's address is never followed here;
-//! - the memory is never written by us while it is held. Consumers of version 1.0 are told that they
-//!   must not write either.
+//! Contains unsafe code. Contract:
+//! - the structures below have the layout of dlpack.h;
+//! - a capsule owns a [`Held`] until a consumer renames it, then the consumer owns it. The owner calls the
+//!   deleter once, from any thread, with or without the interpreter lock;
+//! - shape, strides and the owner of the memory are in the [`Held`] and live as long as it does. An address
+//!   in device memory is never dereferenced here;
+//! - this process never writes to the memory while it is held. A flag tells consumers of version 1.0 not to
+//!   write to it.
 
 #![allow(unsafe_code)]
 
@@ -59,8 +59,8 @@ struct Versioned {
     tensor: DLTensor,
 }
 
-/// What a capsule points to, and what it needs. The managed part comes first: a pointer to it is one
-/// to all.
+/// The target of a capsule, and what it needs. The managed part is first, so a pointer to it points to
+/// all.
 #[repr(C)]
 struct Held<M> {
     managed: M,
@@ -69,14 +69,14 @@ struct Held<M> {
     keep: Keep,
 }
 
-/// What keeps an array's memory.
+/// Keeps an array's memory.
 #[derive(Clone)]
 enum Keep {
-    Host(#[allow(dead_code)] Arc<dyn Memory>), // kept for its drop, as the other
+    Host(#[allow(dead_code)] Arc<dyn Memory>), // kept for its drop, as is `Device`
     Device(#[allow(dead_code)] Arc<DeviceBatch>),
 }
 
-/// `DLDataTypeCode` and bits of an element.
+/// `DLDataTypeCode` and number of bits of an element.
 fn code(dtype: DType) -> (u8, u8) {
     let code = match dtype {
         DType::I8 | DType::I16 | DType::I32 | DType::I64 => 0,
@@ -88,7 +88,7 @@ fn code(dtype: DType) -> (u8, u8) {
     (code, 8 * dtype.size() as u8)
 }
 
-/// An array as somebody else is to see it.
+/// An array to export.
 pub(crate) struct Array<'a> {
     keep: Keep,
     data: usize,
@@ -150,9 +150,9 @@ unsafe extern "C" fn delete<M>(managed: *mut M) {
     drop(unsafe { Box::from_raw(managed.cast::<Held<M>>()) });
 }
 
-/// Of a capsule that nobody took.
+/// The destructor of a capsule that no consumer took.
 unsafe fn drop_capsule<M>(capsule: *mut ffi::PyObject, name: &CStr) {
-    // SAFETY: the interpreter hands over its own capsule; one that was taken has another name.
+    // SAFETY: the interpreter passes a live capsule. One that was taken has another name.
     let valid = unsafe { ffi::PyCapsule_IsValid(capsule, name.as_ptr()) };
     if valid != 1 {
         return;
@@ -164,12 +164,12 @@ unsafe fn drop_capsule<M>(capsule: *mut ffi::PyObject, name: &CStr) {
 }
 
 unsafe extern "C" fn drop_old(capsule: *mut ffi::PyObject) {
-    // SAFETY: as there.
+    // SAFETY: as for `drop_capsule`.
     unsafe { drop_capsule::<Unversioned>(capsule, OLD) };
 }
 
 unsafe extern "C" fn drop_versioned(capsule: *mut ffi::PyObject) {
-    // SAFETY: as there.
+    // SAFETY: as for `drop_capsule`.
     unsafe { drop_capsule::<Versioned>(capsule, VERSIONED) };
 }
 
@@ -180,20 +180,20 @@ fn capsule<'py, M>(
     destructor: unsafe extern "C" fn(*mut ffi::PyObject),
 ) -> PyResult<Bound<'py, PyAny>> {
     let held = Box::into_raw(Box::new(held));
-    // SAFETY: name and destructor live for ever, the pointer is not null.
+    // SAFETY: name and destructor are static, the pointer is not null.
     let made = unsafe { ffi::PyCapsule_New(held.cast(), name.as_ptr(), Some(destructor)) };
     if made.is_null() {
-        // SAFETY: nobody else has it.
+        // SAFETY: this function still owns it.
         unsafe { delete(held.cast::<M>()) };
     }
     // SAFETY: a new reference, or null with an exception set.
     unsafe { Bound::from_owned_ptr_or_err(py, made) }
 }
 
-/// The array as a capsule: of version 1.0 for consumers that know it, else of the one before.
+/// The array as a capsule: of version 1.0 if the consumer supports it, otherwise of version 0.
 ///
 /// # Errors
-/// The interpreter has no memory.
+/// The interpreter cannot allocate the capsule.
 pub(crate) fn export<'py>(
     py: Python<'py>,
     array: &Array<'_>,

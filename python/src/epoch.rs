@@ -1,5 +1,5 @@
-//! `Epoch`: the iterator over the batches of one epoch. Waits without the interpreter's lock, and looks
-//! at signals while it waits.
+//! `Epoch`: the iterator over the batches of one epoch. Waits without the interpreter lock, and checks for
+//! signals while it waits.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -10,11 +10,11 @@ use crate::batch::Batch;
 use crate::errors::OrRaise;
 use tarflume_formats::poison::IgnorePoison;
 
-/// How often a wait looks for Ctrl-C.
+/// The interval at which a wait checks for Ctrl-C.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// The batches of one epoch, in order: an iterator. `close()`, or the end of a `with` block, ends the
-/// work for it; so does dropping it.
+/// An iterator over the batches of one epoch, in order. `close()`, the end of a `with` block, or dropping
+/// it ends the epoch's work.
 #[pyclass(frozen, module = "tarflume")]
 pub struct Epoch {
     epoch: Mutex<Option<Running>>,
@@ -22,7 +22,7 @@ pub struct Epoch {
     number: u64,
 }
 
-/// An epoch in host memory, or in a device's.
+/// An epoch in host memory or in device memory.
 pub(crate) enum Running {
     Host(tarflume::Epoch),
     Device(tarflume::DeviceEpoch),
@@ -67,7 +67,7 @@ impl Running {
     }
 }
 
-/// What a look at the line of batches gives.
+/// The result of polling an epoch.
 enum Look {
     Batch(Batch),
     End,
@@ -92,7 +92,7 @@ impl Epoch {
 
 #[pymethods]
 impl Epoch {
-    /// Its number.
+    /// The number of the epoch.
     #[getter]
     fn number(&self) -> u64 {
         self.number
@@ -112,7 +112,7 @@ impl Epoch {
         }
     }
 
-    /// Batches still to come.
+    /// The number of remaining batches.
     fn __length_hint__(&self, py: Python<'_>) -> u64 {
         py.detach(|| {
             let held = self.epoch.lock().ignore_poison();
@@ -120,7 +120,7 @@ impl Epoch {
         })
     }
 
-    /// What `function` makes of each batch. Its time is shown by `loader.stats()`, as stage `transform`.
+    /// Yields `function(batch)` for each batch. `loader.stats()` shows its time as stage `transform`.
     fn map<'py>(
         slf: &Bound<'py, Self>,
         function: &Bound<'py, PyAny>,
@@ -129,7 +129,7 @@ impl Epoch {
         mapped.call1((slf, function))
     }
 
-    /// Counts time spent to make something else of the last batch as that of stage `transform`.
+    /// Adds time that the caller spent on transforming the last batch to stage `transform`.
     fn charge(&self, py: Python<'_>, seconds: f64) {
         let busy = Duration::try_from_secs_f64(seconds).unwrap_or_default();
         py.detach(|| {
@@ -139,7 +139,7 @@ impl Epoch {
         });
     }
 
-    /// Nothing more is prepared; batches that were given out stay.
+    /// Ends the epoch's work. Batches that were delivered stay valid.
     fn close(&self, py: Python<'_>) {
         py.detach(|| drop(self.epoch.lock().ignore_poison().take()));
     }
@@ -155,7 +155,7 @@ impl Epoch {
 }
 
 impl Drop for Epoch {
-    /// Threads may be waited for, and one of them may be waiting for the interpreter.
+    /// Drops the epoch without the interpreter lock, because it joins threads that may need the lock.
     fn drop(&mut self) {
         let held = self.epoch.get_mut().ignore_poison().take();
         if held.is_some() {

@@ -8,6 +8,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use tarflume::{Error, ErrorKind};
 
+use crate::keywords;
+
 /// "No such file or directory" in Linux.
 const ENOENT: i32 = 2;
 
@@ -29,7 +31,7 @@ fn class(kind: ErrorKind) -> &'static str {
     }
 }
 
-/// No more than "not found", by a library and not by the system.
+/// True for an error of a library that contains nothing but its kind.
 fn is_a_kind_alone(error: &io::Error) -> bool {
     error.raw_os_error().is_none() && error.get_ref().is_none()
 }
@@ -40,7 +42,7 @@ fn told(error: &Error) -> String {
     let mut cause = error.source();
     while let Some(next) = cause {
         if next.downcast_ref::<io::Error>().is_some_and(is_a_kind_alone) {
-            break; // which the text above says
+            break; // the text contains it
         }
         text = format!("{text}: {next}");
         cause = next.source();
@@ -48,40 +50,12 @@ fn told(error: &Error) -> String {
     text
 }
 
-/// Calls of the builder as the keywords of the same names: `.memory()` as `memory=`.
-fn keywords(text: &str) -> String {
-    let text = text.replace("Split::new(rank, world)", "rank= and world=");
-    let text = text.replace(".device(..)", "device=\"cuda\"");
-    let (mut out, mut rest) = (String::with_capacity(text.len()), &text[..]);
-    while let Some(at) = rest.find('.') {
-        let behind = &rest[at + 1..];
-        let end = behind.find(|c: char| !c.is_ascii_lowercase() && c != '_').unwrap_or(0);
-        let (name, more) = behind.split_at(end);
-        let call = ["()", "(..)"].iter().find_map(|call| more.strip_prefix(call));
-        let begins = at == 0 || rest[..at].ends_with([' ', '(', '`']);
-        out.push_str(&rest[..at]);
-        rest = match call.filter(|_| begins && !name.is_empty()) {
-            Some(more) => {
-                out.push_str(name);
-                out.push('=');
-                more
-            }
-            None => {
-                out.push('.');
-                behind
-            }
-        };
-    }
-    out.push_str(rest);
-    out
-}
-
-/// The exception for an error; one that a user's function raised is its cause.
+/// The exception for an error. Its cause is the exception of a user's function, if that failed.
 pub(crate) fn raised(py: Python<'_>, error: &Error) -> PyErr {
     made(py, error).unwrap_or_else(|failed| failed)
 }
 
-/// The operating system's error below `error`, if it is one of reading.
+/// The operating system's error that caused an error of reading.
 fn of_the_system(error: &Error) -> Option<&io::Error> {
     let asked = matches!(error.kind(), ErrorKind::Io | ErrorKind::Machine);
     let mut cause = error.source().filter(|_| asked);
@@ -94,13 +68,13 @@ fn of_the_system(error: &Error) -> Option<&io::Error> {
     None
 }
 
-/// A sidecar describes another tar than the one that is there.
+/// True if a sidecar and its tar do not belong together.
 fn is_of_a_shard(error: &Error) -> bool {
     let end = error.place().path.as_ref().and_then(|path| path.extension());
     error.kind() == ErrorKind::Stale && end.is_some_and(|end| end == "index" || end == "tar")
 }
 
-/// The class for the operating system's error: what Python raises for the same error is a base of it.
+/// The class for an error of the operating system. Python's class for the same error is a base of it.
 fn class_of_the_system(error: &io::Error) -> &'static str {
     match error.kind() {
         io::ErrorKind::NotFound => "MissingFileError",
@@ -126,13 +100,13 @@ fn made(py: Python<'_>, error: &Error) -> PyResult<PyErr> {
         None => class(error.kind()),
     };
     let class = py.import("tarflume.errors")?.getattr(class)?;
-    let made = PyErr::from_value(class.call((keywords(&told(error)),), Some(&known))?);
+    let made = PyErr::from_value(class.call((keywords::of_setters(&told(error)),), Some(&known))?);
     let cause = error.source().and_then(|source| source.downcast_ref::<PyErr>());
     made.set_cause(py, cause.map(|cause| cause.clone_ref(py)));
     Ok(made)
 }
 
-/// A result as Python knows it.
+/// Conversion of a result to Python's.
 pub(crate) trait OrRaise<T> {
     /// The value, or the error as an exception.
     fn or_raise(self, py: Python<'_>) -> PyResult<T>;
@@ -144,12 +118,12 @@ impl<T> OrRaise<T> for tarflume::Result<T> {
     }
 }
 
-/// A request that can't be met, as an exception.
+/// A usage error as an exception.
 pub(crate) fn usage(py: Python<'_>, text: impl Into<String>) -> PyErr {
     raised(py, &Error::usage(text))
 }
 
-/// What can't happen, as an exception instead of a crash.
+/// An internal error as an exception, instead of a crash.
 pub(crate) fn bug(what: &str) -> PyErr {
     PyRuntimeError::new_err(format!("{what}: this is a bug of tarflume, please report it"))
 }

@@ -1,4 +1,4 @@
-//! `Refused`: why something was not packed, as an exception of `tarflume.errors`.
+//! `Refused`: an error of packing, as an exception of `tarflume.errors`.
 
 use std::path::PathBuf;
 
@@ -9,10 +9,10 @@ use tarflume_packer::{Exit, Failure, Problem};
 
 use crate::json::from_json;
 
-/// Problems whose text stands in the exception's; its list has all.
+/// Problems in the exception's text. The exception's list contains all.
 const SHOWN: usize = 3;
 
-/// Why there is no result.
+/// The error of a job.
 pub(crate) struct Refused {
     exit: Exit,
     text: String,
@@ -24,7 +24,7 @@ impl Refused {
         Refused { exit: failure.exit, text: failure.text, problems: Vec::new() }
     }
 
-    /// Data with problems; `text` says what to do.
+    /// Data with problems; `text` contains the remedy.
     pub(crate) fn problems(text: &str, problems: &[Problem]) -> Refused {
         let mut lines: Vec<String> = problems.iter().take(SHOWN).map(Problem::to_string).collect();
         if problems.len() > SHOWN {
@@ -35,7 +35,7 @@ impl Refused {
         Refused { exit: Exit::BadData, text: lines.join("\n"), problems }
     }
 
-    /// Tars and manifests that were refused while `others` were indexed.
+    /// Tars and manifests that failed, while `others` were indexed.
     pub(crate) fn failures(refused: &[(PathBuf, Failure)], others: usize) -> Refused {
         let any = |exit| refused.iter().any(|(_, failure)| failure.exit == exit);
         let exit = [Exit::BadData, Exit::Barred].into_iter().find(|&exit| any(exit));
@@ -44,7 +44,7 @@ impl Refused {
         if refused.len() > SHOWN {
             lines.push(format!("... and {} more", refused.len() - SHOWN));
         }
-        lines.push(format!("{others} other tars have their sidecars"));
+        lines.push(format!("{others} other tars were indexed"));
         let problem = |(path, failure): &(PathBuf, Failure)| json!({"path": path.display().to_string(), "reason": failure.text});
         Refused {
             exit: exit.unwrap_or(Exit::TryAgain),
@@ -77,7 +77,7 @@ impl Refused {
     }
 }
 
-/// Flags of the command line as the keywords of the same name; commands in `..` stay as they are.
+/// Replaces flags of the command line by keywords. Commands between backquotes do not change.
 pub(crate) fn keywords(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;

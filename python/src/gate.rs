@@ -1,6 +1,6 @@
-//! The gate before the interpreter: threads of ours go through it, and it is shut when Python ends. A
-//! thread that asked for the interpreter's lock later than that would hang, or take the process down. Threads that call
-//! a GPU's driver end before: it takes itself down when the process does.
+//! Access of the loader's threads to the interpreter, which ends when Python shuts down: a thread that
+//! requests the interpreter lock after that hangs or crashes the process. Threads that call a GPU driver end
+//! earlier, because the driver shuts down with the process.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard};
@@ -9,7 +9,7 @@ use std::time::Duration;
 use pyo3::prelude::*;
 use tarflume_formats::poison::IgnorePoison;
 
-/// How long the end of Python waits for functions that are running.
+/// How long the shutdown of Python waits for running functions.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 struct Gate {
@@ -24,7 +24,7 @@ fn gate() -> MutexGuard<'static, Gate> {
     GATE.lock().ignore_poison()
 }
 
-/// One thread that is inside.
+/// A thread that uses the interpreter.
 struct Inside;
 
 impl Inside {
@@ -45,13 +45,13 @@ impl Drop for Inside {
     }
 }
 
-/// Does something with the interpreter; `None` if Python is ending.
+/// Calls `what` with the interpreter; returns `None` if Python is shutting down.
 pub(crate) fn with_python<T>(what: impl FnOnce(Python<'_>) -> T) -> Option<T> {
     let _inside = Inside::enter()?;
     Python::try_attach(what)
 }
 
-/// Called by `atexit`: lets nobody in any more, and waits for those who are.
+/// Called by `atexit`: admits no further thread, and waits for those inside.
 #[pyfunction]
 fn shut(py: Python<'_>) {
     py.detach(|| {
@@ -62,20 +62,21 @@ fn shut(py: Python<'_>) {
     });
 }
 
-/// Has the gate shut when Python ends.
+/// Registers `shut` for the end of the program.
 pub(crate) fn install(py: Python<'_>) -> PyResult<()> {
     let shut = wrap_pyfunction!(shut, py)?;
     py.import("atexit")?.call_method1("register", (shut,))?;
     Ok(())
 }
 
-/// Called by `atexit`: ends what copies to GPUs, in loaders that nobody closed.
+/// Called by `atexit`: ends the uploads of loaders that are still open.
 #[pyfunction]
 fn end_devices(py: Python<'_>) {
     py.detach(tarflume::end_device_epochs);
 }
 
-/// Has that done when Python ends, before what was registered until now: the gate, and PyTorch if it is imported.
+/// Registers `end_devices` for the end of the program. It runs before everything that is registered already:
+/// the gate, and PyTorch if it is imported.
 pub(crate) fn end_devices_first(py: Python<'_>) -> PyResult<()> {
     static REGISTERED: AtomicBool = AtomicBool::new(false);
     if REGISTERED.swap(true, Ordering::Relaxed) {

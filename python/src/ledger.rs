@@ -1,42 +1,42 @@
-//! `Ledger`: proof of which samples were given out.
+//! `Ledger`: a digest that proves which samples were delivered.
 
 use pyo3::prelude::*;
 
 use crate::errors::OrRaise;
 
-/// The digest of all samples that a loader has given out. Those of all ranks, merged, `prove` that an
-/// epoch was whole: each sample once.
+/// The digest of all samples that a loader has delivered. The merged ledgers of all ranks `prove` that an
+/// epoch delivered each sample once. Repeated samples of the last batch (`batch.padding`) are not counted.
 #[pyclass(frozen, eq, module = "tarflume")]
 #[derive(PartialEq)]
 pub struct Ledger(pub(crate) tarflume::order::Ledger);
 
 #[pymethods]
 impl Ledger {
-    /// From the text that `str(ledger)` gives.
+    /// From the text of `str(ledger)`.
     #[new]
     fn new(py: Python<'_>, text: &str) -> PyResult<Ledger> {
         text.parse().map(Ledger).or_raise(py)
     }
 
-    /// Both together: another rank's, or a later one of this rank.
+    /// The sum of both: `other` is another rank's ledger, or a later one of this rank.
     fn merge(&self, py: Python<'_>, other: &Ledger) -> PyResult<Ledger> {
         let mut merged = self.0;
         merged.merge(&other.0).or_raise(py)?;
         Ok(Ledger(merged))
     }
 
-    /// Raises an error if other samples were given out than `expected` says.
+    /// Raises an error unless exactly the samples of `expected` were delivered.
     fn prove(&self, py: Python<'_>, expected: &Ledger) -> PyResult<()> {
         self.0.prove(&expected.0).or_raise(py)
     }
 
-    /// Samples given out.
+    /// Delivered samples.
     #[getter]
     fn samples(&self) -> u64 {
         self.0.seen().count
     }
 
-    /// Samples that were planned, but bad.
+    /// Planned samples that were bad.
     #[getter]
     fn bad(&self) -> u64 {
         self.0.bad().count

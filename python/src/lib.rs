@@ -1,23 +1,23 @@
-//! Python bindings: translation only, every decision lives in the crates below.
+//! Python bindings: they translate only; all decisions are in the crates below.
 //!
 //! Floors, lower ones first:
 //!
-//! 1. `errors`, `words`, `again`: exceptions; what users write as text, and how it is said again elsewhere;
-//!    `numbers`: whole numbers as arguments;
-//!    `json`: values of the crates below as Python's objects;
-//! 2. `memory`: bytes that views keep alive; `dlpack`: those as capsules (a room for unsafe code);
-//! 3. `column`: an array of a batch (another such room), `device`: one in the memory of a GPU, `ragged`:
-//!    rows of different lengths;
-//!    `batch`: all columns by name;
-//! 4. `transforms`, `parts`: what becomes of a part of a sample; below them `gate` and `apply`: with a
-//!    function of Python's;
-//! 5. `shards`: data sets, opened; `settings`: the keywords of a loader;
-//! 6. `ledger`, `epoch`, `loader`; `stream`: tars without a sidecar; `sidecar`: makes one;
-//! 7. `failures`: why something was not packed; `packing`: work under way; `pack`: how it is asked for;
-//!    `writer`: shards of samples that a program makes;
-//! 8. `package`: what Python sees of all this.
+//! 1. `keywords`: names of a loader's keywords; `errors`: exceptions; `words`: options that users write as
+//!    text; `again`: arguments of a class, for `repr` and pickling; `numbers`: whole numbers as arguments;
+//!    `json`: values of the crates below as Python objects;
+//! 2. `memory`: bytes that views keep alive; `dlpack`: capsules of them (with unsafe code);
+//! 3. `column`: an array of a batch (with unsafe code); `device`: an array in GPU memory; `ragged`: rows of
+//!    different lengths; `batch`: all columns by name;
+//! 4. `gate`: access to the interpreter; `apply`: a decoder that calls a Python function; `transforms`,
+//!    `parts`: the decoders by name;
+//! 5. `shards`: open data sets; `resident`: the options of a resident data set; `settings`: the keywords of a
+//!    loader;
+//! 6. `any_loader`, `ledger`, `epoch`, `loader`; `stream`: tars without a sidecar; `sidecar`: makes one;
+//! 7. `failures`: errors of packing; `packing`: running jobs; `pack`: their functions; `writer`: shards from
+//!    samples of a program;
+//! 8. `package`: the Python module.
 #![deny(unsafe_code)]
-// Documented for Python, where they are seen.
+// The documentation is for Python.
 #![allow(missing_docs, unreachable_pub)]
 
 mod again;
@@ -32,6 +32,7 @@ mod errors;
 mod failures;
 mod gate;
 mod json;
+mod keywords;
 mod ledger;
 mod loader;
 mod memory;

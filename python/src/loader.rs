@@ -1,4 +1,4 @@
-//! `Loader`: the front door.
+//! `Loader`: its Python class, and its statistics as a dict.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -13,8 +13,8 @@ use crate::epoch::Epoch;
 use crate::errors::{OrRaise, usage};
 use crate::json::{from_json, to_json};
 use crate::ledger::Ledger;
-use crate::resident;
 use crate::settings::{Given, Settings};
+use crate::{keywords, resident};
 use tarflume_formats::poison::IgnorePoison;
 
 /// Batches of a data set, epoch after epoch, made by threads in Rust.
@@ -27,39 +27,59 @@ use tarflume_formats::poison::IgnorePoison;
 ///         images = torch.from_dlpack(batch["image"])
 /// ```
 ///
-/// Arguments:
+/// Data and columns:
 ///
-/// - `shards`: a folder, a `dataset.json`, a tar, a pattern, a list of these, a `Dataset`; or a mixture,
-///   `[(shards, weight), ...]` with whole weights.
-/// - `image`: a transform (`RandomResizedCrop(224)`), or an `Image` for more choices: column `image`.
-/// - `label`: `"/pointer"` into the JSON part, or a part with a number such as `"cls"`: column `label`.
-/// - `columns`: `{"name": column}` for more, a column being a part's name (its bytes) or one of `Image`,
-///   `Json`, `Class`, `Raw`, `Text`, `Npy`, or `Apply(function, column)` for what a function of yours
-///   makes of each sample; or a list of parts' names. Without any of the three, all parts as bytes.
-/// - `batch_size`: rows of a batch on this rank. `drop_last`: True leaves samples out that don't fill a
-///   batch on every rank; False deals them, in a smaller last batch; "pad" fills it with samples from
-///   the epoch's beginning.
-/// - `shuffle`: "none", "shards", "buffer" (`buffer_size` samples), "blocks" (runs of `block_size`,
-///   `window` of them mixed exactly) or "full" (exact, over the whole data set); `seed`.
-/// - `rank`, `world`: which part of each batch's samples is this process's; `split="shard"` deals whole
-///   shards instead.
-/// - `on_bad`: "error", "skip" (a smaller batch) or "substitute" (another sample, chosen by
-///   arithmetic); `bad_budget` bounds how many. `verify`: "off", "sampled" or "all" checksums.
-/// - `threads` (one a core), `prefetch` (batches ahead), `memory` ("2GiB"; by default that, or on a large
-///   machine 48 MiB a thread and room for the batches), `source` ("file", "mapped").
-/// - `device`: "cuda:1", or "cuda" for this process's (`stats()["device"]` says which, and why): batches are
-///   decoded into pinned memory and copied to the GPU ahead of you, into `ring` slots there. Columns are
-///   `DeviceColumn`s then.
-/// - `exclude`: lists of keys to leave out; `skip`, `take`: a range of the data set; `repeat`: passes an
-///   epoch; `epoch_length`: samples an epoch.
+/// - `shards`: a folder, a `dataset.json`, a tar, a pattern, a list of these, or a `Dataset`. A list of
+///   pairs, `[(shards, weight), ...]`, is a mixture; weights are whole numbers.
+/// - `image`: a transform (`RandomResizedCrop(224)`), or an `Image` with more options: column `image`.
+/// - `label`: `"/pointer"` into the JSON part, or a part that contains a number, such as `"cls"`: column
+///   `label`.
+/// - `columns`: `{"name": column}` for further columns. A column is a part's name (its bytes), an `Image`,
+///   `Json`, `ClassLabel`, `Raw`, `Text` or `Npy`, or `Apply(function, column)`, which calls your function
+///   for each sample. A list of parts' names is allowed, too. Without `image`, `label` and `columns`, all
+///   parts are columns of bytes.
+/// - `exclude`: lists of keys to leave out. `skip`, `take`: a range of the data set. `repeat`: passes of an
+///   epoch. `epoch_length`: samples of an epoch.
 ///
-/// Which sample comes when depends on data, seed, epoch and shuffle alone: not on threads, rank, world
-/// or batch size.
+/// Batches and order:
+///
+/// - `batch_size`: rows of a batch on this rank.
+/// - `shuffle`: "none" or False; "shards"; "buffer" (`buffer_size` samples); "blocks" (runs of `block_size`
+///   samples, `window` runs mixed exactly); "full" or True (exact, over the whole data set). `seed`: a
+///   whole number that determines the order and all random crops.
+/// - `rank`, `world_size`: this process and the number of processes. `split="sample"` distributes the
+///   samples of each batch, `split="shard"` whole shards.
+/// - `drop_last`: what happens to the samples that do not fill the last batch on all ranks. False delivers
+///   them in a last batch that is shorter, by the same number of rows on all ranks. With several ranks,
+///   the last ones repeat fewer than `world_size` samples from the beginning of the epoch, as PyTorch's
+///   `DistributedSampler` does; `batch.padding` marks them, and `ledger()` does not count them. True leaves
+///   the samples out. "pad" fills the last batch to `batch_size` rows with samples from the beginning of
+///   the epoch. "uneven" delivers each sample once: ranks may differ by a row, and by a step.
+///
+/// Errors:
+///
+/// - `on_bad`: "error", "skip" (a smaller batch) or "substitute" (another sample, chosen by arithmetic).
+///   `bad_budget`: the maximum number of bad samples.
+/// - `verify`: compares checksums: "off", "sampled" or "all".
+///
+/// Speed:
+///
+/// - `num_threads`: by default one for each core. `prefetch`: batches in preparation at once.
+/// - `memory_limit`: of batches, buffers and decoders, as "2GiB". By default 2 GiB, or 48 MiB for each
+///   thread and room for the batches if that is more.
+/// - `source`: "file" reads shards, "mapped" maps them.
+/// - `device`: "cuda:1", or "cuda" for the GPU of this process (`stats()["device"]` contains which, and
+///   why). Batches are decoded into pinned memory and copied to the GPU before they are needed, into
+///   `device_slots` slots. Their columns are `DeviceColumn`s.
+/// - `resident`: keeps the data set in the memory of that GPU (`Resident`, or its budget as "100GiB").
+///
+/// The order of samples is a function of data, seed, epoch and shuffle. It does not depend on threads,
+/// rank, world size or batch size.
 #[pyclass(frozen, module = "tarflume")]
 pub struct Loader {
     settings: Settings,
     inner: Mutex<Option<Arc<AnyLoader>>>,
-    /// What it was made with, for other processes.
+    /// The arguments of the constructor, for pickling.
     shards: Py<PyAny>,
     words: Py<PyDict>,
 }
@@ -77,7 +97,7 @@ impl Loader {
     fn begin(&self, py: Python<'_>, state: Option<LoaderState>) -> PyResult<()> {
         let build = |state: Option<LoaderState>| self.settings.build(state);
         let made = py.detach(|| {
-            // There is no room for two data sets that stay on a device.
+            // A device has no room for two resident data sets: the old one is freed first.
             let before = self.settings.resident.as_ref().and_then(|_| self.held().take());
             let kept = before.map(|before| before.state());
             let made = build(state);
@@ -91,10 +111,10 @@ impl Loader {
         made.or_raise(py)
     }
 
-    /// The batches of an epoch.
+    /// The batches of an epoch, after preloading a resident data set.
     fn begun(&self, py: Python<'_>, epoch: u64) -> PyResult<Epoch> {
         let inner = self.inner(py)?;
-        fill(py, &inner, None)?;
+        preload(py, &inner, None)?;
         let running = py.detach(|| inner.epoch(epoch));
         Ok(Epoch::new(running, self.settings.texts.clone()))
     }
@@ -104,8 +124,8 @@ impl Loader {
 impl Loader {
     #[new]
     #[pyo3(signature = (shards, **settings), text_signature = "(shards, *, batch_size=1, shuffle='none', \
-           seed=0, image=None, label=None, columns=None, rank=0, world=1, split='sample', drop_last=True, \
-           threads=None, prefetch=4, memory=None, device=None, ring=3, resident=None, on_bad='error', bad_budget=1000, \
+           seed=0, image=None, label=None, columns=None, rank=0, world_size=1, split='sample', drop_last=False, \
+           num_threads=None, prefetch=4, memory_limit=None, device=None, device_slots=3, resident=None, on_bad='error', bad_budget=1000, \
            verify='off', source='file', buffer_size=10000, block_size=256, window=64, exclude=None, \
            skip=0, take=None, repeat=1, epoch_length=None)")]
     fn new(
@@ -121,31 +141,31 @@ impl Loader {
         Ok(loader)
     }
 
-    /// The batches of epoch number `epoch`, from its beginning; or, the first time after
-    /// `load_state_dict` and if the state is of that epoch, from where it was taken.
+    /// The batches of epoch number `epoch`. The first call after `load_state_dict`, for the epoch of that
+    /// state, continues where the state was taken; every other call starts at the beginning.
     fn epoch(&self, py: Python<'_>, epoch: &Bound<'_, PyAny>) -> PyResult<Epoch> {
         self.begun(py, numbered(epoch)?)
     }
 
-    /// What `torch.utils.data.DataLoader` asks of a data set: refused, with what to use instead.
+    /// Always raises `UsageError`: a loader cannot be the data set of a `torch.utils.data.DataLoader`.
     fn __getitem__(&self, py: Python<'_>, _index: &Bound<'_, PyAny>) -> PyResult<()> {
         Err(usage(py, INSTEAD))
     }
 
-    /// Brings a data set that stays on a GPU there, as the first epoch does: `progress(samples there, all)` is
-    /// called now and then. Without `resident=` this does nothing.
+    /// Loads a resident data set into the memory of the GPU; otherwise the first epoch does. Calls
+    /// `progress(samples loaded, all samples)` from time to time. Does nothing without `resident=`.
     #[pyo3(signature = (progress = None))]
-    fn fill(&self, py: Python<'_>, progress: Option<Py<PyAny>>) -> PyResult<()> {
-        fill(py, &*self.inner(py)?, progress.as_ref())
+    fn preload(&self, py: Python<'_>, progress: Option<Py<PyAny>>) -> PyResult<()> {
+        preload(py, &*self.inner(py)?, progress.as_ref())
     }
 
-    /// The epoch to go on with: 0, or that of the loaded state, or the one that is running.
+    /// The epoch that iterating continues: the running one, that of the loaded state, or 0.
     #[getter]
     fn current_epoch(&self, py: Python<'_>) -> PyResult<u64> {
         Ok(self.inner(py)?.current_epoch())
     }
 
-    /// The batches of the epoch to go on with.
+    /// The batches of the current epoch.
     fn __iter__(&self, py: Python<'_>) -> PyResult<Epoch> {
         self.begun(py, self.current_epoch(py)?)
     }
@@ -155,8 +175,8 @@ impl Loader {
         Ok(self.inner(py)?.steps().or_raise(py)? as usize)
     }
 
-    /// What the data set takes of the GPU's memory, in bytes: `samples`, `sample_bytes`, `bytes`, `budget`,
-    /// `free` (when the loader was made). None if it does not stay there.
+    /// GPU memory of a resident data set, in bytes: `samples`, `sample_bytes`, `jpeg_bytes`, `bytes`,
+    /// `budget`, `free` (when the loader was made). None without `resident=`.
     #[getter]
     fn resident<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
         self.inner(py)?.resident().map(|fit| resident::fit(py, fit)).transpose()
@@ -168,51 +188,53 @@ impl Loader {
         Ok(self.inner(py)?.order().epoch_samples())
     }
 
-    /// Where the whole job is: what was handed out, not what was prepared. A few integers in a dict,
-    /// the same on every rank that took as many batches: save one.
+    /// The position of the whole job, as a dict of a few numbers and strings. It counts batches that were
+    /// delivered, not those in preparation. It is the same on every rank that took as many batches: save
+    /// one.
     fn state_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         from_json(py, &self.inner(py)?.state())
     }
 
-    /// Goes on at the next sample of a saved state, with any rank, world, batch size and threads. The
-    /// running epoch, if any, should be closed: it goes on as it was.
+    /// Continues at the next sample of a saved state, with any rank, world size, batch size and number of
+    /// threads. An epoch that is running does not change: close it before.
     fn load_state_dict(&self, py: Python<'_>, state: &Bound<'_, PyAny>) -> PyResult<()> {
         self.inner(py)?;
         let text = to_json(state)?;
         self.begin(py, Some(text.parse::<LoaderState>().or_raise(py)?))
     }
 
-    /// The digest of all samples that this loader has handed out.
+    /// The digest of all samples that this loader has delivered. Rows of padding are not counted.
     fn ledger(&self, py: Python<'_>) -> PyResult<Ledger> {
         Ok(Ledger(self.inner(py)?.ledger()))
     }
 
-    /// What the ledgers of all ranks add up to for one whole epoch.
+    /// The sum of the ledgers of all ranks after one whole epoch; with `split="shard"`, the ledger of this
+    /// rank.
     fn expected(&self, py: Python<'_>, epoch: &Bound<'_, PyAny>) -> PyResult<Ledger> {
         let epoch = numbered(epoch)?;
         let inner = self.inner(py)?;
         py.detach(|| inner.expected(epoch)).map(Ledger).or_raise(py)
     }
 
-    /// Where the time goes and what limits the rate of batches: a dict that prints as a table.
+    /// Where the time goes, and the bottleneck: a dict that prints as a table.
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let stats = self.inner(py)?.stats();
         let class = py.import("tarflume.statistics")?.getattr("Stats")?;
-        class.call1((facts(py, &stats)?, stats.to_string()))
+        class.call1((facts(py, &stats)?, keywords::of_setters(&stats.to_string())))
     }
 
-    /// All samples that were bad so far: dicts of path, byte, key, reason, ordinal.
+    /// All bad samples so far: dicts of path, byte, key, reason, ordinal.
     fn bad_samples<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         from_json(py, &self.inner(py)?.bad_samples())
     }
 
-    /// Writes the bad samples to a file, as `exclude=` and `pack build --exclude @FILE` take them.
+    /// Writes the bad samples to a file that `exclude=` and `pack build --exclude @FILE` read.
     fn write_bad_samples(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         let inner = self.inner(py)?;
         py.detach(|| inner.write_bad_samples(&path)).or_raise(py)
     }
 
-    /// Ends all work and gives the memory back; batches that were given out stay.
+    /// Ends all work and frees the memory. Batches that were delivered stay valid.
     fn close(&self, py: Python<'_>) {
         py.detach(|| {
             let inner = self.held().take();
@@ -229,7 +251,7 @@ impl Loader {
         self.close(py);
     }
 
-    /// Another process gets a loader of its own, at the same place.
+    /// Unpickling makes a separate loader at the same position.
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
         let (py, loader) = (slf.py(), slf.get());
         let again = py.import("tarflume.loading")?.getattr("_again")?;
@@ -243,7 +265,7 @@ impl Loader {
 }
 
 impl Drop for Loader {
-    /// Threads may be waited for, and one of them may be waiting for the interpreter.
+    /// Drops the loader without the interpreter lock, because it joins threads that may need the lock.
     fn drop(&mut self) {
         let held = self.inner.get_mut().ignore_poison().take();
         if held.is_some() {
@@ -252,10 +274,10 @@ impl Drop for Loader {
     }
 }
 
-/// What a DataLoader around a loader is answered.
-const INSTEAD: &str = "a tarflume.Loader is no data set for a DataLoader: its batches are made by threads, so \
-                       iterate over tarflume.torch.Loader itself; where a DataLoader is needed, give it \
-                       tarflume.torch.Dataset (or MapDataset, for samplers)";
+/// The error of a loader inside a DataLoader.
+const INSTEAD: &str = "a tarflume.Loader cannot be the data set of a DataLoader, because its threads already make \
+                       batches: iterate over tarflume.torch.Loader itself, or put a tarflume.torch.Dataset (with \
+                       samplers, a MapDataset) into the DataLoader";
 
 /// The number of an epoch.
 fn numbered(epoch: &Bound<'_, PyAny>) -> PyResult<u64> {
@@ -268,43 +290,43 @@ fn numbered(epoch: &Bound<'_, PyAny>) -> PyResult<u64> {
     }
 }
 
-/// Brings what stays on a GPU there, unless that was done; Ctrl-C ends it.
-fn fill(py: Python<'_>, loader: &AnyLoader, progress: Option<&Py<PyAny>>) -> PyResult<()> {
+/// Loads a resident data set into GPU memory, unless it is there. Ctrl-C ends it.
+fn preload(py: Python<'_>, loader: &AnyLoader, progress: Option<&Py<PyAny>>) -> PyResult<()> {
     let all = loader.resident().map_or(0, |fit| fit.samples);
     let mut raised = None;
-    let told = |there: u64| {
+    let report = |loaded: u64| {
         Python::attach(|py| {
             py.check_signals()?;
-            progress.map_or(Ok(()), |tell| tell.call1(py, (there, all)).map(drop))
+            progress.map_or(Ok(()), |progress| progress.call1(py, (loaded, all)).map(drop))
         })
     };
-    let filled = py.detach(|| {
-        loader.preload(|there| {
-            raised = told(there).err();
+    let result = py.detach(|| {
+        loader.preload(|loaded| {
+            raised = report(loaded).err();
             raised.is_none()
         })
     });
-    raised.map_or_else(|| filled.map(|_| ()).or_raise(py), Err)
+    raised.map_or_else(|| result.map(|_| ()).or_raise(py), Err)
 }
 
-/// The numbers of `Stats`, in seconds, bytes and shares.
+/// The numbers of `Stats`, in seconds, bytes and shares of 1.
 fn facts<'py>(py: Python<'py>, stats: &Stats) -> PyResult<Bound<'py, PyDict>> {
     let facts = PyDict::new(py);
-    facts.set_item("threads", stats.threads)?;
+    facts.set_item("num_threads", stats.threads)?;
     facts.set_item("running_s", stats.running.as_secs_f64())?;
     facts.set_item("starved", stats.starved())?;
     facts.set_item("bottleneck", format!("{:?}", stats.bottleneck()).to_lowercase())?;
-    facts.set_item("verdict", stats.verdict())?;
+    facts.set_item("verdict", keywords::of_setters(&stats.verdict()))?;
     facts.set_item("hidden", stats.hidden())?;
     facts.set_item("device", stats.device.as_ref())?;
-    let ring = stats.ring.map(|ring| {
+    let slots = stats.ring.map(|ring| {
         let said = PyDict::new(py);
         said.set_item("asked", ring.asked)?;
         said.set_item("missing", ring.missing)?;
         said.set_item("occupancy", ring.occupancy())?;
         PyResult::Ok(said)
     });
-    facts.set_item("ring", ring.transpose()?)?;
+    facts.set_item("device_slots", slots.transpose()?)?;
     let decoder = stats.decoder.as_ref().map(|decoder| {
         let said = PyDict::new(py);
         said.set_item("about", &decoder.about)?;
@@ -349,7 +371,7 @@ fn facts<'py>(py: Python<'py>, stats: &Stats) -> PyResult<Bound<'py, PyDict>> {
     functions.set_item("busy_s", stats.calls.busy.as_secs_f64())?;
     functions.set_item("waiting_s", stats.calls.waiting.as_secs_f64())?;
     facts.set_item("functions", functions)?;
-    facts.set_item("warning", stats.warning.clone())?;
+    facts.set_item("warning", stats.warning.as_deref().map(keywords::of_setters))?;
     facts.set_item("jpeg_blocks_skipped", stats.blocks.skipped())?;
     Ok(facts)
 }

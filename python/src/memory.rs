@@ -1,15 +1,15 @@
-//! `Memory`: bytes that arrays show, kept alive by them: of a batch's slab, or their own.
+//! `Memory`: the bytes that arrays view and keep alive, in a batch's slab or in a vector.
 
 use std::sync::Arc;
 
 use tarflume::Batch;
 
-/// Bytes that don't move and don't change while somebody holds them.
+/// Bytes that neither move nor change while a reference exists.
 pub(crate) trait Memory: Send + Sync {
     fn bytes(&self) -> &[u8];
 }
 
-/// One column of a batch. While it is held, so is the batch, and nobody writes into its slab.
+/// One column of a batch. It keeps the batch, so the slab is not reused.
 pub(crate) struct OfBatch {
     pub(crate) batch: Arc<Batch>,
     pub(crate) name: String,
@@ -17,12 +17,12 @@ pub(crate) struct OfBatch {
 
 impl Memory for OfBatch {
     fn bytes(&self) -> &[u8] {
-        // The name was found before: columns don't come and go.
+        // The name was found before, and a batch's columns do not change.
         self.batch.column(&self.name).map_or(&[], |column| column.bytes())
     }
 }
 
-/// Elements that belong to nobody else.
+/// Elements in a separate vector.
 pub(crate) struct Own<T>(pub(crate) Vec<T>);
 
 impl<T: bytemuck::NoUninit + Send + Sync> Memory for Own<T> {
@@ -31,7 +31,7 @@ impl<T: bytemuck::NoUninit + Send + Sync> Memory for Own<T> {
     }
 }
 
-/// A copy of some bytes, aligned for every element.
+/// A copy of some bytes, aligned for every type of element.
 pub(crate) fn copy_of(bytes: &[u8]) -> Arc<dyn Memory> {
     struct Copied(Vec<u64>, usize);
     impl Memory for Copied {

@@ -1,10 +1,10 @@
-//! `Number`: a whole number as an argument of Python's, refused in plain words if it is none or does not fit.
+//! `Number`: a whole number as an argument, with a readable error for other values.
 
 use pyo3::prelude::*;
 
 use crate::errors::usage;
 
-/// A whole number from 0 on that `T` holds.
+/// A whole number from 0 on that fits into `T`.
 #[derive(Clone, Copy)]
 pub(crate) struct Number<T>(pub(crate) T);
 
@@ -28,7 +28,7 @@ fn refused(object: &Bound<'_, PyAny>) -> PyErr {
     }
 }
 
-/// The numbers alone.
+/// The inner numbers.
 pub(crate) fn plain<T>(numbers: Vec<Number<T>>) -> Vec<T> {
     numbers.into_iter().map(|Number(n)| n).collect()
 }

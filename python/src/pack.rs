@@ -1,4 +1,4 @@
-//! The functions below `tarflume.pack`: keywords to the requests of the packer, and the command itself.
+//! The compiled functions of `tarflume.pack`: from keywords to requests of the packer; and the command.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -14,10 +14,10 @@ use crate::failures::Refused;
 use crate::numbers::Number;
 use crate::packing::{Work, reading};
 
-/// The most threads.
+/// The maximum number of threads.
 const MANY: u64 = 1024;
 
-/// The choice that a word is, or all words that there are.
+/// The choice for a word; the error contains all words.
 pub(crate) fn choice<T: Choice>(py: Python<'_>, what: &str, word: &str) -> PyResult<T> {
     T::from_word(word).ok_or_else(|| {
         let known: Vec<_> = T::ALL.iter().map(|choice| format!("{:?}", choice.word())).collect();
@@ -25,7 +25,7 @@ pub(crate) fn choice<T: Choice>(py: Python<'_>, what: &str, word: &str) -> PyRes
     })
 }
 
-/// `jobs=`, as the command line takes it.
+/// `jobs=`, with the limits of the command line.
 fn threads(py: Python<'_>, asked: Option<Number<u64>>) -> PyResult<Option<u64>> {
     match asked.map(|n| n.0) {
         Some(n) if !(1..=MANY).contains(&n) => {
@@ -41,7 +41,7 @@ pub(crate) fn bytes(py: Python<'_>, what: &str, size: &Bound<'_, PyAny>) -> PyRe
     size::parse(&text).map_err(|told| usage(py, format!("{what}={text}: {told}")))
 }
 
-/// Begins to build a data set.
+/// Starts to build a data set.
 #[pyfunction]
 #[pyo3(signature = (sources, out, *, shard_size=None, shard_samples=None, shards=None, prefix=None,
        shuffle=None, require=None, ext_map=None, ext_by_content=false, names=None, exclude=Vec::new(),
@@ -112,7 +112,7 @@ pub(crate) fn pack_build(
     Work::build(request)
 }
 
-/// Begins to verify data sets and tars.
+/// Starts to verify data sets and tars.
 #[pyfunction]
 #[pyo3(signature = (paths, *, level="full", require=None, jobs=None))]
 pub(crate) fn pack_verify(
@@ -131,7 +131,7 @@ pub(crate) fn pack_verify(
     Work::verify(paths, options)
 }
 
-/// Begins to index tars.
+/// Starts to index tars.
 #[pyfunction]
 #[pyo3(signature = (paths, *, headers=false, entry_points=false, force=false, allow_missing_end=false,
        jobs=None))]
@@ -145,7 +145,10 @@ pub(crate) fn pack_index(
     jobs: Option<Number<u64>>,
 ) -> PyResult<Work> {
     if headers && entry_points {
-        return Err(usage(py, "headers=True reads no JPEG: entry_points=True needs every byte"));
+        return Err(usage(
+            py,
+            "headers=True reads no JPEG, but entry_points=True reads every byte: give only one of them",
+        ));
     }
     let options = index::Options {
         reading: reading(headers),
@@ -158,7 +161,7 @@ pub(crate) fn pack_index(
     Work::index(paths, options)
 }
 
-/// Runs the command `pack`: its words, its own name first; gives the exit code.
+/// Runs the command `pack` with `words`, whose first is the program's name; returns the exit code.
 #[pyfunction]
 pub(crate) fn pack_command(py: Python<'_>, words: Vec<OsString>) -> u8 {
     py.detach(|| tarflume_cli::run(words))

@@ -1,4 +1,4 @@
-//! What Python sees: the module `tarflume._core`.
+//! The Python module `tarflume._core`: its list of classes and functions.
 
 /// The compiled half of the package `tarflume`.
 #[pyo3::pymodule(gil_used = false)]
@@ -29,7 +29,7 @@ pub(crate) mod _core {
     #[pymodule_export]
     use crate::packing::Work;
     #[pymodule_export]
-    use crate::parts::{Apply, Class, Image, Json, Npy, Raw, Text};
+    use crate::parts::{Apply, ClassLabel, Image, Json, Npy, Raw, Text};
     #[pymodule_export]
     use crate::ragged::Ragged;
     #[pymodule_export]
@@ -41,7 +41,9 @@ pub(crate) mod _core {
     #[pymodule_export]
     use crate::stream::TarStream;
     #[pymodule_export]
-    use crate::transforms::{CenterCrop, RandomResizedCrop, Resize, ResizeCenterCrop, Whole};
+    use crate::transforms::{
+        CenterCrop, OriginalSize, RandomResizedCrop, Resize, ResizeCenterCrop,
+    };
     #[pymodule_export]
     use crate::writer::Writer;
 }

@@ -1,6 +1,6 @@
-//! `Work`: packing, verifying and indexing in a thread of their own, told to Python as events.
+//! `Work`: packing, verifying and indexing in a separate thread, with events for Python.
 //!
-//! Python polls: the interpreter's lock is free while the work runs, and Ctrl-C is Python's as ever.
+//! Python polls it: the interpreter lock is free while the work runs, and Python handles Ctrl-C.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -25,21 +25,21 @@ use crate::failures::{Refused, keywords};
 use crate::json::from_json;
 use tarflume_formats::poison::IgnorePoison;
 
-/// What a piece of work gives: JSON, or why there is none.
+/// The result of a job: JSON, or an error.
 pub(crate) type Outcome = Result<Value, Refused>;
 
-/// How far the work is.
+/// The progress of a job.
 #[derive(Default)]
 struct Counters {
     scan: ScanCounter,
     run: RunCounter,
-    /// Known once the plan is in place, with the time at which packing began.
+    /// Set when the plan exists, with the time at which packing started.
     goal: OnceLock<(Goal, Instant)>,
-    /// Bytes of tars, of `verify` and `index`.
+    /// Bytes that `verify` or `index` has read.
     bytes: AtomicU64,
 }
 
-/// Packing, verifying or indexing, under way in threads of Rust. Made by `tarflume.pack`.
+/// A running job of `tarflume.pack` in threads of Rust: packing, verifying or indexing.
 #[pyclass(frozen, module = "tarflume._core")]
 pub struct Work {
     phase: &'static str,
@@ -51,7 +51,7 @@ pub struct Work {
 
 struct Thread {
     handle: JoinHandle<Outcome>,
-    /// Closed when the work is over.
+    /// Disconnected when the job has ended.
     over: Receiver<()>,
 }
 
@@ -98,7 +98,7 @@ impl Work {
 
 #[pymethods]
 impl Work {
-    /// Waits for the end, so many seconds at most; true once it is over. Others run meanwhile.
+    /// Waits at most `seconds` for the end of the job; returns true if it has ended. Other threads run meanwhile.
     fn wait(&self, py: Python<'_>, seconds: f64) -> bool {
         let patience = Duration::from_secs_f64(seconds.clamp(0.0, 60.0));
         py.detach(|| match self.held().as_ref() {
@@ -109,12 +109,12 @@ impl Work {
         })
     }
 
-    /// Asks it to end at its next sample. What is finished stays, nothing half-written does.
+    /// Requests the job to end at its next sample. Finished shards stay, unfinished ones are removed.
     fn stop(&self) {
         self.stop.request();
     }
 
-    /// How far it is: an event, with `"line"` for people.
+    /// The progress as an event, with `"line"` as text.
     fn progress<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let seconds = self.began.elapsed().as_secs_f64();
         let event = match (self.phase, self.counters.goal.get()) {
@@ -140,20 +140,20 @@ impl Work {
         from_json(py, &event)
     }
 
-    /// What it came to, once; waits for it.
+    /// Waits for the job and returns its result; can be called once.
     fn result<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let joined = py.detach(|| self.held().take().map(|thread| thread.handle.join()));
         match joined {
             Some(Ok(Ok(value))) => from_json(py, &value),
             Some(Ok(Err(refused))) => Err(refused.raised(py)),
             Some(Err(_)) => Err(bug("packing ended by a panic")),
-            None => Err(bug("a result that was taken before")),
+            None => Err(bug("the result was taken before")),
         }
     }
 }
 
 impl Drop for Work {
-    /// Nobody waits any more: ended, and waited for, so that no thread outlives its work.
+    /// Stops and joins the thread, so that it does not outlive this object.
     fn drop(&mut self) {
         let thread = self.thread.get_mut().ignore_poison().take();
         if let Some(thread) = thread {
@@ -212,7 +212,7 @@ fn build(request: &Request, counters: &Counters) -> Outcome {
     }
 }
 
-/// Looks at the contents of a plan that is not run.
+/// Checks the contents of a plan that is not run.
 fn look(
     request: &Request,
     plan: &Plan,
@@ -224,7 +224,7 @@ fn look(
     build::look_at_contents(request, plan, scanned, &counters.run)
 }
 
-/// What is odd about a plan, in Python's words.
+/// Warnings about a plan, with the names of Python's keywords.
 fn warnings(foot: &PlanFoot) -> Vec<String> {
     build::warnings(foot).iter().map(|text| keywords(text)).collect()
 }
@@ -233,7 +233,7 @@ fn all<'a>(scanned: &'a Scanned, ran: &'a [Problem]) -> Vec<&'a Problem> {
     scanned.problems.iter().chain(ran).collect()
 }
 
-/// Every path is gone through; what was refused is told at the end, together.
+/// Indexes every path; the error at the end lists all that failed.
 fn index(paths: &[PathBuf], options: &index::Options, counters: &Counters) -> Outcome {
     let (mut tars, mut manifests, mut refused) = (Vec::new(), Vec::new(), Vec::new());
     for path in paths {
@@ -263,7 +263,7 @@ fn index(paths: &[PathBuf], options: &index::Options, counters: &Counters) -> Ou
     Err(Refused::failures(&refused, tars.len()))
 }
 
-/// By headers alone, or every byte.
+/// Reads headers only, or every byte.
 pub(crate) fn reading(headers: bool) -> Reading {
     if headers { Reading::Headers } else { Reading::Everything }
 }

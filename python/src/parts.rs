@@ -1,4 +1,4 @@
-//! What becomes of a part of a sample: the decoders of the reader, by name.
+//! The decoders of the reader as Python classes: from a part of a sample to a row of a column.
 
 use std::sync::Arc;
 
@@ -14,9 +14,9 @@ use crate::numbers::{Number, plain};
 use crate::transforms::transform_of;
 use crate::words;
 
-/// Parts that are pictures, in the order in which they are looked for.
+/// Extensions of pictures, in the order of the search.
 const PICTURES: &str = "jpg;jpeg;png;webp;bmp;gif;tif;tiff";
-/// The part that `label="/pointer"` looks into.
+/// The part of `label="/pointer"`.
 const JSON: &str = "json";
 
 /// A decoder, and whether its rows are text.
@@ -33,18 +33,18 @@ macro_rules! part {
     };
 }
 
-/// A picture: cut and resized by `transform`, an array of a row's shape.
+/// A picture, cropped and resized by `transform`: an array of the shape of a row.
 ///
-/// `part` is its extension, or several: `"jpg;png"` takes what a sample has. `layout` is "hwc" or
-/// "chw"; `channels` "rgb", "gray" or "rgba". `dtype="float32"`, `"float16"` or `"bfloat16"` gives
-/// `(byte / 255 - mean) / std`, with ImageNet's `mean` and `std` unless others are given; where batches
-/// go to a GPU, bytes are copied there and become that there. `filter` is
-/// "bilinear", "bicubic", "lanczos", "nearest" or "bilinear-fast" (aliased). `reducing_gap` says how
-/// much larger than the output a JPEG is decoded at least (None: always in full).
+/// `part` is its extension, or several: `"jpg;png"` takes the first that a sample has. `layout` is "hwc" or
+/// "chw"; `channels` is "rgb", "gray" or "rgba". `dtype="float32"`, `"float16"` or `"bfloat16"` computes
+/// `(byte / 255 - mean) / std`, by default with ImageNet's `mean` and `std`; with a device, bytes are copied
+/// and the GPU computes. `filter` is "bilinear", "bicubic", "lanczos", "nearest" or "bilinear-fast"
+/// (aliased). `orientation` applies the orientation of EXIF. `reducing_gap`: a JPEG is decoded at a reduced
+/// scale that is at least this many times the output (None: always in full).
 ///
-/// Where batches go to a GPU: `resize_on_device=side` sends pictures of up to `side * side` pixels as they
-/// were decoded, and the GPU cuts and resizes; `device_decoder` has the GPU's own JPEG decoder (nvJPEG)
-/// make a share of them, 0 to 1, or as many as make both sides finish at once ("auto").
+/// With a device: `resize_on_device=side` sends pictures of up to `side * side` pixels as they were decoded,
+/// and the GPU crops and resizes. `device_decoder` has the GPU's JPEG decoder (nvJPEG) decode a share of the
+/// pictures, 0 to 1, or with "auto" a share that makes both sides finish at the same time.
 #[pyclass(frozen, module = "tarflume")]
 pub struct Image(Part, Again);
 part!(Image);
@@ -135,10 +135,11 @@ impl Image {
     }
 }
 
-/// The value at `pointer` (RFC 6901: "/class", "/boxes/0") of a JSON part: a number of `dtype` a row.
+/// The value at `pointer` (RFC 6901: "/class", "/boxes/0") of a JSON part: a number of `dtype` in each row.
 ///
-/// `shape` makes it an array; `variable=True` an array of any length; `text=True` a string; `labels` a
-/// list of strings, whose place becomes the number. `default` stands where the pointer finds nothing.
+/// With `shape` it is an array, with `variable=True` an array of any length, with `text=True` a string. With
+/// `labels`, a list of strings, it is the index of the string in the list. `default` is the value where the
+/// pointer finds nothing.
 #[pyclass(frozen, module = "tarflume")]
 pub struct Json(Part, Again);
 part!(Json);
@@ -202,18 +203,19 @@ fn json_default(value: &Bound<'_, PyAny>) -> PyResult<json::JsonDefault> {
     }
 }
 
-/// A whole number in decimal, as WebDataset's `.cls` parts have it: a number of `dtype` a row.
+/// A class label: a part that contains a whole number in decimal, such as WebDataset's `.cls`. Each row is a
+/// number of `dtype`.
 #[pyclass(frozen, module = "tarflume")]
-pub struct Class(Part, Again);
-part!(Class);
+pub struct ClassLabel(Part, Again);
+part!(ClassLabel);
 
 #[pymethods]
-impl Class {
+impl ClassLabel {
     #[new]
     #[pyo3(signature = (part = "cls", *, dtype = "int64"))]
     fn new(py: Python<'_>, part: &str, dtype: &str) -> PyResult<Self> {
         let again = again!(py, part, dtype);
-        Class::of(py, class::Class::new(part).dtype(words::dtype(py, dtype)?), false, again)
+        ClassLabel::of(py, class::Class::new(part).dtype(words::dtype(py, dtype)?), false, again)
     }
 
     fn __getnewargs_ex__<'py>(&self, py: Python<'py>) -> NewArgs<'py> {
@@ -222,7 +224,7 @@ impl Class {
 }
 
 /// A part's bytes as they are: `bytes` of any length, or an array of `dtype` and `shape`. With
-/// `optional`, a sample that lacks the part has no bytes, instead of being bad.
+/// `optional=True`, a sample without the part has an empty row instead of being bad.
 #[pyclass(frozen, module = "tarflume")]
 pub struct Raw(Part, Again);
 part!(Raw);
@@ -252,7 +254,7 @@ impl Raw {
     }
 }
 
-/// A part as UTF-8 text: a `str` a row.
+/// A part as UTF-8 text: each row is a `str`.
 #[pyclass(frozen, module = "tarflume")]
 pub struct Text(Part, Again);
 part!(Text);
@@ -271,8 +273,8 @@ impl Text {
     }
 }
 
-/// A NumPy file as an array of `dtype`, which must be the file's: of `shape`, or with any number of
-/// rows of the shape `tail`, or of one dimension and any length.
+/// A NumPy file as an array of `dtype`, which must be that of the file. The array has `shape`, or any number
+/// of rows of the shape `tail`, or one dimension of any length.
 #[pyclass(frozen, module = "tarflume")]
 pub struct Npy(Part, Again);
 part!(Npy);
@@ -305,18 +307,18 @@ impl Npy {
     }
 }
 
-/// Makes something else of a column, sample by sample: `function(value)` in Python.
+/// Applies a Python function to each sample of a column: `function(value)`.
 ///
-/// `column` is what a column can be: an `Image`, a `Json`, a part's name (its bytes), another `Apply`.
-/// The function gets a row of it: a NumPy array (its own, to change as it likes), a NumPy number, the
-/// `bytes` of a part, the `str` of a text. It returns an array of the same shape and type; of another with `shape`
-/// and `dtype`; of one dimension and up to `most` elements with `most` (also `bytes`); a `str` of up to
-/// `most` bytes with `text=True`. With `seeded=True` it is called as `function(value, seed=number)`: the
-/// sample's own random number of this epoch, whatever the threads, ranks and resumes.
+/// `column` is any column: an `Image`, a `Json`, a part's name (its bytes), another `Apply`. The function's
+/// argument is a row: a NumPy array that it may change, a NumPy number, the `bytes` of a part, or the `str`
+/// of a text. It returns an array of the same shape and type; with `shape` and `dtype`, an array of these;
+/// with `most`, an array of one dimension and up to `most` elements, or `bytes`; with `text=True`, a `str`
+/// of up to `most` bytes. With `seeded=True` it is called as `function(value, seed=number)`: a random number
+/// for the sample and the epoch, which does not depend on threads, ranks and resuming.
 ///
-/// It is called in the loader's threads, of which one at a time holds the interpreter's lock (unless
-/// Python is free-threaded): `loader.stats()` shows what that costs. What it raises makes the sample
-/// bad, as `on_bad` says; the exception is the error's `__cause__`.
+/// It runs in the loader's threads. One at a time holds the interpreter lock, unless Python is free-threaded;
+/// `loader.stats()` shows the cost. An exception makes the sample bad (see `on_bad`) and is the `__cause__`
+/// of the error.
 #[pyclass(frozen, module = "tarflume")]
 pub struct Apply(Part, Again);
 part!(Apply);
@@ -349,7 +351,7 @@ impl Apply {
     }
 }
 
-/// The decoder that an object stands for; a string is a part whose bytes are wanted.
+/// The decoder for an object; a string is a part, whose bytes are the rows.
 pub(crate) fn part(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<Part> {
     macro_rules! known {
         ($($class:ident),*) => {
@@ -358,15 +360,16 @@ pub(crate) fn part(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<Part> 
             })*
         };
     }
-    known!(Image, Json, Class, Raw, Text, Npy, Apply);
+    known!(Image, Json, ClassLabel, Raw, Text, Npy, Apply);
     if let Ok(name) = object.extract::<String>() {
         return Ok((Arc::new(raw::Raw::new(name)), false));
     }
-    let text = "a column is a part's name, or one of Image, Json, Class, Raw, Text, Npy, Apply";
+    let text =
+        "a column is a part's name, or one of Image, Json, ClassLabel, Raw, Text, Npy, Apply";
     Err(usage(py, format!("{text}, not {}", object.repr()?)))
 }
 
-/// What `image=` stands for: a transform, a whole `Image`, or what is made of one.
+/// The value of `image=`: a transform, an `Image`, or an `Apply` to one.
 pub(crate) fn image(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<Part> {
     match transform_of(object) {
         Some(transform) => Ok((Arc::new(image::Image::new(PICTURES, transform)), false)),
@@ -380,7 +383,7 @@ pub(crate) fn image(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<Part>
     }
 }
 
-/// What `label=` stands for: a pointer into the JSON, the name of a part with a number, or a column.
+/// The value of `label=`: a pointer into the JSON part, the name of a part with a number, or a column.
 pub(crate) fn label(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<Part> {
     let Ok(name) = object.extract::<String>() else { return part(py, object) };
     let decode: Arc<dyn Decode> = match name.starts_with('/') {

@@ -1,4 +1,4 @@
-//! `Ragged`: a column whose rows have different lengths: files, texts, sequences.
+//! `Ragged`: a column whose rows have different lengths, such as files, texts and sequences.
 
 use std::sync::Arc;
 
@@ -13,11 +13,11 @@ use crate::errors::{OrRaise, bug, usage};
 use crate::memory::{Memory, OfBatch};
 use crate::words::dtype_name;
 
-/// Rows of different lengths: a sequence of `bytes`, of `str`, or of `Column`; pictures of their own sizes
+/// Rows of different lengths: a sequence of `bytes`, of `str`, or of `Column`. Pictures of different sizes
 /// are `Column`s of three dimensions.
 ///
-/// `values` are all elements, one row after the other, without a copy; `offsets` are where each row
-/// begins in them, and where the last one ends.
+/// `values` contains all elements, row after row, without a copy. `offsets` contains where each row begins
+/// in them, and where the last one ends.
 #[pyclass(frozen, module = "tarflume")]
 pub struct Ragged {
     batch: Arc<Batch>,
@@ -25,7 +25,7 @@ pub struct Ragged {
     text: bool,
 }
 
-/// Part of another array.
+/// A part of another array.
 struct Part {
     whole: Arc<dyn Memory>,
     from: usize,
@@ -84,7 +84,7 @@ impl Ragged {
         Ok(Column::new(Arc::new(part), column.dtype(), shape))
     }
 
-    /// True if its rows are pictures of their own sizes.
+    /// True if the rows are pictures of different sizes.
     fn has_pictures(&self, py: Python<'_>) -> PyResult<bool> {
         let column = self.column(py)?;
         Ok((0..self.batch.len()).any(|row| column.picture(row).is_some()))
@@ -147,7 +147,7 @@ impl Ragged {
         Ok(Column::new(self.memory(), column.dtype(), &shape))
     }
 
-    /// Where each row begins in `values`, and where the last ends, in elements: uint64 of rows + 1.
+    /// Where each row begins in `values`, and where the last one ends, in elements: uint64 [rows + 1].
     #[getter]
     fn offsets(&self, py: Python<'_>) -> PyResult<Column> {
         let column = self.column(py)?;
@@ -156,7 +156,7 @@ impl Ragged {
         Ok(Column::numbers(offsets.map(|at| at / size).collect()))
     }
 
-    /// The shape of each row that is a picture of its own size; an empty list of other rows.
+    /// The shape of each row, if rows are pictures of different sizes; otherwise an empty list.
     #[getter]
     fn shapes(&self, py: Python<'_>) -> PyResult<Vec<(usize, usize, usize)>> {
         let column = self.column(py)?;
@@ -164,9 +164,9 @@ impl Ragged {
         Ok(shapes.map(|shape| shape.dims().into()).collect())
     }
 
-    /// One array as wide as the longest row, shorter ones filled up with `value`; and the lengths. Of
-    /// pictures: as high and as wide as the largest, filled up at the right and below; and a mask of rows,
-    /// height and width that is true where a picture is.
+    /// One array with the length of the longest row, where shorter rows are filled with `value`, and the
+    /// lengths of the rows. For pictures: an array with the largest height and the largest width, filled at
+    /// the right and at the bottom, and a mask [rows, height, width] that is true inside a picture.
     #[pyo3(signature = (value = 0.0))]
     fn padded(&self, py: Python<'_>, value: f64) -> PyResult<(Column, Column)> {
         match self.column(py)?.dtype() {
@@ -182,7 +182,7 @@ impl Ragged {
             DType::Bf16 => self.filled(py, half::bf16::from_f64(value)),
             DType::F32 => self.filled(py, value as f32),
             DType::F64 => self.filled(py, value),
-            other => Err(usage(py, format!("rows of {} can't be padded", dtype_name(other)))),
+            other => Err(usage(py, format!("rows of {} cannot be padded", dtype_name(other)))),
         }
     }
 

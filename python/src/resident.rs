@@ -1,4 +1,4 @@
-//! `Resident`: how a data set stays in a GPU's memory, as `resident=` takes it.
+//! `Resident`: the options of a data set in GPU memory, for `resident=`.
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -8,14 +8,14 @@ use crate::again::{Again, NewArgs, again};
 use crate::errors::{OrRaise, usage};
 use crate::numbers::Number;
 
-/// Keeps the data set in the memory of the GPU that batches go to: the first epoch begins by filling it,
-/// and no later one reads or decodes. Split by shard, each rank keeps its own.
+/// Keeps the data set in the memory of the loader's GPU. The first epoch, or `loader.preload()`, fills the
+/// memory; later epochs read and decode nothing. With `split="shard"` each rank keeps its own shards.
 ///
-/// `budget` is the most memory for it, as "100GiB"; if the data set does not fit, making the loader says
-/// so. Pictures stay whole, in their own shape, with at most `side * side` pixels, and every epoch cuts
-/// its own crops out of them; `format="yuv420"` keeps them in half the bytes, with colors at half the
-/// resolution, as most JPEGs have them; `format="jpeg"` keeps the JPEGs, which the GPU decodes for each
-/// batch. Columns of texts and raw files are read as ever.
+/// `budget` is the maximum of memory, as "100GiB". If the data set does not fit, making the loader is an
+/// error. Pictures keep their shape, with at most `side * side` pixels, and each epoch crops them with its own seeds.
+/// `format="yuv420"` needs half the bytes, with colors at half the resolution, as in most JPEGs.
+/// `format="jpeg"` stores the JPEGs, and the GPU decodes them for each batch. Columns of texts and raw
+/// files are read in each epoch.
 #[pyclass(frozen, module = "tarflume")]
 pub struct Resident(Residency, Again);
 
@@ -47,7 +47,7 @@ impl Resident {
     }
 }
 
-/// What `resident=` stands for: a `Resident`, or a budget alone.
+/// The value of `resident=`: a `Resident`, or a budget.
 pub(crate) fn residency(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<Residency> {
     if let Ok(resident) = object.cast::<Resident>() {
         return Ok(resident.get().0.clone());
@@ -64,7 +64,7 @@ pub(crate) fn residency(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<R
     }
 }
 
-/// What a data set takes, by name, in bytes.
+/// The size of a resident data set, by name, in bytes.
 pub(crate) fn fit<'py>(py: Python<'py>, fit: &ResidentSize) -> PyResult<Bound<'py, PyDict>> {
     let said = PyDict::new(py);
     for (name, number) in [

@@ -1,5 +1,5 @@
-//! `Settings`: the keywords of a loader, understood once, and the builder that they come to. Kept, so
-//! that a loader can begin anew from a saved state.
+//! `Settings`: the keywords of a loader, parsed once, and the builder made from them. A loader keeps them
+//! to start again from a saved state.
 
 use std::cell::RefCell;
 use std::path::PathBuf;
@@ -19,18 +19,18 @@ use crate::batch::KEY;
 use crate::errors::{OrRaise, usage};
 use crate::resident::residency;
 use crate::shards::open;
-use crate::{gate, parts, words};
+use crate::{gate, keywords, parts, words};
 
-/// What a loader was asked for.
+/// The options of a loader.
 #[derive(Clone)]
 pub(crate) struct Settings {
-    /// With weights, if they are mixed.
+    /// With weights in a mixture.
     datasets: Vec<(Dataset, Option<u64>)>,
-    /// With the slots there.
+    /// The device, and its number of slots.
     pub(crate) device: Option<(Device, usize)>,
     pub(crate) resident: Option<Residency>,
     columns: Vec<(String, Arc<dyn Decode>)>,
-    /// Columns of text.
+    /// Names of the columns of text.
     pub(crate) texts: Arc<[String]>,
     batch: u64,
     shuffle: Shuffle,
@@ -50,11 +50,11 @@ pub(crate) struct Settings {
     epoch_length: Option<u64>,
 }
 
-/// Keywords that were given, each taken once; what is left at the end is none of ours.
+/// The given keywords. Each is taken once; a keyword that is left at the end is unknown.
 pub(crate) struct Given<'py> {
     py: Python<'py>,
     words: Bound<'py, PyDict>,
-    /// Those that were looked for: all that there are.
+    /// All keywords that were looked up.
     known: RefCell<Vec<&'static str>>,
 }
 
@@ -64,7 +64,7 @@ impl<'py> Given<'py> {
         Ok(Given { py, words, known: RefCell::default() })
     }
 
-    /// The object given as `name`, unless it is `None`.
+    /// The value of the keyword `name`, unless it is `None`.
     fn object(&self, name: &'static str) -> PyResult<Option<Bound<'py, PyAny>>> {
         self.known.borrow_mut().push(name);
         let Some(value) = self.words.get_item(name)? else { return Ok(None) };
@@ -97,6 +97,9 @@ impl<'py> Given<'py> {
     fn end(self) -> PyResult<()> {
         let left: Vec<String> = self.words.keys().extract()?;
         let Some(name) = left.first() else { return Ok(()) };
+        if let Some(instead) = keywords::instead_of(name) {
+            return Err(usage(self.py, format!("Loader takes no {name}=; {instead}")));
+        }
         let near = self.py.import("difflib")?.getattr("get_close_matches")?;
         let near: Vec<String> = near.call1((name, self.known.into_inner(), 1))?.extract()?;
         let what = match near.first() {
@@ -125,9 +128,9 @@ impl Settings {
             shuffle: shuffle(py, &given)?,
             split: split(py, &given)?,
             remainder: remainder(py, given.object("drop_last")?)?,
-            threads: given.value("threads", "a number of threads")?,
+            threads: given.value("num_threads", "a number of threads")?,
             prefetch: given.value("prefetch", "a number of batches")?,
-            memory: given.value("memory", "a size such as \"2GiB\"")?,
+            memory: given.value("memory_limit", "a size such as \"2GiB\"")?,
             on_bad: words::on_bad(py, &given.word("on_bad", "error")?)?,
             bad_budget: given.whole("bad_budget")?,
             verify: words::verify(py, &given.word("verify", "off")?)?,
@@ -142,10 +145,10 @@ impl Settings {
         Ok(settings)
     }
 
-    /// The loader, from `state` on if one is given.
+    /// The loader, which continues at `state` if there is one.
     ///
     /// # Errors
-    /// The library's.
+    /// Those of the builder.
     pub(crate) fn build(&self, state: Option<LoaderState>) -> Result<AnyLoader, Error> {
         let mut builder = self.builder();
         if let Some(state) = state {
@@ -222,14 +225,14 @@ fn datasets(py: Python<'_>, shards: &Bound<'_, PyAny>) -> PyResult<Vec<(Dataset,
     Ok(datasets)
 }
 
-/// `device=` and `ring=`; opened when the loader is made, in this process.
+/// `device=` and `device_slots=`. The device is opened when the loader is made, in this process.
 fn device(py: Python<'_>, given: &Given<'_>) -> PyResult<Option<(Device, usize)>> {
     let device = given.object("device")?;
-    let ring: Option<usize> = given.value("ring", "a number of slots")?;
+    let slots: Option<usize> = given.value("device_slots", "a number of slots")?;
     let device = device.map(|device| device.str().map(|text| text.to_string())).transpose()?;
     let Some(device) = device.filter(|device| device != "cpu") else {
-        let text = "ring= is for a device: device=\"cuda\"";
-        return ring.map_or(Ok(None), |_| Err(usage(py, text)));
+        let text = "device_slots= needs a device: device=\"cuda\"";
+        return slots.map_or(Ok(None), |_| Err(usage(py, text)));
     };
     let libraries = libraries(py);
     let of_torch = if device == "cuda" { torch_device(py) } else { None };
@@ -240,17 +243,17 @@ fn device(py: Python<'_>, given: &Given<'_>) -> PyResult<Option<(Device, usize)>
     };
     let device = py.detach(open).or_raise(py)?;
     gate::end_devices_first(py)?;
-    Ok(Some((device, ring.unwrap_or(3))))
+    Ok(Some((device, slots.unwrap_or(3))))
 }
 
-/// Where packages are: NVIDIA's wheels, and torchvision, bring libraries along.
+/// The folders of packages: NVIDIA's wheels and torchvision contain libraries.
 pub(crate) fn libraries(py: Python<'_>) -> Libraries {
     let path = py.import("sys").and_then(|sys| sys.getattr("path"));
     let folders: Vec<String> = path.and_then(|path| path.extract()).unwrap_or_default();
     Libraries::beside(folders.into_iter().map(PathBuf::from))
 }
 
-/// PyTorch's current device, if it is imported and has begun to use one.
+/// PyTorch's current device, if PyTorch is imported and uses one already.
 fn torch_device(py: Python<'_>) -> Option<usize> {
     let modules = py.import("sys").and_then(|sys| sys.getattr("modules")).ok()?;
     let cuda = modules.get_item("torch").and_then(|torch| torch.getattr("cuda")).ok()?;
@@ -284,17 +287,33 @@ fn columns(py: Python<'_>, given: &Given<'_>) -> PyResult<Columns> {
         }
     }
     if let Some((name, _)) = named.iter().find(|(name, _)| name == KEY) {
-        return Err(usage(py, format!("a column can't be called {name:?}: the keys are")));
+        return Err(usage(
+            py,
+            format!("a column cannot have the name {name:?}, which is that of the keys"),
+        ));
     }
     let texts = named.iter().filter(|(_, (_, text))| *text).map(|(name, _)| name.clone()).collect();
     Ok((named.into_iter().map(|(name, (decode, _))| (name, decode)).collect(), texts))
 }
 
+/// All words of `shuffle=`.
+const SHUFFLES: &str = r#""none", "shards", "buffer", "blocks", "full""#;
+
+/// `shuffle=` and the keywords for it. True is a full shuffle, as in PyTorch, and False is none.
 fn shuffle(py: Python<'_>, given: &Given<'_>) -> PyResult<Shuffle> {
     let seed = given.whole("seed")?.unwrap_or(0);
     let size = given.whole("buffer_size")?;
     let (block, window) = (given.whole("block_size")?, given.whole("window")?);
-    let word = given.word("shuffle", "none")?;
+    let word = given.object("shuffle")?;
+    let word = match word.as_ref().map(|word| (word.extract::<bool>(), word.extract::<String>())) {
+        None | Some((Ok(false), _)) => "none".to_string(),
+        Some((Ok(true), _)) => "full".to_string(),
+        Some((_, Ok(word))) => word,
+        Some(_) => {
+            let text = format!("shuffle= takes True, False or {SHUFFLES}");
+            return Err(usage(py, text));
+        }
+    };
     if size.is_some() && word != "buffer" {
         return Err(usage(py, format!("buffer_size= is for shuffle=\"buffer\", not {word:?}")));
     }
@@ -311,30 +330,34 @@ fn shuffle(py: Python<'_>, given: &Given<'_>) -> PyResult<Shuffle> {
         }
         "full" => Shuffle::Full { seed },
         other => {
-            let text = format!(
-                "shuffle={other:?} is not known; there are \"none\", \"shards\", \"buffer\", \"blocks\", \
-                 \"full\""
-            );
+            let text =
+                format!("shuffle={other:?} is not known; there are {SHUFFLES}, True and False");
             return Err(usage(py, text));
         }
     })
 }
 
 fn split(py: Python<'_>, given: &Given<'_>) -> PyResult<Split> {
-    let (rank, world) = (given.whole("rank")?, given.whole("world")?);
-    let split = Split::new(rank.unwrap_or(0), world.unwrap_or(1)).or_raise(py)?;
+    let (rank, world_size) = (given.whole("rank")?, given.whole("world_size")?);
+    let split = Split::new(rank.unwrap_or(0), world_size.unwrap_or(1)).or_raise(py)?;
     Ok(if words::by_shard(py, &given.word("split", "sample")?)? { split.by_shard() } else { split })
 }
 
+/// `drop_last=`. By default all samples are delivered, and all ranks have as many rows: alone, the last
+/// batch is short; with more ranks it may repeat samples, as PyTorch's `DistributedSampler` does.
 fn remainder(py: Python<'_>, drop_last: Option<Bound<'_, PyAny>>) -> PyResult<Remainder> {
-    let Some(word) = drop_last else { return Ok(Remainder::Drop) };
+    let Some(word) = drop_last else { return Ok(Remainder::Even) };
     if let Ok(drop) = word.extract::<bool>() {
-        return Ok(if drop { Remainder::Drop } else { Remainder::Uneven });
+        return Ok(if drop { Remainder::Drop } else { Remainder::Even });
     }
-    if word.extract::<String>().is_ok_and(|word| word == "pad") {
-        return Ok(Remainder::Pad);
+    match word.extract::<String>().as_deref() {
+        Ok("pad") => Ok(Remainder::Pad),
+        Ok("uneven") => Ok(Remainder::Uneven),
+        _ => {
+            let text = "drop_last= takes True, False, \"pad\" or \"uneven\"";
+            Err(usage(py, format!("{text}, not {}", word.repr()?)))
+        }
     }
-    Err(usage(py, format!("drop_last= takes True, False or \"pad\", not {}", word.repr()?)))
 }
 
 fn exclude(py: Python<'_>, lists: Option<Bound<'_, PyAny>>) -> PyResult<Vec<PathBuf>> {

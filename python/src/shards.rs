@@ -1,4 +1,4 @@
-//! `Dataset`: shards with their sidecars, opened; samples by number and by key.
+//! `Dataset`: open shards with their sidecars, and samples by number and by key.
 
 use std::path::PathBuf;
 
@@ -11,17 +11,18 @@ use crate::batch::key_text;
 use crate::errors::{OrRaise, usage};
 
 /// A data set: a folder of shards, a `dataset.json`, one tar, a pattern (`"shards/{000..765}.tar"`,
-/// `"shards/*.tar"`), or a list of these. Cheap to hold and to share: sidecars are mapped, not parsed.
+/// `"shards/*.tar"`), or a list of these. It takes little memory, and processes share it: sidecars are
+/// mapped, not parsed.
 ///
 /// `dataset[n]` is sample `n` as a dict of `bytes`, with `"__key__"`.
 #[pyclass(frozen, module = "tarflume")]
 pub struct Dataset {
     pub(crate) dataset: tarflume::Dataset,
-    /// What it was opened with, for other processes.
+    /// The paths that it was opened with, for pickling.
     named: Option<Vec<PathBuf>>,
 }
 
-/// Opens what a user names as shards.
+/// Opens the value of a `shards` argument.
 pub(crate) fn open(py: Python<'_>, shards: &Bound<'_, PyAny>) -> PyResult<tarflume::Dataset> {
     if let Ok(dataset) = shards.cast::<Dataset>() {
         return Ok(dataset.get().dataset.clone());
@@ -82,7 +83,7 @@ impl Dataset {
         self.sample(py, &sample)
     }
 
-    /// Sample `n` with these parts alone: the others are not read.
+    /// Sample `n` with these parts only; the others are not read.
     fn get<'py>(
         &self,
         py: Python<'py>,
@@ -95,7 +96,7 @@ impl Dataset {
         self.sample(py, &sample)
     }
 
-    /// The sample of this key.
+    /// The sample with this key.
     fn find<'py>(&self, py: Python<'py>, key: &str) -> PyResult<Bound<'py, PyDict>> {
         let found = py.detach(|| self.dataset.get_key(key)).or_raise(py)?;
         let sample = found.ok_or_else(|| PyKeyError::new_err(key.to_string()))?;
@@ -107,7 +108,7 @@ impl Dataset {
         key_text(py, &self.dataset.key(self.ordinal(n)?).or_raise(py)?)
     }
 
-    /// Each extension, and how many samples have it.
+    /// Each extension, and the number of samples that have it.
     fn extensions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let made = PyDict::new(py);
         for (ext, samples) in self.dataset.extensions().or_raise(py)? {
@@ -126,7 +127,7 @@ impl Dataset {
         let Some(named) = slf.get().named.clone() else {
             return Err(usage(
                 slf.py(),
-                "this data set has no names that another process could open",
+                "this data set was made from another one and cannot be pickled: open it from its paths",
             ));
         };
         Ok((slf.get_type().into_any(), (named,)))

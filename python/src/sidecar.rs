@@ -1,4 +1,4 @@
-//! The sidecar of a shard that a writer has just closed.
+//! Makes the sidecar of a shard that a writer closed.
 
 use std::path::PathBuf;
 
@@ -10,8 +10,8 @@ use tarflume_packer::{Exit, Stop};
 
 use crate::errors::OrRaise;
 
-/// Makes the sidecar of the plain tar at `path`, in place of one that is there; with `entry_points`,
-/// JPEGs get theirs. Gives the number of samples and what a reader should know, a sentence each.
+/// Makes the sidecar of the plain tar at `path`, and replaces an existing one; with `entry_points`, also
+/// the entry points of JPEGs. Returns the number of samples, and warnings for readers.
 #[pyfunction]
 #[pyo3(signature = (path, *, entry_points = false))]
 pub fn write_sidecar(

@@ -1,5 +1,5 @@
-//! `TarStream`: the samples of one tar without a sidecar, as WebDataset has them: dicts. Waits without
-//! the interpreter's lock, and looks at signals while it waits.
+//! `TarStream`: the samples of one tar without a sidecar as dicts, as in WebDataset. Waits without the
+//! interpreter lock, and checks for signals while it waits.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::Duration;
@@ -13,13 +13,13 @@ use crate::errors::{OrRaise, usage};
 use crate::numbers::Number;
 use tarflume_formats::poison::IgnorePoison;
 
-/// How often a wait looks for Ctrl-C.
+/// The interval at which a wait checks for Ctrl-C.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// Bytes of samples that wait for the caller: every worker process has as many.
+/// Bytes of samples that wait for the caller. Every worker process has as many.
 const AHEAD: u64 = 64 << 20;
 
-/// Rung by the thread that reads.
+/// A notification from the reading thread.
 #[derive(Default)]
 struct Rung {
     rung: Mutex<bool>,
@@ -32,7 +32,7 @@ impl Rung {
         self.more.notify_all();
     }
 
-    /// Until it rings, or for a while.
+    /// Waits for the notification, at most [`LOOK`].
     fn wait(&self) {
         let rung = self.rung.lock().ignore_poison();
         let waited = self.more.wait_timeout_while(rung, LOOK, |rung| !*rung);
@@ -41,14 +41,14 @@ impl Rung {
     }
 }
 
-/// The samples of one tar (plain, gzip, Zstandard; told by its first bytes), read once from front to
-/// back, ahead of the caller by a thread in Rust: an iterator over dicts of `"__key__"`, `"__url__"`,
+/// The samples of one tar (plain, gzip or Zstandard, detected by its first bytes), read once from front to
+/// back by a thread in Rust, ahead of the caller: an iterator over dicts of `"__key__"`, `"__url__"`,
 /// `"__local_path__"` and the bytes of each part by its extension in lower case.
 ///
-/// `path` is a file or a named pipe, or "-" for standard input; `url` stands for it in samples, and
-/// `local_path` too if it is given. 64 MiB of samples wait for the caller at most; `memory` bounds all
-/// that is held (1 GiB if nothing is said), and a sample may take an eighth of it. An error takes the
-/// place of what it is about: iterate on for the rest.
+/// `path` is a file or a named pipe, or "-" for standard input. Samples contain `url` instead of it, and
+/// `local_path`, too, if it is given. At most 64 MiB of samples wait for the caller. `memory_limit`, in
+/// bytes, bounds all memory (default 1 GiB); a sample may take an eighth of it. A bad sample raises an
+/// error in its place: continue iterating for the rest.
 #[pyclass(frozen, module = "tarflume._core")]
 pub struct TarStream {
     samples: Mutex<Option<Samples>>,
@@ -69,7 +69,7 @@ impl TarStream {
         made.set_item("__url__", &self.url)?;
         for (place, (ext, bytes)) in sample.parts().enumerate() {
             made.set_item(key_text(py, ext)?, PyBytes::new(py, bytes))?;
-            // Where WebDataset puts it: order matters to who goes through a dict.
+            // The position that WebDataset uses: users may iterate over the dict.
             if let (0, Some(path)) = (place, &self.local_path) {
                 made.set_item("__local_path__", path)?;
             }
@@ -85,19 +85,19 @@ impl TarStream {
 #[pymethods]
 impl TarStream {
     #[new]
-    #[pyo3(signature = (path, *, url = None, local_path = None, memory = None))]
+    #[pyo3(signature = (path, *, url = None, local_path = None, memory_limit = None))]
     fn new(
         py: Python<'_>,
         path: &str,
         url: Option<String>,
         local_path: Option<String>,
-        memory: Option<Number<u64>>,
+        memory_limit: Option<Number<u64>>,
     ) -> PyResult<TarStream> {
         let rung = Arc::new(Rung::default());
         let bell = Arc::clone(&rung);
         let begin = || {
             let stream = Stream::open(path)?.ahead(AHEAD);
-            let stream = memory.into_iter().fold(stream, |stream, n| stream.memory(n.0));
+            let stream = memory_limit.into_iter().fold(stream, |stream, n| stream.memory(n.0));
             stream.samples_with_bell(0, Arc::new(move || bell.ring()))
         };
         let samples = Mutex::new(Some(py.detach(begin).or_raise(py)?));
@@ -111,8 +111,8 @@ impl TarStream {
 
     fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
         if self.is_of_another_process() {
-            let text = "this tar is being read by the process that forked this one: iterate the data \
-                        set anew here";
+            let text = "the parent process opened this tar before the fork: start a new iteration of the data \
+                        set in this process";
             return Err(usage(py, text));
         }
         loop {
@@ -131,7 +131,7 @@ impl TarStream {
         }
     }
 
-    /// Nothing more is read.
+    /// Ends reading.
     fn close(&self, py: Python<'_>) {
         if !self.is_of_another_process() {
             py.detach(|| {
@@ -157,7 +157,7 @@ impl Drop for TarStream {
             return;
         };
         if self.is_of_another_process() {
-            std::mem::forget(held); // a fork has no thread that could be waited for
+            std::mem::forget(held); // a forked child has no reading thread to join
         } else {
             Python::attach(|py| py.detach(|| drop(held)));
         }

@@ -1,4 +1,4 @@
-//! Which part of a picture is used, and how large it becomes: the transforms of the reader, by name.
+//! The transforms of the reader as Python classes: the crop of a picture and its output size.
 
 use std::sync::Arc;
 
@@ -51,7 +51,7 @@ impl From<Sides> for Size {
 /// Any of the transforms.
 pub(crate) type AnyTransform = Arc<dyn Transform>;
 
-/// The transform that a Python object is; none if it is something else.
+/// The transform of a Python object, if it is one.
 pub(crate) fn transform_of(object: &Bound<'_, PyAny>) -> Option<AnyTransform> {
     macro_rules! known {
         ($($class:ident),*) => {
@@ -60,21 +60,21 @@ pub(crate) fn transform_of(object: &Bound<'_, PyAny>) -> Option<AnyTransform> {
             })*
         };
     }
-    known!(RandomResizedCrop, Resize, CenterCrop, ResizeCenterCrop, Whole);
+    known!(RandomResizedCrop, Resize, CenterCrop, ResizeCenterCrop, OriginalSize);
     None
 }
 
-/// Its settings make sense, or this is the exception that says why not.
+/// Validates a transform.
 fn checked(py: Python<'_>, transform: impl Transform) -> PyResult<AnyTransform> {
     transform.validate().or_raise(py)?;
     Ok(Arc::new(transform))
 }
 
-/// A crop of random area and shape at a random place, resized, perhaps mirrored: torchvision's
-/// `RandomResizedCrop`, with `flip` the probability of mirroring left to right.
+/// A crop of random area and shape at a random place, resized, as torchvision's `RandomResizedCrop`. `flip`
+/// is the probability of mirroring it left to right.
 ///
-/// `size` is one number for a square, or `(height, width)`, pixels; `scale` the part of the picture's
-/// area that a crop has; `ratio` its width over its height.
+/// `size` is a number of pixels for a square, or `(height, width)`. `scale` is the range of the crop's area as
+/// a share of the picture's, `ratio` the range of its width divided by its height.
 #[pyclass(frozen, module = "tarflume")]
 pub struct RandomResizedCrop(AnyTransform, Again);
 
@@ -107,8 +107,8 @@ impl RandomResizedCrop {
     }
 }
 
-/// The whole picture, resized: to `size` exactly (one number for a square, or `(height, width)`), or
-/// with its shorter side at `shorter` pixels; then `longest` bounds the longer side.
+/// Resizes the whole picture to `size` (a number for a square, or `(height, width)`), or until its shorter
+/// side has `shorter` pixels, where `longest` limits the longer side.
 #[pyclass(frozen, module = "tarflume")]
 pub struct Resize(AnyTransform, Again);
 
@@ -144,8 +144,8 @@ impl Resize {
     }
 }
 
-/// The middle `size` pixels, not resized: one number for a square, or `(height, width)`. A smaller
-/// picture is an error.
+/// The middle `size` pixels without resizing: a number for a square, or `(height, width)`. A smaller picture
+/// is an error.
 #[pyclass(frozen, module = "tarflume")]
 pub struct CenterCrop(AnyTransform, Again);
 
@@ -167,7 +167,7 @@ impl CenterCrop {
     }
 }
 
-/// The shorter side resized to `side` pixels, then the middle `size` taken: the usual transform of an
+/// Resizes the shorter side to `side` pixels, then takes the middle `size`: the usual transform of an
 /// evaluation, `ResizeCenterCrop(256, 224)`.
 #[pyclass(frozen, module = "tarflume")]
 pub struct ResizeCenterCrop(AnyTransform, Again);
@@ -191,18 +191,19 @@ impl ResizeCenterCrop {
     }
 }
 
-/// The picture as it is, of at most `pixels` pixels: rows of different lengths.
+/// Keeps each picture as it is, with at most `max_pixels` pixels: rows have different sizes. A larger
+/// picture is an error.
 #[pyclass(frozen, module = "tarflume")]
-pub struct Whole(AnyTransform, Again);
+pub struct OriginalSize(AnyTransform, Again);
 
 #[pymethods]
-impl Whole {
+impl OriginalSize {
     #[new]
-    fn new(py: Python<'_>, pixels: Number<u64>) -> PyResult<Self> {
-        let Number(pixels) = pixels;
-        let again = again!(py, pixels);
-        let whole = fixed_crop::Whole::up_to(pixels);
-        Ok(Whole(checked(py, whole)?, again))
+    fn new(py: Python<'_>, max_pixels: Number<u64>) -> PyResult<Self> {
+        let Number(max_pixels) = max_pixels;
+        let again = again!(py, max_pixels);
+        let whole = fixed_crop::Whole::up_to(max_pixels);
+        Ok(OriginalSize(checked(py, whole)?, again))
     }
 
     fn __getnewargs_ex__<'py>(&self, py: Python<'py>) -> NewArgs<'py> {

@@ -1,5 +1,4 @@
-//! What users write as text, and the words below that it stands for. A wrong one is answered with all
-//! right ones.
+//! Options that users write as text. The error of an unknown word lists all words.
 
 use pyo3::prelude::*;
 use tarflume::column::DType;
@@ -11,7 +10,7 @@ use tarflume::{OnBad, SourceKind, Verify};
 
 use crate::errors::usage;
 
-/// The value that stands beside `word`.
+/// The value for `word`.
 fn one_of<T: Copy>(py: Python<'_>, what: &str, word: &str, known: &[(&str, T)]) -> PyResult<T> {
     if let Some((_, value)) = known.iter().find(|(name, _)| *name == word) {
         return Ok(*value);
@@ -20,7 +19,7 @@ fn one_of<T: Copy>(py: Python<'_>, what: &str, word: &str, known: &[(&str, T)]) 
     Err(usage(py, format!("{what}={word:?} is not known; there are {}", names.join(", "))))
 }
 
-/// All types of elements, by their NumPy names.
+/// All types of elements with their NumPy names.
 const DTYPES: [(&str, DType); 13] = [
     ("uint8", DType::U8),
     ("int8", DType::I8),
@@ -85,7 +84,7 @@ pub(crate) fn by_shard(py: Python<'_>, word: &str) -> PyResult<bool> {
     one_of(py, "split", word, &[("sample", false), ("shard", true)])
 }
 
-/// A share of pictures: 0 to 1, or "auto".
+/// A share of the pictures: 0 to 1, or "auto".
 pub(crate) fn share(py: Python<'_>, share: &Bound<'_, PyAny>) -> PyResult<Share> {
     if share.extract::<String>().is_ok_and(|word| word == "auto") {
         return Ok(Share::auto(500));

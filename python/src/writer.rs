@@ -1,4 +1,4 @@
-//! `Writer`: what stands below `tarflume.ShardWriter`: parts as bytes, to shards.
+//! `Writer`: the compiled part of `tarflume.ShardWriter`, which writes parts, given as bytes, to shards.
 
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard};
@@ -9,7 +9,7 @@ use tarflume_formats::shard::Durability;
 use tarflume_packer::CheckLevel;
 use tarflume_packer::build::SHARD_SIZE;
 use tarflume_packer::scan::NameRules;
-use tarflume_packer::writer::{DatasetWriter, Left, Options, Rejected};
+use tarflume_packer::writer::{Abandoned, DatasetWriter, Options, Rejected};
 
 use crate::errors::usage;
 use crate::failures::Refused;
@@ -18,7 +18,7 @@ use crate::numbers::Number;
 use crate::pack::{bytes, choice};
 use tarflume_formats::poison::IgnorePoison;
 
-/// Shards of samples that a program makes, one writer a data set.
+/// Writes shards from the samples of a program; one writer for each data set.
 #[pyclass(frozen, module = "tarflume._core")]
 pub struct Writer {
     out: PathBuf,
@@ -30,7 +30,7 @@ impl Writer {
         self.inner.lock().ignore_poison()
     }
 
-    /// The writer, taken: nobody writes any more.
+    /// Takes the writer: later calls find it closed.
     fn taken(&self, py: Python<'_>) -> PyResult<DatasetWriter> {
         py.detach(|| self.held().take()).ok_or_else(|| self.closed(py))
     }
@@ -66,7 +66,7 @@ impl Writer {
         let shard_size = shard_size.map(|size| bytes(py, "shard_size", &size)).transpose()?;
         let options = Options {
             prefix: prefix.into(),
-            // Cut by samples alone, if that is what was asked for.
+            // With max_samples and no shard_size, only the number of samples limits a shard.
             shard_size: shard_size.unwrap_or(max_samples.map_or(SHARD_SIZE, |_| u64::MAX)),
             shard_samples: max_samples,
             names: NameRules::parse(names).map_err(|told| usage(py, format!("names=: {told}")))?,
@@ -96,7 +96,7 @@ impl Writer {
             Some(Ok(())) => Ok(()),
             Some(Err(Rejected::Failure(failure))) => Err(Refused::failure(failure).raised(py)),
             Some(Err(Rejected::Problem(problem))) => {
-                let text = "the sample was not written; others can be";
+                let text = "the sample was not written; the writer can write others";
                 let error = Refused::problems(text, std::slice::from_ref(&*problem)).raised(py);
                 error.value(py).setattr("key", key)?;
                 Err(error)
@@ -117,7 +117,7 @@ impl Writer {
         py.detach(|| self.held().is_none())
     }
 
-    /// Publishes the data set: its manifest.
+    /// Publishes the data set; returns its manifest.
     fn finish<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let writer = self.taken(py)?;
         let finished = py.detach(|| writer.finish());
@@ -125,11 +125,11 @@ impl Writer {
         from_json(py, &manifest)
     }
 
-    /// Gives up: finished shards, samples in them, and the folder in which they stay.
+    /// Stops without publishing; returns the number of finished shards, of samples in them, and their folder.
     fn abandon(&self, py: Python<'_>) -> PyResult<(usize, u64, PathBuf)> {
         let writer = self.taken(py)?;
         let left = py.detach(|| writer.abandon());
-        let Left { shards, samples, folder } =
+        let Abandoned { shards, samples, folder } =
             left.map_err(|failure| Refused::failure(failure).raised(py))?;
         Ok((shards, samples, folder))
     }

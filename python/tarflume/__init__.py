@@ -8,12 +8,12 @@
         for batch in loader.epoch(epoch):            # batch["image"]: uint8 [256, 224, 224, 3]
             images = torch.from_dlpack(batch["image"])
 
-Which sample comes when is a function of data, seed, epoch and shuffle alone. Batches are made by threads
-in Rust, without worker processes; columns are views of their memory, without a copy.
+The order of samples is a function of data, seed, epoch and shuffle. Threads in Rust make the batches, without
+worker processes. Columns are views of a batch's memory, without a copy.
 
-`tarflume.torch` has loaders and data sets for PyTorch, `tarflume.pack` makes shards of folders,
-`tarflume.ShardWriter` of samples that a program makes; `tarflume.diagnose` measures any loader.
-`help(tarflume.Loader)` lists all settings.
+`tarflume.torch` has loaders and data sets for PyTorch. `tarflume.pack` makes shards from folders,
+`tarflume.ShardWriter` from samples of a program. `tarflume.diagnose` measures any loader.
+`help(tarflume.Loader)` describes all settings.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ._core import (
     Apply,
     Batch,
     CenterCrop,
-    Class,
+    ClassLabel,
     Column,
     Dataset,
     DeviceColumn,
@@ -33,6 +33,7 @@ from ._core import (
     Ledger,
     Loader,
     Npy,
+    OriginalSize,
     Ragged,
     RandomResizedCrop,
     Resident,
@@ -40,7 +41,6 @@ from ._core import (
     Resize,
     ResizeCenterCrop,
     Text,
-    Whole,
     __version__,
 )
 from .diagnosis import Diagnosis, diagnose
@@ -52,7 +52,7 @@ __all__ = [
     "Apply",
     "Batch",
     "CenterCrop",
-    "Class",
+    "ClassLabel",
     "Column",
     "Dataset",
     "DeviceColumn",
@@ -64,6 +64,7 @@ __all__ = [
     "Ledger",
     "Loader",
     "Npy",
+    "OriginalSize",
     "Ragged",
     "RandomResizedCrop",
     "Resident",
@@ -73,14 +74,13 @@ __all__ = [
     "ShardWriter",
     "Stats",
     "Text",
-    "Whole",
     "__version__",
     "diagnose",
     "errors",
     "pack",
 ]
 
-#: Modules that are imported by name where they are wanted, because they need other packages.
+#: Modules that a program imports by name, because they need other packages.
 _MODULES = ("grain", "huggingface", "torch", "webdataset")
 
 

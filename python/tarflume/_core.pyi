@@ -15,8 +15,8 @@ __version__: Final[str]
 type Path = str | os.PathLike[str]
 type Shards = Path | Sequence[Path] | Dataset | Sequence[tuple[Path | Dataset, int]]
 type Sides = int | tuple[int, int]
-type Transform = RandomResizedCrop | Resize | CenterCrop | ResizeCenterCrop | Whole
-type Part = str | Image | Json | Class | Raw | Text | Npy | Apply
+type Transform = RandomResizedCrop | Resize | CenterCrop | ResizeCenterCrop | OriginalSize
+type Part = str | Image | Json | ClassLabel | Raw | Text | Npy | Apply
 type DType = Literal[
     "uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64", "float16", "bfloat16",
     "float32", "float64", "bool"
@@ -24,7 +24,7 @@ type DType = Literal[
 
 @final
 class Column:
-    """An array in host memory that nobody can change: rows in order, without gaps.
+    """A read-only array in host memory: rows in order, without gaps.
 
     A view of a batch: it keeps the batch's memory. `numpy.asarray`, `torch.from_dlpack`, `jax.dlpack.from_dlpack`
     and `memoryview` take it without a copy.
@@ -58,7 +58,7 @@ class Column:
 
 @final
 class DeviceColumn:
-    """An array in the memory of a GPU that nobody should change: rows in order, without gaps.
+    """An array in the memory of a GPU: rows in order, without gaps. Do not write into it.
 
     A view of a batch: it keeps the batch's memory. `torch.from_dlpack`, `cupy.from_dlpack` and
     `jax.dlpack.from_dlpack` take it without a copy.
@@ -108,7 +108,11 @@ class Ragged:
 
 @final
 class Batch(Mapping[str, Any]):
-    """Some samples, decoded: a mapping from names to columns."""
+    """Some samples, decoded: a mapping from names to columns.
+
+    `padding` marks rows that repeat a sample of the epoch (`drop_last`). `device_columns` lists the columns that the GPU
+    computed and that exist in its memory only.
+    """
 
     @property
     def rows(self) -> int: ...
@@ -121,7 +125,7 @@ class Batch(Mapping[str, Any]):
     @property
     def padding(self) -> list[bool]: ...
     @property
-    def made(self) -> list[str]: ...
+    def device_columns(self) -> list[str]: ...
     @property
     def host(self) -> Batch: ...
     def release(self, stream: Any = None) -> None: ...
@@ -150,7 +154,7 @@ class Epoch:
 
 @final
 class Ledger:
-    """The digest of all samples that a loader has given out."""
+    """The digest of all samples that a loader has delivered."""
 
     def __new__(cls, text: str) -> Self: ...
     def merge(self, other: Ledger) -> Ledger: ...
@@ -166,7 +170,7 @@ class TarStream:
     """The samples of one tar, read once from front to back: dicts of `"__key__"`, `"__url__"` and `bytes`."""
 
     def __new__(
-        cls, path: str, *, url: str | None = None, local_path: str | None = None, memory: int | None = None
+        cls, path: str, *, url: str | None = None, local_path: str | None = None, memory_limit: int | None = None
     ) -> Self: ...
     def __iter__(self) -> Self: ...
     def __next__(self) -> dict[str, Any]: ...
@@ -175,7 +179,7 @@ class TarStream:
     def __exit__(self, *_error: object) -> None: ...
 
 def write_sidecar(path: Path, *, entry_points: bool = False) -> tuple[int, list[str]]:
-    """Makes the sidecar of a plain tar; gives its samples, and what a reader should know."""
+    """Makes the sidecar of a plain tar; returns the number of samples, and warnings for readers."""
 
 @final
 class Dataset:
@@ -194,7 +198,7 @@ class Dataset:
 
 @final
 class RandomResizedCrop:
-    """A crop of random area and shape at a random place, resized, perhaps mirrored, as torchvision's."""
+    """A crop of random area and shape at a random place, resized, mirrored with probability `flip`."""
 
     def __new__(
         cls,
@@ -219,21 +223,21 @@ class Resize:
 
 @final
 class CenterCrop:
-    """The middle `size` pixels, not resized."""
+    """The middle `size` pixels, without resizing."""
 
     def __new__(cls, size: Sides) -> Self: ...
 
 @final
 class ResizeCenterCrop:
-    """The shorter side resized to `side` pixels, then the middle `size` taken."""
+    """Resizes the shorter side to `side` pixels, then takes the middle `size`."""
 
     def __new__(cls, side: int, size: Sides) -> Self: ...
 
 @final
-class Whole:
-    """The picture as it is, of at most `pixels` pixels."""
+class OriginalSize:
+    """Keeps each picture as it is, with at most `max_pixels` pixels: rows have different sizes."""
 
-    def __new__(cls, pixels: int) -> Self: ...
+    def __new__(cls, max_pixels: int) -> Self: ...
 
 @final
 class Image:
@@ -274,7 +278,7 @@ class Json:
     ) -> Self: ...
 
 @final
-class Class:
+class ClassLabel:
     """A whole number in decimal."""
 
     def __new__(cls, part: str = "cls", *, dtype: DType = "int64") -> Self: ...
@@ -303,7 +307,7 @@ class Npy:
 
 @final
 class Apply:
-    """Makes something else of a column, sample by sample: `function(value)` in Python."""
+    """Applies a Python function to each sample of a column: `function(value)`."""
 
     def __new__(
         cls,
@@ -319,27 +323,42 @@ class Apply:
 
 @final
 class Loader:
-    """Batches of a data set, epoch after epoch, made by threads in Rust."""
+    """Batches of a data set, epoch after epoch, made by threads in Rust. `help(tarflume.Loader)` describes all settings.
+
+    `shuffle`: True is "full", False is "none".
+
+    `drop_last`, for the samples that do not fill the last batch on all ranks:
+
+    - False: a last batch that is shorter by the same number of rows on all ranks. With several ranks, the last ones
+      repeat fewer than `world_size` samples from the beginning of the epoch, as `DistributedSampler` does.
+    - True: left out.
+    - "pad": the last batch has `batch_size` rows on all ranks, with samples from the beginning of the epoch.
+    - "uneven": each sample once; ranks may differ by a row, and a rank without rows has one step less.
+
+    With `split="shard"` all ranks have as many rows as the one with most samples (True: with fewest), and repeat samples
+    of their own shards. `Batch.padding` marks repeated rows. `ledger()` does not count them, and a state that was saved
+    before the last batch continues with any `drop_last`, rank and world size.
+    """
 
     def __new__(
         cls,
         shards: Shards,
         *,
         batch_size: int = 1,
-        shuffle: Literal["none", "shards", "buffer", "blocks", "full"] = "none",
+        shuffle: bool | Literal["none", "shards", "buffer", "blocks", "full"] = "none",
         seed: int = 0,
         image: Transform | Image | Apply | None = None,
         label: Part | None = None,
         columns: Mapping[str, Part] | Sequence[str] | None = None,
         rank: int = 0,
-        world: int = 1,
+        world_size: int = 1,
         split: Literal["sample", "shard"] = "sample",
-        drop_last: bool | Literal["pad"] = True,
-        threads: int | None = None,
+        drop_last: bool | Literal["pad", "uneven"] = False,
+        num_threads: int | None = None,
         prefetch: int = 4,
-        memory: str | None = None,
+        memory_limit: str | None = None,
         device: object = None,
-        ring: int = 3,
+        device_slots: int = 3,
         resident: Resident | str | None = None,
         on_bad: Literal["error", "skip", "substitute"] = "error",
         bad_budget: int = 1000,
@@ -361,7 +380,7 @@ class Loader:
     def current_epoch(self) -> int: ...
     @property
     def resident(self) -> dict[str, int] | None: ...
-    def fill(self, progress: Callable[[int, int], object] | None = None) -> None: ...
+    def preload(self, progress: Callable[[int, int], object] | None = None) -> None: ...
     @property
     def samples(self) -> int: ...
     def state_dict(self) -> dict[str, Any]: ...
@@ -379,7 +398,7 @@ class Loader:
 
 @final
 class Work:
-    """Packing, verifying or indexing, under way in threads of Rust. Made by `tarflume.pack`."""
+    """A running job of `tarflume.pack` in threads of Rust: packing, verifying or indexing."""
 
     def wait(self, seconds: float) -> bool: ...
     def stop(self) -> None: ...
@@ -388,7 +407,7 @@ class Work:
 
 @final
 class Writer:
-    """What stands below `tarflume.ShardWriter`: parts as bytes, to shards."""
+    """The compiled part of `tarflume.ShardWriter`: writes parts, given as bytes, to shards."""
 
     def __new__(
         cls,

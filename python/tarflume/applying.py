@@ -1,4 +1,4 @@
-"""What stands around a user's functions: for each sample (`Apply`), and for each batch (`Epoch.map`)."""
+"""Calls a user's functions for each sample (`Apply`) and for each batch (`Epoch.map`)."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ def _row(
     out_shape: tuple[int, ...] | None,
     words: dict[str, int],
 ) -> bytes:
-    """The bytes of what `function` makes of `value`, which is memory of an array unless it is bytes or text."""
+    """The bytes of `function(value)`. `value` is the memory of an array unless it is bytes or text."""
     given: Any = value
     if isinstance(value, bytearray):
         given = np.frombuffer(value, dtype)
-        given = given if shape is None else given.reshape(shape)[()]  # one number is no array
+        given = given if shape is None else given.reshape(shape)[()]  # a single number is a scalar
     made = function(given, **words)
     if out_dtype == "text":
         if not isinstance(made, str):
@@ -41,13 +41,13 @@ def _row(
 
 
 def _fitting(made: np.ndarray[Any, Any], dtype: np.dtype[Any], shape: tuple[int, ...] | None) -> np.ndarray[Any, Any]:
-    """What was returned, as the column's type, if it is of its kind and shape."""
+    """The returned array as the column's type, if kind and shape fit."""
     if shape is None and made.ndim != 1:
         raise ValueError(f"returned an array of shape {made.shape}; with most= it returns one of one dimension")
     if shape is not None and made.shape != shape:
-        raise ValueError(f"returned an array of shape {made.shape}; rows of this column have {shape}: say shape=")
+        raise ValueError(f"returned an array of shape {made.shape}; rows of this column have {shape}: give shape=")
     if not np.can_cast(made.dtype, dtype, "same_kind"):
-        raise TypeError(f"returned {made.dtype}; elements of this column are {dtype}: say dtype=, or convert")
+        raise TypeError(f"returned {made.dtype}; elements of this column are {dtype}: give dtype=, or convert")
     return made.astype(dtype, copy=False)
 
 

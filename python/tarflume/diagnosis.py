@@ -1,4 +1,4 @@
-"""`diagnose`: where the time of a training step goes, for any loader, and what to change."""
+"""`diagnose`: measures where the time of a training step goes, for any loader, and suggests a change."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ def __dir__() -> list[str]:
     return sorted(__all__)
 
 
-# Shares of a step below which waiting is not worth a change.
+# The share of a step below which waiting is not worth a change.
 _SMALL = 0.05
 
 
 class Diagnosis(dict[str, Any]):
-    """Times of a loader, in seconds and shares of 1; printed, a table that ends in what to change.
+    """Times of a loader, in seconds and shares of 1. Its text is a table that ends with the suggested change.
 
-    Keys: `steps` (measured), `warmup` (left out), `rows` (of a batch; None if it can't be told),
-    `first_batch_s`, `step_s` (mean), `batches_per_s`, `samples_per_s`, `fetch`, `transfer` and `compute` (each
-    with `mean_s`, `p50_s`, `p95_s`, `max_s`, `share` of the step; or None where it was not measured),
-    `bottleneck` ("fetch", "transfer" or "compute"), `loader` (its settings), `verdict`.
+    Keys: `steps` (measured), `warmup` (left out), `rows` (of a batch; None if unknown), `first_batch_s`, `step_s` (mean),
+    `batches_per_s`, `samples_per_s`, `fetch`, `transfer` and `compute` (each with `mean_s`, `p50_s`, `p95_s`, `max_s`,
+    `share` of the step; None if not measured), `bottleneck` ("fetch", "transfer" or "compute"), `loader` (its
+    settings), `verdict`.
     """
 
     def __str__(self) -> str:
@@ -49,14 +49,14 @@ def diagnose(
 
     Arguments:
 
-    - `loader`: a torch DataLoader, a loader of tarflume, or anything that can be iterated.
-    - `steps`: how many batches are measured; fewer if the loader ends before. `warmup`: how many come first and
-      are left out.
-    - `step`: what is done with a batch: the training step. Without it only fetch and transfer are measured, and
-      nobody can say whether the loader is fast enough.
+    - `loader`: a DataLoader of PyTorch, a loader of tarflume, or any iterable.
+    - `steps`: the number of batches to measure; fewer if the loader ends before. `warmup`: the number of batches before
+      them, which are left out.
+    - `step`: a function of a batch: the training step. Without it only fetch and transfer are measured, which does not
+      show whether the loader is fast enough.
 
-    Where PyTorch is loaded and has a CUDA device, tensors of a batch are moved there before `step`, measured by
-    events on the device; every step is waited for, so that the three times add up to it.
+    If PyTorch is loaded and has a CUDA device, the tensors of a batch are copied there before `step`, measured by events
+    of the device. Every step is synchronized, so that the three times add up to it.
 
     Raises `UsageError` if the loader ends within the warm-up.
     """
@@ -67,9 +67,9 @@ def diagnose(
             f"diagnose(tarflume.Loader({path!r}, batch_size=256, image=tarflume.Resize(224)))"
         )
     if not hasattr(loader, "__iter__"):
-        raise UsageError(f"diagnose takes a loader, something that gives batches, not {type(loader).__name__}")
+        raise UsageError(f"diagnose takes a loader, an iterable of batches, not {type(loader).__name__}")
     if steps < 1 or warmup < 0:
-        raise UsageError(f"steps={steps}, warmup={warmup}: at least one step, and no less than no warm-up")
+        raise UsageError(f"steps={steps}, warmup={warmup}: steps must be at least 1, and warmup at least 0")
     clock = _Cuda() if _has_cuda() else _Host()
     times: dict[str, list[float]] = {"fetch": [], "transfer": [], "compute": []}
     began = time.perf_counter()
@@ -93,7 +93,7 @@ def diagnose(
     if batches is not loader:
         _close(batches)
     if taken <= warmup:
-        raise UsageError(f"the loader gave {taken} batches, and warmup={warmup} are left out: ask for less")
+        raise UsageError(f"the loader gave {taken} batches, and warmup={warmup} are left out: give a smaller warmup=")
     return _diagnosis(times, rows, first, warmup, loader)
 
 
@@ -101,7 +101,7 @@ class _Host:
     """Times of a step without a device."""
 
     def step(self, batch: Any, step: Callable[[Any], object] | None) -> tuple[float | None, float | None]:
-        """Seconds of transfer and of compute; None for what there is none of."""
+        """Seconds of transfer and of compute; None if not measured."""
         if step is None:
             return None, None
         start = time.perf_counter()
@@ -117,7 +117,7 @@ class _Cuda:
         self._events = [self._torch.cuda.Event(enable_timing=True) for _ in range(2)]
 
     def step(self, batch: Any, step: Callable[[Any], object] | None) -> tuple[float | None, float | None]:
-        """Seconds of transfer and of compute; None for what there is none of."""
+        """Seconds of transfer and of compute; None if not measured."""
         start, moved = self._events
         start.record()
         batch = self._moved(batch)
@@ -126,7 +126,7 @@ class _Cuda:
         transfer = start.elapsed_time(moved) / 1e3
         if step is None:
             return transfer, None
-        # By the wall clock: what a step does on the host keeps the device waiting, too.
+        # Wall clock time: work of the step on the host counts, too.
         began = time.perf_counter()
         step(batch)
         self._torch.cuda.synchronize()
@@ -150,14 +150,14 @@ def _has_cuda() -> bool:
 
 
 def _close(batches: Iterator[Any]) -> None:
-    """Ends what the iterator has running; a foreign one ends when it is dropped."""
+    """Closes an iterator of tarflume; others end when they are dropped."""
     close = getattr(batches, "close", None)
     if callable(close):
         close()
 
 
 def _rows(batch: Any) -> int | None:
-    """Samples of a batch, if they can be told."""
+    """The number of samples of a batch, if it can be determined."""
     rows = getattr(batch, "rows", None)
     if isinstance(rows, int):
         return rows
@@ -214,7 +214,7 @@ def _part(seconds: list[float], total: float) -> dict[str, float] | None:
 
 
 def _settings(loader: object) -> dict[str, Any]:
-    """What the loader says of itself."""
+    """The settings of the loader."""
     found: dict[str, Any] = {"kind": f"{type(loader).__module__}.{type(loader).__qualname__}", "cores": _cores()}
     for name in ("batch_size", "num_workers", "prefetch_factor", "pin_memory", "persistent_workers"):
         value = getattr(loader, name, None)
@@ -228,15 +228,15 @@ def _cores() -> int:
 
 
 def _verdict(facts: Diagnosis, loader: object) -> str:
-    """One sentence: what limits, and what to change."""
+    """One sentence: the bottleneck and the suggested change."""
     fetch, transfer, compute = facts["fetch"], facts["transfer"], facts["compute"]
     own = _own_verdict(loader)
     if compute is None and (transfer is None or facts["bottleneck"] == "fetch"):
-        alone = f"The loader alone gives {facts['batches_per_s']:,.1f} batches/s; give step= to see if that is enough"
+        alone = f"The loader alone gives {facts['batches_per_s']:,.1f} batches/s; give step= to see whether that is enough"
         return f"{alone}. {own}" if own else f"{alone}, and if not, {_faster(facts)}."
     if transfer is not None and transfer["share"] >= max(_SMALL, fetch["share"]):
         pinned = facts["loader"].get("pin_memory")
-        advice = "copy on a stream of its own, one batch ahead, or send uint8 and convert on the device"
+        advice = "copy on a separate stream, one batch ahead, or send uint8 and convert on the device"
         if pinned is False:
             advice = "set pin_memory=True and copy with non_blocking=True"
         return f"Copies to the device take {transfer['share']:.0%} of a step: {advice}."
@@ -248,7 +248,7 @@ def _verdict(facts: Diagnosis, loader: object) -> str:
 
 
 def _faster(facts: Diagnosis) -> str:
-    """What would make a foreign loader faster."""
+    """The suggested change of a loader that is not tarflume's."""
     known, fetch = facts["loader"], facts["fetch"]
     workers, cores = known.get("num_workers"), known["cores"]
     if workers == 0:
@@ -259,11 +259,11 @@ def _faster(facts: Diagnosis) -> str:
         return "batches come in bursts; raise prefetch_factor, or make batches of one size"
     if isinstance(workers, int):
         return "all cores have a worker; do less for each sample (smaller crops), or use tarflume.torch.Loader"
-    return "make its batches ahead, in threads or processes, or use tarflume.Loader"
+    return "prepare its batches ahead, in threads or processes, or use tarflume.Loader"
 
 
 def _own_verdict(loader: object) -> str | None:
-    """What a loader of tarflume says itself."""
+    """The verdict of a loader of tarflume, from its statistics."""
     stats = getattr(loader, "stats", None)
     if not type(loader).__module__.startswith("tarflume") or not callable(stats):
         return None

@@ -1,6 +1,6 @@
-"""What can go wrong. Every exception is an `Error` and knows `path`, `byte` and `key` where they are known.
+"""The exceptions. Every exception is an `Error` with `path`, `byte` and `key`, if they are known.
 
-Some are also exceptions of Python that programs catch already: a missing part is a `KeyError`, a refused read an
+Some are also built-in exceptions, which programs catch already: a missing part is a `KeyError`, a failed read an
 `OSError` (a missing file a `FileNotFoundError`), a cut tar a `tarfile.ReadError`, a wrong argument a `ValueError`.
 """
 
@@ -39,12 +39,12 @@ def __dir__() -> list[str]:
 
 
 class Error(Exception):
-    """Something went wrong; the text says what, where and what to do.
+    """The base of all exceptions. The text contains the problem, its place and the remedy.
 
     Attributes:
-        path: the file, if it is about one.
-        byte: where in the file the trouble begins.
-        key: the sample's key.
+        path: the file, if there is one.
+        byte: the position in the file where the problem begins.
+        key: the key of the sample.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class Error(Exception):
         self.byte = byte
         self.key = key
 
-    # KeyError shows the repr of its text, OSError its number; here the text is for people in every class.
+    # KeyError shows the repr of its text, and OSError its number; here every class shows the text.
     def __str__(self) -> str:
         return str(self.args[0]) if self.args else ""
 
@@ -73,11 +73,11 @@ def _again(kind: type[Error], text: str, path: str | None, byte: int | None, key
 
 
 class UsageError(Error, ValueError):
-    """Something impossible was asked for; nothing was read yet."""
+    """A wrong argument or an impossible combination; nothing was read yet."""
 
 
 class ReadError(Error, OSError):
-    """The operating system refused a read. `errno` and `filename` are set where they are known."""
+    """The operating system failed to read. `errno` and `filename` are set if they are known."""
 
     def __init__(
         self,
@@ -104,27 +104,27 @@ def _read_again(
 
 
 class MissingFileError(ReadError, FileNotFoundError):
-    """There is no such file or folder."""
+    """A file or folder does not exist."""
 
 
 class PermissionDeniedError(ReadError, PermissionError):
-    """A file or folder may not be read."""
+    """This user may not read a file or folder."""
 
 
 class MissingSourceError(UsageError, MissingFileError):
-    """What was to be packed, verified or indexed is not there."""
+    """A path to pack, verify or index does not exist."""
 
 
 class TruncatedError(Error, tarfile.ReadError):
-    """A file ends before the bytes it promised."""
+    """A file is shorter than its headers state."""
 
 
 class DamagedError(Error):
-    """Stored bytes do not match their checksum, or lie."""
+    """Stored bytes do not match their checksum, or contradict each other."""
 
 
 class FormatError(Error, tarfile.ReadError):
-    """A file is not of the format that its name or use promises, or of a newer version."""
+    """A file has another format than its name or use requires, or a newer version."""
 
 
 class StaleError(Error):
@@ -132,7 +132,7 @@ class StaleError(Error):
 
 
 class StaleShardError(StaleError, tarfile.ReadError):
-    """A shard is not the one that its sidecar describes: it was cut, or replaced."""
+    """A shard is not the one that its sidecar describes: it was cut or replaced."""
 
 
 class MissingPartError(Error, KeyError):
@@ -140,11 +140,11 @@ class MissingPartError(Error, KeyError):
 
 
 class DecodeError(Error):
-    """A part can't be decoded."""
+    """A part cannot be decoded."""
 
 
 class LimitError(Error):
-    """Something is larger than the memory or the limit that was set."""
+    """Something is larger than the memory or than a limit."""
 
 
 class TooManyBadError(Error):
@@ -152,14 +152,14 @@ class TooManyBadError(Error):
 
 
 class DeviceError(Error):
-    """A GPU or its driver refused something, or there is none."""
+    """A GPU or its driver failed, or does not exist."""
 
 
 class PackError(Error):
-    """Data was refused while it was packed, written or indexed; nothing half-made was published.
+    """Bad data in packing, writing or indexing; nothing incomplete was published.
 
     Attributes:
-        problems: what is wrong: dicts of `path`, `reason` and, where they are known, `kind`, `byte` and `key`.
+        problems: dicts of `path`, `reason` and, if known, `kind`, `byte` and `key`.
     """
 
     def __init__(
@@ -190,4 +190,4 @@ def _again_with(
 
 
 class TryAgainError(Error):
-    """The machine failed while it packed (a full disk), or another program is at work in that folder."""
+    """The machine failed in packing (such as a full disk), or another program works in that folder."""

@@ -4,7 +4,7 @@
     loader = grain.DataLoader(data_source=source, sampler=grain.samplers.IndexSampler(len(source), ...), ...)
     dataset = grain.MapDataset.source(source).shuffle(seed=1).map(decode).batch(32)
 
-Grain asks for a length and for samples by number and nothing else, so this needs no import of Grain.
+Grain needs a length and samples by number, so this module does not import Grain.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ def __dir__() -> list[str]:
 
 
 class Source(Samples):
-    """Samples by number, as `Samples` has them: `parts` are the extensions to read, `transform` what becomes of each.
+    """Samples by number. `parts` are the extensions to read, and `transform` is a function that changes each sample.
 
-    It can be pickled: workers of Grain open the shards anew. Its `repr`, which Grain's checkpoints compare, is the
-    same wherever the shards stand.
+    It can be pickled: workers of Grain open the shards again. Its `repr`, which Grain's checkpoints compare, does not
+    depend on the folder of the shards.
     """
 
     def __repr__(self) -> str:

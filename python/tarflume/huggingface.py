@@ -3,9 +3,9 @@
     dataset = tarflume.huggingface.dataset("shards/", image=tarflume.Resize(224), label="/class")
     dataset = dataset.shuffle(seed=1, buffer_size=1000).map(...)
 
-It is dealt by shard, as `datasets` does it: over ranks by `split_dataset_by_node`, over workers of a DataLoader by
-itself; both give each sample once. For an exact shuffle, equal steps on all ranks and exact resume take
-`tarflume.torch.Loader`.
+`datasets` distributes whole shards: to ranks with `split_dataset_by_node`, and to the workers of a DataLoader by
+itself. Each sample is delivered once. Use `tarflume.torch.Loader` for an exact shuffle, equal steps on all ranks and
+exact resuming.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ def __dir__() -> list[str]:
     return sorted(__all__)
 
 
-#: Samples that are decoded together.
+#: Samples of a batch that is decoded at once.
 ROWS = 64
 
-#: What `datasets` does itself.
-THEIRS = ("batch_size", "drop_last", "epoch_length", "rank", "repeat", "seed", "shuffle", "split", "world")
+#: Settings of a loader for which `datasets` has methods.
+THEIRS = ("batch_size", "drop_last", "epoch_length", "rank", "repeat", "seed", "shuffle", "split", "world_size")
 
 
 def dataset(
@@ -41,18 +41,19 @@ def dataset(
 ) -> datasets.IterableDataset:
     """A `datasets.IterableDataset` of samples, one shard of it for each tar.
 
-    Samples are dicts of `"key"` and what `tarflume.Loader` would have as columns: rows of images and arrays as
-    NumPy arrays without a copy, numbers as NumPy scalars, files as `bytes`, texts as `str`. Without `image`,
-    `label` or `columns`: all parts as bytes.
+    Samples are dicts of `"key"` and the columns of `tarflume.Loader`: images and arrays are NumPy arrays without a
+    copy, numbers are NumPy scalars, files are `bytes`, texts are `str`. Without `image`, `label` and `columns`, all
+    parts are bytes.
 
     Arguments:
         shards: as `tarflume.Loader` takes them, but no mixture: `datasets.interleave_datasets` mixes.
-        features: the types of the columns, as `datasets` wants to know them for some of its methods.
-        settings: of `tarflume.Loader`: `image`, `label`, `columns`, `on_bad`, `verify`, `threads`, `memory`.
+        features: the types of the columns, which some methods of `datasets` need.
+        settings: of `tarflume.Loader`: `image`, `label`, `columns`, `on_bad`, `verify`, `num_threads`,
+            `memory_limit`.
 
     Raises:
         ModuleNotFoundError: `datasets` is not installed.
-        UsageError: a setting that `datasets` has its own way for: shuffle with `.shuffle()`, and so on.
+        UsageError: a setting for which `datasets` has a method, such as `.shuffle()`.
     """
     try:
         import datasets
@@ -64,18 +65,18 @@ def dataset(
         ) from None
     if theirs := [name for name in THEIRS if name in settings]:
         raise UsageError(
-            f"a datasets.IterableDataset does {theirs[0]} itself (shuffle, shard, repeat, batch): leave {theirs[0]}= "
-            "out, or take tarflume.torch.Loader"
+            f"{theirs[0]}= is a job of datasets.IterableDataset, with methods such as shuffle, shard, repeat and batch: "
+            f"leave {theirs[0]}= out, or use tarflume.torch.Loader"
         )
     opened = shards if isinstance(shards, _core.Dataset) else _core.Dataset(shards)
-    _core.Loader(opened, batch_size=1, **settings).close()  # what is wrong is said here
+    _core.Loader(opened, batch_size=1, **settings).close()  # wrong settings are errors here, not in the first iteration
     words = {"shards": [str(shard) for shard in opened.shards], "settings": settings}
     return datasets.IterableDataset.from_generator(_samples, features=features, gen_kwargs=words)
 
 
 def _samples(shards: list[str], settings: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """The samples of some shards, in order. A list among the arguments is what `datasets` deals out."""
-    with _core.Loader(shards, batch_size=ROWS, drop_last=False, **settings) as loader:
+    """The samples of some shards, in order. `datasets` distributes the list among the arguments."""
+    with _core.Loader(shards, batch_size=ROWS, **settings) as loader:
         for batch in loader.epoch(0):
             columns = batch.numpy()
             for row in range(batch.rows):

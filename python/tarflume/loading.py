@@ -1,4 +1,4 @@
-"""How a loader reaches another process: by what it was made with, and where it was."""
+"""Unpickling of a loader: from its arguments and its state."""
 
 from __future__ import annotations
 

@@ -1,12 +1,12 @@
-"""Packing from Python: folders of files into shards, shards proved whole, tars of others indexed.
+"""Packing from Python: builds shards from folders, verifies shards, and indexes existing tars.
 
     manifest = tarflume.pack.build("photos/", "shards/")
     report = tarflume.pack.verify("shards/", level="decode")
     tarflume.pack.index("old-shards/", entry_points=True)
 
-The same as the command `pack`, which is installed beside the package: the same bytes, the same refusals. The
-interpreter's lock is free meanwhile. Ctrl-C ends it at the next sample: nothing half-written bears its final
-name, and the same call goes on after the last whole shard.
+The same as the command `pack`, which the package installs: the same bytes and the same errors. The interpreter lock is
+free while it runs. Ctrl-C ends it at the next sample: a file with its final name is complete, and the same call
+continues after the last finished shard.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ def __dir__() -> list[str]:
 
 _Path: TypeAlias = str | os.PathLike[str]
 
-# How long Ctrl-C and a callable of events wait at most, in seconds.
+# The longest wait before Ctrl-C or an event is handled, in seconds.
 _TICK = 0.1
 
 
 class Report(dict[str, Any]):
-    """What `verify` found, printed as text.
+    """The result of `verify`, which prints as text.
 
     Keys: `whole`, `level`, `shards`, `samples`, `bytes` (of tars), `extensions` (parts by extension),
     `shards_without_checksums`, `counts` (problems by kind), `problems` (dicts of `kind`, `path`, `reason` and,
-    where they are known, `byte` and `key`), `unlisted` (problems that are too many to be listed).
+    if known, `byte` and `key`), `unlisted` (the number of problems that did not fit into the list).
     """
 
     def __init__(self, facts: Mapping[str, Any], text: str) -> None:
@@ -54,7 +54,7 @@ class Report(dict[str, Any]):
 
     @property
     def problems(self) -> list[dict[str, Any]]:
-        """What is wrong, set by set, in the order of shards and bytes."""
+        """The problems of all data sets, in the order of shards and bytes."""
         return list(self["problems"])
 
     def __str__(self) -> str:
@@ -65,7 +65,7 @@ class Report(dict[str, Any]):
 
 
 class Built(dict[str, Any]):
-    """What `build` and `index` give: a dict, which a notebook shows as one line."""
+    """The result of `build` and `index`: a dict that a notebook shows as one line."""
 
     def __init__(self, facts: Mapping[str, Any], what: str = "published") -> None:
         super().__init__(facts)
@@ -116,36 +116,35 @@ def build(
     dry_run: bool = False,
     progress: Progress = None,
 ) -> Built:
-    """Packs folders into shards, checks every file on the way, and publishes a data set.
+    """Packs folders into shards, checks every file, and publishes a data set.
 
     Arguments:
 
     - `src`: a folder or several; keys are paths relative to it. `out`: the folder of the data set.
-    - `shards`: exactly so many, of nearly equal bytes; or `shard_size` ("256MiB", or bytes; the default) and
-      `shard_samples`: a shard's largest size. `prefix`: shards are called PREFIX-000000.tar.
-    - `shuffle`: a seed by which samples are dealt over the shards.
+    - `shards`: the exact number of shards, of nearly equal size. Otherwise `shard_size` ("256MiB", or bytes; the
+      default) and `shard_samples` limit a shard. `prefix`: the names of shards are PREFIX-000000.tar.
+    - `shuffle`: a seed that distributes samples over the shards at random.
     - `require`: parts that each sample must have, "image,json" by default; "" for none.
-    - `ext_map`: how extensions are renamed, `{"jpeg": "jpg"}` by default. `ext_by_content`: names images by their
-      content, so that a PNG that is called .jpg becomes a .png.
-    - `names`: what is done about names that some reader misreads: "replace", or `{"dot": "replace"}`.
-    - `exclude`: globs of paths, or "@FILE", a list of keys. `dedupe`, `limit`, `follow_links`: as `pack build`.
-    - `entry_points`: places in JPEGs from which decoding can start; every Huffman code is read for them.
-    - `check`: how closely content is looked at, "structure" by default. `on_problem`: "fail" publishes nothing if anything is wrong,
-      "skip" leaves bad samples out, "quarantine" also copies them aside.
-    - `jobs`: threads, one a core by default. `fresh`: forgets an unfinished build in `out`.
-    - `dry_run`: writes nothing; the plan (`plan`, `samples`, `bytes`, `shards`, `problems`) is what comes back.
-      Contents are looked at only if `check` is given.
-    - `progress`: None shows a line on a terminal or in a notebook, True always, False never; a callable gets
+    - `ext_map`: renames extensions, `{"jpeg": "jpg"}` by default. `ext_by_content`: names images by their content, so a
+      PNG with the name .jpg becomes a .png.
+    - `names`: what to do with names that some reader misreads: "replace", or `{"dot": "replace"}`.
+    - `exclude`: globs of paths, or "@FILE", a list of keys. `dedupe`, `limit`, `follow_links`: as in `pack build`.
+    - `entry_points`: stores places in JPEGs from which decoding can start; every Huffman code is read for them.
+    - `check`: the depth of the check of contents, "structure" by default. `on_problem`: "fail" publishes nothing if
+      there is a problem, "skip" leaves bad samples out, "quarantine" also copies them to a folder.
+    - `jobs`: the number of threads, one for each core by default. `fresh`: removes an unfinished build in `out`.
+    - `dry_run`: writes nothing and returns the plan (`plan`, `samples`, `bytes`, `shards`, `problems`). Contents are
+      checked only if `check` is given.
+    - `progress`: None shows a line on a terminal or in a notebook, True always, False never. A callable receives
       events: dicts with `phase`, `seconds`, and `names`, or `bytes`, `total_bytes`, `samples`, `shards`, ...
 
-    Returns the manifest (`samples`, `bytes`, `extensions`, `shards`: dicts of `name`, `samples`, `bytes`, ...),
-    and with it `packed` and `skipped` (shards made now, and found finished), `problems` (what was left out) and
-    `warnings` (what is odd and no fault: samples larger than a shard may be, shards that are very small).
+    Returns the manifest (`samples`, `bytes`, `extensions`, `shards`: dicts of `name`, `samples`, `bytes`, ...), with
+    `packed` and `skipped` (shards made by this call, and by an earlier one), `problems` (of samples that were left out)
+    and `warnings` (such as samples larger than a shard, and very small shards).
 
-    Raises `UsageError` for what can't be asked for (`MissingSourceError`, also a `FileNotFoundError`, for a folder that
-    is not there), `PackError` if data is refused (with `problems`), or if the operating
-    system refuses until somebody changes something (a read-only file system, no permission),
-    `TryAgainError` if the machine failed, `KeyboardInterrupt`.
+    Raises `UsageError` for arguments that are impossible (`MissingSourceError`, also a `FileNotFoundError`, for a folder
+    that does not exist), `PackError` for bad data (with `problems`) and if the operating system refuses until something
+    is changed (a read-only file system, no permission), `TryAgainError` if the machine failed, `KeyboardInterrupt`.
     """
     work = _core.pack_build(
         _paths(src),
@@ -183,13 +182,13 @@ def verify(
     jobs: int | None = None,
     progress: Progress = None,
 ) -> Report:
-    """Proves data sets and tars whole, or lists everything that is wrong with them.
+    """Verifies data sets and tars, and lists all problems.
 
-    `paths`: folders of shards, and single tars. `level`: "quick" reads no data, "full" every byte, "decode"
-    decodes every image and JSON, too. `require`: parts that each sample must have, by extension; without it,
-    those that nearly all samples have. `jobs`: shards worked on at once. `progress`: as for `build`.
+    `paths`: folders of shards, and single tars. `level`: "quick" reads no data, "full" reads every byte, "decode"
+    also decodes every image and JSON. `require`: extensions that each sample must have; by default those that nearly
+    all samples have. `jobs`: shards verified at once. `progress`: as for `build`.
 
-    Returns a `Report`; problems raise nothing. Raises `UsageError` if there is nothing to verify.
+    Returns a `Report`; problems are not exceptions. Raises `UsageError` if there is nothing to verify.
     """
     words = _words(require)
     parts = None if words is None else [word.strip() for word in words.split(",") if word.strip()]
@@ -207,17 +206,17 @@ def index(
     jobs: int | None = None,
     progress: Progress = None,
 ) -> Built:
-    """Makes sidecar and manifest for tars that others made.
+    """Makes sidecars and a manifest for existing tars.
 
-    `paths`: tars, and folders of tars. `headers`: reads headers alone (no checksums, digests or dimensions).
-    `entry_points`: adds those of JPEGs, also to sidecars that exist. `force`: replaces what exists.
-    `allow_missing_end`: takes a tar without end marker for whole. `jobs`, `progress`: as for `verify`.
+    `paths`: tars, and folders of tars. `headers`: reads headers only (no checksums, digests or dimensions).
+    `entry_points`: adds entry points of JPEGs, also to existing sidecars. `force`: replaces existing files.
+    `allow_missing_end`: accepts a tar without an end marker. `jobs`, `progress`: as for `verify`.
 
     Returns `tars` (dicts of `path`, `samples`, `bytes`, `extensions`, `kept`, `warnings`, `entry_points`,
     `damaged`) and `manifests` (dicts of `path`, `kept`, `samples`, `bytes`, `shards`).
 
-    Raises `PackError` if a tar or manifest was refused (`problems` says which and why; the other tars have
-    their sidecars), `UsageError` if there is nothing to index.
+    Raises `PackError` if a tar or a manifest is bad (`problems` lists them; the other tars were indexed), and
+    `UsageError` if there is nothing to index.
     """
     work = _core.pack_index(
         _paths(paths),
@@ -231,18 +230,18 @@ def index(
 
 
 def main() -> int:
-    """The command `pack`: runs the words that this process was started with; gives its exit code.
+    """The command `pack`: runs the arguments of this process and returns the exit code.
 
     The package installs it as `tarflume`, too, because other tools are called `pack`.
     """
-    # As in a program of its own: commands that write listen themselves, others end at once.
+    # As in a separate program: commands that write install a handler, others end at once.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     name = os.path.basename(sys.argv[0])
     return _core.pack_command([name if name == "tarflume" else "pack", *sys.argv[1:]])
 
 
 def _finished(work: _core.Work, progress: Progress) -> dict[str, Any]:
-    """Waits for the work and shows how far it is; an exception here ends it first."""
+    """Waits for the job and shows its progress. An exception stops the job and waits for its end."""
     try:
         with shown(progress) as show:
             while not work.wait(_TICK):
@@ -267,10 +266,10 @@ def _paths(paths: _Path | Sequence[_Path]) -> list[str]:
         try:
             os.lstat(path)
         except (FileNotFoundError, NotADirectoryError):
-            text = f"{path}: there is no such file or folder"
+            text = f"{path}: no such file or folder"
             raise MissingSourceError(text, path=path, errno=errno.ENOENT) from None
         except OSError:
-            pass  # nobody knows whether it is there: the work says what is wrong
+            pass  # it may exist: the job reports the error
     return found
 
 

@@ -1,4 +1,4 @@
-"""How progress is shown: a line on a terminal, a line in a notebook, events for a callable, or nothing."""
+"""Shows progress: a line on a terminal, a line in a notebook, events for a callable, or nothing."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from .errors import UsageError
 
 __all__ = ["Progress", "shown"]
 
-# What users may give as `progress=`; what reads an event.
+# The values of `progress=`; a function that reads an event.
 Progress: TypeAlias = bool | Callable[[dict[str, Any]], object] | None
 Read: TypeAlias = Callable[[], dict[str, Any]]
 
-# Seconds between two events, or two lines: people can't read faster.
+# Seconds between two events or two lines.
 _EVERY = 0.25
 
 
 class Show(Protocol):
-    """Called with what reads an event; reads it if it is time, or the last one."""
+    """A function that receives a reader of events; it reads one if enough time has passed, or if it is the last."""
 
     def __call__(self, read: Read, last: bool = False) -> None: ...
 
 
 @contextlib.contextmanager
 def shown(progress: Progress) -> Iterator[Show]:
-    """What is called with a reader of events, as often as one likes; it reads a few times a second.
+    """Yields a function to call with a reader of events at any rate; it reads a few times a second.
 
-    The last event is always read. A callable runs in the thread that waits.
+    The last event is always read. A callable runs in the waiting thread.
     """
     show: Callable[[Any], object]
     end: Callable[[], None]
@@ -67,7 +67,7 @@ def _at_end() -> None:
 
 
 def _display(wanted: bool | None) -> tuple[Callable[[Any], object], Callable[[], None]]:
-    """What shows a line, and what ends the showing."""
+    """A function that shows a line, and one to call at the end."""
     if wanted is False:
         return _nothing, _at_end
     notebook = _notebook()
@@ -83,14 +83,14 @@ def _display(wanted: bool | None) -> tuple[Callable[[Any], object], Callable[[],
 
 
 def _write(text: str) -> None:
-    # Nobody may be reading: that is no reason to end the work.
+    # A closed terminal must not end the job.
     with contextlib.suppress(OSError, ValueError):
         sys.stderr.write(text)
         sys.stderr.flush()
 
 
 def _notebook() -> Callable[[str], None] | None:
-    """A line in a notebook's output that replaces itself; None where there is no notebook."""
+    """A function that replaces a line in a notebook's output; None outside of notebooks."""
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython is not None else None
     if shell is None or type(shell).__name__ != "ZMQInteractiveShell":

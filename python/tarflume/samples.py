@@ -1,4 +1,4 @@
-"""Samples by number: what map-style interfaces of several frameworks stand on."""
+"""`Samples`: samples by number, the base of map-style interfaces for several frameworks."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class Samples:
 
     Processes may be forked or spawned: they share the sidecars in memory.
 
-    parts: the extensions to read; the others are not read from disk. All of them by default.
-    transform: what becomes of each sample.
+    parts: the extensions to read, by default all. The others are not read from disk.
+    transform: a function that changes each sample.
     """
 
     def __init__(
@@ -35,7 +35,7 @@ class Samples:
         self._transform = transform
 
     def __len__(self) -> int:
-        """Samples."""
+        """The number of samples."""
         return len(self._data)
 
     def __getitem__(self, index: SupportsIndex) -> Any:

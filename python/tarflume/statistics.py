@@ -1,4 +1,4 @@
-"""Where the time went."""
+"""`Stats`: the statistics of a loader."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ def __dir__() -> list[str]:
 
 
 class Stats(dict[str, Any]):
-    """Numbers of a loader, in seconds, bytes and shares of 1; printed, a table that ends in a verdict.
+    """Numbers of a loader, in seconds, bytes and shares of 1. Its text is a table that ends with the verdict.
 
     Keys:
 
-    - `threads`, `running_s`, `starved` (the share of its time that the consumer waited).
-    - `verdict`: what limits the rate and what would help. `bottleneck`, the same in a word: "storage", "decode",
-      "functions", "memory" (the bound has no room for another batch), "prefetch" (too few batches are prepared at
-      once), "consumer", "transform", "balanced" (loader and consumer are about equally fast), "loader" (nothing but
-      its own work), "upload", "decoder", or "unknown", where it can't be told.
+    - `num_threads`, `running_s`, `starved` (the share of its time that the consumer waited).
+    - `verdict`: what limits the rate and what would help. `bottleneck` is the same as one word: "storage", "decode",
+      "functions", "memory" (the limit has no room for another batch), "prefetch" (too few batches are in preparation
+      at once), "consumer", "transform", "balanced" (loader and consumer are about equally fast), "loader" (planning,
+      copying and closing batches), "upload", "decoder", or "unknown" if it cannot be determined.
     - `stages` (`plan`, `read`, `decode`, `batch`, `transform` if batches have one, `consumer`: each with `busy_s`,
       `waiting_input_s`, `waiting_output_s`, `items`, `bytes`).
     - `idle_s`: what idle threads waited for, in seconds of all threads: `consumer`, `memory`, `prefetch`, `plan`,
-      `input`, `wake`, `end`. `reads_asleep_s`: how long threads slept in reads. `startup_s`: how long the first
-      batches of epochs were waited for.
-    - `functions` (what the functions given to `Apply` cost: `calls`, `busy_s`, `waiting_s` for the interpreter's
-      lock), `jpeg_blocks_skipped`.
-    - With a GPU: `device` (which one, and why that one), `hidden` (the share of the time of copies that was hidden at
-      least), `ring` (how full its slots were
-      when a batch was `asked` for: `occupancy`, a share, and how many were `missing`), `decoder` (what the GPU's own
-      JPEG decoder did: `decoded`, `refused`, `why`, `share`, `waited_s`, `redone_s`), `warning`; None without.
+      `input`, `wake`, `end`. `reads_asleep_s`: the time that threads slept in reads. `startup_s`: the time that the
+      consumer waited for the first batches of epochs.
+    - `functions` (the cost of the functions of `Apply`: `calls`, `busy_s`, `waiting_s` for the interpreter lock),
+      `jpeg_blocks_skipped`, `warning` (None without one).
+    - With a GPU, otherwise None: `device` (which one, and why), `hidden` (a lower bound of the share of the copies'
+      time that was hidden), `device_slots` (`asked`: requests of a batch, `missing`: those that found no slot ready,
+      `occupancy`: the share of the slots that were ready), `decoder` (the GPU's JPEG decoder: `about`, `decoded`,
+      `refused`, `why`, `share`, `waited_s`, `redone_s`).
     """
 
     def __init__(self, facts: dict[str, Any], table: str) -> None:

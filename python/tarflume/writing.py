@@ -26,7 +26,7 @@ def __dir__() -> list[str]:
     return sorted(__all__)
 
 
-# What Pillow calls the kinds of pictures that readers know.
+# Pillow's names of the image formats that readers support.
 _PICTURES = {
     "jpg": "JPEG", "jpeg": "JPEG", "png": "PNG", "webp": "WEBP", "gif": "GIF", "bmp": "BMP", "tif": "TIFF",
     "tiff": "TIFF",
@@ -36,25 +36,25 @@ _PICTURES = {
 class ShardWriter:
     """Writes a data set sample by sample: tars, their sidecars, and at the end the manifest.
 
-    Nothing stands in `out` before all is whole: finished shards wait in `out/.pack`, and `close()`, or the end
-    of `with`, publishes them. An exception inside `with` publishes nothing, and says so in a note of its own.
-    Parts stand in the order of their extensions, so the tars are those that `pack build` makes of the same
-    files. Threads may share a writer; samples stand in the order in which they were written.
+    `out` contains no shard before all are complete: finished shards stay in `out/.pack`, and `close()`, or the end of
+    `with`, publishes them. An exception inside `with` publishes nothing and gets a note about that. Parts are in the
+    order of their extensions, so the tars are equal to those of `pack build` for the same files. Threads may share a
+    writer; samples are in the order in which they were written.
 
     Arguments:
 
-    - `out`: the folder of the data set; created if it is not there.
-    - `shard_size`: a shard's largest size, "256MiB" or bytes; a larger sample gets a shard of its own.
-      `max_samples`: a shard's largest number of samples; given alone, it is the only limit.
-    - `prefix`: shards are called PREFIX-000000.tar.
-    - `names`: which keys are allowed that some reader misreads, as "space=allow" or {"dot": "allow"}.
-    - `check`: how closely parts are looked at: "none", "structure" or "decode".
-    - `entry_points`: notes places in JPEGs from which decoding can start; every Huffman code is read.
-    - `quality`: of JPEG and WebP made of arrays and pictures. `encoders`: `{"ext": callable}`, what makes
-      bytes of the parts of that extension.
-    - `fsync`: waits until shards are on disk. `fresh`: forgets an unfinished data set in `out`.
+    - `out`: the folder of the data set; created if it does not exist.
+    - `shard_size`: the maximum size of a shard, "256MiB" or bytes; a larger sample gets a separate shard.
+      `max_samples`: the maximum number of samples in a shard; without `shard_size` it is the only limit.
+    - `prefix`: the names of shards are PREFIX-000000.tar.
+    - `names`: allows keys that some reader misreads, as "space=allow" or {"dot": "allow"}.
+    - `check`: the depth of the check of parts: "none", "structure" or "decode".
+    - `entry_points`: stores places in JPEGs from which decoding can start; every Huffman code is read for them.
+    - `quality`: of JPEG and WebP encoded from arrays and pictures. `encoders`: `{"ext": callable}`, which convert parts
+      with these extensions to bytes.
+    - `fsync`: waits until shards are on disk. `fresh`: removes an unfinished data set in `out`.
 
-    Raises `UsageError` if `out` holds a data set, or the rest of an attempt.
+    Raises `UsageError` if `out` contains a data set or an unfinished one.
     """
 
     def __init__(
@@ -93,14 +93,13 @@ class ShardWriter:
     def write(self, sample: Mapping[str, Any]) -> None:
         """Writes a sample: its key as `"__key__"`, and its parts by extension.
 
-        A part is `bytes`; `str` (written as UTF-8); a whole number (in decimal); for "json" what `json.dumps`
-        takes; for "npy" an array; for "jpg", "png" and other pictures a PIL image or a uint8 array
-        [height, width], [height, width, 3] or [height, width, 4]. Other names with `__` at both ends, such as
-        `__url__`, are left out.
+        A part is `bytes`; `str` (written as UTF-8); a whole number (in decimal); for "json" any value of `json.dumps`;
+        for "npy" an array; for "jpg", "png" and other pictures a PIL image or a uint8 array [height, width],
+        [height, width, 3] or [height, width, 4]. Other names with `__` at both ends, such as `__url__`, are left out.
 
-        Raises `PackError` (with `problems`) if the sample is at fault: a key that repeats or that some reader
-        misreads, a part that is empty or damaged. It is left out then, and others can be written. Raises
-        `UsageError` for a part that can't be made bytes, `TryAgainError` if the machine failed.
+        Raises `PackError` (with `problems`) for a bad sample: a key that repeats or that some reader misreads, an empty
+        or damaged part. The sample is left out, and the writer can write others. Raises `UsageError` for a part that
+        cannot be converted to bytes, and `TryAgainError` if the machine failed.
         """
         key = sample.get("__key__")
         if not isinstance(key, str):
@@ -119,15 +118,15 @@ class ShardWriter:
 
     @property
     def manifest(self) -> dict[str, Any]:
-        """What was published, once it was: `samples`, `bytes`, `extensions`, `shards`."""
+        """The manifest after `close()`: `samples`, `bytes`, `extensions`, `shards`."""
         if self._manifest is None:
             raise UsageError(f"{self._out} is not published: close the writer first")
         return self._manifest
 
     def close(self) -> dict[str, Any]:
-        """Publishes the data set, and gives its manifest; again, if it was closed before.
+        """Publishes the data set and returns its manifest; a second call returns the same manifest.
 
-        Raises `UsageError` if no sample was written, or the writer was given up.
+        Raises `UsageError` if no sample was written, or after `abandon()`.
         """
         if self._manifest is None:
             writer, self._writer = self._open(), None
@@ -135,16 +134,16 @@ class ShardWriter:
         return self._manifest
 
     def abandon(self) -> str:
-        """Gives up: nothing is published. Says what stays; a writer that was closed changes nothing."""
+        """Stops without publishing; returns a text about the files that remain. Does nothing after `close()`."""
         if self._writer is None:
-            return f"{self._out}: nothing was left to give up"
+            return f"{self._out}: the writer was closed before"
         writer, self._writer = self._writer, None
         shards, samples, folder = writer.abandon()
         if shards == 0:
-            return f"{self._out} was not published, and nothing of it is left"
+            return f"{self._out} was not published, and no files of it remain"
         return (
             f"{self._out} was not published; {shards} finished shards with {samples} samples are in {folder}; "
-            "begin anew with fresh=True"
+            "start again with fresh=True"
         )
 
     def _open(self) -> _core.Writer:
@@ -156,7 +155,7 @@ class ShardWriter:
         try:
             return self._encoded(ext.lower(), value)
         except Exception as error:
-            text = f"key {key}: the part {ext!r} can't be made bytes of a {type(value).__name__}: {error}"
+            text = f"key {key}: the part {ext!r}, a {type(value).__name__}, cannot be converted to bytes: {error}"
             raise UsageError(text, key=key) from error
 
     def _encoded(self, ext: str, value: Any) -> bytes:
@@ -208,7 +207,7 @@ def _picture(value: Any, form: str, quality: int) -> bytes:
     try:
         from PIL import Image
     except ImportError as error:
-        raise ImportError("pictures are made by Pillow: pip install pillow; or give bytes") from error
+        raise ImportError("Pillow encodes pictures: pip install pillow; or give bytes") from error
     if not isinstance(value, Image.Image):
         import numpy as np
 

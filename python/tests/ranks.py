@@ -51,7 +51,7 @@ def each(shards: str) -> dict[str, list[list[str]]]:
 
 def killed(shards: str, out: pathlib.Path) -> None:
     rank = torch.distributed.get_rank()
-    loader = ours.Loader(shards, batch_size=5, drop_last="pad", **WORDS)
+    loader = ours.Loader(shards, batch_size=5, **WORDS)
     loader.set_epoch(2)
     for step, _ in enumerate(loader, 1):
         if step == SAVED_AFTER:
@@ -63,7 +63,7 @@ def killed(shards: str, out: pathlib.Path) -> None:
 
 
 def resumed(shards: str, out: pathlib.Path) -> dict[str, object]:
-    loader = ours.Loader(shards, batch_size=5, drop_last="pad", **WORDS)
+    loader = ours.Loader(shards, batch_size=5, **WORDS)
     loader.load_state_dict(json.loads((out / "killed-0.json").read_text())["state"])
     epoch = loader.current_epoch
     steps = len(seen(loader))
@@ -102,7 +102,7 @@ def accelerate(shards: str, out: pathlib.Path) -> None:
     model = torch.nn.Linear(1, 1)
     # What it deals out must be tensors.
     words = WORDS | {"label": "/n", "transform": lambda batch: {"label": batch["label"]}}
-    data = DataLoader(ours.Dataset(shards, batch_size=5, rank=0, world=1, **words), batch_size=None)
+    data = DataLoader(ours.Dataset(shards, batch_size=5, rank=0, world_size=1, **words), batch_size=None)
     made = accelerator.prepare(model, torch.optim.SGD(model.parameters(), 0.1), ours.Loader(shards, batch_size=5, **WORDS))
     model, optimizer, batches = made
     told: dict[str, list] = {"loader": [], "data set": []}

@@ -81,9 +81,9 @@ def test_seeds_are_those_of_samples_and_not_of_threads(shards):
         with tarflume.Loader(shards, columns={"x": seed, "n": tarflume.Json("/n")}, shuffle="full", seed=3, **settings) as ours:
             return {n: x for batch in ours.epoch(1) for n, x in zip(batch["n"].tolist(), batch["x"].tolist())}
 
-    one = seen(batch_size=10, threads=1)
+    one = seen(batch_size=10, num_threads=1)
     assert len(one) == len(set(one.values())) == 100
-    assert seen(batch_size=20, threads=4) == one
+    assert seen(batch_size=20, num_threads=4) == one
     other = tarflume.Loader(shards, batch_size=100, columns={"x": seed})
     assert next(other.epoch(2))["x"].tolist() != next(other.epoch(3))["x"].tolist()
 
@@ -112,7 +112,7 @@ def test_a_failing_sample_is_bad_as_others_are(shards):
 
 @pytest.mark.parametrize(("column", "says"), [
     (tarflume.Apply(lambda picture: picture[1:], tarflume.Image(RESIZE)), r"shape \(15, 24, 3\); rows .* \(16, 24, 3\)"),
-    (tarflume.Apply(lambda picture: picture / 255, tarflume.Image(RESIZE)), "returned float64; .* are uint8: say dtype="),
+    (tarflume.Apply(lambda picture: picture / 255, tarflume.Image(RESIZE)), "returned float64; .* are uint8: give dtype="),
     (tarflume.Apply(lambda jpeg: jpeg, "jpg", most=10), "do not fit a row of 10"),
     (tarflume.Apply(lambda n: b"x", tarflume.Json("/n"), text=True, most=10), "returned bytes; with text=True"),
     (tarflume.Apply(lambda n: [[n]], tarflume.Json("/n"), most=10), "returns one of one dimension"),
@@ -125,7 +125,7 @@ def test_what_does_not_fit_the_column_is_told(shards, column, says):
 def test_wrong_requests_are_told_what_to_ask():
     for words, says in [
         ((3, "jpg"), "takes a function and a column, not 3"),
-        ((len, "jpg"), "say shape=.*, or most="),
+        ((len, "jpg"), "give shape=.*, or most="),
         ((len, 5), "a column is a part's name"),
     ]:
         with pytest.raises(tarflume.errors.UsageError, match=says):
@@ -162,7 +162,7 @@ def test_a_batch_is_mapped_and_its_cost_shown(shards):
         time.sleep(0.01)
         return int(batch["label"].numpy().sum())
 
-    with tarflume.Loader(shards, batch_size=10, label="/class", threads=1) as ours:
+    with tarflume.Loader(shards, batch_size=10, label="/class", num_threads=1) as ours:
         assert list(ours.epoch(0).map(total)) == [45] * 10
         stages = ours.stats()["stages"]
     assert stages["transform"]["items"] == 10 and stages["transform"]["busy_s"] >= 0.1
@@ -184,7 +184,7 @@ def test_many_threads_call_and_others_go_on(shards):
     thread.start()
     try:
         image = tarflume.Apply(inverted, tarflume.Image(RESIZE))
-        with tarflume.Loader(shards, batch_size=10, image=image, threads=8, shuffle="full") as ours:
+        with tarflume.Loader(shards, batch_size=10, image=image, num_threads=8, shuffle="full") as ours:
             assert sum(batch.rows for epoch in range(5) for batch in ours.epoch(epoch)) == 500
     finally:
         stop.set()
@@ -200,7 +200,7 @@ def test_python_ends_while_functions_run(shards):
             time.sleep(0.003)
             return n
         column = tarflume.Apply(slow, tarflume.Json("/n"))
-        ours = tarflume.Loader({str(shards)!r}, batch_size=2, columns={{"x": column}}, threads=4, prefetch=20)
+        ours = tarflume.Loader({str(shards)!r}, batch_size=2, columns={{"x": column}}, num_threads=4, prefetch=20)
         epoch = iter(ours)
         next(epoch)
         print("one")

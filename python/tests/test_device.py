@@ -77,13 +77,15 @@ def test_columns_on_the_device_are_those_of_the_host(driver, shards):
         assert step == 9
         ours.ledger().prove(ours.expected(1))
         assert ours.stats()["stages"]["upload"]["items"] == 10 and ours.stats()["warning"] is None
+        slots = ours.stats()["device_slots"]
+        assert slots["asked"] == 10 and 0 <= slots["missing"] <= 10 and 0 <= slots["occupancy"] <= 1, slots
         assert "Copies to the device" in str(ours.stats())
     """, FAKECUDA_DELAY_US="50-400")
 
 
 def test_a_view_keeps_its_memory_and_slots_come_back(driver, shards):
     run(driver, shards, """
-        ours = loader(device="cuda", ring=2)
+        ours = loader(device="cuda", device_slots=2)
         kept = [batch["image"] for batch in ours.epoch(0)]
         right = [batch["image"].numpy() for batch in loader().epoch(0)]
         ours.close()
@@ -92,7 +94,7 @@ def test_a_view_keeps_its_memory_and_slots_come_back(driver, shards):
         del kept, column
         gc.collect()
 
-        ours = loader(device="cuda", ring=2)
+        ours = loader(device="cuda", device_slots=2)
         addresses = set()
         for epoch in range(3):
             for batch in ours.epoch(epoch):
@@ -162,7 +164,7 @@ def test_a_program_may_end_with_a_loader_that_nobody_closed(driver, shards, tmp_
     log = tmp_path / "log"
     run(driver, shards, """
         # Threads have work for longer than the interpreter takes to end, and the driver to go.
-        ours = loader(device="cuda", image=tarflume.Resize((256, 256)), threads=1, ring=60, repeat=10)
+        ours = loader(device="cuda", image=tarflume.Resize((256, 256)), num_threads=1, device_slots=60, repeat=10)
         epoch = ours.epoch(0)
         kept = next(epoch)
     """, FAKECUDA_LOG=str(log), FAKECUDA_EXIT_US="400000")
@@ -178,7 +180,7 @@ def test_an_epoch_is_over_when_a_program_ends(driver, shards):
         @atexit.register  # before the loader's own, so it is called later
         def after():
             print("left:", sum(1 for _ in epoch))
-        epoch = loader(device="cuda", repeat=3, ring=2).epoch(0)
+        epoch = loader(device="cuda", repeat=3, device_slots=2).epoch(0)
         next(epoch)
     """)
     assert int(said.split()[-1]) < 29, said
@@ -209,7 +211,7 @@ def test_no_slot_is_kept_while_the_next_batch_is_waited_for(driver, shards):
     run(driver, shards, """
         import tarflume.torch.loader as module
         module.tensors = lambda batch, pin_memory, own: {"image": batch["image"]}
-        settings = {"batch_size": 10, "image": IMAGE, "device": "cuda:0", "deliver": "ring", "ring": 1}
+        settings = {"batch_size": 10, "image": IMAGE, "device": "cuda:0", "deliver": "ring", "device_slots": 1}
         for transform in (None, lambda batch: batch):
             ours, addresses, count = module.Loader(SHARDS, transform=transform, **settings), set(), 0
             batches = iter(ours)
@@ -232,11 +234,11 @@ def test_what_is_wrong_is_told(driver, shards):
             else:
                 raise AssertionError(device)
         try:
-            loader(ring=3)
+            loader(device_slots=3)
         except tarflume.errors.UsageError as error:
             assert "device=" in str(error)
         else:
-            raise AssertionError("ring")
+            raise AssertionError("device_slots")
     """)
     run(driver, shards, """
         try:
@@ -280,7 +282,7 @@ def test_pictures_become_numbers_on_the_gpu_to_the_bit(driver, shards, tmp_path)
             for host, batch in zip(right, ours.epoch(0), strict=True):
                 column, there = host["image"], batch["image"]
                 assert (there.dtype, there.shape) == (dtype, column.shape), there
-                assert batch.made == ["image"] and host.made == []
+                assert batch.device_columns == ["image"] and host.device_columns == []
                 assert batch.host["image"].dtype == "uint8"  # as it crossed the bus
                 if dtype == "bfloat16":
                     import torch
@@ -295,7 +297,7 @@ def test_pictures_become_numbers_on_the_gpu_to_the_bit(driver, shards, tmp_path)
                 try:
                     batch.numpy()
                 except ValueError as error:
-                    assert "was made on the GPU" in str(error)
+                    assert "was computed on the GPU" in str(error)
                 else:
                     raise AssertionError
             assert ours.stats()["warning"] is None
@@ -306,7 +308,7 @@ def test_without_a_compiler_the_host_makes_them_and_says_so(driver, shards, tmp_
     run(driver, shards, """
         ours = loader(image=tarflume.Image(IMAGE, dtype="float32"), device="cuda")
         batch = next(ours.epoch(0))
-        assert batch.made == [] and batch["image"].dtype == "float32"
+        assert batch.device_columns == [] and batch["image"].dtype == "float32"
         assert "NVRTC" in ours.stats()["warning"], ours.stats()["warning"]
     """, XDG_CACHE_HOME=str(tmp_path), TARFLUME_NVRTC="/nowhere/libnvrtc.so")
 
@@ -320,7 +322,7 @@ def test_a_data_set_stays_on_the_gpu(driver, shards, tmp_path):
         assert ours.resident["samples"] == 100 and ours.resident["bytes"] == 100 * (64 + 3 * 128 * 128 + 8)
         for epoch in (0, 1):
             for host, batch in zip(loader(image=image).epoch(epoch), ours.epoch(epoch), strict=True):
-                assert batch.made == ["image", "label"] and batch["key"] == host["key"]
+                assert batch.device_columns == ["image", "label"] and batch["key"] == host["key"]
                 np.testing.assert_array_equal(read(batch["label"]), host["label"].numpy())
                 apart = np.abs(read(batch["image"]) - host["image"].numpy())
                 assert apart.mean() < 0.02 and apart.max() < 0.1, (apart.mean(), apart.max())
@@ -330,12 +332,12 @@ def test_a_data_set_stays_on_the_gpu(driver, shards, tmp_path):
             told.append((there, all))
             if there >= 30: raise KeyboardInterrupt
         try:
-            halved.fill(stop)
+            halved.preload(stop)
         except KeyboardInterrupt:
             assert told == [(0, 100), (10, 100), (20, 100), (30, 100)], told
         else:
             raise AssertionError
-        halved.fill()
+        halved.preload()
         first = next(halved.epoch(0))["key"]
         state = halved.state_dict()
         halved.load_state_dict(state)
@@ -385,7 +387,7 @@ def test_the_gpu_resizes_and_decodes_its_share(driver, shards, tmp_path):
             image = tarflume.Image(crop, dtype="float32", mean=[0] * 3, std=[1] * 3, **words)
             ours = loader(image=pickle.loads(pickle.dumps(image)), device="cuda")
             for host, batch in zip(right, ours.epoch(0), strict=True):
-                assert batch.made == ["image"] and batch["key"] == host["key"]
+                assert batch.device_columns == ["image"] and batch["key"] == host["key"]
                 apart = np.abs(read(batch["image"]) - host["image"].numpy())
                 assert apart.mean() < 0.01 and apart.max() < 0.06, (words, apart.mean(), apart.max())
             stats = ours.stats()

@@ -79,28 +79,119 @@ def test_ranks_share_each_batch_and_their_ledgers_add_up(shards):
     batches = [set(n_of(batch)) for batch in alone.epoch(0)]
     parts = [set() for _ in batches]
     for rank in range(3):
-        with tarflume.Loader(shards, batch_size=4, shuffle="full", seed=1, rank=rank, world=3) as ours:
+        with tarflume.Loader(shards, batch_size=4, shuffle="full", seed=1, rank=rank, world_size=3) as ours:
             for batch in ours.epoch(0):
-                parts[batch.step] |= set(n_of(batch))
-                seen += n_of(batch)
+                own = [n for n, repeated in zip(n_of(batch), batch.padding, strict=True) if not repeated]
+                parts[batch.step] |= set(own)
+                seen += own
             ledger = ours.ledger() if ledger is None else ledger.merge(ours.ledger())
             expected = ours.expected(0)
-    assert parts == batches and len(seen) == len(set(seen)) == 96
+    assert parts == batches and sorted(seen) == list(range(100))
     ledger.prove(expected)
     with pytest.raises(tarflume.errors.StaleError, match="were planned"):
         ours_only = tarflume.Ledger(str(alone.ledger())).merge(alone.ledger())
         ours_only.prove(expected)
 
 
-def test_drop_last_deals_or_pads_what_is_left(shards):
+def test_one_rank_delivers_a_short_last_batch_unless_it_is_left_out_or_filled(shards):
     def rows(**settings):
         return [batch.rows for batch in tarflume.Loader(shards, batch_size=30, **settings).epoch(0)]
 
-    assert rows() == [30] * 3
-    assert rows(drop_last=False) == [30, 30, 30, 10]
+    assert rows() == rows(drop_last=False) == rows(drop_last="uneven") == [30, 30, 30, 10]
+    assert rows(drop_last=True) == [30] * 3
     assert rows(drop_last="pad") == [30] * 4
+    assert not any(list(tarflume.Loader(shards, batch_size=30))[-1].padding)
     last = list(tarflume.Loader(shards, batch_size=30, drop_last="pad"))[-1]
     assert last.padding == [False] * 10 + [True] * 20
+
+
+def each_rank(shards, world, **settings):
+    """The batches of each rank: samples, and which of them are repeated; and the sum of the ledgers."""
+    ranks, ledgers, state = [], [], settings.pop("state", None)
+    for rank in range(world):
+        settings |= {"rank": rank, "world_size": world, "shuffle": True, "seed": 5}
+        with tarflume.Loader(shards, **settings) as ours:
+            if state is not None:
+                ours.load_state_dict(state)
+            steps = len(ours)
+            ranks.append([list(zip(n_of(batch), batch.padding, strict=True)) for batch in ours.epoch(0)])
+            assert steps == len(ranks[-1]) or state is not None
+            ledgers.append(ours.ledger())
+            assert ours.current_epoch == 1
+    total = ledgers[0]
+    for ledger in ledgers[1:]:
+        total = total.merge(ledger)
+    return ranks, total
+
+
+@pytest.mark.parametrize("batch_size", [1, 7, 16, 34, 50])
+@pytest.mark.parametrize("world", [2, 3, 7, 8])
+def test_ranks_deliver_as_many_samples_as_with_a_distributed_sampler(shards, world, batch_size):
+    """As many steps and rows on each rank as DistributedSampler with DataLoader, and as many repeated samples."""
+    with tarflume.Loader(shards, batch_size=100, shuffle=True, seed=5) as ours:
+        right = n_of(next(ours.epoch(0)))
+        expected = ours.expected(0)
+    ranks, ledger = each_rank(shards, world, batch_size=batch_size)
+    each = -(-100 // world)
+    sizes = [min(batch_size, each - first) for first in range(0, each, batch_size)]
+    assert [[len(batch) for batch in rank] for rank in ranks] == [sizes] * world
+    given = [row for step in zip(*ranks, strict=True) for rows in step for row in rows]
+    assert [n for n, repeated in given if not repeated] == right
+    assert [n for n, repeated in given if repeated] == right[: world * each - 100]
+    assert not any(repeated for rank in ranks for batch in rank[:-1] for _, repeated in batch)
+    ledger.prove(expected)
+
+
+@pytest.mark.parametrize(("drop_last", "sizes"), [
+    (True, [[16, 16]] * 3), ("pad", [[16] * 3] * 3), ("uneven", [[16, 16, 2], [16, 16, 1], [16, 16, 1]]),
+])
+def test_other_remainders_of_three_ranks(shards, drop_last, sizes):
+    ranks, _ = each_rank(shards, 3, batch_size=16, drop_last=drop_last)
+    assert [[len(batch) for batch in rank] for rank in ranks] == sizes
+    repeated = sum(repeated for rank in ranks for batch in rank for _, repeated in batch)
+    assert repeated == {True: 0, "pad": 44, "uneven": 0}[drop_last]
+
+
+def test_split_by_shard_ranks_deliver_as_many_samples_as_the_one_with_most(tmp_path):
+    from conftest import pack, pairs
+
+    pack("build", pairs(tmp_path / "pairs", 25), "-o", tmp_path / "shards", "--shards", 3)
+    counts = [len(tarflume.Dataset(tar)) for tar in sorted((tmp_path / "shards").glob("*.tar"))]
+    ranks, ledger = each_rank(tmp_path / "shards", 3, batch_size=4, split="shard")
+    assert len(set(counts)) > 1 and sum(counts) == 25
+    for rank, count in zip(ranks, counts, strict=True):
+        rows = sum(rank, [])
+        assert [len(batch) for batch in rank] == [len(batch) for batch in ranks[0]] and len(rows) == max(counts)
+        assert [n for n, repeated in rows if repeated] == [n for n, _ in rows[: max(counts) - count]]
+    assert ledger.samples == 25
+
+
+@pytest.mark.parametrize(("world", "batch_size"), [(1, 50), (2, 3), (3, 30), (5, 1)])
+def test_a_state_in_the_last_batches_continues_with_other_ranks_and_repeats_nothing_of_them(shards, world, batch_size):
+    with tarflume.Loader(shards, batch_size=30, shuffle=True, seed=5) as first:
+        epoch = first.epoch(0)
+        taken = [n for _ in range(3) for n in n_of(next(epoch))]
+        state, ledger, expected = first.state_dict(), first.ledger(), first.expected(0)
+        assert state["position"] == 90 and len(taken) == 90
+    ranks, rest = each_rank(shards, world, batch_size=batch_size, state=state)
+    given = [row for step in zip(*ranks, strict=True) for rows in step for row in rows]
+    fresh = [n for n, repeated in given if not repeated]
+    assert sorted(taken + fresh) == list(range(100))
+    # Repeated samples are those from the beginning of the epoch, not of the part that was left.
+    assert [n for n, repeated in given if repeated] == taken[: -len(fresh) % world]
+    ledger.merge(rest).prove(expected)
+
+
+@pytest.mark.parametrize(("bool_", "word"), [(True, "full"), (False, "none")])
+def test_shuffle_takes_true_and_false(shards, bool_, word):
+    orders = []
+    for shuffle in (bool_, word):
+        with tarflume.Loader(shards, batch_size=100, shuffle=shuffle, seed=3) as ours:
+            orders.append(n_of(next(ours.epoch(0))))
+            state = ours.state_dict()
+    assert orders[0] == orders[1] and (orders[0] == list(range(100))) == (word == "none")
+    with tarflume.Loader(shards, batch_size=9, shuffle=bool_, seed=3) as ours:
+        ours.load_state_dict(state)
 
 
 @pytest.mark.parametrize("steps", [0, 1, 4, 7])
@@ -114,7 +205,7 @@ def test_a_state_goes_on_at_the_next_sample_with_another_world_and_batch(shards,
         epoch.close()
     rest = [[], []]
     for rank in range(2):
-        with tarflume.Loader(shards, batch_size=5, shuffle="full", seed=9, rank=rank, world=2) as second:
+        with tarflume.Loader(shards, batch_size=5, shuffle="full", seed=9, rank=rank, world_size=2) as second:
             second.load_state_dict(state)
             assert second.current_epoch == 0
             rest[rank] = [n_of(batch) for batch in second.epoch(0)]
@@ -149,19 +240,20 @@ def test_a_mixture_keeps_its_weights(shards, tmp_path):
     ("settings", "text"),
     [
         ({"shuffle": "random"}, 'shuffle="random" is not known; there are "none"'),
+        ({"shuffle": 3}, 'shuffle= takes True, False or "none"'),
         ({"batchsize": 3}, "takes no batchsize=; did you mean batch_size=?"),
         ({"xyz": 3}, "takes no xyz=; help("),
         ({"batch_size": "many"}, "batch_size= takes a whole number"),
         ({"batch_size": 0}, "at least one row"),
-        ({"batch_size": 1000}, "1000"),
+        ({"batch_size": 1000, "drop_last": True}, "1000"),
         ({"image": "jpg"}, "image= takes a transform"),
         ({"label": "txt"}, "no sample has a part 'txt'; the data set has: jpg, json"),
-        ({"rank": 2, "world": 2}, "2"),
+        ({"rank": 2, "world_size": 2}, "2"),
         ({"on_bad": "ignore"}, '"substitute"'),
-        ({"memory": "lots"}, "lots"),
+        ({"memory_limit": "lots"}, "lots"),
         ({"buffer_size": 5}, "shuffle=\"buffer\""),
-        ({"drop_last": "fill"}, "True, False or"),
-        ({"columns": {"key": "jpg"}}, "can't be called"),
+        ({"drop_last": "fill"}, 'takes True, False, "pad" or "uneven", not \'fill\''),
+        ({"columns": {"key": "jpg"}}, "cannot have the name"),
     ],
 )
 def test_wrong_settings_are_answered_with_right_ones(shards, settings, text):
@@ -169,6 +261,39 @@ def test_wrong_settings_are_answered_with_right_ones(shards, settings, text):
         tarflume.Loader(shards, **settings)
     assert text in str(caught.value)
     assert isinstance(caught.value, ValueError)
+
+
+@pytest.mark.parametrize(
+    ("keyword", "text"),
+    [
+        ("world", "did you mean world_size=?"),
+        ("num_replicas", "did you mean world_size=?"),
+        ("shard_id", "did you mean rank=?"),
+        ("threads", "did you mean num_threads=?"),
+        ("memory", "did you mean memory_limit=?"),
+        ("ring", "did you mean device_slots=?"),
+        ("prefetch_factor", "did you mean prefetch=?"),
+        ("prefetch_queue_depth", "did you mean prefetch=?"),
+        ("batch", "did you mean batch_size=?"),
+        ("initial_fill", "did you mean buffer_size=?"),
+        ("random_shuffle", "did you mean shuffle=?"),
+        ("drop_remainder", "did you mean drop_last=?"),
+        ("handler", "did you mean on_bad=?"),
+        ("num_workers", "num_threads= is the number of its threads"),
+        ("persistent_workers", "no worker processes"),
+        ("pin_memory", "tarflume.torch.Loader takes pin_memory="),
+        ("sampler", "tarflume.torch.MapDataset works with samplers"),
+        ("collate_fn", "tarflume.torch.Loader(transform=function)"),
+        ("transform", "tarflume.Apply(function, column)"),
+        ("generator", "seed= is a whole number"),
+        ("device_id", 'device="cuda:0"'),
+        ("num_epochs", "loader.epoch(number)"),
+    ],
+)
+def test_keywords_of_other_loaders_are_errors_that_name_the_right_one(shards, keyword, text):
+    with pytest.raises(tarflume.errors.UsageError) as caught:
+        tarflume.Loader(shards, **{keyword: 3})
+    assert f"Loader takes no {keyword}=; " in str(caught.value) and text in str(caught.value)
 
 
 def test_errors_say_path_byte_and_key(shards, tmp_path):
@@ -206,8 +331,17 @@ def test_statistics_are_a_dict_and_a_table(shards):
     stats = ours.stats()
     assert stats["stages"]["consumer"]["items"] == 10 and 0 <= stats["starved"] <= 1
     assert str(stats).splitlines()[-1] == stats["verdict"]
+    assert stats["num_threads"] >= 1 and stats["device_slots"] is None
     assert set(stats["idle_s"]) == {"consumer", "memory", "prefetch", "plan", "input", "wake", "end"}
     assert all(seconds >= 0 for seconds in stats["idle_s"].values()) and stats["startup_s"] > 0
+
+
+def test_advice_names_keywords_and_not_setters_of_rust(shards):
+    with loader(shards, batch_size=50) as ours:
+        list(ours)
+        assert ours.stats()["bottleneck"] == "unknown"
+        for text in (ours.stats()["verdict"], str(ours.stats())):
+            assert "smaller batches with batch_size=" in text and ".batch()" not in text
 
 
 def test_a_closed_loader_says_so(shards):

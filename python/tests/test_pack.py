@@ -55,7 +55,7 @@ def test_a_dry_run_writes_nothing(photos, tmp_path):
         ({"shards": 2, "shard_size": 5000}, "not both"),
         ({"shards": 1000}, "shards=1000, but there are only 40 samples"),
         ({"shards": 0}, "at least 1"),
-        ({"names": {"dots": "replace"}}, "no rule 'dots'"),
+        ({"names": {"dots": "replace"}}, "unknown rule 'dots'"),
         ({"check": "all"}, '"structure"'),
         ({"on_problem": "ignore"}, '"quarantine"'),
         ({"exclude": "@nowhere.txt"}, "nowhere.txt"),
@@ -101,7 +101,7 @@ def test_images_may_be_named_by_their_content(tmp_path):
     (source / "0001.jpg").write_bytes(b"GIF89a\x01\x00\x01\x00\x00\x00\x00;")
     with pytest.raises(errors.PackError) as caught:
         tarflume.pack.build(source, tmp_path / "out")
-    assert "it is no JPEG but a GIF" in caught.value.problems[0]["reason"]
+    assert "it is not a JPEG but a GIF" in caught.value.problems[0]["reason"]
     plan = tarflume.pack.build(source, tmp_path / "named", ext_by_content=True, dry_run=True)
     assert plan["samples"] == 2 and plan["problems"] == []
 

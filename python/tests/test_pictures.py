@@ -21,12 +21,12 @@ def oracle(n: int) -> np.ndarray:
 
 
 def whole(**words):
-    return {"image": tarflume.Image(tarflume.Whole(1 << 28), **words)}
+    return {"image": tarflume.Image(tarflume.OriginalSize(1 << 28), **words)}
 
 
 def test_each_row_is_an_array_of_its_picture(shards):
     # With room for 2^28 pixels a row this bound would not do: the sidecar says how large they are.
-    batch = next(iter(tarflume.Loader(shards, batch_size=10, columns=whole(), memory="128MiB", threads=1)))
+    batch = next(iter(tarflume.Loader(shards, batch_size=10, columns=whole(), memory_limit="128MiB", num_threads=1)))
     column = batch["image"]
     assert [row.shape for row in column.tolist()] == [picture(n).size[::-1] + (3,) for n in range(10)]
     assert column.shapes == [row.shape for row in column.tolist()]
@@ -90,6 +90,6 @@ def test_the_loader_for_torch_gives_tensors_in_a_list(shards):
 
 def test_a_function_sees_the_shape_of_its_picture(shards):
     sides = tarflume.Apply(lambda array: np.array(array.shape), whole()["image"], shape=(3,), dtype="int64")
-    loader = tarflume.Loader(shards, batch_size=10, columns={"sides": sides}, memory="128MiB", threads=1)
+    loader = tarflume.Loader(shards, batch_size=10, columns={"sides": sides}, memory_limit="128MiB", num_threads=1)
     found = np.asarray(next(iter(loader))["sides"])
     np.testing.assert_array_equal(found, [picture(n).size[::-1] + (3,) for n in range(10)])

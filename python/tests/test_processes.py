@@ -79,7 +79,7 @@ def test_ctrl_c_ends_a_wait_before_the_batch_is_there(shards):
     done = run(
         """
         import os, signal, sys, threading, time, tarflume
-        loader = tarflume.Loader(sys.argv[1], batch_size=100, image=tarflume.Resize(2000), memory="12GiB", threads=1,
+        loader = tarflume.Loader(sys.argv[1], batch_size=100, image=tarflume.Resize(2000), memory_limit="12GiB", num_threads=1,
                                  prefetch=1)
         epoch = loader.epoch(0)
         threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
@@ -174,7 +174,7 @@ def test_the_lock_of_the_interpreter_is_free_while_a_batch_is_waited_for(shards)
 
     counter = threading.Thread(target=count)
     counter.start()
-    slow = tarflume.Loader(shards, batch_size=50, image=tarflume.Resize(1500), memory="2GiB", threads=1)
+    slow = tarflume.Loader(shards, batch_size=50, image=tarflume.Resize(1500), memory_limit="2GiB", num_threads=1)
     epoch = slow.epoch(0)
     before = counted[0]
     next(epoch)

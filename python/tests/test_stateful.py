@@ -55,13 +55,13 @@ def test_nothing_that_was_handed_out_is_decoded_again(shards, size):
         return value
 
     column = {"column": tarflume.Apply(counted, tarflume.Json("/n"))}
-    first = made(shards, 0, size, columns=column, prefetch=1, threads=1)
+    first = made(shards, 0, size, columns=column, prefetch=1, num_threads=1)
     iterator = iter(first)
     taken = [n for _ in range(9) for n in n_of(next(iterator))]
     state = copy.deepcopy(first.state_dict())
     del iterator, first
     calls.clear()
-    second = made(shards, 0, size, columns=column, prefetch=1, threads=1)
+    second = made(shards, 0, size, columns=column, prefetch=1, num_threads=1)
     second.load_state_dict(state)
     rest = [n for batch in second for n in n_of(batch)]
     assert sorted(taken + rest) == list(range(100)) and len(taken) == 72
@@ -94,7 +94,7 @@ def test_states_of_others_are_refused(shards):
         ours.Dataset(shards, batch_size=5, **WORDS).load_state_dict(state)
     with pytest.raises(tarflume.Error, match="seed"):
         ours.Dataset(shards, batch_size=8, **(WORDS | {"seed": 4})).load_state_dict(state)
-    with pytest.raises(errors.UsageError, match="no state of a"):
+    with pytest.raises(errors.UsageError, match="not a state of a"):
         data.load_state_dict(ours.Loader(shards, batch_size=8, **WORDS).state_dict())
     other = ours.Dataset(shards, batch_size=8, **WORDS)
     other.load_state_dict(state | {"worker": 1, "workers": 2})

@@ -204,7 +204,10 @@ def _with_sum(sample):
     return sample | {"sum": sample["image"].sum()}
 
 
-@pytest.mark.parametrize(("drop_last", "sizes"), [(True, [30] * 3), (False, [30] * 3 + [10]), ("pad", [30] * 4)])
+@pytest.mark.parametrize(
+    ("drop_last", "sizes"),
+    [(True, [30] * 3), (False, [30] * 3 + [10]), ("uneven", [30] * 3 + [10]), ("pad", [30] * 4)],
+)
 @pytest.mark.parametrize("workers", [0, 3])
 def test_the_last_batch_is_left_out_dealt_or_filled_up(shards, epochs, workers, drop_last, sizes):
     data = ours.Dataset(shards, batch_size=30, drop_last=drop_last, transform=n_of, **WORDS)
@@ -232,23 +235,40 @@ def test_a_bad_sample_is_an_error_of_its_kind_also_in_a_worker(shards, tmp_path,
 
 @pytest.mark.parametrize("world", [1, 2, 3])
 @pytest.mark.parametrize(("split", "workers"), [("sample", 1), ("sample", 3), ("shard", 1)])
-def test_ranks_have_equal_steps_and_no_sample_twice(shards, world, workers, split, monkeypatch):
+@pytest.mark.parametrize("drop_last", [True, False])
+def test_ranks_have_equal_steps(shards, world, workers, split, drop_last, monkeypatch):
     seen = []
     for rank in range(world):
-        data = ours.Dataset(shards, rank=rank, world=world, split=split, **WORDS)
+        data = ours.Dataset(shards, rank=rank, world_size=world, split=split, drop_last=drop_last, **WORDS)
         seen.append([[int(sample["key"]) for sample in _worker(data, w, workers, monkeypatch)] for w in range(workers)])
     assert all([len(part) for part in rank] == [len(part) for part in seen[0]] for rank in seen)
     flat = sorted(n for rank in seen for part in rank for n in part)
-    assert len(flat) == len(set(flat))
-    if split == "sample":
-        assert 100 - len(flat) < (world * workers if world > 1 else 1)
+    few = world * workers if world > 1 else 1
+    if drop_last:
+        assert len(flat) == len(set(flat)) and (split == "shard" or 100 - len(flat) < few)
+    else:
+        assert set(flat) == set(range(100)) and (split == "shard" or len(flat) - 100 < few)
+        with ours.Dataset(shards, batch_size=5, split=split, **WORDS)._open(0, 1) as alone:
+            first = order(alone.epoch(0))
+        assert split == "shard" or sorted(flat) == sorted([*range(100), *first[: len(flat) - 100]])
 
 
-@pytest.mark.parametrize("drop_last", [True, False, "pad"])
+@pytest.mark.parametrize("workers", [1, 3])
+def test_one_rank_repeats_no_sample_whatever_its_workers(shards, workers, monkeypatch):
+    for split in ("sample", "shard"):
+        for batch_size in (None, 7):
+            data = ours.Dataset(shards, rank=0, world_size=1, split=split, batch_size=batch_size, **WORDS)
+            parts = [_worker(data, w, workers, monkeypatch) for w in range(workers)]
+            keys = [sample["key"] for part in parts for sample in part]
+            flat = [int(key) for of in keys for key in ([of] if batch_size is None else of)]
+            assert sorted(flat) == list(range(100))
+
+
+@pytest.mark.parametrize("drop_last", [True, False, "pad", "uneven"])
 @pytest.mark.parametrize("world", [1, 2, 3])
 def test_workers_share_the_batches_of_their_rank_in_turn(shards, world, drop_last, monkeypatch):
     """Of 13 rows, so that the last batch is not whole; with 20 workers some have nothing to do."""
-    words = {"batch_size": 13, "drop_last": drop_last, "world": world} | WORDS
+    words = {"batch_size": 13, "drop_last": drop_last, "world_size": world} | WORDS
     for rank, workers in itertools.product(range(world), (2, 3, 20)):
         core = tarflume.Loader(shards, rank=rank, **words)
         data = ours.Dataset(shards, rank=rank, **words)
@@ -305,7 +325,7 @@ def test_half_an_environment_is_refused_when_an_epoch_begins_and_a_process_group
     store = torch.distributed.FileStore(str(tmp_path / "store"), 1)
     torch.distributed.init_process_group("gloo", store=store, rank=0, world_size=1)
     try:
-        assert ours.rank_and_world() == (0, 1)
+        assert ours.rank_and_world_size() == (0, 1)
         assert (len(mine), len(data)) == (10, 10) and len(order(mine)) == 100
         spawned = pickle.loads(pickle.dumps(data))
     finally:
@@ -342,9 +362,9 @@ def test_two_processes_under_torchrun_see_every_sample_once_with_equal_steps(sha
         a, b = first[name], second[name]
         assert len(a) == len(b), name
         if name.startswith("samples") and "forked" in name:
-            # 100 samples for 6 workers: each has 16.
+            # 100 samples for 6 workers: each has 17, and the last one repeats two.
             seen = sum(a + b, [])
-            assert len(seen) == len(set(seen)) == 96
+            assert len(seen) == 102 and set(map(int, seen)) == set(range(100))
         else:
             assert sorted(map(int, sum(a + b, []))) == list(range(100)), name
         if not name.startswith("samples") and name != "sampler":
@@ -361,7 +381,7 @@ def test_killed_under_torchrun_and_resumed_with_three_processes_the_ledgers_add_
     ranks = told(tmp_path, "resumed", 3)
     assert [(rank["epoch"], rank["steps"], rank["after"]) for rank in ranks] == [(2, 5, 3)] * 3
     parts = [tarflume.Ledger(of["ledger"]) for of in states + ranks]
-    expected = loader(shards, seed=6, drop_last="pad").expected(2)
+    expected = loader(shards, seed=6).expected(2)
     assert [part.samples for part in parts[:2]] == [15, 15]
     _sum(parts).prove(expected)
     with pytest.raises(tarflume.Error):

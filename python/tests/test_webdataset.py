@@ -197,7 +197,7 @@ def test_a_sample_larger_than_the_memory_says_what_to_do(data: Data) -> None:
         big = data.root / "big.tar"
         with ours.TarWriter(str(big)) as out:
             out.write({"__key__": "big", "bin": bytes(20 << 20)})
-        list(dataset(ours, str(big), memory=64 << 20))
+        list(dataset(ours, str(big), memory_limit=64 << 20))
     (sample,) = dataset(ours, str(big))
     assert len(sample["bin"]) == 20 << 20
 

@@ -39,16 +39,16 @@ WRONG = {
     "three sides": (lambda s: tarflume.RandomResizedCrop((1, 2, 3)), "not (1, 2, 3)"),
     "a size in words": (lambda s: tarflume.CenterCrop("224"), "not '224'"),
     "a side below 0": (lambda s: tarflume.ResizeCenterCrop(-256, 224), "a whole number, 0 or more, is needed, not -256"),
-    "pixels that are no number": (lambda s: tarflume.Whole(1.5), "is needed, not 1.5"),
+    "pixels that are no number": (lambda s: tarflume.OriginalSize(1.5), "is needed, not 1.5"),
     "a shorter side that is too large": (lambda s: tarflume.Resize(shorter=1 << 40), "a smaller number is needed, not 1099511627776"),
     "a shape below 0": (lambda s: tarflume.Raw("jpg", shape=[-2]), "is needed, not -2"),
     "a batch below 0": (lambda s: loader(s, batch_size=-8), "batch_size= takes a whole number, 0 or more, not -8"),
-    "a rank that is none": (lambda s: loader(s, rank=2, world=2), "rank 2 of 2 does not exist"),
-    "threads below 0": (lambda s: loader(s, threads=-1), "threads= takes"),
-    "no thread": (lambda s: loader(s, threads=0), "leave threads= out"),
-    "too little memory": (lambda s: loader(s, memory="1MiB", batch_size=64), "give memory= at least"),
+    "a rank that is none": (lambda s: loader(s, rank=2, world_size=2), "rank 2 of 2 does not exist"),
+    "threads below 0": (lambda s: loader(s, num_threads=-1), "num_threads= takes"),
+    "no thread": (lambda s: loader(s, num_threads=0), "leave num_threads= out"),
+    "too little memory": (lambda s: loader(s, memory_limit="1MiB", batch_size=64), "give memory_limit= at least"),
     "a batch of gigabytes": (
-        lambda s: loader(s, batch_size=90, image=tarflume.Resize(20_000)), "give memory= at least"),
+        lambda s: loader(s, batch_size=90, image=tarflume.Resize(20_000)), "give memory_limit= at least"),
     "a class that does not fit": (
         lambda s: list(loader(s, label=tarflume.Json("/n", dtype="bool"))), "is not within bool"),
     "a limit below 0": (lambda s: tarflume.pack.build(s, "x", limit=-1), "is needed, not -1"),
@@ -81,9 +81,9 @@ def test_sizes_in_errors_are_short_and_can_be_typed(shards):
 
 
 def test_objects_are_written_as_they_are_made(shards):
-    for made in (tarflume.Resize((3, 4)), tarflume.Whole(5), tarflume.RandomResizedCrop(7, flip=0.5)):
+    for made in (tarflume.Resize((3, 4)), tarflume.OriginalSize(5), tarflume.RandomResizedCrop(7, flip=0.5)):
         assert not RUST.search(repr(made)) and repr(eval(repr(made))) == repr(made)
-    assert repr(loader(shards, rank=1, world=2)) == "Loader(100 samples an epoch, rank 1 of 2)"
+    assert repr(loader(shards, rank=1, world_size=2)) == "Loader(100 samples an epoch, rank 1 of 2)"
 
 
 def cut(shards, folder) -> pathlib.Path:

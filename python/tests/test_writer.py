@@ -149,7 +149,7 @@ def test_nothing_written_and_two_writers_are_refused(tmp_path):
     writer = tarflume.ShardWriter(tmp_path)
     with pytest.raises(errors.TryAgainError, match="is running"):
         tarflume.ShardWriter(tmp_path)
-    assert "nothing of it is left" in writer.abandon() and list(tmp_path.iterdir()) == []
+    assert "no files of it remain" in writer.abandon() and list(tmp_path.iterdir()) == []
 
 
 def test_a_writer_that_is_forgotten_warns_and_publishes_nothing(tmp_path):

@@ -131,7 +131,7 @@ impl Open for Way {
             SourceKind::File => None,
             SourceKind::Mapped => Some(Mapped::open(path)?),
         };
-        map.iter().for_each(|map| map.expect(Access::Random));
+        map.iter().for_each(|map| map.advise(Access::Random));
         Ok((Arc::new(Hinted { file, map, length: source.len() }), identity))
     }
 }

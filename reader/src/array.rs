@@ -81,7 +81,7 @@ impl ArrayDataset {
 
     fn map(file: &File, length: u64, layout: Layout, path: &Path) -> Result<ArrayDataset> {
         let file = Mapped::of(file, length, path)?;
-        file.expect(Access::Random);
+        file.advise(Access::Random);
         Ok(ArrayDataset(Arc::new(Inner { path: path.to_path_buf(), layout, file })))
     }
 
@@ -119,7 +119,7 @@ impl ArrayDataset {
     /// in memory, the pages of a row are read and nothing around them. Who reads all rows from first
     /// to last says [`Access::Sequential`].
     pub fn expect(&self, access: Access) {
-        self.0.file.expect(access);
+        self.0.file.advise(access);
     }
 
     /// The row with this number.
@@ -142,7 +142,7 @@ impl ArrayDataset {
         // Inside the file, which is mapped: so the numbers fit.
         let bytes = layout.start(rows.start) as usize..layout.start(rows.end) as usize;
         if bytes.len() >= READ_TOGETHER {
-            file.want(bytes.start, bytes.len());
+            file.prefetch(bytes.start, bytes.len());
         }
         let bytes = &file[bytes];
         let count = rows.end - rows.start;
@@ -171,7 +171,7 @@ impl ArrayDataset {
             for (&row, into) in rows.iter().zip(into.chunks_exact_mut(size)) {
                 let start = layout.start(row) as usize;
                 if size >= READ_TOGETHER {
-                    file.want(start, size);
+                    file.prefetch(start, size);
                 }
                 into.copy_from_slice(&file[start..start + size]);
             }

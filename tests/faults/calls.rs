@@ -1,4 +1,4 @@
-//! The system calls that concern files, and where in their arguments a file is named.
+//! The system calls that concern files, and the arguments that name a file.
 
 use libc::c_long;
 
@@ -15,7 +15,7 @@ pub(super) enum Named {
     Map,
 }
 
-/// What a call does, as far as tests treat calls alike.
+/// The class of a call, as far as tests distinguish calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Class {
     Ask,
@@ -105,7 +105,7 @@ pub(super) fn all() -> impl Iterator<Item = &'static Known> {
     BOTH.iter().chain(OLDER)
 }
 
-/// The call with this number.
+/// Returns the call with this number.
 pub(super) fn known(number: c_long) -> Option<&'static Known> {
     all().find(|call| call.number == number)
 }

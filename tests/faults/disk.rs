@@ -1,9 +1,9 @@
-//! A disk that forgets: what writes, syncs and renames leave when the power is cut.
+//! A simulated disk that forgets: the result of writes, syncs and renames after a power failure.
 //!
-//! What a file or folder was told to sync is kept. All else may be kept or not, each on its own: bytes
-//! may be missing or zeros, names may be missing, new names may point to old bytes. A rename is kept or
-//! not as a whole, as every file system does it that is used; it is certain once the folder it leads to
-//! is synced. A folder whose own name was lost is lost with all in it.
+//! Synced files and folders are kept. All else may be kept or lost independently: bytes may be
+//! missing or zeros, names may be missing, new names may point to old bytes. A rename is kept or
+//! lost as a whole, as in every file system in use; it is certain once its target folder is synced.
+//! A folder whose own name was lost is lost with all in it.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,7 +12,7 @@ use std::path::Path;
 /// A file, whatever its name.
 pub(super) type File = usize;
 
-/// One thing that was done, in paths from the place.
+/// One operation, in paths from the place.
 #[derive(Debug, Clone)]
 pub(super) enum Op {
     Create { path: String, file: File },
@@ -26,7 +26,7 @@ pub(super) enum Op {
     SyncFolder { path: String },
 }
 
-/// What becomes of something that was not synced.
+/// The fate of an operation that was not synced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fate {
     Kept,
@@ -36,7 +36,7 @@ pub(super) enum Fate {
 }
 
 impl Op {
-    /// True if it gives or takes a name.
+    /// Returns true if it creates or removes a name.
     pub(super) fn is_of_names(&self) -> bool {
         !matches!(
             self,
@@ -44,7 +44,7 @@ impl Op {
         )
     }
 
-    /// True if `self`, done before, is certain once `later` is done.
+    /// Returns true if `self`, done before, is certain once `later` is done.
     fn is_certain_after(&self, later: &Op) -> bool {
         match (self, later) {
             (Op::Write { file, .. } | Op::Cut { file, .. }, Op::SyncFile { file: synced }) => {
@@ -63,7 +63,7 @@ impl Op {
     }
 }
 
-/// The folder that a path stands in; the place itself is an empty path.
+/// Returns the folder of a path; the place itself is an empty path.
 fn folder_of(path: &str) -> &str {
     path.rsplit_once('/').map_or("", |(folder, _)| folder)
 }
@@ -84,7 +84,7 @@ impl Disk {
         disk
     }
 
-    /// All that stands under `name` of the place at `root`.
+    /// Returns the tree under `name` of the place at `root`.
     pub(super) fn read(root: &Path, name: &str) -> Disk {
         let mut disk = Disk::none();
         let mut todo = vec![name.to_string()];
@@ -104,8 +104,8 @@ impl Disk {
         disk
     }
 
-    /// What is left of `ops`, done on this disk, when the power is cut behind the last of them. `fate`
-    /// decides what becomes of the op with a number that was not synced.
+    /// Returns what is left of `ops`, done on this disk, after a power failure following the last
+    /// of them. `fate` decides about the op with a number that was not synced.
     pub(super) fn cut(&self, ops: &[Op], fate: impl Fn(usize) -> Fate) -> Disk {
         let mut disk = self.clone();
         for (n, op) in ops.iter().enumerate() {
@@ -159,13 +159,13 @@ impl Disk {
         &mut self.files[file]
     }
 
-    /// True if every folder above `path` is there.
+    /// Returns true if every folder above `path` exists.
     fn reached(&self, path: &str) -> bool {
         let above = folder_of(path);
         self.folders.contains_key(above) && (above.is_empty() || self.reached(above))
     }
 
-    /// Writes the tree into the place at `root`, where nothing of it may stand.
+    /// Writes the tree into the place at `root`, which must not contain any of it.
     pub(super) fn write(&self, root: &Path) {
         for path in self.folders.keys().filter(|path| !path.is_empty() && self.reached(path)) {
             fs::create_dir_all(root.join(path)).unwrap();
@@ -180,7 +180,7 @@ impl Disk {
 mod tests {
     use super::*;
 
-    /// A file is written under a temporary name and renamed; `sync` says what is synced.
+    /// A file is written under a temporary name and renamed; `sync` lists what is synced.
     fn published(file: bool, folder: bool, fate: Fate) -> Option<Vec<u8>> {
         let (temp, name) = (String::from("d/t"), String::from("d/x"));
         let mut ops = vec![

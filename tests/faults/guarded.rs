@@ -1,4 +1,4 @@
-//! What stands in an output folder already, under faults: a published data set, shards that were not
+//! Existing contents of an output folder under faults: a published data set, shards that were not
 //! synced.
 
 use std::fs;
@@ -8,7 +8,7 @@ use super::traced;
 use super::tracer::{self, Call, Deed, Ran};
 use crate::harness::Place;
 
-/// Runs `pack` with these words; `judge` says what becomes of each call.
+/// Runs `pack` with these words; `judge` decides about each call.
 pub(super) fn judged(
     place: &Place,
     words: &str,
@@ -49,7 +49,7 @@ fn a_published_data_set_that_can_not_be_asked_about_is_not_overwritten() {
     assert_eq!(place.tree("out"), before, "what the refused attempts left is swept");
 }
 
-/// A place whose data set `out` was packed, but not synced, and is not published.
+/// A place whose data set `out` was packed without syncs and is not published.
 fn unsynced() -> Place {
     let place = Place::new();
     place.folder("photos", 8);
@@ -124,7 +124,7 @@ fn a_working_folder_that_was_left_behind_goes_with_the_next_finalize() {
     let place = Place::new();
     place.folder("photos", 6);
     place.pack("build photos -o whole --shards 2").succeeds();
-    // As a kill leaves it that comes while the working folder is removed, with the plan and without.
+    // The state after a kill during the removal of the working folder, with the plan and without.
     for left in [&["plan", "lock"][..], &["lock"], &["plan", "lock", "shards"], &[]] {
         place.pack("plan photos -o out --shards 2").succeeds();
         place.pack("run out").succeeds();
@@ -161,14 +161,15 @@ fn finalize_compares_what_an_earlier_attempt_moved() {
     place.pack("run out").succeeds();
     let (from, to) =
         (place.at("out/.pack/shards/shard-000000.tar"), place.at("out/shard-000000.tar"));
-    // Its length is right, its bytes are not: the only copy stays where it is, and nothing is published.
+    // Its length is right, its bytes are not: the only copy stays where it is, and nothing is
+    // published.
     let length = fs::metadata(&from).unwrap().len();
     fs::write(&to, vec![0; length as usize]).unwrap();
-    place.pack("finalize out").exits(65).says("stands in the way");
+    place.pack("finalize out").exits(65).says("has the name of a shard");
     fs::rename(&from, place.at("aside")).unwrap();
-    place.pack("finalize out").exits(65).says("stands in the way");
+    place.pack("finalize out").exits(65).says("has the name of a shard");
     assert!(!place.at("out/dataset.json").try_exists().unwrap());
-    // The same bytes twice, as a link and a kill leave them on file systems without such a rename.
+    // The same bytes twice, as left by a link and a kill on file systems without such a rename.
     fs::copy(place.at("aside"), &to).unwrap();
     fs::rename(place.at("aside"), &from).unwrap();
     place.pack("finalize out").succeeds();

@@ -1,9 +1,9 @@
-//! The power is cut behind each thing that a command does to the disk, and what was not synced is lost
-//! in several ways: what is left must be the published data set, whole, or none, and the same command
-//! must bring it to the same end. What a command has done that ended well is there, whatever is lost.
+//! Cuts the power after each operation of a command on the disk and loses what was not synced in
+//! several ways: the rest must be the complete published data set, or none, and the same command
+//! must reach the same result. The effects of a command that ended well persist, whatever is lost.
 //!
-//! A command may find what another attempt left that was killed, or did not sync: that is not on the disk
-//! either, as long as nobody syncs it.
+//! A command may find the files of another attempt that was killed or did not sync: these are not
+//! on the disk either, until they are synced.
 
 use std::fs::{self, File as Opened};
 use std::io;
@@ -17,10 +17,10 @@ use super::tracer::{Call, Deed, Judge, Made};
 
 /// Ways to lose what was not synced.
 const WAYS: usize = 8;
-/// The way in which the newest name is kept, and all older ones are lost that were not synced.
+/// The way that keeps the newest name and loses all older ones that were not synced.
 pub(super) const NEWEST: usize = 7;
 
-/// What cutting the power came to.
+/// The result of cutting the power.
 #[derive(Debug, Default)]
 pub(super) struct Cuts {
     pub(super) ops: usize,
@@ -30,13 +30,13 @@ pub(super) struct Cuts {
     pub(super) broken: Vec<String>,
 }
 
-/// Writes down what is done to the output folder.
+/// Records the operations on the output folder.
 struct Recorder {
     disk: Disk,
     ops: Vec<Op>,
-    /// The tree as it is now, whatever was synced.
+    /// The current tree, whatever was synced.
     now: Disk,
-    /// So many calls that sync or name something are made before the process is killed.
+    /// Number of calls that sync or name something before the process is killed.
     kill: Option<usize>,
 }
 
@@ -122,7 +122,7 @@ impl Recorder {
     }
 }
 
-/// Where the open file that was written to stands now.
+/// Returns the current path of the open file that was written to.
 fn position(made: &Made<'_>) -> usize {
     let path = format!("/proc/{}/fdinfo/{}", made.thread, made.arguments[0]);
     let text = fs::read_to_string(path).unwrap();
@@ -130,8 +130,8 @@ fn position(made: &Made<'_>) -> usize {
     line.trim().parse().unwrap()
 }
 
-/// What becomes of op `n` that was not synced, when the power is cut behind the last of `ops`, in one of the
-/// [`WAYS`].
+/// Returns the fate of op `n` that was not synced, when the power is cut after the last of `ops`,
+/// in one of the [`WAYS`].
 fn fate(way: usize, ops: &[Op], n: usize) -> Fate {
     let data = !ops[n].is_of_names();
     match way {
@@ -152,14 +152,14 @@ fn fate(way: usize, ops: &[Op], n: usize) -> Fate {
     }
 }
 
-/// Which cuts are made: by the number of the op, and the way.
+/// Selects cuts: by the number of the op, and the way.
 pub(super) type Chosen<'a> = &'a dyn Fn(usize, usize) -> bool;
 
-/// Cuts the power behind every op, in every way, that `chosen` picks by their numbers; behind the last in
-/// every way.
+/// Cuts the power after every op, in every way, that `chosen` selects by their numbers; after the
+/// last in every way.
 ///
 /// # Errors
-/// The machine lets nobody trace.
+/// Returns an error if the machine does not permit tracing.
 pub(super) fn cut_power(scenario: Scenario, chosen: Chosen<'_>) -> io::Result<Cuts> {
     let bench = Bench::new(scenario)?;
     let mut recorder = Recorder::new(&bench.begun()?, None);
@@ -171,12 +171,13 @@ pub(super) fn cut_power(scenario: Scenario, chosen: Chosen<'_>) -> io::Result<Cu
     Ok(all)
 }
 
-/// Runs `first` and kills it before each of its calls that sync or name something, the last time before none;
-/// then the command, and cuts the power as [`cut_power`] does, behind ops of the command alone. `chosen` gets the
-/// number of the call, how many ops come after the cut, and the way.
+/// Runs `first` and kills it before each of its calls that sync or name something, the last time
+/// not at all; then runs the command, and cuts the power as [`cut_power`] does, after ops of the
+/// command alone. `chosen` gets the number of the call, the number of ops after the cut, and the
+/// way.
 ///
 /// # Errors
-/// The machine lets nobody trace.
+/// Returns an error if the machine does not permit tracing.
 pub(super) fn cut_power_later(
     scenario: Scenario,
     first: &str,
@@ -206,11 +207,11 @@ pub(super) fn cut_power_later(
     Ok(all)
 }
 
-/// A stage where the power is cut.
+/// A scenario for power failures.
 struct Bench {
     stage: Stage,
     root: PathBuf,
-    /// Shards of an attempt that did not sync may stand in the working folder and not be whole.
+    /// The working folder may hold incomplete shards of an attempt that did not sync.
     unsynced: bool,
 }
 
@@ -221,7 +222,7 @@ impl Bench {
         Ok(Bench { stage, root, unsynced: false })
     }
 
-    /// What stands on the disk before the command.
+    /// The content of the disk before the command.
     fn begun(&self) -> io::Result<Disk> {
         self.stage.reset();
         Ok(match self.stage.scenario.before {
@@ -257,7 +258,7 @@ impl Bench {
         }
     }
 
-    /// What must hold after a cut; `ended`: the command had ended well before it.
+    /// The conditions after a cut; `ended`: the command had ended well before it.
     fn survived(&self, ended: bool) -> Result<(), String> {
         let trusted = |name: &str| ended || !self.unsynced || !name.starts_with(".pack/");
         self.stage.whole_of(&trusted)?;

@@ -1,16 +1,19 @@
-//! A child process that stops at each of the system calls that a filter names. The only room of the
-//! tests with unsafe code.
+//! A child process that stops at each of the system calls of a filter. The only file of the tests
+//! with unsafe code.
 //!
 //! What is relied on, and why it holds:
-//! - every thread that is waited for is a child, or a thread of one, that this thread started: `ptrace`
-//!   belongs to a thread, `wait` passes `__WNOTHREAD`, so children of other tests are not touched;
-//! - what runs between fork and exec is three system calls on memory that was made before the fork;
-//! - the kernel fills the structures it is handed, which are large enough and live until it returns;
-//! - registers are changed while their thread is stopped, and those that a call must keep are put back
-//!   before it goes on;
+//! - every thread that is waited for is a child, or a thread of one, started by this thread:
+//!   `ptrace` belongs to a thread, `wait` passes `__WNOTHREAD`, so children of other tests are not
+//!   touched;
+//! - between fork and exec only three system calls run, on memory that was prepared before the
+//!   fork;
+//! - the kernel fills the structures that it is passed, which are large enough and live until it
+//!   returns;
+//! - registers are changed while their thread is stopped, and those that a call must preserve are
+//!   restored before it continues;
 //! - a child outlives neither its test nor its tracer (`PTRACE_O_EXITKILL`).
 //!
-//! A filter of seccomp stops the named calls alone, so all others run at full speed.
+//! A seccomp filter stops only the named calls, so all others run at full speed.
 #![allow(unsafe_code)]
 
 use std::io;
@@ -21,7 +24,7 @@ use std::ptr::{null_mut, without_provenance_mut};
 
 use libc::{c_int, c_long, c_uint, c_void, sock_filter, sock_fprog};
 
-/// A thread that is traced.
+/// A traced thread.
 pub(super) type Thread = i32;
 
 /// Why a thread stopped.
@@ -29,11 +32,11 @@ pub(super) type Thread = i32;
 pub(super) enum Stop {
     /// Before one of the named calls.
     Call,
-    /// Behind a call that was let go with [`resume`] to its end.
+    /// After a call that was continued with [`resume`] to its end.
     Return,
-    /// For a signal, which is handed on.
+    /// For a signal, which is passed on.
     Signal(c_int),
-    /// Because it began, or something else that concerns nobody.
+    /// Because it began, or for another irrelevant reason.
     Nothing,
     /// It ended with this code; for a signal 128 and its number.
     Ended(i32),
@@ -46,7 +49,7 @@ const OPTIONS: c_int = libc::PTRACE_O_TRACESECCOMP
     | libc::PTRACE_O_TRACESYSGOOD
     | libc::PTRACE_O_EXITKILL;
 
-/// Starts `command`, stopped behind its exec, so that it will stop before each of `calls`.
+/// Starts `command`, stopped after its exec, so that it will stop before each of `calls`.
 pub(super) fn start(command: &mut Command, calls: &[c_long]) -> io::Result<Thread> {
     let mut filter = filter(calls);
     let refused = |result: c_long| {
@@ -54,11 +57,11 @@ pub(super) fn start(command: &mut Command, calls: &[c_long]) -> io::Result<Threa
     };
     let before_exec = move || {
         let program = sock_fprog { len: filter.len() as u16, filter: filter.as_mut_ptr() };
-        // SAFETY: asks for the parent as tracer; no pointer is read.
+        // SAFETY: requests the parent as tracer; no pointer is read.
         refused(unsafe {
             libc::ptrace(libc::PTRACE_TRACEME, 0, null_mut::<c_void>(), null_mut::<c_void>())
         })?;
-        // SAFETY: numbers alone.
+        // SAFETY: numbers only.
         refused(unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) }.into())?;
         // SAFETY: `program` and the filter it points to live until the call returns.
         refused(
@@ -74,7 +77,7 @@ pub(super) fn start(command: &mut Command, calls: &[c_long]) -> io::Result<Threa
             .into(),
         )
     };
-    // SAFETY: the closure makes three system calls and allocates nothing, on memory that was there
+    // SAFETY: the closure makes three system calls and allocates nothing, on memory prepared
     // before the fork.
     unsafe { command.pre_exec(before_exec) };
     let pid = command.spawn()?.id() as Thread;
@@ -88,7 +91,7 @@ pub(super) fn start(command: &mut Command, calls: &[c_long]) -> io::Result<Threa
     Ok(pid)
 }
 
-/// A program that stops at `calls` and lets all others pass.
+/// Returns a filter program that stops at `calls` and lets all others pass.
 fn filter(calls: &[c_long]) -> Vec<sock_filter> {
     const LOAD: u16 = (libc::BPF_LD | libc::BPF_W | libc::BPF_ABS) as u16;
     const EQUAL: u16 = (libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K) as u16;
@@ -136,36 +139,36 @@ fn stop_of(status: c_int) -> Stop {
     }
 }
 
-/// Lets a stopped thread go on: to the end of its call, where it stops again, or freely.
+/// Continues a stopped thread: to the end of its call, where it stops again, or freely.
 pub(super) fn resume(thread: Thread, to_return: bool, signal: c_int) -> io::Result<()> {
     let how = if to_return { libc::PTRACE_SYSCALL } else { libc::PTRACE_CONT };
     request(how, thread, 0, signal as usize)
 }
 
-/// Ends a process, whatever it does.
+/// Kills a process.
 pub(super) fn kill(process: Thread) {
-    // SAFETY: a number; a process that is gone is an error that nobody needs.
+    // SAFETY: a number; a missing process is an error that does not matter.
     unsafe { libc::kill(process, libc::SIGKILL) };
 }
 
-/// Number and arguments of the call that a thread stands before.
+/// Returns number and arguments of the call before which a thread stopped.
 pub(super) fn call(thread: Thread) -> io::Result<(c_long, [u64; 6])> {
     let info = info(thread)?;
     if info.op != libc::PTRACE_SYSCALL_INFO_SECCOMP {
         return Err(io::Error::other(format!("no call: {}", info.op)));
     }
-    // SAFETY: `op` says which field of the union the kernel has filled.
+    // SAFETY: `op` determines the field of the union that the kernel has filled.
     let call = unsafe { info.u.seccomp };
     Ok((call.nr as c_long, call.args))
 }
 
-/// What the call gave that a thread stands behind: a negative number is an error.
+/// Returns the result of the call after which a thread stopped: a negative number is an error.
 pub(super) fn result(thread: Thread) -> io::Result<i64> {
     let info = info(thread)?;
     if info.op != libc::PTRACE_SYSCALL_INFO_EXIT {
         return Err(io::Error::other(format!("no return: {}", info.op)));
     }
-    // SAFETY: `op` says which field of the union the kernel has filled.
+    // SAFETY: `op` determines the field of the union that the kernel has filled.
     Ok(unsafe { info.u.exit }.sval)
 }
 
@@ -200,7 +203,7 @@ mod registers {
         request(libc::PTRACE_SETREGS, thread, 0, (&raw mut all).expose_provenance())
     }
 
-    /// Takes the call away before it is made; it seems to give `result`.
+    /// Cancels the call before it is made; it seems to return `result`.
     pub(in super::super) fn skip(thread: Thread, result: i64) -> io::Result<()> {
         changed(thread, |all| {
             all.orig_rax = u64::MAX;
@@ -208,12 +211,12 @@ mod registers {
         })
     }
 
-    /// Replaces what a call has given.
+    /// Replaces the result of a call.
     pub(in super::super) fn set_result(thread: Thread, result: i64) -> io::Result<()> {
         changed(thread, |all| all.rax = result as u64)
     }
 
-    /// Replaces the third argument of the call that the thread stands before, or behind.
+    /// Replaces the third argument of the call before or after which the thread stopped.
     pub(in super::super) fn set_third(thread: Thread, value: u64) -> io::Result<()> {
         changed(thread, |all| all.rdx = value)
     }
@@ -247,19 +250,19 @@ mod registers {
         set(libc::PTRACE_SETREGSET, thread, kind, (&raw mut all).cast(), size)
     }
 
-    /// Takes the call away before it is made; it seems to give `result`.
+    /// Cancels the call before it is made; it seems to return `result`.
     pub(in super::super) fn skip(thread: Thread, result: i64) -> io::Result<()> {
         let mut none: c_int = -1;
         set(libc::PTRACE_SETREGSET, thread, CALL, (&raw mut none).cast(), size_of::<c_int>())?;
         set_result(thread, result)
     }
 
-    /// Replaces what a call has given.
+    /// Replaces the result of a call.
     pub(in super::super) fn set_result(thread: Thread, result: i64) -> io::Result<()> {
         changed(thread, |all| all[0] = result as u64)
     }
 
-    /// Replaces the third argument of the call that the thread stands before, or behind.
+    /// Replaces the third argument of the call before or after which the thread stopped.
     pub(in super::super) fn set_third(thread: Thread, value: u64) -> io::Result<()> {
         changed(thread, |all| all[2] = value)
     }

@@ -1,5 +1,5 @@
-//! Another command publishes and removes the working folder between two calls of this one: no command fails
-//! for that.
+//! Another command publishes and removes the working folder between two calls of this one: no
+//! command may fail for that.
 
 use std::fs;
 
@@ -18,14 +18,14 @@ fn finished() -> Place {
     place
 }
 
-/// What another command leaves that publishes now.
+/// Performs the changes of another command that publishes at that moment.
 fn publish(place: &Place) {
     fs::remove_dir_all(place.at("out")).unwrap();
     copy(&place.at("whole"), &place.at("out"));
 }
 
-/// Runs a command and does `deed` before the call that `is` the one: the exit code, and what it said. None
-/// where nobody may trace.
+/// Runs a command and calls `deed` before the call selected by `is`; returns the exit code and the
+/// output, `None` if tracing is not permitted.
 fn between(
     place: &Place,
     words: &str,

@@ -1,5 +1,5 @@
-//! File systems that answer otherwise than a local disk: file servers that repeat requests and keep open
-//! files under other names, object stores without links, mounts without permissions.
+//! File systems that behave differently from a local disk: file servers that repeat requests and
+//! keep open files under other names, object stores without links, mounts without permissions.
 
 use std::fs;
 
@@ -16,7 +16,8 @@ fn place() -> Place {
     place
 }
 
-/// Runs `words` while the calls that `fail` picks give an error: how many did. None where nobody may trace.
+/// Runs `words` while the calls selected by `fail` return an error; returns their number, `None` if
+/// tracing is not permitted.
 #[track_caller]
 fn succeeds(place: &Place, words: &str, fail: impl Fn(&Call) -> Option<i32>) -> Option<usize> {
     let ran = judged(place, words, |call| fail(call).map_or(Deed::Go, Deed::Fail))?;
@@ -182,8 +183,9 @@ fn a_verification_that_is_refused_for_good_says_so() {
     assert_eq!(ran.exit, 73, "{}", ran.stderr);
 }
 
-/// Runs `words` while the map of the file at `path` can't be read: nothing of the file is there when it is
-/// touched, and the file is as it was when it is asked about. None where nobody may trace.
+/// Runs `words` while the map of the file at `path` cannot be read: no page of the file is
+/// available when it is touched, and the file's metadata is unchanged. `None` if tracing is not
+/// permitted.
 fn unreadable(place: &Place, words: &str, path: &str) -> Option<(i32, String)> {
     let at = place.at(path);
     let (bytes, modified) =

@@ -1,5 +1,5 @@
-//! One command, run once for each of its calls on files and each thing that can become of a call; what
-//! must hold afterwards, and how often it was asked.
+//! Runs one command once for each of its calls on files and each fault of a call, and checks the
+//! conditions that must hold afterwards.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,23 +14,23 @@ use super::calls::Class;
 use super::tracer::{self, Call, Deed, Judge};
 use crate::harness::{Place, Tree};
 
-/// A command under test, and what stands around it.
+/// A command under test, and its scenario.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Scenario {
     pub(super) name: &'static str,
     /// Planted into the source.
     pub(super) faults: &'static [Fault],
-    /// Makes what the command finds; nothing fails here.
+    /// Prepares what the command finds; nothing fails here.
     pub(super) before: &'static [&'static str],
-    /// The command whose calls fail. It is started again when it did not succeed.
+    /// The command whose calls fail. It is repeated if it did not succeed.
     pub(super) command: &'static str,
-    /// Brings the data set to its end.
+    /// Completes the data set.
     pub(super) after: &'static [&'static str],
-    /// Makes all that may stand in the working folder under final names.
+    /// Makes all files that the working folder may hold under final names.
     pub(super) plan: &'static str,
 }
 
-/// What can become of a call, with its name.
+/// A fault of a call, with its name.
 pub(super) const KINDS: [(&str, Kind); 9] = [
     ("EIO", Kind::Once(libc::EIO)),
     ("ENOSPC", Kind::Once(libc::ENOSPC)),
@@ -43,14 +43,14 @@ pub(super) const KINDS: [(&str, Kind); 9] = [
     ("kill", Kind::Kill),
 ];
 
-/// What becomes of a call.
+/// The fate of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     /// It fails once.
     Once(i32),
-    /// It fails, and every later one of its name on its path.
+    /// It fails, and every later one with its name on its path.
     Always(i32),
-    /// It is made, but says that it failed.
+    /// It is made, but returns an error.
     Late(i32),
     /// It reads or writes half.
     Short,
@@ -90,34 +90,34 @@ impl Kind {
     }
 }
 
-/// What a sweep came to.
+/// The result of a sweep.
 #[derive(Debug, Default)]
 pub(super) struct Counts {
     pub(super) calls: usize,
     pub(super) faults: usize,
-    /// Commands that were run, those that restarted among them.
+    /// Number of commands that were run, including repetitions.
     pub(super) runs: usize,
     /// Faulty runs by how they ended.
     pub(super) exits: BTreeMap<i32, usize>,
-    /// What must hold and did not.
+    /// The violated conditions.
     pub(super) broken: Vec<String>,
 }
 
-/// A place with a source, and what the command makes of it undisturbed.
+/// A place with a source, and the result of the command without faults.
 pub(super) struct Stage {
     pub(super) place: Place,
     pub(super) scenario: Scenario,
-    /// The calls of an undisturbed run.
+    /// The calls of a run without faults.
     pub(super) calls: Vec<Call>,
-    /// What stands in the output folder when the command has succeeded, and at the end.
+    /// The content of the output folder when the command has succeeded, and at the end.
     pub(super) done: Tree,
     pub(super) end: Tree,
-    /// All files that may bear a final name.
+    /// All files that may have a final name.
     finals: Tree,
 }
 
 impl Stage {
-    /// Runs the scenario undisturbed.
+    /// Runs the scenario without faults.
     pub(super) fn new(scenario: Scenario) -> io::Result<Stage> {
         let place = Place::new();
         place.folder("photos", 6);
@@ -155,7 +155,7 @@ impl Stage {
         Ok(stage)
     }
 
-    /// The calls of an undisturbed run.
+    /// Returns the calls of a run without faults.
     fn undisturbed(&self) -> io::Result<Vec<Call>> {
         self.reset();
         let mut calls = Vec::new();
@@ -172,7 +172,7 @@ impl Stage {
         remove(&self.place.at("out"));
     }
 
-    /// Puts the output folder back to what the command finds.
+    /// Restores the output folder to what the command finds.
     pub(super) fn reset(&self) {
         self.clear();
         if !self.scenario.before.is_empty() {
@@ -180,12 +180,12 @@ impl Stage {
         }
     }
 
-    /// Runs the command under the eyes of `judge`.
+    /// Runs the command under `judge`.
     pub(super) fn traced(&self, judge: &mut dyn Judge) -> io::Result<tracer::Ran> {
         self.traced_as(self.scenario.command, judge)
     }
 
-    /// Runs another command under the eyes of `judge`.
+    /// Runs another command under `judge`.
     pub(super) fn traced_as(&self, words: &str, judge: &mut dyn Judge) -> io::Result<tracer::Ran> {
         let mut command = self.place.command(words);
         command.env("RAYON_NUM_THREADS", "1");
@@ -198,7 +198,8 @@ impl Stage {
         }
     }
 
-    /// Starts the command again, undisturbed, and brings the data set to its end: what is wrong then.
+    /// Repeats the command without faults and completes the data set; returns the violated
+    /// conditions.
     pub(super) fn restarted(&self) -> Result<(), String> {
         for command in [self.scenario.command].iter().chain(self.scenario.after) {
             let run = self.place.pack(command);
@@ -212,7 +213,7 @@ impl Stage {
         same(&self.place.tree("out"), &self.end).map_err(|e| format!("started again: {e}"))
     }
 
-    /// What the command has done must be there; more may be left in the working folder.
+    /// The result of the command must exist; more may be left in the working folder.
     pub(super) fn kept(&self) -> Result<(), String> {
         let found = self.place.tree("out");
         match self.done.iter().find(|(name, digest)| found.get(*name) != Some(digest)) {
@@ -221,15 +222,15 @@ impl Stage {
         }
     }
 
-    /// What bears a final name in the output folder must be whole.
+    /// Every file with a final name in the output folder must be whole.
     pub(super) fn whole(&self) -> Result<(), String> {
         self.whole_of(&|_| true)
     }
 
-    /// As [`Stage::whole`], of the names alone that `asked` picks.
-    pub(super) fn whole_of(&self, asked: &dyn Fn(&str) -> bool) -> Result<(), String> {
+    /// As [`Stage::whole`], for the names selected by `asked`.
+    pub(super) fn whole_of(&self, selected: &dyn Fn(&str) -> bool) -> Result<(), String> {
         let mut found = self.place.tree("out");
-        found.retain(|name, _| asked(name));
+        found.retain(|name, _| selected(name));
         for (name, digest) in &found {
             let base = name.rsplit('/').next().unwrap_or(name);
             let temporary = base.starts_with('.') && base.ends_with(".tmp");
@@ -245,7 +246,8 @@ impl Stage {
         }
     }
 
-    /// Runs the command with one fault, and asks what must hold. The exit code, and what is wrong.
+    /// Runs the command with one fault, and checks the conditions. Returns the exit code, and the
+    /// violations.
     fn faulty(
         &self,
         target: &Call,
@@ -290,10 +292,10 @@ impl Stage {
     }
 }
 
-/// Sweeps over all calls and kinds that `chosen` picks by their numbers, in some threads.
+/// Sweeps over all calls and kinds that `chosen` selects by their numbers, in several threads.
 ///
 /// # Errors
-/// The machine lets nobody trace.
+/// Returns an error if the machine does not permit tracing.
 pub(super) fn sweep(
     scenario: Scenario,
     threads: usize,
@@ -336,7 +338,7 @@ pub(super) fn sweep(
     Ok(all.into_inner().unwrap())
 }
 
-/// What differs between two folders.
+/// Returns the differences between two folders.
 fn same(found: &Tree, wanted: &Tree) -> Result<(), String> {
     let all = found.keys().chain(wanted.keys());
     let differ: Vec<_> = all.filter(|name| found.get(*name) != wanted.get(*name)).collect();

@@ -1,8 +1,8 @@
-//! A command is run call by call: before each call on a file in the test's place somebody decides what
-//! becomes of it.
+//! Runs a command call by call: before each call on a file in the test's place, a judge decides
+//! about it.
 //!
-//! A call is known by its name, its file and how often both came together before, not by its number in
-//! time: threads may take turns as they like, and call N is call N in every run.
+//! A call is identified by its name, its file and how often both occurred together before, not by
+//! its number in time: threads may run in any order, and call N is call N in every run.
 
 use std::collections::HashMap;
 use std::fs::{self, File};
@@ -18,14 +18,14 @@ use super::ptrace::{self, Stop, Thread};
 /// A command that has not ended by then hangs.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What becomes of a call.
+/// The fate of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Deed {
     /// It is made.
     Go,
-    /// It is not made and gives this error.
+    /// It is not made and returns this error.
     Fail(i32),
-    /// It is made, and gives this error nevertheless, as a network may.
+    /// It is made, and returns this error nevertheless, as a network may.
     Late(i32),
     /// It is made for half of its bytes.
     Short,
@@ -38,9 +38,9 @@ pub(super) enum Deed {
 pub(super) struct Call {
     pub(super) name: &'static str,
     pub(super) class: Class,
-    /// The file's path in the place; what is random in a temporary name is a `*`.
+    /// The file's path in the place; the random part of a temporary name is a `*`.
     pub(super) path: String,
-    /// How many calls of this name on this path came before.
+    /// Number of earlier calls with this name on this path.
     pub(super) nth: u32,
     /// Bytes that are read or written; 0 for other calls.
     pub(super) length: u64,
@@ -50,34 +50,34 @@ pub(super) struct Call {
 #[derive(Debug)]
 pub(super) struct Made<'a> {
     pub(super) call: &'a Call,
-    /// The paths in the place: of the file, and of what gets its name.
+    /// The paths in the place: of the file, and of the target of a rename or link.
     pub(super) path: &'a Path,
     pub(super) from: Option<&'a Path>,
-    /// What it gave; a negative number is an error.
+    /// Its result; a negative number is an error.
     pub(super) result: i64,
     pub(super) arguments: [u64; 6],
     pub(super) thread: Thread,
 }
 
-/// What a command came to.
+/// The result of a command.
 #[derive(Debug)]
 pub(super) struct Ran {
-    /// The exit code; for a signal 128 and its number. Of one that hung, -1.
+    /// The exit code; for a signal 128 and its number; -1 for a command that hung.
     pub(super) exit: i32,
     pub(super) stderr: String,
-    /// Calls that something else became of than was asked for.
+    /// Calls with another fate than they requested.
     pub(super) injected: usize,
 }
 
-/// Who decides.
+/// Decides about calls.
 pub(super) trait Judge {
-    /// What becomes of the call.
+    /// Returns the fate of the call.
     fn before(&mut self, call: &Call) -> Deed;
-    /// True if [`Judge::after`] wants to see calls of this class.
+    /// Returns true if [`Judge::after`] handles calls of this class.
     fn watches(&self, _class: Class) -> bool {
         false
     }
-    /// The call was made.
+    /// Called after the call was made.
     fn after(&mut self, _made: &Made<'_>) {}
 }
 
@@ -87,7 +87,7 @@ impl<F: FnMut(&Call) -> Deed> Judge for F {
     }
 }
 
-/// A call that is under way.
+/// A call between entry and exit.
 struct Pending {
     call: Call,
     path: PathBuf,
@@ -105,10 +105,10 @@ struct Tracer<'a> {
     injected: usize,
 }
 
-/// Runs `command`, whose place is `root`, under the eyes of `judge`.
+/// Runs `command`, whose place is `root`, under `judge`.
 ///
 /// # Errors
-/// The machine lets nobody trace.
+/// Returns an error if the machine does not permit tracing.
 pub(super) fn run(
     mut command: Command,
     root: &Path,
@@ -138,7 +138,7 @@ pub(super) fn run(
 
 impl Tracer<'_> {
     fn until_exit(&mut self) -> std::io::Result<i32> {
-        // It stands behind its exec.
+        // It stopped after its exec.
         ptrace::resume(self.process, false, 0)?;
         loop {
             let (thread, stop) = ptrace::wait(-1)?;
@@ -158,7 +158,7 @@ impl Tracer<'_> {
         }
     }
 
-    /// True if the thread is to stop again when the call has been made.
+    /// Returns true if the thread must stop again after the call.
     fn call(&mut self, thread: Thread) -> std::io::Result<bool> {
         let (number, arguments) = ptrace::call(thread)?;
         let Some(known) = calls::known(number) else { return Ok(false) };
@@ -217,7 +217,7 @@ impl Tracer<'_> {
     }
 }
 
-/// The absolute path of the file that a call names.
+/// Returns the absolute path of the file that a call names.
 fn file_of(thread: Thread, named: Named, arguments: &[u64; 6]) -> Option<PathBuf> {
     match named {
         Named::Open(n) => of_open(thread, arguments[n] as i32),
@@ -245,12 +245,12 @@ fn of_open(thread: Thread, file: i32) -> Option<PathBuf> {
     fs::read_link(link).ok()
 }
 
-/// The text at an address of the stopped process.
+/// Reads the text at an address of the stopped process.
 fn text(thread: Thread, address: u64) -> Option<String> {
     let memory = File::open(format!("/proc/{thread}/mem")).ok()?;
     let (mut bytes, mut at) = (Vec::new(), address);
     loop {
-        // To the end of the page at most: what lies behind it may not be there.
+        // To the end of the page at most: the next page may not be mapped.
         let mut piece = vec![0; (256 - at % 256) as usize];
         let read = memory.read_at(&mut piece, at).ok().filter(|&n| n > 0)?;
         let end = piece[..read].iter().position(|&b| b == 0);
@@ -262,7 +262,7 @@ fn text(thread: Thread, address: u64) -> Option<String> {
     }
 }
 
-/// The path with a `*` for what is random in the names of temporary files.
+/// Returns the path with a `*` for the random part of a temporary file's name.
 fn steady(path: &Path) -> String {
     let names = path.components().map(|name| {
         let name = name.as_os_str().to_string_lossy();

@@ -1,4 +1,4 @@
-//! A `pack` that runs, and one that has ended. No child outlives its test, and none may hang.
+//! A running `pack`, and one that has ended. No child outlives its test, and none may hang.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -22,11 +22,11 @@ pub(crate) struct Child {
     started: Instant,
 }
 
-/// What a command came to. The path of its place reads `PLACE` in its output.
+/// The result of a command. The path of its place appears as `PLACE` in its output.
 #[derive(Debug)]
 pub(crate) struct Run {
     said: String,
-    /// The exit code; for a signal 128 and its number, as shells say it.
+    /// The exit code; for a signal 128 and its number, as in shells.
     pub(crate) exit: i32,
     pub(crate) stdout: String,
     pub(crate) stderr: String,
@@ -50,18 +50,18 @@ impl Child {
         Child { process, said, place: place.to_path_buf(), stdout, stderr, started }
     }
 
-    /// Sends a signal; one that comes too late does nothing.
+    /// Sends a signal; one that comes too late has no effect.
     pub(crate) fn signal(&self, signal: Signal) {
         let pid = Pid::from_raw(self.process.id() as i32).unwrap();
         let _ = kill_process(pid, signal);
     }
 
-    /// True once `text` stands in its standard output.
+    /// Returns true once its standard output contains `text`.
     pub(crate) fn has_printed(&self, text: &str) -> bool {
         self.text(&self.stdout).contains(text)
     }
 
-    /// Ends the process as a power cut would.
+    /// Kills the process, like a power failure.
     pub(crate) fn kill(mut self) -> Run {
         let _ = self.process.kill();
         self.ended()
@@ -118,7 +118,7 @@ impl Run {
         self
     }
 
-    /// `text` stands in stdout or stderr.
+    /// Asserts that stdout or stderr contains `text`.
     #[track_caller]
     pub(crate) fn says(self, text: &str) -> Run {
         assert!(
@@ -128,14 +128,14 @@ impl Run {
         self
     }
 
-    /// Both streams, exactly.
+    /// Asserts both streams exactly.
     #[track_caller]
     pub(crate) fn prints(self, stdout: &str, stderr: &str) -> Run {
         assert_eq!((self.stdout.as_str(), self.stderr.as_str()), (stdout, stderr), "{}", self.said);
         self
     }
 
-    /// Stdout as lines of JSON.
+    /// Returns stdout as lines of JSON.
     #[track_caller]
     pub(crate) fn events(&self) -> Vec<Value> {
         let parsed = |line: &str| {

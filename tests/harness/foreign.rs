@@ -1,4 +1,4 @@
-//! Other people's programs: GNU tar, bsdtar, Python.
+//! Foreign programs: GNU tar, bsdtar, Python.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -15,7 +15,7 @@ pub(crate) fn tool(place: &Place, program: impl AsRef<Path>, words: &[&str]) -> 
 /// Runs a Python program that may import webdataset.
 ///
 /// # Panics
-/// If there is no Python with webdataset: a test that can't run has not passed.
+/// Panics if there is no Python with webdataset: a test that cannot run has not passed.
 pub(crate) fn python(place: &Place, program: &str, words: &[&str]) -> Run {
     let python = interpreter();
     let probe = Command::new(&python).args(["-c", "import webdataset"]).output();

@@ -1,5 +1,5 @@
-//! A naive reader of sidecars, by FORMAT.md alone: the table of sections, and checksums put right after
-//! a lie was written.
+//! A naive reader of sidecars, by FORMAT.md alone: the table of sections, and correction of
+//! checksums after a change.
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ fn number(bytes: &[u8], at: usize, length: usize) -> usize {
     bytes[at..at + length].iter().rev().fold(0, |n, &byte| n << 8 | usize::from(byte))
 }
 
-/// Where a section stands in a sidecar; none if it has no such section.
+/// Returns the range of a section in a sidecar; `None` if it has no such section.
 pub(crate) fn section(sidecar: &[u8], name: &str) -> Option<Range<usize>> {
     let lines = (0..number(sidecar, 84, 4)).map(|n| 96 + 24 * n);
     let mut found = lines.filter(|&line| &sidecar[line..line + 4] == name.as_bytes());
@@ -16,7 +16,7 @@ pub(crate) fn section(sidecar: &[u8], name: &str) -> Option<Range<usize>> {
     Some(start..start + number(sidecar, line + 16, 8))
 }
 
-/// Where the entry points of each part stand.
+/// Returns the ranges of the entry points of each part.
 pub(crate) fn entry_points(sidecar: &[u8]) -> Vec<Range<usize>> {
     let (Some(starts), Some(blobs)) = (section(sidecar, "jpgs"), section(sidecar, "jpgb")) else {
         return Vec::new();
@@ -25,7 +25,7 @@ pub(crate) fn entry_points(sidecar: &[u8]) -> Vec<Range<usize>> {
     starts.windows(2).map(|pair| pair[0]..pair[1]).collect()
 }
 
-/// Puts the checksums of blocks and head right.
+/// Corrects the checksums of blocks and head.
 pub(crate) fn sum_again(sidecar: &mut [u8]) {
     let body = number(sidecar, 88, 4);
     let sums = 96 + 24 * number(sidecar, 84, 4);

@@ -1,20 +1,21 @@
-//! A reader of plain ustar that is too simple to be wrong: no extension is known, all is asserted.
+//! A reader of plain ustar that is too simple to be wrong: it supports no extension and asserts
+//! everything.
 
 /// A member of a tar.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Member {
     pub(crate) name: String,
-    /// Where its header stands.
+    /// The position of its header.
     pub(crate) header: usize,
-    /// Where its data begin.
+    /// The start of its data.
     pub(crate) at: usize,
     pub(crate) data: Vec<u8>,
 }
 
-/// The members of a tar that `pack` wrote without pax blocks.
+/// Returns the members of a tar that `pack` wrote without pax blocks.
 ///
 /// # Panics
-/// For anything that is not as `pack` promises: type, owner, mode, time, magic, checksum, end.
+/// Panics for anything that `pack` does not promise: type, owner, mode, time, magic, checksum, end.
 pub(crate) fn members_of(tar: &[u8]) -> Vec<Member> {
     let mut members = Vec::new();
     let mut at = 0;

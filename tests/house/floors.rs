@@ -1,6 +1,6 @@
-//! The floor plan of `floors.txt`, held against the imports of every file.
+//! Compares the floor plan of `floors.txt` with the imports of every file.
 //!
-//! Reads sources as text; knows no crate by name.
+//! Reads sources as text; contains no crate's name.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -9,15 +9,15 @@ use super::{imports, module, root, sources};
 
 /// A folder of the plan, and the floor of each file or folder in it.
 struct Section {
-    /// As `reader/src`.
+    /// For example `reader/src`.
     source: String,
-    /// The folder's module, as `loader`; empty for the crate's own.
+    /// The folder's module, for example `loader`; empty for the crate's own.
     inside: String,
     floors: BTreeMap<String, usize>,
 }
 
 impl Section {
-    /// The word of the plan that a module belongs to, if it is of this folder.
+    /// Returns the plan's name for a module, if it is in this folder.
     fn word<'a>(&self, module: &'a str) -> Option<&'a str> {
         let rest = match &*self.inside {
             "" => module,
@@ -80,7 +80,7 @@ fn folders_import_lower_floors_only() {
     assert!(wrong.is_empty(), "imports that do not go down:\n{}", wrong.join("\n"));
 }
 
-/// The files that put a crate together.
+/// Returns the files that assemble a crate.
 fn is_root(file: &str) -> bool {
     file.ends_with("/src/lib.rs") || file.ends_with("/src/main.rs") || file.contains("/src/bin/")
 }

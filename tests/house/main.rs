@@ -1,5 +1,5 @@
-//! The rules of the house that no compiler checks: which way the arrows point, where unsafe code may
-//! stand, that each file says at its head what it is for.
+//! The rules of the source tree that no compiler checks: the direction of imports, the files with
+//! unsafe code, a head comment in each file.
 //!
 //! Reads sources as text, nothing else. docs/decisions has the reasons.
 #![allow(clippy::disallowed_methods, reason = "a test that asks wrongly fails")]
@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Which crates of the house a crate may use; `dev` crates only in its tests.
+/// The crates of the project that a crate may use; `dev` crates only in its tests.
 const ARROWS: [(&str, &[&str]); 11] = [
     ("formats", &[]),
     ("jpeg", &[]),
@@ -26,11 +26,12 @@ const ARROWS: [(&str, &[&str]); 11] = [
     ("adapters/tch", &["tarflume"]),
 ];
 
-/// Where the packer may use the reader: for images that are no JPEGs, for exclude lists, for the errors of both.
+/// Where the packer may use the reader: for images other than JPEGs, for exclude lists, for the
+/// errors of both.
 const READER_IN_PACKER: [&str; 3] =
     ["packer/src/check/image.rs", "packer/src/failure.rs", "packer/src/scan/exclude.rs"];
 
-/// The rooms in which unsafe code may stand.
+/// The files in which unsafe code is permitted.
 const UNSAFE_ROOMS: [&str; 37] = [
     "adapters/candle/src/device.rs",
     "adapters/tch/src/device.rs",
@@ -71,10 +72,10 @@ const UNSAFE_ROOMS: [&str; 37] = [
     "tests/hostile_memory.rs",
 ];
 
-/// Names that say nothing of what is in a file.
+/// File names that describe no content.
 const EMPTY_NAMES: [&str; 5] = ["util", "utils", "common", "prelude", "misc"];
 
-/// No source file is longer; most are below 350, tests beside them.
+/// Limit on the lines of a source file; most have fewer than 350, with tests in separate files.
 const MAX_LINES: usize = 450;
 
 fn root() -> PathBuf {
@@ -135,7 +136,7 @@ fn module(file: &str) -> String {
     path.replace('/', "::")
 }
 
-/// The modules that a file imports: the longest module that each path names.
+/// Returns the modules that a file imports: the longest module that each path names.
 fn imports(file: &str, text: &str, modules: &BTreeSet<String>) -> BTreeSet<String> {
     let here = module(file);
     let code = text.split("#[cfg(test)]").next().unwrap();
@@ -152,7 +153,7 @@ fn imports(file: &str, text: &str, modules: &BTreeSet<String>) -> BTreeSet<Strin
     found
 }
 
-/// Paths that are written out where they are used: `crate::a::b(..)`, `super::c::D`.
+/// Returns paths that are written out at their use: `crate::a::b(..)`, `super::c::D`.
 fn inline_paths(code: &str) -> Vec<String> {
     let lines = code.lines().filter(|line| {
         let line = line.trim_start();
@@ -164,7 +165,7 @@ fn inline_paths(code: &str) -> Vec<String> {
     ours.map(|word| word.trim_end_matches(':').to_string()).collect()
 }
 
-/// `a::{b, c::{d, e}}` as `a::b`, `a::c::d`, `a::c::e`.
+/// Returns `a::{b, c::{d, e}}` as `a::b`, `a::c::d`, `a::c::e`.
 fn expand(statement: &str) -> Vec<String> {
     let statement = statement.split_whitespace().collect::<Vec<_>>().join(" ");
     let Some(open) = statement.find('{') else {
@@ -172,7 +173,7 @@ fn expand(statement: &str) -> Vec<String> {
     };
     let (before, inner) =
         (&statement[..open], statement[open + 1..].trim_end().trim_end_matches('}'));
-    // The brace just taken off may have been an inner one: put back what is missing.
+    // The brace just removed may have been an inner one: restore what is missing.
     let missing = inner.matches('{').count().saturating_sub(inner.matches('}').count());
     let inner = format!("{inner}{}", "}".repeat(missing));
     let (mut depth, mut item, mut items) = (0, String::new(), Vec::new());
@@ -193,7 +194,7 @@ fn expand(statement: &str) -> Vec<String> {
     items.flat_map(expand).map(|item| format!("{before}{item}")).collect()
 }
 
-/// The path from the crate's root; other crates' paths become empty.
+/// Returns the path from the crate's root; other crates' paths become empty.
 fn absolute(path: &str, here: &str) -> String {
     let parent = here.rsplit_once("::").map_or("", |(parent, _)| parent);
     let joined = |base: &str, rest: &str| {
@@ -216,7 +217,7 @@ fn prefixes(path: &str) -> impl Iterator<Item = String> + '_ {
     cuts.into_iter().rev().map(|cut| path[..cut].to_string())
 }
 
-/// Walks up from `module`; the path back to it, if there is one.
+/// Walks up from `module`; returns the path back to it, if there is one.
 fn circle(module: &str, graph: &BTreeMap<String, BTreeSet<String>>) -> Option<Vec<String>> {
     let mut todo = vec![vec![module.to_string()]];
     let mut seen = BTreeSet::new();
@@ -261,7 +262,7 @@ fn files_import_lower_floors_only() {
 fn unsafe_code_stands_in_its_rooms_only() {
     let crates = ARROWS.map(|(folder, _)| format!("{folder}/src"));
     for folder in crates.iter().map(String::as_str).chain(["tests"]) {
-        // This file has the words that it looks for.
+        // This file contains the words that it searches for.
         for (file, text) in sources(folder).into_iter().filter(|(f, _)| f != "tests/house/main.rs")
         {
             let code = text.lines().filter(|l| !l.trim_start().starts_with("//"));

@@ -1,5 +1,6 @@
-//! The table of mapped ranges, which a signal handler reads while threads change it: a place of it under every
-//! schedule of its threads. Every operation is sequentially consistent here, so the fences are not proven.
+//! The table of mapped ranges, which a signal handler reads while threads change it: one slot of it
+//! under every schedule of its threads. Every operation is sequentially consistent here, so the
+//! fences are not verified.
 #![cfg(test)]
 
 mod atomics {
@@ -30,7 +31,7 @@ fn a_reader_never_sees_the_start_of_one_range_and_the_end_of_another() {
             writer.free();
             assert!(writer.take(100, 200));
         });
-        // Between the two ranges: of neither, whatever is read half-way.
+        // Between the two ranges: in neither, even during a change.
         assert_eq!(slot.end_of(50), None);
         changing.join().unwrap();
         assert_eq!(slot.end_of(150), Some(200));

@@ -11,7 +11,7 @@ fn inner() -> Vec<u8> {
     TarBytes::new().member(b"hidden.txt", b"hh").open()
 }
 
-/// `a.txt`, then what is odd with its data, then `z.txt`.
+/// Returns `a.txt`, then the odd member with its data, then `z.txt`.
 fn around(odd: &[u8]) -> Vec<u8> {
     let mut tar = TarBytes::new();
     tar.member(b"a.txt", b"aaa").raw(odd).raw(&inner()).member(b"z.txt", b"zzzz").ended()
@@ -21,7 +21,7 @@ fn odd(change: impl FnOnce(Header) -> Header) -> Vec<u8> {
     around(change(Header::file(b"b.txt", SIZE)).seal().bytes())
 }
 
-/// A field of `n` bytes with this text at its start, zeros behind.
+/// Returns a field of `n` bytes with this text at its start, followed by zeros.
 fn field(n: usize, text: &[u8]) -> Vec<u8> {
     let mut field = text.to_vec();
     field.resize(n, 0);
@@ -87,7 +87,7 @@ fn spellings(n: usize, number: u64) -> Vec<Vec<u8>> {
         all.push([vec![0], vec![fill; n - 1]].concat());
     }
     all.extend([field(n, b"1_0"), field(n, b"1 0"), field(n, b"AAAA"), field(n, b"+AAAA")]);
-    // Base 256: each first byte that has meant something to somebody.
+    // Base 256: each first byte that some reader interprets.
     for first in [0x80, 0x81, 0xbf, 0xc0, 0xfe, 0xff] {
         for high in [0, 1, 0x7f, 0x80, 0xff] {
             let mut number256 = vec![0; n];
@@ -107,7 +107,7 @@ fn spellings(n: usize, number: u64) -> Vec<Vec<u8>> {
     all
 }
 
-/// Every tar of the table by a name that says what is odd in it.
+/// Every tar of the table by a name that describes its oddity.
 pub(super) fn table() -> BTreeMap<String, Vec<u8>> {
     let mut table = BTreeMap::new();
     let mut put = |what: &str, text: &[u8], tar: Vec<u8>| {
@@ -175,7 +175,7 @@ fn record(key: &[u8], value: &[u8]) -> Vec<u8> {
     [format!("{length} ").as_bytes(), key, b"=", value, b"\n"].concat()
 }
 
-/// A pax header of these records before a member whose own header says `own`.
+/// Returns a pax header of these records before a member whose own header has the size `own`.
 fn with_pax(records: &[u8], own: u64, flag: u8) -> Vec<u8> {
     let mut odd = TarBytes::new();
     odd.special(b"PaxHeaders/b.txt", b'x', records);

@@ -1,4 +1,4 @@
-//! An accelerator, played: it wants a batch, computes on it for a fixed time, wants the next.
+//! Simulates an accelerator: takes a batch, computes on it for a fixed time, takes the next.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -9,14 +9,14 @@ use super::options::Until;
 use super::report::{Accelerator, Account};
 use super::taking::take;
 
-/// What MLPerf Storage asks of most of its training workloads, in percent.
+/// The utilization that MLPerf Storage requires for most of its training workloads, in percent.
 pub(crate) const TARGET_PERCENT: f64 = 90.0;
 
-/// Feeds an accelerator whose step takes `step`. At least two batches are taken, because the first is
+/// Feeds an accelerator whose step takes `step`. Takes at least two batches, because the first is
 /// not counted.
 ///
 /// # Errors
-/// What the loader says of a shard or a sample.
+/// Returns the errors of the loader.
 pub(super) fn play(loader: &Loader, step: Duration, until: Until) -> Result<Accelerator> {
     let mut waits = Vec::new();
     let mut counted_from = None;
@@ -43,16 +43,16 @@ pub(super) fn play(loader: &Loader, step: Duration, until: Until) -> Result<Acce
     })
 }
 
-/// Accelerator utilization in percent, as MLPerf Storage defines it (Rules, "Training Workloads"):
-/// AU = total compute time / total running time x 100, where the compute time is the ideal one, steps
-/// times the time of a step, and the first step is left out, so that filling the pipeline does not
-/// count. 100 says that every wait was hidden behind a computation.
+/// Returns the accelerator utilization in percent, as defined by MLPerf Storage (Rules, "Training
+/// Workloads"): AU = total compute time / total running time x 100. The compute time is the ideal
+/// one, steps times the time of a step; the first step is left out, so that filling the pipeline
+/// does not count. At 100 every wait was hidden behind a computation.
 pub(crate) fn utilization(step: Duration, steps: u64, running: Duration) -> f64 {
     let ideal = step.as_secs_f64() * steps as f64;
     if running.is_zero() { 0.0 } else { (100.0 * ideal / running.as_secs_f64()).min(100.0) }
 }
 
-/// The smallest of the `rising` waits that `percent` of them do not exceed (nearest rank).
+/// Returns the smallest of the `rising` waits that `percent` of them do not exceed (nearest rank).
 fn percentile(rising: &[Duration], percent: usize) -> Duration {
     let rank = (rising.len() * percent).div_ceil(100);
     rising.get(rank.saturating_sub(1)).copied().unwrap_or_default()

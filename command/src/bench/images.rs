@@ -1,22 +1,23 @@
-//! Which parts of a data set are images that can be decoded.
+//! Finds the parts of a data set that are decodable images.
 
 use std::collections::BTreeMap;
 
 use tarflume_packer::Content;
 
-/// The parts that are decoded.
+/// The image parts to decode.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Images {
-    /// Their extensions, the best first.
+    /// Their extensions, the preferred one first.
     pub(super) exts: Vec<String>,
     /// True if every sample is known to have one.
     pub(super) everywhere: bool,
 }
 
-/// The images of a data set: an extension that every sample has stands alone, or else the one of the
-/// most samples comes first. Nothing if there is no image.
+/// Returns the images of a data set: the extension that every sample has, or else all of them, the
+/// most frequent first. Returns `None` if there is no image.
 ///
-/// An extension with a dot (`seg.png`) is rather a mask than the picture.
+/// An extension with a dot (`seg.png`) has lower priority: it is more likely a mask than the
+/// picture.
 pub(super) fn of(parts: &BTreeMap<String, u64>, samples: u64) -> Option<Images> {
     let images = parts.iter().filter(|(ext, _)| Content::of(ext.as_bytes()).is_image());
     let mut images: Vec<_> = images.collect();

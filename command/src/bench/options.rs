@@ -1,4 +1,4 @@
-//! What is measured, how, and for how long.
+//! The options of a measurement: what, how, and for how long.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -7,44 +7,44 @@ use tarflume::Shuffle;
 use tarflume::fetch::fetched::Verify;
 use tarflume::source::open::SourceKind;
 
-/// What is measured, and how.
+/// The options of a measurement.
 #[derive(Debug, Clone)]
 pub(crate) struct Options {
     /// The data set, or one shard.
     pub(crate) path: PathBuf,
     /// The order of the samples.
     pub(crate) shuffle: Shuffle,
-    /// Samples of a batch.
+    /// Samples per batch.
     pub(crate) batch: u64,
-    /// Threads of the loader; one a core unless said.
+    /// Threads of the loader; `None` is one per core.
     pub(crate) threads: Option<usize>,
-    /// Batches in preparation at once.
+    /// Number of batches in preparation at once.
     pub(crate) prefetch: usize,
-    /// The loader's memory bound in bytes; its default if there is none.
+    /// The loader's memory limit in bytes; `None` is its default.
     pub(crate) memory: Option<u64>,
     /// How shards are read.
     pub(crate) source: SourceKind,
     /// Which checksums are compared.
     pub(crate) verify: Verify,
-    /// Leaves decoding out.
+    /// Measures reading only.
     pub(crate) raw: bool,
     /// When each part ends.
     pub(crate) until: Until,
-    /// The time that a played accelerator computes on a batch.
+    /// The time that a simulated accelerator computes on a batch.
     pub(crate) step: Option<Duration>,
 }
 
-/// When a part of the measurement ends. A batch is never cut.
+/// When a part of the measurement ends. Batches are never cut.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Until {
-    /// After so much time.
+    /// After this much time.
     Time(Duration),
-    /// After so many samples.
+    /// After this many samples.
     Samples(u64),
 }
 
 impl Until {
-    /// True if this is enough.
+    /// Returns true if the measurement is long enough.
     pub(super) fn is_reached(self, took: Duration, samples: u64) -> bool {
         match self {
             Until::Time(time) => took >= time,

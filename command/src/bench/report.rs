@@ -1,12 +1,11 @@
-//! Result of a measurement: words and numbers for programs. Rates are per second of wall
-//! time.
+//! The result of a measurement, serialized for programs. Rates are per second of wall time.
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 use tarflume::loader::Stats;
 
-/// What was measured of a data set.
+/// The measurements of a data set.
 #[derive(Debug, Serialize)]
 pub(crate) struct Report {
     /// The data set.
@@ -17,67 +16,67 @@ pub(crate) struct Report {
     pub(crate) shards: u64,
     /// Its parts by extension.
     pub(crate) parts: BTreeMap<String, u64>,
-    /// Threads that worked.
+    /// Number of threads used.
     pub(crate) threads: u64,
-    /// What should be known when the numbers are read.
+    /// Notes that a reader of the numbers needs.
     pub(crate) notes: Vec<String>,
     /// The parts' bytes, batched.
     pub(crate) raw: Rate,
-    /// Images decoded, cut, resized and batched; nothing if there are none or `--raw` was said.
+    /// Images decoded, cropped, resized and batched; `None` if there are none, or with `--raw`.
     pub(crate) decoded: Option<Rate>,
-    /// How well a played accelerator was fed, if one was asked for.
+    /// The utilization of a simulated accelerator, if requested.
     pub(crate) accelerator: Option<Accelerator>,
 }
 
-/// How fast samples came.
+/// The rate of samples.
 #[derive(Debug, Serialize)]
 pub(crate) struct Rate {
-    /// Samples that were handed out.
+    /// Number of samples delivered.
     pub(crate) samples: u64,
-    /// How often that is the whole data set.
+    /// The same as a multiple of the data set.
     pub(crate) passes: f64,
     /// From opening the data set to the last batch, in seconds.
     pub(crate) seconds: f64,
-    /// Samples a second.
+    /// Samples per second.
     pub(crate) samples_per_s: f64,
-    /// Bytes of parts that were handed out, in 10^6 a second; nothing where they became pixels.
+    /// Bytes of parts delivered, in 10^6 per second; `None` for decoded samples.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) mb_per_s: Option<f64>,
     /// From opening the data set to the first batch, in milliseconds.
     pub(crate) first_batch_ms: f64,
-    /// Where the time went.
+    /// The time by stage.
     #[serde(flatten)]
     pub(crate) account: Account,
 }
 
-/// How well a played accelerator was fed.
+/// The utilization of a simulated accelerator.
 #[derive(Debug, Serialize)]
 pub(crate) struct Accelerator {
-    /// What it computes on a batch, in milliseconds.
+    /// Its computation per batch, in milliseconds.
     pub(crate) step_ms: f64,
-    /// Steps that were counted: all but the first.
+    /// Number of counted steps: all but the first.
     pub(crate) steps: u64,
     /// See [`super::accelerator::utilization`].
     pub(crate) utilization_percent: f64,
-    /// The percentage from which MLPerf Storage takes a storage system for fast enough.
+    /// The percentage that MLPerf Storage requires of a storage system.
     pub(crate) target_percent: f64,
-    /// The wait for a batch that half of the steps did not exceed, in milliseconds.
+    /// The median wait for a batch, in milliseconds.
     pub wait_p50_ms: f64,
-    /// The wait for a batch that 99 % of the steps did not exceed, in milliseconds.
+    /// The 99th percentile of the wait for a batch, in milliseconds.
     pub wait_p99_ms: f64,
     /// The longest wait for a batch, in milliseconds.
     pub(crate) wait_max_ms: f64,
-    /// Where the time went.
+    /// The time by stage.
     #[serde(flatten)]
     pub(crate) account: Account,
 }
 
-/// Where a loader's time went.
+/// The time of a loader by stage.
 #[derive(Debug, Serialize)]
 pub(crate) struct Account {
-    /// Stage by stage, in the order in which a sample passes through them.
+    /// The stages, in the order in which a sample passes through them.
     pub(crate) stages: Vec<Stage>,
-    /// What limits, and what would help.
+    /// The limiting stage, and what would help.
     pub(crate) verdict: String,
     /// Both as a table for people.
     #[serde(skip)]
@@ -89,11 +88,11 @@ pub(crate) struct Account {
 pub(crate) struct Stage {
     /// Its name.
     pub(crate) name: &'static str,
-    /// Working.
+    /// Time of work.
     pub(crate) busy_s: f64,
-    /// Waiting for what comes before.
+    /// Time of waiting for input.
     pub(crate) waiting_input_s: f64,
-    /// Waiting for what comes after.
+    /// Time of waiting for the next stage.
     pub(crate) waiting_output_s: f64,
     /// Batches, reads or samples.
     pub(crate) items: u64,
@@ -102,7 +101,7 @@ pub(crate) struct Stage {
 }
 
 impl Account {
-    /// What the loader says; calls of its builder become flags of the command.
+    /// Takes the loader's statistics; calls of its builder become flags of the command.
     pub(super) fn of(stats: &Stats) -> Account {
         let stage = |stage: &tarflume::loader::StageStats| Stage {
             name: stage.name,
@@ -120,7 +119,8 @@ impl Account {
     }
 }
 
-/// Setters of the library as flags of the command: `.memory()` is `--memory`, `.threads()` is `--jobs`.
+/// Replaces setters of the library by flags of the command: `.memory()` is `--memory`, `.threads()`
+/// is `--jobs`.
 pub(super) fn as_flags(text: &str) -> String {
     let mut text = text.to_string();
     let flags =

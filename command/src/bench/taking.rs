@@ -1,4 +1,4 @@
-//! Taking batches from a loader until enough was measured. Nothing is done with them here.
+//! Takes batches from a loader until enough was measured; does nothing with them.
 
 use std::time::{Duration, Instant};
 
@@ -10,11 +10,11 @@ use super::images::Images;
 use super::options::{Options, Until};
 use super::report::{Account, Rate};
 
-/// An epoch so long that no measurement reaches its end: small data sets are gone through again and
-/// again without the pipeline running empty in between, and a batch may be larger than they are.
+/// An epoch that no measurement finishes: small data sets repeat without an empty pipeline in
+/// between, and a batch may be larger than the data set.
 const ENDLESS: u64 = 1 << 50;
 
-/// A loader of `dataset` as it was asked for, without columns.
+/// Returns a loader of `dataset` with these options, without columns.
 pub(super) fn builder(dataset: Dataset, options: &Options) -> LoaderBuilder {
     let builder = Loader::of(dataset)
         .shuffle(options.shuffle)
@@ -33,9 +33,8 @@ pub(super) fn builder(dataset: Dataset, options: &Options) -> LoaderBuilder {
     }
 }
 
-/// With pictures as a training on ImageNet has them: a random part, resized
-/// to 224 x 224, flipped every other time. Samples without a picture are left out if there are any;
-/// gives their number.
+/// Adds a column of pictures as in training on ImageNet: a random crop, resized to 224 x 224,
+/// flipped with probability one half. Samples without a picture are left out; returns their number.
 pub(super) fn decoded(builder: LoaderBuilder, images: &Images) -> (LoaderBuilder, u64) {
     let exts = &images.exts;
     let crop = RandomResizedCrop::new(224).flip(0.5);
@@ -52,11 +51,11 @@ pub(super) fn decoded(builder: LoaderBuilder, images: &Images) -> (LoaderBuilder
     (builder, lacking)
 }
 
-/// Takes batches until enough is measured, at least `least` of them; `each` gets every batch with the
-/// time that was waited for it. Gives the number of samples.
+/// Takes batches until enough is measured, at least `least` of them; calls `each` for every batch
+/// with the time waited for it. Returns the number of samples.
 ///
 /// # Errors
-/// What the loader says of a shard or a sample.
+/// Returns the errors of the loader.
 pub(super) fn take(
     loader: &Loader,
     until: Until,
@@ -67,12 +66,12 @@ pub(super) fn take(
     let (mut samples, mut batches) = (0, 0);
     let mut epoch = loader.epoch(0);
     loop {
-        let asked = Instant::now();
+        let requested = Instant::now();
         let Some(batch) = epoch.next() else { return Ok(samples) };
         let batch = batch?;
         samples += batch.len() as u64;
         batches += 1;
-        each(batch, asked.elapsed());
+        each(batch, requested.elapsed());
         if batches >= least && until.is_reached(begun.elapsed(), samples) {
             return Ok(samples);
         }
@@ -80,10 +79,10 @@ pub(super) fn take(
 }
 
 /// Takes batches as fast as they come. The clock started when the data set was `opened`. Rows are
-/// parts as they were stored, or `decoded`.
+/// parts as stored, or `decoded`.
 ///
 /// # Errors
-/// As [`take`].
+/// Returns the errors of [`take`].
 pub(super) fn measure(
     loader: &Loader,
     until: Until,

@@ -1,4 +1,4 @@
-//! Arguments that several commands share, and the words of their choices.
+//! Arguments that several commands share, and the values of their choices.
 
 use clap::ValueEnum;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
@@ -26,28 +26,28 @@ pub(super) struct Jobs {
 }
 
 impl Jobs {
-    /// The number that was given.
+    /// Returns the given number.
     pub(super) fn given(self) -> Option<usize> {
         self.jobs
     }
 
-    /// The number that was given, or the number of processors.
+    /// Returns the given number, or the number of processors.
     pub(super) fn count(self) -> usize {
         self.jobs.unwrap_or_else(out::processors)
     }
 }
 
-/// The word of a choice on the command line.
+/// Returns the value of a choice as text.
 pub(super) fn word_of(choice: impl ValueEnum) -> String {
     choice.to_possible_value().map(|v| v.get_name().to_string()).unwrap_or_default()
 }
 
-/// A choice of the library, with a line of help for each value.
+/// A choice of the library with a help text for each value.
 pub(super) trait Described: Choice + Send + Sync {
     fn help(self) -> &'static str;
 }
 
-/// Reads the word of a choice.
+/// Parses the value of a choice.
 pub(super) fn choice<T: Described>() -> impl TypedValueParser<Value = T> {
     let shown = |choice: &T| PossibleValue::new(choice.word()).help(choice.help());
     PossibleValuesParser::new(T::ALL.iter().map(shown))

@@ -57,8 +57,8 @@ pub(super) struct Args {
     format: Format,
 
     /// Read samples in this order: the buffer has 1,000 samples; blocks of 64 in windows of 16
-    #[arg(long, value_enum, default_value_t = Order::Full, help_heading = "Loader")]
-    shuffle: Order,
+    #[arg(long, value_enum, default_value_t = ShuffleChoice::Full, help_heading = "Loader")]
+    shuffle: ShuffleChoice,
     /// Use this seed for the order
     #[arg(long, value_name = "SEED", default_value_t = 0, help_heading = "Loader")]
     seed: u64,
@@ -75,16 +75,16 @@ pub(super) struct Args {
     #[arg(long, value_name = "SIZE", value_parser = size::parse, help_heading = "Loader")]
     memory: Option<u64>,
     /// Read shards this way
-    #[arg(long, value_enum, default_value_t = Way::usual(), help_heading = "Loader")]
-    source: Way,
+    #[arg(long, value_enum, default_value_t = SourceChoice::usual(), help_heading = "Loader")]
+    source: SourceChoice,
     /// Compare checksums of these parts: `sampled` is one sample in 64
-    #[arg(long, value_enum, default_value_t = Asked::Off, help_heading = "Loader")]
-    verify: Asked,
+    #[arg(long, value_enum, default_value_t = VerifyChoice::Off, help_heading = "Loader")]
+    verify: VerifyChoice,
 }
 
-/// The words of `--shuffle`.
+/// The values of `--shuffle`.
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
-enum Order {
+enum ShuffleChoice {
     None,
     Shards,
     Buffer,
@@ -92,26 +92,26 @@ enum Order {
     Full,
 }
 
-/// The words of `--source`.
+/// The values of `--source`.
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
-enum Way {
+enum SourceChoice {
     File,
     Mapped,
 }
 
-impl Way {
-    /// The default of a loader.
-    fn usual() -> Way {
+impl SourceChoice {
+    /// Returns a loader's default.
+    fn usual() -> SourceChoice {
         match SourceKind::default() {
-            SourceKind::File => Way::File,
-            SourceKind::Mapped => Way::Mapped,
+            SourceKind::File => SourceChoice::File,
+            SourceKind::Mapped => SourceChoice::Mapped,
         }
     }
 }
 
-/// The words of `--verify`.
+/// The values of `--verify`.
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
-enum Asked {
+enum VerifyChoice {
     Off,
     Sampled,
     All,
@@ -122,14 +122,14 @@ fn seconds(text: &str) -> Result<Duration, String> {
         Ok(seconds) if (0.001..=86_400.0).contains(&seconds) => {
             Ok(Duration::from_secs_f64(seconds))
         }
-        _ => Err("seconds from 0.001 to 86400 are needed, as 10".into()),
+        _ => Err("expected seconds from 0.001 to 86400, such as 10".into()),
     }
 }
 
 fn milliseconds(text: &str) -> Result<Duration, String> {
     match text.parse::<f64>() {
         Ok(ms) if (0.01..=60_000.0).contains(&ms) => Ok(Duration::from_secs_f64(ms / 1e3)),
-        _ => Err("milliseconds from 0.01 to 60000 are needed, as 30".into()),
+        _ => Err("expected milliseconds from 0.01 to 60000, such as 30".into()),
     }
 }
 
@@ -139,24 +139,24 @@ impl Args {
         Options {
             path: self.path.clone(),
             shuffle: match self.shuffle {
-                Order::None => Shuffle::None,
-                Order::Shards => Shuffle::Shards { seed },
-                Order::Buffer => Shuffle::Buffer { size: 1000, seed },
-                Order::Blocks => Shuffle::Blocks { block: 64, window: 16, seed },
-                Order::Full => Shuffle::Full { seed },
+                ShuffleChoice::None => Shuffle::None,
+                ShuffleChoice::Shards => Shuffle::Shards { seed },
+                ShuffleChoice::Buffer => Shuffle::Buffer { size: 1000, seed },
+                ShuffleChoice::Blocks => Shuffle::Blocks { block: 64, window: 16, seed },
+                ShuffleChoice::Full => Shuffle::Full { seed },
             },
             batch: self.batch,
             threads: self.jobs,
             prefetch: self.prefetch,
             memory: self.memory,
             source: match self.source {
-                Way::File => SourceKind::File,
-                Way::Mapped => SourceKind::Mapped,
+                SourceChoice::File => SourceKind::File,
+                SourceChoice::Mapped => SourceKind::Mapped,
             },
             verify: match self.verify {
-                Asked::Off => Verify::Off,
-                Asked::Sampled => Verify::Sampled,
-                Asked::All => Verify::All,
+                VerifyChoice::Off => Verify::Off,
+                VerifyChoice::Sampled => Verify::Sampled,
+                VerifyChoice::All => Verify::All,
             },
             raw: self.raw,
             until: self.samples.map_or(Until::Time(self.seconds), Until::Samples),
@@ -164,8 +164,8 @@ impl Args {
         }
     }
 
-    /// `shuffle full, seed 0; batch 256; ..`: with what a measurement can be repeated.
-    fn said(&self, threads: u64) -> String {
+    /// Returns `shuffle full, seed 0; batch 256; ..`: the options that reproduce a measurement.
+    fn settings(&self, threads: u64) -> String {
         format!(
             "shuffle {}, seed {}; batch {}; {}; prefetch {}; memory {}; source {}; verify {}",
             args::word_of(self.shuffle),
@@ -211,7 +211,7 @@ fn text(to: &mut impl Write, report: &Report, args: &Args) -> io::Result<()> {
         units::counted(report.shards, "shard", "shards"),
         parts.join(", ")
     )?;
-    writeln!(to, "{}", args.said(report.threads))?;
+    writeln!(to, "{}", args.settings(report.threads))?;
     for note in &report.notes {
         writeln!(to, "note: {note}")?;
     }
@@ -221,7 +221,7 @@ fn text(to: &mut impl Write, report: &Report, args: &Args) -> io::Result<()> {
         writeln!(to, "decoded      {}", rate(decoded))?;
     }
     if let Some(accelerator) = &report.accelerator {
-        writeln!(to, "accelerator  {}", fed(accelerator))?;
+        writeln!(to, "accelerator  {}", utilization(accelerator))?;
     }
     let parts = [
         ("raw", Some(&report.raw.account)),
@@ -249,17 +249,17 @@ fn rate(rate: &Rate) -> String {
     )
 }
 
-fn fed(fed: &Accelerator) -> String {
-    let reached = if fed.utilization_percent >= fed.target_percent { "reached" } else { "missed" };
+fn utilization(of: &Accelerator) -> String {
+    let reached = if of.utilization_percent >= of.target_percent { "reached" } else { "missed" };
     format!(
         "{:.1} % utilization, target {} % {reached}; {} of {} ms; batch wait p50 {:.2} ms, p99 {:.2} ms, \
          max {:.2} ms",
-        fed.utilization_percent,
-        fed.target_percent,
-        units::counted(fed.steps, "step", "steps"),
-        fed.step_ms,
-        fed.wait_p50_ms,
-        fed.wait_p99_ms,
-        fed.wait_max_ms
+        of.utilization_percent,
+        of.target_percent,
+        units::counted(of.steps, "step", "steps"),
+        of.step_ms,
+        of.wait_p50_ms,
+        of.wait_p99_ms,
+        of.wait_max_ms
     )
 }

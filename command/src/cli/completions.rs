@@ -1,4 +1,4 @@
-//! `pack completions`: a script that completes the command line in a shell.
+//! `pack completions`: prints a completion script for a shell.
 
 use clap_complete::{Shell, generate};
 use tarflume_packer::{Exit, Outcome};
@@ -20,7 +20,7 @@ pub(super) struct Args {
     shell: Shell,
 }
 
-/// Writes the script for the command line `cli`, whose program is called `name`.
+/// Writes the script for the command line `cli` of the program `name`.
 pub(super) fn run(args: &Args, mut cli: clap::Command, name: &str) -> Outcome {
     let mut script = Vec::new();
     generate(args.shell, &mut cli, name, &mut script);

@@ -1,4 +1,5 @@
-//! `pack doctor`: is this machine set up to feed its GPUs, and are they busy?
+//! `pack doctor`: checks whether this machine is set up to feed its GPUs, and shows how busy they
+//! are.
 
 mod report;
 mod watched;
@@ -48,7 +49,7 @@ pub(super) struct Args {
 fn seconds(text: &str) -> Result<Duration, String> {
     match text.parse::<f64>() {
         Ok(seconds) if (0.05..=3600.0).contains(&seconds) => Ok(Duration::from_secs_f64(seconds)),
-        _ => Err("seconds from 0.05 to 3600 are needed, as 1".into()),
+        _ => Err("expected seconds from 0.05 to 3600, such as 1".into()),
     }
 }
 
@@ -80,7 +81,7 @@ fn watch(
             return Err(Failure::usage("there is no NVIDIA driver here, so nothing to watch"));
         }
         Err(why) => {
-            let text = format!("NVIDIA's driver refuses: {why}; 'pack doctor' says more");
+            let text = format!("NVIDIA's driver refuses: {why}; run 'pack doctor' for details");
             return Err(Failure::try_again(text));
         }
     };

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use tarflume_formats::shard::Durability;
 use tarflume_packer::build::finalize;
-use tarflume_packer::workdir::{Staging, Standing, standing};
+use tarflume_packer::workdir::{OutputState, Staging, output_state};
 use tarflume_packer::{Exit, Outcome};
 
 use super::source_args::ShowArgs;
@@ -26,10 +26,10 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args) -> Outcome {
     let _ = signals::listen();
     let staging = Staging::of(&args.out);
-    // Before the lock, which would create the folder.
-    let plan = match standing(&staging)? {
-        Standing::Planned(plan) => plan,
-        Standing::Published(manifest) => {
+    // Before taking the lock, which would create the folder.
+    let plan = match output_state(&staging)? {
+        OutputState::Planned(plan) => plan,
+        OutputState::Published(manifest) => {
             staging.sweep_published(&manifest)?; // an attempt may have been ended after it had published
             summary::already_published(&args.out, &manifest, args.show);
             return Ok(Exit::Done);

@@ -1,11 +1,11 @@
-//! `pack index`: sidecar and manifest for tars that others made.
+//! `pack index`: makes sidecars and a manifest for existing tars.
 
 use std::io::Write;
 use std::path::PathBuf;
 
 use tarflume_formats::reading::Reading;
 use tarflume_formats::shown::ShowPath;
-use tarflume_packer::index::{self, Done, Indexed, Made, Options};
+use tarflume_packer::index::{self, Done, Indexed, Options, SidecarInfo};
 use tarflume_packer::{Exit, Failure, Outcome, Problems, Stop, units};
 
 use super::args::Jobs;
@@ -113,7 +113,7 @@ fn print(done: &Done, quiet: bool) -> Outcome {
     Ok(exit)
 }
 
-/// JPEGs that got no entry points: the first of them one by one.
+/// Prints the JPEGs that got no entry points: the first of them one by one.
 fn damaged(found: &Problems) {
     for problem in found.listed.iter().take(SHOWN) {
         tell!("warning: {problem}");
@@ -125,7 +125,7 @@ fn damaged(found: &Problems) {
     }
 }
 
-fn line(made: &Made) -> String {
+fn line(made: &SidecarInfo) -> String {
     let exts: Vec<String> =
         made.extensions.iter().map(|(ext, n)| format!("{ext} {}", units::count(*n))).collect();
     let mut line = format!(
@@ -157,7 +157,7 @@ fn refused(failure: &Failure) -> Exit {
     failure.exit
 }
 
-/// Bad data outweighs what a second try may mend.
+/// Returns the more serious code: bad data outweighs what a second attempt may fix.
 fn worse(a: Exit, b: Exit) -> Exit {
     let weight = |exit| match exit {
         Exit::Done => 0,

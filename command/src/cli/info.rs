@@ -1,4 +1,4 @@
-//! `pack info`: what a data set or a shard holds, in a few lines.
+//! `pack info`: shows the content of a data set or a shard in a few lines.
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -121,15 +121,15 @@ mod tests {
 
     #[test]
     fn entry_points_are_told_where_there_are_any() {
-        let told = |survey: &Survey| {
+        let printed = |survey: &Survey| {
             let mut to = Vec::new();
             text(&mut to, survey).unwrap();
             String::from_utf8(to).unwrap()
         };
         let mut survey = Survey::default();
-        assert!(!told(&survey).contains("entry points"));
+        assert!(!printed(&survey).contains("entry points"));
         survey.entry_points = Some(ExtSum { parts: 1200, bytes: 400_000 });
         let line = format!("JPEG entry points: 1,200 parts, {}\n", units::bytes(400_000));
-        assert!(told(&survey).contains(&line), "{}", told(&survey));
+        assert!(printed(&survey).contains(&line), "{}", printed(&survey));
     }
 }

@@ -1,4 +1,4 @@
-//! `pack ls`: samples with their parts.
+//! `pack ls`: lists samples with their parts.
 
 use std::ffi::OsString;
 use std::io::{self, Write};
@@ -71,7 +71,7 @@ pub(super) fn run(args: &Args) -> Outcome {
     Ok(Exit::Done)
 }
 
-/// Writing to memory does not fail: only the sidecar can.
+/// Writing to memory does not fail, so every error is the sidecar's.
 type Line = Result<(), Error>;
 
 fn put(line: &mut Vec<u8>, text: std::fmt::Arguments<'_>) {

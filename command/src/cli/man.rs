@@ -1,4 +1,4 @@
-//! `pack man`: the man pages, for those who make packages of the command. Hidden from the help.
+//! `pack man`: writes the man pages, for makers of packages. Hidden from the help.
 
 use std::path::PathBuf;
 
@@ -15,7 +15,7 @@ pub(super) struct Args {
     out: PathBuf,
 }
 
-/// Writes the pages of the command line `cli`, whose program is called `name`.
+/// Writes the pages of the command line `cli` of the program `name`.
 pub(super) fn run(args: &Args, cli: clap::Command, name: &'static str) -> Outcome {
     create_folders(&args.out)?;
     let written = generate_to(cli.name(name), &args.out);

@@ -1,8 +1,8 @@
-//! What commands share: both output streams, which survive a closed pipe and a full disk, the number of
-//! threads, a bar for bytes.
+//! Shared by all commands: both output streams, which tolerate a closed pipe and a full disk, the
+//! number of threads, a bar for bytes.
 //!
-//! `println!` and `eprintln!` panic where they can't write, in the midst of work. What can't be written to
-//! stdout changes the exit code at the end; what can't be written to stderr changes nothing.
+//! `println!` and `eprintln!` panic in the middle of the work if a write fails. Here a failed write
+//! to stdout changes the exit code at the end; a failed write to stderr changes nothing.
 
 use std::fmt;
 use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
@@ -14,20 +14,20 @@ use tarflume_formats::poison::IgnorePoison;
 use tarflume_formats::shown::{Screen, message};
 use tarflume_packer::{Failure, units};
 
-/// Standard output, buffered.
+/// Returns standard output, buffered.
 pub(super) fn stdout() -> BufWriter<StdoutLock<'static>> {
     BufWriter::with_capacity(64 * 1024, io::stdout().lock())
 }
 
-/// Standard output for people: what others wrote can't steer their terminal.
+/// Returns standard output for people: escapes foreign text that could control the terminal.
 pub(super) fn screen() -> Screen<BufWriter<StdoutLock<'static>>> {
     Screen(stdout())
 }
 
-/// Why something that was said did not reach standard output, the first time; a closed pipe is no reason.
+/// The first error of a write to standard output; a closed pipe is not an error.
 static LOST: Mutex<Option<io::Error>> = Mutex::new(None);
 
-/// Forgets what an earlier command in this process could not say.
+/// Clears the error of an earlier command in this process.
 pub(super) fn begin() {
     LOST.lock().ignore_poison().take();
 }
@@ -39,7 +39,7 @@ pub(super) fn say(text: fmt::Arguments<'_>) {
 
 /// Prints a line on stderr, as [`message`] shows it.
 pub(super) fn tell(text: fmt::Arguments<'_>) {
-    // Where it can't be written there is no other place to say so.
+    // There is no other place to report an error.
     let _ = io::stderr().write_all(format!("{}\n", message(text)).as_bytes());
 }
 
@@ -53,16 +53,16 @@ pub(super) fn keep(result: io::Result<()>) {
     }
 }
 
-/// Writes out what is still to be written: a host program may not do so at its end.
+/// Flushes standard output: a host program may not do so at its end.
 ///
 /// # Errors
-/// Something that was said did not reach standard output.
+/// Returns the first error of a write to standard output.
 pub(super) fn end() -> io::Result<()> {
     keep(io::stdout().flush());
     LOST.lock().ignore_poison().take().map_or(Ok(()), Err)
 }
 
-/// A reader who has seen enough (`pack ls | head`) is no failure.
+/// Converts an error of standard output; a closed pipe (`pack ls | head`) is not a failure.
 pub(super) fn printed(result: io::Result<()>) -> Result<(), Failure> {
     match result {
         Err(e) if e.kind() != io::ErrorKind::BrokenPipe => {
@@ -72,38 +72,38 @@ pub(super) fn printed(result: io::Result<()>) -> Result<(), Failure> {
     }
 }
 
-/// Writes `bytes` to standard output as they are.
+/// Writes `bytes` to standard output unchanged.
 pub(super) fn whole(bytes: &[u8]) -> io::Result<()> {
     let mut to = stdout();
     to.write_all(bytes)?;
     to.flush()
 }
 
-/// True once the reader of standard output has closed it.
+/// Returns true once the reader of standard output has closed it.
 pub(super) fn is_closed(result: &io::Result<()>) -> bool {
     matches!(result, Err(e) if e.kind() == io::ErrorKind::BrokenPipe)
 }
 
-/// How many threads the machine runs at once.
+/// Returns the number of threads that the machine runs at once.
 pub(super) fn processors() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// Reads `--jobs`.
+/// Parses `--jobs`.
 pub(super) fn jobs(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(n) if (1..=1024).contains(&n) => Ok(n),
-        _ => Err("a number from 1 to 1024 is needed".into()),
+        _ => Err("expected a number from 1 to 1024".into()),
     }
 }
 
-/// Prints `text` on stderr, as [`message`] shows it; on a terminal its lines are broken between words.
-pub(super) fn told(text: impl fmt::Display) {
+/// Prints `text` on stderr, as [`message`] shows it; on a terminal, breaks its lines between words.
+pub(super) fn tell_wrapped(text: impl fmt::Display) {
     let text = fitted(&message(text).to_string(), &Term::stderr());
     let _ = io::stderr().write_all(format!("{text}\n").as_bytes()); // as in `tell`
 }
 
-/// The text as it fits the terminal; as it is, where there is none.
+/// Returns the text wrapped for the terminal; unchanged if there is none.
 pub(super) fn fitted(text: &str, to: &Term) -> String {
     match to.size_checked() {
         Some((_, columns)) if to.is_term() => wrapped(text, usize::from(columns)),
@@ -111,7 +111,7 @@ pub(super) fn fitted(text: &str, to: &Term) -> String {
     }
 }
 
-/// Lines of no more than `width` characters, broken at blanks; a word that is longer stays whole.
+/// Returns lines of at most `width` characters, broken at blanks; a longer word stays whole.
 fn wrapped(text: &str, width: usize) -> String {
     let mut out = String::new();
     for (number, line) in text.split('\n').enumerate() {
@@ -139,17 +139,17 @@ fn wrapped(text: &str, width: usize) -> String {
     out
 }
 
-/// A bar that shows bytes and their rate, on a terminal only.
+/// A progress bar of bytes and their rate, on a terminal only.
 pub(super) struct Bar(ProgressBar);
 
 impl Bar {
-    /// A bar; hidden if `quiet` or if stderr is no terminal.
+    /// Creates a bar; hidden if `quiet` or if stderr is not a terminal.
     pub(super) fn new(quiet: bool) -> Bar {
         if quiet || !io::stderr().is_terminal() {
             return Bar(ProgressBar::hidden());
         }
         let bar = ProgressBar::new_spinner();
-        // What is wider than the terminal is cut, never wrapped.
+        // Cut a line that is wider than the terminal; a wrapped line could not be overwritten.
         if let Ok(style) = ProgressStyle::with_template("{spinner} {wide_msg}") {
             bar.set_style(style);
         }
@@ -157,7 +157,7 @@ impl Bar {
         Bar(bar)
     }
 
-    /// So many more bytes are done.
+    /// Adds finished bytes.
     pub(super) fn advance(&self, bytes: u64) {
         if self.0.is_hidden() {
             return;
@@ -168,7 +168,7 @@ impl Bar {
         self.0.set_message(format!("{}  {rate}/s  {seconds:.0} s", units::bytes(done)));
     }
 
-    /// Takes the bar off the terminal.
+    /// Removes the bar from the terminal.
     pub(super) fn end(&self) {
         self.0.finish_and_clear();
     }
@@ -184,7 +184,7 @@ mod tests {
         assert_eq!(wrapped("table   of   cells\nshort", 18), "table   of   cells\nshort");
         assert_eq!(wrapped("a /very/long/path here", 6), "a\n/very/long/path\nhere");
         for width in 1..40 {
-            let text = "nothing was packed; mend the files, or leave them out";
+            let text = "nothing was packed; fix the files, or leave them out";
             let all = wrapped(text, width);
             assert_eq!(all.replace('\n', " "), text, "{width}");
             assert!(all.lines().all(|line| line.len() <= width || !line.contains(' ')), "{width}");

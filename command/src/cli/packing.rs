@@ -1,4 +1,4 @@
-//! What `build` and `run` share: the arguments of a run, and showing it.
+//! Shared by `build` and `run`: the arguments of a run, and its progress display.
 
 use std::path::PathBuf;
 
@@ -7,7 +7,7 @@ use tarflume_formats::plan::PlanFoot;
 use tarflume_formats::shard::Durability;
 use tarflume_packer::build::{Request, Scanned};
 use tarflume_packer::progress::Goal;
-use tarflume_packer::run::{self, Ran, RunCounter, RunOptions};
+use tarflume_packer::run::{self, RunCounter, RunOptions, RunReport};
 use tarflume_packer::workdir::{Policy, Staging};
 use tarflume_packer::{Failure, build};
 
@@ -27,7 +27,7 @@ pub(super) struct RunArgs {
 }
 
 impl RunArgs {
-    /// The options of a run of this plan.
+    /// Returns the options of a run of this plan.
     pub(super) fn options(
         &self,
         policy: Policy,
@@ -45,14 +45,14 @@ impl RunArgs {
     }
 }
 
-/// Runs shards of the plan and shows how far it is.
+/// Runs shards of the plan and shows the progress.
 pub(super) fn run_shown(
     plan: &Plan,
     staging: &Staging,
     shards: &[usize],
     options: &RunOptions,
     show: ShowArgs,
-) -> Result<Ran, Failure> {
+) -> Result<RunReport, Failure> {
     let counter = RunCounter::default();
     let goal = Goal::of(plan.foot(), shards);
     progress::during_run(show.mode(), &counter, goal, "packing", || {
@@ -60,7 +60,7 @@ pub(super) fn run_shown(
     })
 }
 
-/// Looks at the contents of a plan that is not run, and shows how far it is.
+/// Checks the contents of a plan that is not run, and shows the progress.
 pub(super) fn look_shown(
     request: &Request,
     plan: &Plan,

@@ -1,4 +1,4 @@
-//! `pack plan`: the first step of a pack by many machines.
+//! `pack plan`: the first step of packing on several machines.
 
 use tarflume_packer::build::{Prepared, prepare};
 use tarflume_packer::scan::ScanCounter;

@@ -1,7 +1,7 @@
-//! What is shown while a command works: a bar on a terminal, lines elsewhere, JSON on request.
+//! The progress display: a bar on a terminal, lines elsewhere, JSON on request.
 //!
-//! Everything goes to stderr, so that stdout stays for results. The display reads counters; the
-//! threads that work know nothing of it.
+//! Everything goes to stderr, so that stdout is free for results. The display reads counters; the
+//! working threads do not know it.
 
 use std::io::IsTerminal;
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -32,7 +32,7 @@ pub(super) enum Mode {
 }
 
 impl Mode {
-    /// Resolves `auto` for this terminal, and `--quiet`.
+    /// Resolves `auto` and `--quiet` for this terminal.
     pub(super) fn resolved(self, quiet: bool) -> Mode {
         let dumb = std::env::var_os("TERM").is_some_and(|t| t == "dumb");
         match self {
@@ -52,7 +52,7 @@ impl Mode {
     }
 }
 
-/// Shows a scan while `work` runs.
+/// Shows the progress of a scan while `work` runs.
 pub(super) fn during_scan<T>(mode: Mode, counter: &ScanCounter, work: impl FnOnce() -> T) -> T {
     let bar = Bar::new(mode);
     let start = Instant::now();
@@ -73,7 +73,7 @@ pub(super) fn during_scan<T>(mode: Mode, counter: &ScanCounter, work: impl FnOnc
     })
 }
 
-/// Shows a run while `work` runs; `doing` is what it does, `packing`.
+/// Shows the progress of a run while `work` runs; `doing` names the work, for example `packing`.
 pub(super) fn during_run<T>(
     mode: Mode,
     counter: &RunCounter,
@@ -98,7 +98,8 @@ pub(super) fn during_run<T>(
     })
 }
 
-/// Runs `work` here and `tick` in a thread, now and then, until it is done. Without a thread nothing is shown.
+/// Runs `work` here, and `tick` at intervals in a thread until it is done. Shows nothing if the
+/// thread cannot be started.
 fn with_ticks<T>(mode: Mode, work: impl FnOnce() -> T, mut tick: impl FnMut() + Send) -> T {
     if matches!(mode, Mode::None | Mode::Auto) {
         return work();
@@ -110,7 +111,7 @@ fn with_ticks<T>(mode: Mode, work: impl FnOnce() -> T, mut tick: impl FnMut() + 
                 tick();
             }
         };
-        // What is shown is no reason to fail.
+        // A failure of the display must not fail the work.
         let _ = Builder::new().name("tarflume-show".into()).spawn_scoped(scope, ticking);
         let result = work();
         drop(done);
@@ -118,14 +119,14 @@ fn with_ticks<T>(mode: Mode, work: impl FnOnce() -> T, mut tick: impl FnMut() + 
     })
 }
 
-/// A line of a terminal that is written over again and again, and is gone at the end.
+/// A line of a terminal that is overwritten and removed at the end.
 struct Bar {
     bar: ProgressBar,
     columns: Box<dyn Fn() -> u16 + Send + Sync>,
 }
 
 impl Bar {
-    /// On stderr; none in other modes.
+    /// Creates a bar on stderr; `None` in other modes.
     fn new(mode: Mode) -> Bar {
         let columns = Box::new(|| Term::stderr().size().1);
         match mode {
@@ -136,13 +137,13 @@ impl Bar {
 
     fn on(target: ProgressDrawTarget, columns: Box<dyn Fn() -> u16 + Send + Sync>) -> Bar {
         let bar = ProgressBar::with_draw_target(None, target);
-        // What is wider than the terminal is cut, never wrapped.
+        // Cut a line that is wider than the terminal; a wrapped line could not be overwritten.
         let style = ProgressStyle::with_template("{wide_msg}");
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
         Bar { bar, columns }
     }
 
-    /// Columns of the terminal as it is now.
+    /// Returns the current width of the terminal in columns.
     fn width(&self) -> usize {
         usize::from((self.columns)())
     }
@@ -167,7 +168,7 @@ mod tests {
 
     use super::*;
 
-    /// What stands on a terminal of so many columns after a few ticks.
+    /// Returns the content of a terminal with this many columns after a few ticks.
     fn shown(columns: u16) -> String {
         let term = InMemoryTerm::new(10, columns);
         let target = ProgressDrawTarget::term_like(Box::new(term.clone()));

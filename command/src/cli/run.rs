@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use tarflume::rank;
-use tarflume_packer::workdir::{self, Policy, Staging, Standing};
+use tarflume_packer::workdir::{self, OutputState, Policy, Staging};
 use tarflume_packer::{Choice, Exit, Failure, Outcome};
 
 use super::args::{Jobs, choice};
@@ -59,7 +59,7 @@ Examples:
 Exit codes: 0 done or skipped; 65 bad data; 73 the system refuses; 75 try again.";
 
 fn parse_range(text: &str) -> Result<(usize, usize), String> {
-    let form = || format!("no range '{text}'; give --shards 0..100 for the first hundred");
+    let form = || format!("invalid range '{text}'; give --shards 0..100 for the first hundred");
     let (from, to) = text.split_once("..").ok_or_else(form)?;
     let number = |n: &str| n.parse::<usize>().map_err(|_| form());
     let (from, to) = (number(from)?, number(to)?);
@@ -69,9 +69,9 @@ fn parse_range(text: &str) -> Result<(usize, usize), String> {
 pub(super) fn run(args: &Args) -> Outcome {
     let _ = signals::listen();
     let staging = Staging::of(&args.out);
-    let plan = match workdir::standing(&staging)? {
-        Standing::Planned(plan) => plan,
-        Standing::Published(manifest) => {
+    let plan = match workdir::output_state(&staging)? {
+        OutputState::Planned(plan) => plan,
+        OutputState::Published(manifest) => {
             summary::already_published(&args.out, &manifest, args.show);
             return Ok(Exit::Done);
         }

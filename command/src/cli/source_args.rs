@@ -11,7 +11,7 @@ use super::args::{Format, Jobs, choice};
 use super::progress;
 use crate::signals;
 
-/// Source, output, shape.
+/// Sources, output, and the options that determine the shards.
 #[derive(Debug, clap::Args)]
 pub(super) struct SourceArgs {
     /// Folders to pack; keys are paths relative to them
@@ -66,7 +66,8 @@ pub(super) struct SourceArgs {
     /// Follow symbolic links
     #[arg(long, help_heading = "Samples")]
     follow_links: bool,
-    /// Leave out the entry points of JPEGs: packs several times faster, but training decodes slower.
+    /// Leave out the entry points of JPEGs: packs several times faster, but training decodes
+    /// slower.
     ///
     /// Entry points are the places inside a JPEG from which decoding can start. They are in the
     /// sidecar; the tar is the same without them. Finding them reads every Huffman code, which also
@@ -99,7 +100,7 @@ pub(super) struct SourceArgs {
     pub(super) show: ShowArgs,
 }
 
-/// What is shown.
+/// What is printed.
 #[derive(Debug, Clone, Copy, clap::Args)]
 pub(super) struct ShowArgs {
     /// Show progress on stderr this way
@@ -122,16 +123,16 @@ impl ShowArgs {
         }
     }
 
-    /// True if everything is printed as JSON.
+    /// Returns true if everything is printed as JSON.
     pub(super) fn is_json(&self) -> bool {
         self.format == Format::Json
     }
 }
 
 impl SourceArgs {
-    /// The request that the arguments mean.
+    /// Converts the arguments to a request.
     pub(super) fn request(&self, dry_run: bool) -> Result<Request, Failure> {
-        let asked = BuildOptions {
+        let options = BuildOptions {
             sources: self.sources.clone(),
             out: self.out.clone(),
             shard_size: self.shard_size,
@@ -154,7 +155,7 @@ impl SourceArgs {
             fresh: self.fresh,
             dry_run,
         };
-        let mut request = asked.request()?;
+        let mut request = options.request()?;
         request.stop = signals::stop();
         Ok(request)
     }

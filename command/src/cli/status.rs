@@ -1,10 +1,10 @@
-//! `pack status`: how far the shards of a plan are.
+//! `pack status`: shows the progress of a plan.
 
 use std::path::PathBuf;
 
 use tarflume_formats::Manifest;
 use tarflume_formats::shown::ShowPath;
-use tarflume_packer::workdir::{self, Staging, Standing};
+use tarflume_packer::workdir::{self, OutputState, Staging};
 use tarflume_packer::{Exit, Outcome, units};
 
 use super::args::Format;
@@ -22,9 +22,9 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args) -> Outcome {
     let staging = Staging::of(&args.out);
-    let plan = match workdir::standing(&staging)? {
-        Standing::Planned(plan) => plan,
-        Standing::Published(manifest) => {
+    let plan = match workdir::output_state(&staging)? {
+        OutputState::Planned(plan) => plan,
+        OutputState::Published(manifest) => {
             published(&manifest, args.format);
             return Ok(Exit::Done);
         }
@@ -43,7 +43,7 @@ pub(super) fn run(args: &Args) -> Outcome {
                 say!("missing: {}", ranges(&found.missing));
             }
             for (path, age) in staging.temporaries()? {
-                say!("under way or left behind, {} s old: {}", age.as_secs(), path.shown());
+                say!("in progress or abandoned, {} s old: {}", age.as_secs(), path.shown());
             }
             if found.missing.is_empty() {
                 say!("publish with `pack finalize {}`", args.out.shown());
@@ -73,7 +73,7 @@ fn published(manifest: &Manifest, format: Format) {
     }
 }
 
-/// `0..3, 7, 9..12`: as `--shards` takes them, the end left out.
+/// Formats `0..3, 7, 9..12`: ranges as for `--shards`, without their end.
 fn ranges(numbers: &[usize]) -> String {
     let runs = numbers.chunk_by(|a, b| a + 1 == *b).map(|run| match run {
         [one] => one.to_string(),

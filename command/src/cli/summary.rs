@@ -1,4 +1,5 @@
-//! What `build`, `plan`, `run` and `finalize` say at the end: results on stdout, problems on stderr.
+//! The final output of `build`, `plan`, `run` and `finalize`: results on stdout, problems on
+//! stderr.
 
 use std::path::Path;
 
@@ -8,13 +9,13 @@ use tarflume_formats::Manifest;
 use tarflume_formats::plan::PlanFoot;
 use tarflume_formats::shown::{self, ShowPath};
 use tarflume_packer::build::{Ready, Scanned};
-use tarflume_packer::run::Ran;
+use tarflume_packer::run::RunReport;
 use tarflume_packer::{Problem, build, counts, units};
 
 use super::out;
 use super::source_args::ShowArgs;
 
-/// Problems that are printed one by one; the file has all.
+/// Number of problems that are printed one by one; the file has all.
 const SHOWN: usize = 10;
 
 fn say(show: ShowArgs, text: &str, value: impl FnOnce() -> serde_json::Value) {
@@ -43,7 +44,7 @@ pub(super) fn already_published(out: &Path, manifest: &Manifest, show: ShowArgs)
     );
 }
 
-/// A published data set without the entry points that this build has.
+/// Reports a published data set without the entry points that this build has.
 pub(super) fn lacks_entry_points(out: &Path, show: ShowArgs) {
     if !show.quiet && !show.is_json() {
         tell!(
@@ -54,7 +55,8 @@ pub(super) fn lacks_entry_points(out: &Path, show: ShowArgs) {
     }
 }
 
-/// On stderr: the first problems one by one, then how many of which kind; or all as JSON events.
+/// Prints the first problems one by one, then the numbers by kind, on stderr; or all as JSON
+/// events.
 fn problems(list: &[Problem], file: Option<&Path>, show: ShowArgs) {
     if show.is_json() {
         for problem in list {
@@ -65,7 +67,7 @@ fn problems(list: &[Problem], file: Option<&Path>, show: ShowArgs) {
         return;
     }
     for problem in list.iter().take(SHOWN) {
-        out::told(problem);
+        out::tell_wrapped(problem);
     }
     if list.len() > SHOWN {
         tell!("... and {} more", units::count((list.len() - SHOWN) as u64));
@@ -74,21 +76,21 @@ fn problems(list: &[Problem], file: Option<&Path>, show: ShowArgs) {
         counts(list).iter().map(|(kind, n)| format!("{kind} {}", units::count(*n))).collect();
     let all = file.map_or(String::new(), |f| format!("; all in {}", f.shown()));
     let total = units::counted(list.len() as u64, "problem", "problems");
-    out::told(format!("{total}: {}{all}", kinds.join(", ")));
+    out::tell_wrapped(format!("{total}: {}{all}", kinds.join(", ")));
 }
 
-/// Oddities of the plan: reported, but no fault.
+/// Prints warnings about the plan, which change no exit code.
 fn warnings(foot: &PlanFoot, show: ShowArgs) {
     for text in build::warnings(foot) {
         if show.is_json() {
             tell!("{}", shown::json(&json!({"event": "warning", "text": text})));
         } else if !show.quiet {
-            out::told(format!("warning: {text}"));
+            out::tell_wrapped(format!("warning: {text}"));
         }
     }
 }
 
-/// Problems that were found and are in no list.
+/// Prints the number of problems that are in no list.
 fn unlisted(scanned: &Scanned) {
     if scanned.unlisted > 0 {
         let count = units::counted(scanned.unlisted, "problem is", "problems are");
@@ -99,13 +101,13 @@ fn unlisted(scanned: &Scanned) {
 fn renames(scanned: &Scanned, show: ShowArgs) {
     if scanned.renamed > 0 && !show.quiet && !show.is_json() {
         say!(
-            "{} under another key than their file's name (see --names)",
-            units::counted(scanned.renamed, "sample stands", "samples stand")
+            "{} another key than the file's name (see --names)",
+            units::counted(scanned.renamed, "sample has", "samples have")
         );
     }
 }
 
-/// Keys of an exclude list that were not found: reported, but no fault.
+/// Prints keys of an exclude list that were not found, which change no exit code.
 fn absent(scanned: &Scanned, show: ShowArgs) {
     let Some(absent) = &scanned.absent else { return };
     if show.is_json() {
@@ -127,18 +129,18 @@ pub(super) fn refused_scan(out: &Path, scanned: &Scanned, show: ShowArgs) {
     if show.is_json() {
         say!("{}", json!({"event": "refused", "problems": scanned.problems.len()})); // no foreign text
     } else {
-        out::told(build::MEND);
+        out::tell_wrapped(build::MEND);
     }
 }
 
-pub(super) fn refused_run(out: &Path, ran: &Ran, show: ShowArgs) {
+pub(super) fn refused_run(out: &Path, ran: &RunReport, show: ShowArgs) {
     problems(&ran.problems, Some(&out.join("problems.jsonl")), show);
     if show.is_json() {
         let value = json!({"event": "refused", "problems": ran.problems.len(), "finished": ran.packed + ran.skipped});
         say!("{}", shown::json(&value));
         return;
     }
-    out::told(build::kept(ran));
+    out::tell_wrapped(build::kept(ran));
 }
 
 pub(super) fn dry_run(foot: &PlanFoot, scanned: &Scanned, show: ShowArgs) {
@@ -216,7 +218,7 @@ pub(super) fn chosen_rank(rank: &Rank, show: ShowArgs) {
     }
 }
 
-pub(super) fn ran(ran: &Ran, show: ShowArgs) {
+pub(super) fn ran(ran: &RunReport, show: ShowArgs) {
     if !ran.problems.is_empty() {
         problems(&ran.problems, None, show);
     }
@@ -239,7 +241,7 @@ pub(super) fn published(
     out: &Path,
     manifest: &Manifest,
     scanned: &Scanned,
-    ran: &Ran,
+    ran: &RunReport,
     show: ShowArgs,
 ) {
     let all: Vec<Problem> = scanned.problems.iter().chain(&ran.problems).cloned().collect();

@@ -1,4 +1,4 @@
-//! `pack unpack`: the files of shards, back under a folder.
+//! `pack unpack`: restores the files of shards under a folder.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -48,7 +48,7 @@ pub(super) fn run(args: &Args) -> Outcome {
     }
     if done.unproved > 0 {
         let shards = units::counted(done.unproved, "shard has", "shards have");
-        tell!("warning: {shards} no checksums, so the files were not proved");
+        tell!("warning: {shards} no checksums, so the files were not verified");
     }
     if !args.quiet {
         let mut to = out::stdout();

@@ -1,4 +1,4 @@
-//! `pack verify`: proves data sets and shards whole, or lists everything that is wrong with them.
+//! `pack verify`: verifies data sets and shards, and lists every problem.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -65,7 +65,8 @@ pub(super) fn run(args: &Args) -> Outcome {
         stop: Stop::new(),
     };
     let bar = Bar::new(args.quiet);
-    // Whatever keeps it from running, CI must be able to tell it from problems.
+    // Any failure to run must have another exit code than problems, so that CI can distinguish
+    // them.
     let report = verify::verify(&args.paths, &options, &|bytes| bar.advance(bytes));
     let report = report.map_err(|failure| match failure.exit {
         Exit::TryAgain | Exit::Barred | Exit::Interrupted | Exit::Terminated => failure,

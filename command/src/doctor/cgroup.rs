@@ -1,7 +1,7 @@
-//! What the cgroups of this process let it have: processors' time and memory, of version 2 or 1.
+//! The limits of this process's cgroups, version 2 or 1: processor time and memory.
 //!
-//! A group is bound by all groups above it, so the whole path is looked at. In a container the path may be that
-//! of the host and not be there; its mount point is then the container's own group.
+//! A group is limited by all groups above it, so the whole path is examined. In a container the
+//! path may be the host's and not exist; the mount point is then the container's own group.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ use super::surroundings::Surroundings;
 
 const MOUNT: &str = "/sys/fs/cgroup";
 
-/// How many processors' time there is; none if it is not limited.
+/// Returns the processor time limit in processors; `None` if there is none.
 pub(super) fn processors(of: &Surroundings) -> Option<f64> {
     let share = |folder: PathBuf| {
         if let Some(text) = of.text(folder.join("cpu.max")) {
@@ -22,27 +22,27 @@ pub(super) fn processors(of: &Surroundings) -> Option<f64> {
     folders(of, "cpu").into_iter().filter_map(share).min_by(f64::total_cmp)
 }
 
-/// `max` and -1 are no limits.
+/// Returns quota / period; `max` and -1 mean no limit.
 fn quotient(quota: &str, period: &str) -> Option<f64> {
     let (quota, period): (u64, u64) = (quota.trim().parse().ok()?, period.trim().parse().ok()?);
     (quota > 0 && period > 0).then(|| quota as f64 / period as f64)
 }
 
-/// A limit of memory, and how much may still be had under it.
+/// A limit of memory, and what is left of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Memory {
     /// The limit, in bytes.
     pub(super) limit: u64,
-    /// What is left, in bytes: pages of files count as free, since the system takes them back.
+    /// The remaining bytes: file pages count as free, because the system reclaims them.
     pub(super) room: u64,
 }
 
-/// The tightest limit of memory; none if there is none.
+/// Returns the tightest limit of memory; `None` if there is none.
 pub(super) fn memory(of: &Surroundings) -> Option<Memory> {
     let limited = |folder: PathBuf| {
         let number = |names: [&str; 2]| names.iter().find_map(|name| of.number(folder.join(name)));
         let limit = number(["memory.max", "memory.limit_in_bytes"])?;
-        // Version 1 says a number near 2^63 where there is no limit.
+        // Version 1 reports a number near 2^63 if there is no limit.
         if limit >= 1 << 60 {
             return None;
         }
@@ -53,7 +53,8 @@ pub(super) fn memory(of: &Surroundings) -> Option<Memory> {
     folders(of, "memory").into_iter().filter_map(limited).min_by_key(|memory| memory.room)
 }
 
-/// Bytes of files in a group's memory, by its `memory.stat`; version 1 counts groups below it as `total_`.
+/// Returns the bytes of files in a group's memory from its `memory.stat`; version 1 counts its
+/// subgroups as `total_`.
 fn file_pages(stat: &str) -> u64 {
     let of = |prefix: &str| {
         let value = |line: &str| {
@@ -66,7 +67,7 @@ fn file_pages(stat: &str) -> u64 {
     of("total_").max(of(""))
 }
 
-/// The folders that bind this process for a controller: its group, and those above it.
+/// Returns the folders that limit this process for a controller: its group, and those above it.
 fn folders(of: &Surroundings, controller: &str) -> Vec<PathBuf> {
     let table = of.text("/proc/self/cgroup").unwrap_or_default();
     let mut found = Vec::new();

@@ -1,8 +1,8 @@
-//! Lists of processors as the kernel writes them: `0-3,8`.
+//! Lists of processors in the kernel's format: `0-3,8`.
 
 use std::ops::RangeInclusive;
 
-/// The ranges of a list; what is not understood is left out.
+/// Returns the ranges of a list; ignores invalid parts.
 pub(super) fn ranges(text: &str) -> Vec<RangeInclusive<u64>> {
     let range = |part: &str| {
         let (from, to) = part.split_once('-').unwrap_or((part, part));
@@ -11,13 +11,13 @@ pub(super) fn ranges(text: &str) -> Vec<RangeInclusive<u64>> {
     text.trim().split(',').filter_map(range).filter(|range| !range.is_empty()).collect()
 }
 
-/// How many processors a list names.
+/// Returns the number of processors in a list.
 pub(super) fn count(text: &str) -> u64 {
     let long = |range: RangeInclusive<u64>| (range.end() - range.start()).saturating_add(1);
     ranges(text).into_iter().map(long).fold(0, u64::saturating_add)
 }
 
-/// True if a processor is in both lists.
+/// Returns true if a processor is in both lists.
 pub(super) fn meet(one: &str, other: &str) -> bool {
     let others = ranges(other);
     let touch = |a: &RangeInclusive<u64>, b: &RangeInclusive<u64>| {

@@ -1,6 +1,6 @@
-//! What is wrong on a machine, by its facts alone: what it costs, and what to type.
+//! Judges a machine by its facts alone: what is wrong, what it costs, and what to type.
 //!
-//! A finding costs speed, or keeps a GPU from being used at all. A note may do so, or doesn't concern everybody:
+//! A finding costs speed, or prevents the use of a GPU. A note may do so or not concern everyone:
 //! it changes no exit code.
 
 use serde::Serialize;
@@ -9,33 +9,33 @@ use tarflume_packer::units;
 use super::cpulist;
 use super::facts::{Facts, Gpu};
 
-/// What a loader pins by default with a device: 4 slabs for three slots, 4 in preparation and 2 spare, each a batch
-/// of 256 pictures of 224 x 224 x 3 bytes.
+/// Memory that a loader pins by default with a device: 4 slabs for three slots, 4 in preparation
+/// and 2 spare, each a batch of 256 pictures of 224 x 224 x 3 bytes.
 pub(crate) const PINNED_BYTES: u64 = 10 * 256 * 224 * 224 * 3;
 
 /// Default memory limit of a loader.
 const LOADER_BYTES: u64 = 2 << 30;
 
-/// Below that, fewer than 128 shards stand open at once.
+/// Below this, fewer than 128 shards are open at once.
 const FEW_FILES: u64 = 512;
 
-/// Docker's /dev/shm has 64 MiB; DataLoaders with workers need more.
+/// Docker's default /dev/shm has 64 MiB; a DataLoader with workers needs more.
 const SMALL_SHARED: u64 = 1 << 30;
 
-/// Something wrong with the machine.
+/// A fault of the machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct Finding {
-    /// Its name, which stays: `narrow-link`.
+    /// Its name, which never changes: `narrow-link`.
     pub(crate) kind: &'static str,
     /// The GPU that it concerns.
     pub(crate) gpu: Option<u64>,
     /// False for a note.
     pub(crate) costs_speed: bool,
-    /// What is wrong.
+    /// The fault.
     pub(crate) what: String,
-    /// What it costs.
+    /// Its cost.
     pub(crate) cost: String,
-    /// What to do about it, or to type.
+    /// The remedy, or the command to type.
     pub(crate) advice: String,
 }
 
@@ -53,7 +53,7 @@ fn note(found: Finding) -> Finding {
     Finding { costs_speed: false, ..found }
 }
 
-/// All findings, then all notes.
+/// Returns all findings, then all notes.
 pub(crate) fn findings(facts: &Facts) -> Vec<Finding> {
     let mut found = driver(facts);
     for gpu in &facts.gpus {
@@ -66,28 +66,24 @@ pub(crate) fn findings(facts: &Facts) -> Vec<Finding> {
     found
 }
 
-/// A GPU that can't be used for want of a driver, or that is hidden.
+/// Reports a GPU that cannot be used for lack of a driver, or that is hidden.
 fn driver(facts: &Facts) -> Vec<Finding> {
     let (driver, mut found) = (&facts.driver, Vec::new());
     let cost = "batches stay in host memory";
     if let Some(refusal) = &driver.refusal {
-        let what = format!("NVIDIA's driver is there and refuses: {refusal}");
+        let what = format!("NVIDIA's driver is installed but refuses: {refusal}");
         found.push(finding(
             "driver-refuses",
             what,
             cost,
-            "nvidia-smi tells more; after an update: reboot",
+            "run nvidia-smi for details; after an update: reboot",
         ));
     } else if !driver.found && driver.kernel_module {
-        let what =
-            "the driver's kernel module is loaded, but its libraries can't be seen from here";
+        let what = "the driver's kernel module is loaded, but its libraries are not visible to this process";
         let advice = "start the container with --gpus all";
         found.push(finding("no-driver-library", what, cost, advice));
     } else if !driver.found && !driver.nvidia_devices.is_empty() {
-        let what = format!(
-            "there is a GPU of NVIDIA's ({}) without its driver",
-            driver.nvidia_devices.join(", ")
-        );
+        let what = format!("an NVIDIA GPU ({}) has no driver", driver.nvidia_devices.join(", "));
         let advice = "install it (Debian: apt install nvidia-driver), or start the container with \
                       --gpus all";
         found.push(finding("no-driver", what, cost, advice));
@@ -107,21 +103,22 @@ fn of_gpu(facts: &Facts, gpu: &Gpu) -> Vec<Finding> {
         && facts.machine.memory_nodes > 1
         && !cpulist::meet(near, allowed)
     {
-        let what =
-            format!("it hangs on processors {near}, and this process may run on {allowed} alone");
+        let what = format!(
+            "it is attached to processors {near}, but this process may only run on {allowed}"
+        );
         let cost = "each batch crosses the link between the processors";
         let advice = match gpu.memory_node {
             Some(node) => {
-                format!("numactl --cpunodebind={node} COMMAND, or ask for processors {near}")
+                format!("numactl --cpunodebind={node} COMMAND, or request processors {near}")
             }
-            None => format!("taskset -c {near} COMMAND, or ask for these processors"),
+            None => format!("taskset -c {near} COMMAND, or request these processors"),
         };
         found.push(finding("far-processors", what, cost, advice));
     }
     let slowed: Vec<_> = gpu.slowed_by.iter().filter(|by| *by != "power cap").cloned().collect();
     if !slowed.is_empty() {
         let what = format!("its clocks are slowed by {}", slowed.join(" and "));
-        let advice = "look at cooling and power: nvidia-smi -q -d PERFORMANCE,TEMPERATURE,POWER";
+        let advice = "check cooling and power: nvidia-smi -q -d PERFORMANCE,TEMPERATURE,POWER";
         found.push(finding(
             "slowed",
             what,
@@ -134,18 +131,18 @@ fn of_gpu(facts: &Facts, gpu: &Gpu) -> Vec<Finding> {
             "its memory had {}",
             units::counted(errors, "uncorrected error", "uncorrected errors")
         );
-        let advice = "nvidia-smi -q -d ECC,PAGE_RETIREMENT; let the machine be looked at";
+        let advice = "nvidia-smi -q -d ECC,PAGE_RETIREMENT; have the hardware checked";
         found.push(finding("memory-errors", what, "programs end, or results are wrong", advice));
     }
     if gpu.split {
-        let what = "it is split (MIG), and a split GPU does not tell its use";
+        let what = "it is split (MIG), and a split GPU does not report its utilization";
         let cost = "--watch shows nothing of it";
         found.push(note(finding("split", what, cost, "watch it with dcgmi dmon")));
     }
     found
 }
 
-/// A link that is narrower than card and slot, or slower although the GPU is at work: an idle one rests.
+/// Reports a link with fewer lanes than possible, or slow under load: an idle link slows down.
 fn link(gpu: &Gpu) -> Vec<Finding> {
     let (link, mut found) = (&gpu.link, Vec::new());
     let look = gpu.pci_address.as_ref().map_or("nvidia-smi -q -d PCI".to_string(), |address| {
@@ -157,7 +154,7 @@ fn link(gpu: &Gpu) -> Vec<Finding> {
         let what = format!("its link has {now} lanes and could have {most}");
         let cost = format!("copies take {:.1} times as long", most as f64 / now as f64);
         let advice =
-            format!("look: {look}; then seat the card anew, or look for bifurcation in the BIOS");
+            format!("run {look}; then reseat the card, or check for bifurcation in the BIOS");
         found.push(finding("narrow-link", what, cost, advice));
     }
     let works = gpu.sm_percent.is_some_and(|percent| percent > 0);
@@ -172,7 +169,7 @@ fn link(gpu: &Gpu) -> Vec<Finding> {
     found
 }
 
-/// Memory and limits.
+/// Reports memory and limits.
 fn host(facts: &Facts) -> Vec<Finding> {
     let (machine, limits, mut found) = (&facts.machine, &facts.limits, Vec::new());
     if let Some(room) = machine.page_cache_room_bytes.filter(|room| *room < LOADER_BYTES) {
@@ -183,13 +180,13 @@ fn host(facts: &Facts) -> Vec<Finding> {
             "little-memory",
             what,
             cost,
-            "give the loader less (memory=\"1GiB\"), or ask for more",
+            "give the loader less (memory=\"1GiB\"), or request more",
         ));
     }
     if let Some(files) = limits.open_files.filter(|files| *files < FEW_FILES) {
         let what = format!("{} may be open", units::counted(files, "file", "files"));
         let cost = format!(
-            "{} shards stand open at once, others are opened for every read",
+            "{} shards are open at once, others are opened for every read",
             (files / 4).max(1)
         );
         found.push(finding("few-files", what, cost, "ulimit -n 16384"));
@@ -220,7 +217,7 @@ fn host(facts: &Facts) -> Vec<Finding> {
     found
 }
 
-/// Libraries that a machine with a GPU lacks.
+/// Reports libraries that a machine with a GPU lacks.
 fn libraries(facts: &Facts) -> Vec<Finding> {
     if facts.gpus.is_empty() {
         return Vec::new();

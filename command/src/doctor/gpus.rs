@@ -6,29 +6,30 @@ use super::facts::{Driver, Gpu};
 
 /// A driver that answers.
 pub(crate) trait Gpus {
-    /// Its versions, for what is known of it already.
+    /// Adds its versions to the facts about the driver.
     fn driver(&self, driver: &mut Driver);
 
-    /// All its GPUs with what they do now. What one of them does not tell is none.
+    /// Returns the state of all its GPUs. Facts that one does not provide are `None`.
     fn gpus(&self) -> Vec<Gpu>;
 
-    /// What they do now, and nothing else.
+    /// Returns only the current utilization.
     fn sample(&self) -> Vec<Sample>;
 }
 
-/// What a GPU did in the last moment: up to a second for percentages, a fiftieth for the link.
+/// The utilization of a GPU in the last sampling period: up to a second for percentages, 20 ms for
+/// the link.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub(crate) struct Sample {
     /// The GPU's number.
     pub(crate) gpu: u64,
-    /// The part of the time in which a kernel ran.
+    /// The share of the time in which a kernel ran.
     pub(crate) sm_percent: Option<f64>,
-    /// The part of the time in which its memory was read or written.
+    /// The share of the time in which its memory was read or written.
     pub(crate) memory_controller_percent: Option<f64>,
-    /// The part of its memory that is in use.
+    /// The share of its memory in use.
     pub(crate) memory_used_percent: Option<f64>,
-    /// What came over the link from the host, in millions of bytes a second.
+    /// Transfers from the host, in 10^6 bytes per second.
     pub(crate) from_host_mb_per_s: Option<f64>,
-    /// What went over the link to the host.
+    /// Transfers to the host, in 10^6 bytes per second.
     pub(crate) to_host_mb_per_s: Option<f64>,
 }

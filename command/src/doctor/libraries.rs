@@ -1,7 +1,7 @@
-//! Where the libraries are that make use of a GPU: by their file names, in the folders where they usually stand.
+//! Finds the libraries that use a GPU, by their file names in the usual folders.
 //!
-//! Nothing is loaded. The order is that of who wins: `LD_LIBRARY_PATH`, the system's folders, the toolkit, what
-//! Python packages bring.
+//! Loads nothing. The order is that of precedence: `LD_LIBRARY_PATH`, the system's folders, the
+//! toolkit, Python packages.
 
 use std::path::{Path, PathBuf};
 
@@ -10,12 +10,12 @@ use super::surroundings::Surroundings;
 
 const WANTED: [(&str, &str); 4] = [
     ("libcuda", "the driver's own: copies batches to a GPU"),
-    ("libnvrtc", "compiles kernels for the GPU that is there"),
+    ("libnvrtc", "compiles kernels for the installed GPU"),
     ("libnvjpeg", "decodes JPEGs on a GPU"),
     ("libnvcuvid", "the driver's own: lets libnvjpeg use decoders in hardware"),
 ];
 
-/// Each library, found or not.
+/// Returns each library, found or not.
 pub(super) fn libraries(of: &Surroundings) -> Vec<Library> {
     let searched = [named(of), system(of)].concat();
     let others = [toolkits(of), python(of)].concat();
@@ -29,13 +29,14 @@ pub(super) fn libraries(of: &Surroundings) -> Vec<Library> {
     WANTED.into_iter().map(look).collect()
 }
 
-/// The newest file of a library in a folder. torchvision's is `libnvjpeg.36e11081.so.13`.
+/// Returns the newest file of a library in a folder. torchvision's is `libnvjpeg.36e11081.so.13`.
 fn inside(of: &Surroundings, folder: &Path, name: &str) -> Option<PathBuf> {
     let is_it = |file: &String| {
         let rest = file.strip_prefix(name).unwrap_or_default();
         rest.starts_with('.') && (rest.ends_with(".so") || rest.contains(".so."))
     };
-    // A sonamed file says which version it is; of `libnvrtc.so` and `libnvrtc.so.13` the latter is reported.
+    // A file name with a version is more informative: of `libnvrtc.so` and `libnvrtc.so.13` the
+    // latter is reported.
     let plain = |file: &String| !file.contains(".alt.");
     let newest = of.names(folder).into_iter().filter(is_it).filter(plain).max()?;
     Some(folder.join(newest))
@@ -46,7 +47,7 @@ fn named(of: &Surroundings) -> Vec<PathBuf> {
     text.split([':', ';']).filter(|folder| folder.starts_with('/')).map(PathBuf::from).collect()
 }
 
-/// Folders of `ld.so.conf`, and those that are searched without it.
+/// Returns the folders of `ld.so.conf`, and the default ones.
 fn system(of: &Surroundings) -> Vec<PathBuf> {
     let confs = of.names("/etc/ld.so.conf.d").into_iter();
     let confs = confs.map(|name| format!("/etc/ld.so.conf.d/{name}"));
@@ -62,7 +63,8 @@ fn system(of: &Surroundings) -> Vec<PathBuf> {
     [&listed[..], &usual[..], &plain[..]].concat()
 }
 
-/// Folders of CUDA's toolkits: the one that is named, then those of /usr/local, newest first.
+/// Returns the folders of CUDA's toolkits: the configured one, then those of /usr/local, newest
+/// first.
 fn toolkits(of: &Surroundings) -> Vec<PathBuf> {
     let named = ["CUDA_HOME", "CUDA_PATH"].into_iter().filter_map(|name| of.variable(name));
     let kits = of.names("/usr/local").into_iter().rev().filter(|name| name.starts_with("cuda"));
@@ -70,7 +72,7 @@ fn toolkits(of: &Surroundings) -> Vec<PathBuf> {
     named.chain(kits).map(|kit| PathBuf::from(kit).join("lib64")).collect()
 }
 
-/// What the packages of the Python environment bring: `nvidia/*/lib`, `torchvision.libs`.
+/// Returns the folders of packages in the Python environment: `nvidia/*/lib`, `torchvision.libs`.
 fn python(of: &Surroundings) -> Vec<PathBuf> {
     let homes = ["VIRTUAL_ENV", "CONDA_PREFIX"].into_iter().filter_map(|name| of.variable(name));
     let homes = homes.chain(["/usr/local".to_string(), "/usr".to_string()]);

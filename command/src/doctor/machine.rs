@@ -1,4 +1,5 @@
-//! Processors, memory and limits, read from `/proc` and `/sys`; which processors are near a PCI device.
+//! Reads processors, memory and limits from `/proc` and `/sys`, and the processors near a PCI
+//! device.
 
 use super::cgroup;
 use super::cpulist;
@@ -8,7 +9,7 @@ use super::surroundings::Surroundings;
 /// The capability to lock memory beyond the limit, as a bit of `CapEff`.
 const CAP_IPC_LOCK: u64 = 1 << 14;
 
-/// Processors and memory.
+/// Reads processors and memory.
 pub(super) fn machine(of: &Surroundings) -> Machine {
     let meminfo = of.text("/proc/meminfo").unwrap_or_default();
     let kib = |name: &str| {
@@ -36,7 +37,7 @@ pub(super) fn machine(of: &Surroundings) -> Machine {
     }
 }
 
-/// Limits of this process.
+/// Reads the limits of this process.
 pub(super) fn limits(of: &Surroundings) -> Limits {
     let table = of.text("/proc/self/limits").unwrap_or_default();
     let soft = |name: &str| {
@@ -53,7 +54,7 @@ pub(super) fn limits(of: &Surroundings) -> Limits {
     }
 }
 
-/// The size of /dev/shm in a table of mounts, if it was given one.
+/// Returns the size of /dev/shm in a table of mounts, if one is configured.
 fn shared_memory(mounts: &str) -> Option<u64> {
     let line = mounts.lines().find(|line| line.split(' ').nth(1) == Some("/dev/shm"))?;
     let size =
@@ -64,13 +65,13 @@ fn shared_memory(mounts: &str) -> Option<u64> {
     }
 }
 
-/// The value behind `name:` in a table of the kernel's.
+/// Returns the value after `name:` in a table of the kernel.
 fn field<'a>(table: &'a str, name: &str) -> Option<&'a str> {
     let value = |line: &'a str| line.strip_prefix(name)?.strip_prefix(':');
     table.lines().find_map(value).map(str::trim)
 }
 
-/// The memory node of a PCI device and the processors near it, where the machine tells.
+/// Returns the NUMA node of a PCI device and the processors near it, if the machine provides them.
 pub(super) fn near(of: &Surroundings, pci_address: &str) -> (Option<u64>, Option<String>) {
     let device = format!("/sys/bus/pci/devices/{pci_address}");
     let node = of.number(format!("{device}/numa_node")); // -1, none, is no u64
@@ -78,7 +79,8 @@ pub(super) fn near(of: &Surroundings, pci_address: &str) -> (Option<u64>, Option
     (node, near)
 }
 
-/// PCI addresses of NVIDIA's display controllers and accelerators (classes 0x0300 and 0x0302).
+/// Returns the PCI addresses of NVIDIA's display controllers and accelerators (classes 0x0300 and
+/// 0x0302).
 pub(super) fn nvidia_devices(of: &Surroundings) -> Vec<String> {
     const FOLDER: &str = "/sys/bus/pci/devices";
     let is_gpu = |address: &String| {

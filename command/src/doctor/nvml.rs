@@ -1,6 +1,6 @@
-//! `Nvml`: GPUs by NVIDIA's management library, which is loaded on first use.
+//! `Nvml`: facts about GPUs from NVIDIA's management library, which is loaded on first use.
 //!
-//! Asks only; changes nothing. It makes no CUDA context, so no memory of a GPU is taken.
+//! Queries only. Creates no CUDA context, so it takes no memory of a GPU.
 
 use nvml_wrapper::bitmasks::device::ThrottleReasons;
 use nvml_wrapper::enum_wrappers::device::{EccCounter, MemoryError, PcieUtilCounter};
@@ -11,20 +11,21 @@ use nvml_wrapper::{Device, Nvml as Library};
 use super::facts::{Driver, Gpu, Link, Process};
 use super::gpus::{Gpus, Sample};
 
-/// The library, at work.
+/// The initialized library.
 #[derive(Debug)]
 pub(crate) struct Nvml(Library);
 
 impl Nvml {
-    /// Loads the library; none if there is none.
+    /// Loads the library; returns `None` if it is not installed.
     ///
     /// # Errors
-    /// It is there and refuses: its words.
+    /// Returns the library's message if it exists but cannot be initialized.
     pub(crate) fn open() -> Result<Option<Nvml>, String> {
         match Library::init() {
             Ok(library) => Ok(Some(Nvml(library))),
             Err(NvmlError::LibloadingError(why)) => {
-                // The loader says so of a library that is nowhere, and of nothing else.
+                // Only this message means that the library was not found; others are errors of an
+                // existing one.
                 let text = why.to_string();
                 let nowhere = text.contains("libnvidia-ml.so.1: cannot open shared object file");
                 if nowhere { Ok(None) } else { Err(text) }
@@ -33,7 +34,7 @@ impl Nvml {
         }
     }
 
-    /// Those that answer, by number.
+    /// Returns the devices that answer, by number.
     fn devices(&self) -> impl Iterator<Item = (u64, Device<'_>)> {
         let count = self.0.device_count().unwrap_or(0);
         (0..count).filter_map(|n| Some((u64::from(n), self.0.device_by_index(n).ok()?)))
@@ -123,14 +124,14 @@ fn slowed_by(reasons: ThrottleReasons) -> Vec<String> {
         (R::SW_POWER_CAP, "power cap"),
     ];
     let mut found: Vec<_> = words.iter().filter(|(of, _)| reasons.intersects(*of)).collect();
-    // The driver says so beside its cause, or alone, where it does not know one.
+    // The driver reports this in addition to the cause, or alone if it does not know one.
     if reasons.contains(R::HW_SLOWDOWN) && !found.iter().any(|(_, word)| *word != "power cap") {
         found.push(&(R::HW_SLOWDOWN, "hardware"));
     }
     found.into_iter().map(|(_, word)| (*word).to_string()).collect()
 }
 
-/// NVML's `00000000:3B:00.0` as the kernel writes it: `0000:3b:00.0`.
+/// Converts NVML's `00000000:3B:00.0` to the kernel's `0000:3b:00.0`.
 fn sysfs_address(bus: &str) -> String {
     let lower = bus.to_ascii_lowercase();
     let Some((domain, rest)) = lower.split_once(':') else { return lower };

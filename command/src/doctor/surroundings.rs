@@ -1,6 +1,6 @@
-//! What a process sees of its machine as files and variables: below a root, so that tests can make one up.
+//! The files and variables of a machine, below a root, so that tests can simulate one.
 //!
-//! Reads only; what can't be read is as if it were not there.
+//! Reads only; an unreadable file counts as missing.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -15,12 +15,12 @@ pub(crate) struct Surroundings {
 }
 
 impl Surroundings {
-    /// This machine's.
+    /// Returns those of this machine.
     pub(crate) fn of_process() -> Surroundings {
         Surroundings::below("/", std::env::vars_os())
     }
 
-    /// Those of a machine whose files stand below `root`.
+    /// Returns those of a machine whose files are below `root`.
     pub(crate) fn below(
         root: impl Into<PathBuf>,
         variables: impl IntoIterator<Item = (OsString, OsString)>,
@@ -28,24 +28,24 @@ impl Surroundings {
         Surroundings { root: root.into(), variables: variables.into_iter().collect() }
     }
 
-    /// Where `/path` really is.
+    /// Returns the real path of `/path`.
     pub(super) fn at(&self, path: impl AsRef<Path>) -> PathBuf {
         let path = path.as_ref();
         self.root.join(path.strip_prefix("/").unwrap_or(path))
     }
 
-    /// The text of a file, trimmed; none if there is none.
+    /// Returns the text of a file, trimmed; `None` if it does not exist.
     pub(super) fn text(&self, path: impl AsRef<Path>) -> Option<String> {
         let bytes = fs::read(self.at(path)).ok()?;
         Some(String::from_utf8_lossy(&bytes).trim().to_string())
     }
 
-    /// A file that holds one number.
+    /// Reads a file that holds one number.
     pub(super) fn number(&self, path: impl AsRef<Path>) -> Option<u64> {
         self.text(path)?.parse().ok()
     }
 
-    /// Names in a folder, sorted; none of them if it can't be read.
+    /// Returns the names in a folder, sorted; none if it cannot be read.
     pub(super) fn names(&self, folder: impl AsRef<Path>) -> Vec<String> {
         let entries = fs::read_dir(self.at(folder)).into_iter().flatten().flatten();
         let mut names: Vec<_> =
@@ -54,7 +54,7 @@ impl Surroundings {
         names
     }
 
-    /// A variable of the environment, if it is set.
+    /// Returns a variable of the environment, if it is set.
     pub(super) fn variable(&self, name: &str) -> Option<String> {
         self.variables.get(std::ffi::OsStr::new(name)).map(|v| v.to_string_lossy().into_owned())
     }

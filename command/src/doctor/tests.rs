@@ -1,4 +1,4 @@
-//! Machines that are made up: a tree of files, and GPUs that say what a test wants.
+//! Simulated machines: a tree of files, and GPUs with the state that a test needs.
 
 use std::fs;
 
@@ -8,7 +8,7 @@ use super::findings::Finding;
 use super::gpus::{Gpus, Sample};
 use super::surroundings::Surroundings;
 
-/// A driver that knows these GPUs.
+/// A driver with these GPUs.
 struct Known(Vec<Gpu>);
 
 impl Gpus for Known {
@@ -32,7 +32,7 @@ fn healthy() -> Gpu {
     Gpu { link, pci_address: Some("0000:3b:00.0".into()), sm_percent: Some(50), ..Gpu::default() }
 }
 
-/// A machine of two memory nodes, 64 GB and all libraries, on which nothing is wrong.
+/// A machine with two NUMA nodes, 64 GB and all libraries, without a fault.
 struct Made(tempfile::TempDir, Vec<(&'static str, &'static str)>);
 
 impl Made {
@@ -80,7 +80,7 @@ impl Made {
         self.report(gpus).findings
     }
 
-    /// Without a driver, or with one that refuses.
+    /// Returns the report without a driver, or with one that refuses.
     fn undriven(&self, refusal: Option<&str>) -> super::Report {
         let gpus: Result<Option<Known>, String> = refusal.map_or(Ok(None), |r| Err(r.into()));
         examine(&self.surroundings(), &gpus)
@@ -114,7 +114,7 @@ fn a_link_is_judged_by_its_lanes_and_by_its_speed_only_under_load() {
     slow.link.generation = Some(3);
     assert_eq!(kinds(&made.findings(vec![slow.clone()])), ["slow-link"]);
     slow.sm_percent = Some(0);
-    assert!(made.findings(vec![slow]).is_empty(), "an idle link rests");
+    assert!(made.findings(vec![slow]).is_empty(), "an idle link slows down");
     let silent = Gpu { link: Link::default(), ..healthy() };
     assert!(made.findings(vec![silent]).is_empty());
 }

@@ -8,20 +8,20 @@ use tarflume_packer::Stop;
 
 use super::gpus::{Gpus, Sample};
 
-/// How long a request to end may go unheard.
+/// The longest delay between a stop request and the end.
 const SLICE: Duration = Duration::from_millis(50);
 
-/// What was seen, all together.
+/// The means of all samples.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub(crate) struct Means {
-    /// How often was looked.
+    /// Number of samples.
     pub(crate) samples: u64,
     /// For each GPU the means of its figures.
     pub(crate) gpus: Vec<Sample>,
 }
 
-/// Samples at a fixed interval, starting immediately, `count` times or until `stop` is requested or `each`, which
-/// gets the time since the start, returns false.
+/// Samples at a fixed interval, starting immediately, `count` times or until `stop` is requested or
+/// `each`, which gets the time since the start, returns false.
 pub(crate) fn watch(
     gpus: &dyn Gpus,
     every: Duration,
@@ -48,7 +48,7 @@ pub(crate) fn watch(
     means(&seen)
 }
 
-/// The mean of each figure over the samples that have it, GPU by GPU.
+/// Returns the mean of each figure over the samples that have it, for each GPU.
 fn means(seen: &[Vec<Sample>]) -> Means {
     let mut numbers: Vec<u64> = seen.iter().flatten().map(|sample| sample.gpu).collect();
     numbers.sort_unstable();
@@ -78,7 +78,7 @@ mod tests {
     use super::super::facts::{Driver, Gpu};
     use super::*;
 
-    /// One GPU whose use rises by ten percent with each look; a second one that tells nothing.
+    /// A GPU whose utilization rises by ten percent with each sample; a second one without data.
     struct Rising(Cell<u64>);
 
     impl Gpus for Rising {

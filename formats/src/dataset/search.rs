@@ -1,25 +1,26 @@
-//! A key looked up in many sidecars: a binary search over shards whose keys rise, or in each of them.
+//! Looks up a key in many sidecars: by bisection if keys rise from shard to shard, otherwise in
+//! each.
 //!
-//! Knows nothing of manifests or of who opens the sidecars; the reader searches with it, too.
+//! Does not open sidecars and does not know manifests; the reader uses it, too.
 
 use std::sync::OnceLock;
 
 use crate::error::Error;
 use crate::index::Index;
 
-/// What searches of one list of shards remember.
+/// State shared by the searches of one list of shards.
 #[derive(Debug, Default)]
 pub struct KeySearch {
-    /// Whether keys rise from shard to shard, once it was asked.
+    /// Whether keys rise from shard to shard; computed at the first search.
     sorted: OnceLock<bool>,
 }
 
 impl KeySearch {
-    /// Shard and row of the first sample with this key in `shards` shards, whose sidecars `index`
-    /// lends.
+    /// Returns shard and row of the first sample with this key in `shards` shards. `index` returns
+    /// the sidecar of a shard.
     ///
     /// # Errors
-    /// A damaged sidecar; what `index` gives.
+    /// Returns an error if a sidecar is damaged, and the errors of `index`.
     pub fn find<'a, E: From<Error>>(
         &self,
         key: &[u8],
@@ -46,8 +47,8 @@ impl KeySearch {
         Ok(None)
     }
 
-    /// True if no shard is empty and no key stands before those of the shards before: asked of every
-    /// shard once, at the first search.
+    /// Returns true if no shard is empty and every key of a shard is at or after all keys of the
+    /// shards before it. Computed over all shards once, at the first search.
     fn is_sorted<'a, E: From<Error>>(
         &self,
         shards: usize,
@@ -67,7 +68,7 @@ impl KeySearch {
                 break;
             }
         }
-        // Keys were compared as they stand in the maps.
+        // The keys were compared in the maps: make sure that the maps are still intact.
         for shard in 0..shards {
             index(shard)?.intact()?;
         }
@@ -78,7 +79,7 @@ impl KeySearch {
 /// The first and the last key of a shard.
 type Ends<'a> = Option<(&'a [u8], &'a [u8])>;
 
-/// The first and the last key of a shard in the order of keys.
+/// Returns the first and the last key of a shard in byte order.
 fn ends(index: &Index) -> Result<Ends<'_>, Error> {
     let Some(last) = index.samples().checked_sub(1) else { return Ok(None) };
     Ok(Some((index.key(index.by_key(0)?)?, index.key(index.by_key(last)?)?)))

@@ -1,11 +1,12 @@
-//! Blobs that some parts have, growing: how they stand in a sidecar, one after the other.
+//! Collects the optional blobs of parts in the layout of a sidecar: one after the other, with an
+//! end position for each part.
 //!
-//! Knows nothing of what a blob says.
+//! Does not interpret a blob.
 
 /// Blobs by part.
 #[derive(Debug, Default)]
 pub(super) struct Blobs {
-    /// Where the blob of each part ends; parts behind the newest blob are not listed yet.
+    /// The end of each part's blob; parts after the newest blob have no entry yet.
     ends: Vec<u32>,
     bytes: Vec<u8>,
 }
@@ -15,8 +16,8 @@ impl Blobs {
         self.ends.last().copied().unwrap_or(0)
     }
 
-    /// Gives part number `part` this blob, in place of the one that it may have; parts come in their
-    /// order. One that would end behind `most` bytes, `u32::MAX` at most, is left out.
+    /// Sets the blob of part number `part`, replacing an earlier one. Parts must come in order. A
+    /// blob that would end after `most` bytes (at most `u32::MAX`) is left out.
     pub(super) fn put(&mut self, part: usize, blob: &[u8], most: u32) {
         self.ends.truncate(part);
         let start = self.end();
@@ -29,7 +30,7 @@ impl Blobs {
         }
     }
 
-    /// `parts + 1` starts, and the blobs; `None` if no part has one.
+    /// Returns `parts + 1` starts and the concatenated blobs; `None` if no part has one.
     pub(super) fn sections(mut self, parts: usize) -> Option<(Vec<u8>, Vec<u8>)> {
         if self.bytes.is_empty() {
             return None;
@@ -44,7 +45,7 @@ impl Blobs {
 mod tests {
     use super::*;
 
-    /// The blobs of five parts: what is put, by part.
+    /// Encodes the blobs `put` of five parts and splits them again by part.
     fn blobs(put: &[(usize, &[u8])], most: u32) -> Option<Vec<Vec<u8>>> {
         let mut blobs = Blobs::default();
         put.iter().for_each(|(part, blob)| blobs.put(*part, blob, most));

@@ -1,8 +1,7 @@
-//! The body of a sidecar, below its head: records read in place, each block checked on first use, and
-//! again if the file may have been written to since.
+//! The body of a sidecar: records read in place; each block is checked on first use, and again if
+//! the file may have been written to since.
 //!
-//! Knows where sections stand and how records look; what they mean together is the business of
-//! [`super::view`].
+//! Knows the sections and the record layout. [`super::view`] knows what the records mean together.
 
 use std::io;
 use std::ops::Range;
@@ -21,45 +20,45 @@ use crate::map::Mapped;
 /// One part of a sample.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Part<'a> {
-    /// Its number in the shard: see [`super::Index::entry_points`].
+    /// Its number in the shard; see [`super::Index::entry_points`].
     pub number: u64,
-    /// Its extension, in the mapped sidecar: see [`super::Index::intact`].
+    /// Its extension, borrowed from the mapped sidecar; see [`super::Index::intact`].
     pub ext: &'a [u8],
     /// Byte of the tar at which its data begins.
     pub offset: u64,
     /// Bytes of data.
     pub length: u64,
-    /// crc32c of the data, unless the tar was indexed by its headers alone.
+    /// crc32c of the data; `None` if the tar was indexed from its headers alone.
     pub checksum: Option<u32>,
 }
 
 impl Part<'_> {
-    /// The byte after the part's padding: where the next header begins.
+    /// Returns the byte after the part's padding, where the next header begins.
     pub fn end(&self) -> u64 {
         self.offset + self.length.next_multiple_of(512)
     }
 }
 
-/// The bytes of a sidecar whose head was found right.
+/// The bytes of a sidecar whose head passed its checks.
 #[derive(Debug)]
 pub(super) struct Body {
     pub(super) bytes: Mapped,
     pub(super) path: Option<PathBuf>,
-    /// The last eight bytes of the head's fixed part, the head's checksum among them: what they are
-    /// while the file is the one that was opened.
+    /// The last eight bytes of the head's fixed part as they were when the file was opened. They
+    /// include the head's checksum, so they differ for any other sidecar.
     pub(super) head: u64,
-    /// Of a mapped file: whether it was written to.
+    /// Detects writes to a mapped file; `None` for owned bytes.
     pub(super) stamp: Option<Stamp>,
-    /// Bytes of the tar: no part may end behind them.
+    /// Bytes of the tar: no part may end after them.
     pub(super) tar_length: u64,
     /// Where the block checksums begin.
     pub(super) sums: usize,
     /// Where the body begins.
     pub(super) start: usize,
     pub(super) sections: Sections,
-    /// One bit a block of the body: set once its checksum was found right.
+    /// One bit per block of the body: set once its checksum matched.
     pub(super) checked: Box<[AtomicU64]>,
-    /// The section of extensions, once it was read and not mapped.
+    /// The section of extensions, kept once it was read instead of mapped.
     pub(super) exts: OnceLock<Box<[u8]>>,
 }
 
@@ -89,18 +88,18 @@ impl Body {
         if self.is_held() { Ok(part) } else { Err(self.error(ErrorKind::Truncated, "")) }
     }
 
-    /// A part must lie in the tar.
+    /// Checks that a part is inside the tar.
     pub(super) fn check_span(&self, part: u64, offset: u64, length: u64) -> Result<()> {
         let end = length.checked_next_multiple_of(512).and_then(|n| n.checked_add(offset));
         if end.is_some_and(|end| end <= self.tar_length) {
             return Ok(());
         }
-        let text = format!("the sidecar lies: part {part} ends past the end of the tar");
+        let text = format!("the sidecar is inconsistent: part {part} ends past the end of the tar");
         Err(self.error(ErrorKind::Damaged, text))
     }
 
-    /// The extension with this number. Of a large section only what is needed is looked at: a lookup
-    /// costs the same however many extensions there are.
+    /// Returns the extension with this number. Reads only its entry of a large section, so that the
+    /// cost of a lookup does not grow with the number of extensions.
     pub(super) fn ext(&self, id: u16) -> Result<&[u8]> {
         let exts = &self.sections.exts;
         if exts.len() <= l::CHECK_BLOCK {
@@ -110,7 +109,9 @@ impl Body {
         let table = 4 + (count + 1) * 4;
         let id = usize::from(id);
         if id >= count || table > exts.len() {
-            return Err(self.error(ErrorKind::Damaged, "the sidecar lies: no such extension"));
+            return Err(
+                self.error(ErrorKind::Damaged, "the sidecar is inconsistent: no such extension")
+            );
         }
         let pair = self.read(exts.start + 4 + id * 4, 8)?;
         let (start, end) = (u32_at(pair, 0) as usize, u32_at(pair, 4) as usize);
@@ -121,16 +122,21 @@ impl Body {
     }
 
     fn outside(&self) -> Error {
-        self.error(ErrorKind::Damaged, "the sidecar lies: an extension lies outside its section")
+        self.error(
+            ErrorKind::Damaged,
+            "the sidecar is inconsistent: an extension is outside its section",
+        )
     }
 
-    /// The extension with this number, out of the section's bytes.
+    /// Returns the extension with this number from the bytes of the section.
     pub(super) fn ext_of<'a>(&self, exts: &'a [u8], id: u16) -> Result<&'a [u8]> {
         let count = u32_at(exts, 0) as usize;
         let table = 4 + (count + 1) * 4;
         let id = usize::from(id);
         if id >= count || table > exts.len() {
-            return Err(self.error(ErrorKind::Damaged, "the sidecar lies: no such extension"));
+            return Err(
+                self.error(ErrorKind::Damaged, "the sidecar is inconsistent: no such extension")
+            );
         }
         let (start, end) = (u32_at(exts, 4 + id * 4) as usize, u32_at(exts, 8 + id * 4) as usize);
         if start > end || end > exts.len() - table {
@@ -139,7 +145,7 @@ impl Body {
         Ok(&exts[table + start..table + end])
     }
 
-    /// Record `i` of a section of `N`-byte records.
+    /// Returns record `i` of a section of `N`-byte records.
     pub(super) fn number<const N: usize>(&self, section: &Range<usize>, i: u64) -> Result<[u8; N]> {
         let start = usize::try_from(i).ok().and_then(|i| i.checked_mul(N));
         match start {
@@ -149,25 +155,28 @@ impl Body {
                 record.copy_from_slice(bytes);
                 Ok(record)
             }
-            _ => Err(self.error(ErrorKind::Damaged, format!("the sidecar lies: no record {i}"))),
+            _ => Err(self
+                .error(ErrorKind::Damaged, format!("the sidecar is inconsistent: no record {i}"))),
         }
     }
 
-    /// Asks whether what was read is what stands in the file. Every lookup ends with this: a block
-    /// found right once may be lost or overwritten since.
+    /// Checks that the file is still what was opened. Every lookup ends with this check, because a
+    /// block that matched once may have been truncated or overwritten since.
     #[inline]
     pub(super) fn intact(&self) -> Result<()> {
         if !self.is_held() {
             return Err(self.error(ErrorKind::Truncated, ""));
         }
+        // The head is one load and is compared on every lookup. Times take a system call, so they
+        // are queried only when the last answer is old.
         match &self.stamp {
-            Some(stamp) if stamp.is_due() => stamp.ask(|| self.check_again()),
+            Some(stamp) if stamp.is_due() => stamp.check(|| self.check_again()),
             _ => Ok(()),
         }
     }
 
-    /// Runs `read`, then asks whether the file changed. If a check then fails, all blocks are marked as unchecked and
-    /// `read` runs once more: the damage may be in a block that it does not use.
+    /// Runs `read`, then checks whether the file changed. If a check fails, marks all blocks as
+    /// unchecked and runs `read` once more: the damage may be in a block that it does not use.
     #[inline]
     pub(super) fn intact_after<T>(&self, mut read: impl FnMut() -> Result<T>) -> Result<T> {
         let found = read()?;
@@ -180,14 +189,14 @@ impl Body {
         if self.is_held() { Ok(found) } else { Err(self.error(ErrorKind::Truncated, "")) }
     }
 
-    /// False once the file was found cut, or its head is another: it was zeroed, or another sidecar was
-    /// written over it.
+    /// Returns false once the file was found truncated or its head differs, because it was zeroed
+    /// or another sidecar was written over it.
     #[inline]
     fn is_held(&self) -> bool {
         self.bytes.is_intact() && self.bytes.now(at::BODY) == self.head
     }
 
-    /// Checks every block again that was found right. If one is not any more, none is believed.
+    /// Checks every block again that matched before. If one fails, all blocks count as unchecked.
     #[cold]
     fn check_again(&self) -> Result<()> {
         let found: Vec<u64> = self.checked.iter().map(|w| w.load(Ordering::Relaxed)).collect();
@@ -201,7 +210,7 @@ impl Body {
         Ok(())
     }
 
-    /// Bytes of the body, after their blocks were checked.
+    /// Returns bytes of the body after checking their blocks.
     #[inline]
     pub(super) fn read(&self, start: usize, length: usize) -> Result<&[u8]> {
         if !self.is_checked(start, length) {
@@ -210,12 +219,13 @@ impl Body {
         Ok(&self.bytes[start..start + length])
     }
 
-    /// True if these bytes lie in one block, and its checksum was found right.
+    /// Returns true if these bytes are in one block whose checksum matched.
     #[inline]
     fn is_checked(&self, start: usize, length: usize) -> bool {
         let start = start - self.start;
         let (first, last) =
             (start / l::CHECK_BLOCK, (start + length).wrapping_sub(1) / l::CHECK_BLOCK);
+        // The common case is one block and one load; everything else takes the slow path.
         let word = self.checked.get(first / 64).filter(|_| first == last);
         word.is_some_and(|word| word.load(Ordering::Relaxed) >> (first % 64) & 1 == 1)
     }
@@ -225,14 +235,14 @@ impl Body {
         self.check_first(start, length, |block| self.check_block(block))
     }
 
-    /// Copies bytes of the body out of the map, after their blocks were checked.
+    /// Copies bytes of the body out of the map after checking their blocks.
     pub(super) fn copy(&self, start: usize, into: &mut [u8]) -> Result<()> {
         into.copy_from_slice(self.read(start, into.len())?);
         Ok(())
     }
 
-    /// As [`Body::copy`], by `read`, which fills its second argument with the bytes of the file from its
-    /// first one on. No page of the map is touched.
+    /// As [`Body::copy`], but calls `read(at, into)` for bytes of the file instead of using the
+    /// map. Touches no page of the map.
     pub(super) fn copy_by<E: From<Error>>(
         &self,
         start: usize,
@@ -243,21 +253,21 @@ impl Body {
         read(start as u64, into)
     }
 
-    /// Has the blocks of these bytes checked again when they are read next.
-    pub(super) fn doubt(&self, bytes: &Range<usize>) {
+    /// Marks the blocks of these bytes as unchecked, so that their next read checks them again.
+    pub(super) fn uncheck(&self, bytes: &Range<usize>) {
         for block in self.blocks(bytes.start, bytes.len()) {
             self.checked[block / 64].fetch_and(!(1 << (block % 64)), Ordering::Relaxed);
         }
     }
 
-    /// The blocks in which these bytes stand.
+    /// Returns the numbers of the blocks that hold these bytes.
     #[inline]
     fn blocks(&self, start: usize, length: usize) -> Range<usize> {
         let (start, end) = (start - self.start, start - self.start + length);
         start / l::CHECK_BLOCK..if length == 0 { 0 } else { end.div_ceil(l::CHECK_BLOCK) }
     }
 
-    /// Has every block of these bytes checked that was not before.
+    /// Calls `check` for every block of these bytes that is not marked as checked.
     #[inline]
     fn check_first<E>(
         &self,
@@ -282,7 +292,7 @@ impl Body {
         self.compare(block, want, &self.bytes[self.block(block)])
     }
 
-    /// Reads a block and its checksum, and compares.
+    /// Reads a block and its checksum and compares them.
     #[cold]
     fn check_block_by<E: From<Error>>(
         &self,
@@ -295,18 +305,18 @@ impl Body {
         Ok(self.compare(block, u32::from_le_bytes(want), &bytes)?)
     }
 
-    /// Where this block of the body stands in the file.
+    /// Returns the byte range of this block in the file.
     fn block(&self, block: usize) -> Range<usize> {
         let start = self.start + block * l::CHECK_BLOCK;
         start..(start + l::CHECK_BLOCK).min(self.bytes.len())
     }
 
-    /// Where the checksum of this block stands in the file.
+    /// Returns the position of this block's checksum in the file.
     fn sum_of(&self, block: usize) -> usize {
         self.sums + block * 4
     }
 
-    /// The block's bytes must have the checksum that the head lists.
+    /// Compares the block's bytes with the checksum from the file.
     fn compare(&self, block: usize, want: u32, bytes: &[u8]) -> Result<()> {
         let found = crc32c(bytes);
         if want == found {
@@ -315,19 +325,19 @@ impl Body {
         let Range { start, end } = self.block(block);
         let text = format!(
             "the sidecar is damaged: the block at bytes {start}..{end} has checksum {found:08x}, \
-             not {want:08x}; make it anew with `pack index --force`"
+             not {want:08x}; recreate it with `pack index --force`"
         );
         Err(self.error(ErrorKind::Damaged, text).with_byte(start as u64))
     }
 
     #[cold]
-    pub(super) fn lie(&self, row: u64, what: &str) -> Error {
-        self.error(ErrorKind::Damaged, format!("the sidecar lies about row {row}: {what}"))
+    pub(super) fn inconsistent(&self, row: u64, what: &str) -> Error {
+        self.error(ErrorKind::Damaged, format!("the sidecar is inconsistent at row {row}: {what}"))
     }
 
     #[cold]
     pub(super) fn error(&self, kind: ErrorKind, text: impl Into<String>) -> Error {
-        // What looks like damage or a lie may be the zeros of a file that was cut.
+        // A truncated file reads as zeros, which look like damage: report the truncation instead.
         let error = self.bytes.intact().err().unwrap_or_else(|| match self.is_held() {
             true => Error::new(kind, text),
             false => overwritten(),
@@ -346,15 +356,14 @@ fn overwritten() -> Error {
     Error::new(ErrorKind::Damaged, text)
 }
 
-/// Makes the vector `more` bytes longer than `keep`, and keeps so many of those that it has.
+/// Makes `bytes` `keep + more` long, keeping its first `keep` bytes.
 ///
 /// # Errors
-/// There is no memory: the machine's fault.
+/// Returns an error of the machine if memory is exhausted.
 pub(super) fn make_room(bytes: &mut Vec<u8>, keep: usize, more: usize) -> Result<()> {
     bytes.truncate(keep);
     bytes.try_reserve(more).map_err(|_| {
-        let text =
-            format!("a sample of the sidecar takes {more} bytes, for which there is no memory");
+        let text = format!("not enough memory for the {more} bytes of a sample of the sidecar");
         Error::new(ErrorKind::Io, text).with_cause(io::ErrorKind::OutOfMemory.into())
     })?;
     bytes.resize(keep + more, 0);

@@ -1,6 +1,6 @@
 //! Collects the rows of a shard and encodes them as a sidecar.
 //!
-//! Knows nothing of files: the same calls in the same order give the same bytes.
+//! Opens no file: the same calls in the same order give the same bytes.
 
 use std::collections::HashMap;
 
@@ -10,16 +10,17 @@ use crate::checksum::{Digest, crc32c};
 use crate::error::{Error, ErrorKind, Result};
 use crate::name;
 
-/// What the sidecar says of its tar as a whole.
+/// Facts about a tar as a whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TarFacts {
     /// Bytes.
     pub length: u64,
-    /// blake3 of all bytes; `None` if the tar was indexed by its headers alone.
+    /// blake3 of all bytes; `None` if the tar was indexed from its headers alone.
     pub digest: Option<Digest>,
 }
 
-/// The rows of one shard, growing. Memory: 80 bytes a two-part sample, its key, and its entry points.
+/// Collects the rows of one shard. Memory: 80 bytes for a sample of two parts, its key, and its
+/// entry points.
 #[derive(Debug, Default)]
 pub struct IndexBuilder {
     rows: Vec<[u64; 3]>,
@@ -29,20 +30,20 @@ pub struct IndexBuilder {
     ext_ids: Vec<u16>,
     exts: Vec<Vec<u8>>,
     ext_numbers: HashMap<Vec<u8>, u16>,
-    /// By extension: the number of samples when a part had it last, so that a sample of many parts is
-    /// not searched for each.
+    /// By extension: the number of samples when a part last had it. A sample of many parts then
+    /// needs no search for each part.
     ext_rows: Vec<usize>,
     dims: Vec<[u32; 2]>,
     points: Blobs,
 }
 
 impl IndexBuilder {
-    /// An index without rows.
+    /// Creates an index without rows.
     pub fn new() -> Self {
         IndexBuilder::default()
     }
 
-    /// Begins the next sample, whose first header block stands at byte `first` of the tar.
+    /// Begins the next sample, whose first header block is at byte `first` of the tar.
     pub fn sample(&mut self, key: &[u8], first: u64) {
         self.rows.push([first, self.keys.len() as u64, self.spans.len() as u64]);
         self.keys.extend_from_slice(key);
@@ -54,7 +55,8 @@ impl IndexBuilder {
     /// Either every part has a checksum or none.
     ///
     /// # Errors
-    /// The same extension twice in one sample; more than 65,536 extensions in one shard.
+    /// Returns an error if the sample already has this extension, or if the shard has more than
+    /// 65,536 extensions.
     pub fn part(
         &mut self,
         ext: &[u8],
@@ -84,8 +86,8 @@ impl IndexBuilder {
         }
     }
 
-    /// Sets the entry points of the newest part, a JPEG; no bytes are none. What would stand behind the
-    /// first 4 GiB of a shard's entry points is left out.
+    /// Sets the entry points of the newest part, a JPEG; an empty slice means none. Entry points
+    /// after the first 4 GiB of a shard are left out.
     pub fn entry_points(&mut self, points: &[u8]) {
         debug_assert!(!self.spans.is_empty(), "entry_points() before part()");
         if let Some(part) = self.parts().checked_sub(1) {
@@ -93,8 +95,8 @@ impl IndexBuilder {
         }
     }
 
-    /// As [`IndexBuilder::entry_points`], of part number `part` so far. They come in the order of parts:
-    /// those of later ones are forgotten.
+    /// As [`IndexBuilder::entry_points`], for part number `part`. Parts must come in order: the
+    /// entry points of later parts are dropped.
     pub fn entry_points_of(&mut self, part: u64, points: &[u8]) {
         debug_assert!(part < self.parts(), "entry_points_of() before part()");
         if part < self.parts() {
@@ -102,17 +104,17 @@ impl IndexBuilder {
         }
     }
 
-    /// Samples so far.
+    /// Returns the number of samples so far.
     pub fn samples(&self) -> u64 {
         self.rows.len() as u64
     }
 
-    /// Parts so far.
+    /// Returns the number of parts so far.
     pub fn parts(&self) -> u64 {
         self.spans.len() as u64
     }
 
-    /// How many parts have each extension, by extension.
+    /// Counts parts by extension.
     pub fn ext_counts(&self) -> std::collections::BTreeMap<String, u64> {
         let mut counts = vec![0u64; self.exts.len()];
         self.ext_ids.iter().for_each(|&id| counts[id as usize] += 1);
@@ -140,10 +142,11 @@ impl IndexBuilder {
         Ok(number)
     }
 
-    /// Encodes the sidecar of a tar of which `facts` are true.
+    /// Encodes the sidecar of the tar described by `facts`.
     ///
     /// # Errors
-    /// More rows, keys or extensions than the format's `u32` fields count.
+    /// Returns an error if the shard has more rows, keys or extensions than the format's `u32`
+    /// fields can count.
     pub fn encode(mut self, facts: &TarFacts) -> Result<Vec<u8>> {
         let (samples, parts) = (self.rows.len() as u64, self.spans.len() as u64);
         let order = self.key_order()?;
@@ -171,7 +174,8 @@ impl IndexBuilder {
         Ok(assemble(facts, samples, parts, &sections))
     }
 
-    /// Rows by key, or `None` if they stand in that order already. Equal keys keep their order.
+    /// Returns the rows in the order of their keys, or `None` if they are already in that order.
+    /// The sort is stable.
     fn key_order(&self) -> Result<Option<Vec<u32>>> {
         let ends = self.rows.iter().skip(1).map(|r| r[1]).chain([self.keys.len() as u64]);
         let ranges: Vec<_> =
@@ -208,7 +212,7 @@ fn encode_exts(exts: &[Vec<u8>]) -> Result<Vec<u8>> {
     Ok(out)
 }
 
-/// Lays the sections out and writes head, table and checksums in front of them.
+/// Concatenates the sections and writes head, section table and checksums before them.
 fn assemble(
     facts: &TarFacts,
     samples: u64,

@@ -1,5 +1,4 @@
-//! Reads a sidecar from its first byte to its last and believes nothing that [`Index::open`] has not
-//! looked at yet.
+//! Reads a whole sidecar and checks everything that [`Index::open`] leaves for later.
 
 use super::layout as l;
 use super::sample::Sample;
@@ -7,11 +6,11 @@ use super::view::Index;
 use crate::error::Result;
 
 impl Index {
-    /// Reads the whole sidecar: every checksum, every row, the order of keys, where entry points
-    /// stand.
+    /// Checks the whole sidecar: every checksum, every row, the order of keys, and the positions of
+    /// entry points.
     ///
     /// # Errors
-    /// The first thing found wrong.
+    /// Returns the first problem found.
     pub fn check(&self) -> Result<()> {
         self.body.read(self.body.start, self.body.bytes.len() - self.body.start)?;
         self.check_ends()?;
@@ -23,7 +22,7 @@ impl Index {
         self.check_points()
     }
 
-    /// The rows' first and last record must take in all keys and parts.
+    /// Checks that the first and the last record of the rows cover all keys and parts.
     fn check_ends(&self) -> Result<()> {
         let (_, first_key, first_part) = self.body.row(0)?;
         let (_, last_key, last_part) = self.body.row(self.samples())?;
@@ -31,13 +30,15 @@ impl Index {
         if (first_key, first_part, last_key, last_part) == (0, 0, keys, self.parts) {
             return Ok(());
         }
-        Err(self.body.lie(0, "the rows do not take in all keys and parts"))
+        Err(self.body.inconsistent(0, "the rows do not cover all keys and parts"))
     }
 
-    /// Samples and parts follow each other in the tar, each part behind a header of its own.
+    /// Checks that samples and parts follow each other in the tar, each part after its own header.
     fn check_sample(&self, sample: &Sample<'_>, before: u64) -> Result<u64> {
         if sample.first < before {
-            return Err(self.body.lie(sample.row, "it begins inside the sample before it"));
+            return Err(self
+                .body
+                .inconsistent(sample.row, "it begins inside the sample before it"));
         }
         let mut end = sample.first;
         for part in sample.parts() {
@@ -45,21 +46,21 @@ impl Index {
             if part.offset < end.saturating_add(l::TAR_BLOCK) {
                 return Err(self
                     .body
-                    .lie(sample.row, "a part overlaps with what stands before it"));
+                    .inconsistent(sample.row, "a part overlaps the bytes before it"));
             }
             end = part.end();
         }
         Ok(end)
     }
 
-    /// Keys rise, and of equal keys the rows do: so no row is missing or named twice.
+    /// Checks that keys rise, and rows of equal keys, too: then no row is missing or listed twice.
     fn check_order(&self) -> Result<()> {
         let mut before = None;
         for n in 0..self.samples() {
             let row = self.by_key(n)?;
             let here = Some((self.key(row)?, row));
             if before >= here {
-                return Err(self.body.lie(n, "the order of keys is wrong"));
+                return Err(self.body.inconsistent(n, "the order of keys is wrong"));
             }
             before = here;
         }

@@ -7,10 +7,10 @@ use super::view::Index;
 use crate::error::Result;
 
 impl Index {
-    /// Parts by extension: reads two bytes a part.
+    /// Counts parts by extension; reads two bytes per part.
     ///
     /// # Errors
-    /// As [`Index::sample`].
+    /// Returns the errors of [`Index::sample`].
     pub fn ext_counts(&self) -> Result<BTreeMap<Vec<u8>, u64>> {
         let mut counts = vec![0u64; usize::from(u16::MAX) + 1];
         let section = self.body.sections.ext_ids.clone();
@@ -23,7 +23,7 @@ impl Index {
         }
         let mut named = BTreeMap::new();
         for (id, &count) in counts.iter().enumerate().filter(|(_, count)| **count > 0) {
-            // Ids are u16: the table has as many places.
+            // Ids are u16, so the table always has an entry for each.
             *named.entry(self.body.ext(id as u16)?.to_vec()).or_default() += count;
         }
         self.body.intact()?;

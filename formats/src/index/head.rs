@@ -1,6 +1,6 @@
-//! The sidecar's head: fixed part and section table, read from bytes and checked.
+//! The sidecar's head: fixed part and section table, parsed and checked.
 //!
-//! Everything before the body is believed only after its own checksum was found right.
+//! Nothing of the head is used before its checksum matched.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -12,7 +12,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::le::{u32_at, u64_at};
 use crate::name;
 
-/// Where the known sections stand in the file.
+/// The byte ranges of the known sections in the file.
 #[derive(Debug, Default)]
 pub(super) struct Sections {
     pub(super) rows: Range<usize>,
@@ -23,12 +23,12 @@ pub(super) struct Sections {
     pub(super) checksums: Option<Range<usize>>,
     pub(super) dims: Option<Range<usize>>,
     pub(super) order: Option<Range<usize>>,
-    /// Where entry points begin, and they themselves.
+    /// The starts of the entry points and the entry points themselves.
     pub(super) points: Option<(Range<usize>, Range<usize>)>,
 }
 
-/// The whole head, or as much of it as is needed to refuse it: from the first bytes of a sidecar
-/// that is `length` bytes long. `more` reads that many bytes from its start.
+/// Returns the whole head of a sidecar of `length` bytes, or as much of it as is needed to refuse
+/// it. `more` reads that many bytes from the start of the file.
 pub(super) fn whole_head(
     start: &[u8],
     length: u64,
@@ -44,7 +44,7 @@ pub(super) fn whole_head(
     more(body).map(Cow::Owned)
 }
 
-/// The fixed part, checked.
+/// The checked fixed part.
 pub(super) struct Head {
     pub(super) facts: TarFacts,
     pub(super) samples: u64,
@@ -57,11 +57,11 @@ pub(super) struct Head {
 }
 
 impl Head {
-    /// Reads the head from the first bytes of a sidecar that is `found` bytes long: all bytes
-    /// before the body must be there.
+    /// Parses the head of a sidecar that is `found` bytes long. `bytes` must hold everything before
+    /// the body.
     pub(super) fn parse(bytes: &[u8], found: u64) -> Result<Head> {
         if !bytes.starts_with(&l::MAGIC) {
-            let text = "this is no tarflume sidecar: its first eight bytes are others";
+            let text = "this is not a tarflume sidecar: its first eight bytes differ";
             return Err(Error::new(ErrorKind::WrongFormat, text).with_byte(0));
         }
         if bytes.len() < l::FIXED {
@@ -69,7 +69,8 @@ impl Head {
         }
         let version = u32_at(bytes, at::VERSION);
         if version != l::VERSION {
-            let text = format!("sidecar version {version}; this program knows {}", l::VERSION);
+            let text =
+                format!("the sidecar has version {version}; this program reads {}", l::VERSION);
             return Err(Error::new(ErrorKind::Version, text).with_byte(at::VERSION as u64));
         }
         if u32_at(bytes, at::BYTE_ORDER) != l::BYTE_ORDER {
@@ -116,14 +117,14 @@ impl Head {
         let name = |line: usize| &bytes[l::FIXED + line * l::SECTION..][..4];
         for number in 0..self.sections {
             if (0..number).any(|before| name(before) == name(number)) {
-                return Err(damaged_head("a section stands twice in its table"));
+                return Err(damaged_head("a section is listed twice in its table"));
             }
             let line = l::FIXED + number * l::SECTION;
             let (start, length) = (u64_at(bytes, line + 8), u64_at(bytes, line + 16));
             let end = start.checked_add(length);
             let fits = start >= self.body as u64 && end.is_some_and(|end| end <= self.length);
             if !fits {
-                return Err(damaged_head("a section lies outside the file"));
+                return Err(damaged_head("a section is outside the file"));
             }
             let range = start as usize..(start + length) as usize;
             match name(number) {
@@ -153,7 +154,7 @@ impl Head {
         Ok(found)
     }
 
-    /// The number of records in each section must be what the head says.
+    /// Checks that each section has the number of records that the head declares.
     fn check_lengths(&self, found: &Sections) -> Result<()> {
         let expect = |length: usize, records: Option<u64>, record: usize| {
             records.and_then(|n| n.checked_mul(record as u64)) == Some(length as u64)
@@ -193,7 +194,7 @@ fn check_head_sum(bytes: &[u8], body: usize) -> Result<()> {
 
 fn damaged_head(what: &str) -> Error {
     let text = format!(
-        "the head of the sidecar is damaged: {what}; make it anew with `pack index --force`"
+        "the head of the sidecar is damaged: {what}; recreate it with `pack index --force`"
     );
     Error::new(ErrorKind::Damaged, text).with_byte(0)
 }

@@ -1,27 +1,27 @@
-//! Offsets, sizes and names of the sidecar's fields: the one place that both sides import.
+//! Offsets, sizes and names of the sidecar's fields, shared by encoder and reader.
 //!
-//! Nothing here reads or writes; FORMAT.md explains each field.
+//! Constants only; FORMAT.md explains each field.
 
 /// The first eight bytes. The high bit and the line ends show a transfer that was not binary.
 pub const MAGIC: [u8; 8] = *b"\x89TFIDX\r\n";
 /// The version of the fixed part and of the sections that every reader must know.
 pub const VERSION: u32 = 1;
-/// Reads as this number in the byte order of the file, which is little-endian always.
+/// The byte order mark, always stored little-endian.
 pub const BYTE_ORDER: u32 = 0x0102_0304;
 /// Bytes of the fixed part.
 pub const FIXED: usize = 96;
-/// Bytes of one line of the section table.
+/// Bytes of one entry of the section table.
 pub const SECTION: usize = 24;
 /// The body is checked in blocks of this many bytes, each on its first use.
 pub const CHECK_BLOCK: usize = 16 * 1024;
-/// The body and each section begin on a multiple of this.
+/// The body and each section begin at a multiple of this.
 pub const ALIGN: usize = 64;
-/// Headers and data of a tar begin on a multiple of this.
+/// Headers and data of a tar begin at a multiple of this.
 pub const TAR_BLOCK: u64 = 512;
-/// More sections than this are a lie.
+/// Limit on the number of sections; a larger count is refused as damage.
 pub const MAX_SECTIONS: u32 = 1024;
 
-/// Where the fields of the fixed part begin.
+/// Offsets of the fields of the fixed part.
 pub mod at {
     /// `u32` version.
     pub const VERSION: usize = 8;
@@ -43,39 +43,39 @@ pub mod at {
     pub const SECTIONS: usize = 84;
     /// `u32` where the body begins.
     pub const BODY: usize = 88;
-    /// `u32` crc32c of everything before the body, this field taken as zeros.
+    /// `u32` crc32c of everything before the body, computed with this field as zeros.
     pub const CHECKSUM: usize = 92;
 }
 
 /// Flag: the tar's blake3 is present.
 pub const FLAG_DIGEST: u32 = 1;
-/// All flags that this version knows; others are refused.
+/// All flags of this version; a file with others is refused.
 pub const KNOWN_FLAGS: u32 = FLAG_DIGEST;
 /// Section flag: a reader that does not know this section must refuse the file.
 pub const SECTION_REQUIRED: u32 = 1;
 
-/// Four letters that name a section.
+/// The four letters that name a section.
 pub type SectionName = [u8; 4];
 /// `samples + 1` records of three `u64`: first byte of the sample, start in `keys`, first part.
 pub const ROWS: SectionName = *b"rows";
-/// The keys' bytes, one after the other.
+/// The keys' bytes, concatenated.
 pub const KEYS: SectionName = *b"keys";
-/// One record a part of two `u64`: byte of the data in the tar, length.
+/// One record per part of two `u64`: byte of the data in the tar, length.
 pub const SPANS: SectionName = *b"span";
-/// One `u32` a part: crc32c of its data. May be absent.
+/// One `u32` per part: crc32c of its data. May be absent.
 pub const CHECKSUMS: SectionName = *b"csum";
-/// One `u16` a part: its extension's number in `exts`.
+/// One `u16` per part: the number of its extension in `exts`.
 pub const EXT_IDS: SectionName = *b"extn";
 /// `u32` n, then `u32` x (n + 1) starts, then the extensions' bytes.
 pub const EXTS: SectionName = *b"exts";
-/// Two `u32` a sample: width and height of its first image, zeros if unknown. May be absent.
+/// Two `u32` per sample: width and height of its first image, zeros if unknown. May be absent.
 pub const DIMS: SectionName = *b"dims";
-/// One `u32` a sample: the rows in the order of their keys. Absent if rows are in that order.
+/// One `u32` per sample: the rows in the order of their keys. Absent if rows are in that order.
 pub const KEY_ORDER: SectionName = *b"ordr";
-/// One `u32` a part, and one more: where its entry points begin in `jpgb`, and where they end. There if
-/// some part has any.
+/// One `u32` per part, and one more: the starts of entry points in `jpgb`, and their end. Present
+/// if any part has entry points.
 pub const POINT_STARTS: SectionName = *b"jpgs";
-/// The entry points of JPEG parts, one after the other. There if `jpgs` is.
+/// The concatenated entry points of JPEG parts. Present if `jpgs` is.
 pub const POINTS: SectionName = *b"jpgb";
 
 /// Bytes of one record of `rows`.
@@ -86,7 +86,7 @@ pub const SPAN: usize = 16;
 pub const DIM: usize = 8;
 /// Bytes of one record of `jpgs`.
 pub const POINT_START: usize = 4;
-/// Bytes of `jpgb` at most.
+/// Limit on the bytes of `jpgb`.
 pub const MAX_POINTS: u32 = u32::MAX;
 
 /// Rounds up to the alignment of sections.

@@ -1,9 +1,8 @@
-//! One row of a sidecar copied into memory of the caller's: out of the map, or by reads of the file.
+//! Copies one row of a sidecar into memory of the caller: from the map, or by reads of the file.
 //!
-//! A lookup through the map leaves the pages around it in the process's memory, and lookups all over
-//! a large data set leave all of its sidecars there. A lookup by reads costs some calls of the system
-//! and leaves nothing. Both check the same things; who opens the file, and which way is taken, is
-//! decided elsewhere.
+//! A lookup through the map leaves the pages around it in the process's memory; lookups all over a
+//! large data set leave all of its sidecars there. A lookup by reads costs some system calls and
+//! leaves nothing. Both make the same checks. The caller opens the file and chooses the way.
 
 use std::ops::Range;
 
@@ -14,16 +13,16 @@ use crate::error::{Error, Result};
 use crate::le::{u32_at, u64_at};
 use crate::name;
 
-/// A sample as its sidecar describes it, in memory of its own. Used again for row after row: once
-/// its vectors have grown, nothing is allocated.
+/// A copy of a sample's description. Reusable for row after row: once its vectors have grown, a
+/// lookup allocates nothing.
 #[derive(Debug, Clone, Default)]
 pub struct Found {
     first: u64,
     key: Vec<u8>,
-    /// The extensions, one after the other.
+    /// The concatenated extensions.
     exts: Vec<u8>,
     parts: Vec<FoundPart>,
-    /// Records as they stand in the file.
+    /// Records in the layout of the file.
     records: Vec<u8>,
 }
 
@@ -37,27 +36,27 @@ struct FoundPart {
 }
 
 impl Found {
-    /// Nothing yet.
+    /// Creates an empty value.
     pub fn new() -> Found {
         Found::default()
     }
 
-    /// The key.
+    /// Returns the key.
     pub fn key(&self) -> &[u8] {
         &self.key
     }
 
-    /// The key as text for messages.
+    /// Returns the key as text for messages.
     pub fn shown_key(&self) -> String {
         name::shown(&self.key)
     }
 
-    /// Byte of the tar at which the sample's first header block begins.
+    /// Returns the byte of the tar at which the sample's first header block begins.
     pub fn first(&self) -> u64 {
         self.first
     }
 
-    /// The parts in the order of the tar.
+    /// Returns the parts in the order of the tar.
     pub fn parts(&self) -> impl ExactSizeIterator<Item = Part<'_>> {
         self.parts.iter().map(|part| Part {
             number: part.number,
@@ -77,10 +76,10 @@ impl Found {
 }
 
 impl Index {
-    /// Copies the sample at `row` out of the map; false past the end.
+    /// Copies the sample at `row` out of the map; returns false past the end.
     ///
     /// # Errors
-    /// As [`Index::sample`] and [`super::Sample::parts`].
+    /// Returns the errors of [`Index::sample`] and [`super::Sample::parts`].
     pub fn look_up(&self, row: u64, found: &mut Found) -> Result<bool> {
         let body = &self.body;
         body.intact_after(|| {
@@ -88,12 +87,11 @@ impl Index {
         })
     }
 
-    /// As [`Index::look_up`], by `read`, which fills its second argument with the bytes of the
-    /// sidecar's file from its first one on, or fails: four reads a sample, and one more where parts
-    /// have checksums. No page of the map is touched.
+    /// As [`Index::look_up`], but calls `read(at, into)` for bytes of the sidecar's file: four
+    /// reads per sample, one more if parts have checksums. Touches no page of the map.
     ///
     /// # Errors
-    /// As [`Index::look_up`]; what `read` gives.
+    /// Returns the errors of [`Index::look_up`] and of `read`.
     pub fn look_up_by<E: From<Error>>(
         &self,
         row: u64,
@@ -103,19 +101,20 @@ impl Index {
         self.gather(row, found, &mut |at, into: &mut [u8]| self.body.copy_by(at, into, &read))
     }
 
-    /// Width and height of the first image of the sample at `row`, if the sidecar has them, out of the map.
+    /// Returns width and height of the first image of the sample at `row`, if the sidecar has them,
+    /// from the map.
     ///
     /// # Errors
-    /// As [`Index::sample`].
+    /// Returns the errors of [`Index::sample`].
     pub fn dimensions(&self, row: u64) -> Result<Option<(u32, u32)>> {
         let body = &self.body;
         body.intact_after(|| self.sides(row, &mut |at, into: &mut [u8]| body.copy(at, into)))
     }
 
-    /// As [`Index::dimensions`], by `read`: see [`Index::look_up_by`].
+    /// As [`Index::dimensions`], through `read`; see [`Index::look_up_by`].
     ///
     /// # Errors
-    /// As [`Index::look_up_by`].
+    /// Returns the errors of [`Index::look_up_by`].
     pub fn dimensions_by<E: From<Error>>(
         &self,
         row: u64,
@@ -137,8 +136,8 @@ impl Index {
         Ok((width != 0).then_some((width, height)))
     }
 
-    /// Collects what describes a sample; `get` fills bytes from a place of the file on, after their
-    /// blocks were checked.
+    /// Collects the description of a sample. `get` fills bytes from a position of the file on,
+    /// after checking their blocks.
     fn gather<E: From<Error>>(
         &self,
         row: u64,
@@ -149,8 +148,9 @@ impl Index {
         if row >= self.samples() {
             return Ok(false);
         }
+        // The next row's record marks where this row's key and parts end.
         let mut rows = [0; 2 * l::ROW];
-        // There is a record behind the last row's; opening has checked how many there are.
+        // `rows` has one record more than rows; opening has checked their number.
         get(self.body.sections.rows.start + row as usize * l::ROW, &mut rows)?;
         let record = |at| (u64_at(&rows, at), u64_at(&rows, at + 8), u64_at(&rows, at + 16));
         let (key, parts) = self.check_row(row, record(0), record(l::ROW))?;
@@ -168,8 +168,10 @@ impl Index {
         get: &mut impl FnMut(usize, &mut [u8]) -> Result<(), E>,
     ) -> Result<(), E> {
         let Body { sections, .. } = &self.body;
-        // Opening has checked that each section has as many records as there are parts.
+        // Opening has checked that each section has one record per part.
         let (first, count) = (parts.start as usize, (parts.end - parts.start) as usize);
+        // One buffer for spans, ids and checksums, and one read per section: the number of reads
+        // does not grow with the number of parts.
         let sums = if sections.checksums.is_some() { 4 } else { 0 };
         make_room(&mut found.records, 0, count.saturating_mul(l::SPAN + 2 + sums))?;
         let (spans, rest) = found.records.split_at_mut(count * l::SPAN);
@@ -193,7 +195,7 @@ impl Index {
         Ok(())
     }
 
-    /// The section of extensions, which is short and needed by every lookup: got once and kept.
+    /// Returns the section of extensions. Every lookup needs it, so it is read once and kept.
     fn exts<E: From<Error>>(
         &self,
         get: &mut impl FnMut(usize, &mut [u8]) -> Result<(), E>,
@@ -204,8 +206,8 @@ impl Index {
         let section = &self.body.sections.exts;
         let mut exts = Vec::new();
         make_room(&mut exts, 0, section.len())?;
-        // What is kept is not asked about again.
-        self.body.doubt(section);
+        // The kept copy is not checked again, so do not count its blocks as checked.
+        self.body.uncheck(section);
         get(section.start, &mut exts)?;
         Ok(self.body.exts.get_or_init(|| exts.into()))
     }

@@ -1,6 +1,6 @@
-//! The entry points of JPEG parts: where they stand in a sidecar, lent by the map or copied out.
+//! The entry points of JPEG parts in a sidecar, borrowed from the map or copied out.
 //!
-//! Their bytes are the business of whoever decodes; here they are blobs.
+//! Treats them as blobs; only the JPEG decoder interprets them.
 
 use std::ops::Range;
 
@@ -11,17 +11,18 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::le::u32_at;
 
 impl Index {
-    /// True if some part has entry points.
+    /// Returns true if any part has entry points.
     pub fn has_entry_points(&self) -> bool {
         self.body.sections.points.is_some()
     }
 
-    /// The entry points of part number `part` of the shard, if it has any: bytes in the mapped sidecar,
-    /// see [`Index::intact`].
+    /// Returns the entry points of part number `part` of the shard, if it has any: bytes of the
+    /// mapped sidecar, see [`Index::intact`].
     ///
     /// # Errors
-    /// [`ErrorKind::Damaged`] if a block that is needed fails its checksum or they lie outside their
-    /// section; [`ErrorKind::Truncated`] if the file was cut while it was mapped.
+    /// Returns [`ErrorKind::Damaged`] if a needed block fails its checksum or the entry points are
+    /// outside their section, [`ErrorKind::Truncated`] if the file was truncated while it was
+    /// mapped.
     pub fn entry_points(&self, part: u64) -> Result<Option<&[u8]>> {
         self.body.intact_after(|| {
             let place = self.place(part, &mut |at, into| self.body.copy(at, into))?;
@@ -29,11 +30,11 @@ impl Index {
         })
     }
 
-    /// Puts the entry points of a part behind what `into` holds; false, and nothing is put, if it has
-    /// none or more than `most` bytes.
+    /// Appends the entry points of a part to `into`. Returns false and appends nothing if the part
+    /// has none or more than `most` bytes.
     ///
     /// # Errors
-    /// As [`Index::entry_points`]; [`ErrorKind::Io`]: there is no memory for them.
+    /// Returns the errors of [`Index::entry_points`], and [`ErrorKind::Io`] if memory is exhausted.
     pub fn copy_entry_points(&self, part: u64, most: u64, into: &mut Vec<u8>) -> Result<bool> {
         let before = into.len();
         self.body.intact_after(|| {
@@ -42,10 +43,10 @@ impl Index {
         })
     }
 
-    /// As [`Index::copy_entry_points`], by `read`, as in [`Index::look_up_by`]: two reads.
+    /// As [`Index::copy_entry_points`], through `read` as in [`Index::look_up_by`]: two reads.
     ///
     /// # Errors
-    /// As [`Index::copy_entry_points`]; what `read` gives.
+    /// Returns the errors of [`Index::copy_entry_points`] and of `read`.
     pub fn copy_entry_points_by<E: From<Error>>(
         &self,
         part: u64,
@@ -56,10 +57,10 @@ impl Index {
         self.gather_points(part, most, into, &mut |at, to| self.body.copy_by(at, to, &read))
     }
 
-    /// How many parts have entry points, and how many bytes these are: reads four bytes a part.
+    /// Counts the parts that have entry points, and the bytes of these; reads four bytes per part.
     ///
     /// # Errors
-    /// As [`Index::entry_points`].
+    /// Returns the errors of [`Index::entry_points`].
     pub fn count_entry_points(&self) -> Result<(u64, u64)> {
         let Some((_, points)) = &self.body.sections.points else { return Ok((0, 0)) };
         let mut parts = 0;
@@ -71,20 +72,21 @@ impl Index {
         Ok((parts, points.len() as u64))
     }
 
-    /// Entry points take in all of their section: with [`Index::entry_points`] of every part, no byte of
-    /// it is missed or counted twice.
+    /// Checks that entry points fill their section. Together with [`Index::entry_points`] of every
+    /// part this shows that no byte of it is missed or used twice.
     pub(super) fn check_points(&self) -> Result<()> {
         let Some((starts, points)) = &self.body.sections.points else { return Ok(()) };
         let number = |at: usize| self.body.read(at, 4).map(|bytes| u32_at(bytes, 0) as usize);
         if (number(starts.start)?, number(starts.end - 4)?) != (0, points.len()) {
-            let text = "the sidecar lies: the entry points do not take in their section";
+            let text = "the sidecar is inconsistent: the entry points do not fill their section";
             let error = self.body.error(ErrorKind::Damaged, text);
             return Err(error.with_byte(starts.start as u64));
         }
         (0..self.parts).try_for_each(|part| self.entry_points(part).map(drop))
     }
 
-    /// Where the entry points of a part stand in the file; `get` as in [`Index::gather_points`].
+    /// Returns the byte range of a part's entry points in the file; `get` as in
+    /// [`Index::gather_points`].
     fn place<E: From<Error>>(
         &self,
         part: u64,
@@ -92,23 +94,25 @@ impl Index {
     ) -> Result<Option<Range<usize>>, E> {
         let Some((starts, points)) = &self.body.sections.points else { return Ok(None) };
         if part >= self.parts {
-            let text = format!("the sidecar has no part {part}, whose entry points are wanted");
+            let text = format!("the sidecar has no part {part}");
             return Err(self.body.error(ErrorKind::Damaged, text).into());
         }
-        // Opening has checked that there is a start for each part, and one more.
+        // Opening has checked that there is one start per part, and one more.
         let at = starts.start + part as usize * l::POINT_START;
         let mut pair = [0; 2 * l::POINT_START];
         get(at, &mut pair)?;
         let (start, end) = (u32_at(&pair, 0) as usize, u32_at(&pair, l::POINT_START) as usize);
         if start > end || end > points.len() {
-            let text = format!("the sidecar lies: the entry points of part {part} lie outside it");
+            let text = format!(
+                "the sidecar is inconsistent: the entry points of part {part} are outside their section"
+            );
             return Err(self.body.error(ErrorKind::Damaged, text).with_byte(at as u64).into());
         }
         Ok((start < end).then(|| points.start + start..points.start + end))
     }
 
-    /// Copies entry points; `get` fills bytes from a place of the file on, after their blocks were
-    /// checked.
+    /// Copies entry points. `get` fills bytes from a position of the file on, after checking their
+    /// blocks.
     fn gather_points<E: From<Error>>(
         &self,
         part: u64,

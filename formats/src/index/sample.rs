@@ -1,4 +1,4 @@
-//! A sample and its parts as their sidecar describes them: what lookups hand out.
+//! A sample and its parts as borrowed from a sidecar: the result of lookups.
 
 use super::body::{Body, Part};
 use crate::error::Result;
@@ -8,9 +8,9 @@ use crate::name;
 #[derive(Debug, Clone, Copy)]
 pub struct Sample<'a> {
     pub(super) body: &'a Body,
-    /// Its place in the shard.
+    /// Its row in the shard.
     pub row: u64,
-    /// Its key, in the mapped sidecar: see [`super::Index::intact`].
+    /// Its key, borrowed from the mapped sidecar; see [`super::Index::intact`].
     pub key: &'a [u8],
     /// Byte of the tar at which its first header block begins.
     pub first: u64,
@@ -21,16 +21,16 @@ pub struct Sample<'a> {
 }
 
 impl<'a> Sample<'a> {
-    /// Its parts in the order of the tar.
+    /// Returns its parts in the order of the tar.
     pub fn parts(&self) -> impl Iterator<Item = Result<Part<'a>>> + use<'a> {
         let body = self.body;
         (self.first_part..self.end_part).map(move |part| body.part(part))
     }
 
-    /// The part with this extension.
+    /// Returns the part with this extension.
     ///
     /// # Errors
-    /// As [`super::Index::sample`].
+    /// Returns the errors of [`super::Index::sample`].
     pub fn part(&self, ext: &[u8]) -> Result<Option<Part<'a>>> {
         for part in self.parts() {
             let part = part?;
@@ -43,10 +43,10 @@ impl<'a> Sample<'a> {
         Ok(None)
     }
 
-    /// The byte of the tar after the sample's last part and its padding.
+    /// Returns the byte of the tar after the sample's last part and its padding.
     ///
     /// # Errors
-    /// As [`super::Index::sample`].
+    /// Returns the errors of [`super::Index::sample`].
     pub fn end(&self) -> Result<u64> {
         match self.end_part.checked_sub(1) {
             Some(last) if last >= self.first_part => Ok(self.body.part(last)?.end()),
@@ -54,7 +54,7 @@ impl<'a> Sample<'a> {
         }
     }
 
-    /// Its key as text for messages.
+    /// Returns its key as text for messages.
     pub fn shown_key(&self) -> String {
         name::shown(self.key)
     }

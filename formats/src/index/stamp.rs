@@ -1,8 +1,7 @@
-//! Whether the file of a mapped sidecar was written to since its blocks were checked.
+//! Detects whether the file of a mapped sidecar was written to since its blocks were checked.
 //!
-//! Asks the system for the file's length and times, every few milliseconds at most and only while
-//! something is looked up. It compares, and reads no byte of the sidecar: what a change means is the
-//! business of [`super::body`].
+//! Queries the file's length and times, every few milliseconds at most and only during lookups.
+//! Reads no byte of the sidecar: [`super::body`] decides what a change means.
 
 use std::fs::{self, Metadata};
 use std::io;
@@ -14,13 +13,13 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use crate::files::FileState;
 use crate::recheck::RecheckTimer;
 
-/// A file that was changed so shortly before it was asked about can change again without another time.
+/// A file changed this shortly before the query can change again and keep the same times.
 const YOUNG: Duration = Duration::from_millis(50);
 
-/// What is known of the file, and when it is asked about again.
+/// The last known state of the file, and the time of the next query.
 #[derive(Debug)]
 pub(super) struct Stamp {
-    /// Absolute: the process may move to another folder.
+    /// Absolute, because the process may change its working directory.
     path: PathBuf,
     timer: RecheckTimer,
     seen: Mutex<Seen>,
@@ -29,10 +28,10 @@ pub(super) struct Stamp {
 #[derive(Debug)]
 struct Seen {
     state: State,
-    asked: SystemTime,
+    queried: SystemTime,
 }
 
-/// A state of the file, and seconds and nanoseconds of its last change of any kind.
+/// A state of the file, with seconds and nanoseconds of its last change of any kind.
 #[derive(Debug, PartialEq, Eq)]
 struct State {
     file: FileState,
@@ -44,7 +43,7 @@ impl State {
         State { file: FileState::of(found), changed: (found.ctime(), found.ctime_nsec()) }
     }
 
-    /// The time of the last change; none before 1970.
+    /// Returns the time of the last change; `None` before 1970.
     fn changed(&self) -> Option<SystemTime> {
         let seconds = Duration::from_secs(u64::try_from(self.changed.0).ok()?);
         UNIX_EPOCH.checked_add(seconds)?.checked_add(Duration::from_nanos(self.changed.1 as u64))
@@ -52,9 +51,9 @@ impl State {
 }
 
 impl Seen {
-    /// True if the file may have been changed after it was asked about and bear the same times.
+    /// Returns true if the file may have changed after the query and kept the same times.
     fn is_young(&self) -> bool {
-        let age = self.state.changed().map(|changed| self.asked.duration_since(changed));
+        let age = self.state.changed().map(|changed| self.queried.duration_since(changed));
         age.is_some_and(|age| match age {
             Ok(age) => age < YOUNG,
             Err(ahead) => ahead.duration() < YOUNG,
@@ -63,41 +62,44 @@ impl Seen {
 }
 
 impl Stamp {
-    /// Of the file at `path`, as it was opened just now.
+    /// Creates the stamp of the file at `path`, which was opened just before.
     pub(super) fn of(path: &Path, found: &Metadata) -> Stamp {
         Stamp {
             path: std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf()),
             timer: RecheckTimer::started(),
-            seen: Mutex::new(Seen { state: State::of(found), asked: SystemTime::now() }),
+            seen: Mutex::new(Seen { state: State::of(found), queried: SystemTime::now() }),
         }
     }
 
-    /// True if the last answer is too old to be believed.
+    /// Returns true if the last query is too old.
     #[inline]
     pub(super) fn is_due(&self) -> bool {
         self.timer.is_due()
     }
 
-    /// Asks about the file and, if it may have changed, has `again` check what was found right before.
-    /// Only when that is done does another thread go on without asking.
+    /// Queries the file and, if it may have changed, calls `again` to check the blocks again. Other
+    /// threads keep querying until `again` is done.
     ///
     /// # Errors
-    /// What `again` gives; the next call asks anew.
-    pub(super) fn ask<E>(&self, again: impl FnOnce() -> Result<(), E>) -> Result<(), E> {
+    /// Returns the errors of `again`; the next call then queries again.
+    pub(super) fn check<E>(&self, again: impl FnOnce() -> Result<(), E>) -> Result<(), E> {
         let mut seen = self.seen.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        // Another thread may have queried the file while this one waited for the lock.
         if !self.is_due() {
             return Ok(());
         }
-        let asked = SystemTime::now();
+        // Taken before the query: a change during the query then counts as young.
+        let queried = SystemTime::now();
         match fs::metadata(&self.path).map(|found| State::of(&found)) {
-            // Replaced by rename or removed: what is mapped bears no name, so nobody writes to it.
+            // Replaced by rename or removed: the mapped inode has no name, so nothing writes to it.
             Ok(now) if now.file.file != seen.state.file.file => {}
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Ok(now) if now == seen.state && !seen.is_young() => {}
             Ok(now) => {
                 again()?;
-                *seen = Seen { state: now, asked };
+                *seen = Seen { state: now, queried };
             }
+            // The state is unknown: check the blocks, but record no state.
             Err(_) => again()?,
         }
         self.timer.restart();

@@ -1,9 +1,9 @@
-//! Reads an encoded sidecar in place: nothing is parsed or copied when it is opened.
+//! Reads an encoded sidecar in place: opening parses and copies no record.
 //!
 //! Opening checks the head (magic, version, byte order, lengths, its own checksum, the section
-//! table). The body is checked in blocks of 16 KiB, each when it is first touched, so that a
-//! damaged sidecar is never believed and a thousand of them still open in milliseconds. A sidecar that
-//! is zeroed or written over while it is mapped is noticed: its head at once, one block of its body
+//! table). The body is checked in blocks of 16 KiB, each when it is first touched: a damaged
+//! sidecar is never used, and a thousand of them still open in milliseconds. A sidecar that is
+//! zeroed or written over while it is mapped is detected: its head at once, a block of its body
 //! within milliseconds.
 
 use std::fs::Metadata;
@@ -25,7 +25,7 @@ use crate::files;
 use crate::le::u64_at;
 use crate::map::Mapped;
 
-/// An opened sidecar. Lookups cost nanoseconds and may run in many threads.
+/// An opened sidecar. Lookups take nanoseconds and may run in many threads.
 #[derive(Debug)]
 pub struct Index {
     pub(super) body: Body,
@@ -39,7 +39,8 @@ impl Index {
     /// Maps the sidecar at `path`.
     ///
     /// # Errors
-    /// The file can't be read, is no sidecar, is of a newer version, is cut or damaged.
+    /// Returns an error if the file cannot be read, is not a sidecar, has a newer version, or is
+    /// truncated or damaged.
     pub fn open(path: &Path) -> Result<Index> {
         let (file, metadata) =
             files::open(path).map_err(|e| match e.io_error().map(io::Error::kind) {
@@ -52,7 +53,8 @@ impl Index {
             })?;
         let failed = |e| Error::io(e, "read", path);
         let length = metadata.len();
-        // The head is read and not mapped: a first touch of the map would bring in pages around it.
+        // Read the head instead of mapping it: a first touch of the map would load the pages around
+        // it.
         let mut start = [0; 4096];
         let start = &mut start[..length.min(4096) as usize];
         files::read_exact_at(&file, start, 0).map_err(failed)?;
@@ -73,7 +75,7 @@ impl Index {
     /// Reads a sidecar from memory.
     ///
     /// # Errors
-    /// As [`Index::open`].
+    /// Returns the errors of [`Index::open`].
     pub fn from_bytes(bytes: Vec<u8>) -> Result<Index> {
         let mut index = Index::new(&bytes, bytes.len() as u64, || Ok(Mapped::Owned(Vec::new())))?;
         index.body.bytes = Mapped::Owned(bytes);
@@ -94,83 +96,83 @@ impl Index {
         Ok(Index { body, facts, samples, parts, metadata: None })
     }
 
-    /// Refuses a sidecar whose tar is not `length` bytes long.
+    /// Checks that the tar is `length` bytes long.
     ///
     /// # Errors
-    /// [`ErrorKind::Stale`], with both lengths.
+    /// Returns [`ErrorKind::Stale`] with both lengths if it is not.
     pub fn check_tar_length(&self, length: u64) -> Result<()> {
         if length == self.facts.length {
             return Ok(());
         }
         let text = format!(
             "the sidecar describes a tar of {} bytes, but the tar has {length}; if the tar is right, \
-             make its sidecar anew with `pack index --force`",
+             recreate its sidecar with `pack index --force`",
             self.facts.length
         );
         Err(self.body.error(ErrorKind::Stale, text))
     }
 
-    /// Length and digest of the tar that this sidecar was made for.
+    /// Returns length and digest of the tar that this sidecar was made for.
     pub fn tar(&self) -> &TarFacts {
         &self.facts
     }
 
-    /// Number of samples.
+    /// Returns the number of samples.
     pub fn samples(&self) -> u64 {
         self.samples
     }
 
-    /// Number of parts.
+    /// Returns the number of parts.
     pub fn parts(&self) -> u64 {
         self.parts
     }
 
-    /// Bytes of the sidecar itself.
+    /// Returns the bytes of the sidecar itself.
     pub fn length(&self) -> u64 {
         self.body.bytes.len() as u64
     }
 
-    /// What the system knew of the file when it was opened; none of a sidecar from memory.
+    /// Returns the file's metadata from when it was opened; `None` for a sidecar in memory.
     pub fn metadata(&self) -> Option<&Metadata> {
         self.metadata.as_ref()
     }
 
-    /// Lets go of the memory that lookups have mapped: see [`Mapped::forget`]. It stays open.
+    /// Releases the pages that lookups have mapped, see [`Mapped::forget`]. The sidecar stays open.
     pub fn forget(&self) {
         self.body.bytes.forget();
     }
 
-    /// True if every part has a checksum.
+    /// Returns true if every part has a checksum.
     pub fn has_checksums(&self) -> bool {
         self.body.sections.checksums.is_some()
     }
 
-    /// blake3 of the sidecar itself; reads all of it. It is worth nothing if [`Index::intact`] fails
-    /// afterwards.
+    /// Returns the blake3 of the sidecar itself; reads all of it. The result is meaningless if
+    /// [`Index::intact`] fails afterwards.
     pub fn digest(&self) -> Digest {
         blake3::hash(&self.body.bytes)
     }
 
-    /// Asks whether the sidecar still is what was opened. Every lookup asks by itself; keys and
-    /// extensions are handed out as they stand in the map, and whoever copies or compares them asks
-    /// once more when that is done.
+    /// Checks that the sidecar is still what was opened. Every lookup calls it; keys and extensions
+    /// are borrowed from the map, so a caller that copies or compares them must call it again
+    /// afterwards.
     ///
-    /// It asks the system for the file's times, every 5 ms at most, and reads what was checked before
-    /// again if they have changed. So a block that is overwritten in place can be believed for so long.
+    /// The check queries the file's times every 5 ms at most, and checks the used blocks again if
+    /// the times changed. A block that is overwritten in place can therefore be used for that long.
     ///
     /// # Errors
-    /// [`ErrorKind::Truncated`] if the file was cut while it was mapped, [`ErrorKind::Damaged`] if it
-    /// was written over.
+    /// Returns [`ErrorKind::Truncated`] if the file was truncated while it was mapped,
+    /// [`ErrorKind::Damaged`] if it was written over.
     #[inline]
     pub fn intact(&self) -> Result<()> {
         self.body.intact()
     }
 
-    /// The sample at `row`, or `None` past the end.
+    /// Returns the sample at `row`, or `None` past the end.
     ///
     /// # Errors
-    /// [`ErrorKind::Damaged`] if the blocks that describe it fail their checksum or lie;
-    /// [`ErrorKind::Truncated`] if the file was cut while it was mapped.
+    /// Returns [`ErrorKind::Damaged`] if the blocks that describe it fail their checksum or are
+    /// inconsistent, [`ErrorKind::Truncated`] if the file was truncated while it was mapped.
     pub fn sample(&self, row: u64) -> Result<Option<Sample<'_>>> {
         if row >= self.samples {
             return Ok(None);
@@ -185,7 +187,8 @@ impl Index {
         })
     }
 
-    /// From the records of a row and of the next one: where its key stands in the file, and its parts.
+    /// Returns the key's range in the file and the range of parts, from the records of a row and of
+    /// the next one.
     pub(super) fn check_row(
         &self,
         row: u64,
@@ -193,25 +196,27 @@ impl Index {
         (_, key_end, end_part): (u64, u64, u64),
     ) -> Result<(Range<usize>, Range<u64>)> {
         if first_part > end_part || end_part > self.parts || first > self.facts.length {
-            return Err(self.body.lie(row, "its parts or its first byte lie outside the shard"));
+            return Err(self
+                .body
+                .inconsistent(row, "its parts or its first byte are outside the shard"));
         }
         let keys = &self.body.sections.keys;
         if key_start > key_end || key_end > keys.len() as u64 {
-            return Err(self.body.lie(row, "its key lies outside the section of keys"));
+            return Err(self.body.inconsistent(row, "its key is outside the section of keys"));
         }
         let key = keys.start + key_start as usize..keys.start + key_end as usize;
         Ok((key, first_part..end_part))
     }
 
-    /// All samples in the order of the tar.
+    /// Returns all samples in the order of the tar.
     pub fn iter(&self) -> impl Iterator<Item = Result<Sample<'_>>> {
         (0..self.samples).filter_map(|row| self.sample(row).transpose())
     }
 
-    /// The first row with this key, by binary search.
+    /// Returns the first row with this key, by binary search.
     ///
     /// # Errors
-    /// As [`Index::sample`].
+    /// Returns the errors of [`Index::sample`].
     pub fn find(&self, key: &[u8]) -> Result<Option<u64>> {
         let first = self.first_by_key(key)?;
         if first == self.samples {
@@ -223,11 +228,11 @@ impl Index {
         Ok(found.then_some(row))
     }
 
-    /// How many samples have keys before `key` in byte order: [`Index::by_key`] of that number is
-    /// the first row with this key, if there is one, and equal keys follow.
+    /// Counts the samples whose keys are before `key` in byte order. [`Index::by_key`] of that
+    /// number is the first row with this key, if there is one, and equal keys follow.
     ///
     /// # Errors
-    /// As [`Index::sample`].
+    /// Returns the errors of [`Index::sample`].
     pub fn first_by_key(&self, key: &[u8]) -> Result<u64> {
         let (mut low, mut high) = (0, self.samples);
         while low < high {
@@ -242,27 +247,29 @@ impl Index {
         Ok(low)
     }
 
-    /// The row whose key is the `n`th in byte order.
+    /// Returns the row whose key is the `n`th in byte order.
     ///
     /// # Errors
-    /// As [`Index::sample`].
+    /// Returns the errors of [`Index::sample`].
     pub fn by_key(&self, n: u64) -> Result<u64> {
         let Some(order) = &self.body.sections.order else { return Ok(n) };
         self.body.intact_after(|| {
             let row = u64::from(u32::from_le_bytes(self.body.number(order, n)?));
             if row >= self.samples {
-                return Err(self.body.lie(n, "the order of keys names a row past the end"));
+                return Err(self
+                    .body
+                    .inconsistent(n, "the order of keys names a row past the end"));
             }
             Ok(row)
         })
     }
 
-    /// The key at `row`.
+    /// Returns the key at `row`.
     ///
     /// # Errors
-    /// As [`Index::sample`]; a row past the end is damage, too.
+    /// Returns the errors of [`Index::sample`], and [`ErrorKind::Damaged`] for a row past the end.
     pub fn key(&self, row: u64) -> Result<&[u8]> {
         let sample = self.sample(row)?;
-        sample.map(|s| s.key).ok_or_else(|| self.body.lie(row, "there is no such row"))
+        sample.map(|s| s.key).ok_or_else(|| self.body.inconsistent(row, "there is no such row"))
     }
 }

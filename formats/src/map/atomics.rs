@@ -1,4 +1,4 @@
-//! The atomics of the table of maps: those of the standard library, which a model of it (`tests/models`)
+//! The atomics of the table of maps: the standard library's, which the model in `tests/models`
 //! replaces.
 
 pub(super) use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};

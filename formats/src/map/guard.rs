@@ -1,32 +1,32 @@
-//! A mapped file that was cut must not kill the process: the handler of SIGBUS.
+//! The handler of SIGBUS: truncating a mapped file must not kill the process.
 //!
-//! Whoever touches a page of a map behind the end of its file is sent SIGBUS, which kills. The
-//! handler here puts zeros in place of what is lost of the map, from that page on, marks the map as
-//! torn, and lets the thread go on; the thread asks for the mark when it has read, see
+//! A thread that touches a page of a map after the end of its file gets SIGBUS, which kills the
+//! process. This handler replaces the lost pages of the map, from that page on, with zeros, marks
+//! the map as torn, and lets the thread continue. The thread checks the mark after reading; see
 //! [`super::Mapped::is_intact`].
 //!
 //! What holds, and why:
-//! - only faults inside a watched range are handled (addresses: [`super::ranges`]), and only such
-//!   that the kernel raised for an access (`si_code`), not a SIGBUS that somebody sent;
-//! - all others go to the handler that was there before, with its own mask and flags, or to the
-//!   system's default. A handler installed after ours replaces it: then a cut file kills as it
-//!   always did (so enable Python's `faulthandler` before the first data set is opened);
-//! - the mark is set before the zeros are put in place: who has read such a zero sees the mark;
-//! - a range is forgotten before it is unmapped, and a thread that stands in it borrows its map: so
-//!   no address is replaced that has become somebody else's;
-//! - the handler allocates nothing, takes no lock, can't panic, keeps `errno`, and runs on the
-//!   thread's alternate stack where there is one. Zeros cost no memory, and a map has at most two
-//!   areas afterwards, however often it faults;
-//! - after fork the child has handler, table and maps of its own; nothing is shared but the file;
-//! - if the zeros can't be put in place (limit of areas, a map of huge pages), the fault goes on to
-//!   the handler before: the process dies as it would have without a guard.
+//! - only faults inside a watched range are handled (addresses: [`super::ranges`]), and only those
+//!   that the kernel raised for an access (`si_code`), not a SIGBUS that was sent with `kill`;
+//! - all others go to the previously installed handler, with its own mask and flags, or to the
+//!   system's default. A handler installed later replaces this one: a truncated file then kills the
+//!   process as without a guard (so enable Python's `faulthandler` before opening the first data
+//!   set);
+//! - the mark is set before the zeros are mapped: a thread that has read such a zero sees the mark;
+//! - a range is removed before it is unmapped, and a thread that reads in it borrows its map: no
+//!   address is replaced that another map has reused;
+//! - the handler allocates nothing, takes no lock, cannot panic, preserves `errno`, and runs on the
+//!   thread's alternate stack if it has one. Zeros cost no memory, and a map consists of at most
+//!   two areas afterwards, however often it faults;
+//! - after fork the child has its own handler, table and maps; only the file is shared;
+//! - if the zeros cannot be mapped (limit of areas, a map of huge pages), the fault goes to the
+//!   previous handler: the process ends as it would without a guard.
 //!
-//! What it can't do: a cut is noticed by pages. What stands between the new end and the end of its
-//! page turns to zeros without a signal; `is_intact` therefore touches the last page, and so misses
-//! only cuts inside that. A file that was cut and written again before anyone looked, or overwritten
-//! in place, raises nothing: checksums and the file's times are there for that (of sidecars see
-//! `index/stamp.rs`). A system call that
-//! is handed bytes of a cut map returns EFAULT.
+//! Limits: truncation is detected by pages. The bytes between the new end and the end of its page
+//! turn to zeros without a signal; `is_intact` therefore touches the last page, and misses only
+//! truncations inside it. A file that is truncated and written again before any access, or
+//! overwritten in place, raises nothing: checksums and the file's times cover that (for sidecars
+//! see `index/stamp.rs`). A system call that gets bytes of a truncated map returns EFAULT.
 #![allow(unsafe_code)]
 
 use std::io;
@@ -38,13 +38,13 @@ use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 use super::ranges;
 use super::slot::Slot;
 
-/// What SIGBUS did before us; null until it is known.
+/// The previous disposition of SIGBUS; null until it is known.
 static BEFORE: AtomicPtr<libc::sigaction> = AtomicPtr::new(null_mut());
 
-/// Bytes of a page; known before the handler is installed.
+/// Bytes of a page; set before the handler is installed.
 static PAGE: AtomicUsize = AtomicUsize::new(4096);
 
-/// A range of addresses whose loss is survived. It is forgotten when this is dropped.
+/// A watched range of addresses. Dropping it ends the watch.
 #[derive(Debug)]
 pub(super) struct Watch(&'static Slot);
 
@@ -52,12 +52,12 @@ impl Watch {
     /// Watches the map of `length` bytes at `start`; the first call installs the handler.
     ///
     /// # Safety
-    /// - the map begins at `start` and is the caller's: read-only, of ordinary pages;
+    /// - the map begins at `start` and belongs to the caller: read-only, of ordinary pages;
     /// - the caller unmaps it only after the `Watch` is dropped;
-    /// - the caller does not mind that bytes of it turn to zeros.
+    /// - the caller accepts that bytes of it turn to zeros.
     ///
     /// # Errors
-    /// The operating system's refusal of the handler.
+    /// Returns an error if the operating system refuses the handler.
     pub(super) unsafe fn over(start: *const u8, length: usize) -> io::Result<Watch> {
         static INSTALLED: OnceLock<Result<(), i32>> = OnceLock::new();
         INSTALLED
@@ -69,7 +69,7 @@ impl Watch {
         Ok(Watch(ranges::claim(start, end)))
     }
 
-    /// True once a byte of it could not be read.
+    /// Returns true once a byte of it could not be read.
     #[inline]
     pub(super) fn is_torn(&self) -> bool {
         self.0.is_torn()
@@ -83,12 +83,12 @@ impl Drop for Watch {
 }
 
 fn install() -> io::Result<()> {
-    // SAFETY: asks for a number.
+    // SAFETY: a query without arguments.
     let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
     if let Ok(page) = usize::try_from(page) {
         PAGE.store(page, Ordering::Relaxed);
     }
-    // Known before ours can be called.
+    // Must be known before our handler can run.
     let before = swap(null())?;
     BEFORE.store(Box::leak(Box::new(before)), Ordering::Release);
     let mut ours = before;
@@ -98,10 +98,10 @@ fn install() -> io::Result<()> {
     swap(&raw const ours).map(|_| ())
 }
 
-/// Sets what SIGBUS does, unless `new` is null; returns what it did.
+/// Sets the disposition of SIGBUS, unless `new` is null; returns the previous one.
 fn swap(new: *const libc::sigaction) -> io::Result<libc::sigaction> {
     let mut old = MaybeUninit::<libc::sigaction>::zeroed();
-    // SAFETY: `new` is null or a whole sigaction, `old` has room for one.
+    // SAFETY: `new` is null or a complete sigaction, `old` has room for one.
     if unsafe { libc::sigaction(libc::SIGBUS, new, old.as_mut_ptr()) } != 0 {
         return Err(io::Error::last_os_error());
     }
@@ -109,15 +109,15 @@ fn swap(new: *const libc::sigaction) -> io::Result<libc::sigaction> {
     Ok(unsafe { old.assume_init() })
 }
 
-/// The handler: see the list at the head of this file.
+/// The handler; see the list at the head of this file.
 extern "C" fn on_bus(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
     let kept = errno();
-    // SAFETY: the kernel hands over a siginfo (SA_SIGINFO), which outlives the handler.
-    let said = unsafe { &*info };
-    let code = said.si_code;
+    // SAFETY: the kernel passes a siginfo (SA_SIGINFO), which outlives the handler.
+    let fault = unsafe { &*info };
+    let code = fault.si_code;
     if code > 0 && code != libc::BUS_MCEERR_AO {
-        // SAFETY: of the union's fields a fault has the address.
-        let address = unsafe { said.si_addr() }.addr();
+        // SAFETY: for a fault, the address is the valid field of the union.
+        let address = unsafe { fault.si_addr() }.addr();
         if replaced(address) {
             set_errno(kept);
             return;
@@ -127,20 +127,20 @@ extern "C" fn on_bus(signal: i32, info: *mut libc::siginfo_t, context: *mut libc
     pass_on(signal, info, context, code > 0);
 }
 
-/// Puts zeros from the page of `address` to the end of its range, if it lies in one of ours.
+/// Maps zeros from the page of `address` to the end of its range, if the range is watched.
 fn replaced(address: usize) -> bool {
     let Some((slot, end)) = ranges::find(address) else { return false };
     let page = address & !(PAGE.load(Ordering::Relaxed) - 1);
     slot.tear();
     let flags = libc::MAP_FIXED | libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
     let at = std::ptr::without_provenance_mut(page);
-    // SAFETY: from `page` to `end` lies a part of one watched map, which its owner has given up to
-    // be replaced, and can't unmap as long as the faulting thread borrows it.
+    // SAFETY: `page..end` is part of one watched map, whose owner permits its replacement and
+    // cannot unmap it while the faulting thread borrows it.
     let zeros = unsafe { libc::mmap(at, end - page, libc::PROT_READ, flags, -1, 0) };
     zeros != libc::MAP_FAILED
 }
 
-/// Hands a signal that is not ours to whoever had it before.
+/// Passes a signal that is not ours to the previous handler.
 fn pass_on(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void, fault: bool) {
     // SAFETY: null or leaked by `install`, whole before it was published.
     let before = unsafe { BEFORE.load(Ordering::Acquire).as_ref() };
@@ -149,8 +149,8 @@ fn pass_on(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void, 
         return;
     }
     if action == libc::SIG_DFL || action == libc::SIG_IGN {
-        // A fault comes again when the handler returns (the kernel lets nobody ignore one); a signal
-        // that was sent is sent again, and waits until then.
+        // A fault is raised again when the handler returns (the kernel does not let a process
+        // ignore it); a signal that was sent must be raised again, and stays pending until then.
         set_default(signal);
         if !fault {
             // SAFETY: raising a signal is allowed in a handler.

@@ -1,7 +1,7 @@
-//! Why a page of a mapped file was lost: the file was cut, or its storage could not be read.
+//! Determines why a page of a mapped file was lost: the file was truncated, or its storage failed.
 //!
-//! Both send SIGBUS. A file that was cut is shorter, or was written to. A file that has not changed since it was mapped
-//! could not be read: that is an error of the machine.
+//! Both raise SIGBUS. A truncated file is shorter or has a new write time. A file that has not
+//! changed since it was mapped could not be read: that is an error of the machine.
 
 use std::fs::{self, File};
 use std::io;
@@ -11,7 +11,7 @@ use crate::blame::Blame;
 use crate::error::{Error, ErrorKind, Result};
 use crate::files::{FileState, patiently};
 
-/// A file as it was when it was mapped.
+/// The state of a file when it was mapped.
 #[derive(Debug)]
 pub(super) struct Origin {
     path: PathBuf,
@@ -19,16 +19,16 @@ pub(super) struct Origin {
 }
 
 impl Origin {
-    /// The open file, which has the name `path`.
+    /// Records the state of the open file `file` at `path`.
     ///
     /// # Errors
-    /// The operating system's refusal to say.
+    /// Returns an error if the operating system does not return the file's metadata.
     pub(super) fn of(file: &File, path: &Path) -> Result<Origin> {
-        let found = patiently(|| file.metadata()).map_err(|e| Error::io(e, "look at", path))?;
+        let found = patiently(|| file.metadata()).map_err(|e| Error::io(e, "examine", path))?;
         Ok(Origin { path: path.to_path_buf(), state: FileState::of(&found) })
     }
 
-    /// The error of a map of this file that has lost a page.
+    /// Returns the error for a map of this file that has lost a page.
     #[cold]
     pub(super) fn loss(&self) -> Error {
         let found = patiently(|| fs::metadata(&self.path)).map(|found| FileState::of(&found));
@@ -39,7 +39,7 @@ impl Origin {
     }
 }
 
-/// The machine's error, if the file that was lost is found as it was, or can't be asked about.
+/// Returns the machine's error if the file is unchanged or cannot be examined.
 fn failed(mapped: FileState, found: io::Result<FileState>) -> Option<io::Error> {
     match found {
         Ok(found) if found == mapped => Some(io::Error::from_raw_os_error(libc::EIO)),

@@ -1,16 +1,18 @@
-//! Which addresses are mapped files of ours: a table that a signal handler may read at any moment.
+//! The table of watched address ranges, which a signal handler may read at any moment.
 //!
-//! No locks, and no memory is given back: the table grows by slabs of 1,024 ranges, which are never
-//! freed and used again. Finding a range takes one pass over the table; it is done once for a file
-//! that was cut, never in a lookup.
+//! No locks, and no memory is freed: the table grows by slabs of 1,024 ranges, which are reused but
+//! never freed. Finding a range takes one pass over the table; it runs once per truncated file,
+//! never in a lookup.
 //!
-//! What the parts of this file rely on:
-//! - a slab is reached by [`Slab::next`] alone, is published whole, and lives for ever;
-//! - a slot's fields are written by the one thread that took it from FREE to BUSY, and by [`tear`];
-//! - `stamp` changes before and after the fields do. Who reads it twice and finds the same LIVE
-//!   value has read fields that belong together. A slot that changes meanwhile is passed over: the
-//!   range in which a thread stands is borrowed by that thread, so its slot does not change;
-//! - orders: the fields lie between a release fence and a release store of `stamp`, as in a seqlock.
+//! Invariants:
+//! - a slab is reached only through [`Slab::next`], is published complete, and is never freed;
+//! - a slot's fields are written only by the thread that moved it from FREE to BUSY, and by
+//!   [`tear`];
+//! - `stamp` changes before and after the fields do. A reader that reads it twice and finds the
+//!   same LIVE value has read fields that belong together. A slot that changes meanwhile is
+//!   skipped: a faulting thread borrows its own range, so that slot does not change;
+//! - memory order: the fields are between a release fence and a release store of `stamp`, as in a
+//!   seqlock.
 //!
 //! [`tear`]: Slot::tear
 #![allow(unsafe_code)]
@@ -28,11 +30,12 @@ const fn free_slot() -> Slot {
     Slot::of([const { AtomicUsize::new(0) }; 3], AtomicBool::new(false))
 }
 
-/// Slots that were allocated together.
+/// Slots that are allocated together.
 struct Slab {
-    /// Slots taken, about: a slab that looks full is passed over by [`claim`], nothing more.
+    /// Approximate number of taken slots; [`claim`] skips a slab that looks full, with no other
+    /// effect.
     taken: AtomicUsize,
-    /// Where the search for a free slot begins.
+    /// Start of the search for a free slot.
     hint: AtomicUsize,
     slots: [Slot; SLOTS],
     next: AtomicPtr<Slab>,
@@ -49,12 +52,12 @@ impl Slab {
     }
 
     fn next(&self) -> Option<&'static Slab> {
-        // SAFETY: `next` is null or came from `Box::leak` in `grow`, whole before it was published
-        // with release order, and is never freed.
+        // SAFETY: `next` is null or came from `Box::leak` in `grow`, was published complete with
+        // release order, and is never freed.
         unsafe { self.next.load(Ordering::Acquire).as_ref() }
     }
 
-    /// The slab behind this one, made if there is none.
+    /// Returns the next slab, allocated if there is none.
     fn grow(&self) -> &'static Slab {
         if let Some(next) = self.next() {
             return next;
@@ -65,12 +68,12 @@ impl Slab {
         let next = match self.next.compare_exchange(null_mut(), made, order.0, order.1) {
             Ok(_) => made,
             Err(other) => {
-                // SAFETY: `made` came from a box just now and nobody else has seen it.
+                // SAFETY: `made` came from a box above and was not published.
                 drop(unsafe { Box::from_raw(made) });
                 other
             }
         };
-        // SAFETY: not null, and published by this or by another thread's `grow`; never freed.
+        // SAFETY: not null, published by this or another thread's `grow`, and never freed.
         unsafe { &*next }
     }
 
@@ -89,7 +92,7 @@ impl Slab {
     }
 }
 
-/// A place in the table for the addresses from `start` to before `end`.
+/// Claims a slot of the table for the addresses `start..end`.
 pub(super) fn claim(start: usize, end: usize) -> &'static Slot {
     let mut slab = &TABLE;
     loop {
@@ -100,7 +103,7 @@ pub(super) fn claim(start: usize, end: usize) -> &'static Slot {
     }
 }
 
-/// Gives the place back. No thread may stand in the range any more.
+/// Releases the slot. No thread may still read in the range.
 pub(super) fn release(slot: &'static Slot) {
     slot.free();
     let address = std::ptr::from_ref(slot);
@@ -114,8 +117,8 @@ pub(super) fn release(slot: &'static Slot) {
     }
 }
 
-/// The slot in whose range `address` lies, and where that range ends. Safe in a signal handler: it
-/// takes no lock, allocates nothing and can't panic.
+/// Returns the slot whose range contains `address`, and the end of that range. Safe in a signal
+/// handler: takes no lock, allocates nothing and cannot panic.
 pub(super) fn find(address: usize) -> Option<(&'static Slot, usize)> {
     let mut slab = Some(&TABLE);
     while let Some(here) = slab {
@@ -133,7 +136,7 @@ pub(super) fn find(address: usize) -> Option<(&'static Slot, usize)> {
 mod tests {
     use super::*;
 
-    /// Addresses that no map has: the table is shared with the tests of `map`.
+    /// Addresses outside every map: the tests of `map` share the table.
     const BASE: usize = 1 << 62;
 
     #[test]
@@ -164,8 +167,8 @@ mod tests {
         slots.iter().for_each(|slot| release(slot));
     }
 
-    /// Ranges come and go in other threads; a fault at an address between two of them, as of another
-    /// library's map, never looks like one of ours, and a range that stays is always found.
+    /// Ranges come and go in other threads; a fault at an address between two of them, as in
+    /// another library's map, never matches a range, and a range that stays is always found.
     #[test]
     fn a_search_never_sees_half_of_a_change() {
         let (low, high) = (BASE / 2, BASE / 2 + (1 << 30));

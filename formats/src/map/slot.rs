@@ -1,12 +1,12 @@
-//! One place of the table of mapped ranges: a seqlock that a signal handler reads.
+//! One slot of the table of mapped ranges: a seqlock that a signal handler reads.
 //!
-//! Its fields lie between a release fence and a release store of `stamp`. Who reads the stamp twice and finds
-//! the same LIVE value has read fields that belong together. `tests/models` explores it with shuttle, which brings
-//! its own atomics: hence `super::atomics`.
+//! Its fields are between a release fence and a release store of `stamp`: a reader that reads the
+//! stamp twice and finds the same LIVE value has read fields that belong together. `tests/models`
+//! explores it with shuttle, which replaces the atomics; hence `super::atomics`.
 
 use super::atomics::{AtomicBool, AtomicUsize, Ordering, fence};
 
-/// A stamp's two low bits; those above count how often the slot was used.
+/// The stamp's two low bits are the state; the bits above count the uses of the slot.
 const FREE: usize = 0;
 const BUSY: usize = 1;
 const LIVE: usize = 2;
@@ -22,14 +22,14 @@ pub(super) struct Slot {
 }
 
 impl Slot {
-    /// A free slot, of three zeros and a `false`. What atomics are made of is the caller's: those of a model can't be
-    /// made in constants.
+    /// Creates a free slot from three zeros and a `false`. The caller passes the atomics because
+    /// those of a model cannot be created in constants.
     pub(super) const fn of(zeros: [AtomicUsize; 3], torn: AtomicBool) -> Slot {
         let [stamp, start, end] = zeros;
         Slot { stamp, start, end, torn }
     }
 
-    /// Takes the slot, if it is free, for the addresses from `start` to before `end`.
+    /// Takes the slot, if it is free, for the addresses `start..end`.
     pub(super) fn take(&self, start: usize, end: usize) -> bool {
         let stamp = self.stamp.load(Ordering::Relaxed);
         let busy = stamp | BUSY;
@@ -49,14 +49,14 @@ impl Slot {
         true
     }
 
-    /// Gives the slot back. No thread may stand in the range any more.
+    /// Frees the slot. No thread may still read in the range.
     pub(super) fn free(&self) {
         let stamp = self.stamp.load(Ordering::Relaxed) & !STATE;
-        // The next use has another stamp: a reader that stood still since then will see that.
+        // The next use has another stamp, so a reader that paused since then detects the reuse.
         self.stamp.store(stamp.wrapping_add(STATE + 1), Ordering::SeqCst);
     }
 
-    /// Where the range ends, if `address` lies in it.
+    /// Returns the end of the range if it contains `address`.
     pub(super) fn end_of(&self, address: usize) -> Option<usize> {
         let stamp = self.stamp.load(Ordering::Acquire);
         let start = self.start.load(Ordering::Relaxed);
@@ -66,12 +66,12 @@ impl Slot {
         (same && start <= address && address < end).then_some(end)
     }
 
-    /// Marks the range as no longer what was mapped.
+    /// Marks the range as torn.
     pub(super) fn tear(&self) {
         self.torn.store(true, Ordering::SeqCst);
     }
 
-    /// True once bytes of the range could not be read. What was read before the call is covered.
+    /// Returns true once bytes of the range could not be read. Covers all reads before the call.
     #[inline]
     pub(super) fn is_torn(&self) -> bool {
         fence(Ordering::Acquire);

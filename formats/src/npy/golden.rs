@@ -1,6 +1,7 @@
-//! Heads of arrays as NumPy 2.4.6 wrote them, byte for byte, each with the expression that made it.
+//! Headers of arrays as written by NumPy 2.4.6, byte for byte, each with the expression that made
+//! it.
 
-/// What stands in a head that can be read: expression, bytes, type, Fortran order, shape.
+/// A readable header: expression, bytes, type, Fortran order, shape.
 pub(super) type Golden = (&'static str, &'static [u8], &'static str, bool, &'static [u64]);
 
 pub(super) const READ: [Golden; 16] = [
@@ -118,7 +119,7 @@ pub(super) const READ: [Golden; 16] = [
     ),
 ];
 
-/// Heads that are refused, and a word that must stand in the refusal.
+/// Headers that are refused, and a word that the error must contain.
 pub(super) const REFUSED: [(&str, &[u8], &str); 4] = [
     (
         "np.array([None])",

@@ -1,29 +1,29 @@
-//! Words for what an npy head says: its magic and limits, the type of an element, a shape.
+//! The types of an npy header: its magic and limits, the type of an element, a shape.
 
 use std::fmt;
 
 /// The first six bytes of every file.
 pub const MAGIC: [u8; 6] = *b"\x93NUMPY";
 
-/// No head is longer, in bytes. NumPy itself refuses over 10,000 unless told otherwise.
+/// Limit on the header's length, in bytes. NumPy itself refuses over 10,000 by default.
 pub const MAX_HEAD: usize = 64 << 10;
 
-/// The most dimensions that are read. NumPy itself has up to 64; nobody trains on these.
+/// Limit on dimensions. NumPy itself allows 64.
 pub const MAX_DIMS: usize = 8;
 
 /// The type of one element.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Dtype {
-    /// NumPy's letter: `f` float, `i` and `u` integers with and without sign, `b` bool, `c` complex,
-    /// `S` bytes, `U` text of 4 bytes a character, `V` raw bytes.
+    /// NumPy's letter: `f` float, `i` and `u` integers with and without sign, `b` bool, `c`
+    /// complex, `S` bytes, `U` text of 4 bytes a character, `V` raw bytes.
     pub kind: char,
     /// Bytes of one element.
     pub size: u32,
-    /// True if the lowest byte stands first, and where order has no meaning.
+    /// True for little-endian types and for types without byte order.
     pub little: bool,
 }
 
-/// As NumPy writes it: `<f4`, `>u2`, `|b1`.
+/// In NumPy's notation: `<f4`, `>u2`, `|b1`.
 impl fmt::Display for Dtype {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let order = match (self.kind, self.size, self.little) {
@@ -44,31 +44,31 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// These dimensions, or `None` if there are more than [`MAX_DIMS`].
+    /// Creates a shape, or `None` for more than [`MAX_DIMS`] dimensions.
     pub fn new(dims: &[u64]) -> Option<Shape> {
         let mut shape = Shape { dims: [0; MAX_DIMS], count: dims.len() };
         shape.dims.get_mut(..dims.len())?.copy_from_slice(dims);
         Some(shape)
     }
 
-    /// The first `count` of `dims`.
+    /// Creates a shape of the first `count` of `dims`.
     pub(super) fn of(dims: [u64; MAX_DIMS], count: usize) -> Shape {
         Shape { dims, count: count.min(MAX_DIMS) }
     }
 
-    /// The dimensions.
+    /// Returns the dimensions.
     pub fn dims(&self) -> &[u64] {
         &self.dims[..self.count]
     }
 
-    /// Their product. `None` if it overflows, also where a dimension of 0 hides that.
+    /// Returns their product; `None` on overflow, even where a dimension of 0 hides it.
     pub fn elements(&self) -> Option<u64> {
         let full = self.dims().iter().try_fold(1u64, |n, &dim| n.checked_mul(dim.max(1)))?;
         Some(if self.dims().contains(&0) { 0 } else { full })
     }
 }
 
-/// As Python writes it: `()`, `(5,)`, `(2, 3)`.
+/// In Python's notation: `()`, `(5,)`, `(2, 3)`.
 impl fmt::Display for Shape {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("(")?;

@@ -1,4 +1,4 @@
-//! Heads that NumPy wrote are read as it means them; everything else is an error that names a byte.
+//! Headers written by NumPy are read correctly; everything else is an error that names a byte.
 
 use proptest::prelude::*;
 
@@ -7,7 +7,7 @@ use super::layout::{Dtype, MAX_DIMS, MAX_HEAD};
 use super::{Header, needed, write_header};
 use crate::error::ErrorKind;
 
-/// A head of version 1 around a dictionary.
+/// Returns a header of version 1 around a dictionary.
 fn with_text(text: &str) -> Vec<u8> {
     let length = (text.len() as u16).to_le_bytes();
     [b"\x93NUMPY\x01\x00", &length[..], text.as_bytes()].concat()
@@ -88,7 +88,7 @@ fn heads_that_are_wrong_are_refused_at_their_byte() {
         let (found, text, at) = refusal(bytes);
         assert_eq!((found, at), (kind, byte), "{text}");
     }
-    // The error stands at the mark.
+    // The error is at the mark.
     for (text, kind) in [
         ("{'descr': '<f4', 'fortran_order': False, 'shape': (3^), }", WrongFormat),
         ("{'descr': '<f4', 'fortran_order': ^0, 'shape': (3,), }", WrongFormat),
@@ -187,7 +187,7 @@ proptest! {
         if let Ok(header) = &plain {
             prop_assert!(header.data <= bytes.len() as u64);
             prop_assert!(header.shape().len() <= MAX_DIMS);
-            // What stands behind a head changes nothing.
+            // Bytes after a header change nothing.
             bytes.extend(tail);
             prop_assert_eq!(&Header::parse(&bytes).unwrap(), header);
         }

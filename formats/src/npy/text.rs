@@ -1,7 +1,7 @@
-//! The dictionary in an npy head: a Python literal of three entries, read without Python.
+//! The dictionary in an npy header: a Python literal of three entries, parsed without Python.
 //!
-//! Knows what NumPy writes (and, of old files, the `L` behind Python 2's long numbers); anything
-//! else is an error that names its byte. No expression is evaluated.
+//! Accepts what NumPy writes (and, from old files, the `L` after Python 2's long numbers); anything
+//! else is an error that names its byte. Evaluates no expression.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use super::layout::{Dtype, MAX_DIMS, Shape};
 use crate::error::{Error, ErrorKind, Result};
 use crate::name;
 
-/// The dictionary's three entries, and the byte at which the shape stands.
+/// The dictionary's three entries, and the byte of the shape.
 pub(super) struct Described {
     pub(super) dtype: Dtype,
     pub(super) fortran: bool,
@@ -17,7 +17,7 @@ pub(super) struct Described {
     pub(super) shape_at: u64,
 }
 
-/// Reads the dictionary that fills `head` from `start` on.
+/// Parses the dictionary that fills `head` from `start` on.
 pub(super) fn describe(head: &[u8], start: usize) -> Result<Described> {
     let mut text = Text { bytes: head, at: start };
     let (mut dtype, mut fortran, mut shape) = (None, None, None);
@@ -37,7 +37,7 @@ pub(super) fn describe(head: &[u8], start: usize) -> Result<Described> {
             key => return Err(wrong(at, format!("unknown entry '{}'", name::shown(key)))),
         };
         if twice {
-            return Err(wrong(at, format!("entry '{}' stands twice", name::shown(key))));
+            return Err(wrong(at, format!("entry '{}' appears twice", name::shown(key))));
         }
         if !text.take(b',') {
             text.expect(b'}')?;
@@ -46,7 +46,7 @@ pub(super) fn describe(head: &[u8], start: usize) -> Result<Described> {
     }
     text.skip();
     if text.at < head.len() {
-        return Err(wrong(text.at, "something stands behind the dictionary"));
+        return Err(wrong(text.at, "unexpected bytes after the dictionary"));
     }
     let missing = |key| wrong(start, format!("entry '{key}' is missing"));
     let (shape_at, shape) = shape.ok_or_else(|| missing("shape"))?;
@@ -55,7 +55,7 @@ pub(super) fn describe(head: &[u8], start: usize) -> Result<Described> {
     Ok(Described { dtype, fortran, shape, shape_at })
 }
 
-/// The bytes of a head, and how far they were read.
+/// The bytes of a header and the read position.
 struct Text<'a> {
     bytes: &'a [u8],
     at: usize,
@@ -72,7 +72,7 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// Passes over blanks and then over `byte`, if it is there.
+    /// Skips blanks and then `byte`, if it follows.
     fn take(&mut self, byte: u8) -> bool {
         self.skip();
         let there = self.peek() == Some(byte);
@@ -84,10 +84,10 @@ impl<'a> Text<'a> {
         if self.take(byte) {
             return Ok(());
         }
-        Err(wrong(self.at, format!("'{}' should stand here", char::from(byte))))
+        Err(wrong(self.at, format!("expected '{}'", char::from(byte))))
     }
 
-    /// The bytes up to one for which `inside` is false.
+    /// Returns the bytes up to one for which `inside` is false.
     fn run(&mut self, inside: impl Fn(u8) -> bool) -> &'a [u8] {
         let rest = &self.bytes[self.at..];
         let length = rest.iter().position(|&b| !inside(b)).unwrap_or(rest.len());
@@ -95,16 +95,16 @@ impl<'a> Text<'a> {
         &rest[..length]
     }
 
-    /// A string without escapes: no word that NumPy writes here has any.
+    /// Reads a string without escapes: NumPy writes none here.
     fn quoted(&mut self) -> Result<&'a [u8]> {
         self.skip();
         let at = self.at;
         let quote = self.peek().filter(|b| [b'\'', b'"'].contains(b));
-        let quote = quote.ok_or_else(|| wrong(at, "a quoted word should stand here"))?;
+        let quote = quote.ok_or_else(|| wrong(at, "expected a quoted string"))?;
         self.at += 1;
         let word = self.run(|b| b != quote && b != b'\\');
         if self.peek() != Some(quote) {
-            return Err(wrong(at, "a quoted word does not end, or has a backslash"));
+            return Err(wrong(at, "a quoted string does not end, or has a backslash"));
         }
         self.at += 1;
         Ok(word)
@@ -116,7 +116,7 @@ impl<'a> Text<'a> {
         match self.run(|b| b.is_ascii_alphanumeric()) {
             b"True" => Ok(true),
             b"False" => Ok(false),
-            _ => Err(wrong(at, "True or False should stand here")),
+            _ => Err(wrong(at, "expected True or False")),
         }
     }
 
@@ -125,10 +125,10 @@ impl<'a> Text<'a> {
         let (mut dims, mut count, mut comma) = ([0; MAX_DIMS], 0, true);
         while !self.take(b')') {
             if !comma {
-                return Err(wrong(self.at, "',' or ')' should stand here"));
+                return Err(wrong(self.at, "expected ',' or ')'"));
             }
             let at = self.at;
-            let dim = self.number().ok_or_else(|| wrong(at, "a number should stand here"))?;
+            let dim = self.number().ok_or_else(|| wrong(at, "expected a number"))?;
             let Some(place) = dims.get_mut(count) else {
                 let text = format!("an array of more than {MAX_DIMS} dimensions");
                 return Err(Error::new(ErrorKind::Limit, text).with_byte(at as u64));
@@ -145,7 +145,7 @@ impl<'a> Text<'a> {
 
     fn number(&mut self) -> Option<u64> {
         let number = decimal(self.run(|b| b.is_ascii_digit()))?;
-        // Python 2 wrote its long numbers so.
+        // The suffix of Python 2's long numbers.
         self.at += usize::from(self.peek() == Some(b'L'));
         Some(number)
     }
@@ -163,7 +163,7 @@ impl<'a> Text<'a> {
     }
 }
 
-/// Reads NumPy's word for a type, which stands at byte `at`.
+/// Parses NumPy's type string at byte `at`.
 fn dtype(word: &[u8], at: u64) -> Result<Dtype> {
     let refuse = |kind, what: &str| {
         let text = format!("dtype '{}': {what}", name::shown(word));
@@ -195,14 +195,14 @@ fn dtype(word: &[u8], at: u64) -> Result<Dtype> {
         b'S' | b'U' | b'V' => true,
         _ => false,
     };
-    // Without an order only bytes and what is made of bytes can be read.
+    // Without a byte order only bytes and types made of bytes can be read.
     if !known || (order == b'|' && size > 1 && !b"SV".contains(&kind)) {
         return Err(unknown());
     }
     Ok(Dtype { kind: char::from(kind), size, little: order != b'>' || size <= 1 })
 }
 
-/// Digits alone, as Python writes them; `None` past `u64`.
+/// Parses digits alone, as Python writes them; `None` past `u64`.
 fn decimal(digits: &[u8]) -> Option<u64> {
     if !digits.iter().all(u8::is_ascii_digit) {
         return None;

@@ -1,4 +1,5 @@
-//! Reads a plan in place. Every length is checked; memory is one chunk, whatever the file claims.
+//! Reads a plan in place. Checks every length; holds one chunk in memory, whatever the file
+//! declares.
 
 use std::path::{Path, PathBuf};
 
@@ -23,7 +24,8 @@ impl Plan {
     /// Maps the plan at `path` and reads its footer.
     ///
     /// # Errors
-    /// The file can't be read, is no plan, is of a newer version, is cut or damaged.
+    /// Returns an error if the file cannot be read, is not a plan, has a newer version, or is
+    /// truncated or damaged.
     pub fn open(path: &Path) -> Result<Plan> {
         let mut plan = Plan::new(Mapped::open(path)?).map_err(|e| e.with_path(path))?;
         plan.path = Some(path.to_path_buf());
@@ -33,7 +35,7 @@ impl Plan {
     /// Reads a plan from memory.
     ///
     /// # Errors
-    /// As [`Plan::open`].
+    /// Returns the errors of [`Plan::open`].
     pub fn from_bytes(bytes: Vec<u8>) -> Result<Plan> {
         Plan::new(Mapped::Owned(bytes))
     }
@@ -46,7 +48,7 @@ impl Plan {
 
     fn read_foot(bytes: &[u8]) -> Result<PlanFoot> {
         if !bytes.starts_with(&MAGIC) {
-            let text = "this is no tarflume plan: its first eight bytes are others";
+            let text = "this is not a tarflume plan: its first eight bytes differ";
             return Err(Error::new(ErrorKind::WrongFormat, text).with_byte(0));
         }
         let tail = bytes.len().checked_sub(TRAILER).filter(|&at| at >= MAGIC.len());
@@ -65,25 +67,25 @@ impl Plan {
         let foot: PlanFoot = serde_json::from_slice(json)
             .map_err(|e| damaged(&format!("its footer can't be read: {e}")).with_byte(at))?;
         if foot.schema != SCHEMA {
-            let text = format!("schema {} of the plan; this program knows {SCHEMA}", foot.schema);
+            let text = format!("the plan has schema {}; this program reads {SCHEMA}", foot.schema);
             return Err(Error::new(ErrorKind::Version, text).with_byte(at));
         }
         let fits = |s: &PlannedShard| s.at.checked_add(s.length).is_some_and(|end| end <= at);
         if !foot.shards.iter().all(fits) {
-            return Err(damaged("a shard's chunks lie outside the file").with_byte(at));
+            return Err(damaged("a shard's chunks are outside the file").with_byte(at));
         }
         Ok(foot)
     }
 
-    /// Everything but the samples.
+    /// Returns everything but the samples.
     pub fn foot(&self) -> &PlanFoot {
         &self.foot
     }
 
-    /// The samples of a shard, in order. A shard past the end has none.
+    /// Returns the samples of a shard, in order. A shard past the end has none.
     pub fn samples(&self, shard: usize) -> PlannedSamples<'_> {
         let (range, left) = self.foot.shards.get(shard).map_or((0..0, 0), |s| {
-            // Inside the file: checked when opened.
+            // Inside the file, as checked on opening.
             (s.at as usize..(s.at + s.length) as usize, s.samples)
         });
         PlannedSamples {
@@ -104,7 +106,7 @@ pub struct PlannedSamples<'a> {
     plan: &'a Plan,
     next: usize,
     end: usize,
-    /// Samples that the footer promises and that have not come yet.
+    /// Samples that the footer declares and that were not decoded yet.
     left: u64,
     chunk: Vec<u8>,
     at: usize,
@@ -112,10 +114,10 @@ pub struct PlannedSamples<'a> {
 }
 
 impl PlannedSamples<'_> {
-    /// Decodes the next sample into `sample`, whose memory is used again; false at the end.
+    /// Decodes the next sample into `sample`, reusing its memory; returns false at the end.
     ///
     /// # Errors
-    /// [`ErrorKind::Damaged`], with the byte of the chunk.
+    /// Returns [`ErrorKind::Damaged`] with the byte of the chunk if the chunk cannot be decoded.
     pub fn next_into(&mut self, sample: &mut PlannedSample) -> Result<bool> {
         if self.at == self.chunk.len() {
             let start = self.next as u64;

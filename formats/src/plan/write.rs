@@ -10,7 +10,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::name;
 use crate::varint::{put, put_bytes};
 
-/// zstd's level: names compress well at every level, and planning must not wait for it.
+/// zstd's level: names compress well at every level, and planning must not wait for compression.
 const LEVEL: i32 = 1;
 
 /// Writes a plan to any [`Write`].
@@ -23,7 +23,7 @@ pub struct PlanWriter<W> {
     shard: Option<OpenShard>,
     compressor: zstd::bulk::Compressor<'static>,
     chunk: Vec<u8>,
-    /// The chunk's samples as they are hashed into the content hash.
+    /// The chunk's samples in the form that the content hash covers.
     canonical: Vec<u8>,
     last_source: Vec<u8>,
 }
@@ -44,7 +44,7 @@ impl<W: Write> PlanWriter<W> {
     /// Begins a plan whose parts use `exts`.
     ///
     /// # Errors
-    /// The operating system's refusal to write.
+    /// Returns an error if the operating system refuses to write.
     pub fn new(mut out: W, exts: Vec<PlannedExt>) -> io::Result<Self> {
         out.write_all(&MAGIC)?;
         Ok(PlanWriter {
@@ -61,7 +61,7 @@ impl<W: Write> PlanWriter<W> {
         })
     }
 
-    /// Says whether sidecars get JPEG entry points; they do not unless it is said.
+    /// Sets whether sidecars get JPEG entry points; off by default.
     pub fn set_entry_points(&mut self, wanted: bool) {
         self.entry_points = wanted;
     }
@@ -88,8 +88,8 @@ impl<W: Write> PlanWriter<W> {
     /// Adds a sample to the shard.
     ///
     /// # Errors
-    /// The operating system's refusal to write; a path of more than 64 KiB, or a
-    /// sample that takes more than 7 MiB.
+    /// Returns an error if the operating system refuses to write, if a path is longer than 64 KiB,
+    /// or if a sample takes more than 7 MiB.
     pub fn add(&mut self, sample: &PlannedSample) -> Result<()> {
         if sample.source.len() > NAME_MAX {
             let text = format!("a path of more than {NAME_MAX} bytes");
@@ -115,10 +115,10 @@ impl<W: Write> PlanWriter<W> {
         if self.chunk.len() >= CHUNK { self.close_chunk() } else { Ok(()) }
     }
 
-    /// Ends the shard, whose tar will have `bytes` bytes.
+    /// Ends the shard; `bytes` is the length of its tar.
     ///
     /// # Errors
-    /// The operating system's refusal to write.
+    /// Returns an error if the operating system refuses to write.
     pub fn end_shard(&mut self, bytes: u64) -> Result<()> {
         self.close_chunk()?;
         if let Some(OpenShard { mut planned, content, sources }) = self.shard.take() {
@@ -131,10 +131,10 @@ impl<W: Write> PlanWriter<W> {
         Ok(())
     }
 
-    /// Writes the footer and gives back what it says.
+    /// Writes the footer and returns its contents.
     ///
     /// # Errors
-    /// The operating system's refusal to write.
+    /// Returns an error if the operating system refuses to write.
     pub fn finish(
         mut self,
         tool: String,
@@ -192,7 +192,7 @@ impl<W: Write> PlanWriter<W> {
     }
 }
 
-/// The hash that names a plan: the same options and the same shards give the same hash.
+/// Returns the hash that identifies a plan: the same options and shards give the same hash.
 fn content_hash(options: &serde_json::Value, shards: &[PlannedShard]) -> String {
     let mut hasher = blake3::Hasher::new();
     hasher.update(b"tarflume plan 1\n");

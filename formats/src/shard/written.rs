@@ -1,6 +1,6 @@
-//! A written shard gets its name: the tar first, its index last.
+//! Publishes a written shard: the tar first, its index last.
 //!
-//! Knows nothing of how the bytes were made.
+//! Does not know how the bytes were made.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,16 +13,16 @@ use crate::files::{self, patiently};
 use crate::index::TarFacts;
 use crate::manifest::ShardEntry;
 use crate::publish::{
-    Durability, Published, TempFile, folder_of, remove_if_there, sync_file, sync_folder,
+    Durability, Published, TempFile, folder_of, remove_if_exists, sync_file, sync_folder,
 };
 
 /// Extension of a sidecar's file name.
 pub const INDEX_EXTENSION: &str = "index";
 
-/// Path of the sidecar of the tar at `tar`: `a.tar` has `a.index`, and `a` too.
+/// Returns the path of the sidecar of the tar at `tar`: `a.index` for `a.tar` and for `a`.
 ///
-/// The name does not contain `.tar`: readers that take every file with `.tar` in its name for a shard
-/// (Hugging Face `datasets` is one) would read the sidecar as a tar.
+/// The name does not contain `.tar`: readers that take every file with `.tar` in its name as a
+/// shard (Hugging Face `datasets` is one) would read the sidecar as a tar.
 pub fn index_path(tar: &Path) -> PathBuf {
     match tar.extension() {
         Some(extension) if extension == "tar" => tar.with_extension(INDEX_EXTENSION),
@@ -35,7 +35,7 @@ pub fn index_path(tar: &Path) -> PathBuf {
     }
 }
 
-/// A shard whose bytes are all written, under a temporary name.
+/// A completely written shard under a temporary name.
 #[derive(Debug)]
 pub struct WrittenShard {
     pub(super) temp: TempFile,
@@ -47,13 +47,13 @@ pub struct WrittenShard {
 }
 
 impl WrittenShard {
-    /// Gives tar and index their names in `folder`: the tar first, the index last.
+    /// Gives tar and index their final names in `folder`: the tar first, the index last.
     ///
-    /// A tar of that name with the same bytes is left as it is; with other bytes it is the rest of
-    /// a broken attempt (it has no record) and is replaced.
+    /// An existing tar with the same bytes is left unchanged; one with other bytes is the rest of
+    /// an interrupted attempt (it has no record) and is replaced.
     ///
     /// # Errors
-    /// The operating system's refusal, a full disk among them.
+    /// Returns an error if the operating system refuses, for example because the disk is full.
     pub fn publish(self, folder: &Path, name: &str, durability: Durability) -> Result<ShardEntry> {
         let target = folder.join(name);
         if durability == Durability::Synced {
@@ -66,9 +66,9 @@ impl WrittenShard {
                 sync_file(&target)?; // an attempt that did not sync may have written it
             }
         } else {
-            // An index that exists means a whole shard: never that of another tar.
-            remove_if_there(&index_target)?;
-            if self.temp.rename_new(&target)? == Published::AlreadyThere {
+            // An existing index implies a complete shard, so it must never belong to another tar.
+            remove_if_exists(&index_target)?;
+            if self.temp.rename_new(&target)? == Published::AlreadyExists {
                 self.temp.publish_over(&target)?;
             }
         }
@@ -98,23 +98,24 @@ impl WrittenShard {
     }
 }
 
-/// True if a regular file of this length and digest stands at `path`; a link to one is none.
+/// Returns true if `path` is a regular file of this length and digest; a link to one does not
+/// count.
 ///
 /// # Errors
-/// The operating system's refusal to say.
+/// Returns an error if the operating system does not answer.
 pub fn has_bytes(path: &Path, length: u64, digest: &Digest) -> Result<bool> {
     match patiently(|| fs::symlink_metadata(path)) {
         Ok(found) if found.is_file() && found.len() == length => Ok(digest_of(path)? == *digest),
         Ok(_) => Ok(false),
         Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(false),
-        Err(e) => Err(Error::io(e, "look at", path)),
+        Err(e) => Err(Error::io(e, "examine", path)),
     }
 }
 
-/// blake3 of the file at `path`.
+/// Returns the blake3 of the file at `path`.
 ///
 /// # Errors
-/// The operating system's refusal to read it.
+/// Returns an error if the operating system refuses to read it.
 pub fn digest_of(path: &Path) -> Result<Digest> {
     let mut hasher = blake3::Hasher::new();
     let (file, _) = files::open(path)?;

@@ -1,8 +1,8 @@
-//! One tar header block, read and written; bytes only, no place in a file.
+//! Reads and writes one tar header block; knows no position in a file.
 //!
-//! Reading keeps names as the bytes they are and believes no field; what headers in a row mean
-//! together (long names, pax records) is the walk's matter. Writing is the same bytes every time:
-//! no clock, no user, no file mode gets in.
+//! Reading keeps names as bytes and checks every field. The walk interprets sequences of headers
+//! (long names, pax records). Writing is deterministic: no clock, no user and no file mode enters
+//! the bytes.
 
 use std::fmt;
 
@@ -10,22 +10,22 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::tar::number::{self, SIZE_MAX, octal, until_zero};
 use crate::tar::pax;
 
-/// Bytes of a block: headers are one, data is padded to whole ones.
+/// Bytes of a block: a header is one block, data is padded to whole blocks.
 pub const BLOCK: u64 = 512;
 
 /// The end marker: two blocks of zeros.
 pub const END: [u8; 1024] = [0; 1024];
 
-/// The modification time of every member we write, in seconds since 1970.
+/// The modification time of every written member, in seconds since 1970.
 pub const MTIME: u64 = 0;
 
-/// The longest name we write, so that what we write stays under the walk's own limit.
+/// Limit on written names, below the walk's own limit.
 const NAME_MAX: usize = 64 << 10;
 
-/// The largest size that 11 octal digits hold.
+/// The largest size in 11 octal digits.
 const OCTAL_MAX: u64 = (1 << 33) - 1;
 
-// The header's fields, by their place in the block.
+// The positions of the header's fields in the block.
 const NAME: std::ops::Range<usize> = 0..100;
 const MODE: std::ops::Range<usize> = 100..108;
 const UID: std::ops::Range<usize> = 108..116;
@@ -40,21 +40,21 @@ const DEVMAJOR: std::ops::Range<usize> = 329..337;
 const DEVMINOR: std::ops::Range<usize> = 337..345;
 const PREFIX: std::ops::Range<usize> = 345..500;
 
-/// `len` rounded up to whole blocks, or `None` past the end of `u64`.
+/// Rounds `len` up to whole blocks; `None` if that exceeds `u64`.
 pub const fn padded(len: u64) -> Option<u64> {
     len.checked_next_multiple_of(BLOCK)
 }
 
-/// True for a block of zeros; two of them end a tar.
+/// Returns true for a block of zeros; two of them end a tar.
 pub fn is_zero_block(block: &[u8; 512]) -> bool {
-    // Nearly every block asked about is a header, and a header's name starts in its first byte.
+    // Test the first byte alone first: nearly every block here is a header with a name.
     block[0] == 0 && block.iter().all(|&b| b == 0)
 }
 
-/// What a member is.
+/// The kind of a member.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum MemberKind {
-    /// A regular file; the only kind that can be part of a sample.
+    /// A regular file, the only kind that can be part of a sample.
     File,
     /// A directory; also an empty "file" whose name ends in a slash, as v7 writes directories.
     Directory,
@@ -66,19 +66,19 @@ pub enum MemberKind {
     Device,
     /// An old GNU sparse file.
     Sparse,
-    /// The rest of a file that began in another volume.
+    /// The continuation of a file from another volume.
     Multivolume,
-    /// A volume's label.
+    /// A volume label.
     Volume,
-    /// Any other type, by its flag.
+    /// Any other type, with its flag.
     Other(u8),
 }
 
 impl MemberKind {
-    /// The kind that a type flag, the member's whole name and its size make together.
+    /// Returns the kind for a type flag, the member's whole name and its size.
     pub(super) fn of(typeflag: u8, name: &[u8], size: u64) -> Self {
         match typeflag {
-            // With data it stays a file: readers disagree about it, so let its name be refused.
+            // With data it stays a file: readers disagree about it, so its name is refused later.
             0 | b'0' if size == 0 && name.ends_with(b"/") => MemberKind::Directory,
             0 | b'0' | b'7' => MemberKind::File,
             b'1' => MemberKind::HardLink,
@@ -111,14 +111,14 @@ impl fmt::Display for MemberKind {
     }
 }
 
-/// True for the types that have no data whatever their size field says: links, devices,
-/// directories and named pipes. (POSIX lets a pax writer give hard links data; none that is in use
-/// does, and GNU tar, bsdtar and Python all skip none.)
+/// Returns true for the types that have no data whatever their size field holds: links, devices,
+/// directories and named pipes. (POSIX permits data after hard links in pax archives; no known
+/// writer produces it, and GNU tar, bsdtar and Python all skip none.)
 pub(super) fn has_no_data(typeflag: u8) -> bool {
     matches!(typeflag, b'1'..=b'6')
 }
 
-/// What one header block says.
+/// The contents of one header block.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Header {
     /// The name in this block, ustar's prefix included; any bytes but zero.
@@ -130,11 +130,11 @@ pub struct Header {
 }
 
 impl Header {
-    /// Reads a block that is not the end marker.
+    /// Parses a block that is not the end marker.
     ///
     /// # Errors
-    /// [`ErrorKind::BadHeader`] when the checksum does not match the block, the size is no size, or
-    /// readers of tars take different names or sizes out of it.
+    /// Returns [`ErrorKind::BadHeader`] if the checksum does not match, the size is invalid, or tar
+    /// readers take different names or sizes from the block.
     pub fn parse(block: &[u8; 512]) -> Result<Header> {
         check_sum(block)?;
         check_numbers(block)?;
@@ -145,20 +145,20 @@ impl Header {
         if stored > 0 && matches!(typeflag, b'2' | b'3' | b'4' | b'6' | b'V') {
             let text = format!(
                 "the size field of a member that has no data says {stored}: some readers of tars \
-                 skip so many bytes, others none"
+                 skip that many bytes, others none"
             );
             return Err(Error::new(ErrorKind::BadHeader, text));
         }
         Ok(Header { name: stored_name(block), typeflag, size })
     }
 
-    /// The kind of member that this block alone describes.
+    /// Returns the kind of member that this block alone describes.
     pub fn kind(&self) -> MemberKind {
         MemberKind::of(self.typeflag, &self.name, self.size)
     }
 }
 
-/// The name that stands in a block, whatever else is wrong with it.
+/// Returns the name in a block, whatever else is wrong with it.
 pub(super) fn stored_name(block: &[u8; 512]) -> Vec<u8> {
     let name = until_zero(&block[NAME]);
     // GNU tar's own magic ("ustar  ") keeps times and sparse maps where POSIX has the prefix.
@@ -169,7 +169,7 @@ pub(super) fn stored_name(block: &[u8; 512]) -> Vec<u8> {
     [prefix, b"/", name].concat()
 }
 
-/// The size that stands in a block, of whatever type.
+/// Returns the size in a block of any type.
 pub(super) fn stored_size(block: &[u8; 512]) -> Result<u64> {
     match block[TYPEFLAG] {
         flag if has_no_data(flag) || flag == b'V' => number::size_without_data(&block[SIZE]),
@@ -177,7 +177,7 @@ pub(super) fn stored_size(block: &[u8; 512]) -> Result<u64> {
     }
 }
 
-/// Numbers that mean nothing to shards, and that Python's tarfile must be able to read.
+/// Checks numbers that mean nothing to shards but that Python's tarfile must be able to parse.
 fn check_numbers(block: &[u8; 512]) -> Result<()> {
     let plain = |place| number::is_plain(&block[place]);
     let usual = plain(MODE) & plain(UID) & plain(GID) & plain(MTIME_AT);
@@ -198,7 +198,8 @@ fn check_numbers(block: &[u8; 512]) -> Result<()> {
     Ok(())
 }
 
-/// Python puts the prefix field before the name whatever the magic says; other readers do not.
+/// Checks the prefix field: Python puts it before the name whatever the magic is; other readers do
+/// not.
 fn check_prefix(block: &[u8; 512], typeflag: u8) -> Result<()> {
     let named_elsewhere = matches!(typeflag, b'L' | b'K' | b'S');
     if &block[MAGIC] == b"ustar\0" || block[PREFIX][0] == 0 || named_elsewhere {
@@ -206,7 +207,7 @@ fn check_prefix(block: &[u8; 512], typeflag: u8) -> Result<()> {
     }
     let text = "the prefix field is used, but the magic is not POSIX's (GNU tar's incremental archives \
                 keep times there): some readers of tars make it a part of the name, others do not; \
-                pack the files anew with `tar --format=posix`";
+                pack the files again with `tar --format=posix`";
     Err(Error::new(ErrorKind::BadHeader, text))
 }
 
@@ -214,33 +215,35 @@ pub(super) fn check_sum(block: &[u8; 512]) -> Result<()> {
     let field = &block[CHECKSUM];
     let spaces = CHECKSUM.len() as u32 * u32::from(b' ');
     let unsigned = sum(block) - sum(field) + spaces;
-    let said = octal(field);
-    if said == Some(u64::from(unsigned)) || said.is_some_and(|said| is_signed_sum(block, said)) {
+    let stored = octal(field);
+    if stored == Some(u64::from(unsigned))
+        || stored.is_some_and(|stored| is_signed_sum(block, stored))
+    {
         return Ok(());
     }
     Err(Error::new(
         ErrorKind::BadHeader,
         format!(
-            "no tar header stands here: its checksum field holds \"{}\", its bytes sum to \
+            "this is not a tar header: its checksum field holds \"{}\", its bytes sum to \
              {unsigned:06o}",
             field.escape_ascii()
         ),
     ))
 }
 
-/// Some historic writers summed signed bytes.
-fn is_signed_sum(block: &[u8; 512], said: u64) -> bool {
+/// Returns true for the sum of signed bytes, which some historic writers stored.
+fn is_signed_sum(block: &[u8; 512], stored: u64) -> bool {
     let signed = |bytes: &[u8]| bytes.iter().map(|&b| i64::from(b as i8)).sum::<i64>();
     let spaces = CHECKSUM.len() as i64 * i64::from(b' ');
-    i64::try_from(said) == Ok(signed(block) - signed(&block[CHECKSUM]) + spaces)
+    i64::try_from(stored) == Ok(signed(block) - signed(&block[CHECKSUM]) + spaces)
 }
 
 fn sum(bytes: &[u8]) -> u32 {
     bytes.iter().map(|&b| u32::from(b)).sum()
 }
 
-/// All that is the same in every header we write; the fields that differ are zeros, and the
-/// checksum field holds the spaces that it counts as.
+/// The constant part of every written header. Varying fields are zeros; the checksum field holds
+/// the spaces that it counts as.
 const TEMPLATE: [u8; 512] = {
     let mut block = [0; 512];
     block = put(block, MODE.start, b"0000644");
@@ -283,13 +286,13 @@ const fn octal_digits<const N: usize>(n: u64) -> [u8; N] {
     digits
 }
 
-/// Appends the header of a regular file: one ustar block, after a pax header where the name or the
+/// Appends the header of a regular file: one ustar block, after a pax header if the name or the
 /// size needs one.
 ///
 /// # Errors
-/// [`ErrorKind::BadName`] for an empty name, one with a zero byte, and one that ends in a slash:
-/// no tar can hold it as a file. [`ErrorKind::Limit`] for a name over 64 KiB or a size that is no
-/// file offset. Nothing is appended then.
+/// Returns [`ErrorKind::BadName`] for an empty name, one with a zero byte, and one that ends in a
+/// slash: no tar can hold it as a file. Returns [`ErrorKind::Limit`] for a name over 64 KiB or a
+/// size that is not a file offset. Nothing is appended then.
 pub fn write_header(out: &mut Vec<u8>, name: &[u8], size: u64) -> Result<()> {
     check(name, size)?;
     let (split, needs) = fit(name, size);
@@ -303,13 +306,13 @@ pub fn write_header(out: &mut Vec<u8>, name: &[u8], size: u64) -> Result<()> {
     Ok(())
 }
 
-/// The bytes that [`write_header`] appends for a good name and size.
+/// Returns the number of bytes that [`write_header`] appends for a valid name and size.
 pub fn header_len(name: &[u8], size: u64) -> u64 {
     let (_, needs) = fit(name, size);
     if !needs.any() {
         return BLOCK;
     }
-    // In memory there is no name so long that this overflows.
+    // Names are in memory, so their length cannot overflow here.
     2 * BLOCK + (needs.records_len(name, size) as u64).next_multiple_of(BLOCK)
 }
 
@@ -333,7 +336,7 @@ fn check(name: &[u8], size: u64) -> Result<()> {
     Ok(())
 }
 
-/// Which records a pax header must carry for one member.
+/// The records that a member's pax header must carry.
 #[derive(Clone, Copy)]
 struct Needs {
     path: bool,
@@ -352,13 +355,13 @@ impl Needs {
     }
 }
 
-/// A name in two parts, for ustar's prefix and name fields; the prefix may be empty.
+/// A name split for ustar's prefix and name fields; the prefix may be empty.
 type Split<'a> = (&'a [u8], &'a [u8]);
 
-/// The name as ustar's prefix and name where it fits them, and what only pax can say.
+/// Splits the name for ustar if it fits, and returns which records need pax.
 fn fit(name: &[u8], size: u64) -> (Option<Split<'_>>, Needs) {
     let split = split_name(name);
-    // ustar says nothing about other alphabets; pax says UTF-8.
+    // ustar does not define other alphabets; pax defines UTF-8.
     let path = split.is_none() || !name.is_ascii();
     (split, Needs { path, size: size > OCTAL_MAX })
 }
@@ -367,8 +370,8 @@ fn split_name(name: &[u8]) -> Option<Split<'_>> {
     if name.len() <= NAME.len() {
         return Some((b"", name));
     }
-    // The first slash that leaves a short enough name. Not one of several in a row: some readers
-    // join the two halves without looking, others tidy the slashes up.
+    // Take the first slash that leaves a short enough name. Not one of several in a row: some
+    // readers join the two halves verbatim, others normalize the slashes.
     let from = (name.len() - 1 - NAME.len()).max(1);
     let slash = (from..=PREFIX.len())
         .take_while(|&at| at + 1 < name.len())
@@ -376,14 +379,14 @@ fn split_name(name: &[u8]) -> Option<Split<'_>> {
     Some((&name[..slash], &name[slash + 1..]))
 }
 
-/// What the ustar field holds of a name that only pax can hold, for readers that know no pax.
+/// Returns what the ustar field holds of a name that only pax can hold, for readers without pax.
 fn short_name(name: &[u8]) -> &[u8] {
     let mut end = name.len().min(NAME.len());
-    // Between two characters, not inside one of a few bytes.
+    // Cut between two UTF-8 characters.
     while end > 0 && end < name.len() && name[end] & 0xc0 == 0x80 {
         end -= 1;
     }
-    // A slash at its end would make a directory of it.
+    // A slash at its end would make it a directory.
     while end > 0 && name[end - 1] == b'/' {
         end -= 1;
     }
@@ -408,7 +411,7 @@ fn write_pax(out: &mut Vec<u8>, name: &[u8], size: u64, needs: Needs) {
     out.resize(end, 0);
 }
 
-/// Appends one header block; the names fit their fields.
+/// Appends one header block; the names must fit their fields.
 fn push_block(out: &mut Vec<u8>, typeflag: u8, prefix: &[u8], name: &[u8], size: u64) {
     let mut block = TEMPLATE;
     block[NAME][..name.len()].copy_from_slice(name);
@@ -417,13 +420,13 @@ fn push_block(out: &mut Vec<u8>, typeflag: u8, prefix: &[u8], name: &[u8], size:
     if size <= OCTAL_MAX {
         block[SIZE][..11].copy_from_slice(&octal_digits::<11>(size));
     } else {
-        // The pax record counts; this is for readers that know no pax but do know base 256, who
-        // would otherwise lose their way in the data.
+        // The pax record counts. This is for readers without pax that know base 256 and would
+        // otherwise misinterpret the data as headers.
         block[SIZE.start] = 0x80;
         block[SIZE][4..].copy_from_slice(&size.to_be_bytes());
     }
-    // Only what differs from the template is summed: summing the whole block costs more than all
-    // the rest of this function.
+    // Sum only what differs from the template: summing the whole block costs more than the rest of
+    // this function.
     let changed = sum(name) + sum(prefix) + sum(&block[SIZE]) + u32::from(typeflag);
     let checksum = octal_digits::<6>(u64::from(TEMPLATE_SUM + changed));
     block[CHECKSUM][..6].copy_from_slice(&checksum);
@@ -431,7 +434,7 @@ fn push_block(out: &mut Vec<u8>, typeflag: u8, prefix: &[u8], name: &[u8], size:
     out.extend_from_slice(&block);
 }
 
-/// The start of a foreign name, fit for a line of text.
+/// Returns the start of a foreign name, escaped for one line of text.
 pub(super) fn shown(name: &[u8]) -> String {
     crate::shown::bytes(&name[..name.len().min(4096)])
 }

@@ -1,32 +1,32 @@
-//! Number fields of a header block, believed only where GNU tar, bsdtar, Python's tarfile and webdataset
-//! (which reads by it) take the same number out of them: `tests/numbers.rs` asks them.
+//! Number fields of a header block, accepted only where GNU tar, bsdtar, Python's tarfile and
+//! webdataset (which uses tarfile) read the same number: `tests/numbers.rs` runs them.
 //!
-//! Where they differ, one of them sees a member that another has skipped as data. Python ends in
-//! silence at a header one of whose numbers it can't read, even an owner or a time: so those are
-//! looked at, too.
+//! Where they differ, one of them sees a member in bytes that another skips as data. Python
+//! silently ends at a header with any unreadable number, even an owner or a time, so those are
+//! checked, too.
 
 use crate::error::{Error, ErrorKind, Result};
 
-/// The largest size that is believed: file offsets are signed on every system.
+/// The largest accepted size: file offsets are signed on every system.
 pub(super) const SIZE_MAX: u64 = i64::MAX as u64;
 
-/// The bytes before the first zero, or all.
+/// Returns the bytes before the first zero, or all.
 pub(super) fn until_zero(field: &[u8]) -> &[u8] {
     field.iter().position(|&b| b == 0).map_or(field, |end| &field[..end])
 }
 
-/// True for octal digits up to a zero byte at the end of the field: what writers of tars write.
+/// Returns true for octal digits up to a zero byte at the end of the field: the usual form.
 #[inline]
 pub(super) fn is_plain(field: &[u8]) -> bool {
     let Some((0, digits)) = field.split_last() else { return false };
-    // No early end, so that all digits are compared at once.
+    // No early exit, so that the compiler compares all digits at once.
     digits.iter().fold(0, |odd, &b| odd | (b & !7 ^ b'0')) == 0
 }
 
-/// An octal number: spaces, digits, then nothing but spaces and zero bytes. `None` for all else.
-/// 12 digits at most, so it can't overflow.
+/// Parses an octal number: spaces, digits, then only spaces and zero bytes; `None` for all else. At
+/// most 12 digits, so it cannot overflow.
 ///
-/// Zero bytes may not stand before the digits: GNU tar passes over one of them, the others over none.
+/// Zero bytes before the digits are refused: GNU tar skips one of them, the other readers none.
 pub(super) fn octal(field: &[u8]) -> Option<u64> {
     if is_plain(field) {
         let digits = &field[..field.len() - 1];
@@ -45,17 +45,17 @@ pub(super) fn octal(field: &[u8]) -> Option<u64> {
     })
 }
 
-/// The size in a size field.
+/// Parses a size field.
 ///
 /// # Errors
-/// [`ErrorKind::BadHeader`] where it is no size, or another one to another reader.
+/// Returns [`ErrorKind::BadHeader`] if it is not a size or readers disagree about it.
 pub(super) fn size(field: &[u8]) -> Result<u64> {
     if field[0] & 0x80 == 0 {
         return octal(field).ok_or_else(|| {
-            bad("size", field, "which is no octal number that all readers of tars read alike")
+            bad("size", field, "which is not an octal number that all tar readers read alike")
         });
     }
-    // Base 256, big end first, behind a byte that says so.
+    // Base 256 (a GNU extension): big-endian after a marker bit.
     if field[0] & 0x40 != 0 {
         return Err(bad("size", field, "a size below zero"));
     }
@@ -66,19 +66,19 @@ pub(super) fn size(field: &[u8]) -> Result<u64> {
     }
 }
 
-/// The size in the field of a member that has no data: zero bytes, with spaces before them, are none.
+/// Parses the size field of a member without data, where zero bytes after optional spaces mean 0.
 ///
 /// # Errors
-/// As [`size`].
+/// Returns the errors of [`size`].
 pub(super) fn size_without_data(field: &[u8]) -> Result<u64> {
     let empty = field.contains(&0) && field.iter().all(|b| matches!(b, b' ' | 0));
     if empty { Ok(0) } else { size(field) }
 }
 
-/// Refuses a number that some reader can't read, in a field whose value means nothing to shards.
+/// Checks a field whose value means nothing to shards but that some reader could fail to parse.
 ///
 /// # Errors
-/// [`ErrorKind::BadHeader`].
+/// Returns [`ErrorKind::BadHeader`] if it could.
 pub(super) fn check(what: &str, field: &[u8]) -> Result<()> {
     let good = match field[0] {
         0x80 => fits(field, 0),
@@ -93,10 +93,11 @@ pub(super) fn check(what: &str, field: &[u8]) -> Result<()> {
     if good {
         return Ok(());
     }
-    Err(bad(what, field, "at which some readers of tars end and others go on"))
+    Err(bad(what, field, "at which some tar readers stop and others continue"))
 }
 
-/// True if a number in base 256 fits 64 bits with a sign, whose bytes above are all `sign`.
+/// Returns true if a number in base 256 fits a signed 64-bit integer, whose upper bytes are all
+/// `sign`.
 fn fits(field: &[u8], sign: u8) -> bool {
     let high = field.len() - 8;
     let signed = high == 0 || field[high] & 0x80 == sign & 0x80;

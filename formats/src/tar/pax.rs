@@ -1,29 +1,30 @@
-//! The records of a pax header: `len key=value\n`, where `len` counts the whole record.
+//! The records of a pax extended header (IEEE Std 1003.1, pax): `len key=value\n`, where `len`
+//! counts the whole record.
 //!
-//! Reads only what moves or renames a member (path, size) or makes it one we refuse (sparse);
+//! Reads only the keys that move or rename a member (path, size) or make it one we refuse (sparse);
 //! writes only path and size. Knows nothing of blocks and offsets.
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::tar::number::SIZE_MAX;
 
-/// The most digits of a time in seconds that 64 bits always hold.
+/// The number of digits of a time in seconds that always fits 64 bits.
 const TIME_DIGITS: usize = 18;
 
-/// What the records of one pax header say about the next member.
+/// The records of one pax header that matter for the next member.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Records {
     /// The member's name.
     pub(super) path: Option<Vec<u8>>,
     /// Bytes of the member's data.
     pub(super) size: Option<u64>,
-    /// Set when the member is a GNU sparse file: its true name, empty where `path` holds that.
+    /// Set if the member is a GNU sparse file: its true name, empty if `path` holds that.
     pub(super) sparse: Option<Vec<u8>>,
 }
 
 impl Records {
-    /// Reads all records. Where a key stands twice, the later one counts, as POSIX says. By POSIX an
-    /// empty value takes back what other headers say; readers make an empty name or size of it, so
-    /// it is refused.
+    /// Parses all records. Of a repeated key the later one counts, as POSIX requires. By POSIX an
+    /// empty value cancels other headers; readers take it as an empty name or size, so it is
+    /// refused.
     pub(super) fn parse(bytes: &[u8]) -> Result<Records> {
         let mut found = Records::default();
         let mut rest = bytes;
@@ -52,7 +53,10 @@ impl Records {
             }
             b"size" => {
                 let size = decimal(value).filter(|&size| size <= SIZE_MAX).ok_or_else(|| {
-                    bad(format!("the pax size is {}, which is no number of bytes", quoted(value)))
+                    bad(format!(
+                        "the pax size is {}, which is not a number of bytes",
+                        quoted(value)
+                    ))
                 })?;
                 self.size = Some(size);
                 Ok(())
@@ -64,7 +68,7 @@ impl Records {
             b"mtime" if whole_digits(value) > TIME_DIGITS => {
                 Err(bad(format!("the pax mtime is {}: some readers end at it", quoted(value))))
             }
-            // star's, with which bsdtar replaces the size.
+            // star's key; bsdtar replaces the size by it.
             b"SCHILY.realsize" => {
                 self.sparse.get_or_insert_default();
                 Ok(())
@@ -78,7 +82,7 @@ impl Records {
     }
 }
 
-/// Digits of a time before its fraction.
+/// Counts the digits of a time before its fraction.
 fn whole_digits(value: &[u8]) -> usize {
     value
         .trim_ascii_start()
@@ -88,10 +92,11 @@ fn whole_digits(value: &[u8]) -> usize {
         .count()
 }
 
-/// The first record's key and value, and the bytes after it. `rest` is not empty.
+/// Splits the first record into key and value and returns the bytes after it. `rest` must not be
+/// empty.
 fn split_record(rest: &[u8]) -> Result<(&[u8], &[u8], &[u8])> {
     let wrong = |why: &str| bad(format!("the pax record at {} {why}", quoted(rest)));
-    // No u64 has more than 20 digits: looking further would only serve a lie.
+    // A u64 has at most 20 digits, so a longer search is useless.
     let space = rest.iter().take(21).position(|&b| b == b' ');
     let space = space.ok_or_else(|| wrong("does not start with its length"))?;
     let len = decimal(&rest[..space]).and_then(|n| usize::try_from(n).ok());
@@ -105,7 +110,7 @@ fn split_record(rest: &[u8]) -> Result<(&[u8], &[u8], &[u8])> {
     }
 }
 
-/// Plain decimal digits only: no sign, no space.
+/// Parses plain decimal digits only: no sign, no space.
 fn decimal(digits: &[u8]) -> Option<u64> {
     if digits.is_empty() {
         return None;
@@ -116,7 +121,7 @@ fn decimal(digits: &[u8]) -> Option<u64> {
     })
 }
 
-/// The bytes a record takes, its own length field included.
+/// Returns the bytes of a record, including its own length field.
 pub(super) fn record_len(key: &[u8], value_len: usize) -> usize {
     let body = key.len() + value_len + " =\n".len();
     // The length counts its own digits, so one more digit can push it over a power of ten.
@@ -141,7 +146,7 @@ fn bad(text: String) -> Error {
     Error::new(ErrorKind::BadHeader, text)
 }
 
-/// The first bytes of something foreign, fit for a line of text.
+/// Returns the first bytes of foreign text, escaped for one line.
 fn quoted(bytes: &[u8]) -> String {
     format!("\"{}\"", bytes[..bytes.len().min(32)].escape_ascii())
 }
@@ -228,7 +233,7 @@ mod tests {
         assert!(text_of(b"5 =a\n").contains("no key"));
         assert!(text_of(b"12 path=a\0b\n").contains("zero byte"));
         assert!(text_of(b"11 size=-1\n").contains("\"-1\""));
-        assert!(text_of(b"29 size=18446744073709551616\n").contains("no number"));
+        assert!(text_of(b"29 size=18446744073709551616\n").contains("not a number"));
         assert!(text_of(b"9 path=a\n\0x").contains("after the last"));
     }
 
@@ -238,8 +243,9 @@ mod tests {
             let mut out = Vec::new();
             push_record(&mut out, b"path", &vec![b'v'; n]);
             assert_eq!(out.len(), record_len(b"path", n));
-            let said: String = out.iter().take_while(|b| **b != b' ').map(|&b| b as char).collect();
-            assert_eq!(said, out.len().to_string());
+            let stored: String =
+                out.iter().take_while(|b| **b != b' ').map(|&b| b as char).collect();
+            assert_eq!(stored, out.len().to_string());
         }
     }
 

@@ -1,4 +1,4 @@
-//! What the files of this room mean together, and to a foreign reader and writer of tars.
+//! Headers and walk together, and against a foreign reader and writer of tars.
 
 use std::io::Read;
 
@@ -23,7 +23,7 @@ fn write(cases: &[Case]) -> Vec<u8> {
     tar
 }
 
-/// Walks with exactly the bytes wanted, as a caller that reads a file does.
+/// Walks with exactly the requested bytes, as a caller that reads a file does.
 fn walk(tar: &[u8]) -> Result<Vec<Member>> {
     let mut walk = Walk::new();
     let mut members = Vec::new();
@@ -46,7 +46,7 @@ fn walked(tar: &[u8]) -> Vec<Case> {
     members.map(|m| (m.name, m.size as usize)).collect()
 }
 
-/// Names of all the sorts that are written differently.
+/// Names of every class that is written differently.
 fn name() -> impl Strategy<Value = Vec<u8>> {
     let part = prop_oneof![
         "[a-z0-9_]{1,20}",
@@ -115,7 +115,7 @@ proptest! {
         for (name, len) in &cases {
             let mut header = if gnu { ::tar::Header::new_gnu() } else { ::tar::Header::new_ustar() };
             header.set_size(*len as u64);
-            // ustar in the tar crate has no way to say a longer name.
+            // ustar in the tar crate cannot hold a longer name.
             if !gnu && header.set_path(name).is_err() {
                 let records = [("path", name.as_bytes())];
                 builder.append_pax_extensions(records).expect("written");

@@ -1,7 +1,8 @@
-//! The walk over a tar's members: asks for bytes, is given them, says what it found.
+//! The walk over a tar's members: a state machine that requests bytes, takes them, and returns
+//! members.
 //!
-//! It reads nothing itself and remembers one member at a time, so a tar of any size, honest or
-//! not, takes little memory. Each step asks for bytes farther on than the last: it always ends.
+//! It reads nothing itself and holds one member at a time, so a tar of any size, valid or not,
+//! takes little memory. Each step requests bytes after the last ones, so the walk always ends.
 
 use crate::content::Content;
 use crate::error::{Error, ErrorKind, Result};
@@ -12,15 +13,15 @@ use crate::tar::header::{
 use crate::tar::number::{SIZE_MAX, until_zero};
 use crate::tar::pax::Records;
 
-/// The most bytes that a long name or a pax header may have.
+/// Limit on the bytes of a long name or pax header.
 pub const EXTRA_MAX: u64 = 1 << 20;
 
-/// A member as it lies in the tar.
+/// A member and its position in the tar.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Member {
     /// The whole name, from whichever header holds it; any bytes but zero.
     pub name: Vec<u8>,
-    /// What it is; never a kind that no reader of shards handles (sparse, several volumes).
+    /// Its kind; never one that no reader of shards handles (sparse, several volumes).
     pub kind: MemberKind,
     /// Where its first header block starts, long names and pax headers included.
     pub first: u64,
@@ -31,18 +32,18 @@ pub struct Member {
 }
 
 impl Member {
-    /// Where the block after the data and its padding starts.
+    /// Returns the position of the block after the data and its padding.
     pub fn end(&self) -> u64 {
         padded(self.size).map_or(u64::MAX, |len| self.data.saturating_add(len))
     }
 }
 
-/// What a step of the walk found.
+/// The result of a step of the walk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event {
-    /// The next member. That the tar is long enough to hold its data shows at the next step.
+    /// The next member. Whether the tar is long enough for its data shows at the next step.
     Member(Member),
-    /// The end marker; the walk is over, and bytes after the marker are not looked at.
+    /// The end marker; the walk is over, and bytes after the marker are ignored.
     End {
         /// Where the marker's first block of zeros starts.
         offset: u64,
@@ -66,15 +67,15 @@ pub enum Event {
 /// }
 /// ```
 ///
-/// Where the whole tar is in memory or mapped, [`Walk::step_in`] does the first half of that.
-/// After an error a walk has nothing more to say and must not be used.
+/// If the whole tar is in memory or mapped, [`Walk::step_in`] combines `want` and `step`. After an
+/// error a walk must not be used again.
 #[derive(Debug, Clone)]
 pub struct Walk {
     /// Where the wanted bytes start.
     at: u64,
     state: State,
     pending: Pending,
-    /// True once a pax header was met: from then on bsdtar believes the size of a hard link.
+    /// True after a pax header: bsdtar then honors the size of a hard link.
     pax: bool,
     last: Option<Last>,
 }
@@ -83,18 +84,18 @@ pub struct Walk {
 enum State {
     /// A header, or the end marker's first block.
     Header,
-    /// The data of a header that speaks of the next member, with its padding.
+    /// The data, with its padding, of a header that describes the next member.
     Extra { typeflag: u8, header: u64, size: usize, padded: usize },
     /// The end marker's second block.
     SecondZero,
-    /// Nothing: the end marker stood at `end`.
+    /// Nothing: the end marker was at `end`.
     Over { end: u64 },
 }
 
-/// What headers before a member's own have said about it.
+/// What headers before a member's own declare about it.
 #[derive(Debug, Clone, Default)]
 struct Pending {
-    /// Where the first of them stands.
+    /// The position of the first of them.
     first: Option<u64>,
     name: Option<Vec<u8>>,
     size: Option<u64>,
@@ -102,12 +103,12 @@ struct Pending {
     sparse: Option<Vec<u8>>,
 }
 
-/// The member before, kept to be named should the tar end inside it.
+/// The previous member, to name it if the tar ends inside it.
 #[derive(Debug, Clone, Default)]
 struct Last {
     name: Vec<u8>,
     first: u64,
-    /// Where its data ends, padding left out.
+    /// The end of its data without padding.
     data_end: u64,
 }
 
@@ -118,19 +119,19 @@ impl Default for Walk {
 }
 
 impl Walk {
-    /// A walk from the start of a tar.
+    /// Creates a walk from the start of a tar.
     pub fn new() -> Self {
         Walk::at(0)
     }
 
-    /// A walk from `offset`, where some member's first header block or the end marker stands.
+    /// Creates a walk from `offset`, which must be a member's first header block or the end marker.
     pub fn at(offset: u64) -> Self {
         let pending = Pending::default();
         Walk { at: offset, state: State::Header, pending, pax: false, last: None }
     }
 
-    /// The bytes of the tar that the next step takes: where they start and how many. At most
-    /// [`EXTRA_MAX`] of them, and none once the walk is over.
+    /// Returns position and number of the bytes that the next step needs: at most [`EXTRA_MAX`],
+    /// and none once the walk is over.
     pub fn want(&self) -> (u64, usize) {
         let len = match self.state {
             State::Header | State::SecondZero => BLOCK as usize,
@@ -140,17 +141,17 @@ impl Walk {
         (self.at, len)
     }
 
-    /// Takes the bytes that [`Walk::want`] asked for; more may follow them and are not looked at.
-    /// `None` means that a member or the end marker takes further bytes to tell.
+    /// Takes the bytes that [`Walk::want`] requested; ignores bytes after them. Returns `None` if
+    /// more bytes are needed for the next member or the end marker.
     ///
-    /// Fewer bytes say that the tar ends after them. If it may have ended before them, inside the
-    /// last member's data, call [`Walk::eof`] instead, for only the tar's length tells.
+    /// Fewer bytes mean that the tar ends after them. If it may end before them, inside the last
+    /// member's data, call [`Walk::eof`] instead, which takes the tar's length.
     ///
     /// # Errors
-    /// [`ErrorKind::BadHeader`] for what is no header, or lies, or means different things to
-    /// different readers; [`ErrorKind::Unsupported`] for sparse files, parts of other volumes and
-    /// pax headers that rename every member; [`ErrorKind::Limit`] for a long name or pax header
-    /// over [`EXTRA_MAX`]; [`ErrorKind::WrongFormat`] for compressed tars; and those of
+    /// Returns [`ErrorKind::BadHeader`] for an invalid header or one that readers interpret
+    /// differently, [`ErrorKind::Unsupported`] for sparse files, parts of other volumes and pax
+    /// headers that rename every member, [`ErrorKind::Limit`] for a long name or pax header over
+    /// [`EXTRA_MAX`], [`ErrorKind::WrongFormat`] for compressed tars, and the errors of
     /// [`Walk::eof`].
     pub fn step(&mut self, bytes: &[u8]) -> Result<Option<Event>> {
         let (at, len) = self.want();
@@ -169,15 +170,15 @@ impl Walk {
                 Ok(None)
             }
             (State::Over { end }, _) => Ok(Some(Event::End { offset: end })),
-            // `want` asked for a block.
+            // `want` requested a block.
             (_, None) => Err(self.eof(at)),
         }
     }
 
-    /// Takes the next step in a tar that is in memory, from its first byte to its last.
+    /// Takes the next step in a tar that is completely in memory.
     ///
     /// # Errors
-    /// Those of [`Walk::step`].
+    /// Returns the errors of [`Walk::step`].
     pub fn step_in(&mut self, tar: &[u8]) -> Result<Option<Event>> {
         match usize::try_from(self.at).ok().and_then(|at| tar.get(at..)) {
             Some(bytes) => self.step(bytes),
@@ -196,7 +197,7 @@ impl Walk {
         match header.typeflag {
             b'x' | b'X' | b'g' | b'L' | b'K' => self.start_extra(header).map(|()| None),
             b'1' if self.pax && stored_size(block)? > 0 => {
-                let text = "a hard link in a pax archive has a size: some readers of tars skip so \
+                let text = "a hard link in a pax archive has a size: some readers of tars skip that \
                             many bytes, others none";
                 Err(self.no_header(Error::new(ErrorKind::BadHeader, text), block))
             }
@@ -204,7 +205,7 @@ impl Walk {
         }
     }
 
-    /// Adds to a header's error what is known around it.
+    /// Adds the context to a header's error.
     fn no_header(&self, error: Error, block: &[u8; 512]) -> Error {
         if self.at == 0
             && let Some(error) = packed(block)
@@ -212,7 +213,7 @@ impl Walk {
             return error;
         }
         let error = error.with_byte(self.at);
-        // Where the checksum is wrong there is no name to believe.
+        // Without a matching checksum the name is not trustworthy.
         if check_sum(block).is_ok() {
             let name = self.pending.name.clone().unwrap_or_else(|| stored_name(block));
             return error.with_key(shown(&name));
@@ -233,7 +234,7 @@ impl Walk {
     fn second_zero(&mut self, block: &[u8; 512]) -> Result<Option<Event>> {
         let end = self.at - BLOCK;
         if !is_zero_block(block) {
-            let text = "a lone block of zeros stands here, and no end marker: readers disagree \
+            let text = "a lone block of zeros is not an end marker: readers disagree \
                         about what follows it";
             return Err(Error::new(ErrorKind::BadHeader, text).with_byte(end));
         }
@@ -242,7 +243,7 @@ impl Walk {
         Ok(Some(Event::End { offset: end }))
     }
 
-    /// The end of a header at `header` and its `size` bytes of data, padded.
+    /// Returns the end of a header at `header` and its `size` bytes of data, padded.
     fn checked_end(&self, header: u64, size: u64) -> Result<u64> {
         let data = header.checked_add(BLOCK);
         let end = data.and_then(|data| data.checked_add(padded(size)?));
@@ -252,7 +253,7 @@ impl Walk {
         })
     }
 
-    /// Makes ready to take the data of a header that speaks of the next member.
+    /// Prepares to take the data of a header that describes the next member.
     fn start_extra(&mut self, header: Header) -> Result<()> {
         let at = self.at;
         if header.size > EXTRA_MAX {
@@ -265,7 +266,7 @@ impl Walk {
         let end = self.checked_end(at, header.size)?;
         self.at = at + BLOCK;
         self.pax |= matches!(header.typeflag, b'x' | b'X' | b'g');
-        // A global header belongs to no one member.
+        // A global header describes no single member, so no member begins at it.
         if header.typeflag != b'g' {
             self.pending.first.get_or_insert(at);
         }
@@ -280,7 +281,7 @@ impl Walk {
 
     fn extra(&mut self, typeflag: u8, data: &[u8]) -> Result<()> {
         match typeflag {
-            // Where a link leads is nothing to us.
+            // A link's target does not matter to shards.
             b'K' => Ok(()),
             b'L' => match until_zero(data) {
                 b"" => Err(Error::new(ErrorKind::BadHeader, "a long name is empty")),
@@ -302,11 +303,13 @@ impl Walk {
         let at = self.at;
         let pending = std::mem::take(&mut self.pending);
         let name = pending.name.unwrap_or(header.name);
+        // A member begins at the first header that describes it, so that copying from there on keeps its
+        // name and size.
         let first = pending.first.unwrap_or(at);
         let size = match pending.size {
             Some(_) if header.typeflag == b'V' => {
-                let text = "a pax header gives a size to a volume label: bsdtar gives it to the member \
-                            behind; pack the samples again, or remove the label";
+                let text = "a pax header gives a size to a volume label: bsdtar gives it to the next \
+                            member; pack the samples again, or remove the label";
                 return Err(Error::new(ErrorKind::BadHeader, text)
                     .with_byte(first)
                     .with_key(shown(&name)));
@@ -323,7 +326,7 @@ impl Walk {
             let key = if true_name.is_empty() { &name } else { &true_name };
             return Err(unsupported(MemberKind::Sparse).with_byte(first).with_key(shown(key)));
         }
-        // 'N' is a long name of the oldest GNU tars, which no reader in use understands.
+        // 'N' is a long name of the oldest GNU tars, which no current reader supports.
         if matches!(kind, MemberKind::Sparse | MemberKind::Multivolume | MemberKind::Other(b'N')) {
             return Err(placed(unsupported(kind)));
         }
@@ -339,7 +342,7 @@ impl Walk {
 }
 
 impl Pending {
-    /// Takes a name. Which of two headers wins differs between readers, so they must agree.
+    /// Takes a name. Readers disagree which of two headers wins, so both must agree.
     fn set_name(&mut self, name: Vec<u8>) -> Result<()> {
         match &self.name {
             Some(earlier) if *earlier != name => {
@@ -367,8 +370,8 @@ impl Pending {
     }
 }
 
-/// A global pax header that named, sized or holed every member would be obeyed by some readers and
-/// passed over by others. What is in use (git's comment, times, owners) is nothing to us.
+/// Refuses a global pax header that sets name, size or sparse map of every member: some readers
+/// obey it and others ignore it. Other keys in use (git's comment, times, owners) do not matter.
 fn refuse_global(records: &Records) -> Result<()> {
     if *records == Records::default() {
         return Ok(());
@@ -378,13 +381,13 @@ fn refuse_global(records: &Records) -> Result<()> {
     Err(Error::new(ErrorKind::Unsupported, text))
 }
 
-/// The pax size of a member that has no data.
+/// Checks the pax size of a member that has no data.
 fn no_data(size: u64) -> Result<u64> {
     if size == 0 {
         return Ok(0);
     }
     let text = format!(
-        "a pax header gives {size} bytes to a member that has no data: some readers of tars skip so \
+        "a pax header gives {size} bytes to a member that has no data: some readers of tars skip that \
          many bytes, others none"
     );
     Err(Error::new(ErrorKind::BadHeader, text))
@@ -395,8 +398,8 @@ fn unsupported(kind: MemberKind) -> Error {
     Error::new(ErrorKind::Unsupported, text)
 }
 
-/// The error for a tar that starts with `bytes`, should they be those of a packed one or of a file of
-/// another kind.
+/// Returns the error for a tar that starts with `bytes` if they are those of a compressed tar or of
+/// another file type.
 fn packed(bytes: &[u8]) -> Option<Error> {
     let found = Content::of(bytes)?;
     let what = found.name;
@@ -405,7 +408,7 @@ fn packed(bytes: &[u8]) -> Option<Error> {
     } else if bytes.first_chunk().is_some_and(|block| check_sum(block).is_ok()) {
         return None; // a member whose name looks like that
     } else {
-        format!("this is no tar, but {what}")
+        format!("this is not a tar but {what}")
     };
     Some(Error::new(ErrorKind::WrongFormat, text).with_byte(0))
 }

@@ -1,8 +1,9 @@
-//! Which set of instructions the steps take.
+//! Selects the instruction set of the steps.
 
 use super::lockstep::Lockstep;
 
-/// The fastest steps that this processor has: those that keep coefficients, and those that don't.
+/// Returns the fastest steps for this processor: those that keep coefficients, and those that do
+/// not.
 fn best() -> (Lockstep, Lockstep) {
     #[cfg(target_arch = "x86_64")]
     if let Some(fast) = super::fast::lockstep() {
@@ -11,12 +12,12 @@ fn best() -> (Lockstep, Lockstep) {
     (Lockstep::PORTABLE, Lockstep::PORTABLE_SCAN)
 }
 
-/// Steps that keep coefficients.
+/// Returns steps that keep coefficients.
 pub(crate) fn lockstep() -> Lockstep {
     best().0
 }
 
-/// Steps for who looks at places alone: most coefficients are not stored.
+/// Returns steps for a scan that only needs positions: most coefficients are not stored.
 pub(crate) fn scan_lockstep() -> Lockstep {
     best().1
 }

@@ -1,9 +1,10 @@
-//! The same steps, compiled for processors that shift and mask without detours (BMI1, BMI2).
+//! The same steps, compiled for processors that have BMI1 and BMI2 (shifts and masks in one
+//! instruction).
 //!
-//! An unsafe room, for calls of functions that not every processor can run. Contract:
-//! - nothing unsafe happens inside a step: bounds are checked as everywhere;
-//! - a function of this file that needs BMI is reachable through [`lockstep`] alone;
-//! - [`lockstep`] gives none out before it has asked the processor.
+//! Contains unsafe code to call functions that not every processor can run. Contract:
+//! - nothing inside a step is unsafe: bounds are checked as everywhere;
+//! - a function of this file that needs BMI is reachable only through [`lockstep`];
+//! - [`lockstep`] checks the processor before it returns any.
 
 #![allow(unsafe_code)]
 
@@ -17,7 +18,7 @@ macro_rules! compiled {
             fn inner(lanes: [&mut Lane; $count]) -> usize {
                 $rounds::<$keep>(lanes)
             }
-            // SAFETY: `lockstep` has found these instructions, see the contract.
+            // SAFETY: `lockstep` has detected these instructions, see the contract.
             unsafe { inner(lanes) }
         }
     };
@@ -32,7 +33,8 @@ compiled!(scan_two, 2, rounds2, false);
 compiled!(scan_three, 3, rounds3, false);
 compiled!(scan_four, 4, rounds4, false);
 
-/// The steps, if this processor can run them: those that keep coefficients, and those that don't.
+/// Returns the steps if this processor can run them: those that keep coefficients, and those that
+/// do not.
 pub(super) fn lockstep() -> Option<(Lockstep, Lockstep)> {
     let found = is_x86_feature_detected!("bmi1")
         && is_x86_feature_detected!("bmi2")

@@ -1,54 +1,54 @@
-//! Huffman tables as the decoder looks them up: by the next ten bits, which tell run, size and length
-//! of nearly every symbol and the sign of its value.
+//! Huffman tables for decoding: a lookup by the next ten bits returns run, size and length of
+//! nearly every symbol and the sign of its value.
 //!
-//! Every photograph brings tables of its own, so building one must cost next to nothing: an entry holds
-//! no value, only what is to be added to the bits that follow the code, and each code fills two runs of
-//! equal entries.
+//! Every photograph has its own tables, so building one must be cheap: an entry holds no value,
+//! only what must be added to the bits after the code, and each code fills two runs of equal
+//! entries.
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::header::{Header, HuffmanSpec, Pass, Work};
 
-/// Bits that a table is looked up by.
+/// Number of bits of a lookup.
 pub(crate) const LOOK: u32 = 10;
 const ENTRIES: usize = 1 << LOOK;
 
-/// The entries of a table, by the next [`LOOK`] bits.
+/// The entries of a table, indexed by the next [`LOOK`] bits.
 ///
-/// | bits | what |
+/// | bits | content |
 /// |---|---|
-/// | 0..8 | 64 less the bits of code and value together |
-/// | 8..16 | places to move on in the zigzag: run + 1; [`END`] or [`RARE`] |
-/// | 16..32 | ones for the bits of the value |
+/// | 0..8 | 64 minus the bits of code and value together |
+/// | 8..16 | zigzag positions to advance: run + 1; [`END`] or [`RARE`] |
+/// | 16..32 | a mask of the value's bits |
 /// | 32..48 | what is added to the value's bits, signed |
 ///
-/// In progressive scans the value of [`END`] is the number of blocks that end here.
+/// In progressive scans the value of [`END`] is the number of blocks that end here (T.81, G.1.2.2).
 pub(crate) type Entries = [u64; ENTRIES];
 
-/// A move of more than a block: the block has ended.
+/// Advances past the block: the block has ended.
 pub(crate) const END: u64 = 128;
-/// The entry does not tell: [`Table::rare`] does. No bits are taken.
+/// The entry has no symbol: call [`Table::rare`]. Takes no bits.
 pub(crate) const RARE: u64 = 192;
 const ASK: u64 = RARE << 8 | 64;
 
-/// The most bits of a value: T.81, tables F.1 and F.2, for samples of 8 bits.
+/// Limit on the bits of a value: T.81, tables F.1 and F.2, for samples of 8 bits.
 const MOST_DC: u32 = 11;
 const MOST_AC: u32 = 10;
 
-/// A table, for DC or AC coefficients.
+/// A table for DC or AC coefficients.
 #[derive(Debug, Clone)]
 pub(crate) struct Table {
     pub(crate) entries: Entries,
-    /// For each length, the code behind its last one, moved to the left end of 16 bits.
+    /// For each length, the first code after its last one, left-aligned in 16 bits.
     ends: [u32; 17],
-    /// For each length, what leads from a code to its symbol's place.
+    /// For each length, the offset from a code to its symbol's index.
     places: [i32; 17],
     symbols: [u8; 256],
 }
 
-/// A symbol that the entries don't tell.
+/// A symbol that the entries do not hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Rare {
-    /// Zeros before the value.
+    /// Number of zeros before the value.
     pub(crate) run: u32,
     /// Bits of the value.
     pub(crate) size: u32,
@@ -56,14 +56,14 @@ pub(crate) struct Rare {
     pub(crate) length: u32,
 }
 
-/// What a table's symbols mean.
+/// The meaning of a table's symbols.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Dc,
     Ac,
-    /// AC in the first progressive scan of a coefficient: a block's end may be that of several.
+    /// AC in the first progressive scan of a coefficient: an end of block may end several blocks.
     AcFirst,
-    /// In a later one: values are 1 or -1.
+    /// AC in a later one: values are 1 or -1.
     AcNext,
 }
 
@@ -72,7 +72,7 @@ impl Kind {
         matches!(self, Kind::AcFirst | Kind::AcNext)
     }
 
-    /// The most bits of a value.
+    /// Returns the most bits of a value.
     fn most(self) -> u32 {
         match self {
             Kind::Dc => MOST_DC,
@@ -89,8 +89,8 @@ impl Default for Table {
 }
 
 impl Table {
-    /// Fills the table from the `counts` of codes of each length and the `symbols`, those of the
-    /// shortest codes first (T.81, annex C).
+    /// Builds the table from the `counts` of codes of each length and the `symbols` in order of
+    /// length (T.81, annex C).
     pub(super) fn fill(
         &mut self,
         kind: Kind,
@@ -104,7 +104,7 @@ impl Table {
         for (length, &codes) in (1..=16u32).zip(counts) {
             self.places[length as usize] = next as i32 - code as i32;
             let end = next + usize::from(codes);
-            // No code is all ones, as T.81 wants it; libjpeg-turbo takes no such table, either.
+            // T.81 forbids a code of all ones; libjpeg-turbo refuses such a table, too.
             if codes > 0 && code + u32::from(codes) >= 1 << length {
                 let text = format!("a Huffman table has too many codes of {length} bits");
                 return Err(Error::damaged(at, text));
@@ -124,15 +124,15 @@ impl Table {
         Ok(())
     }
 
-    /// The symbol whose code `window` begins with; none if no code begins so, or a symbol that is told
-    /// by the entries.
+    /// Returns the symbol whose code `window` begins with; `None` if no code matches or the entries
+    /// hold the symbol.
     fn symbol(&self, window: u64) -> Option<(u8, u32)> {
         let bits = (window >> 48) as u32;
-        // Shorter codes are rare here only because their symbols can't be.
+        // Codes this short reach here only if their symbol is invalid.
         if bits < self.ends[LOOK as usize - 1] {
             return None;
         }
-        // Ends never fall, so counting those that are passed needs no branches.
+        // `ends` is ascending, so counting the passed ones needs no branch.
         let ends = &self.ends[LOOK as usize..];
         let length =
             LOOK as usize + ends.iter().map(|&end| usize::from(bits >= end)).sum::<usize>();
@@ -143,7 +143,7 @@ impl Table {
         Some((*self.symbols.get(usize::try_from(place).ok()?)?, length as u32))
     }
 
-    /// The DC symbol at the start of `window`; none if there is none.
+    /// Returns the DC symbol at the start of `window`; `None` if no code matches.
     #[cold]
     pub(crate) fn rare_dc(&self, window: u64) -> Option<Rare> {
         let (size, length) = self.symbol(window)?;
@@ -151,8 +151,9 @@ impl Table {
         (size <= MOST_DC).then_some(Rare { run: 0, size, length })
     }
 
-    /// The AC symbol of a progressive scan of this kind at the start of `window`; none if there is none.
-    /// Of size 0 it is 16 zeros, or the end of blocks, whose number has `run` bits and a one before them.
+    /// Returns the AC symbol of a progressive scan of this kind at the start of `window`; `None` if
+    /// no code matches. Size 0 means 16 zeros, or the end of blocks, whose number has `run` bits
+    /// after a leading one.
     #[cold]
     pub(crate) fn rare_progressive(&self, kind: Kind, window: u64) -> Option<Rare> {
         let (symbol, length) = self.symbol(window)?;
@@ -160,7 +161,7 @@ impl Table {
         (size <= kind.most()).then_some(Rare { run, size, length })
     }
 
-    /// The AC symbol at the start of `window`; none if there is none.
+    /// Returns the AC symbol at the start of `window`; `None` if no code matches.
     #[cold]
     pub(crate) fn rare_ac(&self, window: u64) -> Option<Rare> {
         let (symbol, length) = self.symbol(window)?;
@@ -174,7 +175,7 @@ impl Table {
 fn enter(kind: Kind, entries: &mut [u64], symbol: u8, length: u32) {
     let (run, size) = (u32::from(symbol >> 4), u32::from(symbol & 15));
     if kind.is_progressive() && size == 0 && run < 15 {
-        // As many bits as the run says, and a one before them.
+        // The number of ended blocks: `run` bits after a leading one (T.81, table G.1).
         let entry = u64::from(64 - length - run) | END << 8 | ((1 << run) - 1) << 16;
         entries.fill(entry | 1 << (32 + run));
         return;
@@ -186,12 +187,12 @@ fn enter(kind: Kind, entries: &mut [u64], symbol: u8, length: u32) {
     };
     let unknown =
         size > kind.most() || (kind != Kind::Dc && size == 0 && moves != END && moves != 16);
-    // Of a code as long as the look-up the sign is not seen.
+    // A code as long as the lookup leaves no bit to show the sign.
     if unknown || (size > 0 && length == LOOK) {
         return;
     }
     let entry = u64::from(64 - length - size) | moves << 8 | ((1 << size) - 1) << 16;
-    let negative = 1 - (1i32 << size); // of values whose first bit is 0
+    let negative = 1 - (1i32 << size); // for values whose first bit is 0 (T.81, F.2.2.1, EXTEND)
     let (low, high) = entries.split_at_mut(if size > 0 { entries.len() / 2 } else { 0 });
     low.fill(entry | u64::from(negative as u16) << 32);
     high.fill(entry);
@@ -205,10 +206,10 @@ pub(crate) struct Tables {
 }
 
 impl Tables {
-    /// Builds those that the components of `header` use; `bytes` are the JPEG's.
+    /// Builds the tables that the components of `header` use; `bytes` is the JPEG.
     ///
     /// # Errors
-    /// The codes of one can't be.
+    /// Returns an error if the codes of a table are invalid.
     pub(crate) fn build(&mut self, header: &Header, bytes: &[u8]) -> Result<()> {
         let (mut dc, mut ac) = ([false; 4], [false; 4]);
         for component in header.components.iter() {
@@ -225,10 +226,10 @@ impl Tables {
 }
 
 impl Tables {
-    /// Builds those of one scan: its `n`-th component's have number `n`.
+    /// Builds the tables of one scan: its `n`-th component uses number `n`.
     ///
     /// # Errors
-    /// The codes of one can't be.
+    /// Returns an error if the codes of a table are invalid.
     pub(crate) fn build_pass(&mut self, pass: &Pass, bytes: &[u8]) -> Result<()> {
         let ac = match pass.work {
             Work::AcFirst => Kind::AcFirst,
@@ -249,7 +250,7 @@ impl Tables {
 
 fn build(kind: Kind, table: &mut Table, spec: Option<HuffmanSpec>, bytes: &[u8]) -> Result<()> {
     let Some((counts, symbols, at)) = spec.and_then(|spec| spec.read(bytes)) else {
-        return Err(Error::new(ErrorKind::Usage, "the header is not of these bytes"));
+        return Err(Error::new(ErrorKind::Usage, "the header belongs to other bytes"));
     };
     if kind == Kind::Dc && symbols.iter().any(|&size| size > 15) {
         return Err(Error::damaged(at, "a Huffman table of DC has symbols that are none"));

@@ -1,7 +1,7 @@
-//! `Lane`: one stream of entropy-coded blocks on its way to coefficients.
+//! `Lane`: one stream of entropy-coded blocks and its coefficients.
 //!
-//! All that a step needs, and what happens once a block: the end of one and the DC of the next. Steps
-//! inside a block are in `lockstep`.
+//! Holds the state of the steps, and the work that occurs once per block: the end of one and the DC
+//! of the next. Steps inside a block are in `lockstep`.
 
 use std::sync::Arc;
 
@@ -9,10 +9,10 @@ use super::huffman::{END, Entries, LOOK, RARE, Table, Tables};
 use super::unstuff::Unstuffed;
 use crate::header::{Components, MCU_BLOCKS, NATURAL};
 
-/// What is wrong with a stream; the lane's position is where it was noticed.
+/// A fault of a stream; the lane's position is where it was noticed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fault {
-    /// The bits here are no code of the table.
+    /// No code of the table matches the bits.
     NoCode,
     /// A block has more than 64 coefficients.
     TooLong,
@@ -22,7 +22,7 @@ pub(crate) enum Fault {
     TooMany,
 }
 
-/// Which tables each block of an MCU is decoded with.
+/// The tables for each block of an MCU.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Pattern {
     /// Component, DC table, AC table.
@@ -33,39 +33,40 @@ pub(super) struct Pattern {
 /// The DC of each component's last block.
 pub(crate) type Predictors = [i32; 4];
 
-/// Where a lane stands.
+/// The position of a lane.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct State {
     /// Bits taken from the data.
     pub(super) bit: usize,
-    /// Zigzag place of the last coefficient of the block under way.
+    /// Zigzag number of the last coefficient of the current block.
     pub(super) k: usize,
-    /// Blocks begun in this leg, the one under way included.
+    /// Blocks begun in this leg, including the current one.
     pub(super) begun: usize,
     /// Blocks of this leg.
     pub(super) blocks: usize,
-    /// Place in the pattern of the block that comes next.
+    /// Position of the next block in the pattern.
     place: usize,
     predictors: Predictors,
     pub(super) fault: Option<Fault>,
 }
 
-/// A stream of blocks, taken in *legs*: runs of blocks after which somebody looks at what came out.
+/// A stream of blocks, decoded in *legs*: runs of blocks after which the caller examines the
+/// result.
 #[derive(Debug, Default)]
 pub(crate) struct Lane {
     pub(crate) data: Unstuffed,
-    /// Lanes on one picture share them.
+    /// Shared by the lanes of one picture.
     pub(crate) tables: Option<Arc<Tables>>,
     /// Blocks of the leg, before dequantizing, in natural order. All zeros when a leg starts.
     pub(crate) coefficients: Vec<[i16; 64]>,
-    /// For each, the zigzag place of its last coefficient.
+    /// For each block, the zigzag number of its last coefficient.
     pub(crate) last: Vec<u8>,
     pub(super) pattern: Pattern,
     pub(super) state: State,
 }
 
 impl Lane {
-    /// Makes ready for a picture of these components and tables.
+    /// Prepares for a picture with these components and tables.
     pub(crate) fn set_components(&mut self, components: &Components, tables: &Arc<Tables>) {
         self.tables = Some(tables.clone());
         let mut pattern = Pattern::default();
@@ -79,7 +80,7 @@ impl Lane {
         self.pattern = pattern;
     }
 
-    /// Makes room for legs of up to `blocks` blocks.
+    /// Prepares memory for legs of up to `blocks` blocks.
     pub(crate) fn set_room(&mut self, blocks: usize) {
         if self.coefficients.len() < blocks {
             self.coefficients.reserve_exact(blocks - self.coefficients.len());
@@ -96,37 +97,37 @@ impl Lane {
         }
     }
 
-    /// Forgets the blocks of a leg that nobody wants.
+    /// Clears the blocks of a leg that is discarded.
     pub(crate) fn wipe(&mut self) {
         self.coefficients.iter_mut().take(self.state.blocks).for_each(|block| *block = [0; 64]);
     }
 
-    /// Forgets all: a call was left half-way.
+    /// Clears all state after a call that a panic ended.
     pub(crate) fn clean(&mut self) {
         self.coefficients.fill([0; 64]);
         self.tables = None;
     }
 
-    /// Puts the lane at a bit of its data, in front of an MCU.
+    /// Moves to a bit of the data, before an MCU.
     pub(crate) fn seek(&mut self, bit: usize, predictors: Predictors) {
         (self.state.bit, self.state.predictors, self.state.place) = (bit, predictors, 0);
     }
 
-    /// Bits taken from the data.
+    /// Returns the number of bits taken from the data.
     pub(crate) fn bit(&self) -> usize {
         self.state.bit
     }
 
-    /// The DC of each component's last block.
+    /// Returns the DC of each component's last block.
     pub(crate) fn predictors(&self) -> Predictors {
         self.state.predictors
     }
 
-    /// Begins a leg of `blocks` blocks, whole MCUs, that are to stand from `first` on among the
+    /// Begins a leg of `blocks` blocks, whole MCUs, which are stored from `first` on among the
     /// coefficients.
     ///
     /// # Errors
-    /// The first of them can't be begun.
+    /// Returns an error if the first block cannot be begun.
     pub(crate) fn begin(&mut self, first: usize, blocks: usize) -> Result<(), Fault> {
         self.state.begun = first;
         self.state.blocks = first + blocks;
@@ -144,12 +145,12 @@ impl Lane {
         }
     }
 
-    /// What stopped the lane; none if its leg is done.
+    /// Returns the fault that stopped the lane; `None` if its leg is done.
     pub(crate) fn fault(&self) -> Option<Fault> {
         self.state.fault
     }
 
-    /// What is needed once a block, from the block that begins next; and the data.
+    /// Returns the state that is needed once per block, from the next block on; and the data.
     fn cold(&mut self) -> (Cold<'_>, &[u8]) {
         let range = self.state.begun..self.state.blocks;
         #[allow(clippy::expect_used)] // `set_components` comes before any leg
@@ -165,10 +166,10 @@ impl Lane {
         (cold, &self.data.bytes)
     }
 
-    /// The lane in the middle of a block, ready for steps.
+    /// Returns the state for steps inside the current block.
     #[inline(always)]
     pub(super) fn hot(&mut self) -> Hot<'_> {
-        // The block under way is taken first, so one block and its `last` are behind.
+        // The current block is taken again, so step back by one block and its `last`.
         self.state.begun -= 1;
         let (bit, k, place) = (self.state.bit, self.state.k, self.state.place);
         let ac = self.pattern.ac(if place == 0 { self.pattern.count - 1 } else { place - 1 });
@@ -187,7 +188,7 @@ impl Pattern {
     }
 }
 
-/// What a step needs.
+/// The state of a step, kept in registers.
 pub(super) struct Hot<'a> {
     pub(super) data: &'a [u8],
     pub(super) bit: usize,
@@ -198,7 +199,7 @@ pub(super) struct Hot<'a> {
 }
 
 impl Hot<'_> {
-    /// Writes back what later calls need.
+    /// Writes back the state for later calls.
     #[inline(always)]
     pub(super) fn park(self) {
         self.cold.state.bit = self.bit;
@@ -206,21 +207,21 @@ impl Hot<'_> {
     }
 }
 
-/// What is needed once a block.
+/// The state that is needed once per block.
 pub(super) struct Cold<'a> {
     tables: &'a Tables,
     pattern: &'a Pattern,
     pub(super) state: &'a mut State,
-    /// Blocks not begun.
+    /// Blocks that are not begun.
     blocks: std::slice::IterMut<'a, [i16; 64]>,
-    /// Of the block under way and those not begun.
+    /// Of the current block and of those not begun.
     last: std::slice::IterMut<'a, u8>,
-    /// Bits of the data.
+    /// Number of bits of the data.
     bits: usize,
 }
 
-/// The place of a coefficient, from its number in the zigzag. Numbers beyond the block's end lead to
-/// the last place: a block that ends early writes a zero there, where a zero is.
+/// The natural position of each zigzag number. Numbers beyond the block map to the last position: a
+/// block that ends early writes a zero there, where a zero is already.
 pub(super) static PLACES: [u8; 256] = {
     let mut places = [63; 256];
     let mut n = 0;
@@ -231,14 +232,14 @@ pub(super) static PLACES: [u8; 256] = {
     places
 };
 
-/// 57 bits or more, from `bit` on; none at the end of the data.
+/// Returns at least 57 bits from `bit` on; `None` at the end of the data.
 #[inline(always)]
 pub(super) fn window(data: &[u8], bit: usize) -> Option<u64> {
     let bytes = data.get(bit >> 3..)?.first_chunk::<8>()?;
     Some(u64::from_be_bytes(*bytes) << (bit & 7))
 }
 
-/// The value of `size` bits behind a code of `length` bits (T.81, F.2.2.1).
+/// Returns the value of `size` bits after a code of `length` bits (T.81, F.2.2.1, EXTEND).
 pub(super) fn value(window: u64, length: u32, size: u32) -> i32 {
     if size == 0 {
         return 0;
@@ -247,14 +248,15 @@ pub(super) fn value(window: u64, length: u32, size: u32) -> i32 {
     if bits >> (size - 1) == 1 { bits } else { bits + 1 - (1 << size) }
 }
 
-/// What the entry says that follows the code, from the window it was looked up with.
+/// Returns the value after the code of `entry`, from the window of its lookup.
 #[inline(always)]
 pub(super) fn entry_value(entry: u64, window: u64) -> i16 {
     let bits = (window >> (entry & 63)) as u16 & (entry >> 16) as u16;
     bits.wrapping_add((entry >> 32) as u16) as i16
 }
 
-/// The difference of a DC to the one before, and the bits that it takes; none if there is no such code.
+/// Returns the difference of a DC to the previous one, and the bits that it takes; `None` if no
+/// code matches.
 #[inline(always)]
 pub(super) fn difference(table: &Table, window: u64) -> Option<(i32, usize)> {
     let entry = table.entries[(window >> (64 - LOOK)) as usize];
@@ -266,7 +268,8 @@ pub(super) fn difference(table: &Table, window: u64) -> Option<(i32, usize)> {
 }
 
 impl<'a> Cold<'a> {
-    /// Begins the next block: its DC. None if the leg is done or the data are at fault.
+    /// Begins the next block by decoding its DC; returns `None` if the leg is done or the data are
+    /// at fault.
     #[inline(always)]
     pub(super) fn next(
         &mut self,
@@ -297,8 +300,8 @@ impl<'a> Cold<'a> {
 }
 
 impl Hot<'_> {
-    /// After a symbol that moved to the block's end or beyond, or that the table did not tell: goes on
-    /// to the next block, or in this one. False if the lane stops.
+    /// Handles a symbol that reached the end of the block, or that the entries do not hold:
+    /// continues with the next block or in this one. Returns false if the lane stops.
     #[inline(always)]
     pub(super) fn turn(&mut self, entry: u64) -> bool {
         let moves = (entry >> 8) & 0xff;
@@ -312,16 +315,18 @@ impl Hot<'_> {
         self.end(last)
     }
 
-    /// There are no more bits.
+    /// Records that the data end here.
     #[cold]
     pub(super) fn cut(&mut self) -> bool {
         self.cold.state.fault = Some(Fault::Cut);
         false
     }
 
-    /// The block is whole: on to the next.
+    /// Ends the current block and begins the next one.
     #[inline(always)]
     fn end(&mut self, last: usize) -> bool {
+        // The window may have read the zeros after the data: only here, once per block, is it
+        // checked whether the bits existed.
         if self.bit > self.cold.bits {
             self.cold.state.fault = Some(Fault::Cut);
             return false;
@@ -334,7 +339,7 @@ impl Hot<'_> {
         true
     }
 
-    /// A symbol that the table's entries don't tell.
+    /// Decodes a symbol that the table's entries do not hold.
     #[inline(never)]
     fn rare(&mut self, moves: u64) -> bool {
         let stop = |cold: &mut Cold<'_>, fault| {

@@ -3,14 +3,15 @@
 use super::huffman::LOOK;
 use super::lane::{Hot, Lane, PLACES, entry_value, window};
 
-/// The most lanes that are decoded in turn. More need more registers than there are, and gain nothing.
+/// Limit on the lanes decoded in turn. More would need more registers than a processor has, and
+/// gain nothing.
 pub(crate) const MOST_LANES: usize = 4;
 
-/// Bits of a window that must not be taken if a third symbol is to come from it.
+/// The number of taken bits up to which a window still holds a third symbol.
 const ROOM: usize = 57 - 20;
 
-/// Two symbols of one lane, both from one window of 57 bits: no symbol that the table tells has more
-/// than 20; with `MORE` a third one, where there is room. False if the lane stops.
+/// Decodes two symbols of one lane from one window of 57 bits, because no symbol of the entries has
+/// more than 20; with `MORE` a third one if it fits. Returns false if the lane stops.
 #[inline(always)]
 fn step<const KEEP: bool, const MORE: bool>(lane: &mut Hot<'_>) -> bool {
     let first = lane.bit;
@@ -35,7 +36,7 @@ fn step<const KEEP: bool, const MORE: bool>(lane: &mut Hot<'_>) -> bool {
     if lane.k >= 63 { lane.turn(entry) } else { true }
 }
 
-/// Stores what the entry tells, if it is to be kept, and moves on.
+/// Stores the entry's value if it is to be kept, and advances.
 #[inline(always)]
 fn symbol<const KEEP: bool>(lane: &mut Hot<'_>, entry: u64, bits: u64) {
     lane.k += (entry >> 8) as usize & 0xff;
@@ -45,10 +46,10 @@ fn symbol<const KEEP: bool>(lane: &mut Hot<'_>, entry: u64, bits: u64) {
     lane.bit += 64 - (entry & 0xff) as usize;
 }
 
-/// The loop for lanes that are named one by one: in an array, the compiler keeps them in memory.
+/// The loop with one variable per lane: in an array, the compiler would keep them in memory.
 macro_rules! rounds {
     ($name:ident, $count:literal, $more:literal, $($lane:ident $number:literal),+) => {
-        /// Steps in turn until one lane stops: which.
+        /// Steps the lanes in turn until one stops; returns its number.
         #[inline(always)]
         pub(super) fn $name<const KEEP: bool>(lanes: [&mut Lane; $count]) -> usize {
             let [$($lane),+] = lanes;
@@ -62,13 +63,14 @@ macro_rules! rounds {
     };
 }
 
-// A lane alone waits for its window: a third symbol shares the wait. Four don't, and gain nothing.
+// One or two lanes wait for their windows: a third symbol per window shortens that. Three or four
+// lanes fill each other's waits and gain nothing.
 rounds!(rounds1, 1, true, a 0);
 rounds!(rounds2, 2, true, a 0, b 1);
 rounds!(rounds3, 3, false, a 0, b 1, c 2);
 rounds!(rounds4, 4, false, a 0, b 1, c 2, d 3);
 
-/// The steps, in the instructions that this processor has.
+/// The steps for an instruction set.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Lockstep {
     pub(super) one: fn([&mut Lane; 1]) -> usize,
@@ -78,7 +80,7 @@ pub(crate) struct Lockstep {
 }
 
 impl Lockstep {
-    /// Every processor has these.
+    /// For every processor.
     pub(super) const PORTABLE: Lockstep = Lockstep {
         one: |lanes| rounds1::<true>(lanes),
         two: |lanes| rounds2::<true>(lanes),
@@ -86,7 +88,7 @@ impl Lockstep {
         four: |lanes| rounds4::<true>(lanes),
     };
 
-    /// The same without storing most coefficients: for who looks at places alone.
+    /// The same without storing most coefficients, for scans that only need positions.
     pub(super) const PORTABLE_SCAN: Lockstep = Lockstep {
         one: |lanes| rounds1::<false>(lanes),
         two: |lanes| rounds2::<false>(lanes),
@@ -94,7 +96,7 @@ impl Lockstep {
         four: |lanes| rounds4::<false>(lanes),
     };
 
-    /// Takes the lanes, each begun, through their blocks until one stops: which.
+    /// Runs the lanes, each begun, through their blocks until one stops; returns its number.
     pub(crate) fn run(&self, lanes: &mut [Lane]) -> usize {
         match lanes {
             [a, b, c, d, ..] => (self.four)([a, b, c, d]),

@@ -1,34 +1,36 @@
-//! One block of one scan: sequential or progressive codes to coefficients (T.81, annexes F.2 and G.2).
+//! Decodes one block of one scan, sequential or progressive, to coefficients (T.81, annexes F.2 and
+//! G.2).
 //!
-//! For each block a mask says which of its coefficients are not 0, by their zigzag numbers. Which bits a
-//! later scan has for a block follows from the mask alone, so a block that nobody wants to see needs no
-//! more memory; and the corrections of a run of coefficients are taken at once.
+//! For each block a mask records which of its coefficients are not 0, by their zigzag numbers. The
+//! bits that a later scan has for a block depend only on that mask, so a block outside the region
+//! needs no more memory, and the corrections of a run of coefficients are read at once.
 
 use super::huffman::{END, Kind, LOOK, RARE, Table, Tables};
 use super::lane::{Fault, PLACES, Predictors, difference, entry_value, value, window};
 use super::unstuff::{PADDING, Unstuffed};
 use crate::header::{Band, Work};
 
-/// A place in the data of a scan.
+/// A position in the data of a scan.
 #[derive(Debug)]
 pub(crate) struct Bits<'a> {
     data: &'a [u8],
     /// Bits taken.
     pub(crate) at: usize,
-    /// Bits that there are.
+    /// Number of available bits.
     end: usize,
 }
 
-/// A block's coefficients before dequantizing, in natural order, and the zigzag numbers of those that are
-/// not 0.
+/// A block's coefficients before dequantizing, in natural order, and the mask of the zigzag numbers
+/// that are not 0.
 pub(crate) type Block<'a> = (&'a mut [i16; 64], &'a mut u64);
 
-/// Blocks behind this one that end where they begin: a later scan has corrections alone for them.
+/// Number of following blocks that end where they begin: a later scan has only corrections for
+/// them.
 pub(crate) type Run = u32;
 
 type Taken<T> = Result<T, Fault>;
 
-/// The most bits that are taken at once: a window has them from any bit on.
+/// Limit on the bits taken at once: a window has that many from any bit on.
 const MOST: u32 = 57;
 
 impl<'a> Bits<'a> {
@@ -42,13 +44,13 @@ impl<'a> Bits<'a> {
         window(self.data, self.at).ok_or(Fault::Cut)
     }
 
-    /// A block ended here: are there so many bits?
+    /// Checks at the end of a block that its bits existed.
     #[inline(always)]
     fn check(&self) -> Taken<()> {
         if self.at > self.end { Err(Fault::Cut) } else { Ok(()) }
     }
 
-    /// The next `count` bits, up to [`MOST`], at the left end.
+    /// Takes the next `count` bits, up to [`MOST`], left-aligned.
     #[inline(always)]
     fn take(&mut self, count: u32) -> Taken<u64> {
         let bits = self.window()?;
@@ -56,17 +58,17 @@ impl<'a> Bits<'a> {
         Ok(bits & !(u64::MAX >> count))
     }
 
-    /// The DC of a block that has one.
+    /// Decodes the DC of a block in a scan that has one.
     #[inline(always)]
     fn dc(&mut self, table: &Table, predictor: &mut i32, low: u8) -> Taken<i16> {
         let (difference, bits) = difference(table, self.window()?).ok_or(Fault::NoCode)?;
         self.at += bits;
         *predictor = predictor.wrapping_add(difference);
-        // A brightness that no picture has is found by whoever looks at predictors: here it wraps.
+        // `Walk` refuses a DC that is out of range; here it wraps.
         Ok((*predictor << low) as i16)
     }
 
-    /// A block of a scan that brings DC or whole blocks; its component is the scan's `n`-th.
+    /// Decodes a block of a scan of DC or of whole blocks; its component is the scan's `n`-th.
     #[inline(always)]
     pub(crate) fn block(
         &mut self,
@@ -88,7 +90,7 @@ impl<'a> Bits<'a> {
         self.check()
     }
 
-    /// The AC of a block of a sequential scan.
+    /// Decodes the AC of a block of a sequential scan.
     fn rest(&mut self, table: &Table, block: &mut [i16; 64], filled: &mut u64) -> Taken<()> {
         let mut k = 0;
         while k < 63 {
@@ -117,7 +119,7 @@ impl<'a> Bits<'a> {
         Ok(())
     }
 
-    /// A block of the first scan of a range of coefficients, that no run has ended.
+    /// Decodes a block of the first scan of a range of coefficients that no run has ended.
     #[inline(always)]
     pub(crate) fn first(
         &mut self,
@@ -163,7 +165,7 @@ impl<'a> Bits<'a> {
         Ok(run)
     }
 
-    /// A block of a later scan of a range of coefficients, that no run has ended.
+    /// Decodes a block of a later scan of a range of coefficients that no run has ended.
     #[inline(always)]
     pub(crate) fn next(
         &mut self,
@@ -171,7 +173,7 @@ impl<'a> Bits<'a> {
         band: &Band,
         (block, filled): Block<'_>,
     ) -> Taken<Run> {
-        // What of the range lies ahead.
+        // The part of the range that is still ahead.
         let mut ahead = band.bits();
         while ahead != 0 {
             let symbol = self.symbol(Kind::AcNext, table, self.window()?)?;
@@ -183,6 +185,8 @@ impl<'a> Bits<'a> {
                     return Ok(blocks - 1);
                 }
             };
+            // Only coefficients that are still 0 count as zeros of the run (T.81, G.1.2.3): clearing the
+            // lowest bits of `free` leads to the place of the new value.
             let mut free = !*filled & ahead;
             for _ in 0..zeros {
                 free &= free.wrapping_sub(1);
@@ -196,21 +200,21 @@ impl<'a> Bits<'a> {
                 block[usize::from(PLACES[place.trailing_zeros() as usize])] = found << band.low;
                 *filled |= place;
             }
-            // Above the place; nothing is above the last one.
+            // The positions after this one; none follow the last one.
             ahead &= !(place | (place - 1));
         }
         self.check()?;
         Ok(0)
     }
 
-    /// A block of a later scan that a run has ended.
+    /// Decodes a block of a later scan that a run has ended: corrections only.
     #[inline(always)]
     pub(crate) fn next_ended(&mut self, band: &Band, (block, filled): Block<'_>) -> Taken<()> {
         self.correct(*filled & band.bits(), band.low, block)?;
         self.check()
     }
 
-    /// A bit more for each of these coefficients.
+    /// Reads one correction bit for each of these coefficients.
     #[inline(always)]
     fn correct(&mut self, mut of: u64, low: u8, block: &mut [i16; 64]) -> Taken<()> {
         let one = 1i16 << low;
@@ -221,6 +225,7 @@ impl<'a> Bits<'a> {
                 let coefficient = &mut block[usize::from(PLACES[of.trailing_zeros() as usize])];
                 of &= of - 1;
                 let step = if *coefficient < 0 { one.wrapping_neg() } else { one };
+                // A bit that is already set stays, as in libjpeg (jdphuff.c, `decode_mcu_AC_refine`).
                 let wanted = bits >> 63 == 1 && *coefficient & one == 0;
                 *coefficient = coefficient.wrapping_add(if wanted { step } else { 0 });
                 bits <<= 1;
@@ -229,7 +234,7 @@ impl<'a> Bits<'a> {
         Ok(())
     }
 
-    /// The next symbol of a progressive scan.
+    /// Decodes the next symbol of a progressive scan.
     #[inline(always)]
     fn symbol(&mut self, kind: Kind, table: &Table, window: u64) -> Taken<Symbol> {
         let entry = table.entries[(window >> (64 - LOOK)) as usize];
@@ -260,9 +265,9 @@ impl<'a> Bits<'a> {
 
 /// A symbol of a progressive scan of AC coefficients.
 enum Symbol {
-    /// So many blocks end, this one among them.
+    /// This many blocks end, including this one.
     Ends(u32),
-    /// So many zeros, and a value behind them; of 0: one more.
+    /// This many zeros, then a value; a value of 0 is one more zero.
     Value(u32, i16),
 }
 
@@ -271,7 +276,7 @@ mod tests {
     use super::*;
     use crate::entropy::unstuff;
 
-    /// A table of codes of two bits each, for the first symbol 00, for the next one 01 and so on.
+    /// Returns a table of codes of two bits: 00 for the first symbol, 01 for the next, and so on.
     fn table(kind: Kind, symbols: &[u8]) -> Table {
         let mut counts = [0; 16];
         counts[1] = symbols.len() as u8;
@@ -292,7 +297,7 @@ mod tests {
         data
     }
 
-    /// The coefficients that are not 0, by zigzag number; and the mask must say the same.
+    /// Returns the coefficients that are not 0, by zigzag number; checks that the mask agrees.
     fn found(block: &[i16; 64], filled: u64) -> Vec<(usize, i16)> {
         let all = (0..64).map(|k| (k, block[usize::from(PLACES[k])]));
         let found: Vec<_> = all.filter(|&(_, value)| value != 0).collect();
@@ -336,8 +341,8 @@ mod tests {
     #[test]
     fn a_later_scan_corrects_what_it_passes_and_what_a_run_ends() {
         let table = table(Kind::AcNext, &[0x01, 0x11, 0x10]);
-        // A zero and 1, past two values: the first is corrected; the end of 2 blocks and 1 more. Then
-        // the one value of the next block is corrected.
+        // A zero and 1, past two values: the first is corrected; the end of 2 blocks and 1 more.
+        // Then the one value of the next block is corrected.
         let data = data("011101011");
         let mut bits = Bits::of(&data);
         let (mut block, mut filled) = ([0; 64], 0b1010);

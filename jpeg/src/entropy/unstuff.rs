@@ -1,22 +1,24 @@
-//! Entropy-coded bytes without the zeros that follow each ff, and without restart markers, so that
-//! bits can be taken eight bytes at a time.
+//! Removes the zero bytes that follow each ff (T.81, B.1.1.5) and the restart markers from
+//! entropy-coded bytes, so that bits can be read eight bytes at a time.
 
 use std::collections::TryReserveError;
 use std::ops::Range;
 
 use memchr::memchr;
 
-/// Bytes behind the end, so that the last bits can be taken eight bytes at a time.
+/// Bytes after the end, so that the last bits can be read eight bytes at a time.
 pub(crate) const PADDING: usize = 8;
 
-/// Entropy-coded bytes that bits can be taken from.
+/// Entropy-coded bytes ready for reading bits.
 #[derive(Debug, Default)]
 pub(crate) struct Unstuffed {
     /// The bytes, and [`PADDING`] zeros.
     pub(crate) bytes: Vec<u8>,
-    /// Where restart markers stood: the next byte's place among `bytes`, and the marker's number.
+    /// The positions of restart markers: the index of the next byte in `bytes`, and the marker's
+    /// number.
     pub(crate) restarts: Vec<(usize, u8)>,
-    /// Where the data ended: at a marker that is no restart or one too many, or at the end of the input.
+    /// Where the data ended: at a marker other than a restart marker, at one restart marker too
+    /// many, or at the end of the input.
     pub(crate) end: usize,
 }
 
@@ -26,7 +28,7 @@ impl Unstuffed {
         self.bytes.len().saturating_sub(PADDING)
     }
 
-    /// Lets go of its memory if that is more than `bytes`.
+    /// Frees its memory if that is more than `bytes`.
     pub(crate) fn drop_large(&mut self, bytes: usize) {
         let restarts = self.restarts.capacity() * size_of::<(usize, u8)>();
         if self.bytes.capacity() + restarts > bytes {
@@ -35,11 +37,11 @@ impl Unstuffed {
     }
 }
 
-/// Takes the data of `range`, up to the first marker that is no restart marker, or one more of these
-/// than `restarts`: a stream of nothing else would take eight times its own memory.
+/// Reads the data of `range` up to the first marker other than a restart marker, or one more of
+/// these than `restarts`: a stream of only restart markers would take eight times its own memory.
 ///
 /// # Errors
-/// There is no memory.
+/// Returns an error if memory is exhausted.
 pub(crate) fn unstuff(
     input: &[u8],
     range: Range<usize>,
@@ -50,7 +52,7 @@ pub(crate) fn unstuff(
     to.restarts.clear();
     let length = range.len();
     if to.bytes.capacity() < length + PADDING {
-        // An eighth more: the next picture's may be a little longer.
+        // An eighth more: the next picture may be a little longer.
         to.bytes.try_reserve_exact(length + length / 8 + PADDING)?;
     }
     let most = usize::try_from(restarts).unwrap_or(usize::MAX).min(length / 2);
@@ -77,7 +79,7 @@ pub(crate) fn unstuff(
                 to.bytes.extend_from_slice(&rest[..found]);
                 at += found + fill(&rest[found..]);
             }
-            // Another marker, half of one at the very end, or nothing that can be.
+            // Another marker, half of one at the very end, or an invalid pair.
             _ => {
                 to.bytes.extend_from_slice(&rest[..found]);
                 to.end = at + found;
@@ -89,13 +91,14 @@ pub(crate) fn unstuff(
     Ok(())
 }
 
-/// Fill bytes that `bytes` begin with: all ff but the last one.
+/// Returns the number of fill bytes at the start of `bytes`: all ff but the last one.
 fn fill(bytes: &[u8]) -> usize {
     bytes.iter().take_while(|&&byte| byte == 0xff).count().saturating_sub(1)
 }
 
-/// Whether the fill bytes that `bytes` begin with stand in front of data, not of a marker: nothing may
-/// fill there (T.81, B.1.1.2); libjpeg-turbo passes over it, but mixes up coefficients.
+/// Returns true if the fill bytes at the start of `bytes` precede data, not a marker. T.81,
+/// B.1.1.2, permits fill bytes only before markers; libjpeg-turbo skips these, but then decodes
+/// wrong coefficients.
 fn stuffed(bytes: &[u8]) -> bool {
     bytes.get(fill(bytes) + 1) == Some(&0)
 }

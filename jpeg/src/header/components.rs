@@ -1,4 +1,4 @@
-//! Components: how the blocks of a picture lie in an MCU, and which tables they need.
+//! Components: the arrangement of a picture's blocks in an MCU, and the tables that they need.
 
 use super::frame::{Frame, MOST};
 use super::scan::Scan;
@@ -7,9 +7,9 @@ use crate::error::{Error, Result};
 /// One component of a picture.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Component {
-    /// Its name in scan headers.
+    /// Its identifier in scan headers.
     pub(crate) id: u8,
-    /// Blocks of an MCU, across and down: 1 to 4.
+    /// Blocks of an MCU, horizontally and vertically: 1 to 4.
     pub(crate) h: u32,
     pub(crate) v: u32,
     /// Number of its quantization table.
@@ -27,7 +27,7 @@ pub(crate) struct Components {
 }
 
 impl Components {
-    /// As the frame header gives them.
+    /// Takes them from the frame header.
     pub(super) fn of(frame: &Frame) -> Components {
         let mut found = Components { all: Default::default(), count: frame.count };
         for (component, part) in found.all.iter_mut().zip(&frame.parts).take(frame.count) {
@@ -40,17 +40,17 @@ impl Components {
             };
         }
         if found.count == 1 {
-            // A component alone is not interleaved: its MCU is one block, whatever its factors.
+            // A single component is not interleaved: its MCU is one block (T.81, A.2.2).
             (found.all[0].h, found.all[0].v) = (1, 1);
         }
         found
     }
 
-    /// The numbers of the components that a scan names, in its order.
+    /// Returns the numbers of the components in a scan, in its order.
     ///
     /// # Errors
-    /// The scan, which begins at `at`, names one that is not there, or one twice, or all of them in another
-    /// order.
+    /// Returns an error if the scan, which begins at `at`, names an unknown component, one twice,
+    /// or all of them in another order.
     pub(super) fn numbers(&self, scan: &Scan, at: usize) -> Result<[usize; MOST]> {
         let mut numbers = [MOST; MOST];
         for n in 0..scan.count {
@@ -69,11 +69,11 @@ impl Components {
         Ok(numbers)
     }
 
-    /// Takes the numbers of Huffman tables from a scan of all components, in their order; false if it is
-    /// no such scan.
+    /// Takes the numbers of Huffman tables from a scan of all components, in their order; returns
+    /// false for any other scan.
     ///
     /// # Errors
-    /// The scan, which begins at `at`, names tables that can't be.
+    /// Returns an error if the scan, which begins at `at`, names invalid tables.
     pub(super) fn set_tables(&mut self, scan: &Scan, at: usize) -> Result<bool> {
         let same = |(component, part): (&Component, &(u8, u8, u8))| component.id == part.0;
         if scan.count != self.count || !self.iter().zip(&scan.parts).all(same) {
@@ -88,14 +88,16 @@ impl Components {
         Ok(true)
     }
 
-    /// Whether each pixel has a whole share of samples: the factors divide the largest ones.
+    /// Returns true if all factors divide the largest ones, so that each pixel has a whole share of
+    /// samples.
     pub(super) fn divide(&self) -> bool {
         let (h, v) = self.most();
         self.iter().all(|c| h.is_multiple_of(c.h) && v.is_multiple_of(c.v))
     }
 
-    /// Whether the first component has the full resolution, and the others that, or a half or a quarter of it
-    /// in a direction: FORMAT.md has entry points for no others.
+    /// Returns true if the first component has the full resolution, and each other component the
+    /// full, half or quarter resolution in a direction: FORMAT.md defines entry points for these
+    /// only.
     pub(super) fn are_usual(&self) -> bool {
         let (h, v) = (self.all[0].h, self.all[0].v);
         let fits =
@@ -111,17 +113,17 @@ impl Components {
         self.count
     }
 
-    /// Blocks of an MCU of all components.
+    /// Returns the number of blocks of an MCU of all components.
     pub(crate) fn blocks(&self) -> usize {
         self.iter().map(|c| (c.h * c.v) as usize).sum()
     }
 
-    /// The most blocks that a component has in an MCU, across and down.
+    /// Returns the largest factors of all components, across and down.
     pub(crate) fn most(&self) -> (u32, u32) {
         let most = |of: fn(&Component) -> u32| self.iter().map(of).max().unwrap_or(1);
         (most(|c| c.h), most(|c| c.v))
     }
 }
 
-/// The most blocks of an MCU that a scan has (T.81, B.2.3).
+/// Limit on the blocks of an MCU in a scan (T.81, B.2.3).
 pub(crate) const MCU_BLOCKS: usize = 10;

@@ -1,18 +1,19 @@
-//! Are there enough bytes for a picture of this size? Asked before memory is taken for its pixels: a
-//! header of 20 bytes can claim 65535 x 65535 of them.
+//! Checks that the file has enough bytes for its picture size, before memory is allocated for the
+//! pixels: a header of 20 bytes can declare 65535 x 65535 of them.
 
 use super::Header;
 use crate::error::{Error, Result};
 
-/// The fewest bits of a block: one code of DC, one that ends it. In several passes it may be one code.
+/// Least number of bits of a block: one DC code and one end of block. In several scans it may be
+/// one code.
 const WHOLE_BITS: u64 = 2;
 const PASS_BITS: u64 = 1;
 
 impl Header {
-    /// Whether the entropy-coded data can hold so many rows of MCUs of so many blocks each.
+    /// Checks that the entropy-coded data can hold `rows` rows of MCUs of `each` blocks.
     ///
     /// # Errors
-    /// They can't: the first row that is certainly missing is named.
+    /// Returns an error if they cannot, with the first row that is certainly missing.
     pub(crate) fn check_rows(&self, bytes: &[u8], rows: u32, each: u64) -> Result<()> {
         let held = self.bits(bytes) / (WHOLE_BITS * each).max(1);
         match u32::try_from(held) {
@@ -21,10 +22,10 @@ impl Header {
         }
     }
 
-    /// The same of a whole picture of several scans.
+    /// The same check for a whole picture of several scans.
     ///
     /// # Errors
-    /// The data can't hold it.
+    /// Returns an error if the data cannot hold it.
     pub(crate) fn check_blocks(&self, bytes: &[u8]) -> Result<()> {
         if self.blocks.saturating_mul(PASS_BITS) > self.bits(bytes) {
             return Err(self.too_few(bytes));
@@ -32,7 +33,7 @@ impl Header {
         Ok(())
     }
 
-    /// Bits behind the header.
+    /// Returns the number of bits after the header.
     fn bits(&self, bytes: &[u8]) -> u64 {
         8 * bytes.len().saturating_sub(self.data) as u64
     }

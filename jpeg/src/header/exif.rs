@@ -1,7 +1,7 @@
-//! The orientation in an EXIF block (TIFF's tag 0x0112).
+//! Reads the orientation from an EXIF block (TIFF tag 0x0112).
 
-/// The orientation, 1 to 8; none if there is none that can be read. A damaged EXIF block is no
-/// reason to lose a picture.
+/// Returns the orientation, 1 to 8; `None` if there is none or it is unreadable. A damaged EXIF
+/// block is no reason to reject a picture.
 pub(super) fn turn(block: &[u8]) -> Option<u8> {
     let little = match block.get(..4)? {
         b"II\x2a\0" => true,

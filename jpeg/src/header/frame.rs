@@ -2,10 +2,10 @@
 
 use crate::error::{Error, Result};
 
-/// The most components of any JPEG that is a picture.
+/// Limit on the components of a picture.
 pub(super) const MOST: usize = 4;
 
-/// A frame header, as it stands there.
+/// The fields of a frame header (T.81, B.2.2).
 #[derive(Debug)]
 pub(super) struct Frame {
     pub(super) marker: u8,
@@ -16,7 +16,7 @@ pub(super) struct Frame {
     pub(super) parts: [Part; MOST],
 }
 
-/// A component, as the frame header describes it.
+/// A component in the frame header.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Part {
     pub(super) id: u8,
@@ -37,11 +37,11 @@ impl Frame {
         let number = |i: usize| u32::from(u16::from_be_bytes([fixed[i], fixed[i + 1]]));
         let (height, width) = (number(1), number(3));
         if width == 0 || !matches!(count, 1 | 3 | 4) {
-            let text = format!("{width} columns of {count} components are no picture");
+            let text = format!("{width} columns of {count} components are not a picture");
             return Err(Error::damaged(at, text));
         }
         if height == 0 {
-            let text = "the header gives no height: pictures whose height follows behind the first \
+            let text = "the header gives no height: pictures whose height follows the first \
                         scan are not decoded";
             return Err(Error::damaged(at, text));
         }
@@ -57,7 +57,7 @@ impl Frame {
         Ok(Frame { marker, precision: fixed[0], width, height, count, parts })
     }
 
-    /// The identifiers of the first three components.
+    /// Returns the identifiers of the first three components.
     pub(super) fn ids(&self) -> [u8; 3] {
         [self.parts[0].id, self.parts[1].id, self.parts[2].id]
     }
@@ -66,7 +66,7 @@ impl Frame {
         self.count as u8
     }
 
-    /// Blocks of all components, without what MCUs have over the edge.
+    /// Returns the number of blocks of all components, without the padding of MCUs beyond the edge.
     pub(super) fn blocks(&self) -> u64 {
         let parts = &self.parts[..self.count];
         let most = |of: fn(&Part) -> u8| parts.iter().map(of).max().map_or(1, u64::from);

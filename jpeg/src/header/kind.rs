@@ -1,9 +1,9 @@
-//! Which kinds of pictures are not decoded.
+//! Decides which kinds of pictures are not decoded.
 
 use super::frame::Frame;
 
-/// Why nobody decodes pictures of this frame, in words; none if they are decoded. Sampling is looked at
-/// elsewhere.
+/// Returns why a picture with this frame is not decoded; `None` if it is. Sampling factors are
+/// checked elsewhere.
 pub(super) fn unsupported(frame: &Frame) -> Option<&'static str> {
     match frame.marker {
         0xc0..=0xc2 if frame.precision != 8 => Some("its samples have more than 8 bits"),

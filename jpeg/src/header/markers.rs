@@ -13,18 +13,19 @@ pub(crate) const APP0: u8 = 0xe0;
 pub(crate) const APP1: u8 = 0xe1;
 pub(crate) const APP14: u8 = 0xee;
 
-/// SOF0 to SOF15, without DHT, JPG and DAC, which share their range.
+/// Returns true for SOF0 to SOF15, without DHT, JPG and DAC, which share their range.
 pub(crate) fn is_frame(marker: u8) -> bool {
     matches!(marker, 0xc0..=0xcf) && !matches!(marker, 0xc4 | 0xc8 | 0xcc)
 }
 
-/// Whether a segment with this marker may stand in a JPEG: tables, headers, notes. What is left is
-/// reserved, or belongs to other formats; libjpeg-turbo refuses it, too.
+/// Returns true if a JPEG may contain a segment with this marker: tables, headers, application
+/// data. The other markers are reserved or belong to other formats; libjpeg-turbo refuses them,
+/// too.
 pub(crate) fn is_segment(marker: u8) -> bool {
     is_frame(marker) || matches!(marker, DHT | DAC | SOS..=DRI | 0xe0..=0xef | 0xfe)
 }
 
-/// A place in the bytes, between segments.
+/// A position in the bytes, between segments.
 #[derive(Debug)]
 pub(crate) struct Walk<'a> {
     bytes: &'a [u8],
@@ -32,31 +33,32 @@ pub(crate) struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    /// Behind the start of the image.
+    /// Starts after the SOI marker.
     ///
     /// # Errors
-    /// It has none.
+    /// Returns an error if there is no SOI marker.
     pub(crate) fn start(bytes: &'a [u8]) -> Result<Walk<'a>> {
         if !bytes.starts_with(&[0xff, SOI]) {
-            return Err(Error::damaged(0, "it does not begin with ffd8: it is no JPEG"));
+            return Err(Error::damaged(0, "it does not begin with ffd8: it is not a JPEG"));
         }
         Ok(Walk { bytes, at: 2 })
     }
 
-    /// At a byte of the image between segments.
+    /// Starts at a byte of the image between segments.
     pub(crate) fn from(bytes: &'a [u8], at: usize) -> Walk<'a> {
         Walk { bytes, at: at.min(bytes.len()) }
     }
 
-    /// The byte at which it stands.
+    /// Returns the current byte.
     pub(crate) fn at(&self) -> usize {
         self.at
     }
 
-    /// The marker here, any number of fill bytes before it, and the byte at which it begins.
+    /// Reads a marker with any number of fill bytes before it; returns it and the byte at which it
+    /// begins.
     ///
     /// # Errors
-    /// Something else stands here, or nothing.
+    /// Returns an error if there are other bytes here, or none.
     pub(crate) fn marker(&mut self) -> Result<(u8, usize)> {
         let rest = &self.bytes[self.at..];
         let fill = rest.iter().take_while(|&&b| b == 0xff).count();
@@ -70,16 +72,16 @@ impl<'a> Walk<'a> {
                 Ok((marker, self.at - 2))
             }
             Some(byte) => {
-                let text = format!("a marker should stand here, not {byte:02x}");
+                let text = format!("a marker should be here, not {byte:02x}");
                 Err(Error::damaged(self.at, text))
             }
         }
     }
 
-    /// The content of the segment here, whose marker stands at `marker_at`.
+    /// Returns the content of the segment here, whose marker is at `marker_at`.
     ///
     /// # Errors
-    /// It was cut, or claims to be shorter than its own length field.
+    /// Returns an error if it is truncated, or declares a length below that of its length field.
     pub(crate) fn segment(&mut self, marker_at: usize) -> Result<&'a [u8]> {
         let cut = || {
             let text = "the file ends inside a segment: it was cut";

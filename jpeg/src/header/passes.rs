@@ -1,7 +1,6 @@
-//! `Passes`: the scans of a picture that has several, one after the other, with the tables that each is
-//! coded with.
+//! `Passes`: the scans of a picture that has several, in order, with the tables of each.
 //!
-//! Whether they may come as they do is asked here; no code is read.
+//! Checks that the scans may follow each other; reads no code.
 
 use super::components::{Component, Components, MCU_BLOCKS};
 use super::frame::MOST;
@@ -12,18 +11,18 @@ use super::tables::{HuffmanSpec, Tables, missing_codes};
 use super::whole::scan_end;
 use crate::error::{Error, Result};
 
-/// What a scan brings.
+/// What a scan codes (T.81, G.1.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Work {
-    /// All coefficients, as baseline pictures have them.
+    /// All coefficients, as in baseline pictures.
     Whole,
-    /// The first coefficient, but for its lowest bits.
+    /// The DC coefficient without its lowest bits.
     DcFirst,
-    /// One more bit of it.
+    /// One more bit of the DC coefficient.
     DcNext,
-    /// A range of the others, but for their lowest bits.
+    /// A range of AC coefficients without their lowest bits.
     AcFirst,
-    /// One more bit of them.
+    /// One more bit of these.
     AcNext,
 }
 
@@ -32,7 +31,7 @@ pub(crate) enum Work {
 pub(crate) struct Pass {
     pub(crate) work: Work,
     pub(crate) band: Band,
-    /// The numbers of its components, in its order, and how many they are.
+    /// The numbers of its components, in its order, and their count.
     numbers: [usize; MOST],
     count: usize,
     /// The tables of each, if its codes need them.
@@ -45,16 +44,16 @@ pub(crate) struct Pass {
 }
 
 impl Pass {
-    /// The numbers of its components, in its order.
+    /// Returns the numbers of its components, in its order.
     pub(crate) fn parts(&self) -> &[usize] {
         &self.numbers[..self.count]
     }
 }
 
-/// How often all scans together may visit each block: a visit of an empty one costs time and no byte. Encoders
-/// make about ten scans, of which each visits some of the components.
+/// Limit on how often all scans together may visit each block: a visit of an empty block takes time
+/// but no bytes. Encoders make about ten scans, each of some of the components.
 const VISITS: u64 = 64;
-/// Visits that cost a fraction of a second, however large the picture is.
+/// Number of visits that take a fraction of a second, allowed however small the picture is.
 const FEW: u64 = 1 << 24;
 
 /// A walk over the scans.
@@ -65,20 +64,20 @@ pub(crate) struct Passes<'a> {
     progressive: bool,
     tables: Tables,
     restart: u32,
-    /// Divisors of each component, as they were when its first scan began.
+    /// The quantization table of each component when its first scan began.
     quant: [Option<[u16; 64]>; MOST],
     progress: Progress,
     scans: usize,
-    /// Blocks of all components, and how many more the scans may visit.
+    /// Number of blocks of all components, and how many more visits the scans may make.
     blocks: u64,
     visits: u64,
-    /// Where the walk goes on.
+    /// The next byte of the walk.
     at: usize,
 }
 
 impl<'a> Passes<'a> {
-    /// In front of the first scan, whose marker stands at `at`, with what was told before it: tables, and the
-    /// MCUs between restart markers.
+    /// Starts before the first scan, whose marker is at `at`, with the preceding tables and restart
+    /// interval.
     pub(super) fn new(
         bytes: &'a [u8],
         (components, progressive, blocks): (Components, bool, u64),
@@ -100,10 +99,10 @@ impl<'a> Passes<'a> {
         }
     }
 
-    /// The next scan; none behind the last one.
+    /// Returns the next scan; `None` after the last one.
     ///
     /// # Errors
-    /// It can't be, or the picture ends before all its coefficients are there.
+    /// Returns an error if the scan is invalid, or the picture ends before all its coefficients.
     pub(crate) fn next(&mut self) -> Result<Option<Pass>> {
         let mut walk = Walk::from(self.bytes, self.at);
         loop {
@@ -112,7 +111,10 @@ impl<'a> Passes<'a> {
                 return self.end(at).map(|()| None);
             }
             if !is_segment(marker) {
-                return Err(Error::damaged(at, format!("marker ff{marker:02x} can't stand here")));
+                return Err(Error::damaged(
+                    at,
+                    format!("marker ff{marker:02x} is not allowed here"),
+                ));
             }
             let start = walk.at() + 2;
             let segment = walk.segment(at)?;
@@ -130,21 +132,21 @@ impl<'a> Passes<'a> {
         }
     }
 
-    /// Tells where the codes of the last scan end.
+    /// Sets where the codes of the last scan end.
     pub(crate) fn went_to(&mut self, end: usize) {
         self.at = end;
     }
 
-    /// Passes over the codes of a scan.
+    /// Skips the codes of a scan.
     ///
     /// # Errors
-    /// A marker stands among them that can't, or the file ends.
+    /// Returns an error at a marker that is invalid there, or if the file ends.
     pub(crate) fn skip(&mut self, pass: &Pass) -> Result<()> {
         self.at = scan_end(self.bytes, pass.data)?;
         Ok(())
     }
 
-    /// Divisors of each component; none of one that no scan was of.
+    /// Returns the quantization table of each component; `None` for one without a scan.
     pub(crate) fn divisors(&self) -> &[Option<[u16; 64]>; MOST] {
         &self.quant
     }
@@ -156,9 +158,9 @@ impl<'a> Passes<'a> {
         self.scans += 1;
         let mut scan = Scan::read(segment, at)?;
         let numbers = self.components.numbers(&scan, at)?;
-        let told = |text| Error::damaged(at, text);
+        let damaged = |text| Error::damaged(at, text);
         if self.progressive {
-            check(&scan.band, scan.count).map_err(told)?;
+            check(&scan.band, scan.count).map_err(damaged)?;
         } else {
             scan.band = Band::WHOLE;
         }
@@ -180,7 +182,7 @@ impl<'a> Passes<'a> {
             data,
         };
         for (n, &(_, dc, ac)) in scan.parts.iter().enumerate().take(scan.count) {
-            self.progress.take(numbers[n], &scan.band).map_err(told)?;
+            self.progress.take(numbers[n], &scan.band).map_err(damaged)?;
             self.latch(numbers[n], at)?;
             let number = |of: &[Option<HuffmanSpec>; 4], n: u8| {
                 let spec = of.get(usize::from(n)).copied().flatten();
@@ -198,16 +200,16 @@ impl<'a> Passes<'a> {
         let all = all.filter(|(c, _)| pass.parts().contains(c)).map(|(_, c)| blocks(c));
         let each = all.sum::<usize>();
         if scan.count > 1 && each > MCU_BLOCKS {
-            return Err(told("a scan has more than ten blocks to an MCU".into()));
+            return Err(damaged("a scan has more than ten blocks to an MCU".into()));
         }
         self.visit(each as u64, at)?;
         Ok(pass)
     }
 
-    /// Takes note of a scan of `each` blocks of an MCU.
+    /// Counts a scan of `each` blocks of an MCU.
     ///
     /// # Errors
-    /// The scans so far visit more blocks than those of any encoder.
+    /// Returns an error if the scans so far visit more blocks than those of any encoder.
     fn visit(&mut self, each: u64, at: usize) -> Result<()> {
         let mcu = self.components.iter().map(|c| u64::from(c.h * c.v)).sum::<u64>();
         let visited = self.blocks.saturating_mul(each) / mcu.max(1);
@@ -218,7 +220,8 @@ impl<'a> Passes<'a> {
         Ok(())
     }
 
-    /// Keeps the divisors of a component when its first scan begins.
+    /// Fixes a component's quantization table when its first scan begins: tables may be redefined
+    /// between scans.
     fn latch(&mut self, component: usize, at: usize) -> Result<()> {
         let table = self.components.iter().nth(component).map_or(0, |c| c.quant);
         if self.quant[component].is_none() {
@@ -227,7 +230,7 @@ impl<'a> Passes<'a> {
         Ok(())
     }
 
-    /// At the end of the image: are all coefficients there?
+    /// Checks at the end of the image that all coefficients are complete.
     fn end(&self, at: usize) -> Result<()> {
         let Some((c, k)) = self.progress.missing(self.components.count()) else {
             return Ok(());
@@ -243,8 +246,8 @@ impl<'a> Passes<'a> {
 mod tests {
     use crate::header::Header;
 
-    /// A gray progressive JPEG of 128 scans: the first coefficient and each other one, but for one bit, and
-    /// this bit.
+    /// Returns a gray progressive JPEG of 128 scans: for each coefficient, one for all bits but the
+    /// last and one for that bit.
     fn many_scans(width: u16, height: u16) -> Vec<u8> {
         let mut jpeg = vec![0xff, 0xd8, 0xff, 0xdb, 0, 67, 0];
         jpeg.extend([1; 64]);

@@ -1,19 +1,19 @@
-//! `Progress`: which bits of which coefficients the scans so far have brought.
+//! `Progress`: which bits of which coefficients the scans so far have coded.
 //!
-//! Scans that bring bits twice, or finer ones before the coarse, are refused: libjpeg-turbo warns of
-//! them. So the work that a file can ask for is bounded by the scans that make sense, and by [`MOST_SCANS`].
+//! Scans that code bits twice, or finer bits before coarser ones, are refused; libjpeg-turbo warns
+//! about them. This and [`MOST_SCANS`] bound the work that a file can cause.
 
 use super::frame::MOST;
 use super::scan::Band;
 
-/// Scans of a picture at most: each may cost a pass over all blocks and be a dozen bytes long. What
-/// libjpeg-turbo allows where it limits them (`TJFLAG_LIMITSCANS`); encoders write about ten.
+/// Limit on the scans of a picture: each may cost a pass over all blocks and be a dozen bytes long.
+/// The value is libjpeg-turbo's own limit (`TJFLAG_LIMITSCANS`); encoders write about ten.
 pub(super) const MOST_SCANS: usize = 500;
 
-/// Nothing of the coefficient was brought.
+/// No bit of the coefficient was coded.
 const NOTHING: u8 = u8::MAX;
 
-/// For each coefficient of each component, the lowest bit that was brought.
+/// For each coefficient of each component, the lowest coded bit.
 #[derive(Debug)]
 pub(super) struct Progress([[u8; 64]; MOST]);
 
@@ -23,7 +23,8 @@ impl Default for Progress {
     }
 }
 
-/// Whether the numbers of a progressive scan of `count` components can be (T.81, G.1.1.1.1); else why not.
+/// Checks the parameters of a progressive scan of `count` components (T.81, G.1.1.1.1); returns the
+/// reason if they are invalid.
 pub(super) fn check(band: &Band, count: usize) -> Result<(), String> {
     let Band { first, last, before, low } = *band;
     let known = match first {
@@ -31,19 +32,19 @@ pub(super) fn check(band: &Band, count: usize) -> Result<(), String> {
         _ => first <= last && last < 64,
     };
     if !known {
-        return Err(format!("a progressive scan can't be of coefficients {first} to {last}"));
+        return Err(format!("a progressive scan cannot have coefficients {first} to {last}"));
     }
     if first > 0 && count > 1 {
         return Err(format!("a scan of coefficients {first} to {last} is of {count} components"));
     }
     if low > 13 || (before > 0 && low + 1 != before) {
-        return Err(format!("a scan can't bring bit {low} behind bit {before}"));
+        return Err(format!("a scan cannot code bit {low} after bit {before}"));
     }
     Ok(())
 }
 
 impl Progress {
-    /// Takes note of a scan of component `c`; else why it can't come now.
+    /// Records a scan of component `c`; returns the reason if it is out of order.
     pub(super) fn take(&mut self, c: usize, band: &Band) -> Result<(), String> {
         let Band { first, last, before, low } = *band;
         if first > 0 && self.0[c][0] == NOTHING {
@@ -64,9 +65,11 @@ impl Progress {
         Ok(())
     }
 
-    /// Of `count` components, the first coefficient that is not whole: its component and zigzag number.
+    /// Returns the first incomplete coefficient of `count` components: its component and zigzag
+    /// number.
     ///
-    /// libjpeg-turbo smooths a picture whose scans end early, and takes what never came for zeros.
+    /// libjpeg-turbo smooths a picture whose scans end early, and takes missing coefficients as
+    /// zeros.
     pub(super) fn missing(&self, count: usize) -> Option<(usize, usize)> {
         let parts = self.0.iter().take(count).enumerate();
         let mut lacks =

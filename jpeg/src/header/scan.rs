@@ -3,25 +3,25 @@
 use super::frame::MOST;
 use crate::error::{Error, Result};
 
-/// A scan header, as it stands there.
+/// The fields of a scan header (T.81, B.2.3).
 #[derive(Debug)]
 pub(super) struct Scan {
     pub(super) count: usize,
     /// Component, number of its DC table, number of its AC table.
     pub(super) parts: [(u8, u8, u8); MOST],
-    /// What of the coefficients a progressive scan brings. Sequential decoders pass over it.
+    /// The band of a progressive scan. Sequential decoding ignores it.
     pub(super) band: Band,
 }
 
-/// Which bits of which coefficients a progressive scan brings (T.81, G.1.1.1).
+/// Which bits of which coefficients a progressive scan codes (T.81, G.1.1.1).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Band {
     /// Zigzag numbers of the first and the last coefficient.
     pub(crate) first: u8,
     pub(crate) last: u8,
-    /// The lowest bit that earlier scans brought; 0 if there were none.
+    /// The lowest bit that earlier scans coded; 0 if there were none.
     pub(crate) before: u8,
-    /// The lowest bit that this one brings.
+    /// The lowest bit that this scan codes.
     pub(crate) low: u8,
 }
 
@@ -29,7 +29,7 @@ impl Band {
     /// All bits of all coefficients.
     pub(super) const WHOLE: Band = Band { first: 0, last: 63, before: 0, low: 0 };
 
-    /// Its coefficients, a bit for each zigzag number.
+    /// Returns the mask of its coefficients, one bit for each zigzag number.
     pub(crate) fn bits(&self) -> u64 {
         (u64::MAX << (self.first & 63)) & (u64::MAX >> (63 - (self.last & 63)))
     }
@@ -51,7 +51,7 @@ impl Scan {
     }
 }
 
-/// MCUs between restart markers, as DRI gives them.
+/// Returns the MCUs between restart markers from a DRI segment.
 pub(super) fn restart(segment: &[u8], at: usize) -> Result<u32> {
     match segment {
         &[high, low] => Ok(u32::from(u16::from_be_bytes([high, low]))),
@@ -59,7 +59,7 @@ pub(super) fn restart(segment: &[u8], at: usize) -> Result<u32> {
     }
 }
 
-/// Looks at the conditioning of arithmetic codes: no decoder here needs it, but it can be damaged.
+/// Checks the conditioning of arithmetic codes (DAC): unused here, but it can be damaged.
 pub(super) fn conditioning(segment: &[u8], at: usize) -> Result<()> {
     let (pairs, rest) = segment.as_chunks::<2>();
     let possible = |&[table, value]: &[u8; 2]| match table >> 4 {
@@ -69,5 +69,5 @@ pub(super) fn conditioning(segment: &[u8], at: usize) -> Result<()> {
     if rest.is_empty() && pairs.iter().all(possible) {
         return Ok(());
     }
-    Err(Error::damaged(at, "the conditioning of arithmetic codes can't be"))
+    Err(Error::damaged(at, "the conditioning of arithmetic codes is invalid"))
 }

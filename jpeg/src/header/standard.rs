@@ -1,21 +1,21 @@
-//! The typical Huffman tables of T.81, annex K.3: what pictures without tables are coded with.
+//! The typical Huffman tables of T.81, annex K.3, for pictures without tables.
 
-/// A table that stands in no file.
+/// A table that is not in the file.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Standard {
-    /// How many codes have 1, 2, ... 16 bits.
+    /// The number of codes with 1, 2, ... 16 bits.
     pub(super) counts: [u8; 16],
-    /// The symbols of the codes, those of the shortest first.
+    /// The symbols of the codes, in order of length.
     pub(super) symbols: &'static [u8],
 }
 
-/// Sizes of DC differences: of luma, of color.
+/// Sizes of DC differences: luma, chroma.
 pub(super) static DC: [Standard; 2] = [
     Standard { counts: [0, 1, 5, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0], symbols: &SIZES },
     Standard { counts: [0, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0], symbols: &SIZES },
 ];
 
-/// Runs and sizes of AC coefficients: of luma, of color.
+/// Runs and sizes of AC coefficients: luma, chroma.
 pub(super) static AC: [Standard; 2] = [
     Standard { counts: [0, 2, 1, 3, 3, 2, 4, 3, 5, 5, 4, 4, 0, 0, 1, 0x7d], symbols: &LUMA },
     Standard { counts: [0, 2, 1, 2, 4, 4, 3, 4, 7, 5, 4, 4, 0, 1, 2, 0x77], symbols: &COLOR },

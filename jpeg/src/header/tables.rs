@@ -1,10 +1,10 @@
-//! Quantization and Huffman tables, as the segments give them.
+//! Quantization and Huffman tables in the segments of a JPEG.
 
 use super::components::Components;
 use super::standard::{self, Standard};
 use crate::error::{Error, Result};
 
-/// From a coefficient's place in the zigzag to its place in the block, row by row.
+/// Maps a coefficient's zigzag number to its row-major position in the block.
 pub(crate) const NATURAL: [u8; 64] = natural();
 
 const fn natural() -> [u8; 64] {
@@ -38,8 +38,8 @@ fn in_natural_order(divisors: impl Iterator<Item = u16>) -> [u16; 64] {
     table
 }
 
-/// Where a quantization table is in the bytes of the JPEG. It is read for a picture that is decoded: most headers
-/// are parsed for the size of the picture.
+/// The location of a quantization table in the bytes of the JPEG. Only decoding reads the table: most headers are parsed
+/// for the size of the picture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct QuantSpec {
     /// The first divisor.
@@ -53,7 +53,7 @@ impl QuantSpec {
         if self.wide { 128 } else { 64 }
     }
 
-    /// Divisors in natural order; none if they are not in these bytes.
+    /// Returns the divisors in natural order, or `None` if these bytes are too short.
     pub(crate) fn read(self, bytes: &[u8]) -> Option<[u16; 64]> {
         let divisors = bytes.get(self.at..)?.get(..self.length())?;
         Some(match self.wide {
@@ -65,24 +65,24 @@ impl QuantSpec {
     }
 }
 
-/// Where a Huffman table is to be found.
+/// The location of a Huffman table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum HuffmanSpec {
     /// In the bytes of the JPEG.
     At {
-        /// The first of the 16 bytes that say how many codes have 1, 2, ... 16 bits; the codes' symbols
-        /// follow.
+        /// The first of the 16 bytes that hold the number of codes with 1, 2, ... 16 bits; the
+        /// symbols follow.
         at: usize,
-        /// Codes in all: 256 at most.
+        /// Total number of codes: 256 at most.
         codes: usize,
     },
-    /// Nowhere there: it is a typical one of T.81.
+    /// Not in the file: a typical table of T.81.
     Standard(&'static Standard),
 }
 
 impl HuffmanSpec {
-    /// How many codes have 1, 2, ... 16 bits, the symbols of all, and where they stand; none if they are
-    /// not in these bytes.
+    /// Returns the number of codes with 1, 2, ... 16 bits, all symbols, and their position; `None`
+    /// if these bytes do not contain them.
     pub(crate) fn read<'a>(&self, bytes: &'a [u8]) -> Option<(&'a [u8; 16], &'a [u8], usize)> {
         match *self {
             HuffmanSpec::Standard(table) => Some((&table.counts, table.symbols, 0)),
@@ -104,7 +104,7 @@ pub(crate) struct Tables {
 }
 
 impl Tables {
-    /// The tables of a segment whose content is `length` bytes from `start`.
+    /// Takes the tables of a segment whose content is `length` bytes from `start`.
     pub(super) fn quantization(
         &mut self,
         bytes: &[u8],
@@ -126,16 +126,16 @@ impl Tables {
         Ok(())
     }
 
-    /// Divisors of quantization table `number`, which a scan at `at` needs.
+    /// Returns the divisors of quantization table `number` for a scan at `at`.
     ///
     /// # Errors
-    /// There is none in these bytes.
+    /// These bytes do not hold the table.
     pub(crate) fn divisors(&self, number: usize, bytes: &[u8], at: usize) -> Result<[u16; 64]> {
         let table = self.quant[number].and_then(|table| table.read(bytes));
         table.ok_or_else(|| missing_divisors(number, at))
     }
 
-    /// The tables of a segment whose content is `length` bytes from `start`.
+    /// Takes the tables of a segment whose content is `length` bytes from `start`.
     pub(super) fn huffman(
         &mut self,
         bytes: &[u8],
@@ -163,8 +163,8 @@ impl Tables {
         Ok(())
     }
 
-    /// Frames of motion JPEG leave out their Huffman tables: they are the typical ones, as libjpeg-turbo
-    /// takes them for sequential pictures.
+    /// Sets the typical tables: frames of motion JPEG omit their Huffman tables, and libjpeg-turbo
+    /// substitutes these for sequential pictures.
     pub(super) fn set_standard(&mut self) {
         for (n, (dc, ac)) in self.dc.iter_mut().zip(&mut self.ac).take(2).enumerate() {
             dc.get_or_insert(HuffmanSpec::Standard(&standard::DC[n]));
@@ -172,14 +172,14 @@ impl Tables {
         }
     }
 
-    /// Whether the file has the Huffman tables of these components.
+    /// Returns true if the file has the Huffman tables of these components.
     pub(super) fn are_in_file(&self, components: &Components) -> bool {
-        let is_there = |spec: &Option<HuffmanSpec>| matches!(spec, Some(HuffmanSpec::At { .. }));
-        components.iter().all(|c| is_there(&self.dc[c.dc]) && is_there(&self.ac[c.ac]))
+        let is_in_file = |spec: &Option<HuffmanSpec>| matches!(spec, Some(HuffmanSpec::At { .. }));
+        components.iter().all(|c| is_in_file(&self.dc[c.dc]) && is_in_file(&self.ac[c.ac]))
     }
 
     /// # Errors
-    /// Not all that the components need is there.
+    /// Returns an error if a table that the components need is missing.
     pub(super) fn check(&self, components: &Components, at: usize) -> Result<()> {
         for component in components.iter() {
             if self.quant[component.quant].is_none() {
@@ -195,12 +195,12 @@ impl Tables {
     }
 }
 
-/// The error of a scan at `at` that needs a quantization table which is not there.
+/// Returns the error for a scan at `at` whose quantization table is missing.
 fn missing_divisors(number: usize, at: usize) -> Error {
     Error::damaged(at, format!("quantization table {number} was never given"))
 }
 
-/// The error of a scan at `at` that needs a Huffman table which is not there.
+/// Returns the error for a scan at `at` whose Huffman table is missing.
 pub(super) fn missing_codes(number: usize, at: usize) -> Error {
     Error::damaged(at, format!("Huffman table {number} was never given"))
 }

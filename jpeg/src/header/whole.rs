@@ -1,19 +1,19 @@
-//! Is a JPEG whole? A walk over all segments and scans up to the end of the image.
+//! Checks that a JPEG is whole by walking over all segments and scans up to the end of the image.
 //!
-//! No code is decoded: it passes over entropy-coded data at memory speed, and names the byte.
+//! Decodes no code: skips entropy-coded data at memory speed, and names the byte of an error.
 
 use memchr::memchr_iter;
 
 use super::markers::{EOI, SOI, SOS, Walk, is_frame, is_segment};
 use crate::error::{Error, Result};
 
-/// Walks over all segments and scans of a JPEG of any kind, and gives the byte behind the end of the
-/// image. No Huffman code is read. What stands behind the end is common (previews, a camera's notes)
-/// and not looked at.
+/// Walks over all segments and scans of a JPEG of any kind and returns the byte after the end of
+/// the image. Reads no Huffman code. Bytes after the end are common (previews, camera data) and
+/// ignored.
 ///
 /// # Errors
-/// [`crate::ErrorKind::Damaged`]: it is no JPEG, was cut, or a marker stands where none can; the byte is
-/// named.
+/// Returns [`crate::ErrorKind::Damaged`] with the byte if it is not a JPEG, is truncated, or has an
+/// invalid marker.
 pub fn whole(bytes: &[u8]) -> Result<usize> {
     let mut walk = Walk::start(bytes)?;
     let (mut frames, mut scans) = (0, 0);
@@ -23,7 +23,10 @@ pub fn whole(bytes: &[u8]) -> Result<usize> {
             EOI if scans > 0 => return Ok(walk.at()),
             EOI => return Err(Error::damaged(at, "the image ends before its first scan")),
             other if !is_segment(other) => {
-                return Err(Error::damaged(at, format!("marker ff{marker:02x} can't stand here")));
+                return Err(Error::damaged(
+                    at,
+                    format!("marker ff{marker:02x} is not allowed here"),
+                ));
             }
             _ => {}
         }
@@ -47,7 +50,7 @@ pub fn whole(bytes: &[u8]) -> Result<usize> {
 /// Walks from the end of the only scan to the end of the image.
 ///
 /// # Errors
-/// It was cut, or something stands there that can't.
+/// Returns an error if the file is truncated or has an invalid segment there.
 pub(crate) fn finish(bytes: &[u8], scan_end: usize) -> Result<()> {
     let mut walk = Walk::from(bytes, scan_end);
     loop {
@@ -57,7 +60,7 @@ pub(crate) fn finish(bytes: &[u8], scan_end: usize) -> Result<()> {
             SOS => return Err(Error::damaged(at, "a second scan of the same components")),
             frame if is_frame(frame) => return Err(Error::damaged(at, "a second frame header")),
             other if !is_segment(other) => {
-                let text = format!("marker ff{marker:02x} stands where the image should end");
+                let text = format!("marker ff{marker:02x} is where the image should end");
                 return Err(Error::damaged(at, text));
             }
             _ => walk.segment(at)?,
@@ -65,7 +68,7 @@ pub(crate) fn finish(bytes: &[u8], scan_end: usize) -> Result<()> {
     }
 }
 
-/// Where the entropy-coded data that begin at `start` end.
+/// Returns the end of the entropy-coded data that begin at `start`.
 pub(super) fn scan_end(bytes: &[u8], start: usize) -> Result<usize> {
     for found in memchr_iter(0xff, &bytes[start..]) {
         let at = start + found;

@@ -1,6 +1,6 @@
-//! Numbers of any width, one behind the other, low bits first.
+//! Packs numbers of any width, low bits first.
 
-/// The `width` bits from bit `at` on, 32 at most; zeros behind the end.
+/// Returns the `width` bits from bit `at` on, 32 at most; zeros after the end.
 pub(super) fn take(bytes: &[u8], at: usize, width: u32) -> u32 {
     let mut window = [0; 8];
     let rest = bytes.get(at / 8..).unwrap_or_default();
@@ -10,7 +10,7 @@ pub(super) fn take(bytes: &[u8], at: usize, width: u32) -> u32 {
     (bits & ((1u64 << width) - 1)) as u32
 }
 
-/// Appends numbers to bytes.
+/// Appends packed numbers to bytes.
 #[derive(Debug, Default)]
 pub(super) struct Pack {
     open: u64,
@@ -38,7 +38,7 @@ impl Pack {
     }
 }
 
-/// Bits that hold every number up to `most`.
+/// Returns the number of bits that hold every number up to `most`.
 pub(super) fn width(most: u32) -> u32 {
     32 - most.leading_zeros()
 }

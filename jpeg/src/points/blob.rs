@@ -1,4 +1,4 @@
-//! The fixed part of the blob, byte by byte as FORMAT.md says.
+//! The fixed part of the blob, as specified in FORMAT.md.
 
 /// Bytes of the fixed part.
 pub(super) const FIXED: usize = 42;
@@ -11,7 +11,7 @@ pub(super) struct Fixed {
     pub(super) components: u8,
     /// Rows of MCUs.
     pub(super) rows: u16,
-    /// Places of a row.
+    /// Positions per row.
     pub(super) each: u16,
     /// MCUs between two of them.
     pub(super) step: u16,
@@ -21,19 +21,20 @@ pub(super) struct Fixed {
     pub(super) image: u32,
     /// The first entropy-coded byte.
     pub(super) data: u32,
-    /// Bytes from there to the last place.
+    /// Bytes from there to the last position.
     pub(super) span: u32,
-    /// What is added to each byte number, and to each predictor.
+    /// The offset of each byte number, and of each predictor.
     pub(super) base: i32,
     pub(super) bases: [i16; 3],
     /// Bits of a byte number and of the predictors.
     pub(super) widths: [u8; 4],
-    /// Places in all, the end among them; not stored, for it follows from the others.
+    /// Total number of positions, including the end; not stored, because it follows from the
+    /// others.
     pub(super) count: u32,
 }
 
 impl Fixed {
-    /// Understands the first bytes of a blob, and its checksum.
+    /// Parses the first bytes of a blob; returns its fixed part and checksum.
     pub(super) fn read(bytes: &[u8; FIXED]) -> (Fixed, u32) {
         let half = |at: usize| u16::from_le_bytes([bytes[at], bytes[at + 1]]);
         let word = |at: usize| u32::from(half(at)) | u32::from(half(at + 2)) << 16;
@@ -55,7 +56,7 @@ impl Fixed {
         (fixed, word(16))
     }
 
-    /// Its bytes, with the blob's checksum.
+    /// Returns its bytes, with the blob's checksum.
     pub(super) fn bytes(&self, sum: u32) -> [u8; FIXED] {
         let mut bytes = [0; FIXED];
         (bytes[0], bytes[1]) = (self.version, self.components);
@@ -76,13 +77,14 @@ impl Fixed {
         bytes
     }
 
-    /// The byte at which place `n` would stand if all rows were equally long.
+    /// Returns the byte of position `n` if all rows were equally long: stored numbers are
+    /// differences to it.
     pub(super) fn line(&self, n: u32) -> i64 {
         let steps = u64::from(self.count.max(2) - 1);
         i64::from(self.data) + (u64::from(n) * u64::from(self.span) / steps) as i64
     }
 
-    /// Bits of a place.
+    /// Returns the bits of a position.
     pub(super) fn width(&self) -> usize {
         3 + self.widths.iter().map(|&w| usize::from(w)).sum::<usize>()
     }

@@ -1,11 +1,11 @@
-//! From places to the blob.
+//! Encodes positions as a blob.
 
 use super::bits::{Pack, width};
 use super::blob::{FIXED, Fixed, VERSION};
 use crate::checksum::crc32c;
 use crate::position::Position;
 
-/// Writes the blob of the places of an image, the end of its data among them as the last.
+/// Writes the blob of the positions of an image; the last one is the end of its data.
 pub(crate) fn encode(
     image: &[u8],
     components: usize,
@@ -53,7 +53,7 @@ pub(crate) fn encode(
     blob[..FIXED].copy_from_slice(&fixed.bytes(sum));
 }
 
-/// The least of some numbers, and how far the greatest is above it.
+/// Returns the smallest number, and the distance of the greatest from it.
 fn range(numbers: impl Iterator<Item = i64> + Clone) -> (i64, u32) {
     let least = numbers.clone().min().unwrap_or(0);
     (least, (numbers.max().unwrap_or(0) - least) as u32)

@@ -1,12 +1,12 @@
 //! The kernels for AVX2: vectors of two groups.
 //!
 //! What holds, and why:
-//! - [`Avx2`] is made in functions of this file that the compiler lets run with AVX2 only: there its
-//!   methods may use all instructions of AVX2 and of the sets below it;
-//! - those functions are called through the table alone, and [`simd`] hands the table out only after
-//!   the processor has said that it has AVX2;
-//! - a vector is loaded from or stored to a slice or an array just taken that is at least as long
-//!   as what the instruction touches; none needs to be aligned.
+//! - [`Avx2`] is only created in functions of this file that are compiled for AVX2: its methods may
+//!   use all instructions of AVX2 and of the sets below it;
+//! - those functions are called only through the table, and [`simd`] returns the table only after
+//!   it has detected AVX2;
+//! - a vector is loaded from or stored to a slice or array of at least the length that the
+//!   instruction touches; none needs to be aligned.
 #![allow(unsafe_code)]
 
 use std::arch::x86_64::*;
@@ -15,7 +15,7 @@ use super::lanes::{Lanes, samples_needed};
 use super::run::{Blocks, Simd};
 use super::{color, idct, portable, reduced, sse41, upsample};
 
-/// The table, if the processor has AVX2.
+/// Returns the table if the processor has AVX2.
 pub(super) fn simd() -> Option<&'static Simd> {
     is_x86_feature_detected!("avx2").then_some(&SIMD)
 }
@@ -30,7 +30,7 @@ static SIMD: Simd = Simd {
     gray_rgb,
 };
 
-/// A function of the table that runs a kernel.
+/// Defines a function of the table that runs a kernel.
 macro_rules! entry {
     ($name:ident = $kernel:path, ($($arg:ident: $type:ty),*)) => {
         fn $name($($arg: $type),*) {
@@ -53,36 +53,36 @@ entry!(h1v2 = upsample::h1v2, (near: &[u8], far: &[u8], bias: u8, out: &mut [u8]
 entry!(ycc_rgb = color::ycc_rgb, (y: &[u8], cb: &[u8], cr: &[u8], out: &mut [u8]));
 entry!(gray_rgb = color::gray_rgb, (gray: &[u8], out: &mut [u8]));
 
-/// A processor that has AVX2.
+/// Proof that the processor has AVX2.
 #[derive(Clone, Copy)]
 struct Avx2(());
 
 /// 32 bytes.
 type V = __m256i;
 
-/// Methods that are one instruction.
+/// Defines methods that are one instruction.
 macro_rules! instructions {
     ($($name:ident = $instruction:ident($($arg:ident),*);)*) => {$(
         #[inline(always)]
         fn $name(self, $($arg: V),*) -> V {
-            // SAFETY: there is an `Avx2`, so the processor has AVX2.
+            // SAFETY: `self` proves that the processor has these instructions.
             unsafe { $instruction($($arg),*) }
         }
     )*};
 }
 
-/// Methods that are one instruction with a number in it.
+/// Defines methods that are one instruction with an immediate.
 macro_rules! shifts {
     ($($name:ident = $instruction:ident;)*) => {$(
         #[inline(always)]
         fn $name<const BITS: i32>(self, a: V) -> V {
-            // SAFETY: there is an `Avx2`.
+            // SAFETY: `self` proves that the processor has these instructions.
             unsafe { $instruction::<BITS>(a) }
         }
     )*};
 }
 
-/// Methods that take several instructions, or others than vectors.
+/// Defines methods that take several instructions, or arguments other than vectors.
 macro_rules! composed {
     ($($name:ident($($arg:ident: $type:ty),*) -> $result:ty $body:block)*) => {$(
         #[inline(always)]
@@ -90,7 +90,7 @@ macro_rules! composed {
             #[target_feature(enable = "avx2")]
             #[inline]
             fn inner($($arg: $type),*) -> $result $body
-            // SAFETY: there is an `Avx2`, so the processor has AVX2.
+            // SAFETY: `self` proves that the processor has these instructions.
             unsafe { inner($($arg),*) }
         }
     )*};
@@ -149,7 +149,7 @@ impl Lanes for Avx2 {
         for (i, rows) in rows.into_iter().enumerate() {
             let to = to.wrapping_add(2 * i * stride);
             if across == 8 {
-                // Blocks touch: their rows are one.
+                // The blocks touch, so two rows of them are one store.
                 let (upper, lower) = self.split(self.swap_middle_64(rows));
                 // SAFETY: 16 bytes, which end where the 2 i-th row of the second block does.
                 unsafe { _mm_storeu_si128(to.cast(), upper) };
@@ -161,7 +161,7 @@ impl Lanes for Avx2 {
             for (v, to) in [(a, to), (b, to.wrapping_add(across))] {
                 // SAFETY: 8 bytes, which end where the 2 i-th row of the block does.
                 unsafe { _mm_storel_epi64(to.cast(), v) };
-                // SAFETY: there is an `Avx2`.
+                // SAFETY: `self` proves that the processor has these instructions.
                 let v = unsafe { _mm_castsi128_pd(v) };
                 // SAFETY: the same of the next row, at most the block's last, as was asserted.
                 unsafe { _mm_storeh_pd(to.wrapping_add(stride).cast(), v) };
@@ -184,7 +184,7 @@ impl Lanes for Avx2 {
     #[inline(always)]
     fn shuffle(self, a: V, table: &[u8; 16]) -> V {
         let table = self.bytes(table);
-        // SAFETY: there is an `Avx2`.
+        // SAFETY: `self` proves that the processor has these instructions.
         unsafe { _mm256_shuffle_epi8(a, table) }
     }
 

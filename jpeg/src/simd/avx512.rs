@@ -1,13 +1,12 @@
 //! The kernels for AVX-512: vectors of four groups.
 //!
 //! What holds, and why:
-//! - [`Avx512`] is made in functions of this file that the compiler lets run with AVX-512 (its parts
-//!   F, BW, VL and VNNI) only: there its methods may use all instructions of those and of the sets
-//!   below them;
-//! - those functions are called through the table alone, and [`simd`] hands the table out only after
-//!   the processor has said that it has all four;
-//! - a vector is loaded from or stored to a slice or an array just taken that is at least as long
-//!   as what the instruction touches; none needs to be aligned.
+//! - [`Avx512`] is only created in functions of this file that are compiled for AVX-512 (its parts
+//!   F, BW, VL and VNNI): its methods may use all instructions of those and of the sets below them;
+//! - those functions are called only through the table, and [`simd`] returns the table only after
+//!   it has detected all four;
+//! - a vector is loaded from or stored to a slice or array of at least the length that the
+//!   instruction touches; none needs to be aligned.
 #![allow(unsafe_code)]
 
 use std::arch::x86_64::*;
@@ -16,7 +15,8 @@ use super::lanes::{Lanes, samples_needed};
 use super::run::{Blocks, Simd};
 use super::{avx2, color, idct, portable, reduced, upsample};
 
-/// The table, if the processor has AVX-512. VNNI keeps those out that slow down for long vectors.
+/// Returns the table if the processor has AVX-512. Requiring VNNI excludes processors that slow
+/// down for long vectors.
 pub(super) fn simd() -> Option<&'static Simd> {
     let there = is_x86_feature_detected!("avx512f")
         && is_x86_feature_detected!("avx512bw")
@@ -35,7 +35,7 @@ static SIMD: Simd = Simd {
     gray_rgb,
 };
 
-/// A function of the table that runs a kernel.
+/// Defines a function of the table that runs a kernel.
 macro_rules! entry {
     ($name:ident = $kernel:path, ($($arg:ident: $type:ty),*)) => {
         fn $name($($arg: $type),*) {
@@ -58,25 +58,25 @@ entry!(h1v2 = upsample::h1v2, (near: &[u8], far: &[u8], bias: u8, out: &mut [u8]
 entry!(ycc_rgb = color::ycc_rgb, (y: &[u8], cb: &[u8], cr: &[u8], out: &mut [u8]));
 entry!(gray_rgb = color::gray_rgb, (gray: &[u8], out: &mut [u8]));
 
-/// A processor that has AVX-512.
+/// Proof that the processor has AVX-512.
 #[derive(Clone, Copy)]
 struct Avx512(());
 
 /// 64 bytes.
 type V = __m512i;
 
-/// Methods that are one instruction.
+/// Defines methods that are one instruction.
 macro_rules! instructions {
     ($($name:ident = $instruction:ident($($arg:ident),*);)*) => {$(
         #[inline(always)]
         fn $name(self, $($arg: V),*) -> V {
-            // SAFETY: there is an `Avx512`, so the processor has it.
+            // SAFETY: `self` proves that the processor has these instructions.
             unsafe { $instruction($($arg),*) }
         }
     )*};
 }
 
-/// Methods that are a shift; a fixed number of bits becomes a part of the instruction.
+/// Defines methods that are a shift by an immediate.
 macro_rules! shifts {
     ($($name:ident = $instruction:ident;)*) => {$(
         #[inline(always)]
@@ -86,13 +86,13 @@ macro_rules! shifts {
             fn inner<const BITS: i32>(a: V) -> V {
                 $instruction(a, _mm_cvtsi32_si128(BITS))
             }
-            // SAFETY: there is an `Avx512`, so the processor has it.
+            // SAFETY: `self` proves that the processor has these instructions.
             unsafe { inner::<BITS>(a) }
         }
     )*};
 }
 
-/// Methods that take several instructions, or others than vectors.
+/// Defines methods that take several instructions, or arguments other than vectors.
 macro_rules! composed {
     ($($name:ident($($arg:ident: $type:ty),*) -> $result:ty $body:block)*) => {$(
         #[inline(always)]
@@ -100,7 +100,7 @@ macro_rules! composed {
             #[target_feature(enable = "avx512f,avx512bw")]
             #[inline]
             fn inner($($arg: $type),*) -> $result $body
-            // SAFETY: there is an `Avx512`, so the processor has it.
+            // SAFETY: `self` proves that the processor has these instructions.
             unsafe { inner($($arg),*) }
         }
     )*};
@@ -160,7 +160,7 @@ impl Lanes for Avx512 {
         for (i, rows) in rows.into_iter().enumerate() {
             let to = to.wrapping_add(2 * i * stride);
             if across == 8 {
-                // Blocks touch: their rows are one.
+                // The blocks touch, so two rows of them are one store.
                 let (upper, lower) =
                     self.halves(self.gathered(rows, rows, [0, 2, 4, 6, 1, 3, 5, 7]));
                 // SAFETY: 32 bytes, which end where the 2 i-th row of the last block does.
@@ -173,7 +173,7 @@ impl Lanes for Avx512 {
                 let to = to.wrapping_add(group * across);
                 // SAFETY: 8 bytes, which end where the 2 i-th row of the block does.
                 unsafe { _mm_storel_epi64(to.cast(), v) };
-                // SAFETY: there is an `Avx512`.
+                // SAFETY: `self` proves that the processor has these instructions.
                 let v = unsafe { _mm_castsi128_pd(v) };
                 // SAFETY: the same of the next row, at most the block's last, as was asserted.
                 unsafe { _mm_storeh_pd(to.wrapping_add(stride).cast(), v) };
@@ -196,7 +196,7 @@ impl Lanes for Avx512 {
     #[inline(always)]
     fn shuffle(self, a: V, table: &[u8; 16]) -> V {
         let table = self.bytes(table);
-        // SAFETY: there is an `Avx512`.
+        // SAFETY: `self` proves that the processor has these instructions.
         unsafe { _mm512_shuffle_epi8(a, table) }
     }
 

@@ -1,21 +1,21 @@
-//! Color conversion in vectors. As `portable::lines`, exact for every color.
+//! Color conversion in vectors, for every color equal to `portable::lines`.
 //!
-//! Lines shorter than a vector go to the set with shorter ones; the last vector of a line overlaps the
-//! one before it.
+//! Lines shorter than a vector use the set with shorter ones; the last vector of a line overlaps
+//! the one before it.
 
 use super::lanes::{Lanes, NONE, starts};
 
-/// Factors of whole numbers of 16 bits: what is left of 1.402 without 1, in 2^-15. The rounding of
-/// its last bit changes nothing for chroma of 8 bits (a test goes through them all).
+/// Fixed-point factors of 16 bits: 1.402 - 1, in 2^-15. The rounding of its last bit changes
+/// nothing for chroma of 8 bits (a test checks all values).
 const RED_CR: i16 = 13173;
-/// 1.772 without 2, in 2^-15.
+/// 1.772 - 2, in 2^-15.
 const BLUE_CB: i16 = -7471;
 /// -0.34414, in 2^-16.
 const GREEN_CB: i16 = -22554;
-/// -0.71414 and 1, in 2^-16.
+/// 1 - 0.71414, in 2^-16.
 const GREEN_CR: i16 = (65536 - 46802) as i16;
 
-/// Red, green and blue of half a group each, unbounded, in 16 bits.
+/// Red, green and blue of half a group each, before saturation, in 16 bits.
 type Rgb<L> = [<L as Lanes>::V; 3];
 
 #[inline(always)]
@@ -56,14 +56,14 @@ fn rgb<L: Lanes>(lanes: L, y: L::V, cb: L::V, cr: L::V) -> Rgb<L> {
     [lanes.add_16(y, red), lanes.add_16(y, green), lanes.add_16(y, blue)]
 }
 
-/// What pairs of chroma add to green, but for -1 times the second.
+/// Returns the chroma part of green, but for -1 times the second.
 #[inline(always)]
 fn green<L: Lanes>(lanes: L, chroma: L::V) -> L::V {
     let sum = lanes.dot(chroma, lanes.pair_16(GREEN_CB, GREEN_CR));
     lanes.right_32::<16>(lanes.add_32(sum, lanes.all_32(1 << 15)))
 }
 
-/// Bytes in the order of the picture: each group's 16 pixels, 16 bytes a vector.
+/// Interleaves bytes: each group's 16 pixels, 16 bytes per vector.
 #[inline(always)]
 fn triples<L: Lanes>(lanes: L, low: Rgb<L>, high: Rgb<L>) -> [L::V; 3] {
     // Groups of 8 red and 8 green; the middle one of pixels 8-11 and 4-7.
@@ -78,8 +78,8 @@ fn triples<L: Lanes>(lanes: L, low: Rgb<L>, high: Rgb<L>) -> [L::V; 3] {
     ]
 }
 
-/// Tables of red with green, and of blue, for one third of the 48 bytes of 16 pixels. Of pixel p, red
-/// lies at p % 8 and green 8 behind it.
+/// Tables of red with green, and of blue, for one third of the 48 bytes of 16 pixels. The red of
+/// pixel p is at p % 8, its green 8 bytes later.
 const fn tables(third: usize) -> [[u8; 16]; 2] {
     let mut tables = [[NONE; 16]; 2];
     let mut i = 0;

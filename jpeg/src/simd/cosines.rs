@@ -1,13 +1,14 @@
 //! The factors of the inverse DCTs: sums of cosines, times 2^13.
 //!
-//! Numbers only, named by their decimals. Those of 8x8 are of Loeffler, Ligtenberg and Moschytz
-//! (1989), those of 4x4 and 2x2 follow from them where outputs are left out.
+//! Constants only, named by their decimals. Those of 8x8 are from Loeffler, Ligtenberg and Moschytz
+//! (1989), as in libjpeg-turbo's jidctint.c; those of 4x4 and 2x2, as in its jidctred.c, follow
+//! from them by omitting outputs.
 
-/// Bits behind the point in the factors.
+/// Fraction bits of the factors (`CONST_BITS`).
 pub(super) const FACTOR_BITS: i32 = 13;
-/// Bits behind the point that pass 1 (columns) leaves to pass 2 (rows).
+/// Fraction bits that pass 1 (columns) leaves to pass 2 (rows) (`PASS1_BITS`).
 pub(super) const BETWEEN_BITS: i32 = 2;
-/// Bits behind the point of a two-dimensional DCT of 8x8 without its division by 8.
+/// Fraction bits of a two-dimensional DCT of 8x8 without its division by 8.
 pub(super) const EIGHTH_BITS: i32 = 3;
 
 pub(super) const C_0_211: i16 = 1730; // 0.211164243

@@ -1,42 +1,42 @@
-//! A run of blocks by the handful that fills a vector.
+//! Splits a run of blocks into as many as fill a vector.
 //!
-//! Knows which blocks are next and where their samples go; nothing of what is computed.
+//! Knows which blocks are next and where their samples go; computes nothing.
 
 use super::lanes::{Lanes, MOST_GROUPS};
 use super::run::Blocks;
 
-/// Below this number a coefficient lies in the first four rows and columns.
+/// A coefficient with a lower zigzag number is in the first four rows and columns.
 pub(super) const CORNER: u8 = 10;
 
-/// Blocks that are done at once, one a group.
+/// Blocks that are processed together, one per group.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Handful {
-    /// Which of those meant is the first.
+pub(super) struct BlockGroup {
+    /// The number of the first one.
     n: usize,
-    /// Where its first sample goes.
+    /// Position of its first sample.
     pub(super) at: usize,
     /// The highest number of a coefficient that may not be 0.
     pub(super) last: u8,
 }
 
-impl Handful {
-    /// From block `n` of those meant; `None` if fewer are left than a vector has groups.
+impl BlockGroup {
+    /// Takes blocks from number `n` on; `None` if fewer are left than a vector has groups.
     #[inline(always)]
-    pub(super) fn from<L: Lanes>(blocks: &Blocks<'_>, n: usize) -> Option<Handful> {
+    pub(super) fn from<L: Lanes>(blocks: &Blocks<'_>, n: usize) -> Option<BlockGroup> {
         if blocks.count - n < L::GROUPS {
             return None;
         }
         let last = (0..L::GROUPS).map(|i| blocks.last[(n + i) * blocks.step]);
-        Some(Handful { n, at: n * blocks.across, last: last.fold(0, u8::max) })
+        Some(BlockGroup { n, at: n * blocks.across, last: last.fold(0, u8::max) })
     }
 
-    /// A row of coefficients of each block.
+    /// Loads a row of coefficients of each block.
     #[inline(always)]
     pub(super) fn row<L: Lanes>(self, lanes: L, blocks: &Blocks<'_>, row: usize) -> L::V {
         lanes.row(blocks.coefficients, self.n * blocks.step, blocks.step, row)
     }
 
-    /// Leaves zeros in each block; in its upper half, if no more has been there.
+    /// Sets each block to zeros; only its upper half if the lower half already is.
     #[inline(always)]
     pub(super) fn clear<L: Lanes>(self, blocks: &mut Blocks<'_>) {
         for i in 0..L::GROUPS {
@@ -48,7 +48,7 @@ impl Handful {
         }
     }
 
-    /// Puts the first `N` rows of `N` bytes of each group where the block's samples go.
+    /// Stores the first `N` rows of `N` bytes of each group as the block's samples.
     #[inline(always)]
     pub(super) fn store<L: Lanes, const N: usize>(
         self,
@@ -63,13 +63,13 @@ impl Handful {
         }
     }
 
-    /// The same blocks for another set of kernels.
+    /// Returns the same blocks for another set of kernels.
     pub(super) fn blocks<'a, L: Lanes>(self, blocks: &'a mut Blocks<'_>) -> Blocks<'a> {
         Blocks { count: L::GROUPS, ..rest(blocks, self.n) }
     }
 }
 
-/// From block `n` of those meant on.
+/// Returns the blocks from number `n` on.
 pub(super) fn rest<'a>(blocks: &'a mut Blocks<'_>, n: usize) -> Blocks<'a> {
     Blocks {
         coefficients: &mut blocks.coefficients[n * blocks.step..],
@@ -83,14 +83,14 @@ pub(super) fn rest<'a>(blocks: &'a mut Blocks<'_>, n: usize) -> Blocks<'a> {
     }
 }
 
-/// Takes the coefficient of block `n` of those meant, if it has one alone.
+/// Takes the coefficient of block `n` if it has only one.
 #[inline(always)]
 pub(super) fn only(blocks: &mut Blocks<'_>, n: usize) -> Option<i16> {
     let at = n * blocks.step;
     (blocks.last[at] == 0).then(|| std::mem::take(&mut blocks.coefficients[at][0]))
 }
 
-/// Makes all samples of block `n` of those meant, `N` rows of `N`, the same.
+/// Sets all samples of block `n`, `N` rows of `N`, to the same value.
 #[inline(always)]
 pub(super) fn fill<const N: usize>(blocks: &mut Blocks<'_>, n: usize, sample: u8) {
     let out = &mut blocks.out[n * blocks.across..];

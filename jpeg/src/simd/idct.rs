@@ -1,19 +1,19 @@
-//! The accurate inverse DCT of 8x8 coefficients in vectors, a block a group.
+//! The accurate inverse DCT of 8x8 coefficients in vectors, one block per group.
 //!
-//! As `portable::idct`, with sums of products by pairs; see there for the source and for what wraps
-//! where. Blocks that have few coefficients take shorter ways to the same bytes.
+//! Equals `portable::idct`, with sums of products by pairs; see there for the source and for where
+//! values wrap. Blocks with few coefficients take shorter ways to the same bytes.
 
 use super::cosines::{
     BETWEEN_BITS, C_0_298, C_0_390, C_0_541, C_0_765, C_0_899, C_1_175, C_1_501, C_1_847, C_1_961,
     C_2_053, C_2_562, C_3_072, EIGHTH_BITS, FACTOR_BITS,
 };
-use super::groups::{CORNER, Handful, fill, only, rest};
+use super::groups::{BlockGroup, CORNER, fill, only, rest};
 use super::lanes::Lanes;
 use super::pairs::{Wide, adds, dequantized, dot, dots, dots_add, may_wrap, pairs, subs};
 use super::portable;
 use super::run::Blocks;
 
-/// Shifts behind the two passes.
+/// Shifts after the two passes.
 const FIRST: i32 = FACTOR_BITS - BETWEEN_BITS;
 const SECOND: i32 = FACTOR_BITS + BETWEEN_BITS + EIGHTH_BITS;
 
@@ -26,29 +26,29 @@ pub(super) fn to_8x8<L: Lanes>(lanes: L, blocks: &mut Blocks<'_>) {
             n += 1;
             continue;
         }
-        let Some(handful) = Handful::from::<L>(blocks, n) else {
+        let Some(group) = BlockGroup::from::<L>(blocks, n) else {
             return (lanes.shorter().idct[0])(&mut rest(blocks, n));
         };
         n += L::GROUPS;
-        let c0 = dequantized(lanes, blocks, handful, 0);
+        let c0 = dequantized(lanes, blocks, group, 0);
         if may_wrap(lanes, c0) {
-            portable::idct::to_8x8(&mut handful.blocks::<L>(blocks));
+            portable::idct::to_8x8(&mut group.blocks::<L>(blocks));
             continue;
         }
-        let c1 = dequantized(lanes, blocks, handful, 1);
-        let c2 = dequantized(lanes, blocks, handful, 2);
-        let c3 = dequantized(lanes, blocks, handful, 3);
-        let rows = if handful.last < CORNER {
+        let c1 = dequantized(lanes, blocks, group, 1);
+        let c2 = dequantized(lanes, blocks, group, 2);
+        let c3 = dequantized(lanes, blocks, group, 3);
+        let rows = if group.last < CORNER {
             corner(lanes, [c0, c1, c2, c3])
         } else {
-            let c4 = dequantized(lanes, blocks, handful, 4);
-            let c5 = dequantized(lanes, blocks, handful, 5);
-            let c6 = dequantized(lanes, blocks, handful, 6);
-            let c7 = dequantized(lanes, blocks, handful, 7);
+            let c4 = dequantized(lanes, blocks, group, 4);
+            let c5 = dequantized(lanes, blocks, group, 5);
+            let c6 = dequantized(lanes, blocks, group, 6);
+            let c7 = dequantized(lanes, blocks, group, 7);
             full(lanes, [c0, c1, c2, c3, c4, c5, c6, c7])
         };
-        lanes.store_8x8(rows, &mut blocks.out[handful.at..], blocks.stride, blocks.across);
-        handful.clear::<L>(blocks);
+        lanes.store_8x8(rows, &mut blocks.out[group.at..], blocks.stride, blocks.across);
+        group.clear::<L>(blocks);
     }
 }
 
@@ -58,7 +58,7 @@ fn full<L: Lanes>(lanes: L, rows: [L::V; 8]) -> [L::V; 4] {
     samples(lanes, pass::<L, SECOND>(lanes, transposed(lanes, between)))
 }
 
-/// One dimension: vectors are coefficients 0 to 7 of eight lines.
+/// One dimension: the vectors are coefficients 0 to 7 of eight lines.
 #[inline(always)]
 fn pass<L: Lanes, const BITS: i32>(lanes: L, c: [L::V; 8]) -> [L::V; 8] {
     let turned = pairs(lanes, c[2], c[6]);
@@ -89,10 +89,10 @@ fn pass<L: Lanes, const BITS: i32>(lanes: L, c: [L::V; 8]) -> [L::V; 8] {
     outputs::<L, BITS>(lanes, even, odd)
 }
 
-/// Rows of the upper left 4x4 coefficients; all others are 0.
+/// Transforms the upper left 4x4 coefficients, by rows; all others are 0.
 #[inline(always)]
 fn corner<L: Lanes>(lanes: L, c: [L::V; 4]) -> [L::V; 4] {
-    // Lower halves only. Columns 1 and 2 change places, so that neighbors are the pairs of pass 2.
+    // Lower halves only. Columns 1 and 2 are swapped, so that neighbors are the pairs of pass 2.
     let c20 = lanes.swap_middle_32(lanes.zip_low_16(c[0], c[2]));
     let c31 = lanes.swap_middle_32(lanes.zip_low_16(c[1], c[3]));
     let [r0, r1, r2, r3, r4, r5, r6, r7] = corner_sums::<L, FIRST>(lanes, c20, c31);
@@ -124,7 +124,7 @@ fn corner<L: Lanes>(lanes: L, c: [L::V; 4]) -> [L::V; 4] {
     )
 }
 
-/// Outputs 0 to 7 of lines that have coefficients 0 and 2, 1 and 3 only, without `BITS` bits.
+/// Computes outputs 0 to 7 of lines that have only coefficients 0 to 3, shifted right by `BITS`.
 #[inline(always)]
 fn corner_sums<L: Lanes, const BITS: i32>(lanes: L, c20: L::V, c31: L::V) -> [L::V; 8] {
     let half = lanes.all_32(1 << (BITS - 1));
@@ -172,7 +172,7 @@ const CORNER_ODD: [[i16; 2]; 4] = [
     [C_1_175 - C_0_899, C_1_175 - C_1_961],
 ];
 
-/// Outputs 0 to 7 of lines, without `BITS` bits, saturated to 16.
+/// Computes outputs 0 to 7 of lines, shifted right by `BITS`, saturated to 16 bits.
 #[inline(always)]
 fn outputs<L: Lanes, const BITS: i32>(
     lanes: L,
@@ -196,7 +196,7 @@ fn narrow<L: Lanes, const BITS: i32>(lanes: L, [low, high]: Wide<L>) -> L::V {
     lanes.narrow_32(lanes.right_32::<BITS>(low), lanes.right_32::<BITS>(high))
 }
 
-/// Rows of eight numbers of 16 bits to columns.
+/// Transposes eight rows of 16-bit numbers.
 #[inline(always)]
 fn transposed<L: Lanes>(lanes: L, v: [L::V; 8]) -> [L::V; 8] {
     let (a01, b01) = (lanes.zip_low_16(v[0], v[1]), lanes.zip_high_16(v[0], v[1]));
@@ -219,7 +219,7 @@ fn transposed<L: Lanes>(lanes: L, v: [L::V; 8]) -> [L::V; 8] {
     ]
 }
 
-/// Columns of eight numbers around 0 to eight rows of samples, two a vector.
+/// Converts columns of eight numbers around 0 to eight rows of samples, two per vector.
 #[inline(always)]
 fn samples<L: Lanes>(lanes: L, c: [L::V; 8]) -> [L::V; 4] {
     let (c04, c15) = (lanes.narrow_16(c[0], c[4]), lanes.narrow_16(c[1], c[5]));
@@ -237,12 +237,12 @@ fn samples<L: Lanes>(lanes: L, c: [L::V; 8]) -> [L::V; 4] {
     ]
 }
 
-/// Coefficients with `FACTOR_BITS` behind the point, and half of what `BITS` bits can hold.
+/// Returns coefficients with `FACTOR_BITS` fraction bits, plus half of 2^`BITS` for rounding.
 #[inline(always)]
 fn shifted_up<L: Lanes, const BITS: i32>(lanes: L, c: L::V) -> Wide<L> {
     const DOWN: i32 = 16 - FACTOR_BITS;
     let half = 1 << (BITS - 1);
-    // The half fits behind the coefficient before pass 2, not after.
+    // Before pass 2 the half fits below the coefficient, afterwards it does not.
     let below = if half >> FACTOR_BITS == 0 { (half << DOWN) as i16 } else { 0 };
     let [low, high] = pairs(lanes, lanes.all_16(below), c);
     let wide = [lanes.right_32::<DOWN>(low), lanes.right_32::<DOWN>(high)];

@@ -1,38 +1,39 @@
-//! What the kernels ask of a processor: vectors of one or more groups of 16 bytes.
+//! The operations that kernels need from a processor: vectors of one or more groups of 16 bytes.
 //!
 //! Kernels are written once, over this trait, in safe code; a set is the trait's implementation by
-//! one processor's instructions. Nothing here knows what is computed. No operation moves anything
-//! between groups, but stores do.
+//! one processor's instructions. The trait does not know what is computed. Except for stores, no
+//! operation moves anything between groups.
 //!
-//! Every method and every function that calls one is inlined, so that all of a kernel is compiled
-//! for the processor that its outermost function names.
+//! Every method, and every function that calls one, is inlined, so that a whole kernel is compiled
+//! for the processor of its outermost function.
 
 use super::run::Simd;
 
-/// The instructions of a processor that is there. Numbers in names are bits; all wrap unless said.
+/// The instructions of a detected processor. Numbers in names are bits; arithmetic wraps unless
+/// stated otherwise.
 pub(super) trait Lanes: Copy {
     /// `GROUPS` times 16 bytes.
     type V: Copy;
     const GROUPS: usize;
     const BYTES: usize = 16 * Self::GROUPS;
 
-    /// The set for what does not fill a vector.
+    /// Returns the set for lines that do not fill a vector.
     fn shorter(self) -> &'static Simd;
 
-    /// The first `BYTES`.
+    /// Loads the first `BYTES`.
     fn load(self, from: &[u8]) -> Self::V;
-    /// To the first `BYTES`.
+    /// Stores to the first `BYTES`.
     fn store(self, v: Self::V, to: &mut [u8]);
-    /// As if `zip_low_8` and `zip_high_8` of these had been taken over whole vectors: groups of `low`
-    /// and `high` by turns.
+    /// Stores groups of `low` and `high` alternately, as if `zip_low_8` and `zip_high_8` had been
+    /// applied to whole vectors.
     fn store_zipped(self, low: Self::V, high: Self::V, to: &mut [u8]);
-    /// Groups of the three by turns.
+    /// Stores groups of the three vectors in turn.
     fn store_three(self, v: [Self::V; 3], to: &mut [u8]);
-    /// A row of 8 of one block a group: blocks `first`, `first + step`, ...
+    /// Loads a row of 8 of one block per group: blocks `first`, `first + step`, ...
     fn row(self, blocks: &[[i16; 64]], first: usize, step: usize, row: usize) -> Self::V;
-    /// Each group holds 8 rows of 8 samples; a group's go `across` samples behind the former's.
+    /// Stores 8 rows of 8 samples per group; each group `across` samples after the previous one.
     fn store_8x8(self, rows: [Self::V; 4], to: &mut [u8], stride: usize, across: usize);
-    /// The groups' bytes, for smaller blocks.
+    /// Returns the groups' bytes, for smaller blocks.
     #[inline(always)]
     fn groups(self, v: Self::V) -> [[u8; 16]; MOST_GROUPS] {
         let mut groups = [[0; 16]; MOST_GROUPS];
@@ -40,13 +41,13 @@ pub(super) trait Lanes: Copy {
         groups
     }
 
-    /// The same in every group.
+    /// Repeats the bytes in every group.
     fn bytes(self, group: &[u8; 16]) -> Self::V;
-    /// The same in every group.
+    /// Repeats the numbers in every group.
     fn eight(self, group: &[i16; 8]) -> Self::V;
     fn all_16(self, value: i16) -> Self::V;
     fn all_32(self, value: i32) -> Self::V;
-    /// By turns.
+    /// Alternates two numbers.
     #[inline(always)]
     fn pair_16(self, even: i16, odd: i16) -> Self::V {
         self.all_32(i32::from(even) & 0xffff | i32::from(odd) << 16)
@@ -55,7 +56,7 @@ pub(super) trait Lanes: Copy {
     fn or(self, a: Self::V, b: Self::V) -> Self::V;
     fn and(self, a: Self::V, b: Self::V) -> Self::V;
     fn xor(self, a: Self::V, b: Self::V) -> Self::V;
-    /// Whether a bit of `mask` is set in `a`.
+    /// Returns true if any bit of `mask` is set in `a`.
     fn any(self, a: Self::V, mask: Self::V) -> bool;
 
     fn add_16(self, a: Self::V, b: Self::V) -> Self::V;
@@ -72,14 +73,14 @@ pub(super) trait Lanes: Copy {
     fn left_32<const BITS: i32>(self, a: Self::V) -> Self::V;
     /// Shifts in the sign.
     fn right_32<const BITS: i32>(self, a: Self::V) -> Self::V;
-    /// Sums of 32 bits of products of neighboring 16 bits, signed.
+    /// 32-bit sums of products of adjacent 16-bit numbers, signed.
     fn dot(self, a: Self::V, b: Self::V) -> Self::V;
     /// `sum` plus `dot`.
     #[inline(always)]
     fn dot_add(self, sum: Self::V, a: Self::V, b: Self::V) -> Self::V {
         self.add_32(sum, self.dot(a, b))
     }
-    /// Sums of 16 bits of products of neighboring 8 bits, of which those of `b` are below 64.
+    /// 16-bit sums of products of adjacent 8-bit numbers; those of `b` are below 64.
     fn dot_8(self, a: Self::V, b: Self::V) -> Self::V;
     /// `(a + b + 1) / 2`, unsigned 8 bits.
     fn mean_up(self, a: Self::V, b: Self::V) -> Self::V;
@@ -92,7 +93,7 @@ pub(super) trait Lanes: Copy {
     fn narrow_16(self, a: Self::V, b: Self::V) -> Self::V;
     /// The same, signed 16 to unsigned 8 bits.
     fn narrow_to_unsigned(self, a: Self::V, b: Self::V) -> Self::V;
-    /// The lower halves of groups of `a` and `b`, element by element in turns.
+    /// Interleaves the lower halves of the groups of `a` and `b` element by element.
     fn zip_low_8(self, a: Self::V, b: Self::V) -> Self::V;
     fn zip_high_8(self, a: Self::V, b: Self::V) -> Self::V;
     fn zip_low_16(self, a: Self::V, b: Self::V) -> Self::V;
@@ -101,29 +102,29 @@ pub(super) trait Lanes: Copy {
     fn zip_high_32(self, a: Self::V, b: Self::V) -> Self::V;
     fn zip_low_64(self, a: Self::V, b: Self::V) -> Self::V;
     fn zip_high_64(self, a: Self::V, b: Self::V) -> Self::V;
-    /// The middle two of a group's four 32 bits change places.
+    /// Swaps the middle two of a group's four 32-bit numbers.
     fn swap_middle_32(self, a: Self::V) -> Self::V;
-    /// 32 bits 0 and 2 of `b`, 1 and 3 of `a`.
+    /// Takes 32-bit numbers 0 and 2 from `b`, 1 and 3 from `a`.
     fn blend_32(self, a: Self::V, b: Self::V) -> Self::V;
-    /// Byte `table[i]` of the group to place i; 0 where it is [`NONE`].
+    /// Moves byte `table[i]` of the group to position i; 0 if it is [`NONE`].
     fn shuffle(self, a: Self::V, table: &[u8; 16]) -> Self::V;
 }
 
-/// In tables of `shuffle`: a zero.
+/// In tables of `shuffle`: zero.
 pub(super) const NONE: u8 = 0x80;
 
-/// Groups in the longest vector of any set.
+/// Number of groups in the longest vector of any set.
 pub(super) const MOST_GROUPS: usize = 4;
 
-/// How many samples a plane must have for `groups` of `side` rows of `side` samples; the greatest
-/// number if that can't be said.
+/// Returns how many samples a plane must have for `groups` of `side` rows of `side` samples; the
+/// maximum on overflow.
 pub(super) fn samples_needed(side: usize, groups: usize, stride: usize, across: usize) -> usize {
     let last_row = stride.saturating_mul(side - 1);
     across.saturating_mul(groups - 1).saturating_add(last_row).saturating_add(side)
 }
 
-/// Where the vectors of a line of `n` samples begin: the last one ends with the line, and overlaps the
-/// one before it.
+/// Returns where the vectors of a line of `n` samples begin: the last one ends with the line, and
+/// overlaps the one before it.
 #[inline(always)]
 pub(super) fn starts(n: usize, length: usize) -> impl Iterator<Item = usize> {
     let last = n.saturating_sub(length);

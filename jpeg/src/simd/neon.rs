@@ -1,12 +1,12 @@
 //! The kernels for NEON: vectors of one group.
 //!
 //! What holds, and why:
-//! - [`Neon`] is made in functions of this file that the compiler lets run with NEON only: there its
-//!   methods may use all its instructions;
-//! - those functions are called through the table alone, and [`simd`] hands the table out only after
-//!   the processor has said that it has NEON;
-//! - a vector is loaded from or stored to a slice or an array just taken that is at least as long
-//!   as what the instruction touches; none needs to be aligned.
+//! - [`Neon`] is only created in functions of this file that are compiled for NEON: its methods may
+//!   use all its instructions;
+//! - those functions are called only through the table, and [`simd`] returns the table only after
+//!   it has detected NEON;
+//! - a vector is loaded from or stored to a slice or array of at least the length that the
+//!   instruction touches; none needs to be aligned.
 #![allow(unsafe_code)]
 
 use std::arch::aarch64::*;
@@ -16,7 +16,7 @@ use super::lanes::Lanes;
 use super::run::{Blocks, Simd};
 use super::{color, idct, portable, reduced, upsample};
 
-/// The table, if the processor has NEON.
+/// Returns the table if the processor has NEON.
 pub(super) fn simd() -> Option<&'static Simd> {
     is_aarch64_feature_detected!("neon").then_some(&SIMD)
 }
@@ -31,7 +31,7 @@ static SIMD: Simd = Simd {
     gray_rgb,
 };
 
-/// A function of the table that runs a kernel.
+/// Defines a function of the table that runs a kernel.
 macro_rules! entry {
     ($name:ident = $kernel:path, ($($arg:ident: $type:ty),*)) => {
         fn $name($($arg: $type),*) {
@@ -54,25 +54,25 @@ entry!(h1v2 = upsample::h1v2, (near: &[u8], far: &[u8], bias: u8, out: &mut [u8]
 entry!(ycc_rgb = color::ycc_rgb, (y: &[u8], cb: &[u8], cr: &[u8], out: &mut [u8]));
 entry!(gray_rgb = color::gray_rgb, (gray: &[u8], out: &mut [u8]));
 
-/// A processor that has NEON.
+/// Proof that the processor has NEON.
 #[derive(Clone, Copy)]
 struct Neon(());
 
-/// 16 bytes, as numbers of whichever kind an instruction wants.
+/// 16 bytes, cast to the type that an instruction needs.
 type V = uint8x16_t;
 
-/// Methods of instructions on vectors of bytes.
+/// Defines methods of instructions on vectors of bytes.
 macro_rules! of_bytes {
     ($($name:ident = $instruction:ident;)*) => {$(
         #[inline(always)]
         fn $name(self, a: V, b: V) -> V {
-            // SAFETY: there is a `Neon`, so the processor has it.
+            // SAFETY: `self` proves that the processor has these instructions.
             unsafe { $instruction(a, b) }
         }
     )*};
 }
 
-/// Methods of instructions on vectors of other numbers: the casts to those, the instruction, the
+/// Defines methods of instructions on vectors of other numbers: casts to these, the instruction, a
 /// cast to bytes.
 macro_rules! of_others {
     ($($name:ident = $from:ident, $instruction:ident, $to:ident;)*) => {$(
@@ -83,13 +83,13 @@ macro_rules! of_others {
             fn inner(a: V, b: V) -> V {
                 $to($instruction($from(a), $from(b)))
             }
-            // SAFETY: there is a `Neon`, so the processor has it.
+            // SAFETY: `self` proves that the processor has these instructions.
             unsafe { inner(a, b) }
         }
     )*};
 }
 
-/// Methods of shifts by a fixed number.
+/// Defines methods that shift by an immediate.
 macro_rules! shifts {
     ($($name:ident = $from:ident, $instruction:ident, $to:ident;)*) => {$(
         #[inline(always)]
@@ -99,13 +99,13 @@ macro_rules! shifts {
             fn inner<const BITS: i32>(a: V) -> V {
                 $to($instruction::<BITS>($from(a)))
             }
-            // SAFETY: there is a `Neon`, so the processor has it.
+            // SAFETY: `self` proves that the processor has these instructions.
             unsafe { inner::<BITS>(a) }
         }
     )*};
 }
 
-/// Methods that take several instructions.
+/// Defines methods that take several instructions.
 macro_rules! composed {
     ($($name:ident($($arg:ident: $type:ty),*) -> $result:ty $body:block)*) => {$(
         #[inline(always)]
@@ -113,7 +113,7 @@ macro_rules! composed {
             #[target_feature(enable = "neon")]
             #[inline]
             fn inner($($arg: $type),*) -> $result $body
-            // SAFETY: there is a `Neon`, so the processor has it.
+            // SAFETY: `self` proves that the processor has these instructions.
             unsafe { inner($($arg),*) }
         }
     )*};
@@ -185,7 +185,7 @@ impl Lanes for Neon {
     #[inline(always)]
     fn shuffle(self, a: V, table: &[u8; 16]) -> V {
         let table = self.bytes(table);
-        // SAFETY: there is a `Neon`; places behind the vector give 0.
+        // SAFETY: `self` proves that the processor has NEON; indices past the vector give 0.
         unsafe { vqtbl1q_u8(a, table) }
     }
 
@@ -231,7 +231,7 @@ impl Lanes for Neon {
             vreinterpretq_u8_s32(vpaddq_s32(low, vmull_high_s16(a, b)))
         }
         dot_8(a: V, b: V) -> V {
-            // Factors are small and positive: as unsigned as `a`.
+            // Factors are small and positive, so they may be treated as unsigned like `a`.
             let low = vmull_u8(vget_low_u8(a), vget_low_u8(b));
             vreinterpretq_u8_u16(vpaddq_u16(low, vmull_high_u8(a, b)))
         }

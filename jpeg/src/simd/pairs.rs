@@ -1,25 +1,26 @@
-//! Steps that all inverse DCTs take in vectors: coefficients by rows, products of pairs, wide sums.
+//! Steps shared by all inverse DCTs in vectors: coefficients by rows, products of pairs, wide sums.
 
 use super::cosines::BETWEEN_BITS;
-use super::groups::Handful;
+use super::groups::BlockGroup;
 use super::lanes::Lanes;
 use super::run::Blocks;
 
-/// One line of numbers of 32 bits: the lower and the upper halves of groups.
+/// One line of 32-bit numbers: the lower and the upper halves of groups.
 pub(super) type Wide<L> = [<L as Lanes>::V; 2];
 
 #[inline(always)]
 pub(super) fn dequantized<L: Lanes>(
     lanes: L,
     blocks: &Blocks<'_>,
-    handful: Handful,
+    group: BlockGroup,
     row: usize,
 ) -> L::V {
     let quant = blocks.quant.as_chunks::<8>().0[row].map(u16::cast_signed);
-    lanes.mul_16(handful.row(lanes, blocks, row), lanes.eight(&quant))
+    lanes.mul_16(group.row(lanes, blocks, row), lanes.eight(&quant))
 }
 
-/// Whether the top row has values that wrap if there are no others, and saturate if there are.
+/// Returns true if the top row has values that wrap if there are no others, and saturate if there
+/// are.
 #[inline(always)]
 pub(super) fn may_wrap<L: Lanes>(lanes: L, top: L::V) -> bool {
     const LEAST: i16 = i16::MIN >> BETWEEN_BITS;

@@ -1,7 +1,7 @@
-//! The kernels in plain Rust: what every other set must equal, and what runs where there is none.
+//! The kernels in plain Rust: the reference for every other set, and the fallback.
 //!
-//! Whole numbers are wrapped and saturated at the places where libjpeg-turbo's vector code for x86
-//! does so: damaged files with absurd coefficients give its bytes too.
+//! Integers wrap and saturate at the same steps as in libjpeg-turbo's vector code for x86, so that
+//! damaged files with extreme coefficients give the same bytes, too.
 
 use super::run::Simd;
 

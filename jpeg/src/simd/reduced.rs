@@ -1,19 +1,19 @@
-//! Inverse DCTs of 8x8 coefficients to 4x4 and 2x2 samples in vectors, a block a group.
+//! Inverse DCTs of 8x8 coefficients to 4x4 and 2x2 samples in vectors, one block per group.
 //!
-//! As `portable::reduced`, with sums of products by pairs; see there for the source and for what
-//! wraps where.
+//! Equal to `portable::reduced`, with sums of products by pairs; see there for the source and for
+//! where values wrap.
 
 use super::cosines::{
     BETWEEN_BITS, C_0_211, C_0_509, C_0_601, C_0_720, C_0_765, C_0_850, C_0_899, C_1_061, C_1_272,
     C_1_451, C_1_847, C_2_172, C_2_562, C_3_624, EIGHTH_BITS, FACTOR_BITS,
 };
-use super::groups::{CORNER, Handful, fill, only, rest};
+use super::groups::{BlockGroup, CORNER, fill, only, rest};
 use super::lanes::Lanes;
 use super::pairs::{Wide, adds, dequantized, dot, dots, may_wrap, pairs, subs};
 use super::portable;
 use super::run::Blocks;
 
-/// Shifts behind the two passes to 4x4.
+/// Shifts after the two passes to 4x4.
 const FIRST_4: i32 = FACTOR_BITS - BETWEEN_BITS + 1;
 const SECOND_4: i32 = FACTOR_BITS + BETWEEN_BITS + EIGHTH_BITS + 1;
 
@@ -29,35 +29,35 @@ pub(super) fn to_4x4<L: Lanes>(lanes: L, blocks: &mut Blocks<'_>) {
             n += 1;
             continue;
         }
-        let Some(handful) = Handful::from::<L>(blocks, n) else {
+        let Some(group) = BlockGroup::from::<L>(blocks, n) else {
             return (lanes.shorter().idct[1])(&mut rest(blocks, n));
         };
         n += L::GROUPS;
-        let c0 = dequantized(lanes, blocks, handful, 0);
+        let c0 = dequantized(lanes, blocks, group, 0);
         if may_wrap(lanes, c0) {
-            portable::reduced::to_4x4(&mut handful.blocks::<L>(blocks));
+            portable::reduced::to_4x4(&mut group.blocks::<L>(blocks));
             continue;
         }
-        let c1 = dequantized(lanes, blocks, handful, 1);
-        let c2 = dequantized(lanes, blocks, handful, 2);
-        let c3 = dequantized(lanes, blocks, handful, 3);
-        let samples = if handful.last < CORNER {
+        let c1 = dequantized(lanes, blocks, group, 1);
+        let c2 = dequantized(lanes, blocks, group, 2);
+        let c3 = dequantized(lanes, blocks, group, 3);
+        let samples = if group.last < CORNER {
             corner_4x4(lanes, [c0, c1, c2, c3])
         } else {
-            let c5 = dequantized(lanes, blocks, handful, 5);
-            let c6 = dequantized(lanes, blocks, handful, 6);
-            let c7 = dequantized(lanes, blocks, handful, 7);
+            let c5 = dequantized(lanes, blocks, group, 5);
+            let c6 = dequantized(lanes, blocks, group, 6);
+            let c7 = dequantized(lanes, blocks, group, 7);
             samples_4x4(lanes, [c0, c1, c2, c3, c5, c6, c7])
         };
-        handful.store::<L, 4>(lanes.groups(samples), blocks);
-        handful.clear::<L>(blocks);
+        group.store::<L, 4>(lanes.groups(samples), blocks);
+        group.clear::<L>(blocks);
     }
 }
 
-/// From rows of the upper left 4x4 coefficients; all others are 0.
+/// Transforms rows of the upper left 4x4 coefficients; all others are 0.
 #[inline(always)]
 fn corner_4x4<L: Lanes>(lanes: L, c: [L::V; 4]) -> L::V {
-    // Lower halves only. Columns 1 and 2 change places, so that neighbors are the pairs of pass 2.
+    // Lower halves only. Columns 1 and 2 are swapped, so that neighbors are the pairs of pass 2.
     let c02 = lanes.swap_middle_32(lanes.zip_low_16(c[0], c[2]));
     let c13 = lanes.swap_middle_32(lanes.zip_low_16(c[1], c[3]));
     let r = corner_sums_4::<L, FIRST_4>(lanes, c02, c13);
@@ -86,7 +86,7 @@ fn corner_sums_4<L: Lanes, const BITS: i32>(lanes: L, c02: L::V, c13: L::V) -> [
     ]
 }
 
-/// From all rows but 4.
+/// Transforms all rows but row 4.
 #[inline(always)]
 fn samples_4x4<L: Lanes>(lanes: L, [c0, c1, c2, c3, c5, c6, c7]: [L::V; 7]) -> L::V {
     let (c13, c57, c26) = (pairs(lanes, c1, c3), pairs(lanes, c5, c7), pairs(lanes, c2, c6));
@@ -115,7 +115,8 @@ fn samples_4x4<L: Lanes>(lanes: L, [c0, c1, c2, c3, c5, c6, c7]: [L::V; 7]) -> L
     lanes.xor(rows, lanes.bytes(&[0x80; 16]))
 }
 
-/// Four outputs of lines whose coefficients come in pairs, `c0` as upper halves of 32 bits.
+/// Computes four outputs of lines whose coefficients come in pairs, `c0` as upper halves of 32
+/// bits.
 #[inline(always)]
 fn sums_4<L: Lanes, const BITS: i32>(
     lanes: L,
@@ -149,27 +150,27 @@ pub(super) fn to_2x2<L: Lanes>(lanes: L, blocks: &mut Blocks<'_>) {
             n += 1;
             continue;
         }
-        let Some(handful) = Handful::from::<L>(blocks, n) else {
+        let Some(group) = BlockGroup::from::<L>(blocks, n) else {
             return (lanes.shorter().idct[2])(&mut rest(blocks, n));
         };
         n += L::GROUPS;
-        let c0 = dequantized(lanes, blocks, handful, 0);
-        let c1 = dequantized(lanes, blocks, handful, 1);
-        let c3 = dequantized(lanes, blocks, handful, 3);
-        let c5 = dequantized(lanes, blocks, handful, 5);
-        let c7 = dequantized(lanes, blocks, handful, 7);
+        let c0 = dequantized(lanes, blocks, group, 0);
+        let c1 = dequantized(lanes, blocks, group, 1);
+        let c3 = dequantized(lanes, blocks, group, 3);
+        let c5 = dequantized(lanes, blocks, group, 5);
+        let c7 = dequantized(lanes, blocks, group, 7);
         let samples = samples_2x2(lanes, [c0, c1, c3, c5, c7]);
-        handful.store::<L, 2>(lanes.groups(samples), blocks);
-        handful.clear::<L>(blocks);
+        group.store::<L, 2>(lanes.groups(samples), blocks);
+        group.clear::<L>(blocks);
     }
 }
 
-/// From rows 0, 1, 3, 5 and 7.
+/// Transforms rows 0, 1, 3, 5 and 7.
 #[inline(always)]
 fn samples_2x2<L: Lanes>(lanes: L, [c0, c1, c3, c5, c7]: [L::V; 5]) -> L::V {
     const FIRST: i32 = FACTOR_BITS - BETWEEN_BITS + 2;
     const SECOND: i32 = FACTOR_BITS + BETWEEN_BITS + EIGHTH_BITS + 2;
-    /// Of columns 0 to 7: those that are even have no part in the odd half.
+    /// For columns 0 to 7: even ones do not contribute to the odd half.
     const ODD: [i16; 8] = [0, C_3_624, 0, -C_1_272, 0, C_0_850, 0, -C_0_720];
     let odd = adds(
         lanes,

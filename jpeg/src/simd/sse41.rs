@@ -1,13 +1,13 @@
-//! The kernels for SSE4.1: vectors of one group. Its newest instructions: one of SSE4.1 tests bits, one
-//! blends; `pshufb` is of SSSE3, all others of SSE2.
+//! The kernels for SSE4.1: vectors of one group. It uses two instructions of SSE4.1 (a bit test and
+//! a blend), `pshufb` of SSSE3, and otherwise SSE2.
 //!
 //! What holds, and why:
-//! - [`Sse41`] is made in functions of this file that the compiler lets run with SSE4.1 only: there its
-//!   methods may use all instructions of SSE4.1 and of the sets below it;
-//! - those functions are called through the table alone, and [`simd`] hands the table out only after
-//!   the processor has said that it has SSE4.1;
-//! - a vector is loaded from or stored to a slice or an array just taken that is at least as long
-//!   as what the instruction touches; none needs to be aligned.
+//! - [`Sse41`] is only created in functions of this file that are compiled for SSE4.1: its methods
+//!   may use all instructions of SSE4.1 and of the sets below it;
+//! - those functions are called only through the table, and [`simd`] returns the table only after
+//!   it has detected SSE4.1;
+//! - a vector is loaded from or stored to a slice or array of at least the length that the
+//!   instruction touches; none needs to be aligned.
 #![allow(unsafe_code)]
 
 use std::arch::x86_64::*;
@@ -16,7 +16,7 @@ use super::lanes::{Lanes, samples_needed};
 use super::run::{Blocks, Simd};
 use super::{color, idct, portable, reduced, upsample};
 
-/// The table, if the processor has SSE4.1 and SSSE3, which the compiler takes for a part of it.
+/// Returns the table if the processor has SSE4.1 and SSSE3, which the compiler includes in it.
 pub(super) fn simd() -> Option<&'static Simd> {
     let there = is_x86_feature_detected!("ssse3") && is_x86_feature_detected!("sse4.1");
     there.then_some(&SIMD)
@@ -32,7 +32,7 @@ static SIMD: Simd = Simd {
     gray_rgb,
 };
 
-/// A function of the table that runs a kernel.
+/// Defines a function of the table that runs a kernel.
 macro_rules! entry {
     ($name:ident = $kernel:path, ($($arg:ident: $type:ty),*)) => {
         fn $name($($arg: $type),*) {
@@ -55,36 +55,36 @@ entry!(h1v2 = upsample::h1v2, (near: &[u8], far: &[u8], bias: u8, out: &mut [u8]
 entry!(ycc_rgb = color::ycc_rgb, (y: &[u8], cb: &[u8], cr: &[u8], out: &mut [u8]));
 entry!(gray_rgb = color::gray_rgb, (gray: &[u8], out: &mut [u8]));
 
-/// A processor that has SSE4.1.
+/// Proof that the processor has SSE4.1.
 #[derive(Clone, Copy)]
 struct Sse41(());
 
 /// 16 bytes.
 type V = __m128i;
 
-/// Methods that are one instruction.
+/// Defines methods that are one instruction.
 macro_rules! instructions {
     ($($name:ident = $instruction:ident($($arg:ident),*);)*) => {$(
         #[inline(always)]
         fn $name(self, $($arg: V),*) -> V {
-            // SAFETY: there is an `Sse41`, so the processor has SSE4.1.
+            // SAFETY: `self` proves that the processor has these instructions.
             unsafe { $instruction($($arg),*) }
         }
     )*};
 }
 
-/// Methods that are one instruction with a number in it.
+/// Defines methods that are one instruction with an immediate.
 macro_rules! shifts {
     ($($name:ident = $instruction:ident;)*) => {$(
         #[inline(always)]
         fn $name<const BITS: i32>(self, a: V) -> V {
-            // SAFETY: there is an `Sse41`.
+            // SAFETY: `self` proves that the processor has these instructions.
             unsafe { $instruction::<BITS>(a) }
         }
     )*};
 }
 
-/// Methods that take several instructions, or others than vectors.
+/// Defines methods that take several instructions, or arguments other than vectors.
 macro_rules! composed {
     ($($name:ident($($arg:ident: $type:ty),*) -> $result:ty $body:block)*) => {$(
         #[inline(always)]
@@ -92,7 +92,7 @@ macro_rules! composed {
             #[target_feature(enable = "sse4.1")]
             #[inline]
             fn inner($($arg: $type),*) -> $result $body
-            // SAFETY: there is an `Sse41`, so the processor has SSE4.1.
+            // SAFETY: `self` proves that the processor has these instructions.
             unsafe { inner($($arg),*) }
         }
     )*};
@@ -147,7 +147,7 @@ impl Lanes for Sse41 {
             let at = 2 * i * stride;
             // SAFETY: 8 bytes, which end where the 2 i-th row of the block does.
             unsafe { _mm_storel_epi64(to.wrapping_add(at).cast(), rows) };
-            // SAFETY: there is an `Sse41`.
+            // SAFETY: `self` proves that the processor has these instructions.
             let rows = unsafe { _mm_castsi128_pd(rows) };
             // SAFETY: the same of the next row, at most the block's last, as was asserted.
             unsafe { _mm_storeh_pd(to.wrapping_add(at + stride).cast(), rows) };
@@ -169,7 +169,7 @@ impl Lanes for Sse41 {
     #[inline(always)]
     fn shuffle(self, a: V, table: &[u8; 16]) -> V {
         let table = self.bytes(table);
-        // SAFETY: there is an `Sse41`.
+        // SAFETY: `self` proves that the processor has these instructions.
         unsafe { _mm_shuffle_epi8(a, table) }
     }
 

@@ -1,6 +1,6 @@
-//! Every set of kernels against plain formulas, against the portable set, and against sums taken of
-//! libjpeg-turbo's own bytes. `cargo test --release -p tarflume-jpeg speed -- --ignored --nocapture`
-//! prints how fast each is.
+//! Compares every set of kernels with plain formulas, with the portable set, and with hashes of
+//! libjpeg-turbo's own bytes. `cargo test --release -p tarflume-jpeg speed -- --ignored
+//! --nocapture` prints the speed of each.
 
 mod blocks;
 mod idct;

@@ -1,7 +1,7 @@
-//! Upsampling in vectors. As `portable::lines`; see there for the filter.
+//! Upsampling in vectors, equal to `portable::lines`; see there for the filter.
 //!
-//! Lines shorter than a vector go to the set with shorter ones; the last vector of a line overlaps the
-//! one before it.
+//! Lines shorter than a vector use the set with shorter ones; the last vector of a line overlaps
+//! the one before it.
 
 use super::lanes::{Lanes, starts};
 
@@ -42,7 +42,7 @@ pub(super) fn h2v2<L: Lanes>(lanes: L, near: &[u8], far: &[u8], out: &mut [u8]) 
     }
 }
 
-/// Three times the near plus the far: lower and upper halves of groups, in 16 bits.
+/// Computes three times the near plus the far: lower and upper halves of groups, in 16 bits.
 #[inline(always)]
 fn column<L: Lanes>(lanes: L, near: &[u8], far: &[u8]) -> [L::V; 2] {
     let (near, far) = (lanes.load(near), lanes.load(far));
@@ -51,7 +51,7 @@ fn column<L: Lanes>(lanes: L, near: &[u8], far: &[u8]) -> [L::V; 2] {
     [low, lanes.dot_8(lanes.zip_high_8(near, far), weights)]
 }
 
-/// The even sample, and behind it the odd one.
+/// Interleaves the even and the odd samples.
 #[inline(always)]
 fn mixed<L: Lanes>(lanes: L, left: L::V, middle: L::V, right: L::V) -> L::V {
     let thrice = lanes.add_16(lanes.add_16(middle, middle), middle);

@@ -1,4 +1,4 @@
-//! The crate beside libjpeg-turbo: asks both for the same and keeps a list of what differs.
+//! Sends the same requests to the crate and to libjpeg-turbo and collects the differences.
 
 use std::fmt::Debug;
 
@@ -9,10 +9,11 @@ use crate::ours::{Ask, Ours};
 use crate::picture::Picture;
 use crate::turbo::{self, Decoded, Recipe, Turbo};
 
-/// Differences that are told at most.
+/// Limit on the reported differences.
 const TOLD: usize = 8;
 
-/// What libjpeg-turbo makes of a JPEG, damaged or not; and Pillow of that, if it has four components.
+/// libjpeg-turbo's result for a JPEG, damaged or not; and Pillow's for that, if it has four
+/// components.
 pub(crate) fn right(
     turbo: &mut Turbo,
     jpeg: &[u8],
@@ -20,17 +21,17 @@ pub(crate) fn right(
     color: Color,
 ) -> Result<Decoded, String> {
     let four = Header::parse(jpeg).is_ok_and(|header| header.channels() == 4);
-    let asked = match color {
+    let color = match color {
         _ if four => turbo::Color::Inks,
         Color::Rgb => turbo::Color::Rgb,
         Color::Gray => turbo::Color::Gray,
     };
-    let decoded = turbo.decode(jpeg, 1 << scale as u32, asked)?;
+    let decoded = turbo.decode(jpeg, 1 << scale as u32, color)?;
     let picture = if four { from_inks(&decoded.picture, color) } else { decoded.picture };
     Ok(Decoded { picture, ..decoded })
 }
 
-/// Both decoders, and what was found so far.
+/// Both decoders, and the differences so far.
 pub(crate) struct Beside {
     pub(crate) turbo: Turbo,
     pub(crate) ours: Ours,
@@ -49,14 +50,14 @@ impl Beside {
         self.turbo.encode(picture, recipe)
     }
 
-    /// What libjpeg-turbo makes of a good JPEG; and Pillow of that, if it has four components.
+    /// libjpeg-turbo's result for a good JPEG; and Pillow's for that, if it has four components.
     pub(crate) fn right(&mut self, jpeg: &[u8], scale: Scale, color: Color) -> Picture {
         let decoded = right(&mut self.turbo, jpeg, scale, color).unwrap();
         assert_eq!(decoded.warning, "", "the oracle finds no fault with its own JPEGs");
         decoded.picture
     }
 
-    /// The whole picture must be libjpeg-turbo's, byte for byte.
+    /// The whole picture must equal libjpeg-turbo's, byte for byte.
     pub(crate) fn whole(&mut self, jpeg: &[u8], scale: Scale, color: Color, what: &dyn Debug) {
         let right = self.right(jpeg, scale, color);
         self.ask(jpeg, Ask { scale, color, ..Ask::default() }, &right, what);
@@ -70,7 +71,7 @@ impl Beside {
         self.whole(jpeg, Scale::Full, Color::Gray, what);
     }
 
-    /// What is asked for must be this picture, or this window of it.
+    /// The requested part must equal this picture, or this window of it.
     pub(crate) fn ask(&mut self, jpeg: &[u8], ask: Ask<'_>, whole: &Picture, what: &dyn Debug) {
         self.compared += 1;
         let window = |r: Region| {
@@ -91,7 +92,7 @@ impl Beside {
         self.tell(format!("{scale:?} {color:?}{region}{points} of {what:?}: {difference}"));
     }
 
-    /// Something differs.
+    /// Records a difference.
     pub(crate) fn tell(&mut self, found: String) {
         if self.found.len() < TOLD {
             self.found.push(found);
@@ -100,7 +101,7 @@ impl Beside {
         }
     }
 
-    /// The end of a test: panics with what was found.
+    /// Ends a test: panics with the differences.
     pub(crate) fn verdict(self) {
         assert!(self.compared > 0, "nothing was compared");
         assert!(

@@ -1,5 +1,5 @@
-//! Damaged JPEGs: cut at every byte, bits turned at a hundred thousand places. Never a panic; an error
-//! that names a byte of the file, or what libjpeg-turbo shows too.
+//! Damaged JPEGs: cut at every byte, bits flipped at a hundred thousand positions. The result is
+//! never a panic: it is an error that names a byte of the file, or libjpeg-turbo's picture.
 
 use tarflume_fixtures::SplitMix64;
 use tarflume_jpeg::{Color, Error, ErrorKind, Scale, Use};
@@ -10,11 +10,11 @@ use crate::picture::{Motif, Picture};
 use crate::segments::segments;
 use crate::turbo::{Recipe, Scans, Space, Turbo};
 
-/// Bits that a kind of picture has at least: a hundred thousand in all.
+/// Number of bits of a kind of picture: a hundred thousand in all.
 const LEAST: usize = 10_000;
 /// Scrambled files of each kind.
 const SCRAMBLED: u64 = 5_000;
-/// Findings that are told at most.
+/// Limit on the reported findings.
 const TOLD: usize = 8;
 
 /// Small pictures of all kinds: every byte of them matters.
@@ -45,7 +45,7 @@ fn kinds() -> Vec<Vec<u8>> {
     jpegs.collect()
 }
 
-/// Damage is told with its place, and nothing else is told of damage.
+/// Damage is reported with its place, and no other error occurs.
 fn assert_told(error: &Error, jpeg: &[u8], what: &str) {
     let byte = error.byte();
     match error.kind() {
@@ -73,7 +73,7 @@ fn every_cut_is_noticed() {
     }
 }
 
-/// One changed JPEG; what is wrong with what is made of it, if anything is.
+/// Decodes one changed JPEG; returns what is wrong with the result, if anything.
 fn wrong(ours: &mut Ours, turbo: &mut Turbo, jpeg: &[u8], what: &str) -> Option<String> {
     let blob = ours.points(jpeg);
     let decoded = ours.decode(jpeg, Ask::default());
@@ -91,7 +91,7 @@ fn wrong(ours: &mut Ours, turbo: &mut Turbo, jpeg: &[u8], what: &str) -> Option<
     if let Ok(blob) = &blob {
         let (same, report) =
             ours.report(jpeg, Ask { points: Some(blob), ..Ask::default() }).unwrap();
-        // Those of four components and of several scans have none.
+        // Pictures of four components and of several scans have no entry points.
         let used = if blob.is_empty() { Use::Absent } else { Use::Used };
         assert_eq!((same.difference(&picture), report.entry_points), (None, used), "{what}");
     }
@@ -104,7 +104,7 @@ fn wrong(ours: &mut Ours, turbo: &mut Turbo, jpeg: &[u8], what: &str) -> Option<
     }
 }
 
-/// Changed versions of one JPEG, and what was found wrong with them.
+/// Changed versions of one JPEG, and the findings.
 struct Changes {
     ours: Ours,
     turbo: Turbo,
@@ -131,7 +131,7 @@ impl Changes {
     }
 }
 
-/// Every bit of the file but those of its first two bytes, one a time.
+/// Every bit of the file but those of its first two bytes, one at a time.
 fn bits(kind: usize) {
     let mut changes = Changes::of(kind);
     let mut jpeg = changes.jpeg.clone();
@@ -146,7 +146,7 @@ fn bits(kind: usize) {
     changes.verdict();
 }
 
-/// Some bytes at once: written over, with what confuses most, left out, doubled, or moved.
+/// Several bytes at once: overwritten with confusing values, left out, doubled, or moved.
 fn bytes(kind: usize) {
     const TELLING: [u8; 12] = [0, 1, 0x7f, 0x80, 0xfe, 0xff, 0xd0, 0xd1, 0xd7, 0xd9, 0xda, 0x11];
     let mut changes = Changes::of(kind);
@@ -169,7 +169,7 @@ fn bytes(kind: usize) {
     changes.verdict();
 }
 
-/// Markers, halves of them and stuffed bytes, put in at every byte of the entropy-coded data.
+/// Markers, halves of them and stuffed bytes, inserted at every byte of the entropy-coded data.
 fn markers(kind: usize) {
     let mut changes = Changes::of(kind);
     let original = changes.jpeg.clone();

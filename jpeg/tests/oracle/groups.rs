@@ -1,5 +1,5 @@
-//! Groups: whatever stands beside a picture and in whichever order, its pixels are those that it has
-//! alone, and those are libjpeg-turbo's.
+//! Groups: whatever the other members and the order, a picture's pixels are those that it has
+//! alone, which are libjpeg-turbo's.
 
 use tarflume_fixtures::SplitMix64;
 use tarflume_jpeg::{Color, Header, Region, Scale};
@@ -9,7 +9,7 @@ use crate::ours::{Ask, Room, job};
 use crate::picture::{Motif, Picture};
 use crate::turbo::{Recipe, Space};
 
-/// A JPEG, its entry points if it has any, and what it is.
+/// A JPEG, its entry points if it has any, and its description.
 struct Member {
     jpeg: Vec<u8>,
     points: Option<Vec<u8>>,
@@ -40,7 +40,7 @@ fn members(beside: &mut Beside) -> Vec<Member> {
     found
 }
 
-/// What is asked of member `n` in its turn.
+/// The request for member `n` in its turn.
 fn ask<'m>(rng: &mut SplitMix64, header: &Header, member: &'m Member) -> Ask<'m> {
     let scale = Scale::ALL[rng.below(4) as usize];
     let color = if rng.below(4) == 0 { Color::Gray } else { Color::Rgb };
@@ -57,7 +57,7 @@ fn ask<'m>(rng: &mut SplitMix64, header: &Header, member: &'m Member) -> Ask<'m>
     Ask { scale, color, region, points }
 }
 
-/// Draws groups of `size` members and compares each result with what the member gives alone.
+/// Draws groups of `size` members and compares each result with that of the member alone.
 fn groups(size: usize, count: u64) {
     let mut beside = Beside::new();
     let members = members(&mut beside);
@@ -76,12 +76,12 @@ fn groups(size: usize, count: u64) {
         let jobs: Vec<_> = (chosen.iter().zip(&mut rooms))
             .map(|((n, ask), room)| job(&members[*n].jpeg, &headers[*n], *ask, room))
             .collect();
-        let mut told = vec![0; size];
+        let mut calls = vec![0; size];
         beside.ours.decoder.decode_group(jobs, |n, result| {
-            told[n] += 1;
+            calls[n] += 1;
             result.unwrap();
         });
-        assert_eq!(told, vec![1; size], "each job is told of once");
+        assert_eq!(calls, vec![1; size], "each job is reported once");
         for ((n, ask), room) in chosen.iter().zip(&rooms) {
             let alone = beside.ours.decode(&members[*n].jpeg, *ask).unwrap();
             if let Some(difference) = room.picture().difference(&alone) {
@@ -91,7 +91,7 @@ fn groups(size: usize, count: u64) {
                 ));
             }
             if members[*n].what.2.progressive {
-                continue; // decoded by another library, with pixels of its own
+                continue; // decoded by another library, with other pixels
             }
             let whole = beside.right(&members[*n].jpeg, ask.scale, ask.color);
             beside.ask(&members[*n].jpeg, *ask, &whole, &members[*n].what);
@@ -150,7 +150,7 @@ fn one_damaged_member_harms_nobody_else() {
     }
 }
 
-/// Bits turned in about every other member: each has the picture or the error that it has alone.
+/// Bits flipped in about every other member: each gives the same picture or error as alone.
 #[test]
 fn damaged_members_harm_nobody_else() {
     let mut beside = Beside::new();

@@ -1,4 +1,4 @@
-//! Scans that can't be: an error with its byte, before much work is done.
+//! Impossible scans: an error with its byte, before much work is done.
 
 use tarflume_jpeg::{Decoder, Error, ErrorKind, Header, Job};
 
@@ -20,7 +20,7 @@ fn scans(jpeg: &[u8]) -> Vec<Segment<'_>> {
     segments(jpeg).into_iter().filter(|segment| segment.marker == 0xDA).collect()
 }
 
-/// What the decoder and the scanner say, which must be the same.
+/// Returns the error of the decoder and the scanner, which must be equal.
 fn refused(jpeg: &[u8]) -> Error {
     let mut ours = Ours::default();
     let error = ours.decode(jpeg, Ask::default()).unwrap_err();
@@ -33,18 +33,18 @@ fn refused(jpeg: &[u8]) -> Error {
 #[test]
 fn numbers_of_a_scan_that_can_not_be_are_told_with_its_byte() {
     let jpeg = progressive();
-    // Of the second scan: coefficients 1 to 5 of the first component, but for two bits.
+    // In the second scan: coefficients 1 to 5 of the first component, but for two bits.
     let at = scans(&jpeg)[1].at;
     let numbers = at + 3;
     assert_eq!(jpeg[numbers..numbers + 3], [1, 5, 0x02]);
     for (change, text) in [
-        ([0, 5, 0x02], "can't be of coefficients 0 to 5"),
-        ([6, 5, 0x02], "can't be of coefficients 6 to 5"),
-        ([1, 64, 0x02], "can't be of coefficients 1 to 64"),
-        ([1, 255, 0x02], "can't be of coefficients 1 to 255"),
-        ([1, 5, 0x0e], "can't bring bit 14 behind bit 0"),
-        ([1, 5, 0x31], "can't bring bit 1 behind bit 3"),
-        ([1, 5, 0x11], "can't bring bit 1 behind bit 1"),
+        ([0, 5, 0x02], "cannot have coefficients 0 to 5"),
+        ([6, 5, 0x02], "cannot have coefficients 6 to 5"),
+        ([1, 64, 0x02], "cannot have coefficients 1 to 64"),
+        ([1, 255, 0x02], "cannot have coefficients 1 to 255"),
+        ([1, 5, 0x0e], "cannot code bit 14 after bit 0"),
+        ([1, 5, 0x31], "cannot code bit 1 after bit 3"),
+        ([1, 5, 0x11], "cannot code bit 1 after bit 1"),
         ([1, 5, 0x21], "bit 1 of coefficient 1 comes out of turn"),
         ([0, 0, 0x00], "bit 0 of coefficient 0 comes out of turn"),
     ] {
@@ -93,7 +93,7 @@ fn ranges_before_their_dc() {
     let gray = Picture::new(40, 30, 1, Motif::Scene, 3);
     let jpeg = turbo.encode(&gray, &Recipe { script, ..Recipe::default() });
     let all = scans(&jpeg);
-    // Tables stand in front of each scan: the second part begins with them.
+    // Tables precede each scan: the second part begins with them.
     let tables = segments(&jpeg).into_iter().filter(|s| s.marker == 0xC4).map(|s| s.at - 4);
     let second = tables.filter(|&at| at > all[0].at).min().unwrap();
     let first = segments(&jpeg).into_iter().find(|s| s.marker == 0xC4).unwrap().at - 4;
@@ -103,7 +103,8 @@ fn ranges_before_their_dc() {
     assert!(error.text().contains("come before the first one"), "{error}");
 }
 
-/// The last scan of a file, so often: each may cost a pass over all blocks, and is a dozen bytes long.
+/// Repeats the last scan of a file: each may cost a pass over all blocks, and is a dozen bytes
+/// long.
 fn repeat_last_scan(jpeg: &[u8], times: usize) -> Vec<u8> {
     let last = scans(jpeg).pop().unwrap();
     let (scan, end) = (last.at - 4, jpeg.len() - 2);
@@ -125,7 +126,7 @@ fn scans_that_come_again_are_refused() {
 
 #[test]
 fn more_scans_than_any_encoder_writes_are_refused() {
-    // Each coefficient of three components by itself, and many bits of some: 502 scans that make sense.
+    // Each coefficient of three components alone, and many bits of some: 502 valid scans.
     let mut script = vec![ScanOf::new(&[0, 1, 2], (0, 0), (0, 0))];
     for (c, k) in (0..3).flat_map(|c| (1..64).map(move |k| (c, k))) {
         let low = if c == 0 && k < 63 { 5 } else { 0 };
@@ -169,7 +170,7 @@ fn with_ac(symbols: &[u8], bits: &str) -> Vec<u8> {
 
 #[test]
 fn runs_of_ended_blocks_end_with_the_scan() {
-    // Symbol 0x60: 64 blocks and what six bits say more.
+    // Symbol 0x60: 64 blocks and the number in the next six bits.
     let mut beside = Beside::new();
     let jpeg = with_ac(&[0x60], "00000000000000");
     let right = beside.right(&jpeg, tarflume_jpeg::Scale::Full, tarflume_jpeg::Color::Gray);
@@ -180,7 +181,7 @@ fn runs_of_ended_blocks_end_with_the_scan() {
         let error = refused(&with_ac(&[0x60], bits));
         assert!(error.text().contains("more blocks end here than there are"), "{error}");
     }
-    // The longest there is: 32,767.
+    // The longest possible: 32,767.
     let error = refused(&with_ac(&[0xe0], &format!("00000000{}", "1".repeat(14))));
     assert!(error.text().contains("more blocks end here than there are"), "{error}");
     // One too few, and no bits for another code but those that fill the byte.
@@ -207,7 +208,7 @@ fn bytes_behind_the_last_block_of_a_scan() {
     let end = (second..).find(|&at| jpeg[at] == 0xFF && jpeg[at + 1] == 0xC4).unwrap();
     let longer = [&jpeg[..end], &[0x55; 30], &jpeg[end..]].concat();
     let error = refused(&longer);
-    assert!(error.text().contains("left behind the last block"), "{error}");
+    assert!(error.text().contains("left after the last block"), "{error}");
     assert!(error.byte().unwrap().abs_diff(end as u64) <= 1, "{error} {end}");
 }
 

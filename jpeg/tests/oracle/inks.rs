@@ -1,4 +1,4 @@
-//! Four components: libjpeg-turbo's inks, and of them the colors that Pillow makes.
+//! Four components: libjpeg-turbo's inks, and Pillow's colors for them.
 
 use tarflume_jpeg::{Color, Header, Region, Scale};
 
@@ -8,9 +8,9 @@ use crate::picture::{Motif, Picture};
 use crate::segments::Pieces;
 use crate::turbo::{Recipe, ScanOf, Scans, Space};
 
-/// Pillow 13's `Image.open(jpeg).convert("RGB")` and `convert("L")` of libjpeg-turbo's inks: it takes them
-/// for stored the other way round (`CMYK;I`) whatever the file says; then `cmyk2rgb`, with `MULDIV255` as
-/// `(t + (t >> 8)) >> 8`, and `rgb2l`, of libImaging/Convert.c.
+/// Pillow 13's `Image.open(jpeg).convert("RGB")` and `convert("L")` for libjpeg-turbo's inks: it
+/// takes them as stored inverted (`CMYK;I`) whatever the file declares; then `cmyk2rgb`, with
+/// `MULDIV255` as `(t + (t >> 8)) >> 8`, and `rgb2l`, of libImaging/Convert.c.
 pub(crate) fn from_inks(inks: &Picture, color: Color) -> Picture {
     assert_eq!(inks.channels, 4);
     let rgb = |ink: &[u8; 4]| {
@@ -35,8 +35,8 @@ pub(crate) fn from_inks(inks: &Picture, color: Color) -> Picture {
     Picture { width: inks.width, height: inks.height, channels, bytes }
 }
 
-/// What Pillow 13.0.0 gave for these inks, as a JPEG stores them: `Image.frombytes("CMYK", (1, 1),
-/// bytes(255 - i for i in inks)).convert("RGB")`, and of that `convert("L")`.
+/// Results of Pillow 13.0.0 for these inks, as a JPEG stores them: `Image.frombytes("CMYK", (1, 1),
+/// bytes(255 - i for i in inks)).convert("RGB")`, and `convert("L")` of that.
 const PILLOW: &[([u8; 4], [u8; 3], u8)] = &[
     ([0, 0, 0, 0], [0, 0, 0], 0),
     ([255, 255, 255, 255], [255, 255, 255], 255),
@@ -159,8 +159,8 @@ fn every_transform_that_an_adobe_segment_names_is_understood_as_libjpeg_turbo_do
     for transform in [0, 1, 2, 3, 255] {
         pieces.body(0xEE)[11] = transform;
         let jpeg = pieces.file(0);
-        let asked = crate::beside::right(&mut beside.turbo, &jpeg, Scale::Full, Color::Rgb);
-        let right = asked.unwrap().picture;
+        let expected = crate::beside::right(&mut beside.turbo, &jpeg, Scale::Full, Color::Rgb);
+        let right = expected.unwrap().picture;
         beside.ask(&jpeg, Ask::default(), &right, &transform);
     }
     beside.verdict();

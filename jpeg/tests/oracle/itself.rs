@@ -1,4 +1,4 @@
-//! The oracle does what is asked of it: every word of a recipe shows in the file, every answer fits.
+//! The oracle works: every field of a recipe has an effect on the file, and every answer is valid.
 
 use crate::picture::{Motif, Picture};
 use crate::segments::{bodies, markers};
@@ -15,7 +15,7 @@ fn scene() -> Picture {
     Picture::new(45, 37, 3, Motif::Scene, 1)
 }
 
-/// The marker of the frame: which process a file is coded with.
+/// Returns the marker of the frame: the process by which a file is coded.
 fn frame(jpeg: &[u8]) -> u8 {
     let is_frame = |m: &u8| matches!(m, 0xC0..=0xCF) && ![0xC4, 0xC8, 0xCC].contains(m);
     markers(jpeg).into_iter().find(is_frame).unwrap()

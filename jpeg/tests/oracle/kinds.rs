@@ -1,5 +1,5 @@
-//! JPEGs of every kind that is decoded here: one axis after the other, then drawn at random over all
-//! axes and all sizes, so that each pair of choices meets many times.
+//! JPEGs of every kind that is decoded: one axis after the other, then drawn at random over all
+//! axes and sizes, so that each pair of choices occurs many times.
 
 use tarflume_fixtures::SplitMix64;
 use tarflume_jpeg::{Color, Header, Scale};
@@ -8,8 +8,8 @@ use crate::beside::Beside;
 use crate::picture::{Motif, Picture};
 use crate::turbo::{Recipe, Space};
 
-/// Sampling factors of the first and of the other components that libjpeg-turbo writes and reads, with
-/// at most ten blocks to an MCU.
+/// Sampling factors of the first and of the other components that libjpeg-turbo writes and reads,
+/// with at most ten blocks to an MCU.
 const SAMPLINGS: [[(u32, u32); 2]; 16] = [
     [(1, 1), (1, 1)],
     [(2, 1), (1, 1)],

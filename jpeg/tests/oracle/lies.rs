@@ -1,5 +1,5 @@
-//! Entry points that lie, and bytes that are not those they were made from: what is decoded with them
-//! is what is decoded without, or the same error.
+//! Entry points that are false, and bytes other than those that they were made from: decoding with
+//! them gives the same as without, or the same error.
 
 use crc_fast::{CrcAlgorithm, checksum};
 use tarflume_fixtures::SplitMix64;
@@ -9,10 +9,10 @@ use crate::ours::{Ask, Ours};
 use crate::picture::{Motif, Picture};
 use crate::turbo::{Recipe, Turbo};
 
-/// Where a blob's own checksum stands (FORMAT.md).
+/// The position of a blob's own checksum (FORMAT.md).
 const SUM: std::ops::Range<usize> = 16..20;
 
-/// A JPEG of several places a row or one, its entry points, and what is asked of it.
+/// A JPEG with one or several positions per row, its entry points, and the request.
 struct Case {
     jpeg: Vec<u8>,
     points: Vec<u8>,
@@ -39,12 +39,13 @@ fn cases() -> Vec<Case> {
     recipes.into_iter().map(case).collect()
 }
 
-/// What the decoder makes of it; the pixels, or the error without its place: lanes fail in any order.
+/// Returns the decoder's result; the pixels, or the error without its place, because lanes fail in
+/// any order.
 fn outcome(ours: &mut Ours, jpeg: &[u8], ask: Ask<'_>) -> Result<(Picture, Report), String> {
     ours.report(jpeg, ask).map_err(|error| format!("{:?}", error.kind()))
 }
 
-/// With `points` all is as without; how they were used.
+/// Checks that `points` change nothing; returns how they were used.
 fn same(ours: &mut Ours, jpeg: &[u8], region: Option<Region>, points: &[u8], what: &str) -> Use {
     let without = outcome(ours, jpeg, Ask { region, ..Ask::default() });
     let with = outcome(ours, jpeg, Ask { region, points: Some(points), ..Ask::default() });
@@ -60,7 +61,7 @@ fn same(ours: &mut Ours, jpeg: &[u8], region: Option<Region>, points: &[u8], wha
     }
 }
 
-/// The blob with a checksum that fits.
+/// Returns the blob with a matching checksum.
 fn sealed(mut points: Vec<u8>) -> Vec<u8> {
     points[SUM].fill(0);
     let sum = checksum(CrcAlgorithm::Crc32Iscsi, &points) as u32;
@@ -107,7 +108,7 @@ fn many_bytes_lie() {
             let what = format!("case {n}, number {number}");
             let lies = sealed(points);
             same(&mut ours, &case.jpeg, None, &lies, &what);
-            // A part is not proved from the picture's start on: it must only be decoded somehow.
+            // A part is not verified from the picture's start: any result is accepted.
             let ask = Ask { region: case.regions[1], points: Some(&lies), ..Ask::default() };
             ours.decode(&case.jpeg, ask).unwrap();
         }

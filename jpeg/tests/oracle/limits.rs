@@ -1,5 +1,5 @@
-//! The ends of what can be asked: the largest sizes and steps, intervals longer than rows, headers of
-//! other bytes, codes that add up to what no picture has, callers that panic.
+//! Limits: the largest sizes and steps, intervals longer than rows, headers of other bytes, codes
+//! that add up to an impossible picture, callers that panic.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -74,7 +74,7 @@ fn intervals_of_every_length_with_entry_points() {
     beside.verdict();
 }
 
-/// One lane is at it while the others are through all rows that have room beside it.
+/// One lane works while the others have finished all rows that fit beside its row.
 #[test]
 fn one_row_takes_longer_than_all_others() {
     let mut beside = Beside::new();

@@ -1,6 +1,6 @@
-//! Files that no encoder here writes, but some encoder did: the oracle's, changed by hand.
+//! Files that no encoder here writes, but some encoder did: the oracle's files, changed by hand.
 //!
-//! Whatever libjpeg-turbo understands without a warning must give its pixels.
+//! Every file that libjpeg-turbo decodes without a warning must give the same pixels.
 
 use tarflume_jpeg::{Header, Scale};
 
@@ -24,7 +24,7 @@ fn pieces(beside: &mut Beside, space: Space) -> Pieces {
     Pieces::of(&beside.encode(&picture, &recipe))
 }
 
-/// Changes a file, and looks at both decoders' pictures of it.
+/// Changes a file, and compares both decoders' pictures of it.
 fn changed(what: &str, space: Space, change: impl FnOnce(&mut Pieces)) {
     let mut beside = Beside::new();
     let mut pieces = pieces(&mut beside, space);
@@ -182,8 +182,9 @@ fn one_table_serves_all_components() {
     beside.verdict();
 }
 
-/// Sums in the inverse DCT no longer fit 16 bits here, and which bits are lost is libjpeg-turbo's own
-/// way on x86-64; its C code, and its code for other processors, loses others.
+/// Sums in the inverse DCT exceed 16 bits here, and which bits are lost is specific to
+/// libjpeg-turbo's vector code on x86-64; its C code, and its code for other processors, loses
+/// others.
 #[cfg(target_arch = "x86_64")]
 #[test]
 fn quantizers_are_beyond_all_measure() {

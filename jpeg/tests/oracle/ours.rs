@@ -1,15 +1,15 @@
-//! The crate, asked as its users ask it: every answer a picture, every byte beside it left alone.
+//! The crate through its public interface; checks that no byte beside a picture is written.
 
 use tarflume_jpeg::{Color, Decoder, Error, Header, Job, Region, Report, Scale, Scanner};
 
 use crate::picture::Picture;
 
-/// What the bytes of the output are before; between rows they must stay so.
+/// The initial value of the output's bytes; between rows they must keep it.
 const UNTOUCHED: u8 = 0xA5;
 /// Bytes between rows of the output.
 const GAP: usize = 5;
 
-/// What of a JPEG is asked for. The default is all of it, in color.
+/// The requested part of a JPEG. The default is all of it, in color.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Ask<'a> {
     pub(crate) scale: Scale,
@@ -18,7 +18,7 @@ pub(crate) struct Ask<'a> {
     pub(crate) points: Option<&'a [u8]>,
 }
 
-/// A picture under way: room for its pixels, with gaps between the rows.
+/// A picture being decoded: memory for its pixels, with gaps between the rows.
 pub(crate) struct Room {
     size: (u32, u32),
     channels: usize,
@@ -35,7 +35,7 @@ impl Room {
         Room { size, channels, stride, bytes: vec![UNTOUCHED; stride * size.1 as usize] }
     }
 
-    /// The picture, once its gaps have been looked at.
+    /// Returns the picture after checking its gaps.
     pub(crate) fn picture(&self) -> Picture {
         let (width, height) = (self.size.0 as usize, self.size.1 as usize);
         let mut bytes = Vec::with_capacity(width * height * self.channels);
@@ -48,7 +48,7 @@ impl Room {
     }
 }
 
-/// A job for these bytes.
+/// Returns a job for these bytes.
 pub(crate) fn job<'a>(
     bytes: &'a [u8],
     header: &'a Header,
@@ -64,7 +64,7 @@ pub(crate) fn job<'a>(
     job
 }
 
-/// A decoder and a scanner, kept from JPEG to JPEG as users keep them.
+/// A decoder and a scanner, kept from JPEG to JPEG as in a program.
 #[derive(Default)]
 pub(crate) struct Ours {
     pub(crate) decoder: Decoder,
@@ -76,7 +76,7 @@ impl Ours {
         self.report(jpeg, ask).map(|(picture, _)| picture)
     }
 
-    /// The picture, and what the decoder says of its work.
+    /// Returns the picture and the decoder's report.
     pub(crate) fn report(&mut self, jpeg: &[u8], ask: Ask<'_>) -> Result<(Picture, Report), Error> {
         let header = Header::parse(jpeg)?;
         let mut room = Room::new(&header, &ask);
@@ -84,7 +84,7 @@ impl Ours {
         Ok((room.picture(), report))
     }
 
-    /// The entry points of a JPEG.
+    /// Returns the entry points of a JPEG.
     pub(crate) fn points(&mut self, jpeg: &[u8]) -> Result<Vec<u8>, Error> {
         let header = Header::parse(jpeg)?;
         let mut points = Vec::new();

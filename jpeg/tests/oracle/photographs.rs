@@ -1,4 +1,4 @@
-//! Real photographs: those that the fixtures bring along, and a folder of more where it is there.
+//! Photographs: those of the fixtures, and a folder of more if it exists.
 
 use std::fs;
 use std::path::Path;
@@ -9,9 +9,9 @@ use tarflume_jpeg::{Color, Header, Region, Scale};
 use crate::beside::Beside;
 use crate::ours::Ask;
 
-/// Photographs beside the project, which no test may need.
+/// An optional folder of photographs beside the project.
 const MORE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../shared/data/photos");
-/// So many of these at most, at equal distances.
+/// Limit on these, at equal distances.
 const MOST: usize = 60;
 
 /// All scales, gray, and regions with and without entry points.

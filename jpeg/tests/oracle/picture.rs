@@ -1,6 +1,6 @@
-//! What the JPEGs of these tests show: made of a seed, full of what decoders stumble over.
+//! The pictures of the test JPEGs: drawn from a seed, with content that is hard for decoders.
 //!
-//! It may not read files or the clock.
+//! Reads no files and no clock.
 
 use std::fmt;
 
@@ -15,21 +15,21 @@ pub(crate) struct Picture {
     pub(crate) bytes: Vec<u8>,
 }
 
-/// Its size alone: bytes say nothing in a message.
+/// Prints its size alone: bytes are useless in a message.
 impl fmt::Debug for Picture {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}x{}x{}", self.width, self.height, self.channels)
     }
 }
 
-/// What is painted.
+/// The content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Motif {
     /// Slopes and hard edges under a little noise, as photographs have them.
     Scene,
-    /// Each value by itself: long codes, every coefficient, sums beyond 0 to 255 before they are cut.
+    /// Independent values: long codes, every coefficient, sums beyond 0 to 255 before saturation.
     Noise,
-    /// Only 0 and 255, in tiles of one to three pixels: the largest coefficients there are.
+    /// Only 0 and 255, in tiles of one to three pixels: the largest possible coefficients.
     Tiles,
     /// One color: blocks that end at once.
     Flat,
@@ -40,7 +40,7 @@ impl Motif {
 }
 
 impl Picture {
-    /// The same picture for the same arguments.
+    /// Draws the same picture for the same arguments.
     pub(crate) fn new(
         width: usize,
         height: usize,
@@ -62,7 +62,7 @@ impl Picture {
         Picture { width, height, channels, bytes }
     }
 
-    /// The window of this picture whose first pixel is (`left`, `top`).
+    /// Returns the window of this picture whose first pixel is (`left`, `top`).
     pub(crate) fn crop(&self, left: usize, top: usize, width: usize, height: usize) -> Picture {
         let stride = self.width * self.channels;
         let mut bytes = Vec::with_capacity(width * height * self.channels);
@@ -73,8 +73,8 @@ impl Picture {
         Picture { width, height, channels: self.channels, bytes }
     }
 
-    /// Where this and another picture differ first, and by how much they differ at most; `None` where
-    /// they are equal. For messages.
+    /// Returns the first difference to another picture, and the largest; `None` if they are equal.
+    /// For messages.
     pub(crate) fn difference(&self, other: &Picture) -> Option<String> {
         let size = |p: &Picture| (p.width, p.height, p.channels);
         if size(self) != size(other) {
@@ -96,7 +96,7 @@ impl Picture {
     }
 }
 
-/// A slope of its own in each channel, a few hard edges, noise of 0 to 15.
+/// A separate slope in each channel, a few hard edges, noise of 0 to 15.
 fn scene(bytes: &mut [u8], width: usize, channels: usize, rng: &mut SplitMix64) {
     let slopes: Vec<(i32, i32, i32)> = (0..channels)
         .map(|_| {

@@ -1,4 +1,4 @@
-//! Entry points that are not those of the JPEG: noticed, said, and never a wrong pixel.
+//! Entry points of another JPEG: detected, reported, and never a wrong pixel.
 
 use tarflume_jpeg::{EntryPoints, Region, Use};
 
@@ -20,7 +20,8 @@ fn pair(luma: (u32, u32)) -> [(Vec<u8>, Vec<u8>); 2] {
     })
 }
 
-/// The region with these entry points is what it is without, and they are said to be refused.
+/// Checks that the region with these entry points equals the one without, and that they are
+/// reported as refused.
 fn refused(ours: &mut Ours, jpeg: &[u8], points: &[u8], what: &str) {
     for region in [None, Some(REGION)] {
         let without = ours.decode(jpeg, Ask { region, ..Ask::default() }).unwrap();

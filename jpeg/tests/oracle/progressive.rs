@@ -1,5 +1,5 @@
-//! Pictures whose coefficients come in several scans, progressive and sequential: libjpeg-turbo's pixels,
-//! whatever the script.
+//! Pictures whose coefficients come in several scans, progressive and sequential: libjpeg-turbo's
+//! pixels for every script.
 
 use tarflume_fixtures::{PHOTOS, SplitMix64};
 use tarflume_jpeg::{Color, ErrorKind, Header, Region, Scale};
@@ -119,10 +119,10 @@ fn color_spaces_and_gray() {
     all(&[(1, 1), (2, 2), (2, 1), (4, 4)].map(of).concat(), 1);
 }
 
-/// A script that brings everything once, in an order of its own.
+/// Returns a script that codes everything once, in a random order.
 fn script(rng: &mut SplitMix64, components: u8) -> Vec<ScanOf> {
     let all: Vec<u8> = (0..components).collect();
-    // Lines of scans, each in its own order: the DC, and ranges of the AC of each component.
+    // Sequences of scans, each in its own order: the DC, and ranges of the AC of each component.
     let mut lines: Vec<Vec<ScanOf>> = Vec::new();
     let chain = |components: &[u8], range, low: u8| {
         let mut line = vec![ScanOf::new(components, range, (0, low))];
@@ -216,7 +216,8 @@ fn scripts_drawn_at_random_second_half() {
     draw(1000..2000);
 }
 
-/// One coefficient a scan, 14 bits of it, from the last one on: more scans than any encoder writes.
+/// One coefficient per scan, 14 bits of it, from the last one on: more scans than any encoder
+/// writes.
 #[test]
 fn the_longest_scripts() {
     let mut beside = Beside::new();
@@ -260,7 +261,7 @@ fn long_runs_of_ended_blocks() {
     beside.verdict();
 }
 
-/// The fixtures' photographs, coded anew as progressive ones.
+/// The fixtures' photographs, encoded again as progressive ones.
 #[test]
 fn photographs() {
     let mut beside = Beside::new();
@@ -280,7 +281,7 @@ fn photographs() {
     beside.verdict();
 }
 
-/// Without its last `count` scans.
+/// Returns the file without its last `count` scans.
 fn without_last(jpeg: &[u8], count: usize) -> Vec<u8> {
     let scans: Vec<_> = segments(jpeg).into_iter().filter(|s| s.marker == 0xDA).collect();
     let at = scans[scans.len() - count].at - 4;
@@ -307,7 +308,8 @@ fn scans_that_are_missing_are_an_error_where_libjpeg_turbo_guesses() {
     }
 }
 
-/// T.81 allows it, and libjpeg-turbo takes them for zeros; here it can't be told from a file that was cut.
+/// T.81 allows it, and libjpeg-turbo takes the coefficients as zeros; here such a file is
+/// indistinguishable from a truncated one.
 #[test]
 fn coefficients_that_no_scan_brings_are_missing() {
     let mut beside = Beside::new();

@@ -1,5 +1,5 @@
-//! Kinds that are not decoded: refused with a reason, and never a panic. And some that look as if they
-//! were of these.
+//! Kinds that are not decoded are refused with a reason, and never cause a panic. Also kinds that
+//! only resemble these.
 
 use tarflume_jpeg::{Color, ErrorKind, Header, Scale};
 
@@ -50,7 +50,7 @@ fn what_nobody_decodes_is_refused_with_a_reason() {
     }
 }
 
-/// Frames of motion JPEG leave out their tables.
+/// Frames of motion JPEG omit their tables.
 #[test]
 fn tables_that_are_not_in_the_file_are_the_typical_ones() {
     let mut beside = Beside::new();
@@ -83,14 +83,16 @@ fn tables_that_are_not_in_the_file_are_the_typical_ones() {
     assert!(error.text().contains("Huffman table 0 was never given"), "{error}");
 }
 
-/// A scan of some components in another order than the frame's; libjpeg-turbo refuses such a scan of all.
+/// A scan of some components in another order than the frame's; for a scan of all components
+/// libjpeg-turbo refuses that.
 #[test]
 fn a_scan_has_an_order_of_its_own() {
     let mut beside = Beside::new();
     for (luma, scans) in [(1, 1), (2, 2)].map(|luma| (luma, Scans::LumaThenChroma)) {
         let recipe = Recipe { scans, three_tables: true, ..Recipe::sampled(luma) };
         let mut pieces = Pieces::of(&beside.encode(&scene(3), &recipe));
-        // The colors change their names in the frame: the scan has the second before the first.
+        // The components swap their names in the frame, so the scan has the second before the
+        // first.
         let frame = pieces.body(0xC0);
         frame.swap(9, 12);
         let jpeg = pieces.file(0);

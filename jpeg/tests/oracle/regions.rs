@@ -1,6 +1,6 @@
 //! Regions: the same pixels as the window of the whole picture, with entry points and without.
 //!
-//! The whole picture comes from libjpeg-turbo; its own crops are not asked for.
+//! The whole picture comes from libjpeg-turbo; its own crops are not used.
 
 use tarflume_jpeg::{Color, Region, Report, Scale, Use};
 
@@ -17,8 +17,8 @@ fn every(width: u32, height: u32) -> impl Iterator<Item = Region> {
     })
 }
 
-/// Every place and width beside a few rows, and every place and height beside a few columns: regions
-/// are cut in each direction by itself.
+/// Every position and width beside a few rows, and every position and height beside a few columns:
+/// the directions are independent.
 fn bands(width: u32, height: u32) -> impl Iterator<Item = Region> {
     let few = |all: u32| [(0, all), (all / 2, 1), (all / 3, all / 2), (all - 1, 1), (0, 1)];
     every(width, height).filter(move |r| {
@@ -26,7 +26,7 @@ fn bands(width: u32, height: u32) -> impl Iterator<Item = Region> {
     })
 }
 
-/// These regions of one JPEG at one scale; entry points and colors in turn.
+/// These regions of one JPEG at one scale; entry points and colors alternate.
 fn regions(
     beside: &mut Beside,
     jpeg: &[u8],

@@ -1,17 +1,17 @@
-//! A JPEG's marker segments, taken apart naively: what a test asserts of a file, or changes in it.
+//! Splits a JPEG into its marker segments naively, for assertions about a file or changes to it.
 //!
-//! It may not use the crate's own parser, and trusts its input: only files of the oracle come here.
+//! Does not use the crate's own parser, and trusts its input: only files of the oracle come here.
 
-/// A marker and what follows its length; markers inside scans (restarts) and EOI have nothing.
+/// A marker and its content; markers inside scans (restarts) and EOI have none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Segment<'a> {
     pub(crate) marker: u8,
     pub(crate) body: &'a [u8],
-    /// Where the body begins in the file, bytes.
+    /// Start of the body in the file, bytes.
     pub(crate) at: usize,
 }
 
-/// All markers of a file, in order.
+/// Returns all markers of a file, in order.
 pub(crate) fn segments(jpeg: &[u8]) -> Vec<Segment<'_>> {
     let mut found = Vec::new();
     let mut at = 0;
@@ -29,7 +29,7 @@ pub(crate) fn segments(jpeg: &[u8]) -> Vec<Segment<'_>> {
     found
 }
 
-/// Not a stuffed FF, nor one that fills.
+/// Neither a stuffed FF nor a fill byte.
 fn is_marker(byte: u8) -> bool {
     !matches!(byte, 0 | 0xFF)
 }
@@ -44,7 +44,7 @@ pub(crate) fn bodies(jpeg: &[u8], marker: u8) -> Vec<&[u8]> {
     segments(jpeg).iter().filter(|s| s.marker == marker).map(|s| s.body).collect()
 }
 
-/// A file of one scan in pieces that can be changed and put together again.
+/// A file of one scan in pieces that can be changed and joined again.
 #[derive(Clone, Debug)]
 pub(crate) struct Pieces {
     /// Marker and body of each segment up to the scan's header, which is the last.
@@ -62,7 +62,7 @@ impl Pieces {
         Pieces { segments, data }
     }
 
-    /// The file, with so many fill bytes (FF) before every marker but the first.
+    /// Returns the file with this many fill bytes (FF) before every marker but the first.
     pub(crate) fn file(&self, fill: usize) -> Vec<u8> {
         let mut jpeg = vec![0xFF, 0xD8];
         for (marker, body) in &self.segments {
@@ -81,17 +81,17 @@ impl Pieces {
         jpeg
     }
 
-    /// The bodies of all segments of one kind.
+    /// Returns the bodies of all segments of one kind.
     pub(crate) fn bodies(&mut self, marker: u8) -> impl Iterator<Item = &mut Vec<u8>> {
         self.segments.iter_mut().filter(move |(m, _)| *m == marker).map(|(_, body)| body)
     }
 
-    /// The body of the only segment of its kind.
+    /// Returns the body of the only segment of its kind.
     pub(crate) fn body(&mut self, marker: u8) -> &mut Vec<u8> {
         self.bodies(marker).next().unwrap()
     }
 
-    /// Puts a segment in front of the scan's header.
+    /// Inserts a segment before the scan's header.
     pub(crate) fn push(&mut self, marker: u8, body: &[u8]) {
         let at = self.segments.len() - 1;
         self.segments.insert(at, (marker, body.to_vec()));

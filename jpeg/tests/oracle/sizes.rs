@@ -1,4 +1,4 @@
-//! Every size from 1x1 to 70x70 of the commonest samplings.
+//! Every size from 1x1 to 70x70 of the most common samplings.
 
 use tarflume_jpeg::{Color, Scale};
 

@@ -1,7 +1,7 @@
-//! libjpeg-turbo as an oracle and as a maker of JPEGs: a small C program, compiled on first use, one
-//! process a [`Turbo`].
+//! libjpeg-turbo as an oracle and as an encoder of JPEGs: a small C program, compiled on first use,
+//! one process per [`Turbo`].
 //!
-//! It is the rival's code that answers, never ours; what it is asked is in `turbo/turbo.c`.
+//! The answers come from libjpeg-turbo's code only; `turbo/turbo.c` defines the requests.
 
 mod compiled;
 mod recipe;
@@ -17,19 +17,19 @@ const DECODE: u32 = 1;
 const ENCODE: u32 = 2;
 const COEFFICIENTS: u32 = 3;
 
-/// The color that is asked for.
+/// The requested color.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Color {
     Gray,
     Rgb,
-    /// The four inks of CMYK and YCCK, as libjpeg-turbo gives them: 255 is none.
+    /// The four inks of CMYK and YCCK as libjpeg-turbo returns them: 255 is none.
     Inks,
 }
 
-/// What libjpeg-turbo made of a JPEG.
+/// libjpeg-turbo's result for a JPEG.
 pub(crate) struct Decoded {
     pub(crate) picture: Picture,
-    /// How often it found damage and went on.
+    /// How often it found damage and continued.
     pub(crate) warnings: u32,
     /// The first of these warnings, or nothing.
     pub(crate) warning: String,
@@ -49,7 +49,7 @@ pub(crate) struct Plane {
     pub(crate) coefficients: Vec<[i16; 64]>,
 }
 
-/// A running libjpeg-turbo. Made in milliseconds, ended when dropped.
+/// A running libjpeg-turbo. Starts in milliseconds, ends when dropped.
 pub(crate) struct Turbo {
     child: Child,
     to: Option<BufWriter<ChildStdin>>,
@@ -57,7 +57,7 @@ pub(crate) struct Turbo {
 }
 
 impl Turbo {
-    /// Starts one; panics with what is missing where it can't be compiled.
+    /// Starts one; panics with the missing package if it cannot be compiled.
     pub(crate) fn new() -> Turbo {
         let mut command = Command::new(compiled::path());
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -67,9 +67,9 @@ impl Turbo {
         Turbo { child, to, from }
     }
 
-    /// The whole image at 1/`scale` of its size (1, 2, 4 or 8), with libjpeg-turbo's defaults: the
-    /// accurate integer IDCT and fancy upsampling. RGB of CMYK is an error, as is all that libjpeg-turbo
-    /// can't read.
+    /// Returns the whole image at 1/`scale` of its size (1, 2, 4 or 8), with libjpeg-turbo's
+    /// defaults: the accurate integer IDCT and fancy upsampling. RGB of CMYK is an error, as is all
+    /// that libjpeg-turbo cannot read.
     pub(crate) fn decode(
         &mut self,
         jpeg: &[u8],
@@ -90,7 +90,7 @@ impl Turbo {
         Ok(Decoded { picture, warnings, warning })
     }
 
-    /// The picture as a JPEG; an error says why libjpeg-turbo can't write it so.
+    /// Encodes the picture as a JPEG; an error is libjpeg-turbo's refusal.
     pub(crate) fn try_encode(
         &mut self,
         picture: &Picture,
@@ -105,12 +105,12 @@ impl Turbo {
         Ok(self.bytes(length))
     }
 
-    /// The picture as a JPEG.
+    /// Encodes the picture as a JPEG.
     pub(crate) fn encode(&mut self, picture: &Picture, recipe: &Recipe) -> Vec<u8> {
         self.try_encode(picture, recipe).unwrap_or_else(|why| panic!("{recipe:?}: {why}"))
     }
 
-    /// The coefficients of each component.
+    /// Returns the coefficients of each component.
     pub(crate) fn coefficients(&mut self, jpeg: &[u8]) -> Result<Vec<Plane>, String> {
         self.ask(&[COEFFICIENTS, jpeg.len() as u32], &[jpeg])?;
         let components = self.number();
@@ -129,7 +129,7 @@ impl Turbo {
         Plane { blocks, padded, sampling: (h, v), quantizers, coefficients }
     }
 
-    /// Sends a request; whether it was granted.
+    /// Sends a request; returns whether it succeeded.
     fn ask(&mut self, fields: &[u32], then: &[&[u8]]) -> Result<(), String> {
         let to = self.to.as_mut().unwrap();
         for field in fields {

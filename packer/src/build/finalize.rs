@@ -1,6 +1,6 @@
 //! Finalizing: finished shards -> a published data set. The manifest is written last.
 //!
-//! It may be ended at any instant and run again: what was moved stays moved.
+//! It can be interrupted at any instant and repeated: files that were moved stay moved.
 
 mod transfer;
 
@@ -17,13 +17,15 @@ use crate::plan::TOOL;
 use crate::workdir::staging::Staging;
 use crate::workdir::state::{Progress, progress, published, write_problems};
 
-/// Publishes: moves shards out of the working folder, writes problems and manifest, sweeps.
+/// Publishes the data set: moves shards out of the working folder, writes problems and manifest,
+/// and removes the working folder.
 ///
 /// With [`Durability::Synced`], shards that an attempt did not sync are read and synced first.
 ///
 /// # Errors
-/// Shards are missing (try again); all samples were left out; a sidecar is not what its record says; a
-/// file with the name of a shard, or another data set, is in the output folder; the operating system refuses.
+/// Returns an error if shards are missing (try again), all samples were left out, a sidecar differs
+/// from its record, the output folder holds another data set or a foreign file with the name of a
+/// shard, or the operating system refuses.
 pub fn finalize(
     staging: &Staging,
     foot: &PlanFoot,
@@ -49,7 +51,7 @@ pub fn finalize(
         write_problems(&staging.problems_path(), &problems)?;
         return Err(no_samples(staging, foot.samples));
     }
-    // Before anything is moved: what is refused here leaves nothing half published.
+    // Before anything is moved: an error here leaves nothing half published.
     staging.sweep()?;
     let manifest = move_all(staging, found.records, Some(foot.content.clone()))?;
     write_problems(&staging.problems_path(), &problems)?;
@@ -58,11 +60,12 @@ pub fn finalize(
     Ok(manifest)
 }
 
-/// Makes all finished shards survive a power cut; those that did not survive one are missing.
+/// Syncs all finished shards to disk; shards that a power failure damaged are then reported as
+/// missing.
 fn secured(staging: &Staging, found: Progress) -> Result<Progress, Failure> {
     let mut progress = Progress { records: Vec::with_capacity(found.records.len()), ..found };
     for record in found.records {
-        let number = record.shard as usize; // one of the plan's
+        let number = record.shard as usize; // a shard number of the plan
         match staging.secured(record)? {
             Some(record) => progress.records.push(record),
             None => progress.missing.push(number),
@@ -72,12 +75,12 @@ fn secured(staging: &Staging, found: Progress) -> Result<Progress, Failure> {
     Ok(progress)
 }
 
-/// Moves shards to where readers look for them, and gives the manifest that lists them. Each was found
-/// there as its record says; empty ones are left out.
+/// Moves shards to the output folder and returns the manifest that lists them. Each moved file is
+/// compared with its record; empty shards are left out.
 ///
 /// # Errors
-/// A shard is gone, or not what its record says; another file has its name; the operating
-/// system's refusal.
+/// Returns an error if a shard is missing or differs from its record, another file has its name, or
+/// the operating system refuses.
 pub(crate) fn move_all(
     staging: &Staging,
     records: Vec<ShardRecord>,
@@ -111,8 +114,8 @@ fn other_data_set(staging: &Staging) -> Failure {
 
 fn no_samples(staging: &Staging, samples: u64) -> Failure {
     Failure::bad_data(format!(
-        "all {samples} samples have problems, which {} lists; nothing was published; mend the files and \
-         begin again with --fresh",
+        "all {samples} samples have problems, which {} lists; nothing was published; fix the files and \
+         start over with --fresh",
         staging.problems_path().shown()
     ))
 }

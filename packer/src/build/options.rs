@@ -1,5 +1,5 @@
-//! What a person asks for, as text and numbers, made into a [`Request`]: one reading for the command
-//! line and for Python.
+//! The options of a build as text and numbers, converted to a [`Request`]. Shared by the command
+//! line and the Python module.
 
 use std::path::PathBuf;
 
@@ -49,7 +49,7 @@ pub struct BuildOptions {
 }
 
 impl BuildOptions {
-    /// The options of `pack build SOURCES -o OUT`.
+    /// Creates the default options of `pack build SOURCES -o OUT`.
     pub fn new(sources: Vec<PathBuf>, out: PathBuf) -> BuildOptions {
         BuildOptions {
             sources,
@@ -76,10 +76,11 @@ impl BuildOptions {
         }
     }
 
-    /// Reads the options. The request ends early if its [`Stop`] is requested.
+    /// Checks and converts the options. The build ends early if the request's [`Stop`] is
+    /// requested.
     ///
     /// # Errors
-    /// Wrong usage: an unknown word, a list that can't be read, a path that is not UTF-8.
+    /// Returns an error for an unknown word, an unreadable list, or a path that is not UTF-8.
     pub fn request(self) -> Result<Request, Failure> {
         let flag = |flag: &'static str| move |e: String| Failure::usage(format!("{flag}: {e}"));
         let names = NameRules::parse(&self.names).map_err(flag("--names"))?;
@@ -116,7 +117,7 @@ impl BuildOptions {
             out: self.out,
             scan,
             shape,
-            // Nothing is read code by code whose content is not to be looked at.
+            // `--check none` promises that contents are not read, so no codes are read either.
             entry_points: self.entry_points && level != CheckLevel::None,
             policy: self.on_problem,
             jobs: jobs(self.jobs),
@@ -151,16 +152,16 @@ impl BuildOptions {
     }
 }
 
-/// The given number of threads, or the number of processors.
-pub fn jobs(asked: Option<u64>) -> usize {
+/// Returns the given number of threads, or the number of processors.
+pub fn jobs(given: Option<u64>) -> usize {
     let cores = || std::thread::available_parallelism().map_or(1, usize::from);
-    asked.map_or_else(cores, |n| n as usize)
+    given.map_or_else(cores, |n| n as usize)
 }
 
 /// Checks the prefix of shard names.
 ///
 /// # Errors
-/// A character that some readers of file names interpret.
+/// Returns an error for a character that some readers of file names interpret.
 pub(crate) fn check_prefix(prefix: &str) -> Result<(), Failure> {
     let good = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
     if !prefix.is_empty() && prefix.chars().all(good) {

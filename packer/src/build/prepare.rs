@@ -1,5 +1,5 @@
-//! From a request to a plan in place: scan, decide, plan, and compare with what an earlier attempt
-//! left in the output folder. Writes nothing but the plan, the policy and the list of problems.
+//! From a request to a plan in place: scans, decides, plans, and compares with an earlier attempt
+//! in the output folder. Writes only the plan, the policy and the list of problems.
 
 use std::path::{Path, PathBuf};
 
@@ -25,16 +25,16 @@ use crate::workdir::quarantine::{Policy, set_aside};
 use crate::workdir::staging::{Lock, Staging};
 use crate::workdir::state::{self, progress, published, write_problems};
 
-/// What a build packs, from where to where, and how.
+/// The sources, target and options of a build.
 #[derive(Debug)]
 pub struct Request {
     /// The source folders, absolute.
     pub roots: Vec<PathBuf>,
     /// The output folder.
     pub out: PathBuf,
-    /// What is scanned for.
+    /// The options of the scan.
     pub(crate) scan: ScanOptions,
-    /// What shapes the shards.
+    /// The options that determine the shards.
     pub(crate) shape: Shape,
     /// Whether sidecars get JPEG entry points.
     pub(crate) entry_points: bool,
@@ -79,7 +79,8 @@ pub enum Prepared {
         /// The request has entry points, and the data set has none.
         lacks_entry_points: bool,
     },
-    /// There are problems, and the policy is to fail. The plan is that of the other samples, if there are any.
+    /// There are problems, and the policy is to fail. The plan is that of the other samples, if
+    /// there are any.
     Refused(Scanned, Option<Box<Plan>>),
     /// There is a plan; shards of an earlier attempt may be finished.
     Ready(Box<Ready>),
@@ -105,7 +106,8 @@ pub struct Ready {
 /// Scans, plans, and writes the plan. Runs in a pool of `request.jobs` threads.
 ///
 /// # Errors
-/// Wrong usage (a source that is none, an output folder in use); failures of the machine.
+/// Returns an error for wrong usage (an invalid source, an output folder in use) and for failures
+/// of the machine.
 pub fn prepare(request: &Request, counter: &ScanCounter) -> Result<Prepared, Failure> {
     let staging = Staging::of(&request.out);
     check_folders(&request.roots, &request.out)?;
@@ -183,7 +185,7 @@ fn terms(request: &Request) -> Terms<'_> {
     Terms { roots, shape, entry_points: *entry_points }
 }
 
-/// The plan, of which nothing is written.
+/// Returns the plan without writing it.
 fn in_memory(
     dealt: &Dealt<'_>,
     request: &Request,
@@ -211,7 +213,7 @@ fn no_samples(request: &Request, scanned: &Scanned) -> Failure {
 fn check_shards(request: &Request, samples: u64) -> Result<(), Failure> {
     match request.shape.cut {
         Cut::Shards(shards) if shards > samples => Err(Failure::usage(format!(
-            "--shards {shards}, but there are only {samples} samples; ask for fewer shards"
+            "--shards {shards}, but there are only {samples} samples; use fewer shards"
         ))),
         _ => Ok(()),
     }
@@ -239,10 +241,10 @@ fn same_as_published(
     Ok(Prepared::Published { manifest, lacks_entry_points })
 }
 
-/// When the manifest was written, in nanoseconds since 1970.
+/// Returns the manifest's modification time, in nanoseconds since 1970.
 fn published_at(staging: &Staging) -> Result<i64, Failure> {
     use std::os::unix::fs::MetadataExt;
-    let found = files::metadata(&staging.manifest_path(), "look at the manifest")?;
+    let found = files::metadata(&staging.manifest_path(), "examine the manifest")?;
     Ok(found.mtime().saturating_mul(1_000_000_000).saturating_add(found.mtime_nsec()))
 }
 
@@ -256,18 +258,18 @@ fn other_data_set(request: &Request) -> Failure {
     ))
 }
 
-/// True if an earlier attempt made the same plan, whose finished shards are then kept.
+/// Returns true if an earlier attempt made the same plan; its finished shards are then kept.
 fn keep_earlier(request: &Request, staging: &Staging, new: &Plan) -> Result<bool, Failure> {
     if request.fresh {
         staging.clear()?;
         return Ok(false);
     }
-    let old = match staging.plan_if_there() {
+    let old = match staging.existing_plan() {
         Ok(Some(old)) => old,
         Ok(None) => return Ok(false),
         Err(error) if error.blame().is_machine() => return Err(error.into()),
         Err(_) => {
-            // A damaged plan names no shard; what was packed by it can't be trusted.
+            // A damaged plan names no shard, and its shards cannot be trusted.
             staging.clear()?;
             return Ok(false);
         }
@@ -283,17 +285,17 @@ fn keep_earlier(request: &Request, staging: &Staging, new: &Plan) -> Result<bool
     )))
 }
 
-/// A file that bears a shard's name already, and is not of this data set.
+/// Refuses existing files that have a shard's name and do not belong to this data set.
 fn check_in_the_way(request: &Request, foot: &PlanFoot, resumed: bool) -> Result<(), Failure> {
     if resumed {
-        return Ok(()); // it may be half published; `finalize` compares what stands there
+        return Ok(()); // it may be half published; `finalize` compares these files
     }
     for shard in &foot.shards {
         let tar = request.out.join(&shard.name);
         for path in [index_path(&tar), tar] {
             if bears_a_name(&path)? {
                 return Err(Failure::usage(format!(
-                    "{} is there already and belongs to no data set of pack; choose another folder or --prefix",
+                    "{} exists and belongs to no data set of pack; choose another folder or --prefix",
                     path.shown()
                 )));
             }
@@ -302,12 +304,12 @@ fn check_in_the_way(request: &Request, foot: &PlanFoot, resumed: bool) -> Result
     Ok(())
 }
 
-/// True if anything has the name `path`, a link that leads nowhere, too.
+/// Returns true if anything has the name `path`, including a dangling link.
 fn bears_a_name(path: &Path) -> Result<bool, Failure> {
     use std::io::ErrorKind as K;
     match patiently(|| path.symlink_metadata()) {
         Ok(_) => Ok(true),
         Err(e) if matches!(e.kind(), K::NotFound | K::NotADirectory) => Ok(false),
-        Err(e) => Err(Failure::io(e, "ask what stands here", path)),
+        Err(e) => Err(Failure::io(e, "examine", path)),
     }
 }

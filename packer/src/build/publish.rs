@@ -1,4 +1,4 @@
-//! Building: a plan in place -> all its shards packed, then published, or refused.
+//! The end of a build: packed shards -> a published data set, or a refusal.
 
 use tarflume_formats::{Manifest, Plan};
 
@@ -9,24 +9,25 @@ use crate::failure::Failure;
 use crate::problem::Problem;
 use crate::run::look::look;
 use crate::run::options::RunOptions;
-use crate::run::{Ran, RunCounter};
+use crate::run::{RunCounter, RunReport};
 use crate::workdir::staging::Staging;
 use crate::workdir::state::write_problems;
 
 /// Result of a build.
 #[derive(Debug)]
 pub enum Built {
-    /// Samples have problems, and the policy is to fail: finished shards are kept, nothing is published.
-    Refused(Ran),
+    /// Samples have problems, and the policy is to fail: finished shards are kept, nothing is
+    /// published.
+    Refused(RunReport),
     /// The data set is published.
-    Published(Manifest, Ran),
+    Published(Manifest, RunReport),
 }
 
-/// Publishes what a run of all shards gave; or, where it refused some, lists all problems.
+/// Publishes the shards of a complete run, or lists all problems if some shards were refused.
 ///
 /// # Errors
-/// As [`finalize`]; the list of problems can not be written.
-pub fn conclude(ready: &Ready, ran: Ran) -> Result<Built, Failure> {
+/// Returns the errors of [`finalize`], and an error if the list of problems cannot be written.
+pub fn conclude(ready: &Ready, ran: RunReport) -> Result<Built, Failure> {
     let foot = ready.plan.foot();
     if ran.refused == 0 {
         let manifest = finalize(&ready.staging, foot, ran.durability)?;
@@ -38,11 +39,13 @@ pub fn conclude(ready: &Ready, ran: Ran) -> Result<Built, Failure> {
     Ok(Built::Refused(ran))
 }
 
-/// Checks the contents of a plan that is not run, so that one report has all problems; does nothing if they are not
-/// to be checked. Adds the problems to those of the scan, and to the list in the output folder.
+/// Checks the contents of a plan that is not run, so that one report has all problems; does nothing
+/// if contents are not to be checked. Adds the problems to those of the scan, and to the list in
+/// the output folder.
 ///
 /// # Errors
-/// A failure of the machine; the list of problems can not be written. An interruption.
+/// Returns an error for a failure of the machine, if the list of problems cannot be written, and
+/// after an interruption.
 pub fn look_at_contents(
     request: &Request,
     plan: &Plan,
@@ -70,13 +73,13 @@ pub fn look_at_contents(
 
 /// Advice after a refused scan.
 pub const MEND: &str =
-    "nothing was packed; mend the files, or leave them out with --on-problem skip|quarantine";
+    "nothing was packed; fix the files, or leave them out with --on-problem skip|quarantine";
 
 /// Advice after a refused run.
-pub fn kept(ran: &Ran) -> String {
+pub fn kept(ran: &RunReport) -> String {
     format!(
         "nothing was published; {} kept. To leave the bad samples out, run the same command with \
-         --on-problem skip|quarantine; after mending the files, with --fresh",
+         --on-problem skip|quarantine; after fixing the files, with --fresh",
         crate::units::counted(ran.packed + ran.skipped, "finished shard is", "finished shards are")
     )
 }

@@ -1,12 +1,12 @@
-//! What differs between the plan in a working folder and a new one, as a sentence. Pure but for the
-//! plans, which it reads.
+//! Describes the difference between the plan in a working folder and a new one as a sentence. Reads
+//! the plans and nothing else.
 
 use tarflume_formats::plan::{PlanFoot, PlannedSample};
 use tarflume_formats::{Plan, name, shown};
 
 use crate::failure::Failure;
 
-/// The first difference between two plans, in words; `None` if they are the same.
+/// Returns the first difference between two plans; `None` if they are the same.
 pub(super) fn difference(old: &Plan, new: &Plan) -> Result<Option<String>, Failure> {
     let (a, b) = (old.foot(), new.foot());
     if let (Some(a), Some(b)) = (a.options.as_object(), b.options.as_object())
@@ -14,7 +14,7 @@ pub(super) fn difference(old: &Plan, new: &Plan) -> Result<Option<String>, Failu
     {
         let is = b.get(option).cloned().unwrap_or_default();
         let flag = crate::plan::flag_of(option);
-        return Ok(Some(format!("{flag} was {} and is {}", said(was), said(&is))));
+        return Ok(Some(format!("{flag} was {} and is {}", shown(was), shown(&is))));
     }
     if a.entry_points != b.entry_points {
         let given = |foot: &PlanFoot| if foot.entry_points { "not given" } else { "given" };
@@ -37,14 +37,14 @@ pub(super) fn difference(old: &Plan, new: &Plan) -> Result<Option<String>, Failu
     Ok((a.content != b.content).then(|| "the plan differs".into()))
 }
 
-/// An option's value as a person would say it.
-fn said(value: &serde_json::Value) -> String {
+/// Returns an option's value as text for a message.
+fn shown(value: &serde_json::Value) -> String {
     match value {
         serde_json::Value::Null => "not given".into(),
         serde_json::Value::String(text) => format!("'{}'", shown::text(text)),
         serde_json::Value::Object(fields) => {
             let given = fields.iter().filter(|(_, v)| !v.is_null());
-            given.map(|(k, v)| format!("{k} {}", said(v))).collect::<Vec<_>>().join(" ")
+            given.map(|(k, v)| format!("{k} {}", shown(v))).collect::<Vec<_>>().join(" ")
         }
         other => other.to_string(),
     }

@@ -1,4 +1,4 @@
-//! Refuses source and output folders that can't be packed from or into. Reads names only.
+//! Checks source and output folders before a build. Reads names only.
 
 use std::path::{Path, PathBuf};
 
@@ -10,11 +10,11 @@ use crate::failure::Failure;
 /// Refuses an output that is a file or inside a source, and a source that is not a folder.
 ///
 /// # Errors
-/// As said above; the operating system refuses to look.
+/// Returns an error in these cases, and if the operating system refuses.
 pub(super) fn check_folders(roots: &[PathBuf], out: &Path) -> Result<(), Failure> {
     if matches!(files::kind(out)?, Some(Kind::File | Kind::Other)) {
         let text = format!(
-            "-o {}: this is a file; name a folder, which is created if it is not there",
+            "-o {}: this is a file; name a folder, which is created if missing",
             out.shown()
         );
         return Err(Failure::usage(text));
@@ -26,7 +26,7 @@ pub(super) fn check_folders(roots: &[PathBuf], out: &Path) -> Result<(), Failure
         }
         if inner.starts_with(real(root)?) {
             return Err(Failure::usage(format!(
-                "the output folder {} lies inside the source {}; choose one outside",
+                "the output folder {} is inside the source {}; choose one outside",
                 out.shown(),
                 root.shown()
             )));
@@ -35,8 +35,8 @@ pub(super) fn check_folders(roots: &[PathBuf], out: &Path) -> Result<(), Failure
     Ok(())
 }
 
-/// The path without links. What does not exist yet (the output folder, as a rule) lies where its parent
-/// does.
+/// Returns the path without links. A path that does not exist (usually the output folder) is
+/// resolved through its nearest existing ancestor.
 fn real(path: &Path) -> Result<PathBuf, Failure> {
     use std::io::ErrorKind as K;
     let refused = |e| Failure::io(e, "find", path);
@@ -54,7 +54,7 @@ fn real(path: &Path) -> Result<PathBuf, Failure> {
     Ok(path)
 }
 
-/// What to do with a source that is not a folder: tars are packed already.
+/// Returns the error text for a source that is not a folder; tars are already packed.
 fn no_folder(root: &Path) -> String {
     let tar = root.file_name().is_some_and(|name| {
         let name = name.to_string_lossy().to_ascii_lowercase();

@@ -1,9 +1,9 @@
-//! The words that all checks share: how closely to look, what may be found.
+//! The types that all checks share: the level of a check, and a fault.
 
 use crate::choice::Choice;
 use crate::problem::ProblemKind;
 
-/// How closely content is looked at.
+/// The level of the content checks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum CheckLevel {
     /// Names and sizes only.
@@ -27,18 +27,18 @@ impl Choice for CheckLevel {
     }
 }
 
-/// What is wrong with a part's content.
+/// A fault of a part's content.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
     /// Its kind.
     pub kind: ProblemKind,
     /// Byte of the content.
     pub byte: u64,
-    /// One line.
+    /// The message, one line.
     pub reason: String,
 }
 
-/// The largest picture that is decoded, in pixels: with four bytes each, 1 GiB.
+/// Limit on the pixels of a decoded picture: with four bytes each, 1 GiB.
 pub(super) const MAX_PIXELS: u64 = 1 << 28;
 
 /// Width and height in pixels.

@@ -1,4 +1,4 @@
-//! Images that are no JPEGs, by the reader: their headers, and their pixels.
+//! Checks images other than JPEGs with the reader's decoders: headers and pixels.
 
 use tarflume::decode::formats;
 use tarflume::picture::geometry::Size;
@@ -6,7 +6,7 @@ use tarflume::picture::geometry::Size;
 use super::fault::{Dimensions, Fault, MAX_PIXELS};
 use crate::problem::ProblemKind;
 
-/// The most bytes that one image may take to be decoded: as it is stored, and as much beside.
+/// Limit on memory for decoding one image: the stored pixels and the same again for the decoder.
 const MEMORY: u64 = 8 * MAX_PIXELS;
 
 pub(super) fn header(bytes: &[u8]) -> Result<Dimensions, Fault> {
@@ -18,7 +18,7 @@ pub(super) fn decode(bytes: &[u8]) -> Result<Dimensions, Fault> {
 }
 
 fn dimensions(found: tarflume::Result<Size>) -> Result<Dimensions, Fault> {
-    // The decoders name no byte.
+    // The decoders return no position.
     let fault =
         |reason: &str| Fault { kind: ProblemKind::BadImage, byte: 0, reason: reason.into() };
     found.map(|size| (size.width, size.height)).map_err(|e| fault(e.text()))

@@ -1,4 +1,4 @@
-//! JPEGs, by the project's own crate: their structure. Huffman codes are read on a [`super::Tray`].
+//! Checks the structure of JPEGs with the jpeg crate. [`super::Tray`] reads their Huffman codes.
 
 use tarflume_jpeg::{Error, Header, whole};
 
@@ -6,11 +6,11 @@ use super::fault::{CheckLevel, Dimensions, Fault, MAX_PIXELS};
 use super::sniff::other_than_jpeg;
 use crate::problem::ProblemKind;
 
-/// Looks at markers, segments, tables, dimensions and the end of the image; kinds whose codes can not be read
-/// are faults if `level` asks for them.
+/// Checks markers, segments, tables, dimensions and the end of the image. A kind of JPEG whose
+/// codes cannot be read is a fault if `level` requires reading them.
 ///
 /// # Errors
-/// The first fault found.
+/// Returns the first fault found.
 pub(super) fn look(bytes: &[u8], level: CheckLevel) -> Result<Header, Fault> {
     whole(bytes).map_err(|e| match other_than_jpeg(bytes) {
         Some(reason) => Fault { kind: ProblemKind::BadJpeg, byte: 0, reason },
@@ -25,7 +25,7 @@ pub(super) fn look(bytes: &[u8], level: CheckLevel) -> Result<Header, Fault> {
     }
 }
 
-/// Why the codes of a JPEG are not read, if they are not.
+/// Returns why the codes of a JPEG are not read, or `None` if they are.
 fn unread(header: &Header) -> Option<String> {
     if let Some(why) = header.unsupported() {
         return Some(format!("bad JPEG: {why}: this kind is not decoded"));
@@ -36,7 +36,7 @@ fn unread(header: &Header) -> Option<String> {
         .then(|| format!("{width} x {height} pixels are too many to be decoded here"))
 }
 
-/// Whether a [`super::Tray`] reads its codes.
+/// Returns true if a [`super::Tray`] reads its codes.
 pub(super) fn is_read(header: &Header) -> bool {
     unread(header).is_none()
 }
@@ -45,7 +45,7 @@ pub(super) fn dimensions(bytes: &[u8]) -> Option<Dimensions> {
     Header::parse(bytes).ok().map(|header| (header.width(), header.height()))
 }
 
-/// The fault that an error of the JPEG crate is.
+/// Converts an error of the jpeg crate to a fault.
 pub(super) fn fault(error: &Error) -> Fault {
     let row = error.mcu_row().map(|row| format!(", in MCU row {row}")).unwrap_or_default();
     let reason = format!("bad JPEG: {}{row}", error.text());
@@ -58,10 +58,11 @@ mod tests {
 
     use super::*;
 
-    /// What stands before the entropy-coded data of [`jpeg`].
+    /// The bytes before the entropy-coded data of [`jpeg`].
     const BEFORE: usize = 144;
 
-    /// A JPEG of one component whose tables know one code each: enough for everything but its codes.
+    /// Returns a JPEG of one component whose tables have one code each: enough for everything but
+    /// its codes.
     fn jpeg(scan: &[u8]) -> Vec<u8> {
         let mut bytes = vec![0xff, 0xd8, 0xff, 0xe0, 0, 4, 1, 2];
         bytes.extend([0xff, 0xdb, 0, 67, 0]);

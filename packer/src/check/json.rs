@@ -1,4 +1,4 @@
-//! JSON: well-formed UTF-8, one object, nothing behind it. No value is built.
+//! Checks JSON: well-formed UTF-8, one object, nothing after it. Builds no value.
 
 use serde::Deserializer;
 use serde::de::{IgnoredAny, MapAccess, Visitor};
@@ -25,7 +25,7 @@ fn fault(byte: usize, reason: &str) -> Fault {
     Fault { kind: ProblemKind::BadJson, byte: byte as u64, reason: format!("bad JSON: {reason}") }
 }
 
-/// serde_json tells line and column, both from 1; we tell bytes.
+/// Converts serde_json's line and column, both from 1, to a byte.
 fn byte_of(text: &str, line: usize, column: usize) -> usize {
     let start: usize = text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum();
     (start + column.saturating_sub(1)).min(text.len())

@@ -1,11 +1,11 @@
-//! What an image is by its first bytes, whatever its name says.
+//! Recognizes an image format by its first bytes, whatever its name.
 
 use tarflume_formats::content::Content;
 
-/// Bytes that are enough to tell.
+/// Number of bytes that identify every format.
 pub(crate) const ENOUGH: usize = 16;
 
-/// The extension that images of this format have here, if `bytes` begin like one.
+/// Returns the extension for the format that `bytes` begin, if it is a known image format.
 pub(crate) fn ext(bytes: &[u8]) -> Option<&'static str> {
     match Content::of(bytes)?.ext {
         "tiff" => Some("tif"),
@@ -14,21 +14,21 @@ pub(crate) fn ext(bytes: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// True if `said`, in lower case, is another name for what `ext` says.
-pub(crate) fn same(said: &[u8], ext: &str) -> bool {
+/// Returns true if the lower-case extension `said` is a synonym of `ext`.
+pub(crate) fn same(named: &[u8], ext: &str) -> bool {
     let one = |ext: &[u8]| match ext {
         b"jpeg" => b"jpg".to_vec(),
         b"tiff" => b"tif".to_vec(),
         other => other.to_vec(),
     };
-    one(said) == one(ext.as_bytes())
+    one(named) == one(ext.as_bytes())
 }
 
-/// Why a file with the name of a JPEG is none, and what to do: `it is no JPEG but a PNG`.
+/// Returns why a file with the name of a JPEG is not one, and the remedy.
 pub(super) fn other_than_jpeg(bytes: &[u8]) -> Option<String> {
     let Content { name, ext } = Content::of(bytes).filter(|found| found.ext != "jpg")?;
     Some(format!(
-        "it is no JPEG but {name}: rename it to .{ext}, or have `pack build --ext-by-content` name images so"
+        "it is not a JPEG but {name}: rename it to .{ext}, or use `pack build --ext-by-content`"
     ))
 }
 
@@ -53,6 +53,8 @@ mod tests {
         }
         assert!(same(b"jpeg", "jpg") && same(b"tif", "tif") && !same(b"jpg", "png"));
         assert_eq!(other_than_jpeg(b"\xff\xd8\xff"), None);
-        assert!(other_than_jpeg(b"GIF89a").unwrap().starts_with("it is no JPEG but a GIF: rename"));
+        assert!(
+            other_than_jpeg(b"GIF89a").unwrap().starts_with("it is not a JPEG but a GIF: rename")
+        );
     }
 }

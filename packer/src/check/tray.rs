@@ -1,7 +1,7 @@
-//! `Tray`: JPEGs whose Huffman codes are read together, several at once in one thread.
+//! `Tray`: collects JPEGs and reads the Huffman codes of several at once in one thread.
 //!
-//! Reading every code proves that a JPEG is whole, which no walk over its markers can, and gives its entry
-//! points, if it is of a kind that has them.
+//! Reading every code proves that a JPEG is complete, which parsing its markers cannot, and yields
+//! its entry points if its kind has them.
 
 use std::ops::Range;
 
@@ -10,17 +10,17 @@ use tarflume_jpeg::{Header, Scanner};
 use super::fault::Fault;
 use super::jpeg::fault;
 
-/// JPEGs of more bytes are better read alone.
+/// JPEGs with more bytes are read alone: they gain nothing from company.
 pub(crate) const LARGE: u64 = 8 << 20;
-/// Bytes after which a tray is full if there are JPEGs enough on it: measured, more would only leave
-/// the cache before they are read.
+/// Bytes at which a tray is full if it has enough JPEGs. Measured: more would leave the cache
+/// before they are read.
 const FULL: usize = 1 << 20;
-/// JPEGs that are read at once.
+/// Number of JPEGs that are read at once.
 const ENOUGH: usize = 4;
-/// Bytes after which it is full anyway.
+/// Bytes at which a tray is full in any case.
 const MOST: usize = 32 << 20;
 
-/// Bytes of parts, and the JPEGs among them whose codes are to be read.
+/// The bytes of parts, and the JPEGs among them whose codes will be read.
 #[derive(Debug, Default)]
 pub(crate) struct Tray {
     scanner: Scanner,
@@ -29,12 +29,12 @@ pub(crate) struct Tray {
     jpegs: Vec<(Range<usize>, Header)>,
     blobs: Vec<u8>,
     found: Vec<Result<Range<usize>, Fault>>,
-    /// Entry points of a JPEG that was read alone.
+    /// Entry points of the last JPEG that was read alone.
     alone: Vec<u8>,
 }
 
 impl Tray {
-    /// Room for the next `length` bytes; what is in it is undefined.
+    /// Reserves `length` bytes; their content is unspecified.
     pub(crate) fn room(&mut self, length: usize) -> Range<usize> {
         let room = self.filled..self.filled + length;
         if self.bytes.len() < room.end {
@@ -44,41 +44,41 @@ impl Tray {
         room
     }
 
-    /// The bytes of a room.
+    /// Returns reserved bytes.
     pub(crate) fn bytes(&self, room: Range<usize>) -> &[u8] {
         &self.bytes[room]
     }
 
-    /// The bytes of a room, to be filled.
+    /// Returns reserved bytes to be filled.
     pub(crate) fn fill(&mut self, room: Range<usize>) -> &mut [u8] {
         &mut self.bytes[room]
     }
 
-    /// Adds the JPEG of a room to those whose codes will be read: its number among them.
+    /// Adds the JPEG in `room` to those whose codes will be read; returns its number.
     pub(crate) fn add(&mut self, room: Range<usize>, header: Header) -> usize {
         self.jpegs.push((room, header));
         self.jpegs.len() - 1
     }
 
-    /// Puts a copy of a JPEG on it, and gives its number.
+    /// Adds a copy of a JPEG; returns its number.
     pub(crate) fn put(&mut self, bytes: &[u8], header: Header) -> usize {
         let room = self.room(bytes.len());
         self.fill(room.clone()).copy_from_slice(bytes);
         self.add(room, header)
     }
 
-    /// True if it is time to read.
+    /// Returns true if the tray should be read.
     pub(crate) fn is_full(&self) -> bool {
         self.filled >= MOST || (self.filled >= FULL && self.jpegs.len() >= ENOUGH)
     }
 
-    /// Number of JPEGs on it.
+    /// Returns the number of JPEGs.
     #[cfg(test)]
     fn len(&self) -> usize {
         self.jpegs.len()
     }
 
-    /// Reads all codes of all JPEGs on it.
+    /// Reads all codes of all JPEGs.
     pub(crate) fn read(&mut self) {
         let Tray { scanner, bytes, jpegs, blobs, found, .. } = self;
         blobs.clear();
@@ -98,11 +98,11 @@ impl Tray {
         });
     }
 
-    /// After [`Tray::read`]: the entry points of a JPEG, by its number.
+    /// Returns the entry points of JPEG `number`, after [`Tray::read`].
     ///
     /// # Errors
-    /// What is wrong with it: a code that is none, data that end before the last block or go on
-    /// behind it.
+    /// Returns its fault: an invalid code, or data that end before the last block or continue after
+    /// it.
     pub(crate) fn entry_points(&self, number: usize) -> Result<&[u8], Fault> {
         match self.found.get(number) {
             Some(Ok(blob)) => Ok(&self.blobs[blob.clone()]),
@@ -111,17 +111,17 @@ impl Tray {
         }
     }
 
-    /// Reads the codes of one JPEG that is not on the tray, and gives its entry points.
+    /// Reads the codes of one JPEG that is not on the tray and returns its entry points.
     ///
     /// # Errors
-    /// As [`Tray::entry_points`].
+    /// Returns the errors of [`Tray::entry_points`].
     pub(crate) fn read_one(&mut self, bytes: &[u8], header: &Header) -> Result<&[u8], Fault> {
         self.alone.clear();
         let read = self.scanner.scan(bytes, header, &mut self.alone);
         read.map(|()| self.alone.as_slice()).map_err(|e| fault(&e))
     }
 
-    /// Takes everything off.
+    /// Removes everything.
     pub(crate) fn clear(&mut self) {
         self.filled = 0;
         self.jpegs.clear();
@@ -139,7 +139,7 @@ mod tests {
 
     use super::*;
 
-    /// The faults of JPEGs read together; none for those that are whole.
+    /// Returns the faults of JPEGs that are read together, `None` for intact ones.
     fn read(jpegs: &[Vec<u8>]) -> Vec<Option<Fault>> {
         let mut tray = Tray::default();
         for bytes in jpegs {
@@ -182,14 +182,14 @@ mod tests {
                 let mut bytes = whole.clone();
                 bytes.drain(cut..end);
                 let found = read(&[bytes]).remove(0).unwrap();
-                let reason = "ffd9 stands where more entropy-coded data should";
+                let reason = "ffd9 is where more entropy-coded data should be";
                 assert!(found.reason.contains(reason), "{kind:?}: {found:?}");
                 assert!(found.byte.abs_diff(cut as u64) < 16, "{kind:?}: {found:?}");
             }
             let mut bytes = whole.clone();
             bytes.splice(end..end, [0x55; 100]);
             let found = read(&[bytes]).remove(0).unwrap();
-            assert!(found.reason.contains("left behind"), "{kind:?}: {found:?}");
+            assert!(found.reason.contains("left after"), "{kind:?}: {found:?}");
         }
     }
 
@@ -227,9 +227,9 @@ mod tests {
                     bytes
                 })
                 .collect();
-            let told = read(&damaged).iter().filter(|fault| fault.is_some()).count();
-            // Huffman codes fall into step again: some damage leaves the count of blocks right.
-            assert!(told >= least, "{kind:?}: {told} of {}", damaged.len());
+            let detected = read(&damaged).iter().filter(|fault| fault.is_some()).count();
+            // Huffman decoding resynchronizes: some damage leaves the number of blocks right.
+            assert!(detected >= least, "{kind:?}: {detected} of {}", damaged.len());
         }
     }
 }

@@ -1,4 +1,5 @@
-//! Clashes against a naive oracle, and the corners: small maps, several passes, other alphabets.
+//! Clashes compared with a naive oracle, and corner cases: small maps, several passes, other
+//! alphabets.
 
 use proptest::prelude::*;
 
@@ -33,7 +34,7 @@ fn pair(first: u64, later: u64, clash: Clash) -> Pair {
     Pair { later, first, clash }
 }
 
-/// The same answer by two hash tables of whole keys.
+/// The same result from two hash tables of whole keys.
 fn oracle(keys: &[Vec<u8>]) -> Vec<Pair> {
     let (mut exact, mut folded) = (HashMap::new(), HashMap::new());
     let mut pairs = Vec::new();

@@ -1,4 +1,4 @@
-//! A folder of tars: which files are its shards, and the manifest that lists them.
+//! A folder of tars: selects its shards and writes the manifest that lists them.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -16,32 +16,32 @@ use super::shard::Indexed;
 use crate::exit::Exit;
 use crate::failure::Failure;
 
-/// What a manifest made here says of its maker.
+/// The field `tool` of a manifest made here.
 const TOOL: &str = concat!("pack ", env!("CARGO_PKG_VERSION"));
-/// Endings of packed tars, which no reader can index.
+/// Endings of compressed tars, which cannot be indexed.
 const PACKED: [&[u8]; 7] =
     [b".tar.gz", b".tgz", b".tar.zst", b".tar.xz", b".tar.bz2", b".tar.lz4", b".tar.lzma"];
 
-/// What is said of them.
+/// The error for them.
 pub(crate) const COMPRESSED: &str = "this shard is compressed, and nothing in it can be found without unpacking \
     it; decompress it (gunzip, zstd -d), or move it out of the folder, or read it without an index, from \
     front to back, as a stream (`stream=True`, in Rust `Stream::open`)";
 
-/// A manifest, made or found.
+/// A manifest, new or existing.
 #[derive(Debug)]
 pub struct MadeManifest {
-    /// Where it stands.
+    /// Its path.
     pub path: PathBuf,
-    /// What it says.
+    /// Its contents.
     pub manifest: Manifest,
-    /// True if it was there, says the same, and was left as it is.
+    /// True if an existing manifest with the same contents was kept.
     pub kept: bool,
 }
 
-/// The tars of a folder in the order of their names' bytes, and the packed ones, refused.
+/// Returns the tars of a folder in byte order of their names, and the compressed ones, refused.
 ///
 /// # Errors
-/// The folder can't be read; there is no tar in it.
+/// Returns an error if the folder cannot be read or has no tar.
 pub(crate) fn tars(folder: &Path) -> Result<(Vec<PathBuf>, Vec<Indexed>), Failure> {
     let (mut tars, mut packed) = (Vec::new(), Vec::new());
     for found in fs::read_dir(folder).map_err(|e| Failure::io(e, "read the folder", folder))? {
@@ -66,7 +66,7 @@ pub(crate) fn tars(folder: &Path) -> Result<(Vec<PathBuf>, Vec<Indexed>), Failur
     Ok((tars, packed.into_iter().map(refuse).collect()))
 }
 
-/// `a.tar` for `a.tar.gz`.
+/// Returns `a.tar` for `a.tar.gz`.
 fn unpacked_name(packed: &Path) -> Option<&std::ffi::OsStr> {
     packed.file_stem()
 }
@@ -76,11 +76,12 @@ fn refuse(tar: PathBuf) -> Indexed {
     Indexed { tar, result: Err(Failure::bad_data(text)) }
 }
 
-/// Writes the folder's manifest, if all its tars have a sidecar.
+/// Writes the folder's manifest if all its tars have a sidecar.
 ///
 /// # Errors
-/// A tar has none; a manifest of other tars is there and `force` is not set, or one of other sidecars
-/// and these were not replaced for their entry points; the operating system's refusal to write.
+/// Returns an error if a tar has none; if an existing manifest lists other tars and `force` is not
+/// set, or other sidecars and these were not replaced for their entry points; or if the operating
+/// system refuses to write.
 pub(crate) fn publish_manifest(
     folder: &Path,
     tars: &[Indexed],
@@ -99,11 +100,11 @@ pub(crate) fn publish_manifest(
     if let Some(found) = found.clone().filter(|found| same(found, &manifest)) {
         return Ok(MadeManifest { path, manifest: found, kept: true });
     }
-    // The same tars are still those of the plan by which they were packed.
+    // The tars are unchanged, so the plan's hash stays valid.
     let found = found.filter(|found| same_tars(found, &manifest));
     let added = options.entry_points && found.is_some();
     manifest.plan = found.and_then(|found| found.plan);
-    if !options.force && !added && files::is_there(&path)? {
+    if !options.force && !added && files::exists(&path)? {
         let text = format!(
             "{}: this manifest does not describe the tars that are here; replace it with --force",
             path.shown()
@@ -146,12 +147,12 @@ fn is_bad<T>(result: &Result<T, Failure>) -> bool {
     result.as_ref().is_err_and(|failure| failure.exit == Exit::BadData)
 }
 
-/// True if two manifests differ in nothing but who wrote them.
+/// Returns true if two manifests are equal but for the program that wrote them.
 fn same(found: &Manifest, made: &Manifest) -> bool {
     found.shards == made.shards && found.extensions == made.extensions
 }
 
-/// True if two manifests differ in nothing but their sidecars, and that one knows digests.
+/// Returns true if two manifests differ only in their sidecars and both have digests.
 fn same_tars(found: &Manifest, made: &Manifest) -> bool {
     let same = |(found, made): (&ShardEntry, &ShardEntry)| {
         let known = found.blake3.is_none() || found.blake3 == made.blake3;

@@ -1,4 +1,4 @@
-//! The options of indexing. No behavior.
+//! The options of indexing; data only.
 
 use tarflume_formats::reading::Reading;
 
@@ -7,16 +7,16 @@ use crate::stop::Stop;
 /// How tars are indexed.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// By headers alone (no digests, checksums or dimensions), or every byte.
+    /// Headers alone (no digests, checksums or dimensions), or every byte.
     pub reading: Reading,
     /// Adds entry points of JPEGs, and replaces sidecars that have none; reads every byte.
     pub entry_points: bool,
     /// Replaces sidecars and manifests that exist.
     pub force: bool,
-    /// Takes a tar whose end marker is missing for whole, with a warning.
+    /// Accepts a tar without an end marker as complete, with a warning.
     pub allow_missing_end: bool,
-    /// Shards worked on at the same time.
+    /// Number of shards processed at the same time.
     pub jobs: usize,
-    /// Ends it before its time.
+    /// Ends the work early.
     pub stop: Stop,
 }

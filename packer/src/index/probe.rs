@@ -1,6 +1,6 @@
-//! Does a sidecar belong to its tar? Asked by a few headers and the end, without reading the data.
+//! Compares a sidecar with its tar by a few headers and the end, without reading the data.
 //!
-//! It can't see bytes that changed inside a part: for that every checksum must be read.
+//! Cannot detect bytes that changed inside a part; that requires reading every checksum.
 
 use std::collections::BTreeSet;
 
@@ -11,15 +11,15 @@ use tarflume_formats::{Index, name};
 
 use super::rows::part_of;
 
-/// Rows looked at beside the first and the last.
+/// Rows compared beside the first and the last.
 const ROWS: u64 = 16;
-/// Members that may stand between the last part and the end marker before it looks wrong.
+/// Limit on members between the last part and the end marker; more look like another tar.
 const BEHIND: usize = 1000;
 
-/// Everything found different, in the order of the tar; empty if the sidecar seems to be right.
+/// Returns every difference found, in the order of the tar; empty if the sidecar seems right.
 ///
 /// # Errors
-/// The operating system's refusal to read; a damaged sidecar.
+/// Returns an error if the operating system refuses to read or the sidecar is damaged.
 pub(crate) fn compare(reader: &mut TarReader, index: &Index) -> Result<Vec<Error>> {
     let mut found = Vec::new();
     for row in rows(index.samples()) {
@@ -31,21 +31,21 @@ pub(crate) fn compare(reader: &mut TarReader, index: &Index) -> Result<Vec<Error
     Ok(found)
 }
 
-/// First, last and some between.
+/// Selects the first row, the last, and some between.
 fn rows(samples: u64) -> BTreeSet<u64> {
     let Some(last) = samples.checked_sub(1) else { return BTreeSet::new() };
     let between = (0..ROWS).map(|i| (u128::from(last) * u128::from(i) / u128::from(ROWS)) as u64);
     between.chain([last]).collect()
 }
 
-/// What differs at the first part of `sample`.
+/// Compares the first part of `sample` with its header.
 fn header(reader: &mut TarReader, sample: &Sample<'_>) -> Result<Option<Error>> {
     let Some(part) = sample.parts().next().transpose()? else { return Ok(None) };
     reader.resume_at(sample.first);
     let member = match reader.next_member() {
         Ok(Some(member)) => member,
         Ok(None) => {
-            let text = "zeros stand here, where the sidecar lists a sample";
+            let text = "zeros where the sidecar lists a sample";
             return Ok(Some(placed(ErrorKind::BadHeader, text.into(), sample)));
         }
         Err(error) => return passed_on(error, sample).map(Some),
@@ -70,12 +70,12 @@ fn placed(kind: ErrorKind, text: String, sample: &Sample<'_>) -> Error {
     Error::new(kind, text).with_byte(sample.first).with_key(sample.shown_key())
 }
 
-/// What is wrong with the tar is a finding; that it can't be read is an error.
+/// Returns a fault of the tar as a finding, and a failure to read as an error.
 fn passed_on(error: Error, sample: &Sample<'_>) -> Result<Error> {
     if error.kind() == ErrorKind::Io { Err(error) } else { Ok(error.with_key(sample.shown_key())) }
 }
 
-/// What differs behind the last part: no part may follow, and the end marker must.
+/// Compares the end: no part may follow the last one, and the end marker must.
 fn end(reader: &mut TarReader, index: &Index) -> Result<Option<Error>> {
     let last = match index.samples().checked_sub(1) {
         Some(row) => index.sample(row)?,
@@ -87,7 +87,7 @@ fn end(reader: &mut TarReader, index: &Index) -> Result<Option<Error>> {
         match reader.next_member() {
             Ok(Some(member)) if part_of(&member).is_some() => {
                 let text =
-                    "the tar goes on with this part behind the last one that the sidecar lists";
+                    "the tar continues with this part after the last one that the sidecar lists";
                 return Ok(Some(
                     Error::new(ErrorKind::Stale, text)
                         .with_byte(member.first)

@@ -1,7 +1,8 @@
-//! Members into rows: consecutive members of the same key are one sample, by WebDataset's rule.
+//! Groups members into rows: consecutive members of the same key are one sample, by WebDataset's
+//! rule.
 //!
-//! Reads nothing and judges nothing but a part that stands twice. Members that can't be part of a
-//! sample are counted and skipped; they do not end the sample around them, as in webdataset.
+//! Reads nothing and refuses only a repeated part. Members that cannot be part of a sample are
+//! counted and skipped; they do not end the sample around them, as in webdataset.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -16,14 +17,14 @@ use tarflume_formats::tar::{Member, MemberKind};
 pub struct Skipped {
     /// Directories.
     pub directories: u64,
-    /// Links, devices, volume labels: readers of shards pass over them.
+    /// Links, devices, volume labels, which readers of shards skip.
     pub not_regular: u64,
     /// Files whose name gives no key: no extension, hidden, or `__reserved__`.
     pub without_key: u64,
 }
 
 impl Skipped {
-    /// All of them.
+    /// Returns their sum.
     pub fn total(&self) -> u64 {
         self.directories + self.not_regular + self.without_key
     }
@@ -37,7 +38,7 @@ impl std::ops::AddAssign for Skipped {
     }
 }
 
-/// Key and lower-case extension of a member that is part of a sample.
+/// Returns key and lower-case extension of a member that is part of a sample.
 pub(crate) fn part_of(member: &Member) -> Option<(&[u8], Cow<'_, [u8]>)> {
     if member.kind != MemberKind::File {
         return None;
@@ -45,27 +46,28 @@ pub(crate) fn part_of(member: &Member) -> Option<(&[u8], Cow<'_, [u8]>)> {
     name::split(&member.name).map(|(key, ext)| (key, name::lower(ext)))
 }
 
-/// The rows of a shard, growing.
+/// Collects the rows of a shard.
 #[derive(Debug, Default)]
 pub(crate) struct Rows {
     builder: IndexBuilder,
-    /// The key of the sample that is open, if one is.
+    /// The key of the open sample, if there is one.
     open: Option<Vec<u8>>,
-    /// A key came that does not follow the one before it in byte order.
+    /// A key was not after the one before it in byte order.
     unsorted: bool,
     skipped: Skipped,
 }
 
 impl Rows {
-    /// No rows.
+    /// Creates an empty collection.
     pub(crate) fn new() -> Rows {
         Rows::default()
     }
 
-    /// Adds a part; the member before it decides whether it begins a sample.
+    /// Adds a part; it begins a sample if its key differs from that of the part before it.
     ///
     /// # Errors
-    /// The sample has this part already; too many extensions. The part is left out then.
+    /// Returns an error if the sample has this part already or there are too many extensions; the
+    /// part is then left out.
     pub(crate) fn part(
         &mut self,
         member: &Member,
@@ -83,7 +85,7 @@ impl Rows {
         self.builder.part(ext, member.data, member.size, checksum)
     }
 
-    /// Counts a member that is no part.
+    /// Counts a member that is not a part.
     pub(crate) fn skip(&mut self, member: &Member) {
         match member.kind {
             MemberKind::Directory => self.skipped.directories += 1,
@@ -97,45 +99,45 @@ impl Rows {
         self.builder.dimensions(width, height);
     }
 
-    /// True if some key does not follow the one before it in byte order: another may come back.
+    /// Returns true if any key was not after the one before it in byte order: keys may then repeat.
     pub(crate) fn are_unsorted(&self) -> bool {
         self.unsorted
     }
 
-    /// Parts so far: the number of the next one.
+    /// Returns the number of parts so far, which is the number of the next one.
     pub(crate) fn parts(&self) -> u64 {
         self.builder.parts()
     }
 
-    /// Sets the entry points of part number `part`; they come in the order of parts.
+    /// Sets the entry points of part number `part`; parts must come in order.
     pub(crate) fn entry_points(&mut self, part: u64, points: &[u8]) {
         self.builder.entry_points_of(part, points);
     }
 
-    /// The key of the sample that came last.
+    /// Returns the key of the last sample.
     pub(crate) fn open_key(&self) -> Option<&[u8]> {
         self.open.as_deref()
     }
 
-    /// Samples so far.
+    /// Returns the number of samples so far.
     pub(crate) fn samples(&self) -> u64 {
         self.builder.samples()
     }
 
-    /// Members passed over so far.
+    /// Returns the members skipped so far.
     pub(crate) fn skipped(&self) -> Skipped {
         self.skipped
     }
 
-    /// Parts by extension.
+    /// Counts parts by extension.
     pub(crate) fn ext_counts(&self) -> BTreeMap<String, u64> {
         self.builder.ext_counts()
     }
 
-    /// The sidecar's bytes.
+    /// Returns the sidecar's bytes.
     ///
     /// # Errors
-    /// As [`IndexBuilder::encode`].
+    /// Returns the errors of [`IndexBuilder::encode`].
     pub(crate) fn encode(self, facts: &TarFacts) -> Result<Vec<u8>> {
         self.builder.encode(facts)
     }

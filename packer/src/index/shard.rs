@@ -1,4 +1,4 @@
-//! One tar's sidecar: kept if it is right, else made and published.
+//! Indexes one tar: keeps a correct sidecar, otherwise makes and publishes one.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -18,27 +18,27 @@ use super::unsorted;
 use crate::failure::Failure;
 use crate::problem::Problems;
 
-/// What became of one tar.
+/// The result for one tar.
 #[derive(Debug)]
 pub struct Indexed {
     /// The tar.
     pub tar: PathBuf,
-    /// Its sidecar, or why there is none.
-    pub result: Result<Made, Failure>,
+    /// Its sidecar, or why it has none.
+    pub result: Result<SidecarInfo, Failure>,
 }
 
-/// A tar's sidecar, made or found.
+/// A tar's sidecar, new or existing.
 #[derive(Debug)]
-pub struct Made {
-    /// As the manifest lists it. Its name is empty where the tar's own is not UTF-8.
+pub struct SidecarInfo {
+    /// Its entry for the manifest. The name is empty if the tar's own is not UTF-8.
     pub entry: ShardEntry,
     /// Parts by extension.
     pub extensions: BTreeMap<String, u64>,
-    /// Members that belong to no sample; not known for a sidecar that was kept.
+    /// Members that belong to no sample; unknown for a sidecar that was kept.
     pub skipped: Skipped,
-    /// True if a good sidecar was there and was left as it is.
+    /// True if an existing correct sidecar was kept.
     pub kept: bool,
-    /// What a reader should know, one line each.
+    /// Warnings for the user, one line each.
     pub warnings: Vec<String>,
     /// Parts that have entry points.
     pub entry_points: u64,
@@ -46,18 +46,19 @@ pub struct Made {
     pub damaged: Problems,
 }
 
-/// Makes the sidecar of the tar at `tar`, or finds that it has a good one.
+/// Makes the sidecar of the tar at `tar`, or keeps a correct one.
 ///
 /// # Errors
-/// The tar is damaged, ambiguous, compressed or without samples; a sidecar of another tar is there
-/// and `force` is not set; the operating system's refusal to read or write.
+/// Returns an error if the tar is damaged, ambiguous, compressed or without samples, if a sidecar
+/// of another tar exists and `force` is not set, or if the operating system refuses to read or
+/// write.
 pub fn index_tar(
     tar: &Path,
     options: &Options,
     on_bytes: &(dyn Fn(u64) + Sync),
-) -> Result<Made, Failure> {
+) -> Result<SidecarInfo, Failure> {
     let sidecar = index_path(tar);
-    if !options.force && files::is_there(&sidecar)? {
+    if !options.force && files::exists(&sidecar)? {
         let kept = keep(tar, options).map_err(|error| {
             let failure = Failure::from(&error);
             if error.blame().is_machine() {
@@ -66,7 +67,7 @@ pub fn index_tar(
             let text = format!("{failure}; if the tar is right, replace its sidecar with --force");
             Failure { text, ..failure }
         })?;
-        // It is this tar's, so nothing is lost where another with entry points takes its place.
+        // It belongs to this tar, so replacing it by one with entry points loses nothing.
         if !options.entry_points || kept.entry_points > 0 {
             return Ok(kept);
         }
@@ -86,9 +87,9 @@ pub fn index_tar(
     write_whole(&sidecar, &read.bytes)?;
     let index = Index::open(&sidecar)?;
     if read.unsorted {
-        warnings.extend(unsorted::told(&index)?);
+        warnings.extend(unsorted::warning(&index)?);
     }
-    Ok(Made {
+    Ok(SidecarInfo {
         entry: entry(tar, &index),
         extensions: read.extensions,
         skipped: read.skipped,
@@ -99,8 +100,8 @@ pub fn index_tar(
     })
 }
 
-/// The sidecar that is there, if it is whole and belongs to this tar.
-fn keep(tar: &Path, options: &Options) -> Result<Made> {
+/// Returns the existing sidecar if it is intact and belongs to this tar.
+fn keep(tar: &Path, options: &Options) -> Result<SidecarInfo> {
     let path = index_path(tar);
     let index = Index::open(&path)?;
     let mut reader = TarReader::open(tar, Reading::Headers)?;
@@ -111,12 +112,13 @@ fn keep(tar: &Path, options: &Options) -> Result<Made> {
     }
     let mut warnings = Vec::new();
     if options.reading == Reading::Everything && !index.has_checksums() {
-        let text = "the sidecar that is kept was made by headers alone; add checksums with --force";
+        let text =
+            "the sidecar that is kept was made from headers alone; add checksums with --force";
         warnings.push(text.into());
     }
-    warnings.extend(unsorted::told(&index)?);
+    warnings.extend(unsorted::warning(&index)?);
     let (entry, extensions) = (entry(tar, &index), ext_counts(&index)?);
-    Ok(Made {
+    Ok(SidecarInfo {
         entry,
         extensions,
         skipped: Skipped::default(),
@@ -127,7 +129,7 @@ fn keep(tar: &Path, options: &Options) -> Result<Made> {
     })
 }
 
-/// How the manifest lists a tar that has this sidecar.
+/// Returns the manifest entry of a tar with this sidecar.
 pub(crate) fn entry(tar: &Path, index: &Index) -> ShardEntry {
     let name = tar.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     ShardEntry {
@@ -140,10 +142,10 @@ pub(crate) fn entry(tar: &Path, index: &Index) -> ShardEntry {
     }
 }
 
-/// Parts by extension.
+/// Counts parts by extension.
 ///
 /// # Errors
-/// A damaged sidecar.
+/// Returns an error if the sidecar is damaged.
 pub(crate) fn ext_counts(index: &Index) -> Result<BTreeMap<String, u64>> {
     let mut counts: BTreeMap<&[u8], u64> = BTreeMap::new();
     for sample in index.iter() {

@@ -1,4 +1,4 @@
-//! Reads a tar and makes its sidecar in memory. Nothing is written.
+//! Reads a tar and makes its sidecar in memory. Writes nothing.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -14,13 +14,13 @@ use super::rows::{Rows, Skipped, part_of};
 use crate::check::{CheckLevel, Content, Dimensions, Fault, LARGE, Tray};
 use crate::problem::{Problem, Problems};
 
-/// Parts up to this length are looked at whole; longer ones in pieces. JPEGs that are to have entry
-/// points may be as long as packing allows.
+/// Parts up to this length are checked whole in memory, longer ones in pieces. JPEGs that are to
+/// have entry points may be as long as packing allows.
 const WHOLE: u64 = 64 * 1024 * 1024;
 /// Number of bytes between two progress reports.
-const TELL: u64 = 4 * 1024 * 1024;
+const REPORT_STEP: u64 = 4 * 1024 * 1024;
 
-/// A sidecar in memory, and what was seen on the way.
+/// A sidecar in memory, with the findings of the pass.
 #[derive(Debug)]
 pub(crate) struct Read {
     /// The sidecar's bytes.
@@ -29,9 +29,9 @@ pub(crate) struct Read {
     pub extensions: BTreeMap<String, u64>,
     /// Members that belong to no sample.
     pub skipped: Skipped,
-    /// Some key does not follow the one before it in byte order.
+    /// True if some key is not after the one before it in byte order.
     pub unsorted: bool,
-    /// What a reader should know, one line each.
+    /// Warnings for the user, one line each.
     pub warnings: Vec<String>,
     /// JPEGs that have no entry points because they are damaged.
     pub damaged: Problems,
@@ -40,7 +40,8 @@ pub(crate) struct Read {
 /// Reads a tar and makes its sidecar in memory.
 ///
 /// # Errors
-/// The tar is damaged, ambiguous, compressed or without samples. An interruption.
+/// Returns an error if the tar is damaged, ambiguous, compressed or without samples, and after an
+/// interruption.
 pub(crate) fn read_tar(
     tar: &Path,
     options: &Options,
@@ -57,7 +58,7 @@ pub(crate) fn read_tar(
         damaged: Problems::default(),
     };
     let mut warnings = Vec::new();
-    let mut told = 0;
+    let mut reported = 0;
     loop {
         if options.stop.requested() {
             let ended = std::io::Error::from(std::io::ErrorKind::Interrupted);
@@ -67,9 +68,9 @@ pub(crate) fn read_tar(
             Ok(Some(member)) => {
                 making.member(&member, options.reading).map_err(|e| at(e, tar, &member))?;
                 let end = member.end().min(making.reader.length());
-                if end - told >= TELL {
-                    on_bytes(end - told);
-                    told = end;
+                if end - reported >= REPORT_STEP {
+                    on_bytes(end - reported);
+                    reported = end;
                 }
             }
             Ok(None) => break,
@@ -85,11 +86,11 @@ pub(crate) fn read_tar(
         && !making.reader.only_zeros_from(end)?
     {
         warnings.push(format!(
-            "byte {end}: the end marker stands here, but more than zeros follows it, which no \
+            "byte {end}: the end marker is here, but more than zeros follows it, which no \
              reader sees; were two tars joined?"
         ));
     }
-    on_bytes(making.reader.length().saturating_sub(told));
+    on_bytes(making.reader.length().saturating_sub(reported));
     making.finish(warnings)
 }
 
@@ -99,14 +100,14 @@ struct Making<'a> {
     rows: Rows,
     entry_points: bool,
     tray: Tray,
-    /// Whether the open sample has an image: dimensions are those of the first one, or of none.
+    /// Whether the open sample has an image: only the first one sets the dimensions.
     has_image: bool,
     /// The JPEGs on the tray.
     waiting: Vec<Waiting>,
     damaged: Problems,
 }
 
-/// A JPEG whose codes are still to be read.
+/// A JPEG whose codes will be read later.
 struct Waiting {
     /// The number of its part.
     part: u64,
@@ -139,7 +140,7 @@ impl Making<'_> {
         Ok(())
     }
 
-    /// Checksum of a part, and its dimensions if it is an image.
+    /// Returns the checksum of a part, and its dimensions if it is an image.
     fn look(&mut self, member: &Member, content: Content) -> Result<(u32, Option<Dimensions>)> {
         if member.size > WHOLE {
             return Ok((self.reader.checksum(member)?, None));
@@ -149,7 +150,7 @@ impl Making<'_> {
         Ok((crc32c(data), dimensions))
     }
 
-    /// Looks at the JPEG that is the newest part, and puts it on the tray if it can have entry points.
+    /// Checks the JPEG of the newest part, and puts it on the tray if it can have entry points.
     fn jpeg(&mut self, member: &Member, key: &[u8]) -> Result<()> {
         let large = member.size > LARGE;
         if large || self.tray.is_full() {
@@ -161,24 +162,24 @@ impl Making<'_> {
             Ok(None) => {}
             Ok(Some(header)) if large => match self.tray.read_one(data, &header) {
                 Ok(points) => self.rows.entry_points(jpeg.part, points),
-                Err(fault) => self.damaged.push(told(self.tar, &jpeg, fault)),
+                Err(fault) => self.damaged.push(bad_jpeg(self.tar, &jpeg, fault)),
             },
             Ok(Some(header)) => {
                 self.tray.put(data, header);
                 self.waiting.push(jpeg);
             }
-            Err(fault) => self.damaged.push(told(self.tar, &jpeg, fault)),
+            Err(fault) => self.damaged.push(bad_jpeg(self.tar, &jpeg, fault)),
         }
         Ok(())
     }
 
-    /// Reads the codes of all JPEGs that wait.
+    /// Reads the codes of all waiting JPEGs.
     fn settle(&mut self) {
         self.tray.read();
         for (number, jpeg) in self.waiting.drain(..).enumerate() {
             match self.tray.entry_points(number) {
                 Ok(points) => self.rows.entry_points(jpeg.part, points),
-                Err(fault) => self.damaged.push(told(self.tar, &jpeg, fault)),
+                Err(fault) => self.damaged.push(bad_jpeg(self.tar, &jpeg, fault)),
             }
         }
         self.tray.clear();
@@ -194,13 +195,13 @@ impl Making<'_> {
         let facts = self.reader.finish()?;
         let (extensions, skipped) = (self.rows.ext_counts(), self.rows.skipped());
         let bytes = self.rows.encode(&facts).map_err(|e| e.with_path(tar))?;
-        // Findings of JPEGs on the tray come later than findings of others.
+        // Findings of JPEGs on the tray come after findings of later parts.
         self.damaged.listed.sort_by_key(|problem| problem.byte);
         Ok(Read { bytes, extensions, skipped, unsorted, warnings, damaged: self.damaged })
     }
 }
 
-fn told(tar: &Path, jpeg: &Waiting, fault: Fault) -> Problem {
+fn bad_jpeg(tar: &Path, jpeg: &Waiting, fault: Fault) -> Problem {
     let reason = format!("{}; it gets no entry points", fault.reason);
     let problem = Problem::new(fault.kind, tar.display().to_string(), reason);
     problem.at(jpeg.at + fault.byte).of(name::shown(&jpeg.key))

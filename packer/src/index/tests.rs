@@ -1,4 +1,4 @@
-//! Whole tars indexed: those that others made, those that lie, those we write ourselves.
+//! Indexes whole tars: foreign ones, invalid ones, and our own.
 #![allow(clippy::disallowed_methods, reason = "a test that asks wrongly fails")]
 
 use std::fs;
@@ -51,11 +51,11 @@ fn a_sidecar_made_afterwards_is_the_one_that_packing_writes() {
 
 #[test]
 fn lies_are_refused_with_their_place_and_publish_nothing() {
-    for (lie, says) in [
+    for (lie, message) in [
         (Lie::CutAtBlock, "byte 3584: the tar ends without its end marker"),
         (Lie::CutMidData, "key s1.jpg: the tar ends inside this member"),
         (Lie::NoEnd, "without its end marker"),
-        (Lie::BadChecksum, "byte 2048: no tar header"),
+        (Lie::BadChecksum, "byte 2048: this is not a tar header"),
         (Lie::RepeatedPart, "key s1: the part 'jpg' appears twice"),
         (Lie::RepeatedPartByCase, "key s1: the part 'jpg' appears twice"),
         (Lie::GnuSparse, "sparse"),
@@ -70,7 +70,7 @@ fn lies_are_refused_with_their_place_and_publish_nothing() {
             let done = run(dir.path(), &Options { reading, ..everything() });
             assert!(done.tars[0].result.is_ok());
             let failure = done.tars[1].result.as_ref().unwrap_err();
-            assert!(failure.text.contains(says), "{failure}");
+            assert!(failure.text.contains(message), "{failure}");
             assert_eq!(failure.exit, Exit::BadData);
             assert_eq!(done.manifest.unwrap().unwrap_err().exit, Exit::BadData);
             assert!(!dir.path().join("lie.index").exists());

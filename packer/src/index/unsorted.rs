@@ -1,4 +1,5 @@
-//! Keys that come back after another sample: a tar whose members are not sorted gives half samples.
+//! Finds keys that come back after another sample: a tar with unsorted members has incomplete
+//! samples.
 
 use std::collections::HashSet;
 
@@ -7,22 +8,22 @@ use tarflume_formats::{Index, name};
 
 use crate::units;
 
-/// What came back, and where first.
+/// The keys that come back, and the first of them.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Returned {
-    /// Samples with other parts of an earlier one's key: halves.
+    /// Samples with other parts than an earlier one of their key.
     halves: u64,
-    /// Samples with parts that an earlier one of their key has.
+    /// Samples that repeat parts of an earlier one of their key.
     repeated: u64,
-    /// The key that came back first in the tar, its first byte before and there.
+    /// The key that first comes back in the tar, with the first byte of both samples.
     first: Option<(Vec<u8>, u64, u64)>,
 }
 
-/// One line about the keys of a shard that come back, if there are any.
+/// Returns one line about the keys of a shard that come back, if there are any.
 ///
 /// # Errors
-/// A damaged sidecar.
-pub(super) fn told(index: &Index) -> Result<Option<String>> {
+/// Returns an error if the sidecar is damaged.
+pub(super) fn warning(index: &Index) -> Result<Option<String>> {
     let found = find(index)?;
     let Some((key, before, again)) = found.first else { return Ok(None) };
     let key = name::shown(&key);
@@ -43,7 +44,7 @@ pub(super) fn told(index: &Index) -> Result<Option<String>> {
     )))
 }
 
-/// Goes over the keys in their order: where equal ones stand side by side, one came back.
+/// Visits the keys in their order, where equal ones are adjacent.
 fn find(index: &Index) -> Result<Returned> {
     let mut found = Returned::default();
     let (mut run, mut before): (Vec<u64>, &[u8]) = (Vec::new(), &[]);
@@ -111,8 +112,8 @@ mod tests {
     #[test]
     fn a_sorted_tar_has_nothing_to_tell() {
         let both: &[&str] = &["jpg", "json"];
-        assert_eq!(told(&of(&[("a", both), ("b", both)])).unwrap(), None);
-        assert_eq!(told(&of(&[("b", both), ("a", both)])).unwrap(), None, "samples are whole");
+        assert_eq!(warning(&of(&[("a", both), ("b", both)])).unwrap(), None);
+        assert_eq!(warning(&of(&[("b", both), ("a", both)])).unwrap(), None, "samples are whole");
     }
 
     #[test]
@@ -120,11 +121,11 @@ mod tests {
         let halves = of(&[("a", &["jpg"]), ("b", &["jpg"]), ("b", &["txt"]), ("a", &["json"])]);
         let first = Some((b"b".to_vec(), 1024, 2048));
         assert_eq!(find(&halves).unwrap(), Returned { halves: 2, repeated: 0, first });
-        let text = told(&halves).unwrap().unwrap();
+        let text = warning(&halves).unwrap().unwrap();
         assert!(text.contains("2 samples come back") && text.contains("byte 2048"), "{text}");
         let repeated = of(&[("a", &["jpg"]), ("b", &["jpg"]), ("a", &["jpg"])]);
         let first = Some((b"a".to_vec(), 0, 2048));
         assert_eq!(find(&repeated).unwrap(), Returned { halves: 0, repeated: 1, first });
-        assert!(told(&repeated).unwrap().unwrap().contains("1 sample repeats"));
+        assert!(warning(&repeated).unwrap().unwrap().contains("1 sample repeats"));
     }
 }

@@ -1,14 +1,15 @@
-//! Deals samples over shards: in which order, and where one shard ends and the next begins.
+//! Assigns samples to shards: their order, and the boundaries between shards.
 //!
-//! Pure arithmetic on sizes and keys: the same samples and options give the same shards anywhere.
+//! Pure arithmetic on sizes and keys: the same samples and options give the same shards on every
+//! machine.
 
 use serde::{Deserialize, Serialize};
 
-/// How large shards become.
+/// The size of shards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Cut {
-    /// No shard is larger than this many bytes or samples, but for a single sample that is.
+    /// No shard exceeds these bytes or samples, unless a single sample does.
     Limits {
         /// Bytes of the tar.
         bytes: Option<u64>,
@@ -19,7 +20,7 @@ pub(crate) enum Cut {
     Shards(u64),
 }
 
-/// What all samples come to, which a cut into a given number of shards must know first.
+/// The totals of all samples, needed in advance to cut into a given number of shards.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Total {
     /// Samples.
@@ -31,7 +32,7 @@ pub(crate) struct Total {
 /// Bytes of a tar's end marker.
 const END: u64 = 1024;
 
-/// Tells, sample by sample, where a new shard begins.
+/// Decides sample by sample where a new shard begins.
 #[derive(Debug)]
 pub(crate) struct Cutter {
     cut: Cut,
@@ -45,12 +46,12 @@ pub(crate) struct Cutter {
 }
 
 impl Cutter {
-    /// A cutter for samples that come to `total`.
+    /// Creates a cutter for samples with these totals.
     pub(crate) fn new(cut: Cut, total: Total) -> Cutter {
         Cutter { cut, total, seen: Total::default(), here: Total::default(), shards: 0 }
     }
 
-    /// Takes the next sample, of `bytes` bytes in the tar; true if a shard begins with it.
+    /// Takes the next sample, of `bytes` bytes in the tar; returns true if a shard begins with it.
     pub(crate) fn begins_shard(&mut self, bytes: u64) -> bool {
         let begins = self.shards == 0 || self.is_cut(bytes);
         if begins {
@@ -71,7 +72,7 @@ impl Cutter {
                     || max_samples.is_some_and(|max| self.here.samples >= max)
             }
             Cut::Shards(shards) => {
-                // The shard in which the sample's middle byte lies, if bytes were dealt evenly.
+                // The shard that holds the sample's middle byte if bytes were split evenly.
                 let middle = u128::from(self.seen.bytes) + u128::from(bytes / 2);
                 let ideal = middle * u128::from(shards) / u128::from(self.total.bytes.max(1));
                 let left = self.total.samples - self.seen.samples;
@@ -82,10 +83,10 @@ impl Cutter {
     }
 }
 
-/// A sample's place among the shuffled: samples are sorted by it.
+/// Returns a sample's position in shuffled order: samples are sorted by it.
 ///
-/// It follows from seed and key alone, so that a sample added to the source moves no other past its
-/// neighbors. blake3, keyed by the seed.
+/// It depends only on seed and key (blake3, keyed by the seed), so adding a sample to the source
+/// does not reorder the others.
 pub(crate) fn shuffled_place(seed: u64, key: &[u8]) -> u64 {
     let mut blake3_key = *b"tarflume shuffle 1              ";
     blake3_key[24..].copy_from_slice(&seed.to_le_bytes());

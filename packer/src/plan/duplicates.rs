@@ -1,7 +1,7 @@
-//! Samples that exclude each other in a data set: repeated keys, keys that differ only in case, and,
-//! with `--dedupe`, identical images.
+//! Samples that exclude each other in a data set: repeated keys, keys that differ only in case,
+//! and, with `--dedupe`, identical images.
 //!
-//! Of twins the first in the order of names stays.
+//! The first one in the order of names stays.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
@@ -18,17 +18,18 @@ use crate::scan::Scan;
 use crate::scan::exclude_list::Listed;
 use crate::scan::list::{FoundSample, SampleList, Spot};
 use crate::scan::options::ScanProblem;
-use crate::scan::rules::{Action, MAX_NAME, NameRules, Rule, told_apart};
+use crate::scan::rules::{Action, MAX_NAME, NameRules, Rule, distinguished};
 use crate::source::{part_path, shown_path};
 
-/// What is decided about twins.
+/// The decisions about duplicates.
 #[derive(Debug, Default)]
 pub(crate) struct Decided {
     /// Samples that are left out.
     pub dropped: HashSet<Spot>,
     /// Samples that get another key.
     pub renamed: HashMap<Spot, Vec<u8>>,
-    /// Files that are left out because the key that their sample got here is listed.
+    /// Number of files left out because the exclude list has the key that their sample was renamed
+    /// to.
     pub skipped: u64,
     /// The problems found.
     pub problems: Vec<ScanProblem>,
@@ -54,7 +55,7 @@ impl Keys for SampleList {
 /// Decides about repeated keys and keys that differ only in case.
 ///
 /// # Errors
-/// None today; the search for twins can fail where keys are read from files.
+/// Returns an error if a key cannot be read; the keys of a scan are in memory.
 pub(crate) fn keys(
     scan: &Scan,
     roots: &[PathBuf],
@@ -74,7 +75,7 @@ pub(crate) fn keys(
                 (ProblemKind::RepeatedKey, reason)
             }
             (Clash::CaseOnly, Action::Replace) => {
-                let key = told_apart(&later.key);
+                let key = distinguished(&later.key);
                 if listed.has(&key) {
                     decided.dropped.insert(spot);
                     decided.skipped += later.parts.len() as u64;
@@ -92,28 +93,29 @@ pub(crate) fn keys(
             (Clash::CaseOnly, Action::Allow | Action::Skip) => continue,
             (Clash::CaseOnly, Action::Refuse) => {
                 let reason = format!(
-                    "its key differs from that of {other} only in case; rename it, or say \
+                    "its key differs from that of {other} only in case; rename it, or give \
                      --names case=replace or case=allow"
                 );
                 (ProblemKind::CaseCollision, reason)
             }
         };
         decided.dropped.insert(spot);
-        decided.problems.push(told(kind, &later, &scan.exts, roots, reason));
+        decided.problems.push(problem(kind, &later, &scan.exts, roots, reason));
     }
     Ok(decided)
 }
 
-/// An image, by its size: only images of equal size are read.
+/// An image with its size: only images of equal size are compared.
 struct Sized {
     size: u64,
     spot: Spot,
 }
 
-/// Finds samples whose first image has the bytes of an earlier one's, and drops them.
+/// Drops samples whose first image has the same bytes as an earlier one's.
 ///
 /// # Errors
-/// The machine failed while images were read. An unreadable image is reported when it is packed.
+/// Returns an error if the machine failed while images were read. An unreadable image is reported
+/// when it is packed.
 pub(crate) fn images(scan: &Scan, roots: &[PathBuf], decided: &mut Decided) -> Result<()> {
     let mut images = Vec::new();
     scan.samples.visit(|spot, sample| {
@@ -138,12 +140,12 @@ pub(crate) fn images(scan: &Scan, roots: &[PathBuf], decided: &mut Decided) -> R
         let reason =
             format!("its image has the same bytes as that of '{}'", name::shown(&first.key));
         decided.dropped.insert(later_spot);
-        decided.problems.push(told(ProblemKind::Duplicate, &later, &scan.exts, roots, reason));
+        decided.problems.push(problem(ProblemKind::Duplicate, &later, &scan.exts, roots, reason));
     }
     Ok(())
 }
 
-/// Of images of one size: which one repeats which earlier one.
+/// Returns, for images of one size, which one repeats which earlier one.
 fn same_images(scan: &Scan, roots: &[PathBuf], group: &[Sized]) -> Result<Vec<(Spot, Spot)>> {
     let hashed = group.par_iter().map(|image| {
         let mut sample = FoundSample::default();
@@ -173,7 +175,7 @@ fn same_images(scan: &Scan, roots: &[PathBuf], group: &[Sized]) -> Result<Vec<(S
     Ok(repeats)
 }
 
-/// The number of the sample's first image part, and its extension in the source.
+/// Returns the number of the sample's first image part, and its extension in the source.
 fn first_image<'e>(sample: &FoundSample, exts: &'e [PlannedExt]) -> Option<(usize, &'e str)> {
     let is_image = |ext: &PlannedExt| Content::of(ext.shard.as_bytes()).is_image();
     let part = sample.parts.iter().position(|p| is_image(&exts[p.ext as usize]))?;
@@ -186,7 +188,7 @@ fn files(sample: &FoundSample, exts: &[PlannedExt], roots: &[PathBuf]) -> Vec<Pa
     sample.parts.iter().map(|p| part_path(root, &sample.source, ext(p.ext))).collect()
 }
 
-fn told(
+fn problem(
     kind: ProblemKind,
     sample: &FoundSample,
     exts: &[PlannedExt],

@@ -1,4 +1,4 @@
-//! What is odd about a plan and no fault: shards that hardly any reader is fast with.
+//! Warnings about a valid plan: shard sizes that are slow for nearly every reader.
 
 use tarflume_formats::plan::PlanFoot;
 
@@ -6,12 +6,12 @@ use super::Shape;
 use super::deal::Cut;
 use crate::units;
 
-/// So many shards are looked at for being small.
+/// From this many shards on, their size is checked.
 const MANY: usize = 16;
-/// Bytes below which a shard is small: opening it costs more than reading it.
+/// Shards below this many bytes are small: opening one costs more than reading it.
 const SMALL: u64 = 1 << 20;
 
-/// One sentence for each thing.
+/// Returns one sentence per warning.
 pub fn of(foot: &PlanFoot) -> Vec<String> {
     let shape = serde_json::from_value::<Shape>(foot.options.clone());
     let limit = shape.ok().and_then(|shape| match shape.cut {
@@ -21,14 +21,14 @@ pub fn of(foot: &PlanFoot) -> Vec<String> {
     let shards = foot.shards.len();
     let mut warnings = Vec::new();
     if let Some(limit) = limit {
-        // A sample that is larger has a shard of its own.
+        // A larger sample gets its own shard.
         let large = foot.shards.iter().filter(|shard| shard.bytes > limit).count() as u64;
         if large > 0 {
             warnings.push(format!(
-                "{} larger than --shard-size {}, and {} of its own",
+                "{} larger than --shard-size {}, and {} its own shard",
                 units::counted(large, "sample is", "samples are"),
                 units::bytes(limit),
-                if large == 1 { "has a shard" } else { "each has a shard" }
+                if large == 1 { "has" } else { "each has" }
             ));
         }
     }
@@ -36,7 +36,7 @@ pub fn of(foot: &PlanFoot) -> Vec<String> {
     let mean = bytes / shards.max(1) as u64;
     if shards >= MANY && mean < SMALL {
         warnings.push(format!(
-            "{} of {} each: readers lose time with each shard that they open; ask for larger ones (--shard-size, \
+            "{} of {} each: readers lose time with each shard that they open; make larger ones (--shard-size, \
              256MiB by default; --shard-samples; --shards)",
             units::counted(shards as u64, "shard", "shards"),
             units::bytes(mean)

@@ -1,7 +1,7 @@
-//! The source folder that is being read from, held open: its files are opened by their base names.
+//! Keeps the current source folder open and opens its files by their base names.
 //!
-//! Samples are sorted, so neighbors share a folder; a walk down the whole path for each file costs
-//! as much as reading a small file.
+//! Samples are sorted, so neighbors share a folder; resolving the full path of each file costs as
+//! much as reading a small file.
 
 use std::fs::File;
 use std::io;
@@ -17,7 +17,7 @@ use crate::source::part_path;
 #[derive(Debug)]
 pub(super) struct Folders<'a> {
     roots: &'a [PathBuf],
-    /// Root, path under it with the slash at its end, and the folder.
+    /// Root number, path under it with a trailing slash, and the open folder.
     open: Option<(u32, Vec<u8>, OwnedFd)>,
     name: Vec<u8>,
 }
@@ -27,7 +27,7 @@ impl<'a> Folders<'a> {
         Folders { roots, open: None, name: Vec::new() }
     }
 
-    /// The path of a part, for messages.
+    /// Returns the path of a part, for messages.
     pub(super) fn path(&self, root: u32, source: &[u8], ext: &str) -> PathBuf {
         part_path(&self.roots[root as usize], source, ext.as_bytes())
     }
@@ -35,7 +35,7 @@ impl<'a> Folders<'a> {
     /// Opens `source.ext` under a root for reading.
     ///
     /// # Errors
-    /// The operating system's refusal.
+    /// Returns an error if the operating system refuses.
     pub(super) fn open(&mut self, root: u32, source: &[u8], ext: &str) -> io::Result<File> {
         let base = source.iter().rposition(|&b| b == b'/').map_or(0, |slash| slash + 1);
         let (folder, base) = source.split_at(base);

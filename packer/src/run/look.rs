@@ -1,4 +1,4 @@
-//! Looks at the files of a plan as closely as a run would, and packs nothing.
+//! Checks the files of a plan as a run would, and packs nothing.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -17,7 +17,7 @@ use crate::failure::Failure;
 use crate::problem::{LISTED_MAX, Problems};
 use tarflume_formats::poison::IgnorePoison;
 
-/// What was found in the shards, by their numbers: no more than is listed in the end.
+/// The problems by shard number; holds no more than will be listed.
 #[derive(Debug, Default)]
 struct Found {
     shards: BTreeMap<usize, Problems>,
@@ -25,7 +25,8 @@ struct Found {
 }
 
 impl Found {
-    /// Adds a shard's problems, and forgets those that its place in the plan puts behind the last listed one.
+    /// Adds a shard's problems and drops those that follow the last listed one in the order of the
+    /// plan.
     fn add(&mut self, number: usize, problems: Problems) {
         if !problems.is_empty() {
             self.shards.insert(number, problems);
@@ -40,7 +41,7 @@ impl Found {
         }
     }
 
-    /// All of them, in the order of the plan.
+    /// Returns all problems in the order of the plan.
     fn joined(self) -> Problems {
         let mut all = Problems::default();
         for problems in self.shards.into_values() {
@@ -51,11 +52,11 @@ impl Found {
     }
 }
 
-/// Looks at all samples of the plan: what is wrong with them, in the order of the plan.
+/// Checks all samples of the plan and returns their problems in the order of the plan.
 ///
 /// # Errors
-/// The first failure of the machine, threads that can't be started and a source that is not there among them; an
-/// interruption.
+/// Returns the first failure of the machine, including threads that cannot be started and a missing
+/// source, and an error after an interruption.
 pub(crate) fn look(
     plan: &Plan,
     options: &RunOptions,
@@ -159,7 +160,7 @@ mod tests {
     use crate::problem::{Problem, ProblemKind};
     use crate::workdir::quarantine::Policy;
 
-    /// Runs in a separate process, whose address space has no room for a thread's stack.
+    /// Runs in a separate process whose address space has no room for a thread's stack.
     #[test]
     fn a_thread_that_can_not_start_ends_the_look_without_a_panic() {
         const NAME: &str =
@@ -169,8 +170,8 @@ mod tests {
             let mut command = Command::new(std::env::current_exe().unwrap());
             command.args(["--exact", NAME, "--test-threads=1"]).env("RUST_MIN_STACK", STACK);
             let out = command.output().unwrap();
-            let said = String::from_utf8_lossy(&out.stdout);
-            assert!(out.status.success() && said.contains("1 passed"), "{out:?}");
+            let stdout = String::from_utf8_lossy(&out.stdout);
+            assert!(out.status.success() && stdout.contains("1 passed"), "{out:?}");
             return;
         }
         let mut writer = PlanWriter::new(Vec::new(), Vec::new()).unwrap();

@@ -1,4 +1,4 @@
-//! How a plan is run. Nothing here changes the bytes of a shard.
+//! The options of a run. Nothing here changes the bytes of a shard.
 
 use std::path::PathBuf;
 
@@ -11,16 +11,16 @@ use crate::failure::Failure;
 use crate::stop::Stop;
 use crate::workdir::quarantine::Policy;
 
-/// The checks of files while they are packed.
+/// The checks of files during packing.
 #[derive(Debug, Clone, Copy)]
 pub struct Checks {
-    /// Of their content.
+    /// The level of the content checks.
     pub level: CheckLevel,
-    /// Of their modification times; sizes are always compared.
+    /// Whether modification times are compared; sizes always are.
     pub times: bool,
 }
 
-/// How a plan is run.
+/// The options of a run.
 #[derive(Debug)]
 pub struct RunOptions {
     /// The checks of files.
@@ -29,7 +29,7 @@ pub struct RunOptions {
     pub policy: Policy,
     /// Threads that pack.
     pub jobs: usize,
-    /// Whether shards survive a power cut.
+    /// Whether shards survive a power failure.
     pub durability: Durability,
     /// The source folders, in the order of the plan.
     pub roots: Vec<PathBuf>,
@@ -38,11 +38,12 @@ pub struct RunOptions {
 }
 
 impl RunOptions {
-    /// The options of a run of this plan: everything compared and synced, and nothing
-    /// but its own [`Stop`] ends it.
+    /// Returns the options of a run of this plan: compares and syncs everything; only its own
+    /// [`Stop`] ends it.
     ///
     /// # Errors
-    /// A plan of a check that is not known here; another number of source folders than it has.
+    /// Returns an error for a check level that this version does not know, and for another number
+    /// of source folders than the plan has.
     pub fn of_plan(
         foot: &PlanFoot,
         policy: Policy,
@@ -51,7 +52,7 @@ impl RunOptions {
     ) -> Result<RunOptions, Failure> {
         let level = foot.options.get("check").and_then(|word| word.as_str()).unwrap_or_default();
         let level = CheckLevel::from_word(level).ok_or_else(|| {
-            Failure::bad_data(format!("the plan asks for an unknown check '{level}'"))
+            Failure::bad_data(format!("the plan requires an unknown check '{level}'"))
         })?;
         if roots.len() != foot.roots.len() {
             return Err(Failure::usage(format!(

@@ -1,6 +1,6 @@
-//! Reads the files of samples into places they are given, and looks at them there.
+//! Reads the files of samples into given memory and checks them there.
 //!
-//! Knows neither shards nor their order: whether a file may stay, and what is wrong with it.
+//! Does not know shards or their order: decides whether a file may stay, and reports its faults.
 
 use std::path::PathBuf;
 
@@ -14,12 +14,12 @@ use crate::failure::Failure;
 use crate::problem::{Problem, ProblemKind};
 use crate::source::{PlannedFile, ReadFault, part_path, shown_path};
 
-/// The reason of a problem: the file was there when it was planned.
-pub(super) const GONE: &str = "it is gone since it was planned";
+/// The reason of a problem: the file existed when it was planned.
+pub(super) const GONE: &str = "it was removed after it was planned";
 
-/// Why a sample is not in its shard.
+/// Why a sample is left out of its shard.
 pub(super) enum Refused {
-    /// Something is wrong with its files.
+    /// Its files have a fault.
     Problem(Box<Problem>),
     /// The machine failed.
     Failure(Failure),
@@ -31,7 +31,7 @@ impl From<tarflume_formats::Error> for Refused {
     }
 }
 
-/// Paths of all files of a sample.
+/// Returns the paths of all files of a sample.
 pub(super) fn files(foot: &PlanFoot, roots: &[PathBuf], sample: &PlannedSample) -> Vec<PathBuf> {
     let root = &roots[sample.root as usize];
     let ext = |number: u16| foot.exts[number as usize].source.as_bytes();
@@ -47,12 +47,12 @@ pub(super) struct Parts<'a> {
 }
 
 impl<'a> Parts<'a> {
-    /// The files of this plan, under these folders.
+    /// Creates a reader for the files of this plan under these folders.
     pub(super) fn new(foot: &'a PlanFoot, roots: &'a [PathBuf], checks: &'a Checks) -> Parts<'a> {
         Parts { foot, folders: Folders::new(roots), checks }
     }
 
-    /// True if the Huffman codes of JPEGs are to be read.
+    /// Returns true if the Huffman codes of JPEGs are read.
     pub(super) fn reads_codes(&self) -> bool {
         match self.checks.level {
             CheckLevel::None => false,
@@ -61,7 +61,7 @@ impl<'a> Parts<'a> {
         }
     }
 
-    /// True if sidecars get entry points.
+    /// Returns true if sidecars get entry points.
     pub(super) fn notes_entry_points(&self) -> bool {
         self.foot.entry_points
     }
@@ -70,17 +70,17 @@ impl<'a> Parts<'a> {
         &self.foot.exts[part.ext as usize]
     }
 
-    /// A part's extension in the shard.
+    /// Returns a part's extension in the shard.
     pub(super) fn shard_ext(&self, part: &PlannedPart) -> &'a [u8] {
         self.ext(part).shard.as_bytes()
     }
 
-    /// What its extension promises.
+    /// Returns the content type that its extension implies.
     pub(super) fn content(&self, part: &PlannedPart) -> Content {
         Content::of(self.shard_ext(part))
     }
 
-    /// True if its content is looked at, which needs all of it in memory.
+    /// Returns true if its content is checked, which needs all of it in memory.
     pub(super) fn is_looked_at(&self, part: &PlannedPart) -> bool {
         self.content(part) != Content::Other && self.checks.level != CheckLevel::None
     }
@@ -99,7 +99,7 @@ impl<'a> Parts<'a> {
         }
     }
 
-    /// Reads all of a part into `space`, which has its planned size, and looks at it.
+    /// Reads a whole part into `space`, which has its planned size, and checks it.
     pub(super) fn read(
         &mut self,
         sample: &PlannedSample,
@@ -114,7 +114,7 @@ impl<'a> Parts<'a> {
         Ok(found)
     }
 
-    /// The refusal of a part whose content is at fault.
+    /// Returns the refusal for a fault of a part's content.
     pub(super) fn fault(
         &self,
         sample: &PlannedSample,
@@ -124,7 +124,7 @@ impl<'a> Parts<'a> {
         self.problem(sample, part, fault.kind, Some(fault.byte), fault.reason)
     }
 
-    /// A part that can't be looked at because it does not fit into memory.
+    /// Returns the refusal for a part that cannot be checked because it exceeds the memory limit.
     pub(super) fn too_large(&self, sample: &PlannedSample, part: &PlannedPart) -> Refused {
         let reason = format!("{} bytes are too many to be checked; give --check none", part.size);
         let kind = match self.content(part) {
@@ -151,7 +151,8 @@ impl<'a> Parts<'a> {
         Refused::Problem(Box::new(problem))
     }
 
-    /// A file that changed or can't be read is a problem; a machine that can't read it is a failure.
+    /// Classifies an error: a file that changed or cannot be read is a problem, a machine that
+    /// cannot read it is a failure.
     pub(super) fn refused(
         &self,
         sample: &PlannedSample,
@@ -159,15 +160,15 @@ impl<'a> Parts<'a> {
         fault: ReadFault,
     ) -> Refused {
         use std::io::ErrorKind as K;
-        let told = |kind, reason: String| self.problem(sample, part, kind, None, reason);
+        let problem = |kind, reason: String| self.problem(sample, part, kind, None, reason);
         match fault {
-            ReadFault::Changed(reason) => told(ProblemKind::Changed, reason),
+            ReadFault::Changed(reason) => problem(ProblemKind::Changed, reason),
             ReadFault::Refused(e) if Blame::of(&e).is_machine() => {
                 Refused::Failure(Failure::io(e, "read", self.path(sample, part)))
             }
             ReadFault::Refused(e) => match e.kind() {
-                K::NotFound | K::NotADirectory => told(ProblemKind::Changed, GONE.into()),
-                _ => told(ProblemKind::Unreadable, e.to_string()),
+                K::NotFound | K::NotADirectory => problem(ProblemKind::Changed, GONE.into()),
+                _ => problem(ProblemKind::Unreadable, e.to_string()),
             },
         }
     }

@@ -1,8 +1,8 @@
-//! Takes some samples of a shard at a time and reads their JPEGs ahead, so that the Huffman codes of
-//! many are read at once.
+//! Takes several samples of a shard at a time and reads their JPEGs ahead, so that the Huffman
+//! codes of many are read at once.
 //!
-//! Problems are kept until the sample's turn: they are reported in the order of the
-//! plan, whatever was read together.
+//! Problems are kept until the sample's turn and reported in the order of the plan, whatever was
+//! read together.
 
 use std::ops::Range;
 
@@ -13,10 +13,10 @@ use crate::check::{Content, Dimensions, LARGE, Tray};
 use crate::failure::Failure;
 use crate::problem::Problem;
 
-/// Samples taken at a time, at most.
+/// Limit on samples taken at a time.
 const SAMPLES: usize = 1024;
 
-/// Samples, and those of their JPEGs that were read ahead.
+/// Taken samples, and their JPEGs that were read ahead.
 #[derive(Debug, Default)]
 pub(super) struct Ahead {
     samples: Vec<PlannedSample>,
@@ -31,29 +31,29 @@ struct Jpeg {
     sample: usize,
     part: usize,
     room: Range<usize>,
-    found: Result<Looked, Box<Problem>>,
+    found: Result<CheckedJpeg, Box<Problem>>,
 }
 
 #[derive(Debug)]
-struct Looked {
+struct CheckedJpeg {
     dimensions: Option<Dimensions>,
-    /// Its number on the tray, if its codes were read.
+    /// Its number on the tray if its codes were read.
     number: Option<usize>,
 }
 
-/// A part that was read ahead and found right.
+/// A part that was read ahead and passed its checks.
 pub(super) struct ReadAhead<'a> {
     pub(super) bytes: &'a [u8],
     pub(super) dimensions: Option<Dimensions>,
-    /// None if it is of a kind that has no entry points.
+    /// Empty for kinds without entry points.
     pub(super) entry_points: &'a [u8],
 }
 
 impl Ahead {
-    /// Takes the next samples, one if no codes are to be read: how many.
+    /// Takes the next samples, one if no codes are read; returns their number.
     ///
     /// # Errors
-    /// A damaged plan; the machine failed.
+    /// Returns an error if the plan is damaged or the machine failed.
     pub(super) fn take(
         &mut self,
         planned: &mut PlannedSamples<'_>,
@@ -83,13 +83,13 @@ impl Ahead {
         let Ahead { samples, jpegs, tray, .. } = self;
         let sample = &samples[number];
         for (n, part) in sample.parts.iter().enumerate() {
-            // A large one is no faster in company.
+            // A large one gains nothing from being read together with others.
             if parts.content(part) != Content::Jpeg || part.size > LARGE {
                 continue;
             }
             let room = tray.room(part.size as usize);
             let found = match parts.read(sample, part, tray.fill(room.clone())) {
-                Ok(found) => Ok(Looked {
+                Ok(found) => Ok(CheckedJpeg {
                     dimensions: found.dimensions,
                     number: found.codes.map(|header| tray.add(room.clone(), header)),
                 }),
@@ -99,23 +99,23 @@ impl Ahead {
             let wrong = found.is_err();
             jpegs.push(Jpeg { sample: number, part: n, room, found });
             if wrong {
-                break; // the sample will be refused for it
+                break; // the sample will be refused for this part
             }
         }
         Ok(())
     }
 
-    /// A sample that was taken, out of here; it is to be given back.
+    /// Moves a taken sample out; the caller returns it with `give_back`.
     pub(super) fn sample(&mut self, number: usize) -> PlannedSample {
         std::mem::take(&mut self.samples[number])
     }
 
-    /// Gives a sample back, so that its memory is used again.
+    /// Returns a sample, so that its memory is reused.
     pub(super) fn give_back(&mut self, number: usize, sample: PlannedSample) {
         self.samples[number] = sample;
     }
 
-    /// What was read ahead of a part of a sample; none if it was not.
+    /// Returns a part of a sample if it was read ahead.
     pub(super) fn part(
         &self,
         (number, n): (usize, usize),
@@ -136,7 +136,7 @@ impl Ahead {
         Ok(Some(ReadAhead { bytes, dimensions: looked.dimensions, entry_points }))
     }
 
-    /// The tray, to read the codes of one JPEG alone.
+    /// Returns the tray, to read the codes of one JPEG alone.
     pub(super) fn tray(&mut self) -> &mut Tray {
         &mut self.tray
     }

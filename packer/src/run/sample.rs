@@ -1,5 +1,5 @@
-//! Packs one sample: its files come straight into the shard's buffer and are checked there, but for
-//! JPEGs that were read ahead, which are copied.
+//! Packs one sample: reads its files directly into the shard's buffer and checks them there, except
+//! for JPEGs that were read ahead, which are copied.
 
 use tarflume_formats::ShardWriter;
 use tarflume_formats::plan::{PlannedPart, PlannedSample};
@@ -12,14 +12,14 @@ use crate::check::Dimensions;
 use crate::failure::Failure;
 use crate::problem::Problem;
 
-/// Where a sample goes, and what of it is there already.
+/// The target of a sample, and its parts that were read ahead.
 pub(super) struct Packing<'a, 'b> {
     pub(super) writer: &'a mut ShardWriter,
     pub(super) parts: &'a mut Parts<'b>,
     pub(super) ahead: &'a mut Ahead,
 }
 
-/// Why a sample is not in its shard: what is wrong with its parts, one or several; or the machine failed.
+/// Why a sample is left out of its shard: problems of its parts, or a failure of the machine.
 pub(super) enum Wrong {
     Problems(Vec<Problem>),
     Failure(Failure),
@@ -31,8 +31,8 @@ impl From<tarflume_formats::Error> for Wrong {
     }
 }
 
-/// Appends the sample, the `number`th of those taken ahead, to the shard, or leaves the shard as it
-/// was. Gives the bytes of its files.
+/// Appends the sample, the `number`th of those taken ahead, to the shard, or leaves the shard
+/// unchanged. Returns the bytes of its files.
 pub(super) fn pack(
     mut packing: Packing<'_, '_>,
     number: usize,
@@ -66,7 +66,7 @@ impl Packing<'_, '_> {
         Ok(dimensions)
     }
 
-    /// The problems of the parts behind the first bad one, so that one report has all of them.
+    /// Checks the parts after the first bad one, so that one report has all problems of the sample.
     fn others(
         &mut self,
         first: Problem,
@@ -124,15 +124,15 @@ impl Packing<'_, '_> {
     }
 }
 
-/// What looking at a part needs.
+/// The state for checking a part without packing it.
 pub(super) struct Seen<'a, 'b> {
     pub(super) parts: &'a mut Parts<'b>,
     pub(super) ahead: &'a mut Ahead,
-    /// Used again for each.
+    /// Reused for each part.
     pub(super) space: &'a mut Vec<u8>,
 }
 
-/// Looks at part `n` of the sample, the `number`th of those taken ahead, and keeps nothing of it.
+/// Checks part `n` of the sample, the `number`th of those taken ahead, and keeps nothing of it.
 pub(super) fn look_at(
     seen: Seen<'_, '_>,
     (number, n): (usize, usize),

@@ -1,8 +1,8 @@
-//! Are the source folders there? Without its mount every file of a source seems to be gone, and samples
-//! that are only out of reach must not be left out.
+//! Checks that the source folders are mounted. Without its mount every file of a source seems to be
+//! missing, and samples that are only unreachable must not be left out.
 //!
-//! A mount that is missing leaves no folder, or an empty one. Files that are gone are believed to be gone
-//! only where neither is found and a shard has other samples.
+//! A missing mount leaves no folder, or an empty one. Missing files count as removed only if their
+//! source is a non-empty folder and the shard has other samples.
 
 use std::fs;
 use std::io;
@@ -15,20 +15,20 @@ use super::part::GONE;
 use crate::failure::Failure;
 use crate::problem::Problem;
 
-/// Refuses to read from sources of which one is not a folder.
+/// Refuses sources that are not folders.
 ///
 /// # Errors
-/// One is not there; the operating system's refusal to say.
+/// Returns an error if one is missing or the operating system does not answer.
 pub(super) fn check(roots: &[PathBuf]) -> Result<(), Failure> {
     for root in roots {
         if !files::is_folder(root)? {
-            return Err(missing(root, "is not there"));
+            return Err(missing(root, "does not exist"));
         }
     }
     Ok(())
 }
 
-/// What became of the samples of one shard, as far as it says whether their source is there.
+/// The results of one shard's samples, as evidence whether their source is mounted.
 #[derive(Debug, Default)]
 pub(super) struct Absences {
     gone: u64,
@@ -36,19 +36,20 @@ pub(super) struct Absences {
 }
 
 impl Absences {
-    /// A sample was read.
+    /// Counts a sample that was read.
     pub(super) fn read(&mut self) {
         self.others += 1;
     }
 
-    /// A sample of the source `root` has `problems`.
+    /// Takes the `problems` of a sample of the source `root`.
     ///
     /// # Errors
-    /// A file of it is gone, and the source is not there or empty; the operating system's refusal to say.
+    /// Returns an error if a file of it is missing and the source is missing or empty, and if the
+    /// operating system does not answer.
     pub(super) fn refused(&mut self, root: &Path, problems: &[Problem]) -> Result<(), Failure> {
         let gone = problems.iter().filter(|problem| problem.reason == GONE).count();
         if gone > 0 && is_empty(root)? {
-            return Err(missing(root, "is not there, or is empty,"));
+            return Err(missing(root, "is missing or empty"));
         }
         if gone < problems.len() {
             self.others += 1;
@@ -58,10 +59,10 @@ impl Absences {
         Ok(())
     }
 
-    /// Refuses to believe that all samples of a shard are gone.
+    /// Refuses a shard all of whose samples are missing.
     ///
     /// # Errors
-    /// They are.
+    /// Returns an error if they are.
     pub(super) fn check(&self, shard: &str, roots: &[PathBuf]) -> Result<(), Failure> {
         if self.gone == 0 || self.others > 0 {
             return Ok(());
@@ -82,13 +83,13 @@ fn missing(root: &Path, how: &str) -> Failure {
     ))
 }
 
-/// True for a folder that has no entry, and where no folder is.
+/// Returns true for an empty folder and for a path that is not a folder.
 fn is_empty(root: &Path) -> Result<bool, Failure> {
     use io::ErrorKind as K;
     match patiently(|| fs::read_dir(root)?.next().transpose()) {
         Ok(first) => Ok(first.is_none()),
         Err(e) if matches!(e.kind(), K::NotFound | K::NotADirectory) => Ok(true),
-        // A folder that may be entered and not read can be a source of a plan.
+        // A folder that may be searched but not read can be a source of a plan.
         Err(e) if e.kind() == K::PermissionDenied => Ok(false),
         Err(e) => Err(Failure::io(e, "read the folder", root)),
     }

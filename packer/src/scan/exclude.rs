@@ -1,4 +1,4 @@
-//! What `--exclude` says: globs of paths, and `@FILE`, a list of keys.
+//! Parses `--exclude`: globs of paths, and `@FILE`, a list of keys.
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use tarflume::dataset::exclude::Exclude;
@@ -6,15 +6,15 @@ use tarflume::dataset::exclude::Exclude;
 use super::exclude_list::Listed;
 use crate::failure::Failure;
 
-/// The word's file, if it names one.
+/// Returns the word's file, if it names one.
 fn file(word: &str) -> Option<&str> {
     word.strip_prefix('@')
 }
 
-/// The globs among the words.
+/// Returns the globs among the words.
 ///
 /// # Errors
-/// A glob that is none.
+/// Returns an error for an invalid glob pattern.
 pub(crate) fn globs(words: &[String]) -> Result<GlobSet, Failure> {
     let refused = |e: globset::Error| Failure::usage(format!("--exclude: {e}"));
     let mut set = GlobSetBuilder::new();
@@ -24,16 +24,16 @@ pub(crate) fn globs(words: &[String]) -> Result<GlobSet, Failure> {
     set.build().map_err(refused)
 }
 
-/// The keys in all files that the words name.
+/// Returns the keys in all files that the words name.
 ///
 /// # Errors
-/// A file that can't be read, or is no list.
+/// Returns an error if a file cannot be read or is not a list.
 pub(crate) fn listed(words: &[String]) -> Result<Listed, Failure> {
     let mut lists = Vec::new();
     for path in words.iter().filter_map(|word| file(word)) {
         let refused = |text: String| Failure::usage(format!("--exclude @{path}: {text}"));
         if path.is_empty() {
-            return Err(refused("say which file: --exclude @keys.txt".into()));
+            return Err(refused("name the file: --exclude @keys.txt".into()));
         }
         let list = Exclude::file(path).map_err(|e| match e.is_machine() {
             true => Failure::from(e),
@@ -44,8 +44,8 @@ pub(crate) fn listed(words: &[String]) -> Result<Listed, Failure> {
     Ok(Listed::new(lists.iter().flat_map(Exclude::listed)))
 }
 
-/// The words as the plan has them: globs as they are, and one digest of all listed keys, so that
-/// a list may move but not change.
+/// Returns the words for the plan: globs unchanged, and one digest of all listed keys, so that a
+/// list may move but not change.
 pub(crate) fn planned(words: &[String], listed: &Listed) -> Vec<String> {
     let globs = words.iter().filter(|word| file(word).is_none()).cloned();
     let digest = (!listed.is_empty()).then(|| format!("@{}", listed.digest()));

@@ -1,6 +1,6 @@
-//! `Listed`: samples that are left out by key, and which keys of the list were met.
+//! `Listed`: samples that are left out by key, and which keys of the list occurred.
 //!
-//! Keys only: how a list is written is known to the reader crate's `dataset::exclude`.
+//! Keys only; the reader crate's `dataset::exclude` parses the list's format.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,7 +10,7 @@ use tarflume_formats::name;
 /// Keys whose samples are left out. Shared by the threads of a scan.
 #[derive(Debug, Default)]
 pub struct Listed {
-    /// Each key's place in the list.
+    /// Each key's position in the list.
     places: HashMap<Box<[u8]>, usize>,
     /// True for each key that a sample had.
     met: Vec<AtomicBool>,
@@ -19,14 +19,14 @@ pub struct Listed {
 /// Keys of the list that no sample had.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Absent {
-    /// How many.
+    /// Number of keys.
     pub keys: u64,
-    /// The first of them, in the order of the list.
+    /// The first of them in the order of the list.
     pub first: String,
 }
 
 impl Listed {
-    /// These keys, each once.
+    /// Creates a list of these keys, each once.
     pub fn new<'k>(keys: impl IntoIterator<Item = &'k [u8]>) -> Listed {
         let mut places = HashMap::new();
         for key in keys {
@@ -37,13 +37,13 @@ impl Listed {
         Listed { places, met }
     }
 
-    /// True if nothing is listed.
+    /// Returns true if the list is empty.
     pub fn is_empty(&self) -> bool {
         self.places.is_empty()
     }
 
-    /// True if the sample with this key is left out; the key then counts as met. Reports write keys
-    /// as they are shown, so the shown form is a match, too.
+    /// Returns true if the sample with this key is left out, and marks the key as met. Reports
+    /// contain keys in their escaped form, so the escaped form matches, too.
     pub fn has(&self, key: &[u8]) -> bool {
         let listed = |key: &[u8]| self.places.get(key).map(|&place| &self.met[place]);
         if self.is_empty() {
@@ -53,7 +53,7 @@ impl Listed {
         met.inspect(|met| met.store(true, Ordering::Relaxed)).is_some()
     }
 
-    /// The keys that were not met; `None` if all were.
+    /// Returns the keys that were not met; `None` if all were.
     pub fn absent(&self) -> Option<Absent> {
         let missed = |place: usize| !self.met[place].load(Ordering::Relaxed);
         let missing = self.places.iter().filter(|(_, place)| missed(**place));
@@ -61,7 +61,7 @@ impl Listed {
         Some(Absent { keys: missing.count() as u64, first: name::shown(first) })
     }
 
-    /// Digest of the keys, whatever their order: what stands for the list in a plan.
+    /// Returns the digest of the keys in any order; it represents the list in a plan.
     pub fn digest(&self) -> String {
         let mut keys: Vec<&[u8]> = self.places.keys().map(|key| &**key).collect();
         keys.sort_unstable();

@@ -1,4 +1,4 @@
-//! Extensions: what they are called in shards, and which ones a sample must have.
+//! Extensions: their names in shards, and which ones a sample must have.
 //!
 //! Pure. An extension is lower-cased, then mapped; `jpeg` becomes `jpg` by default.
 
@@ -11,7 +11,7 @@ use tarflume_formats::plan::PlannedExt;
 use crate::check::IMAGE_EXTS;
 use tarflume_formats::poison::IgnorePoison;
 
-/// How source extensions are renamed.
+/// The map from source extensions to shard extensions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExtMap(BTreeMap<String, String>);
 
@@ -22,15 +22,15 @@ impl Default for ExtMap {
 }
 
 impl ExtMap {
-    /// Reads `jpeg=jpg,JFIF=jpg`; the text replaces the default map.
+    /// Parses `jpeg=jpg,JFIF=jpg`; the text replaces the default map.
     ///
     /// # Errors
-    /// A sentence that shows the form.
+    /// Returns an error that shows the expected form.
     pub fn parse(text: &str) -> Result<ExtMap, String> {
         let mut map = BTreeMap::new();
         for item in text.split(',').map(str::trim).filter(|s| !s.is_empty()) {
             let Some((from, to)) = item.split_once('=') else {
-                return Err(format!("'{item}' is no pair; give --ext-map jpeg=jpg,jfif=jpg"));
+                return Err(format!("'{item}' is not a pair; give --ext-map jpeg=jpg,jfif=jpg"));
             };
             let (from, to) = (from.trim_start_matches('.'), to.trim_start_matches('.'));
             if from.is_empty() || to.is_empty() || to.contains('/') {
@@ -41,14 +41,14 @@ impl ExtMap {
         Ok(ExtMap(map))
     }
 
-    /// The extension's name in shards.
+    /// Returns the extension's name in shards.
     pub fn apply(&self, ext: &[u8]) -> Vec<u8> {
         let lower = name::lower(ext);
         let mapped = std::str::from_utf8(&lower).ok().and_then(|ext| self.0.get(ext));
         mapped.map_or_else(|| lower.to_vec(), |to| to.as_bytes().to_vec())
     }
 
-    /// The map as it is written into the plan's options.
+    /// Returns the map's text for the plan's options.
     pub fn to_text(&self) -> String {
         let pairs: Vec<_> = self.0.iter().map(|(from, to)| format!("{from}={to}")).collect();
         pairs.join(",")
@@ -66,13 +66,13 @@ impl Default for Require {
 }
 
 impl Require {
-    /// Reads `jpg,json`; the word `image` stands for any image; nothing at all requires nothing.
+    /// Parses `jpg,json`; the word `image` means any image; an empty text requires nothing.
     pub fn parse(text: &str) -> Require {
         let words = text.split(',').map(|w| w.trim().trim_start_matches('.').to_ascii_lowercase());
         Require(words.filter(|w| !w.is_empty()).collect())
     }
 
-    /// The first requirement that a sample with these extensions does not meet.
+    /// Returns the first requirement that a sample with these extensions does not meet.
     pub fn missing<'a>(&'a self, exts: &[&[u8]]) -> Option<&'a str> {
         let has = |word: &str| match word {
             "image" => exts.iter().any(|e| IMAGE_EXTS.iter().any(|i| i.as_bytes() == *e)),
@@ -81,18 +81,18 @@ impl Require {
         self.0.iter().map(String::as_str).find(|word| !has(word))
     }
 
-    /// True if `ext`, which has a dot in it, is required by name: `seg.png`.
+    /// Returns true if `ext`, which contains a dot, is required by name: `seg.png`.
     pub fn names(&self, ext: &[u8]) -> bool {
         self.0.iter().any(|word| word.as_bytes() == ext)
     }
 
-    /// The words as they are written into the plan's options.
+    /// Returns the words for the plan's options.
     pub fn to_text(&self) -> String {
         self.0.join(",")
     }
 }
 
-/// Numbers for the extensions that a scan meets; shared by its threads.
+/// Numbers the extensions of a scan; shared by its threads.
 #[derive(Debug, Default)]
 pub(super) struct ExtTable(Mutex<HashMap<ExtPair, u16>>);
 
@@ -100,7 +100,7 @@ pub(super) struct ExtTable(Mutex<HashMap<ExtPair, u16>>);
 type ExtPair = (Vec<u8>, Vec<u8>);
 
 impl ExtTable {
-    /// The number of this pair of source and shard extension; `None` after 65,536 of them.
+    /// Returns the number of this pair of source and shard extension; `None` after 65,536 pairs.
     pub(super) fn number(&self, source: &[u8], shard: &[u8]) -> Option<u16> {
         let mut table = self.0.lock().ignore_poison();
         let next = u16::try_from(table.len()).ok();
@@ -113,7 +113,7 @@ impl ExtTable {
         }
     }
 
-    /// The extensions by number. Only UTF-8 was given numbers.
+    /// Returns the extensions by number. Only UTF-8 extensions have numbers.
     pub(super) fn into_list(self) -> Vec<PlannedExt> {
         let table = self.0.into_inner().ignore_poison();
         let mut list: Vec<_> = table.into_iter().collect();

@@ -1,4 +1,4 @@
-//! Groups a folder's files into samples, and tells what is wrong with those that are none.
+//! Groups a folder's files into samples and reports the files that are none.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -16,52 +16,52 @@ use crate::failure::Failure;
 use crate::problem::{Problem, ProblemKind};
 use crate::source::{part_path, shown_path, stamp};
 
-/// A folder under a root, as its files and as the keys of its samples are called.
+/// A folder under a root, as a path of its files and as a prefix of its samples' keys.
 #[derive(Debug, Clone)]
 pub(super) struct FolderName {
     pub(super) root: u32,
-    /// Path under the root with a slash at its end; empty for the root.
+    /// Path under the root with a trailing slash; empty for the root.
     pub(super) source: Arc<[u8]>,
     pub(super) key: Arc<[u8]>,
 }
 
-/// What came of some names of a folder.
+/// The result for some names of a folder.
 #[derive(Debug)]
 pub(super) struct Grouped {
     pub(super) runs: Vec<Run>,
     pub(super) problems: Vec<ScanProblem>,
     pub(super) skipped: u64,
     pub(super) renamed: u64,
-    /// The latest change seen, as [`Scan::newest`](super::Scan::newest) has it.
+    /// The latest change, see [`Scan::newest`](super::Scan::newest).
     pub(super) newest: i64,
 }
 
-/// Groups neighboring names; shared by the threads of a scan.
+/// Groups adjacent names; shared by the threads of a scan.
 pub(super) struct Grouper<'a> {
     pub(super) options: &'a ScanOptions,
     pub(super) roots: &'a [PathBuf],
     pub(super) exts: &'a ExtTable,
 }
 
-/// A part on its way into a sample.
+/// A file that may become a part of a sample.
 struct Candidate<'a> {
     name: &'a [u8],
     source_ext: &'a [u8],
     shard_ext: Vec<u8>,
 }
 
-/// A sample's stem as keys have it, where that is not its files' own; and its parts.
+/// The sample's stem for its key, if it differs from its files' own; and its parts.
 type Grouping = (Option<Vec<u8>>, Vec<FoundPart>);
 
-/// What was asked about the files of one task.
-struct Asked {
+/// The results of the system calls for the files of one task.
+struct Examined {
     /// The latest change, in nanoseconds since 1970.
     newest: i64,
     exts: RecentExts,
 }
 
-/// The pairs of extensions met last, of the file and of the part: a folder has few of them, and the table is shared by
-/// all threads.
+/// The last pairs of extensions, of the file and of the part: a folder has few of them, and the
+/// table is shared by all threads.
 #[derive(Default)]
 struct RecentExts {
     pairs: Vec<(Vec<u8>, Vec<u8>, u16)>,
@@ -69,7 +69,7 @@ struct RecentExts {
 }
 
 impl RecentExts {
-    /// Most pairs kept: a search of them takes less time than a hash.
+    /// Limit on kept pairs: searching them takes less time than a hash.
     const MOST: usize = 8;
 
     fn number(&mut self, table: &ExtTable, part: &Candidate<'_>) -> Option<u16> {
@@ -91,18 +91,18 @@ impl RecentExts {
     }
 }
 
-/// Why some files are no sample: what is said, and of which of them.
+/// Why some files are not a sample: the message and the file it is about.
 pub(super) struct Refusal {
     kind: ProblemKind,
     file: Vec<u8>,
     reason: String,
 }
 
-/// Why files are no sample.
+/// Why files are not a sample.
 enum Unfit {
     /// They are at fault.
     Refused(Refusal),
-    /// The machine failed while they were asked about.
+    /// The machine failed while they were examined.
     Failed(Failure),
 }
 
@@ -113,9 +113,9 @@ impl From<Refusal> for Unfit {
 }
 
 impl Grouper<'_> {
-    /// How much of a file's name is key: up to the dot before the extension.
+    /// Returns how much of a file's name is key: up to the dot before the extension.
     ///
-    /// Where dots in the stem are allowed that is WebDataset's first dot, otherwise the last, or the
+    /// If dots in the stem are allowed, that is WebDataset's first dot; otherwise the last, or the
     /// one before an extension with dots that is required by name (`seg.png`).
     pub(super) fn stem_of(&self, file: &[u8]) -> usize {
         let mut dots = (1..file.len()).filter(|&i| file[i] == b'.');
@@ -127,10 +127,10 @@ impl Grouper<'_> {
         compound.or(dots.next_back()).unwrap_or(file.len())
     }
 
-    /// Groups `entries`, none of which is a folder and whose first and last samples are whole.
+    /// Groups `entries`, which contain no folder and no incomplete sample.
     ///
     /// # Errors
-    /// The machine failed.
+    /// Returns an error if the machine failed.
     pub(super) fn group(
         &self,
         folder: &FolderName,
@@ -146,12 +146,12 @@ impl Grouper<'_> {
         };
         let run = || Run::new(folder.root, folder.source.clone(), folder.key.clone());
         let mut current = run();
-        let mut asked = Asked { newest: i64::MIN, exts: RecentExts::default() };
+        let mut examined = Examined { newest: i64::MIN, exts: RecentExts::default() };
         for files in entries.chunk_by(|a, b| listing.stem(a) == listing.stem(b)) {
             let files = self.set_aside(folder, listing, files, &mut out);
             let Some(first) = files.first() else { continue };
             let stem = listing.stem(first);
-            match self.sample(folder, listing, stem, &files, &mut asked) {
+            match self.sample(folder, listing, stem, &files, &mut examined) {
                 Ok(None) => out.skipped += files.len() as u64,
                 Ok(Some((key_stem, parts))) => {
                     out.renamed += u64::from(key_stem.is_some());
@@ -168,12 +168,12 @@ impl Grouper<'_> {
             }
         }
         current.shrink();
-        out.newest = asked.newest;
+        out.newest = examined.newest;
         out.runs.push(current);
         Ok(out)
     }
 
-    /// Takes out of a sample's names what is excluded, and what is no regular file.
+    /// Removes excluded names and names that are not regular files from a sample's names.
     fn set_aside<'e>(
         &self,
         folder: &FolderName,
@@ -204,14 +204,15 @@ impl Grouper<'_> {
         keep
     }
 
-    /// The key's stem if it is not the files' own, and the parts; `None` if they are left out.
+    /// Returns the key's stem if it is not the files' own, and the parts; `None` if they are left
+    /// out.
     fn sample(
         &self,
         folder: &FolderName,
         listing: &Listing,
         stem: &[u8],
         files: &[&Entry],
-        asked: &mut Asked,
+        examined: &mut Examined,
     ) -> Result<Option<Grouping>, Unfit> {
         let first = listing.name(files[0]);
         let judged = self.options.names.judge(stem, true);
@@ -255,13 +256,13 @@ impl Grouper<'_> {
                 }
             }
         }
-        let ask = |part| self.ask((folder, listing), part, asked);
-        let found = parts.iter().map(ask).collect::<Result<_, Unfit>>()?;
+        let examine = |part| self.examine((folder, listing), part, examined);
+        let found = parts.iter().map(examine).collect::<Result<_, Unfit>>()?;
         Ok(Some((key_stem, found)))
     }
 
-    /// True if the list of keys names this sample: by the key that it gets, or by the one under
-    /// which `problems.jsonl` tells of it, which no other sample can get.
+    /// Returns true if the list of keys has this sample: by its key, or by the one under which
+    /// `problems.jsonl` reports it, which no other sample can get.
     fn is_listed(&self, folder: &FolderName, stem: &[u8], judged: &Verdict) -> bool {
         let has = |folder: &[u8], stem: &[u8]| self.options.listed.has(&[folder, stem].concat());
         let by_key = match judged {
@@ -301,7 +302,8 @@ impl Grouper<'_> {
         Ok(Candidate { name, source_ext, shard_ext })
     }
 
-    /// The extension of the image that a file is. A file that can't be read has none: packing refuses it.
+    /// Returns the extension for the image format of a file. An unreadable file has none: packing
+    /// refuses it.
     fn image_ext(
         &self,
         (folder, listing): (&FolderName, &Listing),
@@ -335,12 +337,12 @@ impl Grouper<'_> {
         Ok(())
     }
 
-    /// Size and time of a file, and its extension's number.
-    fn ask(
+    /// Reads size and time of a file and numbers its extension.
+    fn examine(
         &self,
         (folder, listing): (&FolderName, &Listing),
         part: &Candidate<'_>,
-        asked: &mut Asked,
+        examined: &mut Examined,
     ) -> Result<FoundPart, Unfit> {
         let flags =
             if self.options.follow_links { AtFlags::empty() } else { AtFlags::SYMLINK_NOFOLLOW };
@@ -349,16 +351,16 @@ impl Grouper<'_> {
             Blame::Data => {
                 Refusal::new(ProblemKind::Unreadable, part.name, error.to_string()).into()
             }
-            _ => Unfit::Failed(Failure::io(error, "look at", self.path(folder, part.name))),
+            _ => Unfit::Failed(Failure::io(error, "examine", self.path(folder, part.name))),
         })?;
         if stat.st_size <= 0 {
             return Err(Refusal::new(ProblemKind::Empty, part.name, "the file is empty").into());
         }
-        let ext = asked.exts.number(self.exts, part).ok_or_else(|| {
+        let ext = examined.exts.number(self.exts, part).ok_or_else(|| {
             let reason = "more than 65,536 different extensions";
             Refusal::new(ProblemKind::BadName, part.name, reason)
         })?;
-        asked.newest = asked.newest.max(last_change(&stat));
+        examined.newest = examined.newest.max(last_change(&stat));
         let stamp = stamp(stat.st_mtime, stat.st_mtime_nsec as i64);
         Ok(FoundPart { ext, size: stat.st_size as u64, stamp })
     }
@@ -390,7 +392,7 @@ impl Grouper<'_> {
         Refusal::new(ProblemKind::BadName, file, reason)
     }
 
-    /// A folder whose own name is refused: one problem, and nothing in it is looked at.
+    /// Returns the refusal of a folder by its own name: one problem, and nothing in it is examined.
     pub(super) fn refused_folder(
         &self,
         parent: &FolderName,
@@ -402,7 +404,7 @@ impl Grouper<'_> {
         self.problem(parent, None, &[], refusal)
     }
 
-    /// The refusal as a problem, with the paths of all files that are lost with it.
+    /// Converts the refusal to a problem with the paths of all files that it leaves out.
     pub(super) fn problem(
         &self,
         folder: &FolderName,
@@ -419,9 +421,9 @@ impl Grouper<'_> {
     }
 }
 
-/// When a file's content can have changed last, in nanoseconds since 1970.
+/// Returns the latest time at which a file's content can have changed, in nanoseconds since 1970.
 ///
-/// Its modification time; but anybody can set that, also to a time that is still to come. The system alone
+/// That is its modification time, unless it was set by a program to a later time: only the system
 /// sets the time of the last change of the inode, and no content changes after it.
 fn last_change(stat: &Stat) -> i64 {
     let nanoseconds =

@@ -1,25 +1,25 @@
-//! The samples that a scan found, packed tightly: about 20 bytes a sample beside its base name.
+//! The samples of a scan in compact form: about 20 bytes per sample beside its base name.
 //!
-//! Folder names are kept once. Samples are read one after the other, or at a place kept as a
-//! [`Spot`], which takes eight bytes.
+//! Folder names are stored once. Samples are read in sequence, or at a [`Spot`], which takes eight
+//! bytes.
 
 use tarflume_formats::varint::{self, put, put_bytes};
 
-/// A part as it was found.
+/// A part of a found sample.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FoundPart {
     /// Its extension's number in the scan.
     pub ext: u16,
     /// Bytes.
     pub size: u64,
-    /// Digest of its modification time.
+    /// A digest of its modification time.
     pub stamp: u32,
 }
 
-/// A sample as it was found.
+/// A sample found by the scan.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FoundSample {
-    /// Which source folder.
+    /// The number of the source folder.
     pub root: u32,
     /// Path under it up to the dot before the extension.
     pub source: Vec<u8>,
@@ -29,7 +29,7 @@ pub struct FoundSample {
     pub parts: Vec<FoundPart>,
 }
 
-/// The place of a sample in the list.
+/// The position of a sample in the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Spot {
     run: u32,
@@ -37,22 +37,22 @@ pub struct Spot {
 }
 
 impl Spot {
-    /// The spot as a number that grows in the order of the list.
+    /// Returns the spot as a number that grows in the order of the list.
     pub fn id(self) -> u64 {
         u64::from(self.run) << 32 | u64::from(self.at)
     }
 
-    /// The spot whose number is `id`.
+    /// Returns the spot with the number `id`.
     pub fn from_id(id: u64) -> Spot {
         Spot { run: (id >> 32) as u32, at: id as u32 }
     }
 }
 
-/// Neighbors of one folder.
+/// Consecutive samples of one folder.
 #[derive(Debug)]
 pub(super) struct Run {
     pub(super) root: u32,
-    /// The folder's path under the root, with a slash at its end; and as keys have it.
+    /// The folder's path under the root with a trailing slash, and its prefix of keys.
     pub(super) source_folder: std::sync::Arc<[u8]>,
     pub(super) key_folder: std::sync::Arc<[u8]>,
     bytes: Vec<u8>,
@@ -64,7 +64,7 @@ impl Run {
         Run { root, source_folder: source, key_folder: key, bytes: Vec::new(), samples: 0 }
     }
 
-    /// Adds a sample: its stem, the stem as keys have it if it differs, its parts.
+    /// Adds a sample: its stem, the stem of its key if it differs, its parts.
     pub(super) fn push(&mut self, stem: &[u8], key_stem: Option<&[u8]>, parts: &[FoundPart]) {
         let out = &mut self.bytes;
         put_bytes(out, stem);
@@ -88,12 +88,12 @@ impl Run {
         self.bytes.shrink_to_fit();
     }
 
-    /// True once the next sample should begin a new run, so that a spot fits in 32 bits.
+    /// Returns true once the next sample should begin a new run, so that a spot fits in 32 bits.
     pub(super) fn is_full(&self) -> bool {
         self.bytes.len() > 1 << 30
     }
 
-    /// Decodes the sample at `at` and gives the place of the next.
+    /// Decodes the sample at `at` and returns the position of the next.
     fn read(&self, at: usize, sample: &mut FoundSample) -> usize {
         let mut reader = Reader { bytes: &self.bytes, at };
         sample.root = self.root;
@@ -128,12 +128,12 @@ impl SampleList {
         }
     }
 
-    /// Number of samples.
+    /// Returns the number of samples.
     pub fn len(&self) -> u64 {
         self.samples
     }
 
-    /// True if there are none.
+    /// Returns true if there are none.
     pub fn is_empty(&self) -> bool {
         self.samples == 0
     }
@@ -165,7 +165,8 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// What this file has put, it can take: the list never leaves memory.
+    /// Decodes a number. This file has encoded it, and the list never leaves memory, so it is
+    /// valid.
     fn number(&mut self) -> u64 {
         varint::take(self.bytes, &mut self.at).unwrap_or_default()
     }

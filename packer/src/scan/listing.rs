@@ -1,7 +1,7 @@
-//! One folder's names, in the order in which their samples will stand.
+//! The names of one folder, in the order of their samples.
 //!
-//! Names only: opens no file, and reads no more of a file than its folder entry.
-//! All names of a folder are in one block of memory; a folder may hold tens of millions.
+//! Opens no file and reads only folder entries, except for `image_ext`. All names of a folder are
+//! in one block of memory; a folder may hold tens of millions.
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -14,10 +14,10 @@ use tarflume_formats::{Blame, files};
 
 use crate::check::sniff;
 
-/// Bytes that one call asks of the operating system.
+/// Bytes requested per system call.
 const READ: usize = 256 * 1024;
 
-/// What a name stands for.
+/// The type of a folder entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     File,
@@ -31,7 +31,7 @@ pub(super) enum Kind {
 pub(super) struct Entry {
     start: usize,
     length: u16,
-    /// Bytes of the name that its sample's key has: up to the dot before the extension.
+    /// Bytes of the name that are part of its sample's key: up to the dot before the extension.
     pub(super) stem: u16,
     pub(super) kind: Kind,
 }
@@ -39,17 +39,17 @@ pub(super) struct Entry {
 /// The names of one folder.
 #[derive(Debug)]
 pub(super) struct Listing {
-    /// The open folder: its files are looked up by name, without a walk down the path.
+    /// The open folder: its files are looked up relative to it, without resolving the whole path.
     pub(super) folder: OwnedFd,
     names: Vec<u8>,
     pub(super) entries: Vec<Entry>,
 }
 
 impl Listing {
-    /// Reads the names of the folder at `path`; `stem_of` tells how much of a file's name is key.
+    /// Reads the names of the folder at `path`; `stem_of` returns how much of a file's name is key.
     ///
     /// # Errors
-    /// The operating system's refusal.
+    /// Returns an error if the operating system refuses.
     pub(super) fn read(
         path: &Path,
         follow_links: bool,
@@ -82,11 +82,11 @@ impl Listing {
         Ok(listing)
     }
 
-    /// The extension that the file of this name should have as the image that it is; `None` if it is no known
-    /// image.
+    /// Returns the extension that the file of this name should have by its image format; `None` if
+    /// it is not a known image.
     ///
     /// # Errors
-    /// The file can't be opened or read.
+    /// Returns an error if the file cannot be opened or read.
     pub(super) fn image_ext(&self, name: &[u8]) -> io::Result<Option<&'static str>> {
         let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
         let mut first = [0; sniff::ENOUGH];
@@ -97,17 +97,18 @@ impl Listing {
         Ok(sniff::ext(&first[..read]))
     }
 
-    /// The file system may not say what a name is, and a link may be followed: then ask.
-    fn kind_of(&self, name: &[u8], told: FileType, follow_links: bool) -> io::Result<Kind> {
-        let asked = match told {
-            FileType::Unknown => self.ask(name, AtFlags::SYMLINK_NOFOLLOW)?,
-            told => told,
+    /// Returns the type of a name; queries the file system if the entry has no type or a link may
+    /// be followed.
+    fn kind_of(&self, name: &[u8], known: FileType, follow_links: bool) -> io::Result<Kind> {
+        let found = match known {
+            FileType::Unknown => self.query(name, AtFlags::SYMLINK_NOFOLLOW)?,
+            known => known,
         };
-        let asked = match asked {
-            FileType::Symlink if follow_links => self.ask(name, AtFlags::empty())?,
-            asked => asked,
+        let found = match found {
+            FileType::Symlink if follow_links => self.query(name, AtFlags::empty())?,
+            found => found,
         };
-        Ok(match asked {
+        Ok(match found {
             FileType::RegularFile => Kind::File,
             FileType::Directory => Kind::Folder,
             FileType::Symlink => Kind::Link,
@@ -115,16 +116,17 @@ impl Listing {
         })
     }
 
-    fn ask(&self, name: &[u8], flags: AtFlags) -> io::Result<FileType> {
+    fn query(&self, name: &[u8], flags: AtFlags) -> io::Result<FileType> {
         match files::patiently(|| Ok(statat(&self.folder, name, flags)?)) {
             Ok(found) => Ok(FileType::from_raw_mode(found.st_mode)),
             Err(error) if Blame::of(&error).is_machine() => Err(error),
-            // A file at fault is looked up again as part of a sample, which reports its error.
+            // A file that cannot be examined is examined again as part of a sample, which reports
+            // the error.
             Err(_) => Ok(FileType::RegularFile),
         }
     }
 
-    /// By key in byte order, a folder standing where the keys in it will; parts by name.
+    /// Sorts by key in byte order, a folder at the position of the keys in it; parts by name.
     fn sort(&mut self) {
         let Listing { names, entries, .. } = self;
         let name = |e: &Entry| &names[e.start..e.start + e.length as usize];
@@ -142,12 +144,12 @@ impl Listing {
         });
     }
 
-    /// The name of an entry.
+    /// Returns the name of an entry.
     pub(super) fn name(&self, entry: &Entry) -> &[u8] {
         &self.names[entry.start..entry.start + entry.length as usize]
     }
 
-    /// The entry's stem.
+    /// Returns the entry's stem.
     pub(super) fn stem(&self, entry: &Entry) -> &[u8] {
         &self.name(entry)[..entry.stem as usize]
     }

@@ -1,4 +1,4 @@
-//! What is scanned for, and the form in which a scan tells what is wrong.
+//! The options of a scan, and the form of its problems.
 
 use std::path::PathBuf;
 
@@ -9,18 +9,18 @@ use super::exts::{ExtMap, Require};
 use super::rules::NameRules;
 use crate::problem::Problem;
 
-/// What is scanned for.
+/// The options of a scan.
 #[derive(Debug, Default)]
 pub struct ScanOptions {
     /// Packs what symbolic links point to.
     pub follow_links: bool,
-    /// How extensions are renamed.
+    /// The map from source extensions to shard extensions.
     pub exts: ExtMap,
-    /// Names images by their first bytes, where their extension says something else.
+    /// Names images by their first bytes if their extension differs.
     pub by_content: bool,
-    /// What every sample must have.
+    /// The parts that every sample must have.
     pub require: Require,
-    /// What is done about names that readers disagree about.
+    /// The handling of names that readers disagree about.
     pub names: NameRules,
     /// Paths under a source folder that are left out.
     pub exclude: GlobSet,
@@ -39,19 +39,19 @@ impl ScanOptions {
     }
 }
 
-/// A problem, and all the files that are left out because of it.
+/// A problem, and all files that it leaves out.
 #[derive(Debug, Clone)]
 pub struct ScanProblem {
     /// The problem.
     pub problem: Problem,
-    /// Which source folder.
+    /// The number of the source folder.
     pub root: u32,
-    /// The files of the sample that it spoils.
+    /// The files of the sample that is left out.
     pub files: Vec<PathBuf>,
 }
 
 impl ScanProblem {
-    /// False for a notice, which changes no exit code.
+    /// Returns false for a notice, which changes no exit code.
     pub fn is_fault(&self) -> bool {
         !self.problem.kind.is_notice()
     }

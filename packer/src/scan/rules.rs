@@ -1,24 +1,24 @@
-//! What to do about names that some reader would misread: refuse, replace or allow, rule by rule.
+//! Rules for names that some reader would misread: refuse, replace or allow, rule by rule.
 //!
-//! Pure functions on bytes. The defaults let through only names that every reader of WebDataset
-//! shards takes the same way.
+//! Pure functions on bytes. The defaults accept only names that every reader of WebDataset shards
+//! interprets the same way.
 
 use std::fmt;
 
-/// What a rule does with a name that it catches.
+/// What a rule does with a matching name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
     /// The file is a problem.
     Refuse,
     /// The name in the shard is changed so that all readers agree about it.
     Replace,
-    /// The name stays as it is.
+    /// The name is kept.
     Allow,
-    /// The file is left out, counted, and is no problem.
+    /// The file is left out and counted, but is not a problem.
     Skip,
 }
 
-/// One kind of name that readers disagree about.
+/// A class of names that readers disagree about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rule {
     /// More than one dot in the base name: `img.001.jpg` is key `img` to most readers.
@@ -31,7 +31,7 @@ pub enum Rule {
     Hidden,
     /// A base name or folder that begins with `__`.
     Dunder,
-    /// More than 100 bytes, which some readers cut.
+    /// More than 100 bytes, which some readers truncate.
     Long,
     /// Keys that differ only in case, which collide on some file systems and readers.
     Case,
@@ -49,7 +49,7 @@ impl Rule {
         Rule::Case,
     ];
 
-    /// Its word on the command line.
+    /// Returns its word on the command line.
     pub fn word(self) -> &'static str {
         match self {
             Rule::Dot => "dot",
@@ -63,7 +63,7 @@ impl Rule {
     }
 }
 
-/// The longest member name that every reader takes whole: the name field of ustar.
+/// The longest member name that every reader reads whole: the name field of ustar.
 pub(crate) const MAX_NAME: usize = 100;
 
 /// An action for each rule.
@@ -79,7 +79,7 @@ impl Default for NameRules {
 }
 
 impl NameRules {
-    /// The action of `rule`.
+    /// Returns the action of `rule`.
     pub fn action(&self, rule: Rule) -> Action {
         self.0[rule as usize]
     }
@@ -88,10 +88,10 @@ impl NameRules {
         self.0[rule as usize] = action;
     }
 
-    /// Reads `replace` (all rules but hidden) or `dot=replace,space=allow` over the defaults.
+    /// Parses `replace` (all rules but hidden) or `dot=replace,space=allow` over the defaults.
     ///
     /// # Errors
-    /// A sentence that lists what can be said.
+    /// Returns an error that lists the valid words.
     pub fn parse(text: &str) -> Result<NameRules, String> {
         let mut rules = NameRules::default();
         for item in text.split(',').map(str::trim).filter(|s| !s.is_empty()) {
@@ -99,7 +99,7 @@ impl NameRules {
                 None => {
                     let action = parse_action(item)?;
                     if action == Action::Skip {
-                        return Err("'skip' is for hidden files alone: say hidden=skip".into());
+                        return Err("'skip' is for hidden files alone: use hidden=skip".into());
                     }
                     let all_but_hidden = Rule::ALL.into_iter().filter(|&r| r != Rule::Hidden);
                     all_but_hidden.for_each(|rule| rules.set(rule, action));
@@ -107,11 +107,14 @@ impl NameRules {
                 Some((rule, action)) => {
                     let Some(rule) = Rule::ALL.into_iter().find(|r| r.word() == rule) else {
                         let words: Vec<_> = Rule::ALL.iter().map(|r| r.word()).collect();
-                        return Err(format!("no rule '{rule}'; rules are {}", words.join(", ")));
+                        return Err(format!(
+                            "unknown rule '{rule}'; rules are {}",
+                            words.join(", ")
+                        ));
                     };
                     let action = parse_action(action)?;
                     if action == Action::Skip && rule != Rule::Hidden {
-                        return Err("'skip' is for hidden files alone: say hidden=skip".into());
+                        return Err("'skip' is for hidden files alone: use hidden=skip".into());
                     }
                     rules.set(rule, action);
                 }
@@ -127,9 +130,9 @@ fn parse_action(word: &str) -> Result<Action, String> {
         "replace" => Ok(Action::Replace),
         "allow" => Ok(Action::Allow),
         "skip" => Ok(Action::Skip),
-        _ => {
-            Err(format!("no action '{word}'; actions are refuse, replace, allow, and hidden=skip"))
-        }
+        _ => Err(format!(
+            "unknown action '{word}'; actions are refuse, replace, allow, and hidden=skip"
+        )),
     }
 }
 
@@ -148,21 +151,21 @@ impl fmt::Display for NameRules {
     }
 }
 
-/// What the rules say of one path component: a folder's name, or a base name without extension.
+/// The rules' verdict on one path component: a folder's name, or a base name without extension.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It stays.
+    /// It is kept.
     Keep,
-    /// It becomes this.
+    /// It is replaced by this.
     Becomes(Vec<u8>),
-    /// It is left out without a word.
+    /// It is left out without a problem.
     Skip,
-    /// It is a problem, caught by this rule.
+    /// It is a problem of this rule.
     Refuse(Rule),
 }
 
 impl NameRules {
-    /// Judges a path component. `dots` tells that dots are caught here: folders may have them.
+    /// Judges a path component. `dots` enables the rule for dots: folders may have them.
     pub fn judge(&self, component: &[u8], dots: bool) -> Verdict {
         let mut name = None;
         let caught = [
@@ -187,7 +190,7 @@ impl NameRules {
             }
         }
         match name {
-            // What was put in place of something else must not look like metadata.
+            // A replacement must not look like metadata.
             Some(name) if name.starts_with(b"__") && !component.starts_with(b"__") => {
                 Verdict::Becomes(replaced(&name, Rule::Dunder))
             }
@@ -198,7 +201,7 @@ impl NameRules {
 }
 
 impl NameRules {
-    /// Judges an extension, which only blanks and foreign characters can spoil.
+    /// Judges an extension, where only the rules for blanks and foreign characters apply.
     pub fn judge_ext(&self, ext: &[u8]) -> Verdict {
         let blank = |b: &u8| b.is_ascii_whitespace() || b.is_ascii_control();
         if ext.iter().any(blank) || !ext.is_ascii() {
@@ -209,7 +212,7 @@ impl NameRules {
     }
 }
 
-/// The component without what `rule` catches.
+/// Returns the component with the characters of `rule` replaced.
 fn replaced(name: &[u8], rule: Rule) -> Vec<u8> {
     match rule {
         Rule::Hidden => [b"_", name.trim_ascii_start().strip_prefix(b".").unwrap_or(name)].concat(),
@@ -223,11 +226,11 @@ fn replaced(name: &[u8], rule: Rule) -> Vec<u8> {
             name.iter().map(|&b| if bad(b) { b'_' } else { b }).collect()
         }
         Rule::NonAscii => ascii(name),
-        Rule::Long | Rule::Case => name.to_vec(), // these look at whole names
+        Rule::Long | Rule::Case => name.to_vec(), // these rules apply to whole names
     }
 }
 
-/// `é` becomes `_u00e9`, a byte that is no UTF-8 becomes `_xff`: different names stay different.
+/// Replaces `é` by `_u00e9` and a byte that is not UTF-8 by `_xff`: different names stay different.
 fn ascii(name: &[u8]) -> Vec<u8> {
     let mut text = String::with_capacity(name.len() * 2);
     for chunk in name.utf8_chunks() {
@@ -239,7 +242,7 @@ fn ascii(name: &[u8]) -> Vec<u8> {
     text.into_bytes()
 }
 
-/// A base name of at most `room` bytes: the head of `stem`, and a hash of the whole `key`.
+/// Returns a base name of at most `room` bytes: the start of `stem`, and a hash of the whole `key`.
 pub(crate) fn shortened(key: &[u8], stem: &[u8], room: usize) -> Vec<u8> {
     let hash = blake3::hash(key).to_hex();
     let hash = &hash.as_bytes()[..16];
@@ -247,8 +250,8 @@ pub(crate) fn shortened(key: &[u8], stem: &[u8], room: usize) -> Vec<u8> {
     if head.is_empty() { hash.to_vec() } else { [head, b"-", hash].concat() }
 }
 
-/// A key that no longer collides with its twin in another case.
-pub(crate) fn told_apart(key: &[u8]) -> Vec<u8> {
+/// Returns a key that does not collide with one in another case.
+pub(crate) fn distinguished(key: &[u8]) -> Vec<u8> {
     let hash = blake3::hash(key).to_hex();
     [key, b"-", &hash.as_bytes()[..8]].concat()
 }

@@ -1,8 +1,9 @@
-//! Were the files written that were unpacked? A server that is full, or a disk that fails, says so after the
-//! write, when the system writes its cache back.
+//! Checks that unpacked files reached the disk. A full server or failing disk reports its error
+//! after the write, when the system writes its cache back.
 //!
-//! One call at the end settles the whole file system: a sync of each file would take milliseconds, and
-//! there may be millions. Before Linux 5.8 that call reports no such error, so there each file is synced.
+//! One `syncfs` at the end covers the whole file system: syncing each file would take milliseconds,
+//! and there may be millions. Before Linux 5.8 `syncfs` does not report such errors, so each file
+//! is synced there.
 
 use std::fs::File;
 use std::io;
@@ -10,45 +11,45 @@ use std::path::Path;
 
 use crate::failure::Failure;
 
-/// Settles what is written below one folder.
+/// Syncs what is written below one folder.
 #[derive(Debug)]
-pub(super) struct Settled {
-    /// Opened before the first write: errors since then are reported.
+pub(super) struct WriteCheck {
+    /// Opened before the first write: `syncfs` reports errors since then.
     root: File,
-    /// Each file is synced.
+    /// True if each file is synced.
     each: bool,
 }
 
-impl Settled {
-    /// Begins to watch the file system of the folder `out`.
+impl WriteCheck {
+    /// Starts to watch the file system of the folder `out`.
     ///
     /// # Errors
-    /// The operating system's refusal.
-    pub(super) fn of(out: &Path) -> Result<Settled, Failure> {
+    /// Returns an error if the operating system refuses.
+    pub(super) fn of(out: &Path) -> Result<WriteCheck, Failure> {
         let root = File::open(out).map_err(|e| Failure::io(e, "open the folder", out))?;
         let release = rustix::system::uname().release().to_string_lossy().into_owned();
-        Ok(Settled { root, each: !syncfs_reports(&release) })
+        Ok(WriteCheck { root, each: !syncfs_reports(&release) })
     }
 
-    /// Settles one file, where the call at the end would say nothing of it.
+    /// Syncs one file if the call at the end would not report its errors.
     ///
     /// # Errors
-    /// It was not written.
+    /// Returns an error if the file was not written.
     pub(super) fn one(&self, file: &File) -> io::Result<()> {
         if self.each { file.sync_data() } else { Ok(()) }
     }
 
-    /// Settles all that was written.
+    /// Syncs everything that was written.
     ///
     /// # Errors
-    /// Something was not written.
+    /// Returns an error if some file was not written.
     pub(super) fn all(&self, out: &Path) -> Result<(), Failure> {
         let synced = rustix::io::retry_on_intr(|| rustix::fs::syncfs(&self.root));
         synced.map_err(|e| Failure::io(e.into(), "sync to disk", out))
     }
 }
 
-/// True from Linux 5.8 on.
+/// Returns true for Linux 5.8 and later.
 fn syncfs_reports(release: &str) -> bool {
     let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map(|n| n.parse().unwrap_or(0));
     let version: (u32, u32) = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));

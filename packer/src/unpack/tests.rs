@@ -1,4 +1,4 @@
-//! What a hostile tar may not do, and what comes back from an honest one.
+//! The limits on a hostile tar, and the files of a valid one.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
-//! Creates files and folders under one folder, step by step from its handle, and never through a
-//! link: no change that another process makes to the tree leads to a write outside it.
+//! Creates files and folders under one folder, component by component from its handle, and never
+//! through a link: no concurrent change of the tree leads to a write outside it.
 
 use std::fs::File;
 use std::os::fd::OwnedFd;
@@ -12,10 +12,10 @@ use tarflume_formats::name;
 use crate::collide::fold;
 use crate::failure::Failure;
 
-/// How a folder is opened: as one, and not through a link.
+/// Flags for opening a folder: must be one, not through a link.
 const FOLDER: OFlags =
     OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
-/// How a file is created: new, and not through a link.
+/// Flags for creating a file: must be new, not through a link.
 const NEW_FILE: OFlags = OFlags::WRONLY
     .union(OFlags::CREATE)
     .union(OFlags::EXCL)
@@ -27,34 +27,34 @@ const NEW_FILE: OFlags = OFlags::WRONLY
 pub(crate) struct Tree {
     path: PathBuf,
     root: OwnedFd,
-    /// The folder that was used last, and its path: neighbors share it.
+    /// The last folder and its path: neighboring files share it.
     last: Option<(Vec<u8>, OwnedFd)>,
 }
 
-/// What became of a name.
+/// The result of creating a name.
 #[derive(Debug)]
 pub(crate) enum Created {
     /// A new, empty file.
     File(File),
     /// A folder, new or not.
     Folder,
-    /// Nothing: this path, created before, takes its place.
+    /// Nothing: this path, created before, occupies the name.
     Taken(Vec<u8>),
-    /// Nothing: the file system can't hold the name.
+    /// Nothing: the file system cannot hold the name.
     Refused(String),
 }
 
-/// Why a folder on the way was not opened.
+/// Why an intermediate folder was not opened.
 enum Stopped {
     Refused(String),
     Failed(Failure),
 }
 
 impl Tree {
-    /// The tree under the folder at `path`.
+    /// Opens the tree under the folder at `path`.
     ///
     /// # Errors
-    /// The operating system's refusal.
+    /// Returns an error if the operating system refuses.
     pub(crate) fn open(path: &Path) -> Result<Tree, Failure> {
         let flags = FOLDER.difference(OFlags::NOFOLLOW); // the caller may name a link
         let root = openat(CWD, path, flags, Mode::empty())
@@ -62,10 +62,10 @@ impl Tree {
         Ok(Tree { path: path.into(), root, last: None })
     }
 
-    /// Creates the file `path` and the folders above it. `path` was found safe.
+    /// Creates the file `path` and its parent folders. The caller has checked that `path` is safe.
     ///
     /// # Errors
-    /// The operating system's refusal.
+    /// Returns an error if the operating system refuses.
     pub(crate) fn file(&mut self, path: &[u8]) -> Result<Created, Failure> {
         let (folder, base) = split(path);
         let root = self.path.clone();
@@ -87,10 +87,10 @@ impl Tree {
         }
     }
 
-    /// Creates the folder `path`. It was found safe.
+    /// Creates the folder `path`. The caller has checked that it is safe.
     ///
     /// # Errors
-    /// The operating system's refusal.
+    /// Returns an error if the operating system refuses.
     pub(crate) fn folder(&mut self, path: &[u8]) -> Result<Created, Failure> {
         match self.folder_at(path) {
             Ok(_) => Ok(Created::Folder),
@@ -102,7 +102,7 @@ impl Tree {
     /// Removes a file that was created here.
     ///
     /// # Errors
-    /// The operating system's refusal.
+    /// Returns an error if the operating system refuses.
     pub(crate) fn remove(&mut self, path: &[u8]) -> Result<(), Failure> {
         let (folder, base) = split(path);
         let root = self.path.clone();
@@ -160,7 +160,7 @@ impl Tree {
     }
 }
 
-/// The folder of a path, and its last component.
+/// Splits a path into its folder and its last component.
 fn split(path: &[u8]) -> (&[u8], &[u8]) {
     match path.iter().rposition(|&b| b == b'/') {
         Some(slash) => (&path[..slash], &path[slash + 1..]),
@@ -172,7 +172,7 @@ fn joined(folder: &[u8], base: &[u8]) -> Vec<u8> {
     if folder.is_empty() { base.to_vec() } else { [folder, b"/", base].concat() }
 }
 
-/// The name in this folder that takes the place of `base`: itself, or one that differs in case.
+/// Returns the name in this folder that occupies `base`: itself, or one that differs in case.
 fn same_but_case(folder: &OwnedFd, base: &[u8]) -> Option<Vec<u8>> {
     let mut twin = None;
     for entry in Dir::read_from(folder).ok()? {

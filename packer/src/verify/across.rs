@@ -1,5 +1,4 @@
-//! What only shows when all shards of a set are seen together: keys that clash, parts that a sample
-//! lacks.
+//! Checks across all shards of a set: keys that clash, and parts that a sample lacks.
 
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -16,10 +15,10 @@ use crate::check::{Content, IMAGE_EXTS};
 use crate::collide::{self, Clash, Keys, Pair};
 use crate::problem::{Problem, ProblemKind, Problems};
 
-/// The word that stands for any image in `--require`.
+/// The word for any image in `--require`.
 const IMAGE: &str = "image";
 
-/// The shards of a set with their rows. A sample's id is its ordinal in them.
+/// The shards of a set with their rows. A sample's id is its ordinal in the set.
 #[derive(Debug)]
 pub(crate) struct Shards {
     shards: Vec<(PathBuf, Index)>,
@@ -27,19 +26,19 @@ pub(crate) struct Shards {
     starts: Vec<u64>,
 }
 
-/// What was found.
+/// The result.
 #[derive(Debug, Default)]
 pub(crate) struct Found {
     /// Parts by extension.
     pub extensions: BTreeMap<String, u64>,
-    /// What is wrong.
+    /// The problems found.
     pub problems: Problems,
 }
 
-/// Looks at all keys and parts of a set, as closely as `options` ask for.
+/// Checks all keys and parts of a set, as `options` require.
 ///
 /// # Errors
-/// The machine could not read a sidecar.
+/// Returns an error if a sidecar could not be read.
 pub(crate) fn prove(shards: &Shards, options: &Options) -> Result<Found> {
     let mut found = Found::default();
     let proved = shards.extensions().and_then(|extensions| {
@@ -59,7 +58,7 @@ pub(crate) fn prove(shards: &Shards, options: &Options) -> Result<Found> {
 }
 
 impl Shards {
-    /// A set of these shards.
+    /// Creates a set of these shards.
     pub(crate) fn new(shards: Vec<(PathBuf, Index)>) -> Shards {
         let mut starts = vec![0];
         let mut start = 0;
@@ -80,7 +79,7 @@ impl Shards {
         Ok(all)
     }
 
-    /// Shard and row of an id.
+    /// Returns shard and row of an id.
     fn place(&self, id: u64) -> (usize, u64) {
         let shard = self.starts.partition_point(|&start| start <= id).saturating_sub(1);
         (shard, id - self.starts[shard])
@@ -130,7 +129,7 @@ fn clashes(shards: &Shards, problems: &mut Problems) -> Result<()> {
     Ok(())
 }
 
-/// The extensions of samples whose keys clash with later ones', by id: gathered once for each.
+/// The extensions of samples whose keys clash with later ones, by id: collected once for each.
 type Firsts<'a> = HashMap<u64, HashSet<&'a [u8]>>;
 
 fn clash<'a>(shards: &'a Shards, pair: Pair, firsts: &mut Firsts<'a>) -> Result<Option<Problem>> {
@@ -148,15 +147,13 @@ fn clash<'a>(shards: &'a Shards, pair: Pair, firsts: &mut Firsts<'a>) -> Result<
     let (kind, text) = match pair.clash {
         Clash::Same if split => (
             ProblemKind::SplitSample,
-            format!("other parts of this sample stand {place}; readers take them for two samples"),
+            format!("other parts of this sample are {place}; readers take them as two samples"),
         ),
-        Clash::Same => {
-            (ProblemKind::RepeatedKey, format!("a sample of the same key stands {place}"))
-        }
+        Clash::Same => (ProblemKind::RepeatedKey, format!("a sample with the same key is {place}")),
         Clash::CaseOnly => (
             ProblemKind::CaseCollision,
             format!(
-                "the key differs only in case from key {}, which stands {place}",
+                "the key differs only in case from key {}, which is {place}",
                 first.shown_key()
             ),
         ),
@@ -165,7 +162,7 @@ fn clash<'a>(shards: &'a Shards, pair: Pair, firsts: &mut Firsts<'a>) -> Result<
     Ok(Some(problem.at(later.first).of(later.shown_key())))
 }
 
-/// True if two runs of one key have no part in common.
+/// Returns true if two samples of one key have no part in common.
 fn is_split<'a>(
     (id, first): (u64, &Sample<'a>),
     later: &Sample<'a>,
@@ -187,7 +184,8 @@ fn exts_of<'a>(sample: &Sample<'a>) -> Result<HashSet<&'a [u8]>> {
     sample.parts().map(|part| part.map(|part| part.ext)).collect()
 }
 
-/// Extensions as they are counted: plain image extensions are one, for data sets that mix them.
+/// Returns the class under which an extension is counted: image extensions are one class, for data
+/// sets that mix them.
 fn class(ext: &[u8]) -> &[u8] {
     let plain_image = Content::of(ext).is_image() && !ext.contains(&b'.');
     if plain_image { IMAGE.as_bytes() } else { ext }
@@ -218,7 +216,7 @@ fn missing_parts(
     Ok(())
 }
 
-/// What one sample has.
+/// The classes of one sample's parts.
 #[derive(Default)]
 struct Have<'a> {
     exts: HashSet<&'a [u8]>,
@@ -250,9 +248,9 @@ fn lacks(path: String, sample: &Sample<'_>, want: &[u8]) -> Problem {
     Problem::new(ProblemKind::MissingPart, path, text).at(sample.first).of(sample.shown_key())
 }
 
-/// The parts that samples of this set are expected to have by default: see [`is_expected`].
+/// Returns the parts that samples of this set are expected to have by default; see [`is_expected`].
 fn expected(shards: &Shards) -> Result<Vec<Vec<u8>>> {
-    // How many samples have each class, and the last one that was counted.
+    // Number of samples with each class, and the last one that was counted.
     let mut having: HashMap<&[u8], (u64, u64)> = HashMap::new();
     let mut number = 0;
     for (_, index) in &shards.shards {
@@ -275,8 +273,8 @@ fn expected(shards: &Shards) -> Result<Vec<Vec<u8>>> {
     Ok(expected)
 }
 
-/// A part is expected of every sample if most have it and at most a tenth of them, or a single one,
-/// lack it.
+/// Returns true if a part is expected of every sample: most have it, and at most a tenth of them,
+/// or a single one, lack it.
 fn is_expected(having: u64, samples: u64) -> bool {
     let lacking = samples - having;
     having > lacking && lacking <= (samples / 10).max(1)

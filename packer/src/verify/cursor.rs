@@ -1,29 +1,29 @@
-//! The sidecar's parts in the order of the tar, held against the members as they come.
+//! The sidecar's parts in the order of the tar, compared with the members of a walk.
 //!
-//! The first differences are kept; a sidecar that differs too often describes another tar and is
-//! asked no more.
+//! Keeps the first difference. A sidecar that differs too often describes another tar and is not
+//! used further.
 
 use tarflume_formats::error::{Error, ErrorKind, Result};
 use tarflume_formats::index::Part;
 use tarflume_formats::tar::Member;
 use tarflume_formats::{Index, name};
 
-/// Differences after which a sidecar is taken for another tar's.
+/// Number of differences after which a sidecar counts as another tar's.
 const DIFFERENT: u32 = 3;
 
-/// A place in a sidecar, moving along with the walk over its tar.
+/// A position in a sidecar that moves along with the walk over its tar.
 #[derive(Debug)]
 pub(crate) struct Cursor<'a> {
     index: &'a Index,
     row: u64,
     key: &'a [u8],
-    /// The parts of `row` that are still to come, the next one last.
+    /// The remaining parts of `row`, the next one last.
     parts: Vec<Part<'a>>,
     differences: u32,
     first_difference: Option<Error>,
 }
 
-/// A part as the sidecar lists it.
+/// A part as listed in the sidecar.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Listed<'a> {
     /// The sample's key.
@@ -33,10 +33,10 @@ pub(crate) struct Listed<'a> {
 }
 
 impl<'a> Cursor<'a> {
-    /// Before the first part.
+    /// Creates a cursor before the first part.
     ///
     /// # Errors
-    /// A damaged sidecar.
+    /// Returns an error if the sidecar is damaged.
     pub(crate) fn new(index: &'a Index) -> Result<Cursor<'a>> {
         let mut cursor = Cursor {
             index,
@@ -50,12 +50,12 @@ impl<'a> Cursor<'a> {
         Ok(cursor)
     }
 
-    /// The part that comes next, if any is left.
+    /// Returns the next part, if any.
     pub(crate) fn next(&self) -> Option<Listed<'a>> {
         self.parts.last().map(|&part| Listed { key: self.key, part })
     }
 
-    /// Samples that have not come to their end, the one of the next part among them.
+    /// Returns the number of unfinished samples, including that of the next part.
     pub(crate) fn samples_left(&self) -> u64 {
         self.index.samples() - self.row + u64::from(!self.parts.is_empty())
     }
@@ -63,7 +63,7 @@ impl<'a> Cursor<'a> {
     /// Moves past the next part.
     ///
     /// # Errors
-    /// A damaged sidecar.
+    /// Returns an error if the sidecar is damaged.
     pub(crate) fn advance(&mut self) -> Result<()> {
         self.parts.pop();
         self.fill()
@@ -82,11 +82,11 @@ impl<'a> Cursor<'a> {
         Ok(())
     }
 
-    /// Holds a part of the tar against the sidecar's next one, and moves past that, which is given back
-    /// if both describe the same bytes.
+    /// Compares a part of the tar with the sidecar's next one and moves past that; returns it if
+    /// both describe the same bytes.
     ///
     /// # Errors
-    /// A damaged sidecar.
+    /// Returns an error if the sidecar is damaged.
     pub(crate) fn meet(
         &mut self,
         member: &Member,
@@ -111,10 +111,10 @@ impl<'a> Cursor<'a> {
         Ok(same.then_some(part))
     }
 
-    /// The entry points that the sidecar has for a part.
+    /// Returns the entry points of a part in the sidecar.
     ///
     /// # Errors
-    /// A damaged sidecar.
+    /// Returns an error if the sidecar is damaged.
     pub(crate) fn entry_points(&self, part: &Part<'a>) -> Result<Option<&'a [u8]>> {
         self.index.entry_points(part.number)
     }
@@ -124,7 +124,7 @@ impl<'a> Cursor<'a> {
         self.first_difference.get_or_insert_with(|| {
             let text = format!(
                 "the sidecar lists {listed} here, the tar has '{}' of {} bytes at byte {}; if the tar \
-                 is right, make its sidecar anew with `pack index --force`",
+                 is right, recreate its sidecar with `pack index --force`",
                 name::shown(&member.name),
                 member.size,
                 member.data
@@ -133,12 +133,12 @@ impl<'a> Cursor<'a> {
         });
     }
 
-    /// True once the sidecar differs too much from the tar to be believed any further.
+    /// Returns true once the sidecar differs too much from the tar to be used further.
     pub(crate) fn is_other_tar(&self) -> bool {
         self.differences >= DIFFERENT
     }
 
-    /// The first difference.
+    /// Returns the first difference.
     pub(crate) fn difference(&mut self) -> Option<Error> {
         self.first_difference.take()
     }

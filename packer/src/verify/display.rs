@@ -18,7 +18,8 @@ impl fmt::Display for Report {
 }
 
 impl Report {
-    /// `12 shards, 34,567 samples, 3.2 GB: whole`, or how many problems of which kind.
+    /// Returns the totals: `12 shards, 34,567 samples, 3.2 GB: whole`, or the number of problems by
+    /// kind.
     pub fn summary(&self) -> String {
         let mut line = format!(
             "{}, {}, {}: ",
@@ -40,7 +41,7 @@ impl Report {
         if self.shards_without_checksums > 0 && self.level > Level::Quick {
             let shards = units::counted(self.shards_without_checksums, "shard has", "shards have");
             line.push_str(&format!(
-                "\nnote: {shards} no checksums, so their data is not proved; add them with `pack index --force`"
+                "\nnote: {shards} no checksums, so their data is not verified; add them with `pack index --force`"
             ));
         }
         line

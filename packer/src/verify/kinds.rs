@@ -1,19 +1,20 @@
-//! Which kind of problem an error of the formats crate is: it depends on the file it was found in.
+//! Converts errors of the formats crate to problems; the kind depends on the file.
 
 use tarflume_formats::error::{Error, ErrorKind, Result};
 use tarflume_formats::name;
 
 use crate::problem::{Problem, ProblemKind};
 
-/// The error again, if it is about data. One of the machine is no finding: it ends the command.
+/// Returns the error if it is about data. An error of the machine is not a finding and ends the
+/// command.
 ///
 /// # Errors
-/// The error of the machine.
+/// Returns the error of the machine.
 pub(crate) fn of_data(error: Error) -> Result<Error> {
     if error.blame().is_machine() { Err(error) } else { Ok(error) }
 }
 
-/// What was found wrong in a tar.
+/// Converts an error found in a tar.
 pub(crate) fn in_tar(error: &Error) -> Problem {
     let kind = match error.kind() {
         ErrorKind::Truncated => ProblemKind::Truncated,
@@ -31,7 +32,7 @@ pub(crate) fn in_tar(error: &Error) -> Problem {
     problem
 }
 
-/// What was found wrong in a sidecar.
+/// Converts an error found in a sidecar.
 pub(crate) fn in_index(error: &Error) -> Problem {
     let missing = error.io_error().is_some_and(|e| e.kind() == std::io::ErrorKind::NotFound);
     let kind = match error.kind() {
@@ -47,7 +48,7 @@ pub(crate) fn in_index(error: &Error) -> Problem {
     Problem::from_error(kind, error)
 }
 
-/// What was found wrong in a manifest.
+/// Converts an error found in a manifest.
 pub(crate) fn in_manifest(error: &Error) -> Problem {
     let missing = error.io_error().is_some_and(|e| e.kind() == std::io::ErrorKind::NotFound);
     let kind = match error.kind() {
@@ -59,7 +60,7 @@ pub(crate) fn in_manifest(error: &Error) -> Problem {
     Problem::from_error(kind, error)
 }
 
-/// The key in a member name that an error shows, or the name where it has none.
+/// Returns the key in an escaped member name, or the name if it has no key.
 fn key_of(shown: String) -> String {
     match name::split(shown.as_bytes()) {
         Some((key, _)) => String::from_utf8_lossy(key).into_owned(),

@@ -1,4 +1,4 @@
-//! The options of a verification. No behavior.
+//! The options of a verification; data only.
 
 use serde::Serialize;
 
@@ -13,7 +13,7 @@ pub enum Level {
     Quick,
     /// Every header, every checksum, every digest; keys and parts of the whole set.
     Full,
-    /// As full, and every image and JSON decoded; of JPEGs, every Huffman code read.
+    /// As full, and every image and JSON decoded; for JPEGs, every Huffman code read.
     Decode,
 }
 
@@ -29,15 +29,15 @@ impl Choice for Level {
     }
 }
 
-/// What is verified, and how.
+/// The options of a verification.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// The thoroughness.
+    /// The level.
     pub level: Level,
-    /// Extensions that each sample must have (`image` stands for any image); `None` asks for those
-    /// that nearly all samples have.
+    /// Extensions that each sample must have (`image` means any image); `None` expects those that
+    /// nearly all samples have.
     pub require: Option<Vec<String>>,
-    /// Shards worked on at the same time.
+    /// Number of shards processed at the same time.
     pub jobs: usize,
     /// Ends the verification early.
     pub stop: Stop,

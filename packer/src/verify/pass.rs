@@ -1,7 +1,7 @@
 //! One pass over all bytes of a tar: every header, every part against the sidecar, the digest.
 //!
-//! Where a header is damaged and the sidecar still fits, the pass continues behind the damaged part, so
-//! that each damaged sample is named. Without a sidecar it ends there, and says so.
+//! After a damaged header the pass continues behind the damaged part if the sidecar still matches,
+//! so that each damaged sample is named. Without a sidecar it ends there, and reports that.
 
 use std::path::Path;
 
@@ -21,17 +21,17 @@ use crate::index::rows::{Rows, part_of};
 use crate::problem::{Problem, ProblemKind, Problems};
 use crate::stop::Stop;
 
-/// Parts up to this length are looked at whole; longer ones in pieces.
+/// Parts up to this length are checked whole in memory, longer ones in pieces.
 const WHOLE: u64 = 256 * 1024 * 1024;
 /// Number of bytes between two progress reports.
-const TELL: u64 = 4 * 1024 * 1024;
+const REPORT_STEP: u64 = 4 * 1024 * 1024;
 
-/// What a pass over a tar gave.
+/// The result of a pass over a tar.
 #[derive(Debug)]
 pub(crate) struct Passed {
-    /// What is wrong.
+    /// The problems found.
     pub problems: Problems,
-    /// Length and digest of the tar as it is; `None` where it could not be read to its end.
+    /// Length and digest of the tar; `None` if it could not be read to its end.
     pub facts: Option<TarFacts>,
     /// The rows in the order of the tar.
     pub rows: Rows,
@@ -45,7 +45,7 @@ struct Pass<'a> {
     tar: &'a Path,
     reader: TarReader,
     cursor: Option<Cursor<'a>>,
-    /// True if the tar is as long as the sidecar says: then every part it lists must be there.
+    /// True if the tar has the length that the sidecar states: then every listed part must exist.
     same_length: bool,
     decode: bool,
     stop: &'a Stop,
@@ -53,13 +53,14 @@ struct Pass<'a> {
     problems: Problems,
     jpegs: Jpegs<'a>,
     on_bytes: &'a (dyn Fn(u64) + Sync),
-    told: u64,
+    reported: u64,
 }
 
-/// Reads the tar at `tar` once and holds it against `sidecar`, where there is one.
+/// Reads the tar at `tar` once and compares it with `sidecar`, if there is one.
 ///
 /// # Errors
-/// The operating system's refusal to open the tar; a damaged sidecar; the machine failed on the way.
+/// Returns an error if the operating system refuses to open the tar, the sidecar is damaged, or the
+/// machine failed during the pass.
 pub(crate) fn over(
     tar: &Path,
     sidecar: Option<&Index>,
@@ -78,7 +79,7 @@ pub(crate) fn over(
         problems: Problems::default(),
         jpegs: Jpegs::default(),
         on_bytes,
-        told: 0,
+        reported: 0,
     };
     let ended = match pass.walk() {
         Ok(ended) => ended,
@@ -91,7 +92,7 @@ pub(crate) fn over(
 }
 
 impl<'a> Pass<'a> {
-    /// Goes over all members; true if the end marker was reached.
+    /// Visits all members; returns true if the end marker was reached.
     fn walk(&mut self) -> Result<bool> {
         loop {
             if self.stop.requested() {
@@ -104,6 +105,7 @@ impl<'a> Pass<'a> {
                     _ => return Ok(true),
                 },
                 Err(error) => {
+                    // Only a bad header can be stepped over; after a cut nothing follows.
                     let broken = matches!(
                         error.kind(),
                         ErrorKind::BadHeader | ErrorKind::Unsupported | ErrorKind::Limit
@@ -118,7 +120,7 @@ impl<'a> Pass<'a> {
     }
 
     fn member(&mut self, member: &Member) -> Result<()> {
-        self.tell(member.end());
+        self.report_progress(member.end());
         let Some((key, ext)) = part_of(member) else {
             self.passed_over(member);
             self.rows.skip(member);
@@ -151,7 +153,7 @@ impl<'a> Pass<'a> {
         }
     }
 
-    /// Holds a part's bytes against what the sidecar says of them: the entry points, if they fit.
+    /// Compares a part's bytes with the sidecar's checksum; returns the entry points if they fit.
     fn compare(&mut self, part: &Part<'a>, key: &[u8], found: u32) -> Result<Option<&'a [u8]>> {
         if let Some(expected) = part.checksum.filter(|&expected| expected != found) {
             let text = differs(part.ext, found, expected);
@@ -162,7 +164,7 @@ impl<'a> Pass<'a> {
         let Some(points) = points.flatten() else { return Ok(None) };
         let why = match Content::of(part.ext) {
             Content::Jpeg => misfit(points, part.length, Some(found)),
-            _ => Some("a part that is no JPEG has entry points".into()),
+            _ => Some("a part that is not a JPEG has entry points".into()),
         };
         let Some(why) = why else { return Ok(Some(points)) };
         self.wrong(Wrong::points(part.offset, key, &why));
@@ -190,7 +192,7 @@ impl<'a> Pass<'a> {
         Ok(())
     }
 
-    /// A link or device with the name of a part is lost to all readers.
+    /// Reports a link or device with the name of a part, which all readers skip.
     fn passed_over(&mut self, member: &Member) {
         if member.kind == MemberKind::File && member.name.is_empty() {
             self.push(ProblemKind::BadName, member.first, b"", "this file has no name");
@@ -199,27 +201,27 @@ impl<'a> Pass<'a> {
             return;
         }
         if let Some((key, _)) = name::split(&member.name) {
-            let text = format!("this member is {}, which readers of shards pass over", member.kind);
+            let text = format!("this member is {}, which readers of shards skip", member.kind);
             self.push(ProblemKind::NotRegular, member.first, key, &text);
         }
     }
 
-    /// The error of an end marker that stands before parts that the sidecar lists.
+    /// Returns the error for an end marker before parts that the sidecar lists.
     fn early_end(&self) -> Option<Error> {
         let cursor = self.cursor.as_ref().filter(|c| self.same_length && !c.is_other_tar())?;
         let next = cursor.next()?;
         let end = self.reader.end().filter(|&end| next.part.offset > end)?;
-        let text = "zeros stand here, where the sidecar lists a part";
+        let text = "zeros where the sidecar lists a part";
         Some(Error::new(ErrorKind::BadHeader, text).with_path(self.tar).with_byte(end))
     }
 
-    /// Reports a damaged header and continues behind its part, by the sidecar. False if that can't be
-    /// done.
+    /// Reports a damaged header and continues after its part, by the sidecar; returns false if that
+    /// is not possible.
     fn step_over(&mut self, error: &Error) -> Result<bool> {
         let at = self.reader.position().min(error.place().byte.unwrap_or(u64::MAX));
         let Some(listed) = self.next_behind(at)? else { return Ok(false) };
         let part = listed.part;
-        // The part ends behind the damage, so the walk advances and ends.
+        // The part ends after the damage, so the walk advances and terminates.
         if part.end() > self.reader.length() {
             return Ok(false);
         }
@@ -249,7 +251,8 @@ impl<'a> Pass<'a> {
         Ok(true)
     }
 
-    /// The sidecar's first part whose data stands behind `at`, while the sidecar is believed.
+    /// Returns the sidecar's first part whose data is after `at`, while the sidecar matches the
+    /// tar.
     fn next_behind(&mut self, at: u64) -> Result<Option<Listed<'a>>> {
         let Some(cursor) = &mut self.cursor else { return Ok(None) };
         if !self.same_length || cursor.is_other_tar() {
@@ -261,7 +264,7 @@ impl<'a> Pass<'a> {
         Ok(cursor.next())
     }
 
-    /// The walk can't continue: reports what is lost behind this place.
+    /// Ends a walk that cannot continue: reports what is lost after this place.
     fn stop(&mut self, error: Error) {
         let mut problem = kinds::in_tar(&error);
         let cut = matches!(error.kind(), ErrorKind::Truncated | ErrorKind::MissingEnd);
@@ -286,7 +289,7 @@ impl<'a> Pass<'a> {
                 }
             }
             _ if error.kind() == ErrorKind::Io => {}
-            _ => problem.reason += "; what stands behind this place was not looked at",
+            _ => problem.reason += "; the bytes after this place were not examined",
         }
         self.problems.push(problem);
     }
@@ -294,14 +297,14 @@ impl<'a> Pass<'a> {
     fn finish(mut self, ended: bool) -> Result<Passed> {
         self.jpegs.settle().into_iter().for_each(|wrong| self.wrong(wrong));
         if self.decode {
-            // Findings of JPEGs that waited for others are reported late.
+            // Findings of JPEGs that waited for others come late.
             self.problems.listed.sort_by_key(|problem| problem.byte.unwrap_or(u64::MAX));
         }
         if ended && let Some(end) = self.reader.end() {
             match self.reader.only_zeros_from(end) {
                 Ok(true) => {}
                 Ok(false) => {
-                    let text = "the end marker stands here, but more than zeros follows it, which \
+                    let text = "the end marker is here, but more than zeros follows it, which \
                                 no reader sees; were two tars joined?";
                     let path = self.tar.display().to_string();
                     self.problems.push(Problem::new(ProblemKind::Gap, path, text).at(end));
@@ -312,7 +315,7 @@ impl<'a> Pass<'a> {
         let mut other_tar = false;
         if let Some(cursor) = &mut self.cursor {
             other_tar = cursor.is_other_tar();
-            // The missing end of a cut tar was reported; a tar of another length has its own problem.
+            // A truncated tar was reported already; a tar of another length has its own problem.
             if self.same_length
                 && let Some(error) = cursor.difference()
             {
@@ -320,7 +323,7 @@ impl<'a> Pass<'a> {
                 self.problems.push(kinds::in_index(&kinds::of_data(error)?.with_path(sidecar)));
             }
         }
-        self.tell(u64::MAX);
+        self.report_progress(u64::MAX);
         let facts = match self.reader.finish() {
             Ok(facts) => Some(facts),
             Err(error) => {
@@ -345,11 +348,11 @@ impl<'a> Pass<'a> {
         self.problems.push(Problem::new(kind, path, reason).at(byte).of(name::shown(key)));
     }
 
-    fn tell(&mut self, done: u64) {
+    fn report_progress(&mut self, done: u64) {
         let done = done.min(self.reader.length());
-        if done >= self.told + TELL || done == self.reader.length() {
-            (self.on_bytes)(done - self.told);
-            self.told = done;
+        if done >= self.reported + REPORT_STEP || done == self.reader.length() {
+            (self.on_bytes)(done - self.reported);
+            self.reported = done;
         }
     }
 }
@@ -361,7 +364,7 @@ fn differs(ext: &[u8], found: u32, expected: u32) -> String {
     )
 }
 
-/// Why some reader or terminal would stumble over a member's name.
+/// Returns why some reader or terminal would fail on a member's name.
 fn bad_name(name: &[u8]) -> Option<&'static str> {
     if name.starts_with(b"/") {
         return Some("the name is absolute; unpacking it would write outside the folder");

@@ -1,5 +1,5 @@
-//! Entry points in a sidecar, held against the JPEGs that they stand for; and the Huffman codes of
-//! JPEGs, read some dozens at a time.
+//! Compares the entry points in a sidecar with their JPEGs, and reads the Huffman codes of JPEGs,
+//! some dozens at a time.
 
 use tarflume_formats::error::Result;
 use tarflume_formats::{Index, name};
@@ -8,44 +8,46 @@ use tarflume_jpeg::{EntryPoints, Header};
 use crate::check::{Fault, LARGE, Tray};
 use crate::problem::{Problem, ProblemKind, Problems};
 
-/// Something wrong with a JPEG or its entry points.
+/// A fault of a JPEG or of its entry points.
 #[derive(Debug)]
 pub(crate) struct Wrong {
-    /// What kind.
+    /// The kind.
     pub kind: ProblemKind,
     /// Byte of the tar.
     pub byte: u64,
     /// The sample's key.
     pub key: Vec<u8>,
-    /// What is wrong and what to do.
+    /// The fault and the remedy.
     pub reason: String,
 }
 
 impl Wrong {
-    /// Entry points that are not those of the part whose data begin at `byte`.
+    /// Reports entry points that do not belong to the part whose data begin at `byte`.
     pub(crate) fn points(byte: u64, key: &[u8], what: &str) -> Wrong {
         let reason =
             format!("{what}; index the shard again with `pack index --entry-points --force`");
         Wrong { kind: ProblemKind::BadEntryPoints, byte, key: key.to_vec(), reason }
     }
 
-    /// A JPEG at fault, whose data begin at `byte`.
+    /// Reports a fault of the JPEG whose data begin at `byte`.
     pub(crate) fn jpeg(byte: u64, key: &[u8], fault: Fault) -> Wrong {
         let byte = byte + fault.byte;
         Wrong { kind: fault.kind, byte, key: key.to_vec(), reason: fault.reason }
     }
 
-    /// The problem that it is in this shard.
+    /// Converts the fault to a problem of this shard.
     pub(crate) fn in_shard(self, path: &str) -> Problem {
         Problem::new(self.kind, path, self.reason).at(self.byte).of(name::shown(&self.key))
     }
 }
 
-/// Why these can't be the entry points of a part of so many bytes and, if it is known, this checksum.
+/// Returns why these cannot be the entry points of a part with this length and, if known, checksum.
 pub(crate) fn misfit(points: &[u8], length: u64, checksum: Option<u32>) -> Option<String> {
     let made_from = match EntryPoints::read(points) {
         Ok(points) => points.made_from(),
-        Err(_) => return Some("the bytes that should be this part's entry points are none".into()),
+        Err(_) => {
+            return Some("the bytes that should be this part's entry points are not valid".into());
+        }
     };
     if made_from.0 != length {
         let text = format!(
@@ -58,10 +60,10 @@ pub(crate) fn misfit(points: &[u8], length: u64, checksum: Option<u32>) -> Optio
     differs.then(|| "the entry points of this part are those of another JPEG".into())
 }
 
-/// Finds entry points that can't be right, by the sidecar alone.
+/// Finds entry points that cannot be right, by the sidecar alone.
 ///
 /// # Errors
-/// A damaged sidecar.
+/// Returns an error if the sidecar is damaged.
 pub(crate) fn quick(path: &str, index: &Index, problems: &mut Problems) -> Result<()> {
     if !index.has_entry_points() {
         return Ok(());
@@ -79,12 +81,12 @@ pub(crate) fn quick(path: &str, index: &Index, problems: &mut Problems) -> Resul
     Ok(())
 }
 
-/// JPEGs that wait until their codes are read.
+/// JPEGs whose codes will be read.
 #[derive(Debug, Default)]
 pub(crate) struct Jpegs<'a> {
     tray: Tray,
     waiting: Vec<Waiting<'a>>,
-    /// What was found since it was asked for last.
+    /// Faults found since the last call that returned them.
     wrong: Vec<Wrong>,
 }
 
@@ -96,8 +98,8 @@ struct Waiting<'a> {
 }
 
 impl<'a> Jpegs<'a> {
-    /// Takes a JPEG whose data begin at byte `at` of the tar, with the entry points that the sidecar has
-    /// for it. Gives what is known to be wrong by now, about this one or earlier ones.
+    /// Takes a JPEG whose data begin at byte `at` of the tar, with its entry points from the
+    /// sidecar. Returns the faults known by then, of this JPEG or earlier ones.
     pub(crate) fn take(
         &mut self,
         (data, header): (&[u8], Header),
@@ -115,7 +117,7 @@ impl<'a> Jpegs<'a> {
         if self.tray.is_full() { self.settle() } else { std::mem::take(&mut self.wrong) }
     }
 
-    /// Reads the codes of all that wait: what is wrong.
+    /// Reads the codes of all waiting JPEGs and returns their faults.
     pub(crate) fn settle(&mut self) -> Vec<Wrong> {
         self.tray.read();
         for (number, jpeg) in self.waiting.drain(..).enumerate() {
@@ -126,7 +128,7 @@ impl<'a> Jpegs<'a> {
     }
 }
 
-/// What is wrong with a JPEG whose codes were read, or with the entry points that it has.
+/// Returns the fault of a JPEG whose codes were read, or of its entry points.
 fn compared(jpeg: Waiting<'_>, read: std::result::Result<&[u8], Fault>) -> Option<Wrong> {
     let Waiting { at, key, points } = jpeg;
     match read {

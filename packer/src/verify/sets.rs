@@ -1,4 +1,4 @@
-//! What belongs together: the shards of a folder are a set, and all shards named one by one are
+//! Groups shards into sets: the shards of a folder are one set, all shards named one by one are
 //! another. A set has one list of keys.
 
 use std::collections::HashSet;
@@ -19,7 +19,7 @@ use crate::problem::{Problem, ProblemKind};
 pub(crate) struct Target {
     /// The tar.
     pub tar: PathBuf,
-    /// What the manifest says of it; `None` where no manifest lists it.
+    /// Its entry in the manifest; `None` if no manifest lists it.
     pub entry: Option<ShardEntry>,
 }
 
@@ -28,14 +28,14 @@ pub(crate) struct Target {
 pub(crate) struct Set {
     /// The tars, in the order of the manifest.
     pub targets: Vec<Target>,
-    /// What is wrong with the manifest.
+    /// The problems of the manifest.
     pub problems: Vec<Problem>,
 }
 
-/// The sets that the command line names: each folder one, all single shards together another.
+/// Returns the sets of the command line: one per folder, and one of all single shards.
 ///
 /// # Errors
-/// There is no such path, or nothing in it to verify.
+/// Returns an error if a path does not exist or has nothing to verify.
 pub(crate) fn find(paths: &[PathBuf]) -> Result<Vec<Set>, Failure> {
     let mut sets = Vec::new();
     let mut single = Set::default();
@@ -60,7 +60,7 @@ fn of_folder(path: &Path) -> Result<Set, Failure> {
     let (there, packed) = match folder::tars(path) {
         Ok(found) => found,
         Err(failure) => {
-            if failure.exit != Exit::Usage || !files::is_there(&manifest_path)? {
+            if failure.exit != Exit::Usage || !files::exists(&manifest_path)? {
                 return Err(failure);
             }
             (Vec::new(), Vec::new())
@@ -75,7 +75,7 @@ fn of_folder(path: &Path) -> Result<Set, Failure> {
         }
     };
     let has_manifest = manifest.is_some();
-    // Beside a manifest they are not the data set's, and no reader of it looks at them.
+    // Beside a manifest they are not part of the data set, and no reader of it opens them.
     for Indexed { tar, .. } in packed.into_iter().filter(|_| !has_manifest) {
         let path = tar.display().to_string();
         set.problems.push(Problem::new(ProblemKind::Unsupported, path, folder::COMPRESSED));

@@ -1,4 +1,4 @@
-//! One shard: its tar, its sidecar, and what the manifest says of them.
+//! Verifies one shard: its tar, its sidecar, and its entry in the manifest.
 
 use std::path::{Path, PathBuf};
 
@@ -16,25 +16,25 @@ use super::sets::Target;
 use crate::index::probe;
 use crate::problem::{Problem, ProblemKind, Problems};
 
-/// What was found out about a shard.
+/// The result for a shard.
 #[derive(Debug)]
 pub(crate) struct Proved {
     /// The tar.
     pub path: PathBuf,
     /// Its bytes.
     pub bytes: u64,
-    /// True if its sidecar is there but has no checksums.
+    /// True if its sidecar exists but has no checksums.
     pub without_checksums: bool,
-    /// Its rows, from the sidecar or, where that can't be believed, from the tar.
+    /// Its rows, from the sidecar or, if that is not usable, from the tar.
     pub index: Option<Index>,
-    /// What is wrong with it.
+    /// The problems found.
     pub problems: Problems,
 }
 
-/// Proves one shard.
+/// Verifies one shard.
 ///
 /// # Errors
-/// The machine failed: nothing is known of the shard then.
+/// Returns an error if the machine failed: the shard's state is then unknown.
 pub(crate) fn prove(
     target: Target,
     options: &Options,
@@ -75,7 +75,7 @@ fn missing_shard(error: &Error, listed: bool) -> Problem {
     Problem { kind, ..problem }
 }
 
-/// The sidecar, if it is whole.
+/// Returns the sidecar if it is intact.
 fn open_sidecar(tar: &Path, problems: &mut Problems) -> Result<Option<Index>> {
     let path = index_path(tar);
     match Index::open(&path).and_then(|index| index.check().map(|()| index)) {
@@ -101,7 +101,7 @@ fn quick(
         listed_length(tar, entry, proved.bytes, &mut proved.problems);
         return Ok(());
     };
-    let told = proved.problems.listed.len();
+    let known = proved.problems.listed.len();
     if index.tar().length == proved.bytes {
         for error in probe::compare(&mut reader, &index)? {
             let stale = error.kind() == ErrorKind::Stale;
@@ -113,8 +113,8 @@ fn quick(
     } else {
         push_stale_length(&index, proved.bytes, &mut proved.problems)?;
     }
-    // A sidecar that describes another tar says nothing about the manifest, nor of its parts.
-    if proved.problems.listed[told..].iter().all(|p| p.kind != ProblemKind::StaleIndex) {
+    // A sidecar that describes another tar is no evidence about the manifest or about its parts.
+    if proved.problems.listed[known..].iter().all(|p| p.kind != ProblemKind::StaleIndex) {
         points::quick(&tar.display().to_string(), &index, &mut proved.problems)?;
         listed(tar, entry, &index, proved);
     }
@@ -153,14 +153,14 @@ fn full(
     } else if ended {
         listed_length(tar, entry, facts.length, &mut proved.problems);
     }
-    // The rows of a tar without a trustworthy sidecar are kept in memory: 80 bytes each, and the key.
+    // The rows of a tar without a usable sidecar are kept in memory: 80 bytes each, and the key.
     proved.index = Some(Index::from_bytes(rows.encode(&facts)?)?);
     Ok(())
 }
 
 fn digest(
     tar: &Path,
-    says: &str,
+    source: &str,
     expected: Option<tarflume_formats::Digest>,
     found: Option<tarflume_formats::Digest>,
     problems: &mut Problems,
@@ -168,12 +168,13 @@ fn digest(
     if let (Some(expected), Some(found)) = (expected, found)
         && expected != found
     {
-        let text = format!("the tar's blake3 is {found}, the {says} {expected}: its bytes changed");
+        let text =
+            format!("the tar's blake3 is {found}, the {source} {expected}: its bytes changed");
         problems.push(Problem::new(ProblemKind::Digest, tar.display().to_string(), text));
     }
 }
 
-/// Holds a sidecar that is whole against what the manifest lists.
+/// Compares an intact sidecar with the manifest's entry.
 fn listed(tar: &Path, entry: Option<&ShardEntry>, index: &Index, proved: &mut Proved) {
     let Some(entry) = entry else { return };
     let found = crate::index::shard::entry(tar, index);
@@ -185,11 +186,11 @@ fn listed(tar: &Path, entry: Option<&ShardEntry>, index: &Index, proved: &mut Pr
         ("sidecar bytes", entry.index_bytes.to_string(), found.index_bytes.to_string()),
         ("sidecar digest", entry.index_blake3.clone(), found.index_blake3),
     ];
-    // A cut tar was reported already.
-    let told = index.tar().length != proved.bytes && index.tar().length == entry.bytes;
+    // A truncated tar was reported already.
+    let known = index.tar().length != proved.bytes && index.tar().length == entry.bytes;
     let differences: Vec<String> = differences
         .iter()
-        .filter(|(what, listed, found)| listed != found && !(told && *what == "bytes"))
+        .filter(|(what, listed, found)| listed != found && !(known && *what == "bytes"))
         .map(|(what, listed, found)| format!("{what} {listed}, but {found} is found"))
         .collect();
     if !differences.is_empty() {
@@ -210,7 +211,7 @@ fn listed_length(tar: &Path, entry: Option<&ShardEntry>, bytes: u64, problems: &
 
 fn stale_manifest(tar: &Path, what: &str) -> Problem {
     let text = format!(
-        "for this shard the manifest lists {what}; if the shard is right, make the manifest anew \
+        "for this shard the manifest lists {what}; if the shard is right, recreate the manifest \
          with `pack index --force`"
     );
     Problem::new(ProblemKind::StaleManifest, tar.display().to_string(), text)
@@ -237,7 +238,7 @@ fn no_end(tar: &Path, length: u64) -> Problem {
     Problem::new(ProblemKind::MissingEnd, tar.display().to_string(), text).at(length)
 }
 
-/// True if the last two blocks are zeros, as they are in every tar that was written to its end.
+/// Returns true if the last two blocks are zeros, as in every tar that was written to its end.
 fn ends_in_zeros(reader: &mut TarReader) -> Result<bool> {
     match reader.length().checked_sub(1024) {
         Some(from) => reader.only_zeros_from(from),

@@ -1,4 +1,4 @@
-//! Small data sets, one thing wrong with each: which kinds are found, and where.
+//! Small data sets with one fault each: which kinds are found, and where.
 
 use std::fs;
 use std::path::Path;
@@ -25,7 +25,7 @@ fn shard(prefix: &str) -> Vec<u8> {
     tar.ended()
 }
 
-/// A whole data set of two shards, indexed.
+/// Returns a complete data set of two shards, indexed.
 fn set() -> tempfile::TempDir {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("a.tar"), shard("a")).unwrap();
@@ -51,7 +51,7 @@ fn report(path: &Path, level: Level) -> Report {
     verify(&[path.to_path_buf()], &options, &|_| {}).unwrap()
 }
 
-/// Kinds with file name, byte and key.
+/// Returns kinds with file name, byte and key.
 fn found(report: &Report) -> Vec<(ProblemKind, String, Option<u64>, Option<&str>)> {
     let name = |path: &str| Path::new(path).file_name().unwrap().to_string_lossy().into_owned();
     let problems = report.problems.iter();
@@ -62,7 +62,7 @@ fn kinds(report: &Report) -> Vec<ProblemKind> {
     report.problems.iter().map(|p| p.kind).collect()
 }
 
-/// Damages a file of a whole set and says what is found, quickly and fully.
+/// Damages a file of a complete set and returns the quick and the full report.
 fn after(file: &str, damage: impl Fn(&mut Vec<u8>)) -> (Report, Report) {
     let dir = set();
     let path = dir.path().join(file);

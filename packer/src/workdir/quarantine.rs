@@ -1,4 +1,4 @@
-//! The policy for problems, and copies of the files that have them.
+//! The policy for problems, and the copies of files that have them.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, Permissions};
@@ -17,13 +17,13 @@ use crate::choice::Choice;
 use crate::failure::Failure;
 use crate::problem::Problem;
 
-/// Bytes that are copied at a time.
+/// Bytes copied at a time.
 const PIECE: usize = 256 * 1024;
-/// What a reason's name ends with.
+/// Suffix of the name of a reason file.
 const REASON: &str = ".reason.json";
-/// Bytes of a name that a file system holds.
+/// Limit of file systems on the bytes of a name.
 const NAME_MAX: usize = 255;
-/// Bytes of an extension with its dot, at most: a longer one is part of the name.
+/// Limit on the bytes of an extension with its dot; a longer one is part of the name.
 const EXTENSION: usize = 16;
 
 /// How a problem is handled.
@@ -33,7 +33,7 @@ pub enum Policy {
     Fail,
     /// The sample is left out.
     Skip,
-    /// The sample is left out, and its files are copied aside with the reason.
+    /// The sample is left out, and its files are copied to the quarantine with the reason.
     Quarantine,
 }
 
@@ -50,13 +50,14 @@ impl Choice for Policy {
 }
 
 /// Copies `files`, which are below `root`, to `folder` under their own names, each with a
-/// `.reason.json` beside it. A missing or unreadable file has its reason only.
+/// `.reason.json` beside it. For a missing or unreadable file only the reason is written.
 ///
-/// A copy has its name once it is whole and synced, and replaces nothing: where another file has the
-/// name, a hash is added to it. Folders on the way are not entered through links.
+/// A copy gets its name once it is complete and synced, and replaces nothing: if another file has
+/// the name, a hash is added. Intermediate folders are not entered through links.
 ///
 /// # Errors
-/// A file could not be copied; a link stands where a folder of the quarantine should.
+/// Returns an error if a file could not be copied, or if a link is in place of a folder of the
+/// quarantine.
 pub(crate) fn set_aside(
     folder: &Path,
     root: &Path,
@@ -75,7 +76,7 @@ pub(crate) fn set_aside(
     Ok(())
 }
 
-/// Creates `folder` and what `below` it is not there. What is there must be folders.
+/// Creates `folder` and the missing folders `below` it. Existing entries must be folders.
 fn make_folders(folder: &Path, below: &Path) -> Result<(), Failure> {
     let mut path = folder.to_path_buf();
     for name in std::iter::once(None).chain(below.components().map(Some)) {
@@ -89,20 +90,20 @@ fn make_folders(folder: &Path, below: &Path) -> Result<(), Failure> {
                 )));
             }
             Err(e) if e.kind() == ErrorKind::NotFound => create_folders(&path)?,
-            Err(e) => return Err(Failure::io(e, "look at", &path)),
+            Err(e) => return Err(Failure::io(e, "examine", &path)),
         }
     }
     Ok(())
 }
 
-/// Copies `file` to `wanted` or, where another file has that name, to one with a hash: where to.
-/// `None` if there is no file that could be read.
+/// Copies `file` to `wanted` or, if another file has that name, to one with a hash; returns the
+/// target, or `None` if there is no readable file.
 fn copy(file: &Path, wanted: &Path) -> Result<Option<PathBuf>, Failure> {
     // A pipe that replaced the file is not read: a read could block forever.
     let source = match files::open(file) {
         Ok((source, _)) => source,
         Err(error) if error.blame().is_machine() => return Err(error.into()),
-        Err(_) => return Ok(None), // unreadable or gone: the reason says so
+        Err(_) => return Ok(None), // unreadable or missing: the reason file records it
     };
     let name = wanted.file_name().unwrap_or_default();
     let mut temp = TempFile::create(folder_of(wanted), &name.to_string_lossy())?;
@@ -110,7 +111,7 @@ fn copy(file: &Path, wanted: &Path) -> Result<Option<PathBuf>, Failure> {
     temp.sync()?;
     let mut target = wanted.to_path_buf();
     for attempt in 0_u64.. {
-        // A temporary file that was renamed away is not missed when it is dropped.
+        // Dropping a temporary file that was renamed is harmless.
         if temp.rename_new(&target)? == Published::New || has_bytes(&target, length, &digest)? {
             break;
         }
@@ -119,8 +120,8 @@ fn copy(file: &Path, wanted: &Path) -> Result<Option<PathBuf>, Failure> {
     Ok(Some(target))
 }
 
-/// The name of a copy whose own name another file has: with a hash of its source and its bytes, before the
-/// extension. So a later attempt finds the copy at once, however many files have that name.
+/// Returns the name of a copy whose own name is taken: with a hash of its source and its bytes
+/// before the extension. A later attempt finds the copy at once, however many files have that name.
 fn hashed_name(name: &OsStr, source: &Path, digest: &Digest, attempt: u64) -> OsString {
     let mut hasher = blake3::Hasher::new();
     hasher.update(source.as_os_str().as_bytes()).update(digest.as_bytes());
@@ -133,7 +134,7 @@ fn hashed_name(name: &OsStr, source: &Path, digest: &Digest, attempt: u64) -> Os
     OsString::from_vec([stem, hash.as_bytes(), extension].concat())
 }
 
-/// Copies all bytes and the permissions of `source`, which stands at `file`: how many, and their digest.
+/// Copies all bytes and the permissions of `source`, the file at `file`; returns length and digest.
 fn copy_bytes(source: &File, file: &Path, temp: &mut TempFile) -> Result<(u64, Digest), Failure> {
     let refused = |e| Failure::io(e, "read", file);
     let mut buffer = vec![0; PIECE];
@@ -158,14 +159,14 @@ fn copy_bytes(source: &File, file: &Path, temp: &mut TempFile) -> Result<(u64, D
     }
     let mode = Permissions::from_mode(found.permissions().mode() & 0o777);
     match patiently(|| temp.file.set_permissions(mode.clone())) {
-        // File systems of Windows, and some that are mounted by a program, have no permissions.
+        // Windows file systems, and some in user space, have no permissions.
         Err(e) if matches!(e.kind(), ErrorKind::PermissionDenied | ErrorKind::Unsupported) => {}
         set => set.map_err(|e| Failure::io(e, "set the permissions of", temp.path()))?,
     }
     Ok((length, hasher.finalize()))
 }
 
-/// Where the reason of a file in the quarantine stands: beside it. A name that is too long is cut.
+/// Returns the path of the reason file of a file in the quarantine: beside it. A long name is cut.
 fn reason_path(copied: &Path) -> PathBuf {
     let name = copied.file_name().unwrap_or_default();
     let mut reason = OsString::from(name);

@@ -1,15 +1,15 @@
-//! The working folder `.pack` in the output folder: where everything stands until it is published.
+//! The working folder `.pack` in the output folder: holds everything until it is published.
 //!
 //! ```text
 //! OUT/.pack/plan                     the plan
-//! OUT/.pack/policy                   what is done about problems: fail, skip or quarantine
+//! OUT/.pack/policy             handling of problems: fail, skip or quarantine
 //! OUT/.pack/lock                     held by `build`, `plan` and `finalize`
 //! OUT/.pack/shards/NAME.tar          finished shards,
 //! OUT/.pack/shards/NAME.index    their sidecars,
-//! OUT/.pack/shards/NAME.tar.record   and the note that they are finished, written last
+//! OUT/.pack/shards/NAME.tar.record   and their records, written last
 //! ```
 //!
-//! Readers of OUT see no shard before the data set is whole. Only `finalize` and a fresh start
+//! Readers of OUT see no shard before the data set is complete. Only `finalize` and a fresh start
 //! remove anything here.
 
 mod leftovers;
@@ -46,37 +46,37 @@ pub struct Staging {
 }
 
 impl Staging {
-    /// The working folder of `out`; nothing is created.
+    /// Returns the working folder of `out`; creates nothing.
     pub fn of(out: &Path) -> Staging {
         Staging { out: out.to_path_buf(), root: out.join(".pack") }
     }
 
-    /// The output folder.
+    /// Returns the output folder.
     pub fn out(&self) -> &Path {
         &self.out
     }
 
-    /// Where the plan stands.
+    /// Returns the path of the plan.
     pub fn plan_path(&self) -> PathBuf {
         self.root.join("plan")
     }
 
-    /// Where shards are written.
+    /// Returns the folder for shards.
     pub fn shards(&self) -> PathBuf {
         self.root.join("shards")
     }
 
-    /// Where the manifest will stand.
+    /// Returns the path of the later manifest.
     pub fn manifest_path(&self) -> PathBuf {
         self.out.join(manifest::FILE_NAME)
     }
 
-    /// Where problems are listed.
+    /// Returns the path of the list of problems.
     pub fn problems_path(&self) -> PathBuf {
         self.out.join("problems.jsonl")
     }
 
-    /// Where the files of problems are copied to.
+    /// Returns the folder for copies of files that have problems.
     pub fn quarantine(&self) -> PathBuf {
         self.out.join("quarantine")
     }
@@ -84,23 +84,25 @@ impl Staging {
     /// Creates the folders.
     ///
     /// # Errors
-    /// The operating system's refusal.
+    /// Returns an error if the operating system refuses.
     pub fn create(&self) -> Result<(), Failure> {
         Ok(create_folders(&self.shards())?)
     }
 
-    /// Makes sure that no other command plans or publishes here.
+    /// Locks the folder, so that no other command plans or publishes here.
     ///
     /// # Errors
-    /// Another one does.
+    /// Returns an error if another command holds the lock.
     pub fn lock(&self) -> Result<Lock, Failure> {
-        // A command that has published removes the working folder, perhaps between any two of these steps.
+        // A command that has published removes the working folder, possibly between any two of
+        // these steps.
         for _ in 0..3 {
             if !self.created()? {
                 continue;
             }
             match Lock::take(&self.lock_path())? {
                 Taken::Held(lock) => {
+                    // Another command may have removed the folders before the lock was taken.
                     self.create()?;
                     self.secure_names()?;
                     return Ok(lock);
@@ -115,7 +117,7 @@ impl Staging {
         )))
     }
 
-    /// Creates the folders; false if one was removed meanwhile.
+    /// Creates the folders; returns false if one was removed meanwhile.
     fn created(&self) -> Result<bool, Failure> {
         match create_folders(&self.shards()) {
             Err(error) if error.is_missing() => Ok(false),
@@ -123,8 +125,8 @@ impl Staging {
         }
     }
 
-    /// Makes the names of the working folder and of all folders above it survive a power cut: an attempt
-    /// that was killed may have created them and not have synced them.
+    /// Syncs the names of the working folder and of all folders above it to disk: an attempt that
+    /// was killed may have created them without a sync.
     fn secure_names(&self) -> Result<(), Failure> {
         for folder in [&self.shards(), &self.root, &self.out] {
             sync_name(folder)?;
@@ -136,19 +138,19 @@ impl Staging {
         self.root.join(LOCK)
     }
 
-    /// True if there is a plan.
+    /// Returns true if there is a plan.
     ///
     /// # Errors
-    /// The operating system's refusal to say.
+    /// Returns an error if the operating system does not answer.
     pub fn has_plan(&self) -> Result<bool, Failure> {
-        Ok(files::is_there(&self.plan_path())?)
+        Ok(files::exists(&self.plan_path())?)
     }
 
     /// Opens the plan; `None` if there is none.
     ///
     /// # Errors
-    /// It can't be read, or is damaged.
-    pub fn plan_if_there(&self) -> Result<Option<Plan>> {
+    /// Returns an error if it cannot be read or is damaged.
+    pub fn existing_plan(&self) -> Result<Option<Plan>> {
         match Plan::open(&self.plan_path()) {
             Err(error) if is_nowhere(&error) => Ok(None),
             plan => plan.map(Some),
@@ -158,9 +160,9 @@ impl Staging {
     /// Opens the plan.
     ///
     /// # Errors
-    /// There is none, or it is damaged.
+    /// Returns an error if there is none, or if it is damaged.
     pub fn plan(&self) -> Result<Plan, Failure> {
-        self.plan_if_there()?.ok_or_else(|| {
+        self.existing_plan()?.ok_or_else(|| {
             Failure::usage(format!(
                 "there is no plan in {}; make one with `pack plan SRC -o {}`",
                 self.out.shown(),
@@ -169,18 +171,18 @@ impl Staging {
         })
     }
 
-    /// Notes what is done about problems.
+    /// Stores the handling of problems.
     ///
     /// # Errors
-    /// The operating system's refusal.
+    /// Returns an error if the operating system refuses.
     pub fn set_policy(&self, word: &str) -> Result<()> {
         write_whole(&self.root.join("policy"), word.as_bytes())
     }
 
-    /// What is done about problems, if it was noted.
+    /// Returns the stored handling of problems, if any.
     ///
     /// # Errors
-    /// The operating system's refusal to read it.
+    /// Returns an error if the operating system refuses to read it.
     pub fn policy(&self) -> Result<Option<String>> {
         let path = self.root.join("policy");
         match files::read_whole(&path, "read") {
@@ -190,24 +192,26 @@ impl Staging {
         }
     }
 
-    /// Where the record of the shard called `name` stands.
+    /// Returns the path of the record of the shard `name`.
     pub fn record_path(&self, name: &str) -> PathBuf {
         self.shards().join(format!("{name}.record"))
     }
 
-    /// The record of the shard called `name`; `None` if there is none, or it is damaged.
+    /// Returns the record of the shard `name`; `None` if there is none, or if it is damaged.
     fn record(&self, name: &str) -> Result<Option<ShardRecord>> {
         let path = self.record_path(name);
         let bytes = unless_refused(files::read_whole(&path, "read"))?;
         Ok(bytes.and_then(|bytes| ShardRecord::from_json(&bytes).ok()))
     }
 
-    /// The record of a shard of the plan that is finished and whole; `None` if it must be packed (again).
+    /// Returns the record of a shard of the plan that is finished and complete; `None` if it must
+    /// be packed (again).
     ///
-    /// Asked are: plan, whether it has entry points, name, lengths, and that the sidecar belongs to a tar of that length.
+    /// Compares plan, entry points, name and lengths, and that the sidecar belongs to a tar of that
+    /// length.
     ///
     /// # Errors
-    /// The operating system's refusal to say.
+    /// Returns an error if the operating system does not answer.
     pub fn finished(&self, plan: &PlanFoot, number: usize) -> Result<Option<ShardRecord>> {
         let Some(shard) = plan.shards.get(number) else { return Ok(None) };
         let Some(record) = self.record(&shard.name)? else { return Ok(None) };
@@ -217,7 +221,7 @@ impl Staging {
             return Ok(None);
         }
         let tar = self.place(&entry.name, |tar| {
-            Ok(unless_refused(files::metadata(tar, "look at"))?
+            Ok(unless_refused(files::metadata(tar, "examine"))?
                 .is_some_and(|found| found.len() == entry.bytes))
         })?;
         let index = self.place(&entry.name, |tar| {
@@ -232,8 +236,8 @@ impl Staging {
         Ok((tar.is_some() && index.is_some()).then_some(record))
     }
 
-    /// Where the shard called `name` stands so that it `fits`: in the working folder or, since `finalize`
-    /// may have been ended while it moved shards out, in the output folder.
+    /// Returns the place where the shard `name` satisfies `fits`: the working folder or, because
+    /// `finalize` may have been interrupted while it moved shards out, the output folder.
     fn place(
         &self,
         name: &str,
@@ -248,11 +252,11 @@ impl Staging {
         Ok(None)
     }
 
-    /// Makes a finished shard survive a power cut. One that was left to the operating system is read
-    /// whole, since a power cut may have come; `None` if it was spoiled.
+    /// Syncs a finished shard to disk. A shard that was not synced when it was packed is read
+    /// whole, because a power failure may have damaged it; returns `None` if one did.
     ///
     /// # Errors
-    /// The operating system's refusal.
+    /// Returns an error if the operating system refuses.
     pub fn secured(&self, mut record: ShardRecord) -> Result<Option<ShardRecord>> {
         if !record.unsynced {
             return Ok(Some(record));
@@ -278,44 +282,45 @@ impl Staging {
         Ok(Some(record))
     }
 
-    /// Temporary files in the working folder, with their age.
+    /// Returns temporary files in the working folder, with their age.
     ///
     /// # Errors
-    /// The operating system's refusal.
+    /// Returns an error if the operating system refuses.
     pub fn temporaries(&self) -> Result<Vec<(PathBuf, Duration)>, Failure> {
         let mut found = leftovers::temporaries(&self.root)?;
         found.extend(leftovers::temporaries(&self.shards())?);
         Ok(found)
     }
 
-    /// Removes what attempts that were killed left under temporary names outside the working folder:
-    /// of the manifest, of the list of problems, of quarantined files and their reasons. Makes all names in
-    /// the quarantine survive a power cut.
+    /// Removes temporary files of killed attempts outside the working folder: of the manifest, of
+    /// the list of problems, of quarantined files and their reasons. Syncs all names in the
+    /// quarantine to disk.
     ///
     /// # Errors
-    /// The operating system's refusal.
+    /// Returns an error if the operating system refuses.
     pub fn sweep(&self) -> Result<(), Failure> {
         let lists = [manifest::FILE_NAME, "problems.jsonl"].map(|name| format!(".{name}."));
         leftovers::sweep(&self.out, &|name| lists.iter().any(|list| name.starts_with(list)))?;
         leftovers::settle(&self.quarantine())
     }
 
-    /// True if something was packed here and is not published: a plan, or a shard.
+    /// Returns true if an unpublished plan or shard exists here.
     ///
     /// # Errors
-    /// The operating system's refusal to say.
+    /// Returns an error if the operating system does not answer.
     pub fn is_begun(&self) -> Result<bool, Failure> {
         Ok(self.has_plan()? || !leftovers::entries(&self.shards())?.is_empty())
     }
 }
 
-/// True if the error says that there is no such file, or that a file is in the place of a folder above it.
+/// Returns true if the error means that the path does not exist, or that a file is in the place of
+/// one of its folders.
 fn is_nowhere(error: &Error) -> bool {
     let file_above = |e: &io::Error| e.kind() == io::ErrorKind::NotADirectory;
     error.is_missing() || error.io_error().is_some_and(file_above)
 }
 
-/// `None` for what is not there, or is damaged; what the operating system does not say is an error.
+/// Returns `None` for what is missing or damaged; failures of the operating system stay errors.
 fn unless_refused<T>(result: Result<T>) -> Result<Option<T>> {
     match result {
         Ok(found) => Ok(Some(found)),

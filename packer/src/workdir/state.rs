@@ -1,4 +1,4 @@
-//! Questions about the state of an output folder: what is planned, what is finished, what is published.
+//! The state of an output folder: what is planned, finished, and published.
 //!
 //! Reads only, except for [`write_problems`].
 
@@ -6,7 +6,7 @@ use std::path::Path;
 
 use tarflume_formats::dataset::read_manifest;
 use tarflume_formats::plan::PlanFoot;
-use tarflume_formats::publish::{remove_if_there, write_whole};
+use tarflume_formats::publish::{remove_if_exists, write_whole};
 use tarflume_formats::record::ShardRecord;
 use tarflume_formats::shard::index_path;
 use tarflume_formats::shown::{self, ShowPath};
@@ -16,7 +16,7 @@ use super::staging::Staging;
 use crate::check::Content;
 use crate::failure::Failure;
 
-/// Numbers of unfinished shards that a failure names.
+/// Limit on the numbers of unfinished shards in a failure's message.
 const NAMED: usize = 10;
 
 /// The finished and the unfinished shards of a plan.
@@ -31,7 +31,7 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// The failure of a command that needs every shard.
+    /// Returns the failure of a command that needs every shard.
     pub(crate) fn unfinished(&self, out: &Path) -> Failure {
         let few: Vec<_> = self.missing.iter().take(NAMED).map(usize::to_string).collect();
         let more = if self.missing.len() > few.len() { ", ..." } else { "" };
@@ -45,10 +45,10 @@ impl Progress {
     }
 }
 
-/// Looks for each shard of the plan.
+/// Looks up the state of each shard of the plan.
 ///
 /// # Errors
-/// The operating system refuses to read a record or a shard.
+/// Returns an error if the operating system refuses to read a record or a shard.
 pub fn progress(staging: &Staging, foot: &PlanFoot) -> Result<Progress, Failure> {
     let mut progress =
         Progress { total: foot.shards.len(), missing: Vec::new(), records: Vec::new() };
@@ -61,13 +61,13 @@ pub fn progress(staging: &Staging, foot: &PlanFoot) -> Result<Progress, Failure>
     Ok(progress)
 }
 
-/// The manifest of the published data set; `None` if there is none.
+/// Returns the manifest of the published data set; `None` if there is none.
 ///
 /// # Errors
-/// The manifest can't be read, or the operating system refuses to look for it.
+/// Returns an error if the manifest cannot be read or the operating system refuses.
 pub fn published(staging: &Staging) -> Result<Option<Manifest>, Failure> {
     let path = staging.manifest_path();
-    if !files::is_there(&path)? {
+    if !files::exists(&path)? {
         return Ok(None);
     }
     Ok(Some(read_manifest(&path)?))
@@ -76,43 +76,45 @@ pub fn published(staging: &Staging) -> Result<Option<Manifest>, Failure> {
 /// As [`published`], but `None` if the working folder holds the plan of another data set.
 fn settled(staging: &Staging) -> Result<Option<Manifest>, Failure> {
     let Some(manifest) = published(staging)? else { return Ok(None) };
-    let plan = staging.plan_if_there()?;
+    let plan = staging.existing_plan()?;
     let other = plan.is_some_and(|plan| manifest.plan.as_ref() != Some(&plan.foot().content));
     Ok((!other).then_some(manifest))
 }
 
 /// The content of an output folder.
 #[derive(Debug)]
-pub enum Standing {
+pub enum OutputState {
     /// A data set. Its working folder may still exist.
     Published(Manifest),
     /// A plan that is not published.
     Planned(Plan),
 }
 
-/// Reads what an output folder holds, while other commands may publish it.
+/// Reads the content of an output folder, while other commands may publish it.
 ///
 /// # Errors
-/// The folder has neither a plan nor a data set; as [`published`]; the plan can't be read.
-pub fn standing(staging: &Staging) -> Result<Standing, Failure> {
+/// Returns the errors of [`published`], and an error if the folder has neither a plan nor a data
+/// set or the plan cannot be read.
+pub fn output_state(staging: &Staging) -> Result<OutputState, Failure> {
     if let Some(manifest) = settled(staging)? {
-        return Ok(Standing::Published(manifest));
+        return Ok(OutputState::Published(manifest));
     }
-    if let Some(plan) = staging.plan_if_there()? {
-        return Ok(Standing::Planned(plan));
+    if let Some(plan) = staging.existing_plan()? {
+        return Ok(OutputState::Planned(plan));
     }
     // `finalize` writes the manifest before it removes the plan: another command may have published
-    // between the two looks above.
+    // between the two lookups above.
     match settled(staging)? {
-        Some(manifest) => Ok(Standing::Published(manifest)),
-        None => Ok(Standing::Planned(staging.plan()?)),
+        Some(manifest) => Ok(OutputState::Published(manifest)),
+        None => Ok(OutputState::Planned(staging.plan()?)),
     }
 }
 
-/// True if the data set has JPEGs and no sidecar has entry points. JPEGs of some kinds never have any.
+/// Returns true if the data set has JPEGs and no sidecar has entry points. JPEGs of some kinds
+/// never have any.
 ///
 /// # Errors
-/// A sidecar can't be opened.
+/// Returns an error if a sidecar cannot be opened.
 pub(crate) fn lacks_entry_points(staging: &Staging, manifest: &Manifest) -> Result<bool, Failure> {
     let is_jpeg = |ext: &String| Content::of(ext.as_bytes()) == Content::Jpeg;
     if !manifest.extensions.keys().any(is_jpeg) {
@@ -129,10 +131,10 @@ pub(crate) fn lacks_entry_points(staging: &Staging, manifest: &Manifest) -> Resu
 /// Writes `problems.jsonl`, one object per line; removes an existing file if there are no problems.
 ///
 /// # Errors
-/// The operating system refuses.
+/// Returns an error if the operating system refuses.
 pub(crate) fn write_problems(path: &Path, problems: &[serde_json::Value]) -> Result<(), Failure> {
     if problems.is_empty() {
-        return Ok(remove_if_there(path)?);
+        return Ok(remove_if_exists(path)?);
     }
     let mut lines = String::new();
     for problem in problems {

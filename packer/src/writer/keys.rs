@@ -1,4 +1,4 @@
-//! Keys that programs give: which ones are refused, and which ones were there before.
+//! The keys of a program: which ones are refused, and which ones were written before.
 
 use std::collections::HashMap;
 
@@ -8,23 +8,23 @@ use crate::collide::fold;
 use crate::problem::{Problem, ProblemKind};
 use crate::scan::rules::{Action, MAX_NAME, NameRules, Rule, Verdict};
 
-/// Keys written so far, by their digests: 32 bytes or so a key.
+/// Keys written so far, by their digests: about 32 bytes per key.
 #[derive(Debug, Default)]
 pub(super) struct Keys {
-    /// Digest of the folded key, and of the first key that folds so.
+    /// From the digest of the folded key to that of the first key that folds to it.
     met: HashMap<u128, u128>,
     count: u64,
 }
 
 impl Keys {
-    /// Refuses a key that was written before, or one that differs only in case from one that was.
+    /// Refuses a key that was written before, or that differs from a written one only in case.
     pub(super) fn check(&self, rules: &NameRules, key: &[u8]) -> Result<(), Box<Problem>> {
         match self.met.get(&digest(&fold(key))) {
             Some(&first) if first == digest(key) => {
                 Err(problem(ProblemKind::RepeatedKey, key, "this key was written before".into()))
             }
             Some(_) if rules.action(Rule::Case) != Action::Allow => {
-                let reason = "this key differs from an earlier one only in case; change it, or say \
+                let reason = "this key differs from an earlier one only in case; change it, or give \
                               --names case=allow";
                 Err(problem(ProblemKind::CaseCollision, key, reason.into()))
             }
@@ -35,13 +35,13 @@ impl Keys {
         }
     }
 
-    /// The key is written.
+    /// Adds a written key.
     pub(super) fn add(&mut self, key: &[u8]) {
         self.count += 1;
         let own = digest(key);
         let first = *self.met.entry(digest(&fold(key))).or_insert(own);
         if first != own {
-            self.met.insert(!own, own); // a twin that was allowed stands for itself
+            self.met.insert(!own, own); // an allowed twin is found by its own digest
         }
     }
 
@@ -50,7 +50,7 @@ impl Keys {
     }
 }
 
-/// The first half of a key's blake3.
+/// Returns the first half of a key's blake3.
 fn digest(key: &[u8]) -> u128 {
     let hash = blake3::hash(key);
     hash.as_bytes().iter().take(16).fold(0, |all, &byte| all << 8 | u128::from(byte))
@@ -61,7 +61,7 @@ fn problem(kind: ProblemKind, key: &[u8], reason: String) -> Box<Problem> {
     Box::new(Problem::new(kind, shown.clone(), reason).of(shown))
 }
 
-/// Refuses names that some reader would misread, as `pack build` does; nothing is renamed.
+/// Refuses names that some reader would misread, as `pack build` does; renames nothing.
 pub(super) fn check(
     rules: &NameRules,
     key: &[u8],
@@ -83,8 +83,8 @@ pub(super) fn check(
     for (n, component) in components.iter().enumerate() {
         match rules.judge(component, n + 1 == components.len()) {
             Verdict::Keep => {}
-            Verdict::Refuse(rule) => return refused(told(rule)),
-            Verdict::Skip => return refused(told(Rule::Hidden)),
+            Verdict::Refuse(rule) => return refused(reason_of(rule)),
+            Verdict::Skip => return refused(reason_of(Rule::Hidden)),
             Verdict::Becomes(other) => {
                 let other = name::shown(&other);
                 return refused(format!("'{other}' is its name by --names; give it that one"));
@@ -105,13 +105,13 @@ pub(super) fn check(
             return refused(format!("{text} '{}'", name::shown(&member)));
         }
         if member.len() > MAX_NAME && rules.action(Rule::Long) != Action::Allow {
-            return refused(told(Rule::Long));
+            return refused(reason_of(Rule::Long));
         }
     }
     Ok(())
 }
 
-fn told(rule: Rule) -> String {
+fn reason_of(rule: Rule) -> String {
     let what = match rule {
         Rule::Dot => "a dot in the last component, at which readers end the key".to_string(),
         Rule::Space => "blanks or control characters".into(),

@@ -1,4 +1,4 @@
-//! Data sets written sample by sample: what is published, what is refused, what is left behind.
+//! Data sets written sample by sample: what is published, what is refused, what remains.
 #![allow(clippy::disallowed_methods, reason = "a test that asks wrongly fails")]
 
 use std::fs;

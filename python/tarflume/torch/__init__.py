@@ -1,4 +1,4 @@
-"""For PyTorch: a loader that yields tensors, and data sets for those who want a DataLoader around them.
+"""For PyTorch: a loader that yields tensors, and data sets for a DataLoader.
 
     loader = tarflume.torch.Loader("shards/", batch_size=256, shuffle="full", seed=42,
                                    image=tarflume.RandomResizedCrop(224, flip=0.5), label="/class")
@@ -7,14 +7,14 @@
         for batch in loader:                      # {"image": uint8 tensor [256, 224, 224, 3], "label": ...}
             images = batch["image"].to(device, non_blocking=True)
 
-- `Loader`: batches as dicts of tensors, without worker processes: its threads are Rust's. Lightning and Accelerate
-  take it as it is.
-- `Dataset`: an `IterableDataset`, right alone, inside `DataLoader(num_workers=N)`, and on many ranks.
+- `Loader`: batches as dicts of tensors, made by threads in Rust, without worker processes. It works in Lightning and
+  Accelerate.
+- `Dataset`: an `IterableDataset` that works alone, inside `DataLoader(num_workers=N)`, and on many ranks.
 - `MapDataset`: samples by number, for samplers.
 
-Rank and world come from the process group if there is one, else from the environment that torchrun sets, else
-there is one rank. Where other processes than the data-parallel ones are in the group (tensor parallelism), give
-`rank=` and `world=`.
+Rank and world size come from the process group if there is one, otherwise from the environment of torchrun, otherwise
+there is one rank. If the group contains processes that are not data-parallel (tensor parallelism), give
+`rank=` and `world_size=`.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ except ModuleNotFoundError as error:
 
 from .datasets import Dataset, MapDataset
 from .loader import Loader
-from .place import rank_and_world
+from .place import rank_and_world_size
 from .tensors import tensor, tensors
 
-__all__ = ["Dataset", "Loader", "MapDataset", "rank_and_world", "tensor", "tensors"]
+__all__ = ["Dataset", "Loader", "MapDataset", "rank_and_world_size", "tensor", "tensors"]
 
 
 def __dir__() -> list[str]:

@@ -1,4 +1,4 @@
-"""`At`: where an iteration of a `Dataset` is, in one worker of one rank."""
+"""`At`: the position of an iteration of a `Dataset`, in one worker of one rank."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["At"]
 
 @dataclass
 class At:
-    """What was handed out: whole batches of the loader below, rows of the next one, samples in all."""
+    """What was yielded: whole batches of the core loader, rows of the next one, samples in total."""
 
     epoch: int
     rank: int
@@ -25,33 +25,33 @@ class At:
     samples: int = 0
 
     def state(self) -> dict[str, int]:
-        """Its numbers by name."""
+        """The numbers by name."""
         return asdict(self)
 
     @classmethod
     def of(cls, state: Mapping[str, Any]) -> At:
-        """What `state` gave.
+        """The inverse of `state`.
 
         Raises:
-            UsageError: these are not its numbers.
+            UsageError: `state` is not a state of a `Dataset`.
         """
         numbers = {name: state.get(name) for name in cls.__dataclass_fields__}
         if not all(type(value) is int and value >= 0 for value in numbers.values()):
             raise UsageError(
-                "this is no state of a tarflume.torch.Dataset; those of tarflume.torch.Loader are for loaders alone"
+                "this is not a state of a tarflume.torch.Dataset; states of a tarflume.torch.Loader are for loaders"
             )
         return cls(**numbers)  # type: ignore[arg-type]
 
     def belongs(self, now: At) -> None:
-        """It was taken in the rank and the worker of `now`.
+        """Checks that the state was taken in the rank and the worker of `now`.
 
         Raises:
-            UsageError: it was not.
+            UsageError: it was taken in another one.
         """
         then, here = (self.rank, self.world, self.worker, self.workers), (now.rank, now.world, now.worker, now.workers)
         if then != here:
             raise UsageError(
                 f"this state was taken in worker {then[2]} of {then[3]} on rank {then[0]} of {then[1]}, and this is "
                 f"worker {here[2]} of {here[3]} on rank {here[0]} of {here[1]}: let torchdata's StatefulDataLoader keep "
-                "the states, with as many workers, or take tarflume.torch.Loader, whose states go on anywhere"
+                "the states, with as many workers, or use tarflume.torch.Loader, whose states work on any rank"
             )

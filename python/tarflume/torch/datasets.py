@@ -1,4 +1,4 @@
-"""`Dataset` and `MapDataset`: for a `torch.utils.data.DataLoader`."""
+"""`Dataset` and `MapDataset`: data sets for a `torch.utils.data.DataLoader`."""
 
 from __future__ import annotations
 
@@ -19,36 +19,37 @@ from .tensors import tensors
 
 __all__ = ["Dataset", "MapDataset"]
 
-#: Samples that are decoded together where samples are asked for one by one.
+#: Samples that are decoded at once where a data set yields samples.
 ROWS = 64
 
 
 class Dataset(torch.utils.data.IterableDataset[Any]):
     """Samples as dicts of tensors, without a batch dimension; or, with `batch_size`, whole batches.
 
-    Right alone, inside `DataLoader(num_workers=N)`, forked, spawned or persistent, and under torchrun: each sample
-    comes once over all ranks and workers, and all ranks have the same number of steps. Each worker is a process
-    with threads of its own; `tarflume.torch.Loader` does the same in one process and copies less.
+    Works alone, inside `DataLoader(num_workers=N)` with forked, spawned or persistent workers, and under torchrun. The
+    samples are divided among all ranks and workers, and all ranks have the same number of steps. Each worker is a
+    process with its own threads; `tarflume.torch.Loader` does the same in one process and copies less.
 
-    Takes what `tarflume.Loader` takes, and:
+    Takes the settings of `tarflume.Loader`, and:
 
-    - `batch_size`: rows of a batch. Give `DataLoader(dataset, batch_size=None)` then: it would batch the batches.
-      With any number of workers it gives the batches of `Loader`, in the same order, and knows its `len()`, in
-      batches. Without `batch_size` the DataLoader makes batches, of each worker's samples separately: the order
-      depends on the number of workers, and there is no `len()`.
-    - `drop_last`: with `batch_size` as in `Loader`. Without, nothing is ever left out on one rank; on more ranks
-      True (the default) leaves out fewer samples than there are workers on all ranks together, so that all have
-      as many; False deals them, and ranks may differ. `split="shard"` leaves out what ranks have more than others.
-    - `transform`: what becomes of each sample, or of each batch with `batch_size`.
+    - `batch_size`: rows of a batch. Use it with `DataLoader(dataset, batch_size=None)`. With any number of workers the
+      batches are those of `Loader` in the same order, and `len()` is their number. Without `batch_size` the DataLoader
+      makes batches of each worker's samples: the order depends on the number of workers, and there is no `len()`.
+    - `drop_last`: with `batch_size` as in `Loader`. Without `batch_size`, one rank yields each sample once. With several
+      ranks, all workers of all ranks yield the same number of samples: False (the default) repeats samples from the
+      beginning of the epoch, and True leaves samples out, in both cases fewer than all ranks together have workers.
+      With `split="shard"`, the number is that of the worker with most samples, or with True that of the worker with
+      fewest.
+    - `transform`: a function that changes each sample, or each batch with `batch_size`.
 
-    An iteration is an epoch: that of `set_epoch`, else the one after the last that was begun, in all workers.
+    An iteration is an epoch: that of `set_epoch`, otherwise the one after the last that started, in all workers.
 
-    `state_dict` and `load_state_dict` are for torchdata's StatefulDataLoader, which keeps those of all workers: it goes
-    on at the next sample, and nothing before it is read again but what stands in the same group of 64 samples.
+    `state_dict` and `load_state_dict` are for torchdata's StatefulDataLoader, which keeps the states of all workers. It
+    continues at the next sample, and reads again at most the samples before it in the same group of 64.
 
-    Hugging Face Accelerate deals the samples of a DataLoader of an IterableDataset out to all ranks itself: give
-    such a data set `rank=0, world=1`, and a `transform` that leaves out what is no tensor, such as keys; or take
-    `Loader`, which it leaves alone.
+    Hugging Face Accelerate itself divides the samples of an IterableDataset among all ranks. Give such a data set
+    `rank=0, world_size=1` and a `transform` that removes columns that are not tensors, such as keys; or use `Loader`,
+    which Accelerate does not change.
     """
 
     def __init__(
@@ -64,54 +65,58 @@ class Dataset(torch.utils.data.IterableDataset[Any]):
         self._carried: tuple[int, int] | None = None
         self._shards, self._settings = shards, settings
         self._batch_size, self._transform = batch_size, transform
-        self._drop_last = settings.pop("drop_last", True)
+        self._drop_last = settings.pop("drop_last", False)
         self._by_shard = settings.get("split") == "shard"
         self._epochs = Epochs()
         self._at: At | None = None
         self._resumed: At | None = None
         self._identity: dict[str, Any] | None = None
         if batch_size is None and self._drop_last not in (True, False):
-            raise UsageError('drop_last is True or False where samples come one by one; "pad" needs batch_size=')
-        self._steps(*(self._given or place.early_rank_and_world()))  # what is wrong is said here
+            raise UsageError(
+                f"drop_last= takes True or False where a data set yields samples, not {self._drop_last!r}; others need "
+                "batch_size="
+            )
+        self._steps(*(self._given or place.early_rank_and_world_size()))  # wrong settings are errors here
 
     def set_epoch(self, epoch: int) -> None:
-        """The epoch that the next iteration goes through: from its beginning, or, if a state of this epoch was
-        loaded, from there. Workers that live on see it, too."""
+        """Sets the epoch of the next iteration. It starts at the beginning, or at a state of this epoch that was loaded.
+        Persistent workers see it, too."""
         self._epochs.set(epoch)
         if self._resumed is not None and self._resumed.epoch != epoch:
             self._resumed = None
 
     def state_dict(self) -> dict[str, Any]:
-        """Where this worker's iteration is: what it handed out. Numbers and strings, of this rank and worker alone."""
+        """The position of this worker's iteration: what it yielded. Numbers and strings, for this rank and worker."""
         at = self._at or At(self._epochs.following(), *self._placed(), *_worker())
         return {"data": self._whose(), "batch_size": self._batch_size, **at.state()}
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
-        """The next iteration, in the same rank and worker of as many, goes on at the next sample.
+        """The next iteration continues at the next sample. Rank, world size, worker and number of workers must be those
+        of the state.
 
         Raises:
-            tarflume.Error: the state is of other data, order, batch size, rank or number of workers.
+            tarflume.Error: the state has other data, order, batch size, rank or number of workers.
         """
         at, data = At.of(state_dict), state_dict.get("data")
         if state_dict.get("batch_size") != self._batch_size:
             raise UsageError(
                 f"this state was taken with batch_size={state_dict.get('batch_size')}, and this data set has "
-                f"batch_size={self._batch_size}: give the same, or take tarflume.torch.Loader, whose states go on with any"
+                f"batch_size={self._batch_size}: give the same, or use tarflume.torch.Loader, which continues with any"
             )
-        with self._open(*self._placed(), batch_size=self._batch_size or 1, drop_last=False, threads=1) as loader:
+        with self._open(*self._placed(), batch_size=self._batch_size or 1, drop_last=False, num_threads=1) as loader:
             loader.load_state_dict({**(data if isinstance(data, dict) else {}), "epoch": at.epoch, "position": 0})
         self._epochs.set(at.epoch)
         self._resumed = at
 
     def _whose(self) -> dict[str, Any]:
-        """What a state of the core loader says of data and order."""
+        """The state of the core loader, which identifies data and order."""
         if self._identity is None:
-            with self._open(*self._placed(), batch_size=self._batch_size or 1, drop_last=False, threads=1) as loader:
+            with self._open(*self._placed(), batch_size=self._batch_size or 1, drop_last=False, num_threads=1) as loader:
                 self._identity = loader.state_dict()
         return self._identity
 
     def _from(self, loader: _core.Loader, at: At, batch: int, dealt: int) -> _core.Epoch:
-        """The epoch from the batch on that is next, where `dealt` loaders take batches of `batch` rows."""
+        """The epoch from the next batch on, where `dealt` loaders take batches of `batch` rows."""
         if at.batches:
             position = at.batches * batch * dealt
             loader.load_state_dict(loader.state_dict() | {"epoch": at.epoch, "position": position})
@@ -121,7 +126,7 @@ class Dataset(torch.utils.data.IterableDataset[Any]):
         """Batches of an epoch on this rank.
 
         Raises:
-            TypeError: samples come one by one, or `split="shard"`: it depends on the number of workers then.
+            TypeError: without `batch_size` or with `split="shard"`, where it depends on the number of workers.
         """
         if self._batch_size is None or self._by_shard:
             raise TypeError(
@@ -130,26 +135,30 @@ class Dataset(torch.utils.data.IterableDataset[Any]):
             )
         return self._steps(*self._placed())
 
+    def _last(self, world: int) -> bool | str:
+        """`drop_last` of a loader that is one of several workers. To it, workers are ranks, and one rank repeats none."""
+        return "uneven" if world == 1 and self._drop_last is False else self._drop_last
+
     def _open(self, rank: int, world: int, workers: int = 1, **settings: Any) -> _core.Loader:
-        settings = self._settings | {"rank": rank, "world": world} | settings
+        settings = self._settings | {"rank": rank, "world_size": world} | settings
         return _core.Loader(self._shards, **place.threads(settings, workers))
 
     def _steps(self, rank: int, world: int, **settings: Any) -> int:
-        """Batches of this rank; or samples that every rank has, where samples come one by one."""
-        words = {"batch_size": self._batch_size or 1, "drop_last": self._drop_last, "threads": 1} | settings
+        """Batches of this rank; without `batch_size`, samples of this rank."""
+        words = {"batch_size": self._batch_size or 1, "drop_last": self._drop_last, "num_threads": 1} | settings
         with self._open(rank, world, **words) as loader:
             return len(loader)
 
     def _placed(self) -> tuple[int, int]:
-        """Rank and world. A spawned worker is in no process group: it has those of the process that started it."""
+        """Rank and world size. A spawned worker has no process group: it has those of the process that started it."""
         if self._given is not None:
             return self._given
         spawned = torch.utils.data.get_worker_info() is not None and not place.grouped()
-        return self._carried if spawned and self._carried else place.rank_and_world()
+        return self._carried if spawned and self._carried else place.rank_and_world_size()
 
     def __getstate__(self) -> dict[str, Any]:
         if place.grouped():
-            return self.__dict__ | {"_carried": place.rank_and_world()}
+            return self.__dict__ | {"_carried": place.rank_and_world_size()}
         return self.__dict__ if torch.utils.data.get_worker_info() else self.__dict__ | {"_carried": None}
 
     def __iter__(self) -> Iterator[Any]:
@@ -166,28 +175,29 @@ class Dataset(torch.utils.data.IterableDataset[Any]):
         return sample if self._transform is None else self._transform(sample)
 
     def _batches(self, at: At) -> Iterator[dict[str, Any]]:
-        """This worker's batches: with N workers, every Nth of the rank's. To the order a worker is one more rank:
-        those of the first worker on all ranks come first, so that a worker's batches are whole ones of its rank.
+        """This worker's batches: with N workers, every Nth of the rank's. The order sees each worker as one more rank.
+        The first workers of all ranks come first, so that the batches of a worker are whole batches of its rank.
         """
         rank, world, worker, count = at.rank, at.world, at.worker, at.workers
         mine = worker * world + rank, world * count, count
         rows = self._batch_size or 1
         words: dict[str, Any] = {"batch_size": rows}
         if count == 1 or self._by_shard:
-            with self._open(*mine, **words, drop_last=self._drop_last) as loader:
+            with self._open(*mine, **words, drop_last=self._last(world)) as loader:
                 if at.batches < len(loader):
                     yield from self._counted(self._from(loader, at, rows, mine[1]), at)
             return
         with self._open(rank, world, count, **words, drop_last=self._drop_last) as alone:
             whole = world * rows
-            steps = len(alone) if self._drop_last else alone.samples // whole
+            full = self._drop_last in (True, "pad")
+            steps = len(alone) if full else alone.samples // whole
             own = max(0, -((worker - steps) // count))
             with self._open(*mine, **words, drop_last="pad") as loader:
-                # None of the first `steps` batches has padding, but the last one with "pad": the same as alone.
+                # Only the last of the first `steps` batches may have padding, with "pad": the same as without workers.
                 if at.batches < own:
                     yield from self._counted(islice(self._from(loader, at, rows, mine[1]), own - at.batches), at)
-            if not self._drop_last and worker == steps % count and at.batches == own:
-                # The samples that are left are dealt to the ranks alone.
+            if not full and worker == steps % count and at.batches == own:
+                # The last, shorter batch is that of a loader without workers.
                 alone.load_state_dict(alone.state_dict() | {"epoch": at.epoch, "position": steps * whole})
                 yield from self._counted(alone.epoch(at.epoch), at)
 
@@ -197,10 +207,11 @@ class Dataset(torch.utils.data.IterableDataset[Any]):
             yield tensors(batch)
 
     def _samples(self, at: At) -> Iterator[dict[str, Any]]:
-        """This worker's samples; no more of them than the workers of all ranks have."""
+        """This worker's samples. With several ranks, all workers of all ranks have the same number."""
         rank, dealt = at.worker * at.world + at.rank, at.world * at.workers
         most = self._steps(rank, dealt) if at.world > 1 and self._drop_last else None
-        with self._open(rank, dealt, at.workers, batch_size=ROWS, drop_last=False) as loader:
+        last = "uneven" if self._drop_last else self._last(at.world)
+        with self._open(rank, dealt, at.workers, batch_size=ROWS, drop_last=last) as loader:
             if at.batches >= len(loader):
                 return
             for batch in self._from(loader, at, ROWS, dealt):
@@ -214,11 +225,11 @@ class Dataset(torch.utils.data.IterableDataset[Any]):
 
 
 def _worker() -> tuple[int, int]:
-    """This worker of a DataLoader, and how many there are."""
+    """The number of this worker of a DataLoader, and the number of workers."""
     info = torch.utils.data.get_worker_info()
     return (0, 1) if info is None else (info.id, info.num_workers)
 
 
 class MapDataset(Samples, torch.utils.data.Dataset[Any]):
-    """Samples by number, for a `DistributedSampler` and other samplers: as `Samples` has them. `parts` are the
-    extensions to read, `transform` what becomes of each sample."""
+    """Samples by number, for a `DistributedSampler` and other samplers. `parts` are the extensions to read, and
+    `transform` is a function that changes each sample."""

@@ -1,10 +1,10 @@
-"""`Epochs`: which epoch an iteration goes through, agreed on by worker processes that can't talk to each other.
+"""`Epochs`: the epoch of an iteration, agreed on by worker processes that cannot communicate.
 
-All workers of one DataLoader iteration must go through the same epoch, whether they live for one iteration or stay,
-were forked or spawned, begin together or one after the other; and some may be killed before they begin. They share
-a table of whole numbers, each written at once by one worker: a token of the iteration, and the epoch after its own.
-Who finds the token of its iteration takes that epoch; who does not takes the largest that is written there, which
-all workers of an iteration see alike, because an earlier one is over and a later one has not begun.
+All workers of one DataLoader iteration must take the same epoch, whether they are persistent or not, forked or
+spawned, and start together or one after the other. Some may be killed before they begin. They share a table of
+integers, each written atomically by one worker: a token of the iteration, and the epoch after its own. A worker that
+finds the token of its iteration takes that epoch. Any other takes the largest epoch in the table, which is the same
+for all workers of an iteration, because the earlier iteration is over and a later one has not begun.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ TOKEN = (1 << HALF - 1) - 1
 
 
 class Epochs:
-    """A table in shared memory: a copy that a process gets is the same table; a deep copy is another one."""
+    """A table in shared memory. Pickling for another process shares the table; a deep copy is a separate one."""
 
     def __init__(self, table: torch.Tensor | None = None) -> None:
         shared: Any = torch.zeros(CELLS, dtype=torch.int64) if table is None else table
@@ -33,7 +33,7 @@ class Epochs:
         self._begun: dict[int, int] = {}
 
     def set(self, epoch: int) -> None:
-        """The next iteration goes through `epoch`."""
+        """Sets the epoch of the next iteration."""
         if not 0 <= epoch < EPOCH:
             raise UsageError(f"epoch {epoch} is not between 0 and {EPOCH - 1}")
         self._table.fill_(epoch)
@@ -43,7 +43,7 @@ class Epochs:
         return max(int(cell) & EPOCH for cell in self._table.tolist())
 
     def begin(self) -> int:
-        """The epoch of the iteration that begins now, in this worker or in a process without workers."""
+        """Begins an iteration in this worker, or in a process without workers; returns its epoch."""
         worker, token = self._iteration()
         cells: list[int] = self._table.tolist()
         found = next((cell & EPOCH for cell in cells if token and cell >> HALF == token), None)
@@ -52,9 +52,9 @@ class Epochs:
         return following - 1
 
     def _iteration(self) -> tuple[int, int]:
-        """The worker, and what all workers of this iteration have in common and no other iteration has.
+        """The worker, and a token that all workers of this iteration share and no other iteration has.
 
-        The seed is drawn anew for each set of workers; those that stay count how often they began.
+        Each set of workers has a new seed; persistent workers count their iterations.
         """
         info = torch.utils.data.get_worker_info()
         if info is None:

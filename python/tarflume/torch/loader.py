@@ -1,4 +1,4 @@
-"""`Loader`: batches as dicts of tensors, with the state that torchdata's StatefulDataLoader has."""
+"""`Loader`: batches as dicts of tensors, with the interface of torchdata's StatefulDataLoader."""
 
 from __future__ import annotations
 
@@ -20,37 +20,42 @@ __all__ = ["Loader"]
 
 
 _INSTEAD = (
-    "its batches are made by threads, so iterate over the Loader itself; where a DataLoader is needed, give it "
-    "tarflume.torch.Dataset (or MapDataset, for samplers)"
+    "its threads already make batches, so iterate over the Loader itself, or put a tarflume.torch.Dataset (with samplers, "
+    "a MapDataset) into the DataLoader"
 )
 
 
 class Loader:
-    """Yields batches as dicts of tensors: what a DataLoader would, without its worker processes.
+    """Yields batches as dicts of tensors, as a DataLoader does, without worker processes.
 
-    Takes what `tarflume.Loader` takes. An iteration is an epoch: that of `set_epoch`, else the one that a loaded
-    state was taken in, else the one after the last; one that was left early is not gone through again. Only one
-    iteration runs at a time. `len()` is steps of a whole epoch on this rank.
+    Takes the settings of `tarflume.Loader`, and those below. An iteration is an epoch: that of `set_epoch`, otherwise
+    that of a loaded state, otherwise the one after the last. An epoch that was left early is over. Only one iteration
+    runs at a time. `len()` is the number of steps of a whole epoch on this rank.
 
-    `state_dict` and `load_state_dict` are StatefulDataLoader's: at any time, in the middle of an epoch or between
-    two, before the first iteration or after the last. The state counts batches that were handed out, not those
-    that are prepared.
+    `state_dict` and `load_state_dict` are those of StatefulDataLoader. They work at any time: in an epoch, between two,
+    before the first iteration and after the last. The state counts batches that were delivered, not those in
+    preparation.
 
-    Rank and world are asked for when an iteration begins, so that it may be made before the process group is.
-    Threads: this process's share of the cores, where torchrun says how many ranks a machine has.
+    Rank and world size are determined when an iteration begins, so a loader can be made before the process group.
+    With torchrun, `num_threads` is by default this process's share of the cores.
 
-    pin_memory: copies each batch into pinned memory, for copies to a GPU that don't wait. Without an accelerator
-    it warns and does nothing.
+    With `drop_last=False` (the default) and several ranks, the last batch has the same number of rows on all ranks, and
+    the last ranks repeat fewer than `world_size` samples from the beginning of the epoch, as `DistributedSampler` does.
+    `tarflume.Loader` describes the other values.
 
-    device: "cuda:1", or "cuda": PyTorch's current device if it uses one already, else the only one that is visible, or
-    the one of `LOCAL_RANK` (or what Slurm and MPI call it); `stats()["device"]` says which. Batches are copied to the GPU
-    ahead of you, and tensors are there; the stream that is current when a batch is taken waits for its copy, nothing else does. `deliver` says
-    whose memory they are in: "torch" (the default), PyTorch's own, by a copy inside the GPU, so that all its rules
-    hold; or "ring", the loader's slots, without that copy: use such tensors on the stream that was current, and let
-    go of them before the next batches are wanted, or the ring grows.
+    pin_memory: copies each batch into pinned memory, so copies to a GPU can be asynchronous. Without an accelerator it
+    warns and does nothing.
 
-    transform: what becomes of each batch, a dict of tensors, before it is handed out: called in this thread, its
-    time shown by `stats()` as stage `transform`. For one of each sample see `tarflume.Apply`.
+    device: "cuda:1", or "cuda": PyTorch's current device if PyTorch already uses one, otherwise the only visible one,
+    otherwise that of `LOCAL_RANK` (or of Slurm's or MPI's variable). `stats()["device"]` contains the choice. Batches are
+    copied to the GPU before they are needed. Only the stream that is current when a batch is taken waits for its copy.
+
+    deliver: "torch" (the default) copies each column inside the GPU into PyTorch's memory, so tensors follow all of
+    PyTorch's rules. "ring" returns views of the device slots without this copy. Use such tensors on the stream that
+    was current, and drop them before the next batches are needed, otherwise the loader allocates more slots.
+
+    transform: a function that changes each batch, a dict of tensors, before it is delivered. It runs in the consumer's
+    thread; `stats()` shows its time as stage `transform`. `tarflume.Apply` is the same for each sample.
     """
 
     def __init__(
@@ -69,7 +74,7 @@ class Loader:
         self._own = deliver == "torch"
         self._pin_memory = pin_memory and _can_pin()
         self._transform = transform
-        self._place = self._given or place.early_rank_and_world()
+        self._place = self._given or place.early_rank_and_world_size()
         self._loader = self._open()
         self._epoch: int | None = None
         self._begun: int | None = None
@@ -78,11 +83,11 @@ class Loader:
 
     def _open(self) -> _core.Loader:
         rank, world = self._place
-        return _core.Loader(self._shards, rank=rank, world=world, **self._settings)
+        return _core.Loader(self._shards, rank=rank, world_size=world, **self._settings)
 
     def _placed(self) -> _core.Loader:
-        """The loader of the rank that this process has now."""
-        now = self._given or place.rank_and_world()
+        """The loader of the current rank of this process."""
+        now = self._given or place.rank_and_world_size()
         if now != self._place:
             before, self._place = self._loader, now
             self._loader = self._open()
@@ -92,18 +97,18 @@ class Loader:
         return self._loader
 
     def set_epoch(self, epoch: int) -> None:
-        """The epoch that the next iteration goes through: from its beginning, or, if a state of this epoch was
-        loaded, from there."""
+        """Sets the epoch of the next iteration. It starts at the beginning, or at a state of this epoch that was
+        loaded."""
         if epoch < 0:
             raise UsageError(f"epoch {epoch}: epochs are counted from 0")
         self._epoch = epoch
 
     def __iter__(self) -> Iterator[Any]:
-        """Nothing begins before the first batch is asked for: an iterator that is dropped unused changes nothing."""
+        """The epoch begins when the first batch is requested: an iterator that is dropped unused has no effect."""
         info = torch.utils.data.get_worker_info()
         if info is not None and info.num_workers > 1:
             raise UsageError(
-                f"a tarflume.torch.Loader in each of {info.num_workers} workers of a DataLoader gives every batch "
+                f"a tarflume.torch.Loader in each of {info.num_workers} workers of a DataLoader yields every batch "
                 f"{info.num_workers} times: {_INSTEAD}"
             )
         loader = self._placed()
@@ -114,8 +119,8 @@ class Loader:
         with running:
             for batch in running:
                 self._begun = epoch
-                # Nothing here may name the tensors while the next batch is waited for: with deliver="ring" a name
-                # keeps their slot, and the ring is one slot smaller than it says.
+                # No variable here may hold the tensors while the next batch is awaited: with deliver="ring" it would
+                # keep their slot, and the ring would have one slot less.
                 box = [tensors(batch, self._pin_memory, self._own)]
                 batch.release()
                 yield box.pop() if self._transform is None else self._transformed(box.pop(), running)
@@ -124,17 +129,17 @@ class Loader:
         if self._running is not running:
             raise UsageError(
                 f"this iteration of epoch {epoch} was ended by another one, by load_state_dict() or by close(): "
-                "a loader has one at a time; make a second loader for another"
+                "a loader has one iteration at a time; make a second loader for a second one"
             )
         self._running = None
 
     def __getitem__(self, index: object) -> Any:
-        """What a DataLoader asks of a data set.
+        """The method by which a DataLoader reads a data set.
 
         Raises:
-            UsageError: always; it says what to use instead.
+            UsageError: always; the text names the classes to use instead.
         """
-        raise UsageError(f"a tarflume.torch.Loader is no data set for a DataLoader: {_INSTEAD}")
+        raise UsageError(f"a tarflume.torch.Loader cannot be the data set of a DataLoader: {_INSTEAD}")
 
     def _transformed(self, batch: dict[str, Any], running: _core.Epoch) -> Any:
         assert self._transform is not None
@@ -144,7 +149,7 @@ class Loader:
         return made
 
     def _next_epoch(self) -> int:
-        """One that was begun and left is over; those that ended are not current any more."""
+        """The epoch of an iteration: a running one is current, and it is over once it is left."""
         if self._epoch is not None:
             return self._epoch
         current = self._loader.current_epoch
@@ -159,15 +164,16 @@ class Loader:
         return len(self._placed())
 
     def state_dict(self) -> dict[str, Any]:
-        """Where the job is: what was handed out. After the last batch of an epoch that is the beginning of the
-        next. A dict of a few numbers and strings, the same on every rank that took as many batches: save one."""
+        """The position of the job: a dict of a few numbers and strings, which counts batches that were delivered. After
+        the last batch of an epoch it is the beginning of the next. It is the same on every rank that took as many
+        batches: save one."""
         return self._placed().state_dict()
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
-        """The next iteration goes on at the next sample, with any world, batch size and threads.
+        """The next iteration continues at the next sample, with any world size, batch size and number of threads.
 
         Raises:
-            tarflume.Error: the state is of another data set, shuffle, seed or selection; nothing has changed then.
+            tarflume.Error: the state has another data set, shuffle, seed or selection. The loader does not change.
         """
         self._placed().load_state_dict(dict(state_dict))
         self._end_running()
@@ -176,7 +182,7 @@ class Loader:
 
     @property
     def current_epoch(self) -> int:
-        """The epoch that runs, or the one to go on with."""
+        """The running epoch, or the one that the next iteration continues."""
         return self._loader.current_epoch
 
     @property
@@ -186,31 +192,32 @@ class Loader:
 
     @property
     def resident(self) -> dict[str, int] | None:
-        """What the data set takes of the GPU's memory, in bytes; None if it does not stay there."""
+        """GPU memory of a resident data set, in bytes; None without `resident=`."""
         return self._loader.resident
 
-    def fill(self, progress: Callable[[int, int], object] | None = None) -> None:
-        """Brings a data set that stays on a GPU there, as the first epoch does; `progress(samples there, all)`."""
-        self._placed().fill(progress)
+    def preload(self, progress: Callable[[int, int], object] | None = None) -> None:
+        """Loads a resident data set into GPU memory; otherwise the first epoch does. `progress(loaded, all samples)`."""
+        self._placed().preload(progress)
 
     def stats(self) -> Stats:
         """Where the time goes: a dict that prints as a table."""
         return self._loader.stats()
 
     def bad_samples(self) -> list[dict[str, Any]]:
-        """All samples that were bad so far: dicts of path, byte, key, reason, ordinal."""
+        """All bad samples so far: dicts of path, byte, key, reason, ordinal."""
         return self._loader.bad_samples()
 
     def ledger(self) -> _core.Ledger:
-        """The digest of all samples that this rank has handed out, since it was made or a state was loaded."""
+        """The digest of all samples that this rank has delivered since the loader was made or a state was loaded. Rows
+        of padding are not counted."""
         return self._loader.ledger()
 
     def expected(self, epoch: int) -> _core.Ledger:
-        """What the ledgers of all ranks add up to for one whole epoch."""
+        """The sum of the ledgers of all ranks after one whole epoch."""
         return self._placed().expected(epoch)
 
     def close(self) -> None:
-        """Ends all work; batches that were given out stay."""
+        """Ends all work. Batches that were delivered stay valid."""
         self._end_running()
         self._given = self._place
         self._loader.close()
@@ -222,7 +229,7 @@ class Loader:
         self.close()
 
     def __getstate__(self) -> dict[str, Any]:
-        """Another process gets a loader of its own, at the same place in the order."""
+        """Unpickling makes a separate loader at the same position of the order."""
         return self.__dict__ | {"_running": None, "_begun": None}
 
 

@@ -15,20 +15,20 @@ __all__ = ["tensor", "tensors"]
 def tensor(column: _core.Column | _core.DeviceColumn) -> torch.Tensor:
     """A column as a tensor of the same shape and type, without a copy, by DLPack.
 
-    The tensor keeps the column's memory, which is used for another batch only when all views of this one are gone.
-    Columns are read-only, but PyTorch has no read-only tensors: it takes them by DLPack without a warning, and what
-    is written into the tensor (`x.mul_(2)`) is seen through other views of the same column, and by nobody else.
-    (`torch.from_numpy` and `torch.asarray` warn of read-only memory; `torch.from_dlpack` is the way.)
+    The tensor keeps the column's memory, which another batch uses only when all views of this one are dropped. Columns
+    are read-only, but PyTorch has no read-only tensors. Writing into the tensor (`x.mul_(2)`) changes all views of the
+    same column, and nothing else. `torch.from_numpy` and `torch.asarray` warn about read-only memory;
+    `torch.from_dlpack` does not.
     """
     return from_dlpack(column)
 
 
 def tensors(batch: _core.Batch, pin_memory: bool = False, own: bool = False) -> dict[str, Any]:
-    """A batch as a dict: columns as tensors without a copy, files as lists of `bytes`, texts and keys as lists of
-    `str`, rows of different lengths as lists of tensors.
+    """A batch as a dict: columns are tensors without a copy, files are lists of `bytes`, texts and keys are lists of
+    `str`, rows of different lengths are lists of tensors.
 
-    pin_memory: columns in host memory are copied into pinned memory.
-    own: columns in a GPU's memory are copied, on the current stream, into memory of PyTorch's.
+    pin_memory: copies columns in host memory into pinned memory.
+    own: copies columns in GPU memory into PyTorch's memory, on the current stream.
     """
 
     def made(column: _core.Column) -> torch.Tensor:

@@ -1,13 +1,13 @@
-"""WebDataset's names, read by tarflume: change the import and keep the pipeline.
+"""The names of webdataset, implemented by tarflume: change the import and keep the pipeline.
 
     import tarflume.webdataset as wds
 
     dataset = (wds.WebDataset("shards/{000..765}.tar", shardshuffle=100, nodesplitter=wds.split_by_node)
                .shuffle(1000).decode("rgb8").to_tuple("jpg;png", "json").batched(64))
 
-Samples and their order are the same where WebDataset's are deterministic; tars are read ahead by a thread in Rust.
-What is unsafe is refused unless `allow=` names it: "pickle" runs what the maker of the shards put into them, "pipe"
-runs commands. docs/WEBDATASET.md goes through all calls: which are the same, better or absent.
+Samples and their order are the same where those of webdataset are deterministic. A thread in Rust reads tars ahead.
+Unsafe operations are errors unless `allow=` names them: "pickle" runs code that is stored in shards, "pipe" runs
+commands. docs/WEBDATASET.md lists all calls: which are the same, better or absent.
 
 For training, `tarflume.Loader` and `tarflume.torch` shuffle exactly, resume exactly and decode without Python.
 """

@@ -1,4 +1,4 @@
-"""`allowed`: what a program may do that is unsafe, named by a call or by the environment."""
+"""`allowed`: the unsafe operations that a call or the environment allows."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from ..errors import UsageError
 
 __all__ = ["VARIABLE", "allowed"]
 
-#: What `allow=` may name.
+#: The values of `allow=`.
 UNSAFE = ("pickle", "pipe")
 
-#: Names it for a whole program, whose code has no `allow=`: "pickle", "pipe" or "pickle,pipe".
+#: Allows them for a program without `allow=`: "pickle", "pipe" or "pickle,pipe".
 VARIABLE = "TARFLUME_WEBDATASET_ALLOW"
 
 
 def allowed(names: Collection[str] = ()) -> tuple[str, ...]:
-    """`names`, and those that the environment's `TARFLUME_WEBDATASET_ALLOW` names."""
+    """`names`, and those in the environment variable `TARFLUME_WEBDATASET_ALLOW`."""
     said = (names,) if isinstance(names, str) else tuple(names)
     if unknown := [name for name in said if name not in UNSAFE]:
         raise UsageError(f"allow={unknown} is not known; there are {list(UNSAFE)}")

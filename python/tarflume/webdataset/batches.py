@@ -12,7 +12,7 @@ __all__ = ["batched_samples", "default_collation_fn", "unbatched_samples", "unli
 
 
 def _column(values: list[Any], combine_tensors: bool, combine_scalars: bool) -> Any:
-    """Numbers and arrays of one shape as an array [rows, ...], tensors as a tensor; all else as a list."""
+    """Numbers and arrays of one shape become an array [rows, ...], tensors a tensor, other values a list."""
     import numpy as np
 
     torch: Any = sys.modules.get("torch")
@@ -27,7 +27,7 @@ def _column(values: list[Any], combine_tensors: bool, combine_scalars: bool) -> 
     shapes = {tuple(value.shape) for value in values}
     if len(shapes) > 1:
         raise UsageError(
-            f"arrays of the shapes {sorted(shapes)} make no batch: bring them to one shape before batched(), or give "
+            f"arrays of the shapes {sorted(shapes)} cannot form a batch: bring them to one shape before batched(), or give "
             "another collation_fn"
         )
     return torch.stack(values) if is_tensor else np.array(values)
@@ -44,12 +44,12 @@ def default_collation_fn(
     first = samples[0]
     if not isinstance(first, dict):
         if len({len(sample) for sample in samples}) > 1:
-            raise UsageError("tuples of different lengths make no batch")
+            raise UsageError("tuples of different lengths cannot form a batch")
         return tuple(columns(samples))
     for sample in samples:
         if sample.keys() != first.keys():
             raise UsageError(
-                f"samples with different parts make no batch: {list(first)} and {list(sample)}; choose parts with "
+                f"samples with different parts cannot form a batch: {list(first)} and {list(sample)}; choose parts with "
                 "to_tuple or rename"
             )
     return dict(zip(first, columns([sample[name] for name in first] for sample in samples), strict=True))
@@ -61,7 +61,7 @@ def batched_samples(
     collation_fn: Callable[[list[Any]], Any] | None = default_collation_fn,
     partial: bool = True,
 ) -> Iterator[Any]:
-    """`batchsize` samples at a time through `collation_fn`; without `partial` a smaller last batch is left out."""
+    """Applies `collation_fn` to `batchsize` samples at a time; without `partial`, leaves out a smaller last batch."""
     batch: list[Any] = []
     for sample in data:
         batch.append(sample)

@@ -1,4 +1,4 @@
-"""Names written short: `{a,b}`, `{000..765}`, `{a..f}`, `{0..8..2}`, one inside another; `\\` before literal ones."""
+"""Braces in names: `{a,b}`, `{000..765}`, `{a..f}`, `{0..8..2}`, also nested; `\\` before literal braces."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 
 def braces(pattern: str) -> list[str]:
-    """All names that a pattern stands for; the leftmost brace changes slowest."""
+    """All names of a pattern; the leftmost brace changes slowest."""
     made, at = _several(pattern, 0, pattern)
     if at < len(pattern):
         raise _unbalanced(pattern)
@@ -23,7 +23,7 @@ def braces(pattern: str) -> list[str]:
 
 
 def _several(text: str, at: int, pattern: str) -> tuple[list[str], int]:
-    """The names of text from `at` up to a `,` or `}` that belongs to a brace outside, and where that stands."""
+    """The names of the text from `at` up to a `,` or `}` of an outer brace, and the position of that."""
     pieces: list[list[str]] = []
     inside = at > 0
     while at < len(text):
@@ -43,7 +43,7 @@ def _several(text: str, at: int, pattern: str) -> tuple[list[str], int]:
 
 
 def _brace(text: str, at: int, pattern: str) -> tuple[list[str], int]:
-    """The choices of the brace at `at`, and the place behind it."""
+    """The choices of the brace at `at`, and the position behind it."""
     end = text.find("}", at)
     steps = _range(text[at + 1 : end]) if end > 0 else None
     if steps is not None:
@@ -55,7 +55,7 @@ def _brace(text: str, at: int, pattern: str) -> tuple[list[str], int]:
         choices += more
         count += 1
         if at < len(text) and text[at] == "}":
-            # One choice is no choice: such braces are part of the name.
+            # Braces with a single choice are part of the name.
             return (choices if count > 1 else [f"{{{choice}}}" for choice in choices]), at + 1
     raise _unbalanced(pattern)
 

@@ -1,4 +1,4 @@
-"""Commands that print or take a shard: what a `pipe:` names, and curl for an `http:` or `https:` URL."""
+"""Commands that read or write a shard: those of `pipe:` URLs, and curl for `http:` and `https:`."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from .handlers import RefusedError
 
 __all__ = ["Command", "command_of"]
 
-#: Seconds that a command may take to end when it is told to.
+#: Seconds that a command may take to end after a signal.
 PATIENCE = 5.0
-#: Exit codes of a command whose reader went away; 23 is curl's.
+#: Exit codes of a command whose output was closed; 23 is curl's.
 STOPPED = (0, 23, 141, -signal.SIGPIPE)
 
 _CURL = ("curl", "-s", "-S", "-f", "-L", "--proto", "=http,https", "--connect-timeout", "30", "--retry", "5")
@@ -30,7 +30,7 @@ def command_of(url: str, allow: Collection[str], mode: str = "rb") -> Words | No
     """The command for `url`: text for a shell, or a list of words without one; None if it needs no command.
 
     Raises:
-        RefusedError: commands are not allowed, or nothing is known that opens such a URL.
+        RefusedError: commands are not allowed, or the scheme of the URL is unknown.
     """
     scheme = urlsplit(url).scheme
     if scheme in ("", "file"):
@@ -44,29 +44,29 @@ def command_of(url: str, allow: Collection[str], mode: str = "rb") -> Words | No
     if "pipe" not in allowed(allow):
         what = "run a command" if scheme == "pipe" else "run curl"
         raise RefusedError(
-            f'{url}: this would {what}: if you trust who wrote the list of shards, give allow=("pipe",), or set '
+            f'{url}: this would {what}: if you trust the source of the list of shards, give allow=("pipe",), or set '
             f"{VARIABLE}=pipe in the environment"
         )
     return url.removeprefix("pipe:") if scheme == "pipe" else [*_CURL, "--url", url]
 
 
 class Command:
-    """A command that runs: a file of what it prints (mode "rb"), or of what it is given ("wb").
+    """A running command as a file: of its output (mode "rb"), or of its input ("wb").
 
-    Its end is looked at: `close` raises `ReadError` if the command failed. A command whose output was not read to the
-    end is stopped, with all that it started, and may end as it likes.
+    `close` raises `ReadError` if the command failed. A command whose output was not read to the end is stopped with all
+    processes that it started, and its exit code is ignored.
     """
 
     def __init__(self, words: Words, mode: str = "rb", url: str = "") -> None:
         self.url, self.mode = url or str(words), mode
         ends: dict[str, Any] = {"stdout" if mode == "rb" else "stdin": subprocess.PIPE}
-        # A process group for the command alone, so that all that a shell starts can be ended with it.
+        # A separate process group, so that all processes of a shell can be ended.
         self.process = subprocess.Popen(words, shell=isinstance(words, str), process_group=0, **ends)
         self.stream: IO[bytes] = self.process.stdout if mode == "rb" else self.process.stdin  # type: ignore[assignment]
         self.whole = False
 
     def read(self, size: int = -1) -> bytes:
-        """The next bytes; at the end the command's exit code is looked at."""
+        """The next bytes; checks the exit code at the end."""
         data = self.stream.read(size)
         if size != 0 and (size < 0 or len(data) < size):
             self.whole = True
@@ -74,11 +74,11 @@ class Command:
         return data
 
     def write(self, data: Any) -> int:
-        """Gives the command bytes."""
+        """Writes bytes to the command."""
         return self.stream.write(data)
 
     def fileno(self) -> int:
-        """The pipe's number."""
+        """The pipe's file descriptor."""
         return self.stream.fileno()
 
     def readable(self) -> bool:
@@ -86,22 +86,22 @@ class Command:
         return self.mode == "rb"
 
     def flush(self) -> None:
-        """Gives the command all that was written so far."""
+        """Flushes what was written so far."""
         self.stream.flush()
 
     def tell(self) -> int:
-        """Nobody knows: a pipe has no places."""
-        raise OSError(f"{self.url}: a command has no places to go to")
+        """Raises an error: a pipe has no positions."""
+        raise OSError(f"{self.url}: a command has no positions to seek to")
 
     def check(self) -> None:
-        """Waits for the end; an error if the command failed."""
+        """Waits for the end; raises an error if the command failed."""
         code = self.process.wait()
-        # Who read to the end made nobody stop: only 0 is a success then.
+        # After reading to the end, only 0 is a success.
         if code != 0 and (self.whole or self.mode == "wb" or code not in STOPPED):
             raise ReadError(f"{self.url}: the command ended with exit code {code}", path=self.url)
 
     def stop(self) -> None:
-        """Ends the command and all that it started."""
+        """Ends the command and all processes that it started."""
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGTERM)
         try:

@@ -1,4 +1,4 @@
-"""`WebDataset`: shards, split and mixed, their samples, and the calls that follow."""
+"""`WebDataset`: the first stages of a pipeline, from the list of shards to samples."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ class WebDataset(FluidInterface):
     """Samples of tars as dicts: `__key__`, `__url__`, `__local_path__`, and bytes by extension in lower case.
 
     urls: text with braces and `::` ("a/{000..765}.tar::b/{000..099}.tar"), a folder, or a list of shards. Tars may
-        be packed by gzip or Zstandard.
-    handler: what becomes of errors: one of `tarflume.webdataset`'s, or a function.
+        be compressed with gzip or Zstandard.
+    handler: handles errors: one of the handlers of `tarflume.webdataset`, or a function.
     resampled: draws shards with replacement, without end.
-    shardshuffle: shards that are mixed at a time; False or 0 for none. seed: of that order, the same in every pass;
-        detshuffle: of an order that is another in each pass.
-    nodesplitter, workersplitter: which shards are this rank's and this worker's.
-    select_files, rename_files: which parts to take by their names, and what to call them.
-    empty_check: an error if there is no sample.
-    allow: what is unsafe and wanted: "pickle" (runs what the shards' maker put into them), "pipe" (runs commands
-        that `urls` names, and curl for `http:` and `https:`). `TARFLUME_WEBDATASET_ALLOW=pickle,pipe` in the
-        environment names it for programs that have no `allow=`.
-    memory: bytes that the reading may take, 1 GiB if nothing is said; a sample may take an eighth. 64 MiB of samples
-        wait for the caller at most.
+    shardshuffle: the number of shards in the shuffle buffer; False or 0 for none. seed: of an order that is the same in
+        every pass. detshuffle: uses another order in each pass.
+    nodesplitter, workersplitter: select the shards of this rank and of this worker.
+    select_files, rename_files: select parts by their names, and rename them.
+    empty_check: raises an error if there is no sample.
+    allow: unsafe operations to allow: "pickle" (runs code that is stored in shards), "pipe" (runs commands in `urls`, and
+        curl for `http:` and `https:`). `TARFLUME_WEBDATASET_ALLOW=pickle,pipe` in the environment allows them for
+        programs without `allow=`.
+    memory_limit: bytes that reading may use, 1 GiB by default; a sample may use an eighth. At most 64 MiB of samples
+        wait for the caller.
     """
 
     def __init__(
@@ -60,15 +60,15 @@ class WebDataset(FluidInterface):
         seed: Any = None,
         *,
         allow: Collection[str] = (),
-        memory: int | None = None,
+        memory_limit: int | None = None,
     ) -> None:
         super().__init__()
         self.allow = allowed(allow)
         self.seed = os.environ.get("WDS_SEED", random.randint(0, 1_000_000)) if seed is None else seed
         if (cache_dir is not None or "WDS_CACHE" in os.environ) and cache_size != 0:
-            warnings.warn("there is no cache of shards here: shards are read where they are, each time", stacklevel=2)
+            warnings.warn("tarflume.webdataset has no cache of shards: each pass reads them from their place", stacklevel=2)
         if repeat:
-            warnings.warn("WebDataset(repeat=...) does nothing, as ever: call .repeat()", stacklevel=2)
+            warnings.warn("WebDataset(repeat=...) does nothing, as in webdataset: call .repeat()", stacklevel=2)
         if resampled or mode == "resampled":
             self.append(ResampledShards(urls))
         elif mode is None:
@@ -80,14 +80,14 @@ class WebDataset(FluidInterface):
                 self.append(splitter)
         self._mix(100 if shardshuffle is True else shardshuffle, detshuffle)
         reading = {"handler": handler, "select_files": select_files, "rename_files": rename_files}
-        self.append(filters.tarfile_to_samples(**reading, allow=self.allow, memory=memory))
+        self.append(filters.tarfile_to_samples(**reading, allow=self.allow, memory_limit=memory_limit))
         if empty_check:
             self.append(non_empty)
 
     def _mix(self, size: int | None, anew: bool) -> None:
         if size is None:
             warnings.warn(
-                "WebDataset(shardshuffle=None) does not mix shards: say False or a number of shards", stacklevel=3
+                "WebDataset(shardshuffle=None) does not mix shards: give False or a number of shards", stacklevel=3
             )
         elif size and anew:
             self.append(filters.detshuffle(size, seed=int(self.seed)))

@@ -1,4 +1,4 @@
-"""`decode()`: what becomes of a part, by its extension."""
+"""`decode()`: decoders for parts, by extension."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ PartDecoder = Callable[[str, bytes], Any]
 
 
 class DecodingError(DecodeError):
-    """A part can't be decoded; `url`, `key`, `k` (the part) and `sample` say which."""
+    """A part cannot be decoded. `url`, `key`, `k` (the part) and `sample` identify it."""
 
     def __init__(self, text: str = "", *, url: Any = None, k: Any = None, sample: Any = None, **place: Any) -> None:
         super().__init__(text, **place)
@@ -42,14 +42,14 @@ class DecodingError(DecodeError):
 
 
 class Continue:
-    """What a decoder gives that did part of the work: the decoders behind it go on with `key` and `data`."""
+    """The result of a decoder that did a part of the work: the next decoders continue with `key` and `data`."""
 
     def __init__(self, key: str, data: bytes) -> None:
         self.key, self.data = key, data
 
 
 def gzfilter(key: str, data: bytes) -> Continue | None:
-    """Unpacks parts whose extension ends in `.gz`."""
+    """Decompresses parts whose extension ends in `.gz`."""
     return Continue(key[:-3], gzip.decompress(data)) if key.endswith(".gz") else None
 
 
@@ -84,7 +84,7 @@ def _by_module(name: str, function: str) -> Callable[[bytes], Any]:
 
 def _refused(data: bytes) -> Any:
     raise RefusedError(
-        "this part is a pickle, which runs any code that its maker put into it: if you trust who made the shards, give "
+        "this part is a pickle, which can run any code: if you trust the source of the shards, give "
         f'allow=("pickle",) to WebDataset or to decode, or set {VARIABLE}=pickle in the environment'
     )
 
@@ -137,11 +137,11 @@ def _decoder(handler: Any) -> PartDecoder:
 
 
 class Decoder:
-    """Decodes all parts of a sample: each goes from function to function until one gives something.
+    """Decodes all parts of a sample: applies functions to each part until one returns a value.
 
-    handlers: names of image forms, and functions of the part's name (with a dot before it) and its bytes. pre: before
-    them, by default `gzfilter`; post: behind, by default those for text, numbers, JSON and arrays. only: the parts to
-    decode. partial: leaves what is no bytes as it is. allow: "pickle" unpickles.
+    handlers: names of image formats, and functions of the part's name (with a dot before it) and its bytes. pre: functions
+    before them, by default `gzfilter`; post: functions after them, by default for text, numbers, JSON and arrays. only:
+    the parts to decode. partial: keeps values that are not bytes. allow: "pickle" unpickles.
     """
 
     def __init__(
@@ -171,7 +171,7 @@ class Decoder:
         return data
 
     def decode(self, sample: dict[str, Any]) -> dict[str, Any]:
-        """All parts; those that are about the sample (`__key__`) stay, as text."""
+        """All parts; those that describe the sample (`__key__`) stay text."""
         return {name: self._part(name, value, sample) for name, value in sample.items()}
 
     __call__ = decode
@@ -202,11 +202,11 @@ def _txt(stream: IO[bytes]) -> str:
 
 
 class PatternDecoder:
-    """Decodes the parts of a sample by patterns of their names: each decoder gets an open file.
+    """Decodes the parts of a sample by patterns of their names: each decoder receives an open file.
 
-    decoders: pairs of a pattern ("*.txt") and a function; the last that fits counts, and False leaves a part as it is.
-        `*.bin` and `*.txt` are known, and `*.pyd` if pickles are allowed. must_decode: a part that no pattern fits is an
-        error.
+    decoders: pairs of a pattern ("*.txt") and a function; the last matching pattern applies, and False keeps the bytes.
+        `*.bin` and `*.txt` are known, and `*.pyd` if pickles are allowed. must_decode: a part without a matching pattern
+        is an error.
     """
 
     def __init__(self, decoders: Iterable[tuple[str, Any]], must_decode: bool, allow: Collection[str] = ()) -> None:

@@ -1,4 +1,4 @@
-"""What `TarWriter` makes of values: bytes, by the extension of the part."""
+"""Encoders of `TarWriter`: from values to bytes, by the extension of the part."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _npz_dumps(data: Mapping[str, Any]) -> bytes:
 
 
 def torch_dumps(data: Any) -> bytes:
-    """What `torch.save` writes."""
+    """The output of `torch.save`."""
     with io.BytesIO() as out:
         importlib.import_module("torch").save(data, out)
         return out.getvalue()
@@ -94,7 +94,7 @@ ENCODERS: dict[str, Callable[[Any], bytes]] = {
 def _encoded(name: str, value: Any, encoders: Mapping[str, Callable[[Any], bytes]]) -> Any:
     if name.startswith("_"):
         if not isinstance(value, str):
-            raise UsageError(f"{name}: what begins with _ is about the sample and is text, not {type(value).__name__}")
+            raise UsageError(f"{name}: a name that begins with _ describes the sample and has text, not {type(value).__name__}")
         return value
     packed = name.endswith(".gz")
     extension = name.removesuffix(".gz").rpartition(".")[2].lower()
@@ -102,7 +102,7 @@ def _encoded(name: str, value: Any, encoders: Mapping[str, Callable[[Any], bytes
         value = value.encode("utf-8")
     elif not isinstance(value, (bytes, bytearray, memoryview)):
         if extension not in encoders:
-            raise UsageError(f"{name}: nothing is known that makes bytes of {type(value).__name__} here: give bytes")
+            raise UsageError(f"{name}: no encoder for this extension takes {type(value).__name__}: give bytes")
         value = encoders[extension](value)
     return gzip.compress(value, mtime=0) if packed else value
 

@@ -1,4 +1,4 @@
-"""Stages by the names that WebDataset has for them: `compose(shuffle(1000), map(f))`."""
+"""Stages with webdataset's names: `compose(shuffle(1000), map(f))`."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ __all__ = [
 
 
 def _decoded(data: Iterable[Any], *args: Any, handler: Handler = reraise_exception, **kw: Any) -> Iterator[Any]:
-    """Each sample with its parts decoded: see `Decoder`."""
+    """Decodes the parts of each sample: see `Decoder`."""
     return (made for _, made in stages.handled(data, Decoder(args, **kw), handler))
 
 
 def _xdecode(
     data: Iterable[Any], *args: tuple[str, Any], must_decode: bool = True, allow: Collection[str] = (), **kw: Any
 ) -> Iterator[Any]:
-    """Each sample with its parts decoded by patterns, `xdecode(("*.txt", f), png=g)`: see `PatternDecoder`."""
+    """Decodes the parts of each sample by patterns, `xdecode(("*.txt", f), png=g)`: see `PatternDecoder`."""
     return map_(PatternDecoder([*args, *((f"*.{ext}", f) for ext, f in kw.items())], must_decode, allow), data)
 
 
@@ -66,7 +66,7 @@ def _shown(
     stream: Any = None,
     name: str = "",
 ) -> Iterator[Any]:
-    """All samples, of which the first `n` and each `every`th are printed."""
+    """All samples; prints the first `n` and each `every`th."""
     for place, sample in enumerate(data):
         if place < n or (every > 0 and (place + 1) % every == 0):
             lines = [f"--- {name}", *(f"{part} {value!r:.{width}}" for part, value in sample.items())]
@@ -75,7 +75,7 @@ def _shown(
 
 
 def _sliced(data: Iterable[Any], *args: Any) -> Iterator[Any]:
-    """Samples `[start, stop)` in steps, as `itertools.islice` has it."""
+    """Samples `[start, stop)` in steps, as `itertools.islice`."""
     return itertools.islice(data, *args)
 
 
@@ -100,7 +100,7 @@ unbatched = pipelinefilter(unbatched_samples)
 unlisted = pipelinefilter(unlisted_samples)
 xdecode = pipelinefilter(_xdecode)
 
-# The stages as functions of an iterator, by the names under which open_clip and others call webdataset's.
+# The stages as functions of an iterator, with the names that open_clip and others use.
 _associate = stages.associated
 _batched = batched_samples
 _decode = _decoded

@@ -1,4 +1,4 @@
-"""The calls that are chained: each gives a copy of the pipeline with one stage more."""
+"""The methods of a pipeline: each returns a copy with one more stage."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ __all__ = ["FluidInterface", "FluidWrapper"]
 class FluidInterface(DataPipeline):
     """A pipeline whose stages are added by calls."""
 
-    #: What decoders may do that is unsafe.
+    #: The unsafe operations that decoders may use.
     allow: Collection[str] = ()
 
     def shuffle(self, size: int, **kw: Any) -> Self:
-        """Mixes through a buffer of `size` samples: `initial`, `rng` or `seed`. Not at all if `size` is below 1."""
+        """Mixes with a buffer of `size` samples (`initial`, `rng` or `seed`). Does nothing if `size` is below 1."""
         return self if size < 1 else self.compose(filters.shuffle(size, **kw))
 
     def decode(
@@ -34,20 +34,20 @@ class FluidInterface(DataPipeline):
         handler: Handler = reraise_exception,
         allow: Collection[str] | None = None,
     ) -> Self:
-        """Decodes parts by their extensions: see `Decoder`. `allow` is the data set's if nothing is said."""
+        """Decodes parts by their extensions: see `Decoder`. `allow` is by default that of the data set."""
         allow = self.allow if allow is None else allow
         return self.map(Decoder(args, pre=pre, post=post, only=only, partial=partial, allow=allow), handler=handler)
 
     def map(self, f: Callable[[Any], Any], handler: Handler = reraise_exception) -> Self:
-        """Each sample through `f`; those of which it makes None are left out. A dict keeps its `__key__`."""
+        """`f(sample)` for each sample; leaves out samples for which it returns None. A dict keeps its `__key__`."""
         return self.compose(filters.map(f, handler=handler))
 
     def map_dict(self, handler: Handler = reraise_exception, **kw: Callable[[Any], Any]) -> Self:
-        """The named parts of each sample through their functions: `map_dict(jpg=f)`."""
+        """Applies functions to the named parts of each sample: `map_dict(jpg=f)`."""
         return self.compose(filters.map_dict(handler=handler, **kw))
 
     def map_tuple(self, *args: Any, handler: Handler = reraise_exception) -> Self:
-        """The values of each tuple through the functions in their places; None leaves a value as it is."""
+        """Applies functions to the values of each tuple; None leaves a value unchanged."""
         return self.compose(filters.map_tuple(*args, handler=handler))
 
     def to_tuple(self, *args: Any, **kw: Any) -> Self:
@@ -59,11 +59,11 @@ class FluidInterface(DataPipeline):
         return self.compose(filters.select(predicate, **kw))
 
     def rename(self, **kw: Any) -> Self:
-        """Parts under new names: `rename(image="jpg;png")`; with `keep=False` only these."""
+        """Renames parts: `rename(image="jpg;png")`; with `keep=False`, leaves out all others."""
         return self.compose(filters.rename(**kw))
 
     def rename_keys(self, *args: Any, **kw: Any) -> Self:
-        """Parts under new names by patterns: `rename_keys(image="*.jpg")`."""
+        """Renames parts by patterns: `rename_keys(image="*.jpg")`."""
         return self.compose(filters.rename_keys(*args, **kw))
 
     def extract_keys(self, *args: Any, **kw: Any) -> Self:
@@ -76,7 +76,7 @@ class FluidInterface(DataPipeline):
         collation_fn: Callable[[list[Any]], Any] | None = default_collation_fn,
         partial: bool = True,
     ) -> Self:
-        """Batches: columns of `batchsize` rows. Without `partial` a smaller last batch is left out."""
+        """Batches: columns of `batchsize` rows. Without `partial`, leaves out a smaller last batch."""
         return self.compose(filters.batched(batchsize, collation_fn=collation_fn, partial=partial))
 
     def unbatched(self) -> Self:
@@ -104,7 +104,7 @@ class FluidInterface(DataPipeline):
         return self.compose(filters.rsample(p))
 
     def log_keys(self, logfile: str | None = None) -> Self:
-        """Appends the keys that pass to `logfile`."""
+        """Appends the keys of all samples to `logfile`."""
         return self.compose(filters.log_keys(logfile))
 
     def mcached(self) -> Self:
@@ -113,7 +113,7 @@ class FluidInterface(DataPipeline):
 
 
 class FluidWrapper(FluidInterface):
-    """These calls for any source of samples."""
+    """The methods of a pipeline for any source of samples."""
 
     def __init__(self, initial: Any) -> None:
         super().__init__(initial)

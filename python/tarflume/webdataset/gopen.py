@@ -1,4 +1,4 @@
-"""`gopen`: a file, standard input or output, or, where `allow=` names "pipe", a command as an open file."""
+"""`gopen`: opens a file, standard input or output, or, with "pipe" in `allow=`, a command."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .commands import Command, command_of
 
 __all__ = ["gopen", "gopen_schemes", "reader"]
 
-#: Functions `(url, mode, bufsize, **words)` for schemes that a program opens itself; asked before all others.
+#: Functions `(url, mode, bufsize, **words)` for schemes that a program opens itself; they come first.
 gopen_schemes: dict[str, Callable[..., Any]] = {}
 
 
@@ -24,7 +24,7 @@ def gopen(url: str, mode: str = "rb", bufsize: int = 8192, *, allow: Collection[
         command and need `allow=("pipe",)`, or `TARFLUME_WEBDATASET_ALLOW=pipe` in the environment.
 
     Raises:
-        RefusedError: what the URL names is not allowed, or not known.
+        RefusedError: the scheme is not allowed or unknown.
     """
     if mode not in ("rb", "wb"):
         raise UsageError(f'mode={mode!r} is not known; there are "rb", "wb"')

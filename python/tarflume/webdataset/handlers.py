@@ -1,4 +1,4 @@
-"""What to do about an error: a handler takes the exception; True goes on with the next, False ends, or it raises."""
+"""Handlers of errors: functions of the exception that return True to continue, False to end, or raise."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ Handler = Callable[[Exception], bool]
 
 
 class RefusedError(UsageError):
-    """What is never done here, or is unsafe and `allow=` does not name. Handlers do not see it: they would hide it."""
+    """An unsupported operation, or an unsafe one that is not in `allow=`. It passes all handlers, which would hide it."""
 
 
 def reraise_exception(exn: Exception) -> bool:
-    """Raises it."""
+    """Raises the exception."""
     raise exn
 
 
 def ignore_and_continue(exn: Exception) -> bool:
-    """Leaves out what is wrong and goes on."""
+    """Leaves out the sample and continues."""
     return True
 
 
 def warn_and_continue(exn: Exception) -> bool:
-    """Warns, leaves out what is wrong and goes on."""
+    """Warns, leaves out the sample and continues."""
     warnings.warn(repr(exn), stacklevel=2)
     return True
 
@@ -52,7 +52,7 @@ def warn_and_stop(exn: Exception) -> bool:
 
 
 def told(handler: Handler, exn: Exception) -> bool:
-    """Whether to go on after `exn`, as `handler` says; a refusal is raised whatever it would say."""
+    """Whether to continue after `exn`: the result of `handler`. A `RefusedError` is always raised."""
     if isinstance(exn, RefusedError):
         raise exn
     return handler(exn)

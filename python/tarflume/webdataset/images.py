@@ -11,7 +11,7 @@ from ..errors import UsageError
 
 __all__ = ["IMAGE_EXTENSIONS", "ImageHandler", "imagehandler"]
 
-#: What Pillow opens.
+#: Extensions that Pillow opens.
 IMAGE_EXTENSIONS = (
     "apng blp bmp bufr bw cur dcx dds dib emf eps fit fits flc fli ftc ftu gbr gif grib h5 hdf icb icns ico iim im "
     "j2c j2k jfif jp2 jpc jpe jpeg jpf jpg jpx mpeg mpg msp pbm pcd pcx pgm png pnm ppm ps psd pxr ras rgb rgba sgi "

@@ -1,11 +1,11 @@
-"""This package in the place of webdataset, for programs that also import webdataset's own modules.
+"""Replaces webdataset by this package, for programs that also import modules of webdataset.
 
-    import tarflume.webdataset.instead as wds             # was: import webdataset as wds
-    from webdataset.filters import _shuffle               # stays: it is this package's
+    import tarflume.webdataset.instead as wds             # instead of: import webdataset as wds
+    from webdataset.filters import _shuffle               # unchanged: imports from this package
     from webdataset.tariterators import url_opener
 
-The import is the package itself, and from then on `import webdataset` and its modules give this package's in the whole
-process, also in libraries. webdataset need not be installed. It must come before the first import of webdataset.
+The import returns the package itself. After it, `import webdataset` and its modules return this package in the whole
+process, also in libraries. webdataset need not be installed. The import must come before the first one of webdataset.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from . import decoding, filters, handlers, mixing, pipeline, shardlists, tariter
 
 __all__: list[str] = []
 
-#: webdataset's modules, and what they are here.
+#: Modules of webdataset, and those of this package that replace them.
 MODULES = {
     "autodecode": decoding,
     "compat": ours,
@@ -50,5 +50,5 @@ def _stand_in() -> None:
 
 
 _stand_in()
-# What `import ... as wds` gives.
+# The result of `import ... as wds`.
 sys.modules[__name__] = ours

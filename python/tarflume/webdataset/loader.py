@@ -1,4 +1,4 @@
-"""`WebLoader`: torch's DataLoader with the calls of a pipeline; without torch, the same in this process."""
+"""`WebLoader`: PyTorch's DataLoader with the methods of a pipeline; without PyTorch, the same in this process."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ __all__ = ["SerialLoader", "WebLoader"]
 
 
 class SerialLoader:
-    """What a DataLoader without workers does, for where torch is not installed.
+    """A DataLoader without workers, for environments without PyTorch.
 
-    batch_size: samples at a time through `collate_fn` (by default columns as NumPy arrays); None leaves what comes.
+    batch_size: the number of samples for `collate_fn` (by default columns as NumPy arrays); None yields single items.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class SerialLoader:
 
 
 class WebLoader(FluidInterface):
-    """Takes what `torch.utils.data.DataLoader` takes; an iteration goes through that loader."""
+    """Takes the arguments of `torch.utils.data.DataLoader`, and iterates over such a loader."""
 
     def __init__(self, *args: Any, **kw: Any) -> None:
         try:

@@ -39,8 +39,8 @@ class RoundRobin(IterableDataset):
 
 
 class RandomMix(IterableDataset):
-    """Samples of data sets drawn by `probs` (weights; equal ones if none are given), until one ends; with `longest`
-    until all have ended. Draws with Python's `random`: `random.seed` makes it the same again, and webdataset's."""
+    """Samples of data sets drawn by `probs` (weights, by default equal), until one ends; with `longest`, until all have
+    ended. Draws with Python's `random`: with the same `random.seed` the choices are those of webdataset."""
 
     def __init__(
         self, datasets: Sequence[Iterable[Any]], probs: Sequence[float] | None = None, longest: bool = False
@@ -67,7 +67,7 @@ class RandomMix(IterableDataset):
 
 
 class MockDataset(IterableDataset):
-    """The same sample, `length` times: to measure or test what stands behind it."""
+    """The same sample, `length` times, to measure or test later stages."""
 
     def __init__(self, sample: Any, length: int) -> None:
         super().__init__()

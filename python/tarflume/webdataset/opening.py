@@ -1,4 +1,4 @@
-"""A shard by its URL: a file, standard input, or, where that is allowed, what a command prints."""
+"""Opens a shard by its URL: a file, standard input, or, if allowed, the output of a command."""
 
 from __future__ import annotations
 
@@ -17,30 +17,30 @@ __all__ = ["opened"]
 
 
 @contextlib.contextmanager
-def opened(url: str, allow: Collection[str], memory: int | None) -> Iterator[Iterator[dict[str, Any]]]:
+def opened(url: str, allow: Collection[str], memory_limit: int | None) -> Iterator[Iterator[dict[str, Any]]]:
     """The samples of the tar at `url`, as dicts of bytes."""
     words = command_of(url, allow)
     if words is not None:
-        with _printed(words, url) as path, TarStream(path, url=url, memory=memory) as samples:
+        with _printed(words, url) as path, TarStream(path, url=url, memory_limit=memory_limit) as samples:
             yield samples
         return
     parts = urlsplit(url)
     path = url if parts.scheme == "" else url2pathname(parts.path)
     local = None if path == "-" else path
-    with TarStream(path, url=url, local_path=local, memory=memory) as samples:
+    with TarStream(path, url=url, local_path=local, memory_limit=memory_limit) as samples:
         yield samples
 
 
 @contextlib.contextmanager
 def _printed(words: Words, url: str) -> Iterator[str]:
-    """The path of a pipe into which a command prints; an error behind it if the command fails."""
+    """The path of a pipe with the output of a command; raises an error at the end if the command fails."""
     command = Command(words, "rb", url)
     whole = False
     try:
         yield f"/dev/fd/{command.fileno()}"
         whole = True
     except TruncatedError:
-        # A command that failed prints too little: that it failed says more.
+        # A failed command prints too little: its exit code is the better error.
         with contextlib.suppress(subprocess.TimeoutExpired):
             command.process.wait(PATIENCE)
             command.check()

@@ -1,4 +1,4 @@
-"""`DataPipeline`: a source and the stages behind it, each a function from an iterator to an iterator."""
+"""`DataPipeline`: a source and its stages, each a function from an iterator to an iterator."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ else:
     except ModuleNotFoundError:
 
         class IterableDataset:
-            """Stands where torch's would if it were installed."""
+            """Replaces PyTorch's class if PyTorch is not installed."""
 
 
 __all__ = ["DataPipeline", "FilterFunction", "IterableDataset", "PipelineStage", "pipelinefilter"]
 
 
 class PipelineStage:
-    """A stage with a state: `run(source)` gives the iterator."""
+    """A stage with a state: `run(source)` returns the iterator."""
 
     def run(self, *source: Iterable[Any]) -> Iterator[Any]:
         """The iterator behind `source`."""
@@ -50,7 +50,7 @@ class FilterFunction:
 
 
 class _Curried:
-    """A function that wants its first argument later."""
+    """A function whose first argument comes later."""
 
     def __init__(self, f: Callable[..., Any]) -> None:
         self.f = f
@@ -61,7 +61,7 @@ class _Curried:
 
 
 def pipelinefilter(f: Callable[..., Any]) -> Callable[..., FilterFunction]:
-    """Of `f(data, ...)`, the function that takes the other arguments and gives a stage."""
+    """From `f(data, ...)`, the function that takes the other arguments and returns a stage."""
     return _Curried(f)
 
 
@@ -88,7 +88,7 @@ class DataPipeline(IterableDataset, PipelineStage):
             return iter(first)
         if callable(first):
             return iter(first())
-        raise UsageError(f"{first!r} is no source of samples: a pipeline begins with a data set, a list or a function")
+        raise UsageError(f"{first!r} is not a source of samples: a pipeline begins with a data set, a list or a function")
 
     def iterator1(self) -> Iterator[Any]:
         """One pass."""
@@ -101,11 +101,11 @@ class DataPipeline(IterableDataset, PipelineStage):
             elif callable(stage):
                 source = iter(stage(source))
             else:
-                raise UsageError(f"{stage!r} is no stage: it takes no iterator and gives none")
+                raise UsageError(f"{stage!r} is not a stage, a function from an iterator to an iterator")
         return source
 
     def iterator(self) -> Iterator[Any]:
-        """As many passes as `repeat` said; a pass without samples is the last."""
+        """The passes set by `repeat`; a pass without samples is the last."""
         for _ in range(self.repetitions):
             nothing = True
             for sample in self.iterator1():
@@ -138,25 +138,25 @@ class DataPipeline(IterableDataset, PipelineStage):
         return made
 
     def with_length(self, n: int, silent: bool = False) -> Self:
-        """Has `len()` say `n`; samples stay as many as they are."""
+        """Sets the result of `len()`; the number of samples does not change."""
         if not silent:
-            warnings.warn("with_length sets what len() says, not how many samples an epoch has", stacklevel=2)
+            warnings.warn("with_length sets the result of len(), not the number of samples of an epoch", stacklevel=2)
         self.size = n
         self.__class__ = _with_length(type(self))
         return self
 
     def with_epoch(self, nsamples: int = -1, nbatches: int = -1) -> Self:
-        """Epochs of so many samples (or batches), of as many passes as that needs; each begins at the beginning."""
+        """Sets the number of samples (or batches) of an epoch, over as many passes as needed. Each starts at the beginning."""
         self.repetitions, self.nsamples = sys.maxsize, max(nsamples, nbatches)
         return self
 
     def repeat(self, nepochs: int = -1, nbatches: int = -1) -> Self:
-        """Passes, endless if no number is given, but not more than `nbatches` samples (or batches)."""
+        """Sets the number of passes, by default without end, limited to `nbatches` samples (or batches)."""
         self.repetitions, self.nsamples = nepochs if nepochs > 0 else sys.maxsize, nbatches
         return self
 
     def close(self) -> None:
-        """Closes the stages that can be closed, and forgets all."""
+        """Closes the stages and removes them."""
         for stage in self.pipeline:
             if hasattr(stage, "close"):
                 stage.close()
@@ -170,7 +170,7 @@ class DataPipeline(IterableDataset, PipelineStage):
 
 
 class _Length:
-    """What `with_length` adds to a class."""
+    """The methods that `with_length` adds to a class."""
 
     size: int | None
 
@@ -189,7 +189,7 @@ _LENGTHS: dict[Any, Any] = {}
 
 
 def _with_length(base: Any) -> Any:
-    """The class with a `len()`; a class without one must not have the method, for it is asked for it."""
+    """The class with a `len()`. A class without a length must not have the method, because callers test for it."""
     if "__len__" in dir(base):
         return base
     body = {name: getattr(_Length, name) for name in ("__len__", "__bool__", "__reduce__")}

@@ -1,4 +1,4 @@
-"""From shards to samples: one tar after the other, each read ahead by Rust."""
+"""From shards to samples: one tar after the other, each read ahead by a thread in Rust."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ def tarfile_samples(
     select_files: Callable[[str], bool] | None = None,
     rename_files: Callable[[str], str] | None = None,
     allow: Collection[str] = (),
-    memory: int | None = None,
+    memory_limit: int | None = None,
 ) -> Iterator[dict[str, Any]]:
     """The samples of shards (`{"url": ...}` or texts) in their order.
 
-    select_files: which parts to take, by their names in the tar. rename_files: what they are called instead. Both
-    see extensions in lower case. memory: bytes that the reading may take; a sample may take an eighth.
+    select_files: selects parts by their names in the tar. rename_files: renames them. Both receive extensions in lower
+    case. memory_limit: bytes that reading may use; a sample may use an eighth.
     """
     for shard in src:
         url = shard["url"] if isinstance(shard, dict) else shard
         try:
-            with opened(url, allow, memory) as samples:
+            with opened(url, allow, memory_limit) as samples:
                 found = _guarded(samples, handler)
                 if select_files or rename_files:
                     found = _guarded(_regrouped(found, select_files, rename_files), handler)
@@ -41,11 +41,11 @@ def tarfile_samples(
 
 
 class _Stop(Exception):
-    """A handler wants no more samples."""
+    """A handler ended the iteration."""
 
 
 def _guarded(samples: Iterator[dict[str, Any]], handler: Handler) -> Iterator[dict[str, Any]]:
-    """All samples; an error that stands in the place of one goes to `handler`, and the rest follows."""
+    """All samples; passes an error in the place of a sample to `handler`, and continues."""
     while True:
         try:
             sample = next(samples)
@@ -61,7 +61,7 @@ def _guarded(samples: Iterator[dict[str, Any]], handler: Handler) -> Iterator[di
 
 
 class _regrouped:
-    """The samples of a tar whose parts were chosen and renamed: neighbors with one key, as in the tar."""
+    """The samples of a tar after selecting and renaming parts: neighbors with the same key, as in the tar."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Which shards there are, and which of them are this process's: the first stages of a pipeline."""
+"""Lists of shards, and the shards of this process: the first stages of a pipeline."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ ENDINGS = (".tar", ".tar.gz", ".tgz", ".tar.zst", ".tzst")
 
 
 def expand_urls(urls: str) -> list[str]:
-    """The shards of a list with `::` between its items, `${NAME}` (of the environment's `WDS_NAME`) and braces.
+    """The shards of a list with `::` between its items, `${NAME}` (the environment's `WDS_NAME`) and braces.
 
-    A folder stands for its tars, by name.
+    A folder is replaced by its tars, in the order of their names.
     """
     return [name for url in urls.split("::") for name in braces(_substituted(url))]
 
@@ -52,7 +52,7 @@ def _substituted(url: str) -> str:
     def value(found: re.Match[str]) -> str:
         name = "WDS_" + found.group(1)
         if name not in os.environ:
-            raise UsageError(f"{url!r} asks for {name}, which the environment does not have: set it")
+            raise UsageError(f"{url!r} needs the environment variable {name}: set it")
         return os.environ[name]
 
     for _ in range(10):  # values may ask for values
@@ -65,14 +65,14 @@ def _substituted(url: str) -> str:
 def _folder(path: str) -> list[str]:
     names = sorted(name for name in os.listdir(path) if name.endswith(ENDINGS) and not name.startswith("."))
     if not names:
-        raise UsageError(f"there is no tar in this folder ({', '.join('*' + end for end in ENDINGS)})", path=path)
+        raise UsageError(f"this folder contains no tar ({', '.join('*' + end for end in ENDINGS)})", path=path)
     return [os.path.join(path, name) for name in names]
 
 
 def listed(urls: Urls) -> list[str]:
-    """The shards that `urls` names: a text as `expand_urls` takes it, or a list, whose items stand for themselves."""
+    """The shards of `urls`: a text for `expand_urls`, or a list, whose items are taken as they are."""
     if isinstance(urls, dict) or (isinstance(urls, str) and urls.endswith((".yaml", ".yml", ".json"))):
-        raise UsageError("lists of shards in files or dicts are not taken: give the shards, or mix data sets with "
+        raise UsageError("lists of shards in files or dicts are not supported: give the shards, or mix data sets with "
                          "tarflume.Loader([(shards, weight), ...])")  # fmt: skip
     if isinstance(urls, os.PathLike):
         urls = os.fspath(urls)
@@ -81,12 +81,12 @@ def listed(urls: Urls) -> list[str]:
 
 
 def worker_info(group: Any = None) -> tuple[int, int, int, int]:
-    """Rank, world, worker, number of workers.
+    """Rank, world size, worker, number of workers.
 
-    Of `RANK` and `WORLD_SIZE` or torch's process group; of `WORKER` and `NUM_WORKERS` or the DataLoader's worker.
+    From `RANK` and `WORLD_SIZE` or the process group, and from `WORKER` and `NUM_WORKERS` or the DataLoader's worker.
     """
     rank, world, worker, workers = 0, 1, 0, 1
-    # If torch was never imported, there is neither a group nor a worker of it.
+    # If torch is not imported, it has neither a process group nor workers.
     torch: Any = sys.modules.get("torch")
     if "RANK" in os.environ and "WORLD_SIZE" in os.environ:
         rank, world = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
@@ -100,13 +100,13 @@ def worker_info(group: Any = None) -> tuple[int, int, int, int]:
 
 
 def pytorch_worker_seed(group: Any = None) -> int:
-    """A number that no other worker of the job has."""
+    """A number that differs from that of every other worker of the job."""
     rank, _, worker, _ = worker_info(group)
     return rank * 1000 + worker
 
 
 def make_seed(*args: Any) -> int:
-    """A number of 31 bits that follows from `args`, as webdataset makes it."""
+    """A number of 31 bits computed from `args`, as in webdataset."""
     seed = 0
     for arg in args:
         seed = (seed * 31 + hash(arg)) & 0x7FFFFFFF
@@ -124,7 +124,7 @@ def single_node_only(src: Iterable[Any], group: Any = None) -> Iterator[Any]:
     _, world, _, _ = worker_info(group)
     if world > 1:
         raise UsageError(
-            f"there are {world} ranks, and nothing says how to split the shards among them: give "
+            f"the job has {world} ranks, and no nodesplitter divides the shards among them: give "
             "nodesplitter=split_by_node, or another"
         )
     yield from src
@@ -137,14 +137,14 @@ def split_by_worker(src: Iterable[Any]) -> Iterator[Any]:
 
 
 def non_empty(src: Iterable[Any]) -> Iterator[Any]:
-    """All of `src`; an error if that is nothing."""
+    """All of `src`; raises an error if it is empty."""
     nothing = True
     for sample in src:
         nothing = False
         yield sample
     if nothing:
         raise UsageError(
-            "there is no sample: perhaps there are fewer shards than ranks and workers; give empty_check=False if "
+            "the pipeline yields no sample, perhaps because of fewer shards than ranks and workers; give empty_check=False if "
             "that is meant"
         )
 
@@ -174,11 +174,11 @@ class SimpleShardList(IterableDataset, PipelineStage):
 
 
 class ResampledShards(IterableDataset, PipelineStage):
-    """`{"url": shard}` drawn with replacement, `nshards` times: another draw in every epoch, rank and worker.
+    """`{"url": shard}` drawn with replacement, `nshards` times: differently in every epoch, rank and worker.
 
-    deterministic: the draw follows from `seed`, epoch and `worker_seed()` (a number of rank and worker, if none is
-        given) alone, and is webdataset's. max_urls: how many shards of an iterator are taken at most. empty_check: no
-        shards are an error.
+    deterministic: the draw depends only on `seed`, epoch and `worker_seed()` (by default a number of rank and worker),
+        and is that of webdataset. max_urls: the maximum number of shards taken from an iterator. empty_check: an empty
+        list is an error.
     """
 
     def __init__(
@@ -226,14 +226,14 @@ resampled = pipelinefilter(_resampled)
 
 
 class DirectoryShardList(IterableDataset, PipelineStage):
-    """`{"url": shard}` of a folder into which another program writes shards, as they come.
+    """`{"url": shard}` of a folder into which another program writes shards, as they appear.
 
-    A shard gets the process's number behind its name while it is read, so that several processes can take shards of
-    one folder; those of processes that are gone are given back.
+    While a shard is read, its name ends with the number of the process, so that several processes can take shards of
+    one folder. Shards of processes that have ended become available again.
 
-    path: the folder. pattern: which of its files are shards, with braces. poll: seconds between two looks while there
-        is none; None ends then. timeout: seconds after which no further shard is taken. mode: what becomes of a shard
-        that was read: "resample" leaves it for another time, "keep" calls it `NAME._done_`, "unlink" deletes it.
+    path: the folder. pattern: the names of shards, with braces. poll: seconds between two searches while no shard is
+        available; None ends the list then. timeout: seconds after which no further shard is taken. mode: what happens to
+        a shard after reading: "resample" keeps it for another time, "keep" renames it to `NAME._done_`, "unlink" deletes it.
     select: "random" or "oldest".
     """
 
@@ -250,7 +250,7 @@ class DirectoryShardList(IterableDataset, PipelineStage):
         super().__init__()
         self.path = os.fspath(path)
         if not os.path.isdir(self.path):
-            raise MissingFileError(f"{self.path}: there is no such folder", path=self.path, errno=errno.ENOENT)
+            raise MissingFileError(f"{self.path}: no such folder", path=self.path, errno=errno.ENOENT)
         self.mode = "resample" if mode in (None, "resampled") else mode
         if self.mode not in ("resample", "keep", "unlink"):
             raise UsageError(f'mode={mode!r} is not known; there are "resample", "keep", "unlink"')
@@ -259,19 +259,19 @@ class DirectoryShardList(IterableDataset, PipelineStage):
         self.pattern, self.poll, self.timeout, self.select = pattern, poll, timeout, select
 
     def candidates(self) -> list[str]:
-        """The shards that nobody reads, by name."""
+        """The shards that no process reads, by name."""
         inside = glob.escape(self.path if self.path.endswith("/") else self.path + "/")
         return sorted({name for pattern in braces(self.pattern) for name in glob.glob(inside + pattern)})
 
     def recycle(self, activename: str) -> None:
-        """Does with a shard that was read what `mode` says."""
+        """Applies `mode` to a shard that was read."""
         if self.mode == "unlink":
             os.unlink(activename)
         else:
             os.rename(activename, activename.rpartition(".")[0] + ("._done_" if self.mode == "keep" else ""))
 
     def cleanup_files_without_processes(self) -> None:
-        """Does the same with shards of processes that are gone."""
+        """Applies `mode` to shards of processes that have ended."""
         for name in glob.glob(os.path.join(glob.escape(self.path), "*._*_")):
             found = re.search(r"\._(\d+)_$", name)
             if found and not _runs(int(found.group(1))):
@@ -284,7 +284,7 @@ class DirectoryShardList(IterableDataset, PipelineStage):
             name = self._taken()
             if name is not None:
                 yield {"url": name}
-                with contextlib.suppress(FileNotFoundError):  # who read it deleted it
+                with contextlib.suppress(FileNotFoundError):  # its reader deleted it
                     self.recycle(name)
                 self.cleanup_files_without_processes()
             elif self.poll is None:
@@ -293,7 +293,7 @@ class DirectoryShardList(IterableDataset, PipelineStage):
                 time.sleep(self.poll)
 
     def _taken(self) -> str | None:
-        """A shard that is this process's now; None if there is none."""
+        """Claims a shard for this process; None if there is none."""
         names = self.candidates()
         while names:
             name = random.choice(names) if self.select == "random" else min(names, key=_age)
@@ -321,7 +321,7 @@ def _runs(process: int) -> bool:
     except ProcessLookupError:
         return False
     except (PermissionError, OverflowError):
-        return True  # there is one, of another user; or nobody can tell
+        return True  # it exists and belongs to another user, or that is unknown
     return True
 
 

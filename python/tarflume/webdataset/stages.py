@@ -1,4 +1,4 @@
-"""Stages for single samples: each takes an iterator and gives one. `pipelinefilter` makes them for `compose`."""
+"""Stages for single samples: functions from an iterator to an iterator. `pipelinefilter` prepares them for `compose`."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ _NOTHING: Any = object()
 
 
 class MissingFieldError(MissingPartError, ValueError):
-    """A stage asked for a part that the sample lacks: where webdataset raises a ValueError."""
+    """A sample lacks a part that a stage needs; webdataset raises a ValueError there."""
 
 
 def getfirst(a: Mapping[Any, Any], keys: Any, default: Any = None, missing_is_error: bool = True) -> Any:
-    """The value of the first of `keys` (a list, or text with `;` between them) that there is."""
+    """The value of the first of `keys` (a list, or text with `;` between them) that the sample has."""
     names = keys.split(";") if isinstance(keys, str) else keys
     for name in names:
         if name in a:
             return a[name]
     if missing_is_error:
-        raise MissingFieldError(f"there is none of {names} among {list(a)}", key=a.get("__key__"))
+        raise MissingFieldError(f"the sample has none of {names}, but {list(a)}", key=a.get("__key__"))
     return default
 
 
 def transform_with(sample: Any, transformers: Any) -> Any:
-    """A list of values, each through the function in its place, if there is one."""
+    """Applies functions to the values at the same places."""
     if not transformers:
         return sample
     pairs = itertools.zip_longest(sample, transformers)
@@ -43,7 +43,7 @@ def transform_with(sample: Any, transformers: Any) -> Any:
 
 
 def handled(data: Iterable[Any], work: Callable[[Any], Any], handler: Handler) -> Iterator[tuple[Any, Any]]:
-    """Each sample with what `work` makes of it; errors go to `handler`."""
+    """Applies `work` to each sample; passes errors to `handler`."""
     for sample in data:
         try:
             made = work(sample)
@@ -62,9 +62,9 @@ def shuffled(
     seed: Any = None,
     handler: Handler | None = None,
 ) -> Iterator[Any]:
-    """Mixed through a buffer of `bufsize` samples; the first comes when it has `initial`.
+    """Mixes samples with a buffer of `bufsize`; yields the first one when it contains `initial`.
 
-    With the same `seed`, or an `rng` in the same state, the order is WebDataset's.
+    With the same `seed`, or an `rng` in the same state, the order is that of webdataset.
     """
     if seed is not None and rng is not None:
         raise UsageError("shuffle takes seed or rng, not both")
@@ -80,7 +80,7 @@ def shuffled(
 
     for sample in source:
         buffer.append(sample)
-        # Two come in for each that goes out, until the buffer is full.
+        # Two samples enter for each that leaves, until the buffer is full.
         if len(buffer) < bufsize and (second := next(source, _NOTHING)) is not _NOTHING:
             buffer.append(second)
         if len(buffer) >= min(initial, bufsize):
@@ -90,7 +90,7 @@ def shuffled(
 
 
 class detshuffle(PipelineStage):
-    """As `shuffle`, in an order that follows from `seed` and the epoch."""
+    """As `shuffle`, in an order that depends only on `seed` and the epoch."""
 
     def __init__(self, bufsize: int = 1000, initial: int = 100, seed: int = 0, epoch: int = -1) -> None:
         self.bufsize, self.initial, self.seed, self.epoch = bufsize, initial, seed, epoch
@@ -102,7 +102,7 @@ class detshuffle(PipelineStage):
 
 
 class Cached(PipelineStage):
-    """Keeps all samples of the first whole pass in memory and gives them again."""
+    """Keeps all samples of the first whole pass in memory and yields them in later passes."""
 
     def __init__(self) -> None:
         self.cached: list[Any] | None = None
@@ -120,7 +120,7 @@ class Cached(PipelineStage):
 
 
 def mapped(data: Iterable[Any], f: Callable[[Any], Any], handler: Handler = reraise_exception) -> Iterator[Any]:
-    """Each sample through `f`; those of which it makes None are left out."""
+    """`f(sample)` for each sample; leaves out samples for which it returns None."""
     for sample, made in handled(data, f, handler):
         if made is None:
             continue
@@ -137,23 +137,23 @@ def selected(data: Iterable[Any], predicate: Callable[[Any], Any]) -> Iterator[A
 def dict_mapped(
     data: Iterable[Any], handler: Handler = reraise_exception, **functions: Callable[[Any], Any]
 ) -> Iterator[Any]:
-    """Each sample, a dict, with the named parts through their functions."""
+    """Applies functions to the named parts of each sample, a dict."""
     if not functions or not all(callable(f) for f in functions.values()):
         raise UsageError("map_dict takes functions by the names of parts: map_dict(jpg=f)")
 
     def work(sample: dict[str, Any]) -> None:
         for name, f in functions.items():
             if name not in sample:
-                raise MissingPartError(f"there is no {name!r} among {list(sample)}", key=sample.get("__key__"))
+                raise MissingPartError(f"the sample has no {name!r}, but {list(sample)}", key=sample.get("__key__"))
             sample[name] = f(sample[name])
 
     return (sample for sample, _ in handled(data, work, handler))
 
 
 def tuple_mapped(data: Iterable[Any], *functions: Any, handler: Handler = reraise_exception) -> Iterator[Any]:
-    """Each sample, a tuple, with its values through the functions in their places; None leaves one as it is."""
+    """Applies functions to the values of each sample, a tuple; None leaves a value unchanged."""
     if not all(f is None or callable(f) for f in functions):
-        raise UsageError("map_tuple takes functions, or None for a value that stays as it is")
+        raise UsageError("map_tuple takes functions, or None for a value that does not change")
 
     def work(sample: Any) -> tuple[Any, ...]:
         few = list(zip(sample, functions, strict=False))
@@ -169,7 +169,7 @@ def tuples(
     missing_is_error: bool = True,
     none_is_error: bool | None = None,
 ) -> Iterator[Any]:
-    """The parts named by `fields` (or by one text with spaces), each with `;` between what it may be called."""
+    """Tuples of the parts named by `fields` (or by one text with spaces), each with `;` between alternatives."""
     if len(fields) == 1 and isinstance(fields[0], str) and " " in fields[0]:
         fields = tuple(fields[0].split())
     refuse_none = missing_is_error if none_is_error is None else none_is_error
@@ -186,7 +186,7 @@ def tuples(
 def renamed(
     data: Iterable[Any], handler: Handler = reraise_exception, keep: bool = True, **names: Any
 ) -> Iterator[Any]:
-    """Parts under new names, `new="old"` or `new="this;that"`; without `keep` only these."""
+    """Renames parts, `new="old"` or `new="this;that"`; without `keep`, leaves out all others."""
     old = {name for value in names.values() for name in (value.split(";") if isinstance(value, str) else value)}
 
     def work(sample: dict[str, Any]) -> dict[str, Any]:
@@ -204,7 +204,7 @@ def keys_renamed(
     duplicate_is_error: bool = True,
     **names: str,
 ) -> Iterator[Any]:
-    """Parts under new names by patterns, `new="*.old"`; the last pattern that fits counts."""
+    """Renames parts by patterns, `new="*.old"`; the last matching pattern applies."""
     patterns = [*pairs, *names.items()]
     for sample in data:
         made: dict[str, Any] = {}
@@ -252,7 +252,7 @@ def sampled(data: Iterable[Any], p: float = 0.5) -> Iterator[Any]:
 
 
 def associated(data: Iterable[Any], associator: Any) -> Iterator[Any]:
-    """Each sample with what `associator`, a function or a dict, has for its key."""
+    """Adds to each sample the value of `associator`, a function or a dict, for its key."""
     for sample in data:
         key = sample["__key__"]
         sample.update(associator(key) if callable(associator) else associator.get(key, {}))
@@ -260,7 +260,7 @@ def associated(data: Iterable[Any], associator: Any) -> Iterator[Any]:
 
 
 def keys_logged(data: Iterable[Any], logfile: str | None = None) -> Iterator[Any]:
-    """All samples, whose numbers and keys are appended to `logfile`, if one is given."""
+    """All samples; appends their numbers and keys to `logfile`, if there is one."""
     if not logfile:
         yield from data
         return

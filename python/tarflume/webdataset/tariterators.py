@@ -1,7 +1,7 @@
-"""The steps from shards to samples one by one, for pipelines that put a step of their own between them.
+"""The single steps from shards to samples, for pipelines with additional steps between them.
 
-`tarfile_to_samples` does all of them at once, with the tars read ahead by a thread in Rust; these read tars by Python's
-`tarfile`. A tar that is cut is an error here as there.
+`tarfile_to_samples` does all of them at once, and a thread in Rust reads the tars ahead; these use Python's `tarfile`.
+A tar that is cut is an error in both.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def base_plus_ext(path: str) -> tuple[str | None, str | None]:
 
 
 def valid_sample(sample: dict[str, Any] | None) -> bool:
-    """Whether this is a sample: a dict with something in it, and not marked by `__bad__`."""
+    """Whether this is a sample: a dict that is not empty and has no `__bad__`."""
     return isinstance(sample, dict) and len(sample) > 0 and not sample.get("__bad__", False)
 
 
@@ -61,7 +61,7 @@ def url_opener(
 
 
 class _Header(tarfile.TarInfo):
-    """A header that remembers whether the end marker was seen."""
+    """A header that records whether the end marker was read."""
 
     @classmethod
     def fromtarfile(cls, tarfile: Any) -> Any:
@@ -85,8 +85,8 @@ def tar_file_iterator(
     """The files of an open tar (plain, gzip, bzip2, xz) as dicts: `fname`, and `data` in bytes.
 
     Raises:
-        TruncatedError: the tar is cut, or ends without its end marker; `handler` is asked first.
-        FormatError: it is no tar; likewise.
+        TruncatedError: the tar is cut, or has no end marker; `handler` decides first.
+        FormatError: the file is not a tar; `handler` decides first.
     """
     name = str(getattr(fileobj, "name", None) or getattr(fileobj, "url", None) or fileobj)
     wrong: type[FormatError | TruncatedError] = FormatError
@@ -113,7 +113,7 @@ def tar_file_iterator(
 
 
 class _Stop(Exception):
-    """A handler wants no more samples."""
+    """A handler ended the iteration."""
 
 
 def tar_file_expander(
@@ -123,9 +123,9 @@ def tar_file_expander(
     rename_files: Callable[[str], str] | None = None,
     eof_value: Any = None,
 ) -> Iterator[dict[str, Any]]:
-    """The files of shards with a `stream`: dicts of `fname`, `data`, `__url__` and, if it is known, `__local_path__`.
+    """The files of shards with a `stream`: dicts of `fname`, `data`, `__url__` and, if known, `__local_path__`.
 
-    eof_value: what is given behind each shard, if not None. `group_by_keys` here needs none.
+    eof_value: an item to yield after each shard, if not None. This package's `group_by_keys` needs none.
     """
     for shard in data:
         about = {"__url__": shard["url"]}
@@ -152,10 +152,10 @@ def group_by_keys(
     suffixes: Collection[str] | None = None,
     handler: Handler = reraise_exception,
 ) -> Iterator[dict[str, Any]]:
-    """Files of one key that stand together as samples; those of different shards are never one.
+    """Samples of neighboring files with the same key; files of different shards never form one sample.
 
     Raises:
-        DamagedError: a part stands twice in a sample; `handler` is asked first, and the second is left out.
+        DamagedError: a sample has a part twice; `handler` decides first, and the second one is left out.
     """
     sample: dict[str, Any] | None = None
     for file in data:
@@ -173,7 +173,7 @@ def group_by_keys(
                 yield sample
             sample = {"__key__": key, "__url__": file["__url__"]}
         if suffix in sample:
-            twice = f"{file['__url__']}: {key}: the part {suffix!r} stands twice in this sample"
+            twice = f"{file['__url__']}: {key}: this sample has the part {suffix!r} twice"
             if not told(handler, DamagedError(twice, path=file["__url__"], key=key)):
                 break
             continue

@@ -21,7 +21,7 @@ __all__ = ["decode_buffer", "encode_buffer", "load", "read", "save", "write"]
 MAGIC = b"~TenBin~"
 ALIGN = 64
 TYPES = {"f2", "f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8"}
-#: More dimensions than this are refused, as webdataset does.
+#: The maximum number of dimensions, as in webdataset.
 DIMENSIONS = 9
 
 Array = np.ndarray[Any, Any]
@@ -68,12 +68,12 @@ def _parted(data: memoryview) -> Iterator[memoryview]:
     at = 0
     while at < len(data):
         if bytes(data[at : at + 8]) != MAGIC:
-            raise DecodeError(f"no tenbin: at byte {at} a chunk should begin", byte=at)
+            raise DecodeError(f"not a tenbin: no chunk begins at byte {at}", byte=at)
         if len(data) < at + 16:
             raise DecodeError(f"this tenbin ends in the head of a chunk, at byte {at}", byte=at)
         (length,) = struct.unpack_from("<q", data, at + 8)
         if not 0 <= length <= len(data) - at - 16:
-            raise DecodeError(f"the chunk at byte {at} says that it has {length} bytes, which are not there", byte=at)
+            raise DecodeError(f"the chunk at byte {at} should have {length} bytes, more than the data", byte=at)
         yield data[at + 16 : at + 16 + length]
         at += 16 + length + _padding(length)
 
@@ -86,7 +86,7 @@ def _array(header: memoryview, elements: memoryview) -> tuple[Array, str]:
     if kind not in TYPES:
         raise DecodeError(f"the type {kind!r} is not one of tenbin's")
     if not 0 <= dimensions <= DIMENSIONS or len(header) < 24 + 8 * dimensions:
-        raise DecodeError(f"the header of an array in this tenbin says that it has {dimensions} dimensions")
+        raise DecodeError(f"an array in this tenbin has {dimensions} dimensions by its header")
     shape = struct.unpack_from(f"<{dimensions}q", header, 24)
     dtype = np.dtype("<" + kind)
     count = 1
@@ -98,7 +98,7 @@ def _array(header: memoryview, elements: memoryview) -> tuple[Array, str]:
 
 
 def decode_buffer(buf: Any, infos: bool = False) -> Any:
-    """The arrays that `encode_buffer` made bytes of, as views of them; with `infos` also their names."""
+    """The inverse of `encode_buffer`: arrays as views of the bytes; with `infos` also their names."""
     chunks = list(_parted(memoryview(buf).cast("B")))
     if len(chunks) % 2:
         raise DecodeError("this tenbin ends behind a header, without its array")

@@ -1,4 +1,4 @@
-"""What pipelines of others use of webdataset's `utils`: who this worker is, seeds, repetition."""
+"""The functions of webdataset's `utils` that other pipelines use: worker, seeds, repetition."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def repeatedly(
     nsamples: int | None = None,
     batchsize: Callable[[Any], int] = _rows,
 ) -> Iterator[Any]:
-    """`source` again and again, until `nepochs` passes, `nbatches` batches or `nsamples` rows of batches were given.
+    """Repeats `source` until `nepochs` passes, `nbatches` batches or `nsamples` rows of batches were yielded.
 
     A pass without a sample is the last.
     """

@@ -1,4 +1,4 @@
-"""`TarWriter` and `ShardWriter`: samples into tars; shards get their sidecars as they are closed."""
+"""`TarWriter` and `ShardWriter`: write samples into tars. Closing a shard writes its sidecar."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["ShardWriter", "TarWriter"]
 
 
 def _mode(name: str | None, compress: bool | str | None) -> Any:
-    """How `tarfile` opens it: packed as `compress` says, or as the name ends."""
+    """The mode for `tarfile`: compressed as `compress` or the end of the name requires."""
     if compress is False:
         return "w|"
     if compress is True:
@@ -34,9 +34,9 @@ def _mode(name: str | None, compress: bool | str | None) -> Any:
 class TarWriter:
     """Writes samples, dicts with a `__key__`, into one tar.
 
-    fileobj: a path, or an open file. encoder: see `make_encoder`. compress: True, "gz", "bz2", "xz", or by the name's
-    end. keep_meta: writes what begins with `_`, too. mtime: seconds; the time of writing if none is given. format: of
-    headers, "PAX_FORMAT" or another of `tarfile`'s; pax, which is ustar wherever that will do, if none is given.
+    fileobj: a path, or an open file. encoder: see `make_encoder`. compress: True, "gz", "bz2", "xz", by default from the
+    end of the name. keep_meta: also writes names that begin with `_`. mtime: seconds, by default the time of writing.
+    format: the format of headers, "PAX_FORMAT" (the default, which is ustar where possible) or another of `tarfile`.
     """
 
     def __init__(
@@ -64,13 +64,13 @@ class TarWriter:
         self.keep_meta, self.mtime, self.compress = keep_meta, mtime, compress
 
     def write(self, obj: dict[str, Any]) -> int:
-        """Writes a sample, its parts in the order of their names; gives their bytes."""
+        """Writes a sample, its parts in the order of their names; returns their size in bytes."""
         obj = self.encoder(obj)
         if "__key__" not in obj:
             raise UsageError(f"this sample has no __key__, only {list(obj)}")
         key = obj["__key__"]
         parts = {name: obj[name] for name in sorted(obj) if name != "__key__" and (self.keep_meta or name[0] != "_")}
-        # All are looked at before the first is written: a tar never gets half a sample.
+        # All parts are checked before the first is written: a tar never contains half a sample.
         members = [self._member(key, name, value) for name, value in parts.items()]
         for member, data in members:
             self.tarstream.addfile(member, io.BytesIO(data))
@@ -115,13 +115,13 @@ def _created(url: str) -> IO[bytes]:
 
 
 class ShardWriter:
-    """Writes samples into shard after shard, and the sidecar of each when it is closed.
+    """Writes samples into one shard after the other, and the sidecar of each when it is closed.
 
     pattern: a path with a number in it, "train-%06d.tar", or a function from numbers to paths. maxcount: samples of a
-    shard; maxsize: bytes of its parts, the last sample may pass it. post: called with the path of each shard, its
-    sidecar being there. start_shard: the first number. opener: gives an open file for a path. verbose: prints each
-    path. sidecar: False writes none; packed tars and those of an opener have none. entry_points: JPEGs get theirs,
-    which takes as long as decoding them. All else is `TarWriter`'s.
+    shard; maxsize: bytes of its parts, which the last sample may exceed. post: called with the path of each shard after
+    its sidecar is written. start_shard: the first number. opener: returns an open file for a path. verbose: prints each
+    path. sidecar: False writes none; compressed tars and those of an opener have none. entry_points: stores those of
+    JPEGs, which takes as long as decoding them. All other arguments are those of `TarWriter`.
     """
 
     def __init__(
@@ -147,7 +147,7 @@ class ShardWriter:
         self.next_stream()
 
     def next_stream(self) -> None:
-        """Closes the shard, and begins the next."""
+        """Closes the shard, and starts the next one."""
         self.finish()
         self.fname = self.pattern(self.shard) if callable(self.pattern) else self.pattern % self.shard
         if self.verbose:

@@ -140,7 +140,7 @@ fn listed(path: &Path, kind: Kind) -> Result<Vec<Listed>> {
 /// The manifest of a folder, or else its tars by name.
 fn folder(path: &Path) -> Result<Vec<Listed>> {
     let manifest = path.join(FILE_NAME);
-    if files::is_there(&manifest)? {
+    if files::exists(&manifest)? {
         return Ok(vec![Listed::Manifest(manifest)]);
     }
     let failed = |e| Error::from(tarflume_formats::Error::io(e, "list", path));

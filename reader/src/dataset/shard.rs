@@ -260,7 +260,7 @@ impl Shard {
 fn open_alone(tar: &Path) -> Result<Index> {
     let found = files::metadata(tar, "find the shard")?;
     let path = index_path(tar);
-    if !files::is_there(&path)? {
+    if !files::exists(&path)? {
         if let Some(what) = no_tar(tar)? {
             let text = format!("this is no tar{what}; name a tar, or a folder of them");
             return Err(Error::usage(text).with_path(tar));

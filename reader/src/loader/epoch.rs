@@ -36,8 +36,8 @@ impl Epoch {
         self.account.epoch
     }
 
-    /// Batches still to come. A loader with `Remainder::Uneven` or a split by shard may have other
-    /// numbers on other ranks; with any other they are equal.
+    /// Batches still to come. With `Remainder::Uneven` ranks may have different numbers; with any
+    /// other remainder they are equal.
     pub fn remaining(&self) -> u64 {
         self.account.remaining()
     }

@@ -17,8 +17,12 @@ pub enum Remainder {
     /// The batch is filled with positions from the epoch's beginning, marked as padding: all steps
     /// are full, all ranks have the same number of steps.
     Pad,
-    /// They are dealt: the last batch is smaller, by one row on some ranks, and a rank without rows
-    /// has a step less.
+    /// All ranks get equal shares of them: the last batch is smaller, of the same size on all ranks.
+    /// Where they do not divide, fewer rows than there are ranks repeat positions from the epoch's
+    /// beginning, marked as padding. All ranks have the same number of steps and of rows.
+    Even,
+    /// They are dealt once: the last batch is smaller, by one row on some ranks, and a rank without
+    /// rows has one step less.
     Uneven,
 }
 
@@ -33,6 +37,8 @@ pub struct Steps {
     stride: u64,
     /// Positions of the epoch; by shard, of this rank's own.
     epoch: u64,
+    /// By shard, positions of the rank that has most of them.
+    longest: u64,
     start: u64,
     count: u64,
     /// Where the whole job's epoch ends.
@@ -57,13 +63,14 @@ impl Steps {
         let left = epoch - start;
         let count = match remainder {
             Remainder::Drop => left / stride,
-            Remainder::Pad => left.div_ceil(stride),
+            Remainder::Pad | Remainder::Even => left.div_ceil(stride),
             Remainder::Uneven => {
                 let last = piece(left % stride, split.rank(), split.world());
                 left / stride + u64::from(!last.is_empty())
             }
         };
-        let steps = Steps { split, remainder, batch, stride, epoch, start, count, end: epoch };
+        let (longest, end) = (epoch, epoch);
+        let steps = Steps { split, remainder, batch, stride, epoch, longest, start, count, end };
         steps.not_all_dropped(epoch, stride)
     }
 
@@ -88,11 +95,12 @@ impl Steps {
         check_start(start, longest)?;
         let count = match remainder {
             Remainder::Drop => least.saturating_sub(start) / batch,
-            Remainder::Pad => (longest - start).div_ceil(batch),
+            Remainder::Pad | Remainder::Even => (longest - start).div_ceil(batch),
             Remainder::Uneven => epoch.saturating_sub(start).div_ceil(batch),
         };
         let end = longest.saturating_mul(split.world());
-        let steps = Steps { split, remainder, batch, stride: batch, epoch, start, count, end };
+        let stride = batch;
+        let steps = Steps { split, remainder, batch, stride, epoch, longest, start, count, end };
         steps.not_all_dropped(least, batch)
     }
 
@@ -141,8 +149,12 @@ impl Steps {
             let piece = piece(left, rank, world);
             return rows(first + piece.start, first + piece.end);
         }
-        let first = first + rank * self.batch;
-        rows(first, first + self.batch)
+        let each = match self.remainder {
+            Remainder::Even => (self.longest - first).div_ceil(world).min(self.batch),
+            _ => self.batch,
+        };
+        let first = first + rank * each;
+        rows(first, first + each)
     }
 
     /// The position that a state saved after step `step` has: samples of the epoch that the whole

@@ -79,7 +79,7 @@ const PIECE: u64 = 128 << 10;
 /// Asks the system to bring these bytes into its cache, unless they are there; returns before they are.
 pub(crate) fn will_need(file: &File, at: u64, length: u64) {
     if is_resident(file, at, length) {
-        return; // the hints below cost three times as much as the question
+        return; // asking costs a quarter of the hints
     }
     for (at, length) in pieces(at, length) {
         let _ = fadvise(file, at, NonZeroU64::new(length), Advice::WillNeed); // a hint: nothing depends on it

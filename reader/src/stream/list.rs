@@ -101,7 +101,7 @@ pub(super) fn shards(patterns: &[&str]) -> Result<Vec<Shard>> {
             found.push(Shard::stdin()?);
             continue;
         }
-        let names = if files::is_there(Path::new(pattern))? {
+        let names = if files::exists(Path::new(pattern))? {
             vec![(*pattern).to_string()]
         } else {
             braces(pattern)?

@@ -61,7 +61,12 @@ pub(crate) fn steps(
         positions.truncate(positions.len() / whole * whole);
     }
     let mut padding = (0..epoch).cycle().map(|position| (position, true));
-    while remainder == Remainder::Pad && !positions.len().is_multiple_of(whole) {
+    let equal = match remainder {
+        Remainder::Pad => whole,
+        Remainder::Even => world as usize,
+        _ => 1,
+    };
+    while !positions.len().is_multiple_of(equal) {
         positions.push(padding.next().unwrap());
     }
     let piece = |batch: &[(u64, bool)]| {
@@ -107,5 +112,6 @@ pub(crate) fn counts() -> impl Strategy<Value = Vec<u64>> {
 
 /// Any remainder.
 pub(crate) fn remainders() -> impl Strategy<Value = Remainder> {
-    prop_oneof![Just(Remainder::Drop), Just(Remainder::Pad), Just(Remainder::Uneven)]
+    let all = [Remainder::Drop, Remainder::Pad, Remainder::Even, Remainder::Uneven];
+    prop::sample::select(all.to_vec())
 }

@@ -51,10 +51,18 @@ proptest! {
             }
             if remainder != Remainder::Uneven {
                 prop_assert_eq!(*count, given[0].0, "rank {} has as many steps", rank);
+                prop_assert_eq!(rows.len(), given[0].1.len(), "rank {} has as many rows", rank);
+            }
+            if matches!(remainder, Remainder::Drop | Remainder::Pad) {
                 prop_assert_eq!(rows.len() as u64, count * batch);
             }
         }
         seen.sort_unstable();
+        if remainder == Remainder::Even {
+            let own = |rank: &Given| rank.1.iter().filter(|(_, padding)| !padding).count();
+            let longest = given.iter().map(own).max().unwrap();
+            prop_assert_eq!(given[0].1.len(), longest, "as many as the rank with most samples");
+        }
         let all = (0..contents.samples()).flat_map(|o| std::iter::repeat_n(o, passes as usize));
         match remainder {
             Remainder::Drop => prop_assert!(seen.len() as u64 <= order.epoch_samples()),
@@ -85,7 +93,7 @@ fn worlds_over_uneven_shards_have_the_same_number_of_steps() {
     let counts: Vec<u64> = (0..300).map(|shard| 40 + shard * 7919 % 97).collect();
     let order = oracle::order(&counts, Shuffle::Full { seed: 3 });
     for world in [1, 2, 3, 7, 8, 64, 100, 299, 300] {
-        for remainder in [Remainder::Drop, Remainder::Pad] {
+        for remainder in [Remainder::Drop, Remainder::Pad, Remainder::Even] {
             let counts: BTreeSet<_> = (0..world)
                 .map(|rank| Share::new(&order, split(rank, world).by_shard()).unwrap())
                 .map(|share| share.steps(0, 8, remainder).unwrap().count())
@@ -100,7 +108,7 @@ fn a_job_by_shard_goes_on_where_it_stopped() {
     let order = oracle::order(&[30, 11, 25, 40], Shuffle::Full { seed: 3 });
     for rank in 0..2 {
         let share = Share::new(&order, split(rank, 2).by_shard()).unwrap();
-        for remainder in [Remainder::Drop, Remainder::Pad, Remainder::Uneven] {
+        for remainder in [Remainder::Drop, Remainder::Pad, Remainder::Even, Remainder::Uneven] {
             let whole = share.steps(0, 4, remainder).unwrap();
             for stop in 0..whole.count() {
                 let rest = share.steps(whole.position_after(stop), 4, remainder).unwrap();

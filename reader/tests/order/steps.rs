@@ -56,8 +56,12 @@ proptest! {
             Remainder::Drop => prop_assert!(samples - (seen.len() as u64) < whole),
             _ => prop_assert_eq!(seen.len() as u64, samples),
         }
-        let padded = (remainder == Remainder::Pad).then(|| samples.next_multiple_of(whole));
-        prop_assert_eq!(padding, padded.map_or(0, |all| all - samples));
+        let padded = match remainder {
+            Remainder::Pad => samples.next_multiple_of(whole),
+            Remainder::Even => samples.next_multiple_of(world),
+            Remainder::Drop | Remainder::Uneven => samples,
+        };
+        prop_assert_eq!(padding, padded - samples);
         prop_assert!(counts.len() == 1 || remainder == Remainder::Uneven, "{:?}", counts);
     }
 }
@@ -117,6 +121,22 @@ fn padding_wraps_as_often_as_it_must() {
     let rows: Vec<_> = steps.rows(0).collect();
     assert_eq!(rows, [(1, true), (2, true), (0, true), (1, true)]);
     assert_eq!((steps.count(), steps.position_after(0), steps.covered()), (1, 3, 0..3));
+}
+
+#[test]
+fn equal_shares_of_the_last_batch_repeat_fewer_rows_than_there_are_ranks() {
+    let of = |rank| Steps::by_position(10, 0, 3, split(rank, 4), Remainder::Even).unwrap();
+    let rows = |rank| of(rank).rows(0).collect::<Vec<_>>();
+    assert_eq!(rows(2), [(6, false), (7, false), (8, false)]);
+    assert_eq!(rows(3), [(9, false), (0, true), (1, true)]);
+    let last = |rank| of(rank).rows(1).len();
+    assert_eq!([0, 1, 2, 3].map(last), [0; 4]);
+    let of = |rank| Steps::by_position(9, 0, 2, split(rank, 4), Remainder::Even).unwrap();
+    assert_eq!(
+        [0, 1, 2, 3].map(|rank| of(rank).rows(1).collect::<Vec<_>>()),
+        [[(8, false)], [(0, true)], [(1, true)], [(2, true)],]
+    );
+    assert_eq!((of(1).count(), of(1).position_after(1), of(1).covered()), (2, 9, 0..9));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The report of `pack doctor` as text: groups of lines, then findings and notes, a line each.
+//! The report of `pack doctor` as text: groups of lines, then findings and notes, one line each.
 
 use std::io::{self, Write};
 
@@ -9,7 +9,7 @@ use crate::doctor::Report;
 use crate::doctor::facts::{Driver, Gpu, Library, Limits, Link, Machine};
 use crate::doctor::findings::Finding;
 
-/// Writes all of it.
+/// Writes the whole report.
 pub(super) fn text(to: &mut impl Write, report: &Report) -> io::Result<()> {
     let facts = &report.facts;
     machine(to, &facts.machine)?;
@@ -22,13 +22,13 @@ pub(super) fn text(to: &mut impl Write, report: &Report) -> io::Result<()> {
     writeln!(to, "\nlibraries")?;
     facts.libraries.iter().try_for_each(|of| library(to, of))?;
     for (head, costs_speed) in [("findings", true), ("notes", false)] {
-        let told: Vec<_> =
+        let findings: Vec<_> =
             report.findings.iter().filter(|finding| finding.costs_speed == costs_speed).collect();
-        if told.is_empty() && costs_speed {
+        if findings.is_empty() && costs_speed {
             writeln!(to, "\nfindings: none")?;
-        } else if !told.is_empty() {
+        } else if !findings.is_empty() {
             writeln!(to, "\n{head}")?;
-            told.into_iter().try_for_each(|of| finding(to, of))?;
+            findings.into_iter().try_for_each(|of| finding(to, of))?;
         }
     }
     Ok(())
@@ -46,7 +46,7 @@ fn machine(to: &mut impl Write, of: &Machine) -> io::Result<()> {
     let mut processors =
         format!("{allowed} of {} may be used ({list})", count(of.processors_online));
     if let Some(time) = of.cgroup_processors {
-        processors += &format!("; the cgroup gives the time of {time:.1}");
+        processors += &format!("; the cgroup limits them to the time of {time:.1}");
     }
     line(to, "processors", processors)?;
     let mut memory =
@@ -56,7 +56,7 @@ fn machine(to: &mut impl Write, of: &Machine) -> io::Result<()> {
     }
     line(to, "memory", memory)?;
     let room = bytes(of.page_cache_room_bytes);
-    line(to, "page cache", format!("room for {room}: what is smaller is read from disk once"))?;
+    line(to, "page cache", format!("room for {room}: a smaller data set is read from disk once"))?;
     if of.memory_nodes > 1 {
         line(to, "memory nodes", of.memory_nodes)?;
     }
@@ -67,7 +67,7 @@ fn limits(to: &mut impl Write, of: &Limits, memory: Option<u64>) -> io::Result<(
     writeln!(to, "\nlimits")?;
     let locked = match of.locked_memory_bytes {
         Some(bytes) if of.locked_memory_exempt => {
-            format!("{}, which this process may pass", units::bytes(bytes))
+            format!("{}, which this process may exceed", units::bytes(bytes))
         }
         Some(bytes) => units::bytes(bytes),
         None => "unlimited".into(),
@@ -75,7 +75,7 @@ fn limits(to: &mut impl Write, of: &Limits, memory: Option<u64>) -> io::Result<(
     line(to, "locked memory", format!("{locked} (ulimit -l)"))?;
     let files = of.open_files.map_or("unlimited".to_string(), units::count);
     line(to, "open files", format!("{files} (ulimit -n)"))?;
-    // Half of the memory is usual, and no finding.
+    // Half of the memory is the default, and not worth a line.
     match of.shared_memory_bytes {
         Some(shared) if memory.is_none_or(|memory| shared < memory / 4) => {
             line(to, "/dev/shm", units::bytes(shared))
@@ -86,17 +86,16 @@ fn limits(to: &mut impl Write, of: &Limits, memory: Option<u64>) -> io::Result<(
 
 fn driver(to: &mut impl Write, of: &Driver, gpus: u64) -> io::Result<()> {
     writeln!(to, "\ndriver")?;
-    let said = if of.found {
+    let state = if of.found {
         let version = of.version.as_deref().unwrap_or("of unknown version");
         let cuda = of.cuda_version.as_deref().unwrap_or("?");
         format!("{version}, runs CUDA up to {cuda}; {}", units::counted(gpus, "GPU", "GPUs"))
     } else if of.refusal.is_some() || of.kernel_module || !of.nvidia_devices.is_empty() {
         "does not answer: batches stay in host memory; see below".into()
     } else {
-        "none, and no GPU of NVIDIA's: batches stay in host memory; nothing is wrong with that"
-            .into()
+        "none, and no NVIDIA GPU: batches stay in host memory; nothing is wrong with that".into()
     };
-    line(to, "NVIDIA", said)
+    line(to, "NVIDIA", state)
 }
 
 fn gpu(to: &mut impl Write, of: &Gpu) -> io::Result<()> {
@@ -104,7 +103,7 @@ fn gpu(to: &mut impl Write, of: &Gpu) -> io::Result<()> {
     writeln!(to, "\nGPU {}: {} ({address})", of.number, of.name)?;
     let used = format!("{} of {}", bytes(of.memory_used_bytes), bytes(of.memory_total_bytes));
     line(to, "memory", format!("{used} in use"))?;
-    let percent = |n: Option<u64>| n.map_or("not told".to_string(), |n| format!("{n} %"));
+    let percent = |n: Option<u64>| n.map_or("unknown".to_string(), |n| format!("{n} %"));
     let split = if of.split { "; it is split (MIG)" } else { "" };
     let memory = percent(of.memory_controller_percent);
     line(to, "busy now", format!("SM {}, memory {memory}{split}", percent(of.sm_percent)))?;
@@ -112,9 +111,9 @@ fn gpu(to: &mut impl Write, of: &Gpu) -> io::Result<()> {
     match (of.memory_node, of.near_processors.as_deref()) {
         (Some(node), near) => {
             let near = near.unwrap_or("?");
-            line(to, "hangs on", format!("memory node {node}; processors {near} are near"))?;
+            line(to, "attached to", format!("memory node {node}; processors {near} are near"))?;
         }
-        (None, Some(near)) => line(to, "hangs on", format!("processors {near}"))?,
+        (None, Some(near)) => line(to, "attached to", format!("processors {near}"))?,
         (None, None) => {}
     }
     match (of.ecc, of.ecc_uncorrected) {
@@ -136,15 +135,15 @@ fn gpu(to: &mut impl Write, of: &Gpu) -> io::Result<()> {
     Ok(())
 }
 
-/// `PCIe 1 x16 now, at most PCIe 5 x16; an idle link rests`
+/// Returns `PCIe 1 x16 now, at most PCIe 5 x16; an idle link slows down`.
 fn link(of: &Link) -> String {
     let shown = |n: Option<u64>| n.map_or("?".to_string(), |n| n.to_string());
     if of.generation.is_none() && of.width.is_none() {
-        return "not told".into();
+        return "unknown".into();
     }
     let now = format!("PCIe {} x{}", shown(of.generation), shown(of.width));
     let most = format!("PCIe {} x{}", shown(of.generation_max), shown(of.width_max));
-    let rests = if of.generation < of.generation_max { "; an idle link rests" } else { "" };
+    let rests = if of.generation < of.generation_max { "; an idle link slows down" } else { "" };
     format!("{now} now, at most {most}{rests}")
 }
 
@@ -153,14 +152,14 @@ fn library(to: &mut impl Write, of: &Library) -> io::Result<()> {
         Some(path) if of.on_search_path => path.shown().to_string(),
         Some(path) => {
             let path = path.shown();
-            format!("{path}; not where programs look: import torch first, or set LD_LIBRARY_PATH")
+            format!("{path}; not on the search path: import torch first, or set LD_LIBRARY_PATH")
         }
         None => format!("not found ({})", of.purpose),
     };
     line(to, of.name, found)
 }
 
-/// `  GPU 1: what is wrong: what it costs; what to do`
+/// Writes `  GPU 1: the fault: its cost; the remedy`.
 fn finding(to: &mut impl Write, of: &Finding) -> io::Result<()> {
     let gpu = of.gpu.map_or(String::new(), |number| format!("GPU {number}: "));
     writeln!(to, "  {gpu}{}: {}; {}", of.what, of.cost, of.advice)

@@ -1,4 +1,4 @@
-//! The output of `pack doctor --watch`: a line for each GPU and look, then the means.
+//! The output of `pack doctor --watch`: one line per GPU and sample, then the means.
 
 use std::io::{self, Write};
 use std::time::Duration;
@@ -10,10 +10,10 @@ use tarflume_packer::units;
 use crate::doctor::gpus::Sample;
 use crate::doctor::watch::Means;
 
-/// Below that, a GPU waits for more than a tenth of the time.
+/// Below this, a GPU is idle for more than a tenth of the time.
 const BUSY_PERCENT: f64 = 90.0;
 
-/// The names of the columns.
+/// Writes the names of the columns.
 pub(super) fn head(to: &mut impl Write) -> io::Result<()> {
     writeln!(
         to,
@@ -28,7 +28,7 @@ pub(super) fn head(to: &mut impl Write) -> io::Result<()> {
     )
 }
 
-/// A line for each GPU.
+/// Writes a line for each GPU.
 pub(super) fn lines(to: &mut impl Write, time: Duration, samples: &[Sample]) -> io::Result<()> {
     let first = format!("{:.1}", time.as_secs_f64());
     samples.iter().try_for_each(|sample| line(to, &first, sample))
@@ -48,28 +48,28 @@ fn line(to: &mut impl Write, first: &str, sample: &Sample) -> io::Result<()> {
     )
 }
 
-/// The means, and what they say.
+/// Writes the means and their interpretation.
 pub(super) fn means(to: &mut impl Write, means: &Means) -> io::Result<()> {
-    writeln!(to, "\nmeans of {}", units::counted(means.samples, "look", "looks"))?;
+    writeln!(to, "\nmeans of {}", units::counted(means.samples, "sample", "samples"))?;
     head(to)?;
     means.gpus.iter().try_for_each(|gpu| line(to, "mean", gpu))?;
     if means.gpus.is_empty() {
-        writeln!(to, "the driver knows no GPU")?;
+        writeln!(to, "the driver reports no GPU")?;
     }
     for gpu in &means.gpus {
         if let Some(sm) = gpu.sm_percent {
-            writeln!(to, "{}", said(gpu.gpu, sm))?;
+            writeln!(to, "{}", verdict(gpu.gpu, sm))?;
         }
     }
     Ok(())
 }
 
-fn said(gpu: u64, sm: f64) -> String {
+fn verdict(gpu: u64, sm: f64) -> String {
     if sm == 0.0 {
-        format!("GPU {gpu} had nothing to do.")
+        format!("GPU {gpu} was idle.")
     } else if sm < BUSY_PERCENT {
         format!(
-            "GPU {gpu} had nothing to do in {:.0} % of the time: print(loader.stats()) in the training says \
+            "GPU {gpu} was idle {:.0} % of the time: print(loader.stats()) in the training program shows \
              whether it waited for data.",
             100.0 - sm
         )
@@ -84,7 +84,7 @@ struct Look<'a> {
     gpus: &'a [Sample],
 }
 
-/// A look as one line of JSON.
+/// Writes a sample as one line of JSON.
 pub(super) fn object(to: &mut impl Write, time: Duration, samples: &[Sample]) -> io::Result<()> {
     writeln!(to, "{}", shown::json(&Look { seconds: time.as_secs_f64(), gpus: samples }))
 }
@@ -94,7 +94,7 @@ struct Last<'a> {
     means: &'a Means,
 }
 
-/// The means as the last line of JSON.
+/// Writes the means as the last line of JSON.
 pub(super) fn last_object(to: &mut impl Write, means: &Means) -> io::Result<()> {
     writeln!(to, "{}", shown::json(&Last { means }))
 }

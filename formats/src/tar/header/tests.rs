@@ -14,7 +14,7 @@ fn block_at(bytes: &[u8], index: usize) -> [u8; 512] {
     bytes[index * 512..][..512].try_into().expect("a block")
 }
 
-/// Changes a block and makes its checksum right again.
+/// Changes a block and recomputes its checksum.
 fn altered(name: &[u8], alter: impl FnOnce(&mut [u8; 512])) -> [u8; 512] {
     let mut block = block_at(&written(name, 5), 0);
     alter(&mut block);
@@ -137,16 +137,16 @@ fn sizes_are_read_in_every_spelling() {
 #[test]
 fn a_size_that_is_none_is_refused_with_what_was_found() {
     for (field, what) in [
-        (b"\0\0\0\0\0\0\0\0\0\0\0\0", "no octal"),
-        (b"            ", "no octal"),
-        (b"00000000008\0", "no octal"),
-        (b"-0000000001\0", "no octal"),
-        (b"0x000000001\0", "no octal"),
-        (b"0000 000001\0", "no octal"),
+        (b"\0\0\0\0\0\0\0\0\0\0\0\0", "not an octal"),
+        (b"            ", "not an octal"),
+        (b"00000000008\0", "not an octal"),
+        (b"-0000000001\0", "not an octal"),
+        (b"0x000000001\0", "not an octal"),
+        (b"0000 000001\0", "not an octal"),
         (b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", "below zero"),
-        (b"\0\0\0\0\0\0\x001001\0", "no octal"),
-        (b"\x000000001001\0", "no octal"),
-        (b"1001\x000000000", "no octal"),
+        (b"\0\0\0\0\0\0\x001001\0", "not an octal"),
+        (b"\x000000001001\0", "not an octal"),
+        (b"1001\x000000000", "not an octal"),
         (b"\x80\0\0\x01\0\0\0\0\0\0\0\0", "any file"),
         (b"\x80\0\0\0\x80\0\0\0\0\0\0\0", "any file"),
         (b"\x81\0\0\0\0\0\0\0\0\0\0\0", "any file"),
@@ -199,13 +199,13 @@ fn the_checksum_may_be_the_historic_signed_one_and_nothing_else() {
     let mut block = block_at(&written(b"a", 5), 0);
     block[1] = 0xe4;
     let unsigned = sum(&block) - sum(&block[CHECKSUM]) + 256;
-    for (said, good) in [(unsigned, true), (unsigned - 256, true), (unsigned - 1, false)] {
-        block[CHECKSUM].copy_from_slice(format!("{said:06o}\0 ").as_bytes());
+    for (stored, good) in [(unsigned, true), (unsigned - 256, true), (unsigned - 1, false)] {
+        block[CHECKSUM].copy_from_slice(format!("{stored:06o}\0 ").as_bytes());
         assert_eq!(Header::parse(&block).is_ok(), good);
     }
     block[CHECKSUM].fill(0);
     let text = refusal(Header::parse(&block), ErrorKind::BadHeader);
-    assert!(text.starts_with("no tar header stands here"), "{text}");
+    assert!(text.starts_with("this is not a tar header"), "{text}");
 }
 
 #[test]

@@ -1,13 +1,13 @@
-//! What it means that a tar ends where its walk wants more.
+//! Interprets a tar that ends where its walk requests more.
 
 use super::{Last, State, Walk};
 use crate::error::{Error, ErrorKind};
 use crate::tar::header::{BLOCK, shown};
 
 impl Walk {
-    /// What it means that the tar ends at `tar_len`, before the last of the bytes that
-    /// [`Walk::want`] asks for: [`ErrorKind::MissingEnd`] where it ends cleanly between members,
-    /// without its end marker; [`ErrorKind::Truncated`] where it ends inside a member.
+    /// Returns the error for a tar that ends at `tar_len`, before the last byte that [`Walk::want`]
+    /// requests: [`ErrorKind::MissingEnd`] if it ends between members without an end marker,
+    /// [`ErrorKind::Truncated`] if it ends inside a member.
     pub fn eof(&self, tar_len: u64) -> Error {
         let (at, len) = self.want();
         let missing = at.saturating_add(len as u64).saturating_sub(tar_len);
@@ -52,7 +52,7 @@ impl Walk {
 
     fn cut_member(&self, tar_len: u64) -> Error {
         let Some(Last { name, first, data_end }) = &self.last else {
-            let text = format!("the tar ends before byte {}, where its walk should begin", self.at);
+            let text = format!("the tar ends before byte {}, where the walk begins", self.at);
             return Error::new(ErrorKind::Truncated, text).with_byte(tar_len);
         };
         let text = match data_end.saturating_sub(tar_len) {
@@ -67,7 +67,7 @@ impl Walk {
         Error::new(ErrorKind::Truncated, text).with_byte(*first).with_key(shown(name))
     }
 
-    /// The tar ends inside a header, at `byte` or before: where its first header stands counts.
+    /// The tar ends inside a header, at `byte` or before: the error names the header's start.
     fn truncated(&self, byte: u64, text: String) -> Error {
         let error =
             Error::new(ErrorKind::Truncated, text).with_byte(self.pending.first.unwrap_or(byte));

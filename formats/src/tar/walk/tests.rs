@@ -3,7 +3,7 @@
 use super::*;
 use crate::tar::{END, pax, write_header};
 
-/// A header of any type, its checksum right.
+/// Returns a header of any type with a valid checksum.
 fn block(typeflag: u8, name: &[u8], size: &[u8]) -> Vec<u8> {
     let mut blocks = Vec::new();
     write_header(&mut blocks, name, 0).expect("a short name");
@@ -16,7 +16,7 @@ fn block(typeflag: u8, name: &[u8], size: &[u8]) -> Vec<u8> {
     block
 }
 
-/// A header of any type with its data and padding.
+/// Returns a header of any type with its data and padding.
 fn entry(typeflag: u8, name: &[u8], data: &[u8]) -> Vec<u8> {
     let mut out = block(typeflag, name, format!("{:011o}", data.len()).as_bytes());
     out.extend_from_slice(data);
@@ -24,7 +24,7 @@ fn entry(typeflag: u8, name: &[u8], data: &[u8]) -> Vec<u8> {
     out
 }
 
-/// A header of records.
+/// Returns a pax header of these records.
 fn extra(typeflag: u8, records: &[(&str, &str)]) -> Vec<u8> {
     let mut data = Vec::new();
     for (key, value) in records {
@@ -54,12 +54,12 @@ fn good(parts: &[&[u8]]) -> Vec<Member> {
 }
 
 #[track_caller]
-fn bad(parts: &[&[u8]], kind: ErrorKind, byte: u64, key: Option<&str>, says: &str) {
+fn bad(parts: &[&[u8]], kind: ErrorKind, byte: u64, key: Option<&str>, message: &str) {
     let error = walk(&parts.concat()).expect_err("a bad tar");
     assert_eq!(error.kind(), kind, "{error}");
     assert_eq!(error.place().byte, Some(byte), "{error}");
     assert_eq!(error.place().key.as_deref(), key, "{error}");
-    assert!(error.text().contains(says), "{error}");
+    assert!(error.text().contains(message), "{error}");
 }
 
 fn member(name: &[u8], first: u64, data: u64, size: u64) -> Member {
@@ -123,7 +123,7 @@ fn a_link_or_directory_has_no_data_and_no_pax_size() {
         let sized = extra(b'x', &[("size", "600")]);
         bad(&[&sized, &link, &b], ErrorKind::BadHeader, 0, Some("link"), "readers of tars");
     }
-    // bsdtar keeps even a size of 0 for the member behind a volume label.
+    // bsdtar keeps even a size of 0 for the member after a volume label.
     let label = block(b'V', b"label", b"00000000000");
     for size in ["0", "600"] {
         let sized = extra(b'x', &[("size", size)]);
@@ -156,8 +156,8 @@ fn types_nobody_knows_are_members_with_data() {
 
 #[test]
 fn sparse_files_and_parts_of_volumes_are_refused_by_name() {
-    let unsupported = |parts: &[&[u8]], says| {
-        bad(parts, ErrorKind::Unsupported, 0, Some("name"), says);
+    let unsupported = |parts: &[&[u8]], message| {
+        bad(parts, ErrorKind::Unsupported, 0, Some("name"), message);
     };
     unsupported(&[&entry(b'S', b"name", b"")], "a sparse file");
     unsupported(&[&entry(b'M', b"name", b"")], "another volume");
@@ -214,7 +214,7 @@ fn extra_headers_that_lie_are_refused_at_their_byte() {
 #[test]
 fn a_broken_header_is_refused_at_its_byte() {
     let a = entry(b'0', b"a", b"");
-    bad(&[&a, &[7; 512]], ErrorKind::BadHeader, 512, None, "no tar header");
+    bad(&[&a, &[7; 512]], ErrorKind::BadHeader, 512, None, "not a tar header");
     let size = block(b'0', b"b", b"-----------");
     bad(&[&a, &size], ErrorKind::BadHeader, 512, Some("b"), "size field");
     let long = entry(b'L', b"long", b"name\0");
@@ -225,22 +225,22 @@ fn a_broken_header_is_refused_at_its_byte() {
     bad(&[&a, &zeros], ErrorKind::BadHeader, 512, Some("b"), "size field");
     let over = extra(b'x', &[("size", "18446744073709551615")]);
     let error = [&over[..], &entry(b'0', b"b", b"")];
-    bad(&error, ErrorKind::BadHeader, 0, None, "no number of bytes");
+    bad(&error, ErrorKind::BadHeader, 0, None, "not a number of bytes");
 }
 
 #[test]
 fn packed_tars_are_called_what_they_are() {
-    for (magic, says) in [
+    for (magic, message) in [
         (&[0x1f, 0x8b][..], "gzip"),
         (&[0x28, 0xb5, 0x2f, 0xfd], "zstd"),
         (b"\xfd7zXZ\0", "xz"),
         (b"BZh9", "bzip2"),
     ] {
         let mut packed = magic.to_vec();
-        bad(&[&packed], ErrorKind::WrongFormat, 0, None, says);
+        bad(&[&packed], ErrorKind::WrongFormat, 0, None, message);
         packed.resize(512, 1);
-        bad(&[&packed], ErrorKind::WrongFormat, 0, None, says);
-        bad(&[&entry(b'0', b"a", b""), &packed], ErrorKind::BadHeader, 512, None, "no tar");
+        bad(&[&packed], ErrorKind::WrongFormat, 0, None, message);
+        bad(&[&entry(b'0', b"a", b""), &packed], ErrorKind::BadHeader, 512, None, "not a tar");
     }
 }
 
@@ -262,8 +262,8 @@ fn a_tar_cut_between_members_lacks_its_end() {
 fn a_tar_cut_inside_a_member_names_it() {
     let a = entry(b'0', b"a", b"1");
     let b = [&entry(b'L', b"long", b"bb\0")[..], &entry(b'0', b"b", &[1; 600])].concat();
-    let cut = |len: usize, key, says: &str| {
-        bad(&[&a, &b[..len]], ErrorKind::Truncated, 1024, key, says);
+    let cut = |len: usize, key, message: &str| {
+        bad(&[&a, &b[..len]], ErrorKind::Truncated, 1024, key, message);
     };
     cut(1, None, "inside a header: 511 of");
     cut(512, None, "long name or pax header: 512 bytes");

@@ -1,9 +1,10 @@
-//! The accurate inverse DCT of 8x8 coefficients, of Loeffler, Ligtenberg and Moschytz (1989), in
-//! plain Rust; and the walk over blocks that the reduced sizes share.
+//! The accurate inverse DCT of 8x8 coefficients by Loeffler, Ligtenberg and Moschytz (1989), equal
+//! to `jpeg_idct_islow` of libjpeg-turbo, in plain Rust; and the walk over blocks that the reduced
+//! sizes share.
 //!
-//! Columns first, then rows. Sums of two coefficients wrap at 16 bits, what lies between the passes
-//! and what comes out saturates there: no coefficient, however absurd, is treated otherwise by
-//! vector instructions of 16 bits.
+//! Columns first, then rows. Sums of two coefficients wrap at 16 bits; values between the passes
+//! and results saturate at 16 bits: vector instructions of 16 bits treat every coefficient, however
+//! extreme, in the same way.
 
 use crate::simd::cosines::{
     BETWEEN_BITS, C_0_298, C_0_390, C_0_541, C_0_765, C_0_899, C_1_175, C_1_501, C_1_847, C_1_961,
@@ -16,7 +17,7 @@ pub(in crate::simd) fn to_8x8(blocks: &mut Blocks<'_>) {
     each(blocks, samples);
 }
 
-/// Writes `samples` of each block meant, row by row, and leaves zeros in it.
+/// Writes the `samples` of each block, row by row, and sets the block to zeros.
 pub(super) fn each<const N: usize>(
     blocks: &mut Blocks<'_>,
     samples: fn(&[i16; 64], &[u16; 64]) -> [[u8; N]; N],
@@ -44,7 +45,7 @@ fn samples(block: &[i16; 64], quant: &[u16; 64]) -> [[u8; 8]; 8] {
     out
 }
 
-/// The sample of a block of one coefficient.
+/// Returns the sample of a block of one coefficient.
 pub(in crate::simd) fn flat(coefficient: i16, quant: u16) -> u8 {
     let value = dequantized(coefficient, quant) << BETWEEN_BITS;
     sample(round(value.into(), BETWEEN_BITS + EIGHTH_BITS))
@@ -53,7 +54,7 @@ pub(in crate::simd) fn flat(coefficient: i16, quant: u16) -> u8 {
 fn columns(block: &[i16; 64], quant: &[u16; 64]) -> [[i16; 8]; 8] {
     let value = |i: usize| dequantized(block[i], quant[i]);
     if block[8..].iter().all(|&c| c == 0) {
-        // What the sums below come to, but for absurd values: these wrap.
+        // Equals the sums below except for extreme values, which wrap here.
         return [std::array::from_fn(|x| value(x) << BETWEEN_BITS); 8];
     }
     let mut between = [[0; 8]; 8];
@@ -66,8 +67,8 @@ fn columns(block: &[i16; 64], quant: &[u16; 64]) -> [[i16; 8]; 8] {
     between
 }
 
-/// Eight coefficients of one line to its eight values, with `FACTOR_BITS` behind the point. No sum
-/// leaves 32 bits, whatever the coefficients.
+/// Transforms eight coefficients of one line to its eight values, with `FACTOR_BITS` fraction bits.
+/// No sum exceeds 32 bits, whatever the coefficients.
 fn sums(c: [i16; 8]) -> [i32; 8] {
     let times = |c: i16, factor: i16| i32::from(c) * i32::from(factor);
     let even = (c[0].wrapping_add(c[4]), c[0].wrapping_sub(c[4]));
@@ -99,7 +100,7 @@ pub(super) fn dequantized(coefficient: i16, quant: u16) -> i16 {
     coefficient.wrapping_mul(quant.cast_signed())
 }
 
-/// Without its last `bits` bits, to the nearest; halves go up.
+/// Shifts right by `bits`, rounding to the nearest; halves round up.
 pub(super) fn round(value: i32, bits: i32) -> i32 {
     value.wrapping_add(1 << (bits - 1)) >> bits
 }

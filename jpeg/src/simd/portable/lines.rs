@@ -1,8 +1,9 @@
-//! Upsampling and color of whole lines, in plain Rust. Lines may have any length.
+//! Upsampling and color conversion of whole lines of any length, in plain Rust.
 //!
-//! Upsampling is the triangle filter that libjpeg calls fancy: a new sample is 3/4 of the nearer old
-//! one and 1/4 of the farther one. Where two results are equally near, rounding goes up and down by
-//! turns. Color is that of JFIF (ITU-R BT.601, all 256 values) with factors of 16 bits.
+//! Upsampling is the triangle filter of libjpeg's "fancy upsampling" (jdsample.c): a new sample is
+//! 3/4 of the nearer old one and 1/4 of the farther one. Where two results are equally near,
+//! rounding alternates between up and down. Color is that of JFIF (ITU-R BT.601, full range) with
+//! factors of 16 bits (jdcolor.c, `ycc_rgb_convert`).
 
 /// See [`crate::simd::run::Simd::h2v1`].
 pub(in crate::simd) fn h2v1(line: &[u8], out: &mut [u8]) {

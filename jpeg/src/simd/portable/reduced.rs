@@ -1,7 +1,7 @@
 //! Inverse DCTs of 8x8 coefficients to 4x4, 2x2 and 1x1 samples, in plain Rust.
 //!
-//! The 8x8 one with outputs and the coefficients that no longer matter left out, as the Independent
-//! JPEG Group does it for scaled decoding: each sample is the mean of those of a full decode, nearly.
+//! The 8x8 transform without the outputs and coefficients that are not needed, as in libjpeg's
+//! scaled decoding (jidctred.c): each sample is nearly the mean of those of a full decode.
 
 use std::num::Wrapping;
 
@@ -32,7 +32,8 @@ pub(in crate::simd) fn to_1x1(blocks: &mut Blocks<'_>) {
     }
 }
 
-/// What libjpeg makes of eight times the mean: absurd ones wrap at 10 bits before they saturate.
+/// Returns the sample for eight times the mean, as libjpeg computes it: extreme values wrap at 10
+/// bits before they saturate.
 fn mean(eightfold: i32) -> u8 {
     const SPARE_BITS: u32 = 32 - 10;
     let mean = round(eightfold, EIGHTH_BITS);
@@ -57,7 +58,7 @@ fn samples_4x4(block: &[i16; 64], quant: &[u16; 64]) -> [[u8; 4]; 4] {
     })
 }
 
-/// As `sums` of the full size; coefficient 4 has no part in it. Absurd coefficients wrap.
+/// As `sums` of the full size; coefficient 4 has no influence. Extreme coefficients wrap.
 fn sums_4(c: [i16; 8]) -> [i32; 4] {
     let even = Wrapping(i32::from(c[0]) << (FACTOR_BITS + 1));
     let turned = times(c[2], C_1_847) - times(c[6], C_0_765);
@@ -69,7 +70,7 @@ fn sums_4(c: [i16; 8]) -> [i32; 4] {
     [even.0 + inner, even.1 + outer, even.1 - outer, even.0 - inner].map(|sum| sum.0)
 }
 
-/// The sample of a block of one coefficient.
+/// Returns the sample of a block of one coefficient.
 pub(in crate::simd) fn flat_2x2(coefficient: i16, quant: u16) -> u8 {
     let value = i32::from(dequantized(coefficient, quant)) << BETWEEN_BITS;
     sample(round(value << (FACTOR_BITS + 2), FACTOR_BITS + BETWEEN_BITS + EIGHTH_BITS + 2))
@@ -93,7 +94,7 @@ fn samples_2x2(block: &[i16; 64], quant: &[u16; 64]) -> [[u8; 2]; 2] {
     })
 }
 
-/// From the even part and coefficients 1, 3, 5 and 7. Absurd ones wrap.
+/// Computes two outputs from the even part and coefficients 1, 3, 5 and 7. Extreme values wrap.
 fn sums_2(even: i32, c: [i16; 4]) -> [i32; 2] {
     let odd =
         times(c[0], C_3_624) - times(c[1], C_1_272) + times(c[2], C_0_850) - times(c[3], C_0_720);

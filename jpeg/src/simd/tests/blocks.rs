@@ -1,6 +1,6 @@
-//! Blocks of coefficients for tests, the same in every run: from sane to absurd.
+//! Blocks of coefficients for tests, the same in every run: from ordinary to extreme.
 
-/// A small generator of numbers (xorshift, Marsaglia 2003).
+/// A small random number generator (xorshift, Marsaglia 2003).
 pub(crate) struct Numbers(u64);
 
 impl Numbers {
@@ -24,19 +24,19 @@ impl Numbers {
     }
 }
 
-/// The place in natural order of each zigzag number.
+/// The natural position of each zigzag number.
 pub(crate) const ZIGZAG: [usize; 64] = [
     0, 1, 8, 16, 9, 2, 3, 10, 17, 24, 32, 25, 18, 11, 4, 5, 12, 19, 26, 33, 40, 48, 41, 34, 27, 20,
     13, 6, 7, 14, 21, 28, 35, 42, 49, 56, 57, 50, 43, 36, 29, 22, 15, 23, 30, 37, 44, 51, 58, 59,
     52, 45, 38, 31, 39, 46, 53, 60, 61, 54, 47, 55, 62, 63,
 ];
 
-/// How wild the coefficients and factors of a test are.
+/// The range of a test's coefficients and factors.
 #[derive(Clone, Copy)]
 pub(crate) enum Kind {
-    /// What an encoder makes of pixels.
+    /// Those of an encoder.
     Sane,
-    /// Whatever 16 bits can hold, the ends of their range above all.
+    /// Any 16-bit values, mostly the ends of the range.
     Absurd,
 }
 
@@ -77,7 +77,7 @@ pub(crate) fn block(kind: Kind, numbers: &mut Numbers, quant: &[u16; 64]) -> ([i
         };
     }
     match numbers.below(16) {
-        // Shapes that libjpeg-turbo takes short cuts for.
+        // Shapes for which libjpeg-turbo takes short cuts.
         0 => block[8..].fill(0),
         1 => (8..64).filter(|i| i / 8 != 4).for_each(|i| block[i] = 0),
         2 => (0..64).filter(|i| i % 8 > 3).for_each(|i| block[i] = 0),
@@ -86,10 +86,10 @@ pub(crate) fn block(kind: Kind, numbers: &mut Numbers, quant: &[u16; 64]) -> ([i
     (block, last as u8)
 }
 
-/// FNV-1a of 64 bits, to compare many bytes with one number.
+/// FNV-1a of 64 bits, to compare many bytes by one number.
 pub(crate) fn sum(before: u64, bytes: &[u8]) -> u64 {
     bytes.iter().fold(before, |sum, &b| (sum ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3))
 }
 
-/// What `sum` begins with.
+/// The initial value of `sum`.
 pub(crate) const SUM: u64 = 0xcbf2_9ce4_8422_2325;

@@ -1,13 +1,14 @@
-//! Inverse DCTs: against the sums of cosines that define them, against libjpeg-turbo's bytes, and
-//! set against set.
+//! Inverse DCTs, compared with the sums of cosines that define them, with libjpeg-turbo's bytes,
+//! and set by set.
 
 use super::blocks::{Kind, Numbers, SUM, block, quant, sum};
 use crate::simd::{Blocks, Simd};
 
-/// As many blocks as the longest vector takes.
+/// Number of blocks in the longest vector.
 const SAME: usize = 4;
 
-/// Samples of one block by kernel `size`; several of its kind are done, so that they fill a vector.
+/// Returns the samples of one block by kernel `size`; several equal blocks are transformed, to fill
+/// a vector.
 fn one(set: &Simd, size: usize, block: &[i16; 64], last: u8, quant: &[u16; 64]) -> Vec<u8> {
     let side = 8 >> size;
     let (mut coefficients, mut out) = ([*block; SAME], vec![0; SAME * side * side]);
@@ -27,7 +28,7 @@ fn one(set: &Simd, size: usize, block: &[i16; 64], last: u8, quant: &[u16; 64]) 
     first.to_vec()
 }
 
-/// The definition (ITU-T T.81, A.3.3), with floats.
+/// The definition (ITU-T T.81, A.3.3), in floating point.
 fn cosines(block: &[i16; 64], quant: &[u16; 64]) -> [[f64; 8]; 8] {
     let cosine = |x: usize, u: usize| {
         let half = if u == 0 { 0.5f64.sqrt() / 2.0 } else { 0.5 };
@@ -89,8 +90,8 @@ fn smaller_sizes_are_near_the_means_of_smooth_blocks() {
     }
 }
 
-/// Sums of what libjpeg-turbo 2.1.5 made of the same blocks on x86-64, by its AVX2 and its SSE2 code,
-/// 8x8, 4x4, 2x2 and 1x1.
+/// Hashes of the results of libjpeg-turbo 2.1.5 for the same blocks on x86-64, by its AVX2 and its
+/// SSE2 code, for 8x8, 4x4, 2x2 and 1x1.
 const SANE: [u64; 4] =
     [0x5ade_a8fe_4919_927a, 0x5c52_9e7d_4eba_93dc, 0x0589_0464_4e5e_2733, 0xe9a5_ac9b_c2ef_6d6c];
 const ABSURD: [u64; 4] =
@@ -129,7 +130,7 @@ fn runs_give_the_same_bytes_in_every_set_and_touch_nothing_else() {
         let quant = quant(kind, &mut numbers);
         let (coefficients, last): (Vec<_>, Vec<_>) =
             (0..count * step).map(|_| block(kind, &mut numbers, &quant)).unzip();
-        // Up to the last sample that is meant; and to the end of the last row.
+        // Up to the last selected sample; and to the end of the last row.
         let exact = (side - 1) * stride + count.saturating_sub(1) * across + side;
         let length = if round % 2 == 0 { exact } else { side * stride };
         let run = |set: &Simd| {
@@ -156,8 +157,8 @@ fn runs_give_the_same_bytes_in_every_set_and_touch_nothing_else() {
     }
 }
 
-/// Every slice a bit too short: each set must notice. Of distances beyond all planes it is only asked
-/// that nothing else is written (an address sanitizer would see it): sums of them may wrap.
+/// Every slice slightly too short: each set must notice. For distances beyond all planes, nothing
+/// else may be written (an address sanitizer would detect it); sums of them may wrap.
 #[test]
 fn what_is_too_short_is_noticed() {
     const COUNT: usize = 5;
@@ -184,9 +185,9 @@ fn what_is_too_short_is_noticed() {
         assert!(!passes(COUNT, COUNT, needed - 1, stride, side), "{}", set.name);
         assert!(!passes(COUNT, COUNT, needed, stride + 1, side) || side == 1, "{}", set.name);
         assert!(!passes(COUNT, COUNT, needed, stride, side + 1), "{}", set.name);
-        // The portable set does not ask what is last, nor does any for the mean alone.
-        let asks = size < 3 && set.name != "portable";
-        assert!(!asks || !passes(COUNT, COUNT - 1, needed, stride, side), "{}", set.name);
+        // The portable set does not use `last`, nor does any set for the mean alone.
+        let uses_last = size < 3 && set.name != "portable";
+        assert!(!uses_last || !passes(COUNT, COUNT - 1, needed, stride, side), "{}", set.name);
         for huge in [usize::MAX, usize::MAX / 2 + 1, usize::MAX / 4 + 1, usize::MAX / 6] {
             passes(COUNT, COUNT, needed, huge, side);
             passes(COUNT, COUNT, needed, stride, huge);

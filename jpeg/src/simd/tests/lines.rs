@@ -1,4 +1,4 @@
-//! Lines: against formulas written sample by sample, at all lengths, with nothing touched beside.
+//! Lines, compared with formulas for each sample, at all lengths, with nothing else touched.
 
 use super::blocks::Numbers;
 use crate::simd::Simd;
@@ -6,7 +6,7 @@ use crate::simd::Simd;
 /// Lengths at which vectors of 16, 32 and 64 bytes begin, end and overlap.
 const LENGTHS: std::ops::Range<usize> = 0..200;
 
-/// Runs a kernel on an `out` that lies between other bytes; those must stay.
+/// Runs a kernel on an `out` between other bytes, which must not change.
 fn within(length: usize, kernel: impl FnOnce(&mut [u8])) -> Vec<u8> {
     let mut out = vec![0x5a; length + 128];
     kernel(&mut out[64..64 + length]);
@@ -142,7 +142,7 @@ fn the_first_line_says_how_many() {
     }
 }
 
-/// Each of these is one sample too short, in some vector's way.
+/// Each line is one sample too short for some vector.
 #[test]
 fn short_lines_are_noticed() {
     let long = [9u8; 300];

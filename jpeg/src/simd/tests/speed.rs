@@ -1,4 +1,4 @@
-//! How fast each set is, printed; nothing is asserted of time.
+//! Prints the speed of each set; asserts nothing about time.
 #![allow(clippy::print_stdout)]
 
 use std::hint::black_box;
@@ -7,7 +7,7 @@ use std::time::Instant;
 use super::blocks::{Numbers, ZIGZAG};
 use crate::simd::{Blocks, Simd};
 
-/// The least seconds of a call, over many.
+/// Returns the shortest time of a call in seconds, over many.
 fn least(mut call: impl FnMut()) -> f64 {
     let times = (0..100).map(|_| {
         let start = Instant::now();
@@ -17,8 +17,9 @@ fn least(mut call: impl FnMut()) -> f64 {
     times.fold(f64::INFINITY, f64::min)
 }
 
-/// Runs of blocks whose last coefficients are drawn from those told, in ns a block; without the time
-/// it takes to put the coefficients there. So many that no processor learns their order.
+/// Returns ns per block for runs of blocks whose last coefficients are drawn from `last`, without
+/// the time for setting the coefficients. There are too many blocks for a branch predictor to learn
+/// their order.
 fn blocks(set: &Simd, size: usize, last: &[u8]) -> f64 {
     const RUN: usize = 48;
     const COUNT: usize = 100 * RUN;

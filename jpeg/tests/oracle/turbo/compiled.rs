@@ -1,7 +1,7 @@
-//! Compiles `turbo.c` when the tests' folder holds no such program of the same source yet.
+//! Compiles `turbo.c` unless the tests' folder already holds the program of the same source.
 //!
-//! Tests run in many processes at once: each compiles under a name of its own and renames, so that
-//! nobody starts half a program.
+//! Tests run in many processes at once: each compiles under its own name and renames, so that no
+//! process starts an incomplete program.
 
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -11,7 +11,7 @@ use std::sync::OnceLock;
 
 const SOURCE: &str = include_str!("turbo.c");
 
-/// The program, ready to be started. Panics with what is missing.
+/// Returns the program, ready to be started. Panics with the missing package.
 pub(super) fn path() -> &'static Path {
     static PATH: OnceLock<PathBuf> = OnceLock::new();
     PATH.get_or_init(|| {

@@ -1,6 +1,6 @@
-//! How a JPEG is to be written: words for what libjpeg-turbo's encoder can do.
+//! The parameters of libjpeg-turbo's encoder.
 //!
-//! Words only; `turbo.c` does what they say.
+//! Data only; `turbo.c` applies them.
 
 use crate::picture::Picture;
 
@@ -15,18 +15,18 @@ const WIDE_TABLES: u32 = 128;
 const YCCK: u32 = 256;
 const BLACK_AS_LUMA: u32 = 512;
 
-/// The colors that a JPEG of three components stores, and how it says so.
+/// The color space of a JPEG of three components, and how the file declares it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Space {
-    /// YCbCr, said by a JFIF segment.
+    /// YCbCr, declared by a JFIF segment.
     Jfif,
-    /// YCbCr, said by an Adobe segment alone (transform 1).
+    /// YCbCr, declared by an Adobe segment alone (transform 1).
     AdobeYcc,
-    /// YCbCr, not said at all: components 1, 2, 3.
+    /// YCbCr, not declared: components 1, 2, 3.
     Unsaid,
-    /// RGB, said by an Adobe segment (transform 0); components R, G, B.
+    /// RGB, declared by an Adobe segment (transform 0); components R, G, B.
     AdobeRgb,
-    /// RGB, said by the component names R, G, B alone.
+    /// RGB, declared by the component names R, G, B alone.
     NamedRgb,
 }
 
@@ -35,14 +35,14 @@ pub(crate) enum Space {
 pub(crate) enum Scans {
     /// One scan of all.
     Interleaved = 0,
-    /// A scan for each.
+    /// One scan per component.
     OneEach = 1,
-    /// The first by itself, the others together.
+    /// The first alone, the others together.
     LumaThenChroma = 2,
 }
 
-/// A scan of a script of one's own: components in rising order, first and last coefficient, bits before
-/// and bits now.
+/// A scan of a custom script: components in rising order, first and last coefficient, previous and
+/// current low bit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ScanOf {
     pub(crate) components: Vec<u8>,
@@ -57,7 +57,7 @@ impl ScanOf {
         ScanOf { components: components.to_vec(), first, last, before, low }
     }
 
-    /// As `turbo.c` takes it.
+    /// The format of `turbo.c`.
     pub(super) fn bytes(&self) -> [u8; 9] {
         let mut bytes = [0; 9];
         bytes[0] = self.components.len() as u8;
@@ -74,19 +74,19 @@ pub(crate) struct Recipe {
     pub(crate) quality: u32,
     /// Horizontal and vertical sampling factor of the first component, 1 to 4 each.
     pub(crate) luma: (u32, u32),
-    /// The same of the other components.
+    /// The same for the other components.
     pub(crate) chroma: (u32, u32),
     /// MCUs between restart markers; 0 for none.
     pub(crate) restart: u32,
     pub(crate) space: Space,
     pub(crate) scans: Scans,
     pub(crate) progressive: bool,
-    /// Scans of one's own, instead of what `scans` and `progressive` say.
+    /// Custom scans, instead of what `scans` and `progressive` define.
     pub(crate) script: Vec<ScanOf>,
-    /// Huffman tables made for this image instead of the standard's.
+    /// Huffman tables optimized for this image instead of the standard's.
     pub(crate) optimized: bool,
     pub(crate) arithmetic: bool,
-    /// A quantization table of its own for the last component, too.
+    /// A separate quantization table for the last component, too.
     pub(crate) three_tables: bool,
     /// Quantizers above 255 at low qualities: extended sequential, tables of 16 bits.
     pub(crate) wide_tables: bool,
@@ -122,12 +122,12 @@ impl Default for Recipe {
 }
 
 impl Recipe {
-    /// The default with such sampling factors of the first component; `(2, 2)` is 4:2:0.
+    /// The default with these sampling factors of the first component; `(2, 2)` is 4:2:0.
     pub(crate) fn sampled(luma: (u32, u32)) -> Recipe {
         Recipe { luma, ..Recipe::default() }
     }
 
-    /// An APP1 segment of EXIF whose only tag is this orientation.
+    /// Returns an APP1 segment of EXIF whose only tag is this orientation.
     pub(crate) fn with_orientation(self, orientation: u8) -> Recipe {
         let mut extra = self.extra;
         extra.extend_from_slice(b"\xFF\xE1\0\x22Exif\0\0MM\0\x2A\0\0\0\x08\0\x01");
@@ -136,7 +136,7 @@ impl Recipe {
         Recipe { extra, ..self }
     }
 
-    /// The numbers of `struct recipe` of `turbo.c`.
+    /// Returns the fields of `struct recipe` of `turbo.c`.
     pub(super) fn fields(&self, picture: &Picture) -> Vec<u32> {
         let flag = |on, bits| if on { bits } else { 0 };
         let space = match self.space {

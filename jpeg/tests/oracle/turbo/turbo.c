@@ -1,11 +1,11 @@
 /* libjpeg-turbo as a server for tests: requests on stdin, replies on stdout, until stdin ends.
  *   cc -O2 turbo.c -ljpeg -o turbo
- * Numbers are 32 bits, little-endian. A request is a kind and its fields; a reply is 0 and what was asked
- * for, or 1 and a text (length, bytes). Whatever a JPEG holds, the server answers and goes on; it exits
+ * Numbers are 32 bits, little-endian. A request is a kind and its fields; a reply is 0 and the requested
+ * data, or 1 and a text (length, bytes). Whatever a JPEG holds, the server answers and continues; it exits
  * with a message only when a request itself is cut or malformed. turbo.rs is the other side.
  *   1 decode: scale denominator, components (1 gray, 3 RGB, 4 CMYK as stored), length, JPEG
  *       -> width, height, components, warnings, text of the first warning, pixels
- *   2 encode: struct recipe below, extra markers (length, bytes), scans of its own (length, SCAN bytes each:
+ *   2 encode: struct recipe below, extra markers (length, bytes), custom scans (length, SCAN bytes each:
  *       components, their four numbers, Ss, Se, Ah, Al), pixels -> length, JPEG
  *   3 coefficients: length, JPEG -> components, and of each: blocks across, blocks down (of the image),
  *       the same rounded up to whole MCUs, horizontal and vertical sampling factor, 64 quantizers,
@@ -25,7 +25,7 @@ enum { PROGRESSIVE = 1, OPTIMIZED = 2, ARITHMETIC = 4, RGB = 8, NO_JFIF = 16, AD
 enum { INTERLEAVED = 0, ONE_EACH = 1, LUMA_THEN_CHROMA = 2 };
 enum { MOST_PIXELS = 1 << 26, SCAN = 9, MOST_SCANS = 1000 };
 
-/* How to encode; each field is sent as it stands. `components` 4 is CMYK. */
+/* How to encode; each field is sent unchanged. `components` 4 is CMYK. */
 struct recipe {
     uint32_t width, height, components, quality, luma_h, luma_v, chroma_h, chroma_v, restart, scans, flags;
 };
@@ -171,7 +171,7 @@ static int script(jpeg_scan_info *scan, uint32_t components, uint32_t scans) {
     return n;
 }
 
-/* Scans as they were asked for. */
+/* The requested scans. */
 static int own_script(jpeg_scan_info *scan, const unsigned char *from, uint32_t length) {
     int n = 0;
     for (; length >= SCAN; n++, from += SCAN, length -= SCAN) {
@@ -222,7 +222,7 @@ static void set_up(struct jpeg_compress_struct *c, const struct recipe *r, jpeg_
     }
 }
 
-/* Marker segments as they stand in a file, FF, kind, length and so on; written after the JFIF one. */
+/* Marker segments as in a file, FF, kind, length and so on; written after the JFIF one. */
 static void write_extra(struct jpeg_compress_struct *c, const unsigned char *extra, uint32_t length) {
     for (uint32_t at = 0; at < length;) {
         if (length - at < 4 || extra[at] != 0xFF) die("malformed extra markers");
@@ -253,7 +253,7 @@ static void encode(void) {
     c.err = errors(&e);
     if (setjmp(e.out)) {
         refuse(e.text);
-        jpeg = NULL; /* the library moves it and tells only at the end: lost, and that is fine */
+        jpeg = NULL; /* the library moves it and reports that only at the end: the leak is acceptable */
     } else {
         jpeg_create_compress(&c);
         jpeg_mem_dest(&c, &jpeg, &length);

@@ -1,13 +1,13 @@
-//! A finished shard's way from the working folder to where readers look for it.
+//! Moves a finished shard from the working folder to the output folder.
 //!
-//! It may be ended at any instant and begun again. A rename that finds nothing to move is no proof that
-//! an earlier attempt moved it: the file that stands at the other end is read and compared.
+//! It can be interrupted at any instant and repeated. A rename that finds no source does not prove
+//! that an earlier attempt moved the file: the file at the target is read and compared.
 
 use std::path::Path;
 
 use tarflume_formats::dataset::open_index;
 use tarflume_formats::manifest::{ShardEntry, hex_digest};
-use tarflume_formats::publish::{Published, remove_if_there, rename_new};
+use tarflume_formats::publish::{Published, remove_if_exists, rename_new};
 use tarflume_formats::shard::{has_bytes, index_path};
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{Digest, Index};
@@ -18,8 +18,8 @@ use crate::workdir::staging::Staging;
 /// Moves a shard out: the tar first, the sidecar last.
 ///
 /// # Errors
-/// A sidecar is not what its record says; another file has the shard's name; the shard is gone; the
-/// operating system's refusal.
+/// Returns an error if a sidecar differs from its record, another file has the shard's name, the
+/// shard is missing, or the operating system refuses.
 pub(super) fn move_out(staging: &Staging, entry: &ShardEntry) -> Result<(), Failure> {
     let (from, to) = (staging.shards().join(&entry.name), staging.out().join(&entry.name));
     let index = hex_digest(&entry.index_blake3)?;
@@ -30,11 +30,11 @@ pub(super) fn move_out(staging: &Staging, entry: &ShardEntry) -> Result<(), Fail
     move_file(staging, (&from, &to), (entry.index_bytes, &index))
 }
 
-/// Refuses a shard that does not stand whole in the output folder: lengths, and that tar, sidecar and
-/// record belong together. What was moved by an earlier attempt was read whole by [`move_out`].
+/// Checks that the shard in the output folder is complete: lengths, and that tar, sidecar and
+/// record belong together. [`move_out`] has read files moved by an earlier attempt completely.
 ///
 /// # Errors
-/// What differs; the operating system's refusal.
+/// Returns an error that names the difference, or that the operating system refuses.
 pub(super) fn check(staging: &Staging, entry: &ShardEntry) -> Result<(), Failure> {
     open_index(staging.out(), entry)?;
     Ok(())
@@ -44,7 +44,7 @@ fn no_digest(name: &str) -> Failure {
     Failure::bad_data(format!("{name}: its record has no digest; pack it again"))
 }
 
-/// The sidecar, wherever it stands now, is read whole before anything is moved.
+/// Reads the whole sidecar, at its current place, before anything is moved.
 fn check_sidecar(staging: &Staging, entry: &ShardEntry, digest: &Digest) -> Result<(), Failure> {
     let path = index_path(&staging.shards().join(&entry.name));
     let index = match Index::open(&path) {
@@ -56,13 +56,13 @@ fn check_sidecar(staging: &Staging, entry: &ShardEntry, digest: &Digest) -> Resu
     }
     index.intact()?; // what a failing disk did not give reads as zeros
     Err(Failure::bad_data(format!(
-        "{}: the sidecar is not what its record says; remove {} and run again",
+        "{}: the sidecar differs from its record; remove {} and run again",
         path.shown(),
         staging.record_path(&entry.name).shown()
     )))
 }
 
-/// Moves one file. Its length and digest are as recorded.
+/// Moves one file after comparing its length and digest with the record.
 fn move_file(
     staging: &Staging,
     (from, to): (&Path, &Path),
@@ -70,21 +70,21 @@ fn move_file(
 ) -> Result<(), Failure> {
     let moved = match rename_new(from, to) {
         Ok(Published::New) => return Ok(()),
-        Ok(Published::AlreadyThere) => true,
+        Ok(Published::AlreadyExists) => true,
         Err(error) if error.is_missing() => false,
         Err(error) => return Err(error.into()),
     };
     if has_bytes(to, length, digest)? {
-        return Ok(remove_if_there(from)?); // an earlier attempt's, or another machine's
+        return Ok(remove_if_exists(from)?); // moved by an earlier attempt or another machine
     }
-    if moved || tarflume_formats::files::is_there(to)? {
+    if moved || tarflume_formats::files::exists(to)? {
         return Err(Failure::bad_data(format!(
-            "{} stands in the way of a shard of this data set; move it away and finalize again",
+            "{} has the name of a shard of this data set; move it away and finalize again",
             to.shown()
         )));
     }
     Err(Failure::try_again(format!(
-        "{} is gone since it was finished; pack it again with `pack run {}`",
+        "{} was removed after it was finished; pack it again with `pack run {}`",
         from.shown(),
         staging.out().shown()
     )))

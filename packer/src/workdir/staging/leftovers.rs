@@ -1,4 +1,4 @@
-//! What attempts that were killed leave under temporary names.
+//! Temporary files of killed attempts.
 
 use std::fs::{self, DirEntry};
 use std::io;
@@ -8,11 +8,11 @@ use std::time::{Duration, SystemTime};
 
 use tarflume_formats::Blame;
 use tarflume_formats::files::patiently;
-use tarflume_formats::publish::{is_temporary, remove_if_there, sync_folder};
+use tarflume_formats::publish::{is_temporary, remove_if_exists, sync_folder};
 
 use crate::failure::Failure;
 
-/// The entries of `folder`; none if there is no such folder.
+/// Returns the entries of `folder`; none if there is no such folder.
 pub(super) fn entries(folder: &Path) -> Result<Vec<DirEntry>, Failure> {
     let refused = |e| Failure::io(e, "read the folder", folder);
     match patiently(|| fs::read_dir(folder)) {
@@ -22,7 +22,7 @@ pub(super) fn entries(folder: &Path) -> Result<Vec<DirEntry>, Failure> {
     }
 }
 
-/// Temporary files of `folder`, with their age.
+/// Returns temporary files of `folder`, with their age.
 pub(super) fn temporaries(folder: &Path) -> Result<Vec<(PathBuf, Duration)>, Failure> {
     let mut found = Vec::new();
     for entry in entries(folder)? {
@@ -36,7 +36,7 @@ pub(super) fn temporaries(folder: &Path) -> Result<Vec<(PathBuf, Duration)>, Fai
             }
             // It got its final name meanwhile.
             Err(e) if e.kind() == io::ErrorKind::NotFound => {}
-            Err(e) => return Err(Failure::io(e, "look at", entry.path())),
+            Err(e) => return Err(Failure::io(e, "examine", entry.path())),
         }
     }
     Ok(found)
@@ -48,13 +48,13 @@ pub(super) fn sweep(folder: &Path, ours: &dyn Fn(&str) -> bool) -> Result<(), Fa
         let name = entry.file_name();
         let name = name.to_string_lossy();
         if is_temporary(&name) && ours(&name) {
-            remove_if_there(&entry.path())?;
+            remove_if_exists(&entry.path())?;
         }
     }
     Ok(())
 }
 
-/// Removes all temporary files below `folder`, and makes every name below it survive a power cut.
+/// Removes all temporary files below `folder` and syncs every name below it to disk.
 pub(super) fn settle(folder: &Path) -> Result<(), Failure> {
     let found = entries(folder)?;
     if found.is_empty() {
@@ -62,32 +62,32 @@ pub(super) fn settle(folder: &Path) -> Result<(), Failure> {
     }
     for entry in found {
         let kind = patiently(|| entry.file_type());
-        let kind = kind.map_err(|e| Failure::io(e, "look at", entry.path()))?;
+        let kind = kind.map_err(|e| Failure::io(e, "examine", entry.path()))?;
         if kind.is_dir() {
             settle(&entry.path())?;
         } else if is_temporary(&entry.file_name().to_string_lossy()) {
-            remove_if_there(&entry.path())?;
+            remove_if_exists(&entry.path())?;
         }
     }
     Ok(sync_folder(folder)?)
 }
 
-/// Folders above the output folder whose names are synced, at most.
+/// Limit on the folders above the output folder whose names are synced.
 const ABOVE: usize = 16;
 
-/// Makes the names of the folders above `path` survive a power cut, as far as they are of its file system and can
-/// be synced: most were there long before.
+/// Syncs the names of the folders above `path` to disk, as far as they are on its file system and
+/// can be synced: most existed long before.
 pub(super) fn sync_above(path: &Path) -> Result<(), Failure> {
     let refused = |e| Failure::io(e, "find", path);
     let path = patiently(|| fs::canonicalize(path)).map_err(refused)?;
     let device = |path: &Path| patiently(|| fs::metadata(path)).map(|found| found.dev());
     let own = device(&path).map_err(refused)?;
-    // The folder right above was synced already.
+    // The parent folder was synced already.
     for above in path.ancestors().skip(2).take(ABOVE) {
         match device(above) {
             Ok(device) if device == own => {}
             Ok(_) => break,
-            // A folder that this user may not even look at was not made by this build.
+            // A folder that this user may not examine was not made by this build.
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => break,
             Err(error) => return Err(refused(error)),
         }

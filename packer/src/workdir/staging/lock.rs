@@ -1,4 +1,4 @@
-//! The lock of a working folder: one command at a time replaces the plan or publishes.
+//! The lock of a working folder: only one command at a time replaces the plan or publishes.
 
 use std::fs::{self, File};
 use std::io;
@@ -16,30 +16,31 @@ use crate::failure::Failure;
 #[derive(Debug)]
 pub struct Lock(#[expect(dead_code, reason = "the lock is the open file")] Option<File>);
 
-/// What came of taking a lock.
+/// The result of taking a lock.
 #[derive(Debug)]
 pub(super) enum Taken {
-    /// It is held now.
+    /// It is held by this process.
     Held(Lock),
     /// Another process holds it.
     Busy,
-    /// The working folder, or the lock in it, was removed meanwhile: what was locked protects nothing.
+    /// The working folder, or the lock in it, was removed meanwhile: the lock protects nothing.
     Gone,
 }
 
 impl Lock {
-    /// Takes the lock whose file is `path`, which is created if it is not there.
+    /// Takes the lock whose file is `path`, which is created if it does not exist.
     ///
     /// # Errors
-    /// The operating system's refusal; a link stands at `path`.
+    /// Returns an error if the operating system refuses or `path` is a link.
     pub(super) fn take(path: &Path) -> Result<Taken, Failure> {
-        // Nothing is ever written to it, so nothing that stands there is cut.
+        // The lock's file is never written to, so an existing file keeps its content.
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let file = match retry_on_intr(|| openat(CWD, path, flags, Mode::from_raw_mode(0o644))) {
             Ok(file) => File::from(file),
             Err(Errno::NOENT) => return Ok(Taken::Gone),
             Err(Errno::LOOP) => {
-                let text = format!("{} is a link, which no pack has made; remove it", path.shown());
+                let text =
+                    format!("{} is a link, which pack does not create; remove it", path.shown());
                 return Err(Failure::usage(text));
             }
             Err(e) => return Err(Failure::io(e.into(), "open the lock", path)),
@@ -47,7 +48,7 @@ impl Lock {
         match retry_on_intr(|| flock(&file, FlockOperation::NonBlockingLockExclusive)) {
             Ok(()) => {}
             Err(Errno::WOULDBLOCK) => return Ok(Taken::Busy),
-            // Some network file systems know no locks; names and renames keep attempts apart.
+            // Some network file systems have no locks; names and renames keep attempts apart.
             Err(Errno::NOSYS | Errno::NOTSUP | Errno::NOLCK | Errno::INVAL) => {
                 return Ok(Taken::Held(Lock(None)));
             }
@@ -57,9 +58,9 @@ impl Lock {
     }
 }
 
-/// True if the open file still has the name `path`.
+/// Returns true if the open file still has the name `path`.
 fn stands_at(file: &File, path: &Path) -> Result<bool, Failure> {
-    let refused = |e| Failure::io(e, "look at the lock", path);
+    let refused = |e| Failure::io(e, "examine the lock", path);
     let ours = patiently(|| file.metadata()).map_err(refused)?;
     match patiently(|| fs::symlink_metadata(path)) {
         Ok(there) => Ok((ours.dev(), ours.ino()) == (there.dev(), there.ino())),

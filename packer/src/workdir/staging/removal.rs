@@ -1,4 +1,5 @@
-//! What goes from a working folder: what an earlier attempt left, and all of it once the data set stands.
+//! Removes files of a working folder: those of an earlier attempt, and the whole folder once the
+//! data set is published.
 
 use std::fs;
 use std::io;
@@ -6,7 +7,7 @@ use std::path::Path;
 
 use tarflume_formats::files::{self, patiently};
 use tarflume_formats::manifest::hex_digest;
-use tarflume_formats::publish::{remove_if_there, sync_folder};
+use tarflume_formats::publish::{remove_if_exists, sync_folder};
 use tarflume_formats::record::ShardRecord;
 use tarflume_formats::shard::{has_bytes, index_path};
 use tarflume_formats::{ErrorKind, Manifest};
@@ -16,13 +17,15 @@ use super::{LOCK, Staging, leftovers};
 use crate::failure::Failure;
 
 impl Staging {
-    /// Removes what an earlier attempt left, but not the plan that is being written, nor the lock.
+    /// Removes the files of an earlier attempt, but not the plan that is being written, nor the
+    /// lock.
     ///
-    /// It may have been ended while it published: a file in the output folder is its own if a record in
-    /// the working folder says so, byte for byte, as long as no manifest names it.
+    /// The attempt may have been interrupted while it published: a file in the output folder
+    /// belongs to it if a record in the working folder has the same bytes and no manifest names the
+    /// file.
     ///
     /// # Errors
-    /// The operating system's refusal.
+    /// Returns an error if the operating system refuses.
     pub fn clear(&self) -> Result<(), Failure> {
         let shards = self.shards();
         for entry in leftovers::entries(&shards)? {
@@ -33,17 +36,19 @@ impl Staging {
             if let Some(ShardRecord { entry, .. }) = self.record(tar)?
                 && entry.name == tar
             {
+                // The sidecar goes first: a tar without a sidecar is an unfinished shard, but a
+                // sidecar without its tar would be an error for every reader.
                 let moved = self.out.join(tar);
-                // A digest that can't be read names no file.
+                // An invalid digest names no file.
                 if let Ok(index) = hex_digest(&entry.index_blake3)
                     && has_bytes(&index_path(&moved), entry.index_bytes, &index)?
                 {
-                    remove_if_there(&index_path(&moved))?;
+                    remove_if_exists(&index_path(&moved))?;
                 }
                 if let Ok(Some(digest)) = entry.digest()
                     && has_bytes(&moved, entry.bytes, &digest)?
                 {
-                    remove_if_there(&moved)?;
+                    remove_if_exists(&moved)?;
                 }
             }
         }
@@ -54,18 +59,18 @@ impl Staging {
     /// Removes the plan, if there is one.
     ///
     /// # Errors
-    /// The operating system's refusal.
+    /// Returns an error if the operating system refuses.
     pub fn forget_plan(&self) -> Result<(), Failure> {
-        Ok(remove_if_there(&self.plan_path())?)
+        Ok(remove_if_exists(&self.plan_path())?)
     }
 
     /// Removes the working folder and all in it, the lock last, so that no command takes it before.
     ///
-    /// A file that another process has open (network file systems keep it under another
-    /// name), or put something there meanwhile, stays: a later command removes it.
+    /// A file that another process holds open (network file systems keep it under another name), or
+    /// created meanwhile, stays: a later command removes it.
     ///
     /// # Errors
-    /// The operating system's refusal.
+    /// Returns an error if the operating system refuses.
     pub fn remove(&self) -> Result<(), Failure> {
         for entry in leftovers::entries(&self.root)? {
             if entry.file_name() == LOCK {
@@ -83,35 +88,35 @@ impl Staging {
         unless_in_use(patiently(|| fs::remove_dir(&self.root)), &self.root)
     }
 
-    /// Removes the working folder of a data set whose manifest another attempt gave its name, perhaps without
-    /// syncing it.
+    /// Removes the working folder of a data set whose manifest another attempt published, possibly
+    /// without syncing it.
     ///
     /// # Errors
-    /// The operating system's refusal.
+    /// Returns an error if the operating system refuses.
     pub fn remove_synced(&self) -> Result<(), Failure> {
         sync_folder(self.out())?;
         self.remove()
     }
 
-    /// Removes the working folder that an attempt left which was ended after it had published
+    /// Removes the working folder of an attempt that was interrupted after it had published
     /// `manifest`. One that holds the plan of another data set stays. The caller holds the lock.
     ///
     /// # Errors
-    /// The operating system's refusal.
+    /// Returns an error if the operating system refuses.
     pub fn remove_published(&self, manifest: &Manifest) -> Result<(), Failure> {
-        match self.plan_if_there() {
+        match self.existing_plan() {
             Ok(Some(plan)) if manifest.plan.as_ref() != Some(&plan.foot().content) => Ok(()),
             Err(error) if error.kind() == ErrorKind::Io => Err(error.into()),
             _ => self.remove_synced(),
         }
     }
 
-    /// As [`Staging::remove_published`], if no other command is at work here.
+    /// As [`Staging::remove_published`], if no other command is running here.
     ///
     /// # Errors
-    /// The operating system's refusal.
+    /// Returns an error if the operating system refuses.
     pub fn sweep_published(&self, manifest: &Manifest) -> Result<(), Failure> {
-        if !files::is_there(&self.root)? {
+        if !files::exists(&self.root)? {
             return Ok(());
         }
         match Lock::take(&self.lock_path())? {
@@ -121,7 +126,7 @@ impl Staging {
     }
 }
 
-/// The refusal to remove `path`, unless it is gone or in use.
+/// Returns the error of removing `path`, unless it is missing or in use.
 fn unless_in_use(removed: io::Result<()>, path: &Path) -> Result<(), Failure> {
     use io::ErrorKind as K;
     match removed {
@@ -132,7 +137,7 @@ fn unless_in_use(removed: io::Result<()>, path: &Path) -> Result<(), Failure> {
     }
 }
 
-/// Removes a folder and all in it, if it is there.
+/// Removes a folder and all in it, if it exists.
 fn remove_all(folder: &Path) -> Result<(), Failure> {
     match patiently(|| fs::remove_dir_all(folder)) {
         Err(e) if e.kind() != io::ErrorKind::NotFound => {

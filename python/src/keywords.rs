@@ -1,0 +1,120 @@
+//! Names of a loader's keywords: for the setters that texts of the crates below name, and for the
+//! spellings of other loaders. Pure text; which keywords exist is decided in `settings`.
+
+/// Setters of the builder whose keyword has another name.
+const SETTERS: [(&str, &str); 4] = [
+    ("batch", "batch_size"),
+    ("memory", "memory_limit"),
+    ("remainder", "drop_last"),
+    ("threads", "num_threads"),
+];
+
+/// Setters of the builder as keywords: `.memory()` as `memory_limit=`.
+pub(crate) fn of_setters(text: &str) -> String {
+    let text = text.replace("Split::new(rank, world)", "rank= and world_size=");
+    let text = text.replace(".device(..)", "device=\"cuda\"");
+    let (mut out, mut rest) = (String::with_capacity(text.len()), &text[..]);
+    while let Some(at) = rest.find('.') {
+        let behind = &rest[at + 1..];
+        let end = behind.find(|c: char| !c.is_ascii_lowercase() && c != '_').unwrap_or(0);
+        let (name, more) = behind.split_at(end);
+        let call = ["()", "(..)"].iter().find_map(|call| more.strip_prefix(call));
+        let begins = at == 0 || rest[..at].ends_with([' ', '(', '`']);
+        out.push_str(&rest[..at]);
+        rest = match call.filter(|_| begins && !name.is_empty()) {
+            Some(more) => {
+                let keyword = SETTERS.iter().find(|(setter, _)| *setter == name);
+                out.push_str(keyword.map_or(name, |(_, keyword)| keyword));
+                out.push('=');
+                more
+            }
+            None => {
+                out.push('.');
+                behind
+            }
+        };
+    }
+    out.push_str(rest);
+    out
+}
+
+/// Spellings of PyTorch, DALI, Grain, FFCV, tf.data and webdataset, and the keyword for each.
+const SPELLINGS: [(&str, &[&str]); 12] = [
+    ("batch_size", &["batch", "bs", "local_batch_size", "batch_per_rank"]),
+    (
+        "buffer_size",
+        &["buffer", "initial_fill", "shuffle_buffer", "shuffle_buffer_size", "shuffle_size"],
+    ),
+    ("device_slots", &["ring", "slots", "device_buffers", "gpu_prefetch_queue_depth"]),
+    (
+        "drop_last",
+        &["drop_remainder", "last_batch_policy", "pad_last_batch", "partial", "remainder"],
+    ),
+    ("memory_limit", &["memory", "max_memory", "mem_limit", "cache_limit", "ram_budget_mb"]),
+    (
+        "num_threads",
+        &["threads", "n_threads", "nthreads", "num_parallel_calls", "read_threads", "jobs"],
+    ),
+    ("on_bad", &["on_error", "handler", "skip_errors", "ignore_errors"]),
+    (
+        "prefetch",
+        &[
+            "prefetch_batches",
+            "prefetch_factor",
+            "prefetch_queue_depth",
+            "prefetch_buffer_size",
+            "batches_ahead",
+            "predownload",
+        ],
+    ),
+    ("rank", &["shard_id", "shard_index", "global_rank", "dp_rank"]),
+    ("seed", &["random_seed", "shuffle_seed"]),
+    ("shuffle", &["random_shuffle", "order", "shuffle_algo"]),
+    ("world_size", &["world", "num_replicas", "num_shards", "shard_count", "dp_size", "num_ranks"]),
+];
+
+/// Keywords of other loaders for which a loader has no keyword, and what it has instead.
+const INSTEAD: [(&[&str], &str); 9] = [
+    (
+        &["num_workers", "worker_count", "workers", "max_workers", "py_num_workers"],
+        "a loader has no worker processes; num_threads= is the number of its threads",
+    ),
+    (
+        &["persistent_workers", "multiprocessing_context", "worker_init_fn", "in_order", "timeout"],
+        "a loader has no worker processes, so leave it out",
+    ),
+    (
+        &["pin_memory", "pin_memory_device", "non_blocking"],
+        "tarflume.torch.Loader takes pin_memory=, and device=\"cuda\" copies each batch from pinned memory to \
+         the GPU",
+    ),
+    (
+        &["sampler", "batch_sampler"],
+        "shuffle= and seed= determine the order; tarflume.torch.MapDataset works with samplers",
+    ),
+    (&["generator"], "seed= is a whole number that determines the order and all random crops"),
+    (
+        &["collate_fn", "batch_transform"],
+        "columns are arrays of a whole batch; tarflume.torch.Loader(transform=function) and \
+         loader.epoch(e).map(function) change batches",
+    ),
+    (
+        &["transform", "transforms", "operations", "pipelines", "pipeline"],
+        "image= takes a transform of pictures, tarflume.Apply(function, column) changes samples, and \
+         tarflume.torch.Loader(transform=function) changes batches",
+    ),
+    (&["device_id", "gpu", "gpu_id"], "device=\"cuda:0\" is the GPU with number 0"),
+    (
+        &["num_epochs", "epochs"],
+        "loader.epoch(number) yields one epoch; repeat= is the passes of an epoch",
+    ),
+];
+
+/// What to use instead of `name`, which is no keyword of a loader but one of another.
+pub(crate) fn instead_of(name: &str) -> Option<String> {
+    if let Some((keyword, _)) = SPELLINGS.iter().find(|(_, others)| others.contains(&name)) {
+        return Some(format!("did you mean {keyword}=?"));
+    }
+    let found = INSTEAD.iter().find(|(names, _)| names.contains(&name));
+    found.map(|(_, text)| (*text).to_string())
+}
